@@ -1,0 +1,69 @@
+"""Find, read, search and measure the conversations that GitHub Copilot leaves on disk.
+
+    import copilog
+
+    for found in copilog.discover():
+        for conversation in copilog.read(found):
+            print(copilog.title_of(conversation), len(conversation.turns))
+
+`discover` finds what is on this machine, `read` reads what was found, a file, or a folder. Both are iterators, read
+only, and never stop at a bad record: hand in a `Report` to see what could not be used, and why.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+# Name -> module. Looked up on first use, so that `copilog --help` imports nothing heavy.
+_EXPORTS = {
+    "Conversation": "copilog.model",
+    "Diagnostic": "copilog.diagnostics",
+    "CopilogError": "copilog.errors",
+    "Found": "copilog.sources",
+    "Ledger": "copilog.diagnostics",
+    "Report": "copilog.diagnostics",
+    "UsageError": "copilog.errors",
+    "discover": "copilog.ingest",
+    "read": "copilog.ingest",
+    "title_of": "copilog.model",
+    "user_text": "copilog.tags",
+}
+
+__all__ = [
+    "Conversation",
+    "CopilogError",
+    "Diagnostic",
+    "Found",
+    "Ledger",
+    "Report",
+    "UsageError",
+    "__version__",
+    "discover",
+    "read",
+    "title_of",
+    "user_text",
+]
+
+if TYPE_CHECKING:
+    from copilog.diagnostics import Diagnostic, Ledger, Report
+    from copilog.errors import CopilogError, UsageError
+    from copilog.ingest import discover, read
+    from copilog.model import Conversation, title_of
+    from copilog.sources import Found
+    from copilog.tags import user_text
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _EXPORTS:
+        raise AttributeError(f"module 'copilog' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(_EXPORTS[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

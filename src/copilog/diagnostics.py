@@ -1,0 +1,215 @@
+"""What went wrong, where, and how much: the ledger that must balance.
+
+A `Ledger` belongs to one file. Every record that is seen ends as used, as ignored for a named reason, or as
+bad with a place and a reason. Parts of messages are counted the same way in `Ledger.parts`.
+Diagnostics never quote content: conversations hold secrets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Literal
+
+import msgspec
+
+from copilog.errors import BadRecord
+
+Level = Literal["info", "warning", "error"]
+
+# What each code means and what a person can do about it. `copilog problems` and docs/diagnostics.md use the same words.
+ADVICE: dict[str, str] = {
+    "bad-file": "open the file and check that it is what its name says",
+    "bad-json": "the record is not JSON; nothing else of the file is affected",
+    "bad-part": "the part is kept nowhere else; look at the file at the given place",
+    "bad-record": "look at the file at the given place",
+    "bad-request": "look at the file at the given place; the other requests are unaffected",
+    "broken-link": "the link leads out of the folder that is read, and was not followed; name its target with --root",
+    "byte-order-mark": "nothing to do; VS Code itself may refuse the file",
+    "changed-while-reading": "run the command again when the program that writes the file is idle",
+    "content-hash-mismatch": "the stored text is not the one that was recorded; treat this file state with care",
+    "copied-while-busy": "nothing to do; the database was being written while it was copied",
+    "crash": "please report this with the traceback that --debug shows",
+    "damaged-log": "what came after the damage was replayed as far as possible; compare with a copy if you have one",
+    "empty-file": "nothing to do; the program that made the file never wrote into it",
+    "headless-log": "the beginning of the log is lost; earlier turns are gone unless a .json twin exists",
+    "invalid-utf8": "nothing to do; the broken bytes show as U+FFFD",
+    "lone-surrogate": "nothing to do; the broken half characters show as U+FFFD",
+    "missing-content": "a file state that the history names is not on disk; its diff cannot be shown",
+    "no-message": "the request has no message that could be shown",
+    "not-a-number": "nothing to do; NaN and Infinity are no JSON and were read as absent",
+    "nul-tail": "nothing to do; the computer stopped while the file was written",
+    "null-request": "nothing to do; VS Code was ended in the middle of a response",
+    "orphan-editing-session": "the edits are here, the conversation is not; look for a copy in another workspace",
+    "orphan-mutation": "an earlier line that this one builds on is missing or broken",
+    "raw-line-separator": "nothing to do; tools that split lines at U+2028 would break this file",
+    "salvaged-document": "the document breaks off; what was complete before that place was read",
+    "torn-document": "nothing to do; the file was cut off while it was written",
+    "torn-tail": "nothing to do; the last line was cut off while it was written",
+    "unknown-mutation": "the log was written by a newer VS Code; look for a newer copilog",
+    "unreadable": "check the permissions of the file",
+    "unreadable-database": "close the program that uses the database and run the command again",
+    "utf-16": "nothing to do; the file was converted by another program",
+    "value-truncated": "VS Code shortened this value when it saved the conversation; the rest is not on disk",
+    "wrong-index": "VS Code would drop its whole session index; the conversations themselves are unaffected",
+}
+
+
+class Diagnostic(msgspec.Struct, omit_defaults=True, frozen=True):
+    """One thing worth telling, with its place: a line and offset, or a JSON pointer, or a table and row."""
+
+    code: str
+    path: str
+    reason: str
+    level: Level = "warning"
+    line: int | None = None
+    offset: int | None = None
+    pointer: str | None = None
+    table: str | None = None
+    row: str | None = None
+
+    @property
+    def advice(self) -> str | None:
+        """What a person can do about it."""
+        return ADVICE.get(self.code)
+
+    def place(self) -> str:
+        """The place as people write it: `chat.json:12 (byte 90412)`, `chat.json#/requests/3`."""
+        if self.line is not None:
+            at = f":{self.line}"
+        elif self.pointer is not None:
+            at = f"#{self.pointer}"
+        elif self.table is not None:
+            at = f" [{self.table} {self.row or ''}".rstrip() + "]"
+        else:
+            at = ""
+        byte = f" (byte {self.offset})" if self.offset is not None else ""
+        return f"{self.path}{at}{byte}"
+
+
+class Tally(msgspec.Struct):
+    """Counts that must balance: seen = used + ignored + bad. Unknown kinds are used, and counted apart."""
+
+    seen: int = 0
+    used: int = 0
+    ignored: dict[str, int] = {}
+    bad: list[Diagnostic] = []
+    unknown: dict[str, int] = {}
+
+    def balances(self) -> bool:
+        return self.seen == self.used + sum(self.ignored.values()) + len(self.bad)
+
+    def ignore(self, reason: str, count: int = 1) -> None:
+        """Count records already seen as skipped on purpose."""
+        self.ignored[reason] = self.ignored.get(reason, 0) + count
+
+    def meet_unknown(self, kind: str) -> None:
+        """Count a kind that nobody has described yet. The record itself counts as used."""
+        self.unknown[kind] = self.unknown.get(kind, 0) + 1
+
+
+class Ledger(Tally):
+    """The books of one file."""
+
+    path: str = ""
+    source: str | None = None
+    conversations: int = 0
+    parts: Tally = msgspec.field(default_factory=Tally)
+    notes: list[Diagnostic] = []  # salvage and remarks: they cost no record
+
+    def balances(self) -> bool:
+        return Tally.balances(self) and self.parts.balances()
+
+    @contextmanager
+    def record(
+        self, *, line: int | None = None, offset: int | None = None, pointer: str | None = None
+    ) -> Iterator[None]:
+        """Count one record as used, or as bad when the body raises BadRecord."""
+        self.seen += 1
+        try:
+            yield
+        except BadRecord as error:
+            self.bad.append(
+                Diagnostic(error.code, self.path, str(error), "error", line=line, offset=offset, pointer=pointer)
+            )
+        else:
+            self.used += 1
+
+    def reject(
+        self,
+        code: str,
+        reason: str,
+        *,
+        line: int | None = None,
+        offset: int | None = None,
+        pointer: str | None = None,
+        table: str | None = None,
+        row: str | None = None,
+    ) -> None:
+        """Count one record, already seen, as bad."""
+        self.bad.append(
+            Diagnostic(
+                code,
+                self.path,
+                reason,
+                "error",
+                line=line,
+                offset=offset,
+                pointer=pointer,
+                table=table,
+                row=row,
+            )
+        )
+
+    def reject_part(self, reason: str, pointer: str, code: str = "bad-part") -> None:
+        """Count one part, already seen, as bad."""
+        self.parts.bad.append(Diagnostic(code, self.path, reason, "error", pointer=pointer))
+
+    def note(
+        self,
+        code: str,
+        reason: str,
+        level: Level = "warning",
+        *,
+        line: int | None = None,
+        offset: int | None = None,
+        pointer: str | None = None,
+    ) -> None:
+        """Tell something that costs no record: a salvage, a doubt."""
+        self.notes.append(Diagnostic(code, self.path, reason, level, line=line, offset=offset, pointer=pointer))
+
+    def diagnostics(self) -> list[Diagnostic]:
+        """All that this file has to tell, bad records first."""
+        return [*self.bad, *self.parts.bad, *self.notes]
+
+
+class Report(msgspec.Struct):
+    """The ledgers of a run."""
+
+    files: dict[str, Ledger] = {}
+
+    def open(self, path: str, source: str | None) -> Ledger:
+        """The books of a file; those begun before go on, as one file may be read in several steps."""
+        ledger = self.files.get(path)
+        if ledger is None:
+            ledger = self.files[path] = Ledger(path=path, source=source)
+        return ledger
+
+    def balances(self) -> bool:
+        return all(ledger.balances() for ledger in self.files.values())
+
+    def bad_records(self) -> int:
+        return sum(len(ledger.bad) + len(ledger.parts.bad) for ledger in self.files.values())
+
+    def diagnostics(self) -> Iterator[Diagnostic]:
+        for ledger in self.files.values():
+            yield from ledger.diagnostics()
+
+
+def add_counts(counts: Iterable[dict[str, int]]) -> dict[str, int]:
+    """Add maps of counts, keys in the order of their first appearance."""
+    total: dict[str, int] = {}
+    for count in counts:
+        for key, number in count.items():
+            total[key] = total.get(key, 0) + number
+    return total

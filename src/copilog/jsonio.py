@@ -1,0 +1,146 @@
+"""Bytes to JSON values: a fast, strict decoder first, and repair where that fails.
+
+The only module that knows which JSON library is used. msgspec keeps integers of any size, which orjson does not,
+and is as strict as JSON itself; what strictness refuses (half characters, NaN, broken bytes) goes through the
+standard library once more, and each repair is told to the caller.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from copilog.errors import BadFile, BadRecord
+
+UTF8_MARK = b"\xef\xbb\xbf"
+UTF16_MARKS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
+LINE_SEPARATORS = (b"\xe2\x80\xa8", b"\xe2\x80\xa9")
+
+decode_strictly = msgspec.json.Decoder().decode
+_decode_keys = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+
+
+class Repair(NamedTuple):
+    """What had to be done to make sense of some bytes; `code` is a diagnostic's code."""
+
+    code: str
+    reason: str
+
+
+class Line(NamedTuple):
+    """One line of a file, without its line break. `is_last_open` marks a last line that has none."""
+
+    number: int
+    offset: int
+    data: bytes
+    is_last_open: bool
+
+
+def decode(data: bytes) -> tuple[Any, list[Repair]]:
+    """Decode one JSON value, repairing what can be; raise BadRecord when it is no JSON at all."""
+    try:
+        return decode_strictly(data), []
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        return _decode_kindly(data, str(error))
+
+
+def _decode_kindly(data: bytes, why: str) -> tuple[Any, list[Repair]]:
+    repairs: list[Repair] = []
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        text = data.decode("utf-8", errors="replace")
+        repairs.append(Repair("invalid-utf8", f"invalid UTF-8 at byte {error.start} of the record"))
+    met_constants: set[str] = set()
+
+    def absent(constant: str) -> None:
+        met_constants.add(constant)
+
+    try:
+        value = json.loads(text, parse_constant=absent)
+    except RecursionError:
+        raise BadRecord("nested too deeply to be read", "bad-json") from None
+    except ValueError:
+        raise BadRecord(f"not JSON: {why}", "bad-json") from None
+    if met_constants:
+        repairs.append(Repair("not-a-number", f"{', '.join(sorted(met_constants))} read as absent"))
+    value, halves = _without_half_characters(value)
+    if halves:
+        repairs.append(Repair("lone-surrogate", f"{halves} strings with half a surrogate pair"))
+    return value, repairs
+
+
+def _without_half_characters(value: Any) -> tuple[Any, int]:
+    """Replace lone surrogates by U+FFFD in all strings below a value, which is changed in place."""
+    if isinstance(value, str):
+        if _HALF_CHARACTER.search(value):
+            return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace"), 1
+        return value, 0
+    count = 0
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            value[index], found = _without_half_characters(item)
+            count += found
+    elif isinstance(value, dict):
+        for key, item in list(value.items()):
+            clean, found = _without_half_characters(item)
+            clean_key, found_in_key = _without_half_characters(key)
+            if found_in_key:
+                del value[key]
+            if found or found_in_key:
+                value[clean_key] = clean
+            count += found + found_in_key
+    return value, count
+
+
+def top_level_values(data: bytes) -> dict[str, bytes]:
+    """The values of a JSON object, still encoded, without building what stands below; empty for anything else."""
+    try:
+        return {key: bytes(value) for key, value in _decode_keys(data).items()}
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        return {}
+
+
+def read_bytes(path: Path) -> bytes:
+    """A whole file; raise BadFile with the system's reason when it cannot be read."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise BadFile(f"cannot be read: {error.strerror or error}", "unreadable") from None
+
+
+def as_utf8(data: bytes) -> tuple[bytes, list[Repair]]:
+    """The same text as UTF-8 without a byte order mark."""
+    if data.startswith(UTF8_MARK):
+        return data[len(UTF8_MARK) :], [Repair("byte-order-mark", "the file starts with a byte order mark")]
+    encoding = UTF16_MARKS.get(data[:2])
+    if encoding:
+        text = data[2:].decode(encoding, errors="replace")
+        return text.encode("utf-8", errors="replace"), [Repair("utf-16", "the file is UTF-16, not UTF-8")]
+    return data, []
+
+
+def split_lines(data: bytes) -> Iterator[Line]:
+    """The lines of some bytes, cut at LF alone: U+2028 and friends are ordinary characters in JSON."""
+    offset = 0
+    number = 0
+    end = len(data)
+    while offset < end:
+        number += 1
+        stop = data.find(b"\n", offset)
+        if stop < 0:
+            yield Line(number, offset, data[offset:], True)
+            return
+        yield Line(number, offset, data[offset:stop], False)
+        offset = stop + 1
+
+
+def encode(value: Any) -> str:
+    """Compact JSON text of any value of the model or of JSON."""
+    return msgspec.json.encode(value).decode("utf-8")

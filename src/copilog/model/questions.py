@@ -1,0 +1,64 @@
+"""Small pure functions that answer what many ask of a conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from copilog.model.conversation import Conversation, Message, Turn
+from copilog.model.parts import AnyPart, Notice, Reference, Text, ToolResult
+from copilog.model.values import Usage
+
+
+def prose_of(parts: list[AnyPart]) -> str:
+    """The text of a message as it reads: prose with its inline references, without thinking and tools."""
+    return "".join(
+        part.text
+        for part in parts
+        if isinstance(part, Text | Reference) or (isinstance(part, Notice) and part.is_prose)
+    )
+
+
+def messages_of(conversation: Conversation, turn: int) -> list[Message]:
+    """The messages of one turn, in order."""
+    return [message for message in conversation.messages if message.turn == turn]
+
+
+def parts_of(conversation: Conversation) -> Iterator[AnyPart]:
+    """All parts of all messages, in order."""
+    for message in conversation.messages:
+        yield from message.parts
+
+
+def results_by_call(conversation: Conversation) -> dict[str, ToolResult]:
+    """The result of each tool call that has one."""
+    return {part.call_id: part for part in parts_of(conversation) if isinstance(part, ToolResult)}
+
+
+def title_of(conversation: Conversation, limit: int = 200) -> str:
+    """A title to show: the recorded one, else the first line of the first prompt, else a placeholder."""
+    if conversation.title:
+        return conversation.title
+    for message in conversation.messages:
+        if message.role == "user":
+            first_line = prose_of(message.parts).strip().partition("\n")[0].strip()
+            if first_line:
+                return first_line if len(first_line) <= limit else first_line[: limit - 1] + "…"
+    return "(untitled)"
+
+
+def best_usage(turn: Turn) -> Usage | None:
+    """The most telling of the usages that were recorded for a turn: whole-turn totals before single numbers."""
+    ranked = sorted(turn.usage, key=lambda usage: (usage.input is None, usage.output is None, usage.is_estimated))
+    return ranked[0] if ranked else None
+
+
+def duration_ms(turn: Turn) -> float | None:
+    """How long a turn took without waiting for a person: as recorded, else from its times."""
+    timing = turn.timing
+    if timing.generated_ms is not None:
+        return timing.generated_ms
+    begun = timing.responded_at or timing.started_at
+    if timing.completed_at and begun and timing.completed_at >= begun:
+        elapsed = (timing.completed_at - begun).total_seconds() * 1000
+        return max(0.0, elapsed - (timing.waited_ms or 0))
+    return timing.elapsed_ms

@@ -1,0 +1,271 @@
+"""The small values that parts, turns and conversations are made of."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal
+
+import msgspec
+
+Extra = dict[str, Any]
+
+
+class Value(msgspec.Struct, omit_defaults=True, kw_only=True):
+    """What all of the model shares: fields by name, defaults left out of the JSON."""
+
+
+class Range(Value, kw_only=True):
+    """A range of text, lines and columns from 1, the end column exclusive."""
+
+    start_line: int
+    start_column: int = 1
+    end_line: int
+    end_column: int = 1
+
+
+class Place(Value, kw_only=True):
+    """A file or other resource, perhaps a range or a symbol in it."""
+
+    uri: str | None = None
+    path: str | None = None
+    range: Range | None = None
+    name: str | None = None  # of a symbol, or as shown
+    symbol_kind: int | None = None
+    extra: Extra | None = None
+
+
+class Model(Value, kw_only=True):
+    """Which language model was asked for, and which one answered."""
+
+    id: str  # as recorded: "copilot/gpt-5"
+    name: str  # without its vendor: "gpt-5"
+    vendor: str | None = None  # "copilot"
+    resolved: str | None = None  # what a router such as "auto" picked
+    extra: Extra | None = None
+
+
+class Agent(Value, kw_only=True):
+    """The chat participant that answered."""
+
+    id: str
+    name: str | None = None
+    full_name: str | None = None
+    extension: str | None = None
+    extension_version: str | None = None
+    extra: Extra | None = None
+
+
+class Mode(Value, kw_only=True):
+    """How the chat ran: ask, edit, agent, or a custom agent on top of one of them."""
+
+    kind: str | None = None  # ask, edit, agent
+    id: str | None = None  # as recorded, e.g. "custom", or the address of a custom agent's file
+    name: str | None = None
+    is_builtin: bool | None = None
+    permission_level: str | None = None
+    evidence: str = ""  # "modeInfo", "agent id", ...
+    extra: Extra | None = None
+
+
+class CustomAgent(Value, kw_only=True):
+    """A custom agent that was active, and how we know."""
+
+    name: str | None = None
+    uri: str | None = None
+    instructions: str | None = None
+    tools: list[str] = []
+    evidence: str = ""  # "modeInfo", "prompt text", ...
+    extra: Extra | None = None
+
+
+class Skill(Value, kw_only=True):
+    """A skill that was offered to the model or loaded by it, and how we know."""
+
+    name: str
+    file: str | None = None
+    description: str | None = None
+    is_loaded: bool = False
+    evidence: str = ""
+
+
+class Usage(Value, kw_only=True):
+    """Tokens and cost as one place recorded them. A turn may have several; `best_usage` chooses."""
+
+    input: int | None = None
+    output: int | None = None
+    cache_read: int | None = None
+    cache_write: int | None = None
+    reasoning: int | None = None
+    last_prompt: int | None = None  # size of the last call's prompt: never to be summed as input
+    model: str | None = None
+    premium_requests: float | None = None
+    credits: float | None = None
+    session_credits: float | None = None
+    by_category: list[PromptShare] = []
+    scope: Literal["call", "turn", "session"] = "turn"
+    source: str = ""
+    is_estimated: bool = False
+    extra: Extra | None = None
+
+
+class PromptShare(Value, kw_only=True):
+    """What part of the prompt a category took."""
+
+    category: str
+    label: str | None = None
+    percent: float | None = None
+
+
+class Timing(Value, kw_only=True):
+    """When a turn began, and how long it took."""
+
+    started_at: datetime | None = None
+    responded_at: datetime | None = None  # when the response object came into being
+    completed_at: datetime | None = None
+    first_progress_ms: float | None = None
+    elapsed_ms: float | None = None  # as recorded: the whole participant call, or the generation without waits
+    generated_ms: float | None = None  # generation without waiting for a person
+    waited_ms: float | None = None  # waiting for confirmations
+
+
+class TurnError(Value, kw_only=True):
+    """Why a turn failed or was cut short."""
+
+    message: str
+    code: str | None = None
+    flags: list[str] = []  # incomplete, filtered, redacted, quota-exceeded, rate-limited, expected
+    extra: Extra | None = None
+
+
+class Vote(Value, kw_only=True):
+    """Thumbs up or down."""
+
+    is_up: bool
+    reason: str | None = None
+
+
+class Followup(Value, kw_only=True):
+    """A next question that was suggested."""
+
+    text: str
+    title: str | None = None
+    agent: str | None = None
+    command: str | None = None
+    extra: Extra | None = None
+
+
+class UsedReference(Value, kw_only=True):
+    """Something the answer was based on."""
+
+    place: Place | None = None
+    text: str | None = None  # a reference that is no file
+    variable: str | None = None
+    status: str | None = None  # complete, partial, omitted
+    extra: Extra | None = None
+
+
+class Citation(Value, kw_only=True):
+    """Public code that the answer resembles."""
+
+    uri: str | None = None
+    license: str | None = None
+    snippet: str | None = None
+    extra: Extra | None = None
+
+
+class EditedFileEvent(Value, kw_only=True):
+    """What the user did, before sending this request, with edits of earlier turns."""
+
+    uri: str | None
+    action: str  # keep, undo, modify
+
+
+class Round(Value, kw_only=True):
+    """One call of the model within a turn, as the extension recorded it."""
+
+    id: str | None = None
+    text: str = ""
+    thinking: str | None = None
+    call_ids: list[str] = []
+    started_at: datetime | None = None
+    model: str | None = None
+    extra: Extra | None = None
+
+
+class CodeBlock(Value, kw_only=True):
+    """A block of code of the answer, as the extension recorded it."""
+
+    code: str
+    language: str | None = None
+    uri: str | None = None
+    extra: Extra | None = None
+
+
+class TextEdit(Value, omit_defaults=False, kw_only=True, gc=False):
+    """Replace a range by a text. A range of nothing inserts."""
+
+    start_line: int
+    start_column: int
+    end_line: int
+    end_column: int
+    text: str
+    eol: int | None = None
+
+
+class TodoItem(Value, kw_only=True):
+    id: str | None = None
+    title: str
+    status: str | None = None
+    description: str | None = None
+
+
+class Question(Value, kw_only=True):
+    """One question to the user, with what was answered."""
+
+    id: str | None = None
+    title: str | None = None
+    text: str | None = None
+    type: str | None = None
+    options: list[str] = []
+    answer: str | None = None
+    extra: Extra | None = None
+
+
+class Approval(Value, kw_only=True):
+    """Who allowed a tool to run."""
+
+    kind: Literal["denied", "not-needed", "setting", "granted", "user", "skipped", "unknown"]
+    detail: str | None = None  # the setting's name, the grant's scope, the button pressed, the reason
+    extra: Extra | None = None
+
+
+class SubAgent(Value, kw_only=True):
+    """What a tool call that started a sub-agent was asked, and what came back."""
+
+    run_id: str | None = None
+    name: str | None = None
+    description: str | None = None
+    prompt: str | None = None
+    result: str | None = None
+    model: str | None = None
+    started_at: datetime | None = None
+    elapsed_ms: float | None = None
+    extra: Extra | None = None
+
+
+class ResultItem(Value, kw_only=True):
+    """One piece of a tool's output: text, bytes, or a pointer to a resource."""
+
+    text: str | None = None
+    mime_type: str | None = None
+    data: bytes | None = None
+    place: Place | None = None
+    extra: Extra | None = None
+
+
+class TreeNode(Value, kw_only=True):
+    """A file or folder of a file tree that the answer showed."""
+
+    label: str
+    uri: str | None = None
+    children: list[TreeNode] = []

@@ -1,0 +1,1 @@
+"""Shapes that the VS Code formats share."""

@@ -1,0 +1,430 @@
+"""Where VS Code, its relatives and Copilot CLI keep things, and which folders of theirs hold conversations.
+
+`default_roots` knows the usual places of a machine, `roots_from` says what a folder is by its structure alone, so that
+a home folder copied from another system can be read as well. Nothing below a root is ever written.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from copilog.sources._vscode.uris import uri_parts, uri_to_path, uri_to_string
+
+RootKind = Literal["vscode", "vscode-user", "vscode-storage", "vscode-workspace", "vscode-global", "copilot-home"]
+StorageKind = Literal["workspace", "global", "profile", "copilot-home"]
+
+PRODUCTS = (
+    "Code",
+    "Code - Insiders",
+    "Code - Exploration",
+    "Code - OSS",
+    "code-oss-dev",
+    "VSCodium",
+    "VSCodium - Insiders",
+    # Forks; they may have changed the formats.
+    "Cursor",
+    "Windsurf",
+    "Trae",
+    "Positron",
+)
+_BASES = {"linux": ".config", "darwin": "Library/Application Support", "windows": "AppData/Roaming"}
+_BASE_VARIABLES = {"linux": "XDG_CONFIG_HOME", "windows": "APPDATA"}
+_SYSTEM_NAMES = {"linux": "Linux", "darwin": "macOS", "windows": "Windows"}
+_SERVERS = {
+    ".vscode-server": "Code",
+    ".vscode-server-insiders": "Code - Insiders",
+    ".vscode-remote": "code-oss-dev",
+    ".vscodium-server": "VSCodium",
+}
+_CODE_SERVERS = {"linux": ".local/share/code-server", "darwin": "Library/Application Support/code-server"}
+_FLATPAKS = {
+    "com.visualstudio.code": "Code",
+    "com.visualstudio.code.insiders": "Code - Insiders",
+    "com.visualstudio.code-oss": "Code - OSS",
+    "com.vscodium.codium": "VSCodium",
+    "com.vscodium.codium-insiders": "VSCodium - Insiders",
+}
+_SNAPS = {"code": "Code", "code-insiders": "Code - Insiders", "codium": "VSCodium"}
+_EXECUTABLES = {
+    "code": "Code",
+    "code-insiders": "Code - Insiders",
+    "code-oss": "Code - OSS",
+    "codium": "VSCodium",
+    "codium-insiders": "VSCodium - Insiders",
+    "cursor": "Cursor",
+    "windsurf": "Windsurf",
+    "positron": "Positron",
+}
+_COPILOT_FOLDERS = (".copilot", ".local/state/.copilot", ".config/.copilot")
+_NOBODYS_FOLDERS = {"All Users", "Default", "Default User", "Public"}
+_WORKSPACE_SIGNS = ("chatSessions", "chatEditingSessions", "state.vscdb", "workspace.json", "GitHub.copilot-chat")
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """A folder to look into, and why we know of it.
+
+    The kind says what the path is: a user data root, which has User/ (vscode); that User/ or a profile (vscode-user);
+    its workspaceStorage/ (vscode-storage) or one folder of that (vscode-workspace); a globalStorage/ (vscode-global);
+    or a .copilot/ (copilot-home).
+    """
+
+    kind: RootKind
+    path: Path
+    application: str | None
+    why: str
+    exists: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """All that the usual places depend on, so that any system can be imitated."""
+
+    system: Literal["linux", "darwin", "windows"]
+    home: Path
+    environ: Mapping[str, str]
+    is_wsl: bool = False
+    mounts: Path = Path("/mnt")  # where WSL shows the disks of Windows
+    path_dirs: tuple[Path, ...] = ()  # where executables are
+
+
+@dataclass(frozen=True, slots=True)
+class StorageFolder:
+    """A folder with conversations: of one workspace, of no workspace (global), of a profile, or of Copilot CLI."""
+
+    path: Path
+    kind: StorageKind
+    application: str | None
+    root: Root | None  # None for the folder around a single file that somebody named
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceRecord:
+    """What a workspace's storage folder belongs to: a folder, or a .code-workspace file."""
+
+    kind: Literal["folder", "workspace"]
+    uri: str
+    path: str | None
+    authority: str | None
+    scheme: str
+
+
+def this_machine() -> Machine:
+    """The machine we run on."""
+    folders = (Path(folder) for folder in os.environ.get("PATH", "").split(os.pathsep) if folder)
+    return Machine(
+        system="darwin" if sys.platform == "darwin" else "windows" if sys.platform == "win32" else "linux",
+        home=Path.home(),
+        environ=dict(os.environ),
+        is_wsl=sys.platform == "linux" and "microsoft" in platform.release().lower(),
+        path_dirs=tuple(folder for folder in folders if folder.is_absolute()),
+    )
+
+
+def default_roots(machine: Machine | None = None) -> list[Root]:
+    """All usual places, whether or not there is something; each folder once, whatever leads to it."""
+    machine = machine or this_machine()
+    return _each_once(
+        [
+            *_roots_of_variables(machine),
+            *_usual_roots(machine),
+            *_portable_roots(machine),
+            *_copilot_roots(machine),
+            *_windows_roots_in_wsl(machine),
+        ]
+    )
+
+
+def roots_from(path: Path, why: str = "--root") -> list[Root]:
+    """What a folder that somebody named is, or holds: several roots for a home folder, none if we cannot tell."""
+    path = path.absolute()
+    kind = _certain_kind(path)
+    if kind is None:
+        inside = _each_once(root for root in _roots_inside(path, why) if root.exists)
+        if inside:
+            return inside
+        kind = _likely_kind(path)
+    return [_root(kind, path, _application_of(kind, path), why)] if kind else []
+
+
+def storage_folders(root: Root, skipped: list[tuple[Path, str]] | None = None) -> Iterator[StorageFolder]:
+    """The folders of a root that may hold conversations.
+
+    Links out of the root are not followed. They and what cannot be read go to `skipped`, each with a reason.
+    """
+    skipped = [] if skipped is None else skipped
+    for kind, folder in _storage_places(root, skipped):
+        yield StorageFolder(folder, kind, root.application, root)
+
+
+def workspace_of(folder: Path) -> WorkspaceRecord | None:
+    """What a workspace's storage folder belongs to; None for a window without a folder, ValueError if unclear."""
+    try:
+        file = folder / "workspace.json"
+        if not file.is_file():
+            return None
+        record = json.loads(file.read_bytes())
+    except OSError as error:
+        raise ValueError(f"workspace.json cannot be read: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"workspace.json is not JSON: {error}") from error
+    if not isinstance(record, dict):
+        raise ValueError("workspace.json is not a JSON object")  # noqa: TRY004 - one kind of error for bad content
+    if "folder" in record:
+        return _workspace_record("folder", record["folder"])
+    if "workspace" in record or "configuration" in record:  # the second name is that of old releases
+        return _workspace_record("workspace", record.get("workspace", record.get("configuration")))
+    raise ValueError("workspace.json names neither a folder nor a workspace")
+
+
+def _workspace_record(kind: Literal["folder", "workspace"], value: Any) -> WorkspaceRecord:
+    uri, parts = uri_to_string(value), uri_parts(value)
+    if uri is None or parts is None:
+        raise ValueError(f"the {kind} in workspace.json is no URI")
+    return WorkspaceRecord(kind, uri, uri_to_path(value), parts.authority or None, parts.scheme)
+
+
+# The usual places of a machine
+
+
+def _roots_of_variables(machine: Machine) -> Iterator[Root]:
+    portable = machine.environ.get("VSCODE_PORTABLE")
+    if portable:
+        yield _root("vscode", Path(portable, "user-data"), None, "VSCODE_PORTABLE")
+    base = machine.environ.get("VSCODE_APPDATA")
+    if base:
+        for product in PRODUCTS:
+            yield _root("vscode", Path(base, product), product, "VSCODE_APPDATA")
+    server = machine.environ.get("VSCODE_AGENT_FOLDER")
+    if server:
+        yield _root("vscode", Path(server, "data"), _SERVERS.get(Path(server).name), "VSCODE_AGENT_FOLDER")
+
+
+def _usual_roots(machine: Machine) -> Iterator[Root]:
+    variable = _BASE_VARIABLES.get(machine.system, "")
+    base = machine.environ.get(variable)
+    why = variable if base and machine.system == "linux" else f"default place on {_SYSTEM_NAMES[machine.system]}"
+    for product in PRODUCTS:
+        yield _root("vscode", Path(base or machine.home / _BASES[machine.system], product), product, why)
+    yield from _special_roots(machine.home, machine.system)
+
+
+def _special_roots(home: Path, system: str) -> Iterator[Root]:
+    """The places in a home folder that are not below the system's usual folder for settings."""
+    if system == "linux":
+        for name, product in _FLATPAKS.items():
+            yield _root("vscode", home / ".var/app" / name / "config" / product, product, "Flatpak")
+        for name, product in _SNAPS.items():
+            for part in ("current", "common"):
+                yield _root("vscode", home / "snap" / name / part / ".config" / product, product, "Snap")
+    if system in _CODE_SERVERS:
+        yield _root("vscode", home / _CODE_SERVERS[system], "code-server", "code-server")
+    for name, product in _SERVERS.items():
+        yield _root("vscode", home / name / "data", product, "remote server")
+
+
+def _portable_roots(machine: Machine) -> Iterator[Root]:
+    """A portable install keeps its data beside the program; so we look where the program is."""
+    endings = ("", ".cmd", ".exe") if machine.system == "windows" else ("",)
+    for name, product in _EXECUTABLES.items():
+        candidates = (folder / f"{name}{ending}" for folder in machine.path_dirs for ending in endings)
+        executable = next((Path(os.path.realpath(path)) for path in candidates if _is_file(path)), None)
+        if executable is None:
+            continue
+        bundle = next((folder for folder in executable.parents if folder.suffix == ".app"), None)
+        if bundle:
+            data = bundle.parent / f"{name}-portable-data"
+        else:
+            folder = executable.parent
+            data = (folder.parent if folder.name == "bin" else folder) / "data"
+        yield _root("vscode", data / "user-data", product, f"portable install of {name}")
+
+
+def _copilot_roots(machine: Machine) -> Iterator[Root]:
+    home = machine.environ.get("COPILOT_HOME")
+    if home:
+        yield _root("copilot-home", Path(home), None, "COPILOT_HOME")
+    yield _root("copilot-home", machine.home / ".copilot", None, "default place")
+    for variable in ("XDG_STATE_HOME", "XDG_CONFIG_HOME"):
+        base = machine.environ.get(variable)
+        if base:
+            yield _root("copilot-home", Path(base, ".copilot"), None, variable)
+
+
+def _windows_roots_in_wsl(machine: Machine) -> Iterator[Root]:
+    if not machine.is_wsl:
+        return
+    for disk in _children(machine.mounts):
+        if len(disk.name) != 1:
+            continue
+        why = f"WSL: Windows disk {disk.name.upper()}"
+        for user in _children(disk / "Users"):
+            if user.name in _NOBODYS_FOLDERS or not _children(user):  # empty, no folder, or not ours to read
+                continue
+            for product in PRODUCTS:
+                yield _root("vscode", user / _BASES["windows"] / product, product, why)
+            yield _root("copilot-home", user / ".copilot", None, why)
+
+
+# What a folder is
+
+
+def _certain_kind(path: Path) -> RootKind | None:
+    if path.name == ".copilot" and _is_folder(path):
+        return "copilot-home"
+    if any(_is_folder(path / name) for name in ("session-state", "history-session-state")):
+        return "copilot-home"
+    if _is_file(path / "session-store.db"):
+        return "copilot-home"
+    if _is_user_folder(path / "User"):
+        return "vscode"
+    if _is_user_folder(path):
+        return "vscode-user"
+    if path.name == "workspaceStorage" and _is_folder(path):
+        return "vscode-storage"
+    if (path.name == "globalStorage" and _is_folder(path)) or _is_folder(path / "emptyWindowChatSessions"):
+        return "vscode-global"
+    return None
+
+
+def _likely_kind(path: Path) -> RootKind | None:
+    """A guess from signs that other folders may show too, so it comes last."""
+    if _is_folder(path / "User"):
+        return "vscode"
+    if _is_workspace(path):
+        return "vscode-workspace"
+    # Folders full of homes are not searched: the one who named them should say whose.
+    if path.name not in ("Users", "home") and any(_is_workspace(child) for child in _children(path)):
+        return "vscode-storage"
+    return None
+
+
+def _roots_inside(path: Path, why: str) -> Iterator[Root]:
+    """The roots at their usual places in a home folder of any system, or one step down in another folder."""
+    for system, base in _BASES.items():
+        for product in PRODUCTS:
+            yield _root("vscode", path / base / product, product, why)
+        for root in _special_roots(path, system):
+            yield _root("vscode", root.path, root.application, why)
+    for name in _COPILOT_FOLDERS:
+        yield _root("copilot-home", path / name, None, why)
+    for folder in (
+        *(path / product for product in PRODUCTS),
+        path / "user-data",
+        path / "data/user-data",
+        path / "data",
+    ):
+        if _is_folder(folder / "User"):
+            yield _root("vscode", folder, _application_of("vscode", folder), why)
+
+
+def _is_user_folder(path: Path) -> bool:
+    return _is_folder(path / "workspaceStorage") or _is_folder(path / "globalStorage")
+
+
+def _is_workspace(path: Path) -> bool:
+    return any(_is_folder(path / sign) or _is_file(path / sign) for sign in _WORKSPACE_SIGNS)
+
+
+def _application_of(kind: RootKind, path: Path) -> str | None:
+    """The application, by the name of its user data root: the folder that holds User/."""
+    if kind == "copilot-home":
+        return None
+    user = next((folder for folder in (path, *path.parents) if folder.name == "User"), None)
+    data_root = path if kind == "vscode" else user.parent if user else None
+    if data_root is None:
+        return None
+    if data_root.name == "data":
+        return _SERVERS.get(data_root.parent.name)
+    return data_root.name if data_root.name in (*PRODUCTS, "code-server") else None
+
+
+# The folders of a root
+
+
+def _storage_places(root: Root, skipped: list[tuple[Path, str]]) -> Iterator[tuple[StorageKind, Path]]:
+    top = Path(os.path.realpath(root.path))
+
+    def enter(folder: Path) -> list[Path]:
+        return [folder] if _may_enter(folder, top, skipped) else []
+
+    def enter_all_in(folder: Path) -> Iterator[Path]:
+        for place in enter(folder):
+            for child in _children(place):
+                yield from enter(child)
+
+    if root.kind == "copilot-home":
+        yield from (("copilot-home", folder) for folder in enter(root.path))
+    elif root.kind == "vscode-workspace":
+        yield from (("workspace", folder) for folder in enter(root.path))
+    elif root.kind == "vscode-storage":
+        yield from (("workspace", folder) for folder in enter_all_in(root.path))
+    elif root.kind == "vscode-global":
+        kind: StorageKind = "profile" if root.path.parent.parent.name == "profiles" else "global"
+        yield from ((kind, folder) for folder in enter(root.path))
+    else:
+        for user in enter(root.path / "User" if root.kind == "vscode" else root.path):
+            yield from (("workspace", folder) for folder in enter_all_in(user / "workspaceStorage"))
+            kind = "profile" if user.parent.name == "profiles" else "global"
+            yield from ((kind, folder) for folder in enter(user / "globalStorage"))
+            for profile in enter_all_in(user / "profiles"):
+                yield from (("profile", folder) for folder in enter(profile / "globalStorage"))
+
+
+def _may_enter(folder: Path, top: Path, skipped: list[tuple[Path, str]]) -> bool:
+    """Whether a folder is there, inside the root, and open to us. A stray file is passed over without a word."""
+    try:
+        target = Path(os.path.realpath(folder, strict=True))
+        if not target.is_dir():
+            return False
+        if not target.is_relative_to(top):
+            skipped.append((folder, f"is a link that leads out of {top}, to {target}"))
+            return False
+        with os.scandir(target):
+            return True
+    except FileNotFoundError:
+        if folder.is_symlink():
+            skipped.append((folder, "is a link that leads nowhere"))
+    except OSError as error:
+        skipped.append((folder, f"cannot be read: {error.strerror or error}"))
+    return False
+
+
+def _root(kind: RootKind, path: Path, application: str | None, why: str) -> Root:
+    return Root(kind, path, application, why, exists=_is_folder(path))
+
+
+def _each_once(roots: Iterable[Root]) -> list[Root]:
+    by_place: dict[str, Root] = {}
+    for root in roots:
+        by_place.setdefault(os.path.normcase(os.path.realpath(root.path)), root)
+    return list(by_place.values())
+
+
+def _children(folder: Path) -> list[Path]:
+    """What is in a folder, by name; nothing when it cannot be read."""
+    try:
+        return sorted(folder.iterdir())
+    except OSError:
+        return []
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:
+        return False

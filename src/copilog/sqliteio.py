@@ -1,0 +1,310 @@
+"""Read-only access to other programs' SQLite databases, without leaving a trace.
+
+Even a read-only connection touches `-shm` beside a live writer, and creates `-wal` and `-shm` beside a WAL database
+that was closed cleanly. So the original is not opened at all: the database and its `-wal` or `-journal` are copied
+into a private folder, and the copy is opened. No lock is taken, and no writer ever waits for us.
+
+The one exception is a database that changes during each of several copies. That one is read over a read-only
+connection, and the snapshot's notes say so.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sqlite3
+import stat
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+from urllib.parse import quote
+
+from copilog.errors import BadFile
+
+COPY_ATTEMPTS = 5
+FIRST_WAIT_SECONDS = 0.02
+BACKUP_WAIT_SECONDS = 5.0
+BACKUP_NOTE = "it kept changing while it was copied; read over a read-only connection instead"
+
+_MAGIC = b"SQLite format 3\x00"
+_HEADER_BYTES = 100
+_SUPER_JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
+_COPY_FOLDER = re.compile(r"copilog-([0-9]+)-.+")
+
+# The files of a database, and where each one's header tells of a change that leaves size and time as they were.
+# Copied in this order: a checkpoint during the copy can only move pages from the -wal into the database, so a -wal
+# that is copied later and has not started over (same salts) still holds all of them. Likewise with the -journal.
+_FILES = {
+    "": slice(24, 28),  # file change counter
+    "-wal": slice(16, 24),  # salts
+    "-journal": slice(0, 28),
+}
+
+
+class UnreadableDatabase(BadFile):
+    """Another program's database could not be copied or queried; the message says why."""
+
+    def __init__(self, reason: str, code: str = "unreadable-database") -> None:
+        super().__init__(reason, code)
+
+
+@dataclass(slots=True)
+class Snapshot:
+    """A database as it was at one moment. Text comes out as bytes, since other programs store invalid UTF-8."""
+
+    connection: sqlite3.Connection
+    notes: list[str] = field(default_factory=list)
+
+
+@contextmanager
+def open_copy(path: Path) -> Iterator[Snapshot]:
+    """Open a private copy of a database, which is deleted at the end of the block.
+
+    Raises UnreadableDatabase for whatever stands in the way.
+    """
+    with ExitStack() as stack:
+        try:
+            original = _original(path)
+            copy = stack.enter_context(_private_folder()) / "copy.db"
+            notes = _copy(original, copy)
+            connection = stack.enter_context(_connection(copy))
+        except OSError as error:
+            raise _unreadable(error) from error
+        except sqlite3.Error as error:
+            raise UnreadableDatabase(f"is damaged, or no database at all: {error}") from error
+        yield Snapshot(connection, notes)
+
+
+def tables(connection: sqlite3.Connection) -> dict[str, list[str]]:
+    """The columns of each table; none for a virtual table whose module this SQLite does not have."""
+    names = [_text(name) for (name,) in query(connection, "SELECT name FROM sqlite_master WHERE type = 'table'")]
+    found: dict[str, list[str]] = {}
+    for name in sorted(names):
+        try:
+            columns = [
+                _text(column) for (column,) in query(connection, "SELECT name FROM pragma_table_info(?)", (name,))
+            ]
+        except UnreadableDatabase:
+            columns = []
+        found[name] = columns
+    return found
+
+
+def query(connection: sqlite3.Connection, sql: str, params: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
+    """The rows of a query, with UnreadableDatabase where the database turns out to be damaged."""
+    try:
+        yield from connection.execute(sql, params)
+    except sqlite3.ProgrammingError:  # our mistake, not the database's
+        raise
+    except sqlite3.DatabaseError as error:
+        raise UnreadableDatabase(f"cannot be queried: {error}") from error
+
+
+def is_sqlite(head: bytes) -> bool:
+    """Whether a file that begins like this is a SQLite database."""
+    return head.startswith(_MAGIC)
+
+
+def fingerprint(path: Path) -> tuple[int, int, int, int]:
+    """Size and modification time of the database and of its -wal: something changed when these did."""
+    try:
+        original = Path(os.path.realpath(path, strict=True))
+        status = original.stat()
+    except OSError as error:
+        raise _unreadable(error) from error
+    try:
+        log = _beside(original, "-wal").stat()
+    except OSError:
+        log = None
+    # An empty log comes and goes as the program starts and ends; nothing has changed then.
+    log_size, log_time = (log.st_size, log.st_mtime_ns) if log and log.st_size else (0, 0)
+    return status.st_size, status.st_mtime_ns, log_size, log_time
+
+
+def remove_stale_copies() -> list[Path]:
+    """Delete the copies that earlier runs left behind because they were killed."""
+    removed = []
+    for folder in Path(tempfile.gettempdir()).glob("copilog-*"):
+        named = _COPY_FOLDER.fullmatch(folder.name)
+        if named and _is_folder_of_this_user(folder) and not _is_running(int(named[1])):
+            shutil.rmtree(folder, ignore_errors=True)
+            removed.append(folder)
+    return removed
+
+
+def _original(path: Path) -> Path:
+    """Where the database really is, since SQLite keeps -wal and -journal beside the target of a link."""
+    original = Path(os.path.realpath(path, strict=True))
+    mode = original.stat().st_mode
+    if stat.S_ISDIR(mode):
+        raise UnreadableDatabase("is a folder, not a database")
+    if not stat.S_ISREG(mode):  # opening a pipe would wait for its other end
+        raise UnreadableDatabase("is not a regular file")
+    header = _header(original)
+    if not header:
+        raise UnreadableDatabase("is empty (0 bytes)", "empty-file")
+    if not is_sqlite(header):
+        raise UnreadableDatabase("is not a SQLite database")
+    if len(header) < _HEADER_BYTES:
+        raise UnreadableDatabase("breaks off within its first 100 bytes")
+    return original
+
+
+@contextmanager
+def _private_folder() -> Iterator[Path]:
+    folder = tempfile.mkdtemp(prefix=f"copilog-{os.getpid()}-")
+    try:
+        yield Path(folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _copy(original: Path, copy: Path) -> list[str]:
+    """Copy a database with its log; return notes on how that went."""
+    for attempt in range(COPY_ATTEMPTS):
+        before = _state(original)
+        for suffix in _FILES:
+            _copy_file(_beside(original, suffix), _beside(copy, suffix), is_optional=suffix != "")
+        if _state(original) == before:
+            _refuse_shared_journal(_beside(copy, "-journal"))
+            return []
+        time.sleep(FIRST_WAIT_SECONDS * 2**attempt)
+    for suffix in _FILES:
+        _beside(copy, suffix).unlink(missing_ok=True)
+    _back_up(original, copy)
+    return [BACKUP_NOTE]
+
+
+def _state(original: Path) -> list[object]:
+    """Something that is equal before and after if nobody wrote in between."""
+    state: list[object] = []
+    for suffix, telling in _FILES.items():
+        path = _beside(original, suffix)
+        try:
+            status = path.stat()
+            state.append((status.st_ino, status.st_size, status.st_mtime_ns, _header(path)[telling]))
+        except FileNotFoundError:
+            state.append(None)
+    return state
+
+
+def _copy_file(source: Path, target: Path, *, is_optional: bool) -> None:
+    target.unlink(missing_ok=True)
+    try:
+        reader = source.open("rb")
+    except FileNotFoundError:
+        if is_optional:
+            return
+        raise
+    with reader, _create(target) as writer:
+        shutil.copyfileobj(reader, writer, 1 << 20)
+
+
+def _refuse_shared_journal(journal: Path) -> None:
+    """Refuse a journal of a transaction over several databases.
+
+    Rolling it back would make SQLite look for the other databases' journals at their original places, and tidy up.
+    """
+    if not journal.exists() or journal.stat().st_size < _HEADER_BYTES:
+        return
+    with journal.open("rb") as file:
+        is_hot = file.read(1) != b"\0"
+        file.seek(-len(_SUPER_JOURNAL_MAGIC), os.SEEK_END)
+        is_shared = file.read() == _SUPER_JOURNAL_MAGIC
+    if is_hot and is_shared:
+        raise UnreadableDatabase("was left in the middle of a transaction over several databases")
+
+
+def _back_up(original: Path, copy: Path) -> None:
+    """Read the original over a read-only connection, when that creates nothing beside it."""
+    is_wal = _header(original)[18:20] == b"\x02\x02" or _beside(original, "-wal").exists()
+    if is_wal and not (_beside(original, "-wal").exists() and _beside(original, "-shm").exists()):
+        raise UnreadableDatabase("kept changing while it was copied", "changed-while-reading")
+    deadline = time.monotonic() + BACKUP_WAIT_SECONDS
+
+    def give_up_when_late(status: int, _remaining: int, _total: int) -> None:
+        if status in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) and time.monotonic() > deadline:
+            raise UnreadableDatabase("is locked by the program that uses it", "changed-while-reading")
+
+    location = original.as_posix()
+    location = location if location.startswith("/") else "/" + location  # a Windows drive
+    address = f"file://{quote(os.fsencode(location))}?mode=ro"
+    _create(copy).close()
+    with (
+        closing(sqlite3.connect(address, uri=True, timeout=0.1)) as source,
+        closing(sqlite3.connect(copy)) as target,
+    ):
+        source.backup(target, progress=give_up_when_late, sleep=0.005)
+
+
+@contextmanager
+def _connection(copy: Path) -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(copy, isolation_level=None)) as connection:
+        connection.text_factory = bytes
+        connection.execute("PRAGMA trusted_schema = OFF")  # the schema is other people's code
+        connection.execute("PRAGMA synchronous = OFF")  # nobody misses the copy after a power cut
+        connection.execute("PRAGMA query_only = ON")
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()  # damage shows here, not later
+        yield connection
+
+
+def _beside(database: Path, suffix: str) -> Path:
+    return database.with_name(database.name + suffix)
+
+
+def _header(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(_HEADER_BYTES)
+
+
+def _create(path: Path) -> BinaryIO:
+    """A new file that only this user can read."""
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600), "wb")
+
+
+def _text(name: bytes | str) -> str:
+    return name.decode("utf-8", errors="replace") if isinstance(name, bytes) else name
+
+
+def _unreadable(error: OSError) -> UnreadableDatabase:
+    if isinstance(error, FileNotFoundError):
+        return UnreadableDatabase("is not there", "unreadable")
+    if isinstance(error, PermissionError):
+        return UnreadableDatabase("may not be read by this user", "unreadable")
+    return UnreadableDatabase(f"cannot be copied: {error.strerror or error}", "unreadable")
+
+
+def _is_folder_of_this_user(folder: Path) -> bool:
+    try:
+        status = folder.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(status.st_mode) and (sys.platform == "win32" or status.st_uid == os.getuid())
+
+
+def _is_running(pid: int) -> bool:
+    if sys.platform == "win32":  # there, os.kill(pid, 0) would send Ctrl+C
+        import ctypes
+
+        query_limited_information, still_active = 0x1000, 259
+        kernel = ctypes.WinDLL("kernel32")
+        process = kernel.OpenProcess(query_limited_information, False, pid)
+        if not process:
+            return False
+        code = ctypes.c_ulong()
+        kernel.GetExitCodeProcess(process, ctypes.byref(code))
+        kernel.CloseHandle(process)
+        return code.value == still_active
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        return True
+    except (ProcessLookupError, OverflowError):
+        return False
+    return True

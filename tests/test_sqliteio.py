@@ -1,0 +1,450 @@
+import hashlib
+import os
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from copilog import sqliteio
+from copilog.errors import BadFile
+from copilog.sqliteio import UnreadableDatabase, open_copy, query
+
+is_posix = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals or permissions")
+
+HOLD_OPEN = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute("PRAGMA wal_autocheckpoint = 0")
+for statement in sys.argv[2:]:
+    connection.execute(statement)
+print("ready", flush=True)
+sys.stdin.readline()
+connection.close()
+"""
+
+# Each transaction adds ten rows to one table and ten to another, and gives up at once when something is locked.
+KEEP_WRITING = """
+import select, sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=0)
+connection.execute("PRAGMA wal_autocheckpoint = 20")
+busy = transactions = 0
+print("ready", flush=True)
+while not select.select([sys.stdin], [], [], 0.002)[0]:
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        for table in ("item", "twin"):
+            connection.executemany(f"INSERT INTO {table} VALUES (?)", [("x" * 300,)] * 10)
+        connection.execute("COMMIT")
+        transactions += 1
+        if transactions % 50 == 0:
+            connection.execute("BEGIN")
+            connection.execute("DELETE FROM item")
+            connection.execute("DELETE FROM twin")
+            connection.execute("COMMIT")
+    except sqlite3.OperationalError:
+        busy += 1
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+connection.close()
+print(busy, transactions, flush=True)
+"""
+
+
+@pytest.fixture(autouse=True)
+def private_temp(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder for temporary files that no other test looks into."""
+    folder = tmp_path_factory.mktemp("temp")
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+def make_database(path: Path, journal_mode: str = "delete", rows: int = 3) -> Path:
+    path.parent.mkdir(exist_ok=True)
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute(f"PRAGMA journal_mode = {journal_mode}")
+        connection.execute("BEGIN")
+        connection.execute("CREATE TABLE item (value)")
+        connection.executemany("INSERT INTO item VALUES (?)", [(f"row {number}",) for number in range(rows)])
+        connection.execute("COMMIT")
+    return path
+
+
+def values(path: Path) -> list[Any]:
+    with open_copy(path) as snapshot:
+        assert snapshot.notes == []
+        return [value for (value,) in query(snapshot.connection, "SELECT value FROM item ORDER BY rowid")]
+
+
+def listing(folder: Path) -> list[tuple[str, int, int, str]]:
+    """All that an owner could notice: names, sizes, times and contents."""
+    return [
+        (path.name, path.stat().st_size, path.stat().st_mtime_ns, hashlib.sha256(path.read_bytes()).hexdigest())
+        for path in sorted(folder.iterdir())
+    ]
+
+
+@contextmanager
+def other_process(script: str, *arguments: object) -> Iterator[subprocess.Popen[str]]:
+    """Run a script until the block ends, starting when it says that it is ready."""
+    with subprocess.Popen(
+        [sys.executable, "-c", script, *map(str, arguments)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        try:
+            assert process.stdout.readline() == "ready\n"
+            yield process
+        finally:
+            process.kill()
+
+
+def end(process: subprocess.Popen[str]) -> str:
+    output, _ = process.communicate("\n", timeout=30)
+    return output
+
+
+@pytest.mark.parametrize("journal_mode", ["delete", "wal", "persist", "truncate"])
+def test_a_closed_database_is_read_without_a_trace(tmp_path: Path, private_temp: Path, journal_mode: str) -> None:
+    database = make_database(tmp_path / "owner" / "state.vscdb", journal_mode)
+    before = listing(database.parent)
+
+    assert values(database) == [b"row 0", b"row 1", b"row 2"]
+    assert listing(database.parent) == before
+    assert list(private_temp.iterdir()) == []
+
+
+def test_text_and_blobs_come_as_bytes_even_when_they_are_no_utf8(tmp_path: Path) -> None:
+    database = make_database(tmp_path / "state.vscdb", rows=0)
+    with closing(sqlite3.connect(database, isolation_level=None)) as connection:
+        connection.execute("INSERT INTO item VALUES (?), (CAST(? AS TEXT)), (7)", (b"\xffblob", b"\xfftext"))
+
+    assert values(database) == [b"\xffblob", b"\xfftext", 7]
+
+
+def test_a_link_leads_to_the_log_beside_its_target(tmp_path: Path) -> None:
+    database = make_database(tmp_path / "owner" / "real.db", "wal")
+    link = tmp_path / "link.db"
+    link.symlink_to(database)
+
+    with other_process(HOLD_OPEN, database, "INSERT INTO item VALUES ('in the log')"):
+        assert values(link)[-1] == b"in the log"
+
+
+@is_posix
+def test_rows_in_the_log_of_a_live_writer_are_seen(tmp_path: Path) -> None:
+    database = make_database(tmp_path / "owner" / "session-store.db", "wal")
+
+    with other_process(HOLD_OPEN, database, "INSERT INTO item VALUES ('late')", "BEGIN", "DELETE FROM item") as writer:
+        writer.send_signal(signal.SIGSTOP)
+        before = listing(database.parent)
+        assert [name for name, *_ in before] == ["session-store.db", "session-store.db-shm", "session-store.db-wal"]
+        assert values(database) == [b"row 0", b"row 1", b"row 2", b"late"]
+        assert listing(database.parent) == before
+        writer.send_signal(signal.SIGCONT)
+        end(writer)
+
+    before = listing(database.parent)
+    assert [name for name, *_ in before] == ["session-store.db"]
+    assert values(database) == [b"row 0", b"row 1", b"row 2", b"late"]
+    assert listing(database.parent) == before
+
+
+@is_posix
+@pytest.mark.parametrize("journal_mode", ["delete", "wal"])
+def test_a_busy_writer_is_read_at_one_moment(tmp_path: Path, journal_mode: str) -> None:
+    database = make_database(tmp_path / "busy.db", journal_mode, rows=0)
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("CREATE TABLE twin (value)")
+
+    with other_process(KEEP_WRITING, database) as writer:
+        notes = set()
+        for _ in range(40):
+            with open_copy(database) as snapshot:
+                notes.update(snapshot.notes)
+                assert list(query(snapshot.connection, "PRAGMA integrity_check")) == [(b"ok",)]
+                [(items, twins)] = query(
+                    snapshot.connection, "SELECT (SELECT count(*) FROM item), (SELECT count(*) FROM twin)"
+                )
+                assert items % 10 == 0
+                assert items == twins
+        busy, transactions = map(int, end(writer).split())
+
+    assert busy == 0 or journal_mode == "delete"  # a backup of a rollback database takes a lock, if a short one
+    assert transactions > 0
+    assert notes <= {sqliteio.BACKUP_NOTE}
+
+
+@is_posix
+def test_a_transaction_that_stands_half_done_is_not_seen(tmp_path: Path) -> None:
+    """With a tiny cache, the writer puts uncommitted pages into the database and the old ones into the journal."""
+    database = make_database(tmp_path / "owner" / "hot.db", rows=2000)
+    statements = ["PRAGMA cache_size = 2", "BEGIN", "UPDATE item SET value = 'changed'"]
+
+    with other_process(HOLD_OPEN, database, *statements) as writer:
+        before = listing(database.parent)
+        assert [name for name, *_ in before] == ["hot.db", "hot.db-journal"]
+        assert b"changed" in database.read_bytes()
+        assert values(database)[:2] == [b"row 0", b"row 1"]
+        assert listing(database.parent) == before
+        writer.kill()
+        writer.wait()
+        assert values(database)[:2] == [b"row 0", b"row 1"]
+        assert listing(database.parent) == before
+
+
+def test_the_journal_of_several_databases_is_left_alone(tmp_path: Path) -> None:
+    database = make_database(tmp_path / "state.vscdb")
+    name = b"/elsewhere/state.vscdb-mj12345678"
+    journal = bytes.fromhex("d9d505f920a163d7") + bytes(600) + name + bytes(8) + bytes.fromhex("d9d505f920a163d7")
+    (tmp_path / "state.vscdb-journal").write_bytes(journal)
+
+    with pytest.raises(UnreadableDatabase, match="several databases"), open_copy(database):
+        pass
+
+
+@pytest.fixture
+def restless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each copy look as if the database had changed meanwhile."""
+    monkeypatch.setattr(sqliteio, "_state", lambda original: [object()])
+    monkeypatch.setattr(sqliteio, "FIRST_WAIT_SECONDS", 0)
+    monkeypatch.setattr(sqliteio, "BACKUP_WAIT_SECONDS", 0.2)
+
+
+@pytest.mark.usefixtures("restless")
+def test_a_restless_database_is_backed_up_and_a_note_says_so(tmp_path: Path) -> None:
+    database = make_database(tmp_path / "100% odd? #1.db", "wal")
+
+    with (
+        other_process(HOLD_OPEN, database, "INSERT INTO item VALUES ('late')"),
+        open_copy(database) as snapshot,
+    ):
+        assert list(query(snapshot.connection, "SELECT count(*) FROM item")) == [(4,)]
+        assert snapshot.notes == [sqliteio.BACKUP_NOTE]
+
+
+@pytest.mark.usefixtures("restless")
+def test_a_restless_rollback_database_is_backed_up(tmp_path: Path) -> None:
+    database = make_database(tmp_path / "owner" / "state.vscdb")
+    before = listing(database.parent)
+
+    with open_copy(database) as snapshot:
+        assert list(query(snapshot.connection, "SELECT count(*) FROM item")) == [(3,)]
+        assert snapshot.notes == [sqliteio.BACKUP_NOTE]
+    assert listing(database.parent) == before
+
+
+@pytest.mark.usefixtures("restless")
+def test_a_restless_log_database_without_a_writer_is_given_up(tmp_path: Path, private_temp: Path) -> None:
+    database = make_database(tmp_path / "owner" / "state.vscdb", "wal")
+    before = listing(database.parent)
+
+    with pytest.raises(UnreadableDatabase, match="kept changing") as caught, open_copy(database):
+        pass
+    assert caught.value.code == "changed-while-reading"
+    assert listing(database.parent) == before
+    assert list(private_temp.iterdir()) == []
+
+
+@pytest.mark.usefixtures("restless")
+def test_a_lock_is_not_waited_for_without_end(tmp_path: Path) -> None:
+    database = make_database(tmp_path / "state.vscdb")
+
+    with (
+        other_process(HOLD_OPEN, database, "BEGIN EXCLUSIVE"),
+        pytest.raises(UnreadableDatabase, match="locked"),
+        open_copy(database),
+    ):
+        pass
+
+
+def cut(database: Path, size: int) -> None:
+    os.truncate(database, size)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "reason", "code"),
+    [
+        (lambda database: cut(database, 0), "empty", "empty-file"),
+        (lambda database: cut(database, 50), "breaks off", "unreadable-database"),
+        (lambda database: cut(database, 5000), "damaged", "unreadable-database"),
+        (lambda database: database.write_bytes(b"{}" * 900), "not a SQLite database", "unreadable-database"),
+        (lambda database: database.write_bytes(b"SQLite format 3\0" + b"\xff" * 900), "damaged", "unreadable-database"),
+        (lambda database: database.unlink(), "not there", "unreadable"),
+        (lambda database: (database.unlink(), database.mkdir()), "folder", "unreadable-database"),
+        (lambda database: (database.unlink(), database.symlink_to(database)), "cannot be copied", "unreadable"),
+    ],
+    ids=["empty", "no-header", "cut", "json", "noise", "missing", "folder", "circle"],
+)
+def test_what_is_no_database_is_named_in_plain_words(
+    tmp_path: Path, private_temp: Path, spoil: Callable[[Path], object], reason: str, code: str
+) -> None:
+    database = make_database(tmp_path / "state.vscdb", rows=500)
+    spoil(database)
+
+    with pytest.raises(UnreadableDatabase, match=reason) as caught, open_copy(database):
+        pass
+    assert isinstance(caught.value, BadFile)
+    assert caught.value.code == code
+    assert list(private_temp.iterdir()) == []
+
+
+@is_posix
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.db")
+
+    with pytest.raises(UnreadableDatabase, match="regular"), open_copy(tmp_path / "pipe.db"):
+        pass
+
+
+@is_posix
+@pytest.mark.skipif(hasattr(os, "geteuid") and os.geteuid() == 0, reason="root may read everything")
+def test_a_forbidden_file_is_named_in_plain_words(tmp_path: Path) -> None:
+    database = make_database(tmp_path / "state.vscdb")
+    database.chmod(0)
+
+    with pytest.raises(UnreadableDatabase, match="may not be read"), open_copy(database):
+        pass
+
+
+def test_damage_that_shows_late_is_the_same_error(tmp_path: Path) -> None:
+    database = make_database(tmp_path / "state.vscdb", rows=5000)
+    content = bytearray(database.read_bytes())
+    content[8192:] = b"\xff" * (len(content) - 8192)
+    database.write_bytes(content)
+
+    with open_copy(database) as snapshot:
+        with pytest.raises(UnreadableDatabase, match="malformed"):
+            list(query(snapshot.connection, "SELECT value FROM item"))
+        with pytest.raises(UnreadableDatabase, match="no such table"):
+            list(query(snapshot.connection, "SELECT 1 FROM elsewhere"))
+        with pytest.raises(sqlite3.ProgrammingError):
+            list(query(snapshot.connection, "SELECT ?", (1, 2)))
+
+
+@is_posix
+def test_a_copy_is_private_and_gone_after_an_error(tmp_path: Path, private_temp: Path) -> None:
+    database = make_database(tmp_path / "state.vscdb", "wal")
+    database.chmod(0o644)
+
+    with open_copy(database):
+        [folder] = private_temp.iterdir()
+        assert folder.name.startswith(f"copilog-{os.getpid()}-")
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        assert {stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir()} == {0o600}
+    assert list(private_temp.iterdir()) == []
+    with pytest.raises(RuntimeError, match="ours"), open_copy(database):
+        raise RuntimeError("ours")
+    assert list(private_temp.iterdir()) == []
+
+
+def test_the_copy_cannot_be_written_by_mistake(tmp_path: Path) -> None:
+    with (
+        open_copy(make_database(tmp_path / "state.vscdb")) as snapshot,
+        pytest.raises(UnreadableDatabase, match="readonly"),
+    ):
+        list(query(snapshot.connection, "DELETE FROM item"))
+
+
+def test_stale_copies_are_removed_and_others_kept(private_temp: Path, tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        ended.wait()
+    names = [f"copilog-{ended.pid}-abc", f"copilog-{os.getpid()}-abc", "copilog-notes", "else-1-abc"]
+    for name in names:
+        (private_temp / name).mkdir()
+        (private_temp / name / "copy.db").touch()
+    (private_temp / f"copilog-{ended.pid}-link").symlink_to(tmp_path)
+    (private_temp / f"copilog-{ended.pid}-file").touch()
+
+    assert sqliteio.remove_stale_copies() == [private_temp / names[0]]
+    assert sorted(path.name for path in private_temp.iterdir() if path.is_dir() and not path.is_symlink()) == sorted(
+        names[1:]
+    )
+    assert len(list(private_temp.iterdir())) == 5
+
+
+def test_tables_and_their_columns(tmp_path: Path) -> None:
+    database = make_database(tmp_path / "session-store.db")
+    with closing(sqlite3.connect(database, isolation_level=None)) as connection:
+        connection.execute('CREATE TABLE "odd ""name" (id INTEGER PRIMARY KEY, "two words")')
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute(
+            "INSERT INTO sqlite_master VALUES"
+            " ('table', 'strange', 'strange', 0, 'CREATE VIRTUAL TABLE strange USING missing(a)')"
+        )
+
+    with open_copy(database) as snapshot:
+        assert sqliteio.tables(snapshot.connection) == {
+            "item": ["value"],
+            'odd "name': ["id", "two words"],
+            "strange": [],
+        }
+
+
+def test_a_fingerprint_changes_with_the_log(tmp_path: Path) -> None:
+    database = make_database(tmp_path / "state.vscdb", "wal")
+    at_rest = sqliteio.fingerprint(database)
+
+    (tmp_path / "state.vscdb-wal").touch()
+    assert sqliteio.fingerprint(database) == at_rest
+    with other_process(HOLD_OPEN, database, "INSERT INTO item VALUES ('late')"):
+        assert sqliteio.fingerprint(database)[:2] == at_rest[:2]
+        assert sqliteio.fingerprint(database) != at_rest
+
+    with pytest.raises(UnreadableDatabase, match="not there"):
+        sqliteio.fingerprint(tmp_path / "missing.db")
+
+
+def test_is_sqlite() -> None:
+    assert sqliteio.is_sqlite(b"SQLite format 3\0and so on")
+    assert not sqliteio.is_sqlite(b"SQLite format 2")
+    assert not sqliteio.is_sqlite(b"")
+
+
+class Watch:
+    """What Python does below a folder; audit hooks stay for good, so this one only listens while `folder` is set."""
+
+    CHANGES = ("os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.utime", "os.chmod", "os.truncate", "os.link")
+
+    def __init__(self) -> None:
+        self.folder: str | None = None
+        self.reads: list[str] = []
+        self.offences: list[tuple[str, tuple[Any, ...]]] = []
+        sys.addaudithook(self.hear)
+
+    def hear(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if self.folder is None or not arguments or not str(arguments[0]).removeprefix("file:").startswith(self.folder):
+            return
+        if event == "open" and not arguments[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND):
+            self.reads.append(str(arguments[0]))
+        elif event in ("open", "sqlite3.connect", *self.CHANGES):
+            self.offences.append((event, arguments))
+
+
+@pytest.fixture(scope="module")
+def watch() -> Watch:
+    return Watch()
+
+
+@pytest.mark.parametrize("journal_mode", ["delete", "wal"])
+def test_nothing_is_opened_for_writing_beside_the_original(watch: Watch, tmp_path: Path, journal_mode: str) -> None:
+    database = make_database(tmp_path / "owner" / "state.vscdb", journal_mode)
+    watch.reads.clear()
+    watch.folder = str(database.parent)
+    try:
+        assert len(values(database)) == 3
+        sqliteio.fingerprint(database)
+    finally:
+        watch.folder = None
+
+    assert str(database) in watch.reads
+    assert watch.offences == []

@@ -1,0 +1,37 @@
+"""The sources, in the order in which people see them. A new source is one file and one line here."""
+
+from __future__ import annotations
+
+from copilog.errors import UsageError
+from copilog.sources.base import Found, Probe, Source
+from copilog.sources.chat_export import ChatExport
+from copilog.sources.vscode_editing import VSCodeEditing
+from copilog.sources.vscode_resources import VSCodeResources
+from copilog.sources.vscode_session import VSCodeSession
+from copilog.sources.vscode_session_log import VSCodeSessionLog
+from copilog.sources.vscode_state import VSCodeState
+from copilog.sources.vscode_workspace import VSCodeWorkspace
+
+SOURCES: tuple[Source, ...] = (
+    VSCodeSessionLog(),
+    VSCodeSession(),
+    ChatExport(),
+    VSCodeState(),
+    VSCodeEditing(),
+    VSCodeResources(),
+    VSCodeWorkspace(),
+)
+
+BY_NAME: dict[str, Source] = {source.name: source for source in SOURCES}
+
+
+def identify(probe: Probe) -> Source | None:
+    """The source whose file this is; None for a file of no known format."""
+    claiming = [source for source in SOURCES if source.claims(probe)]
+    if len(claiming) > 1:
+        names = " and ".join(source.name for source in claiming)
+        raise UsageError(f"{probe.path} is claimed by both {names}; choose one with --source")
+    return claiming[0] if claiming else None
+
+
+__all__ = ["BY_NAME", "SOURCES", "Found", "Probe", "Source", "identify"]

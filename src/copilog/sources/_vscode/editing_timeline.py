@@ -1,0 +1,221 @@
+"""The newer record of an editing session: operations on files, replayed once from the first to the last.
+
+Epochs number checkpoints and operations in one row. A file starts each request from the baseline that was kept of it,
+because users edit files between requests, and no operation tells of that.
+Format notes: docs/formats/vscode-editing.md
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from copilog.diagnostics import Ledger
+from copilog.errors import BadRecord
+from copilog.model import FileChange
+from copilog.sources._vscode.editing_operations import Document, Operation, operation_from, whole_number
+from copilog.sources._vscode.file_versions import FIRST_STEP, Absence, ChangeMaker, Version
+from copilog.sources._vscode.snapshots import list_or_note, text_or_none
+from copilog.sources._vscode.uris import uri_to_string
+
+Json = dict[str, Any]
+FileOfRequest = tuple[str, str | None]
+
+
+class Checkpoint(NamedTuple):
+    epoch: int
+    stop_id: str | None
+
+
+class Scope(NamedTuple):
+    """What a change is counted for: a request as a whole or one step of it, what stands of it or what is undone."""
+
+    request_id: str | None
+    checkpoint: str | None
+    is_undone: bool
+
+
+@dataclass(slots=True)
+class Timeline:
+    """A decoded timeline."""
+
+    operations: list[Operation] = field(default_factory=list)  # by epoch
+    unknown: list[Json] = field(default_factory=list)  # operations of types that nobody has described
+    baselines: dict[FileOfRequest, str] = field(default_factory=dict)
+    checkpoints: dict[str | None, list[Checkpoint]] = field(default_factory=dict)  # of each request, by epoch
+    current_epoch: int | None = None
+
+    def scopes_of(self, operation: Operation) -> list[Scope]:
+        is_undone = self.current_epoch is not None and operation.epoch >= self.current_epoch
+        scopes = [Scope(operation.request_id, None, is_undone)]
+        checkpoints = self.checkpoints.get(operation.request_id, [])
+        if len(checkpoints) > 1:
+            position = bisect_right(checkpoints, operation.epoch, key=lambda checkpoint: checkpoint.epoch)
+            stop_id = checkpoints[position - 1].stop_id if position else None
+            scopes.append(Scope(operation.request_id, stop_id or FIRST_STEP, is_undone))
+        return scopes
+
+
+def read_timeline(raw: Json, ledger: Ledger) -> Timeline:
+    """Decode a timeline. Each operation is one record of the ledger."""
+    timeline = Timeline()
+    current = raw.get("currentEpoch")
+    if isinstance(current, int):
+        timeline.current_epoch = current
+    else:
+        ledger.note("bad-part", "no current epoch: nothing is taken for undone", pointer="/timeline/currentEpoch")
+    _read_checkpoints(raw, timeline, ledger)
+    _read_baselines(raw, timeline, ledger)
+    for index, item in enumerate(list_or_note(raw.get("operations"), "/timeline/operations", ledger)):
+        with ledger.record(pointer=f"/timeline/operations/{index}"):
+            operation = operation_from(item)
+            if operation is not None:
+                timeline.operations.append(operation)
+            else:
+                ledger.meet_unknown(f"operation:{item['type']}")
+                timeline.unknown.append(item)
+    timeline.operations.sort(key=lambda operation: operation.epoch)
+    return timeline
+
+
+def _read_checkpoints(raw: Json, timeline: Timeline, ledger: Ledger) -> None:
+    for index, item in enumerate(list_or_note(raw.get("checkpoints"), "/timeline/checkpoints", ledger)):
+        try:
+            if not isinstance(item, dict):
+                raise BadRecord("a checkpoint that is no object")
+            checkpoint = Checkpoint(whole_number(item, "epoch"), text_or_none(item.get("undoStopId")))
+        except BadRecord as error:
+            ledger.note("bad-part", str(error), pointer=f"/timeline/checkpoints/{index}")
+            continue
+        timeline.checkpoints.setdefault(text_or_none(item.get("requestId")), []).append(checkpoint)
+    for checkpoints in timeline.checkpoints.values():
+        checkpoints.sort(key=lambda checkpoint: checkpoint.epoch)
+
+
+def _read_baselines(raw: Json, timeline: Timeline, ledger: Ledger) -> None:
+    for index, pair in enumerate(list_or_note(raw.get("fileBaselines"), "/timeline/fileBaselines", ledger)):
+        baseline = pair[1] if isinstance(pair, list) and len(pair) == 2 else None
+        uri = uri_to_string(baseline.get("uri")) if isinstance(baseline, dict) else None
+        if uri is None or baseline is None or not isinstance(baseline.get("content"), str):
+            ledger.note("bad-part", "a baseline without file or text", pointer=f"/timeline/fileBaselines/{index}")
+            continue
+        timeline.baselines[uri, text_or_none(baseline.get("requestId"))] = baseline["content"]
+
+
+@dataclass(slots=True)
+class Touch:
+    """What happened to one file within one scope."""
+
+    uri: str
+    before: Version
+    old_uri: str | None = None
+    after: Version = Absence.UNKNOWN
+    not_replayed: list[Json] = field(default_factory=list)
+
+
+class Replay:
+    """One pass over the operations of a timeline, which notes each file where a request or a step begins and ends."""
+
+    def __init__(self, timeline: Timeline, initial_text: Callable[[str], str | None]) -> None:
+        self._timeline = timeline
+        self._initial_text = initial_text
+        self._documents: dict[str, Document] = {}
+        self._met: set[FileOfRequest] = set()
+        self._touches: dict[Scope, list[Touch]] = {}
+        self._open: dict[str, dict[Scope, Touch]] = {}  # of each file, what its next operation may still add to
+
+    def changes(self, maker: ChangeMaker) -> Iterator[FileChange]:
+        for operation in self._timeline.operations:
+            self._play(operation)
+        for uri in self._open:
+            self._close(uri, keep=())
+        for scope, touches in self._touches.items():
+            for touch in touches:
+                yield maker.change(
+                    touch.uri,
+                    touch.before,
+                    touch.after,
+                    old_uri=touch.old_uri,
+                    request_id=scope.request_id,
+                    checkpoint=scope.checkpoint,
+                    is_undone=scope.is_undone,
+                    extra={"operations": touch.not_replayed} if touch.not_replayed else None,
+                )
+
+    def _play(self, operation: Operation) -> None:
+        scopes = self._timeline.scopes_of(operation)
+        self._close(operation.uri, keep=scopes)
+        document = self._document_for(operation)
+        touches = [self._touch(scope, operation.uri, document) for scope in scopes]
+        if not self._apply(operation, document):
+            for touch in touches:
+                touch.not_replayed.append(operation.raw)
+
+    def _apply(self, operation: Operation, document: Document) -> bool:
+        """Do what an operation says; False when its effect cannot be shown."""
+        if operation.type == "create":
+            document.replace(operation.text or "")
+        elif operation.type == "delete":
+            document.replace(Absence.NOT_THERE)
+        elif operation.type == "rename":
+            self._rename(operation, document)
+        elif operation.type == "notebookEdit":
+            return document.edit_cells(operation.cell_edits)
+        elif operation.cell_index is not None:
+            document.edit_cell(operation.cell_index, operation.edits)
+        else:
+            document.edit(operation.edits)
+        return not document.is_unknown
+
+    def _document_for(self, operation: Operation) -> Document:
+        """The file as it is before an operation."""
+        uri, key = operation.uri, (operation.uri, operation.request_id)
+        if key not in self._met:
+            self._met.add(key)
+            baseline = self._timeline.baselines.get(key)
+            if baseline is None and operation.type == "delete":
+                baseline = operation.text
+            if baseline is not None:
+                self._documents[uri] = Document(baseline)
+        if uri not in self._documents:
+            self._documents[uri] = Document(self._first_version(operation))
+        return self._documents[uri]
+
+    def _first_version(self, operation: Operation) -> Version:
+        if operation.type == "create":
+            return Absence.NOT_THERE
+        text = self._initial_text(operation.uri)
+        return Absence.UNKNOWN if text is None else text
+
+    def _touch(self, scope: Scope, uri: str, document: Document) -> Touch:
+        open_touches = self._open.setdefault(uri, {})
+        touch = open_touches.get(scope)
+        if touch is None:
+            known = self._touches.setdefault(scope, [])
+            touch = next((touch for touch in known if touch.uri == uri), None)
+            if touch is None:
+                touch = Touch(uri, document.version())
+                known.append(touch)
+            open_touches[scope] = touch
+        return touch
+
+    def _close(self, uri: str, keep: tuple[()] | list[Scope]) -> None:
+        """Note how a file ends for all scopes but those that go on."""
+        open_touches = self._open.get(uri, {})
+        for scope in [scope for scope in open_touches if scope not in keep]:
+            open_touches.pop(scope).after = self._documents[uri].version()
+
+    def _rename(self, operation: Operation, document: Document) -> None:
+        old_uri, new_uri = operation.uri, operation.new_uri
+        assert new_uri is not None
+        if new_uri == old_uri:
+            return
+        self._close(new_uri, keep=())
+        self._documents[old_uri] = Document(Absence.NOT_THERE)
+        self._documents[new_uri] = document
+        self._open[new_uri] = self._open.pop(old_uri)
+        for touch in self._open[new_uri].values():
+            touch.uri, touch.old_uri = new_uri, touch.old_uri or old_uri
+        self._met.add((new_uri, operation.request_id))

@@ -1,0 +1,113 @@
+"""Take fields out of a decoded object, by type.
+
+The converters own the objects that the decoder built: a field that is understood is taken out, and what is left
+over at the end becomes `extra`. So nothing is lost, and a field of an unexpected type stays where it can be seen.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+Json = dict[str, Any]
+
+
+def take_str(obj: Json, key: str) -> str | None:
+    value = obj.get(key)
+    if isinstance(value, str):
+        del obj[key]
+        return value
+    return None
+
+
+def take_bool(obj: Json, key: str) -> bool | None:
+    value = obj.get(key)
+    if value is True or value is False:
+        del obj[key]
+        return bool(value)
+    return None
+
+
+def take_int(obj: Json, key: str) -> int | None:
+    value = obj.get(key)
+    if isinstance(value, int) and value is not True and value is not False:
+        del obj[key]
+        return value
+    return None
+
+
+def take_number(obj: Json, key: str) -> float | None:
+    value = obj.get(key)
+    if isinstance(value, int | float) and value is not True and value is not False:
+        del obj[key]
+        return value
+    return None
+
+
+def take_dict(obj: Json, key: str) -> Json | None:
+    value = obj.get(key)
+    if isinstance(value, dict):
+        del obj[key]
+        return value
+    return None
+
+
+def take_list(obj: Json, key: str) -> list[Any] | None:
+    value = obj.get(key)
+    if isinstance(value, list):
+        del obj[key]
+        return value
+    return None
+
+
+def take_strings(obj: Json, key: str) -> list[str]:
+    """A list of strings; a list that holds anything else stays where it is."""
+    value = obj.get(key)
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        del obj[key]
+        return value
+    return []
+
+
+def take_time(obj: Json, key: str) -> datetime | None:
+    """A time in milliseconds since 1970; anything that is no sensible time stays where it is."""
+    moment = time_from_ms(obj.get(key))
+    if moment is not None:
+        del obj[key]
+    return moment
+
+
+def take_markdown(obj: Json, key: str) -> str | None:
+    """The text of a markdown value: a string, or an object with `value`, whose other flags stay behind."""
+    value = obj.get(key)
+    if isinstance(value, str):
+        del obj[key]
+        return value
+    if isinstance(value, dict) and isinstance(value.get("value"), str):
+        text: str = value.pop("value")
+        if not value:
+            del obj[key]
+        return text
+    return None
+
+
+def markdown_text(value: object) -> str | None:
+    """The text of a markdown value, which stays as it is."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        text = value.get("value")
+        return text if isinstance(text, str) else None
+    return None
+
+
+def time_from_ms(value: object) -> datetime | None:
+    """A time from milliseconds since 1970, None for what cannot be one."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < 253402300800000:
+        return None
+    return datetime.fromtimestamp(value / 1000, UTC)
+
+
+def rest(obj: Json) -> Json | None:
+    """What is left of an object after everything understood was taken; None when that is nothing."""
+    return obj or None

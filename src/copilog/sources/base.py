@@ -1,0 +1,174 @@
+"""The contract of a source, and the small values that go in and out of it.
+
+A source answers three questions: where would my files be (`locate`), is this file mine (`claims`), and what does
+it say (`read`). It holds no state between calls, so it can run in any process, and it only ever reads.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+from copilog import jsonio, sqliteio
+from copilog.diagnostics import Ledger
+from copilog.errors import CopilogError
+from copilog.model import Conversation, Provenance, Workspace
+from copilog.sources.roots import StorageFolder
+
+HEAD_BYTES = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One trace of a conversation: a file (or a row of one), what is known without reading it, and its siblings."""
+
+    path: Path
+    source: str
+    native_id: str | None = None
+    workspace: Workspace | None = None
+    application: str | None = None
+    hint: Conversation | None = None  # what an index says about it
+    others: tuple[Found, ...] = ()
+
+    def alone(self) -> Found:
+        """The same without the other traces."""
+        return replace(self, others=()) if self.others else self
+
+    def traces(self) -> tuple[Found, ...]:
+        """This and the other traces of the same conversation."""
+        return (self.alone(), *self.others)
+
+
+class Probe:
+    """The cheap questions about one file, each answered at most once, for all sources."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.name = path.name
+        self.suffix = path.suffix.lower()
+        self.folders = path.parent.parts[-4:]  # the names of the folders around it, nearest last
+
+    def lies_in(self, *names: str) -> bool:
+        """Whether the file's own folder has one of these names."""
+        return bool(self.folders) and self.folders[-1] in names
+
+    @cached_property
+    def head(self) -> bytes:
+        """The first bytes, without a byte order mark."""
+        try:
+            with self.path.open("rb") as file:
+                head = file.read(HEAD_BYTES)
+        except OSError:
+            return b""
+        return jsonio.as_utf8(head)[0]
+
+    @cached_property
+    def looks_like_object(self) -> bool:
+        return self.head.lstrip()[:1] == b"{"
+
+    @cached_property
+    def first_line(self) -> dict[str, Any] | None:
+        """The first line that is not blank, when it is one JSON object by itself."""
+        try:
+            with self.path.open("rb") as file:
+                line = next((line for line in file if line.strip()), b"")
+            value, _ = jsonio.decode(jsonio.as_utf8(line)[0].rstrip(b"\r\n\0"))
+        except (OSError, CopilogError):
+            return None
+        return value if isinstance(value, dict) else None
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """The top-level keys of a JSON document; those that the first bytes show when the document is broken."""
+        if self.suffix not in (".json", "") or not self.looks_like_object:
+            return frozenset()
+        keys = frozenset(self._document)
+        return keys or frozenset(name.decode() for name in re.findall(rb'"([A-Za-z]\w{0,40})"\s*:', self.head))
+
+    @cached_property
+    def _document(self) -> dict[str, bytes]:
+        """The top-level values of a JSON document, still encoded; empty for anything else."""
+        try:
+            data, _ = jsonio.as_utf8(jsonio.read_bytes(self.path))
+        except CopilogError:
+            return {}
+        return jsonio.top_level_values(data.rstrip(b"\0 \r\n\t"))
+
+    def text_value(self, key: str) -> str | None:
+        """A top-level value of a JSON document, when it is a string."""
+        try:
+            value = jsonio.decode(self._document[key])[0]
+        except (KeyError, CopilogError):
+            return None
+        return value if isinstance(value, str) else None
+
+    def first_item_keys(self, key: str) -> frozenset[str]:
+        """The keys of the first object in a top-level list of a JSON document."""
+        try:
+            value = jsonio.decode(self._document[key])[0]
+        except (KeyError, CopilogError):
+            return frozenset()
+        first = value[0] if isinstance(value, list) and value else None
+        return frozenset(first) if isinstance(first, dict) else frozenset()
+
+    @cached_property
+    def tables(self) -> dict[str, list[str]]:
+        """The tables of a SQLite database; none for anything else."""
+        if not sqliteio.is_sqlite(self.head):
+            return {}
+        try:
+            with sqliteio.open_copy(self.path) as snapshot:
+                return sqliteio.tables(snapshot.connection)
+        except CopilogError:
+            return {}
+
+
+class Source:
+    """One format. Subclasses fill in the three methods; see docs/adding-a-source.md."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+
+    def locate(self, folder: StorageFolder) -> Iterator[Found]:  # noqa: ARG002
+        """The files of this format in one storage folder of a root; none for what people save where they like."""
+        return iter(())
+
+    def claims(self, file: Probe) -> bool:
+        """Whether this file is of this format."""
+        raise NotImplementedError
+
+    def native_id(self, file: Probe) -> str | None:  # noqa: ARG002
+        """The id of the one conversation in this file, where that is cheap to tell."""
+        return None
+
+    def index(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:  # noqa: ARG002
+        """What an index file says about conversations that are kept elsewhere, as stubs.
+
+        A stub with the mark `inside` stands for a conversation that this very file holds.
+        """
+        return iter(())
+
+    def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
+        """What the file says. Bad records go to the ledger, unreadable files raise BadFile."""
+        raise NotImplementedError
+
+
+def provenance_of(found: Found, **where: Any) -> Provenance:
+    """The trace that a file leaves in a conversation."""
+    try:
+        stat = found.path.stat()
+    except OSError:
+        return Provenance(source=found.source, path=str(found.path), **where)
+    return Provenance(
+        source=found.source,
+        path=str(found.path),
+        size=stat.st_size,
+        modified_at=datetime.fromtimestamp(stat.st_mtime, UTC),
+        workspace=found.workspace.folder if found.workspace else None,
+        **where,
+    )

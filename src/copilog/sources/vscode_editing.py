@@ -1,0 +1,131 @@
+"""What happened to files: chatEditingSessions/<key>/state.json and contents/<hash>.
+
+Format notes: docs/formats/vscode-editing.md
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from copilog import jsonio
+from copilog.diagnostics import Ledger
+from copilog.errors import BadFile
+from copilog.model import Conversation
+from copilog.sources._vscode.documents import read_document
+from copilog.sources._vscode.editing import editing_from
+from copilog.sources._vscode.places_on_disk import folders_in
+from copilog.sources.base import Found, Probe, Source, provenance_of
+from copilog.sources.roots import StorageFolder
+
+FOLDER = "chatEditingSessions"
+CONTENTS = "contents"
+STATE_FILE = "state.json"
+
+_EMPTY_HASH = hashlib.sha1(b"", usedforsecurity=False).hexdigest()
+_content_name = re.compile(r"[0-9a-f]{7}")
+_safe_hash = re.compile(r"[0-9a-f]{4,40}")
+
+
+class VSCodeEditing(Source):
+    name = "vscode-editing"
+    title = "VS Code editing session"
+
+    def locate(self, folder: StorageFolder) -> Iterator[Found]:
+        for session in folders_in(folder.path / FOLDER):
+            state = session / STATE_FILE
+            if state.is_file() and not state.is_symlink():
+                yield Found(state, self.name, native_id=session.name, application=folder.application)
+
+    def claims(self, file: Probe) -> bool:
+        if file.name == STATE_FILE and file.folders[-2:-1] == (FOLDER,):
+            return True
+        if _content_name.fullmatch(file.name):
+            return file.lies_in(CONTENTS) and file.folders[-3:-2] == (FOLDER,)
+        if {"initialFileContents", "recentSnapshot"} <= file.keys:
+            return True
+        return file.name == STATE_FILE and bool({"timeline", "linearHistory"} & file.keys)
+
+    def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
+        """A conversation of file changes and file states, to be joined to the one that it belongs to."""
+        if found.path.parent.name == CONTENTS:
+            _check_content(found.path, ledger)
+            return
+        state = read_document(found.path, ledger)
+        if state is None:
+            return
+        editing = editing_from(state, Contents(found.path.parent / CONTENTS, ledger), ledger)
+        if editing.is_empty:
+            ledger.ignore("empty", ledger.used)
+            ledger.used = 0
+            return
+        native_id = found.native_id or _native_id(found.path, state.get("sessionId"))
+        yield Conversation(
+            id=f"vscode:{native_id}",
+            native_id=native_id,
+            source=self.name,
+            application=found.application,
+            workspace=found.workspace,
+            file_changes=editing.file_changes,
+            files=editing.files,
+            marks=["orphan-edits"],
+            provenance=[provenance_of(found, role="edits")],
+            extra=editing.extra or None,
+        )
+
+
+class Contents:
+    """The texts beside a state.json, by their hash; each is read when it is first asked for."""
+
+    def __init__(self, folder: Path, ledger: Ledger) -> None:
+        self._folder = folder
+        self._ledger = ledger
+        self._texts: dict[str, str | None] = {}
+
+    def __call__(self, name: str) -> str | None:
+        if name not in self._texts:
+            self._texts[name] = self._read(name)
+        return self._texts[name]
+
+    def _read(self, name: str) -> str | None:
+        if not _safe_hash.fullmatch(name):  # it comes from the file, and must not lead out of the folder
+            self._ledger.note("missing-content", "a text is named by something that is no hash")
+            return None
+        path = self._folder / name
+        try:
+            if path.is_symlink():
+                raise BadFile("is a link, which was not followed")
+            data = jsonio.read_bytes(path)
+        except BadFile as error:
+            if _EMPTY_HASH.startswith(name):
+                return ""
+            self._ledger.note("missing-content", f"{CONTENTS}/{name} {error}")
+            return None
+        return _checked_text(name, data, self._ledger)
+
+
+def _checked_text(name: str, data: bytes, ledger: Ledger) -> str:
+    digest = hashlib.sha1(data, usedforsecurity=False).hexdigest()
+    if not digest.startswith(name):
+        ledger.note("content-hash-mismatch", f"{CONTENTS}/{name} holds another text: its hash is {digest[:7]}")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        ledger.note("invalid-utf8", f"{CONTENTS}/{name} has invalid UTF-8 at byte {error.start}", "info")
+        return data.decode("utf-8", errors="replace")
+
+
+def _check_content(path: Path, ledger: Ledger) -> None:
+    """A text belongs to the state.json that names it; by itself it can only be checked."""
+    ledger.seen += 1
+    _checked_text(path.name, jsonio.read_bytes(path), ledger)
+    ledger.used += 1
+
+
+def _native_id(path: Path, session_id: object) -> str:
+    """The key of an editing session is the name of its folder; the id inside counts for a file taken out of it."""
+    if path.parent.parent.name == FOLDER or not isinstance(session_id, str) or not session_id:
+        return path.parent.name or path.stem
+    return session_id

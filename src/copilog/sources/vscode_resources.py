@@ -1,0 +1,55 @@
+"""Tool output that was too long for the session: chat-session-resources/<session>/<call>/content.txt
+
+Format notes: docs/formats/vscode-chat.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from copilog import jsonio
+from copilog.diagnostics import Ledger
+from copilog.model import Conversation, Message, ToolResult
+from copilog.sources._vscode.places_on_disk import files_in, folders_in
+from copilog.sources._vscode.rounds import clean_id
+from copilog.sources.base import Found, Probe, Source, provenance_of
+from copilog.sources.roots import StorageFolder
+
+FOLDER = "chat-session-resources"
+EXTENSION_FOLDERS = ("GitHub.copilot-chat", "github.copilot-chat", "")
+
+
+class VSCodeResources(Source):
+    name = "vscode-resources"
+    title = "Spilled tool output"
+
+    def locate(self, folder: StorageFolder) -> Iterator[Found]:
+        for extension in EXTENSION_FOLDERS:
+            for session in folders_in(folder.path / extension / FOLDER):
+                for call in folders_in(session):
+                    for path in files_in(call):
+                        yield Found(path, self.name, native_id=session.name, application=folder.application)
+
+    def claims(self, file: Probe) -> bool:
+        return len(file.folders) >= 3 and file.folders[-3] == FOLDER
+
+    def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
+        """A conversation of one tool result, to be joined to the one that it belongs to."""
+        ledger.seen += 1
+        data = jsonio.read_bytes(found.path)
+        text = data.decode("utf-8", errors="replace")
+        if "\ufffd" in text and b"\xef\xbf\xbd" not in data:
+            ledger.note("invalid-utf8", "the tool's output is not all UTF-8", "info", offset=0)
+        ledger.used += 1
+        session_id, call_id = found.path.parent.parent.name, clean_id(found.path.parent.name)
+        result = ToolResult(
+            call_id=call_id, text=text, origin="resource file", full_text=text, full_text_path=str(found.path)
+        )
+        yield Conversation(
+            id=f"vscode:{session_id}",
+            native_id=session_id,
+            source=self.name,
+            messages=[Message(role="tool", parts=[result])],
+            marks=["resource"],
+            provenance=[provenance_of(found, role="resource")],
+        )

@@ -1,0 +1,218 @@
+"""VS Code's key-value store, state.vscdb: the session index, and sessions from before they had files.
+
+Read from a private copy, so that a running VS Code is neither locked out nor disturbed. Only the rows named here are
+looked at: the store also holds secrets. Format notes: docs/formats/vscode-chat.md
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterator
+from typing import Any
+
+from copilog import jsonio, sqliteio
+from copilog.diagnostics import Ledger
+from copilog.errors import BadRecord
+from copilog.model import Conversation, Relation
+from copilog.sources._vscode.session import conversation_from
+from copilog.sources._vscode.take import Json, take_bool, take_dict, take_str, take_time, time_from_ms
+from copilog.sources._vscode.uris import uri_to_string
+from copilog.sources.base import Found, Probe, Source, provenance_of
+from copilog.sources.roots import StorageFolder
+
+INDEX = "chat.ChatSessionStore.index"
+SESSIONS = "interactive.sessions"
+TRANSFERS = "ChatSessionStore.transferIndex"
+OLD_TRANSFERS = "chat.workspaceTransfer"
+TABLE = "ItemTable"
+ROWS = (INDEX, SESSIONS, TRANSFERS, OLD_TRANSFERS)
+REQUIRED = ("sessionId", "title", "lastMessageDate")
+
+
+class VSCodeState(Source):
+    name = "vscode-state"
+    title = "VS Code store (state.vscdb)"
+
+    def locate(self, folder: StorageFolder) -> Iterator[Found]:
+        path = folder.path / "state.vscdb"
+        if path.is_file() and not path.is_symlink():
+            yield Found(path, self.name, application=folder.application)
+
+    def claims(self, file: Probe) -> bool:
+        return file.name in ("state.vscdb", "state.vscdb.backup") or TABLE in file.tables
+
+    def index(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
+        for key, value in _rows(found, ledger, counts=True):
+            if key == INDEX:
+                yield from _entries(value, found, ledger)
+            elif key == TRANSFERS:
+                yield from _transfers(value, found, ledger)
+            else:
+                for _, state in _kept_sessions(key, value):
+                    native_id = state.get("sessionId")
+                    if isinstance(native_id, str) and native_id:
+                        yield _stub(native_id, found, key, "inside")
+
+    def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
+        """All that the store holds; with a `native_id` that one session of it, whose rows `index` has counted."""
+        for key, value in _rows(found, ledger, counts=found.native_id is None):
+            if key in (SESSIONS, OLD_TRANSFERS):
+                yield from _sessions(key, value, found, ledger)
+            elif found.native_id is not None:
+                continue
+            elif key == INDEX:
+                yield from _entries(value, found, ledger)
+            else:
+                yield from _transfers(value, found, ledger)
+
+
+def _rows(found: Found, ledger: Ledger, *, counts: bool) -> list[tuple[str, Any]]:
+    """The rows about chat, decoded; each is one record."""
+    rows: list[tuple[str, Any]] = []
+    with sqliteio.open_copy(found.path) as snapshot:
+        if TABLE not in sqliteio.tables(snapshot.connection):
+            ledger.note("unreadable-database", f"the store has no table {TABLE}")
+            return rows
+        marks = ",".join("?" * len(ROWS))
+        query = f"SELECT key, value FROM {TABLE} WHERE key IN ({marks}) ORDER BY key"  # noqa: S608 - constants only
+        raw_rows = list(sqliteio.query(snapshot.connection, query, ROWS))
+        if counts:
+            for note in snapshot.notes:
+                ledger.note("copied-while-busy", note, "info")
+    for raw_key, raw_value in raw_rows:
+        key = raw_key.decode() if isinstance(raw_key, bytes) else str(raw_key)
+        ledger.seen += counts
+        try:
+            value, repairs = jsonio.decode(_as_bytes(raw_value))
+        except BadRecord as error:
+            if counts:
+                ledger.reject(error.code, str(error), table=TABLE, row=key)
+            continue
+        if counts:
+            for repair in repairs:
+                ledger.note(repair.code, f"{key}: {repair.reason}", "info")
+        ledger.used += counts
+        rows.append((key, value))
+    return rows
+
+
+def _as_bytes(value: object) -> bytes:
+    return value if isinstance(value, bytes) else str(value).encode("utf-8", "replace")
+
+
+# --- sessions kept inside the store -----------------------------------------------------------------------------
+
+
+def _kept_sessions(key: str, value: Any) -> Iterator[tuple[str, Json]]:
+    """The sessions of a row, each with its pointer: a list of them, or of transfers that carry one."""
+    for position, item in enumerate(value if isinstance(value, list) else []):
+        if key == OLD_TRANSFERS:
+            chat = item.get("chat") if isinstance(item, dict) else None
+            if isinstance(chat, dict):
+                yield f"/{position}/chat", chat
+        elif isinstance(item, dict):
+            yield f"/{position}", item
+
+
+def _sessions(key: str, value: Any, found: Found, ledger: Ledger) -> Iterator[Conversation]:
+    if found.native_id is None:
+        _reject_what_is_no_session(key, value, ledger)
+    for pointer, state in _kept_sessions(key, value):
+        if found.native_id is not None and state.get("sessionId") != found.native_id:
+            continue
+        ledger.seen += 1
+        try:
+            conversation = conversation_from(state, ledger, source="vscode-state", native_id=None, count_requests=True)
+        except BadRecord as error:
+            ledger.reject(error.code, str(error), table=TABLE, row=f"{key}{pointer}")
+            continue
+        ledger.used += 1
+        conversation.provenance = [provenance_of(found, table=TABLE, row=key, pointer=pointer)]
+        yield conversation
+
+
+def _reject_what_is_no_session(key: str, value: Any, ledger: Ledger) -> None:
+    if not isinstance(value, list):
+        ledger.note("bad-record", f"{key} is no list", "error")
+        return
+    for position, item in enumerate(value):
+        if not isinstance(item, dict):
+            ledger.seen += 1
+            ledger.reject("bad-record", "a session that is no object", table=TABLE, row=f"{key}/{position}")
+
+
+# --- what the store says about sessions kept elsewhere ----------------------------------------------------------
+
+
+def _entries(value: Any, found: Found, ledger: Ledger) -> Iterator[Conversation]:
+    """One stub for each entry of the index."""
+    entries = value.get("entries") if isinstance(value, dict) else None
+    if not isinstance(entries, dict):
+        ledger.note("wrong-index", "the index has no entries", "error")
+        return
+    if value.get("version") != 1:
+        ledger.note("wrong-index", f"the index has version {value.get('version')!r}, not 1")
+    for key, entry in entries.items():
+        if not isinstance(entry, dict):
+            ledger.note("wrong-index", "an entry that is no object")
+            continue
+        missing = ", ".join(name for name in REQUIRED if name not in entry)
+        if missing:
+            ledger.note("wrong-index", f"an entry without {missing}", "info")
+        yield _entry_stub(key, entry, found)
+
+
+def _entry_stub(native_id: str, entry: Json, found: Found) -> Conversation:
+    is_external = take_bool(entry, "isExternal") or False
+    stub = _stub(native_id, found, INDEX, *(["external"] if is_external else []))
+    timing = take_dict(entry, "timing") or {}
+    created = time_from_ms(timing.get("created")) or time_from_ms(timing.get("startTime"))
+    ended = time_from_ms(timing.get("lastRequestEnded")) or time_from_ms(timing.get("endTime"))
+    stub.title = take_str(entry, "title")
+    stub.location = take_str(entry, "initialLocation")
+    stub.started_at = created
+    stub.updated_at = ended or take_time(entry, "lastMessageDate")
+    stub.has_pending_edits = take_bool(entry, "hasPendingEdits")
+    if take_bool(entry, "isEmpty"):
+        stub.marks.append("empty")
+    if timing:
+        entry["timing"] = timing
+    stub.extra = {"index": entry}
+    return stub
+
+
+def _stub(native_id: str, found: Found, row: str, *marks: str) -> Conversation:
+    return Conversation(
+        id=f"vscode:{native_id}",
+        native_id=native_id,
+        source="vscode-state",
+        workspace=found.workspace,
+        application=found.application,
+        marks=["stub", *marks],
+        provenance=[provenance_of(found, role="index", table=TABLE, row=row)],
+    )
+
+
+def _transfers(value: Any, found: Found, ledger: Ledger) -> Iterator[Conversation]:
+    """Sessions on their way to another workspace."""
+    for target, entry in value.items() if isinstance(value, dict) else []:
+        resource = uri_to_string(entry.get("sessionResource")) if isinstance(entry, dict) else None
+        if resource is None:
+            ledger.note("wrong-index", "a transfer without a session")
+            continue
+        stub = _stub(session_id_from(resource), found, TRANSFERS)
+        stub.relations.append(Relation(kind="transfer", other_id=target, reason="on its way to this workspace"))
+        stub.extra = {"transfer": entry}
+        yield stub
+
+
+def session_id_from(resource: str) -> str:
+    """The session behind an address such as vscode-chat-session://local/<base64>; else the address itself."""
+    if not resource.startswith("vscode-chat-session:"):
+        return resource
+    encoded = resource.rpartition("/")[2].replace("%3D", "").rstrip("=")
+    try:
+        return base64.urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)).decode("utf-8")
+    except (binascii.Error, UnicodeDecodeError, ValueError):
+        return resource

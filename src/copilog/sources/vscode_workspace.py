@@ -1,0 +1,47 @@
+"""Which folder a workspace's storage stands for: workspace.json. Format notes: docs/formats/vscode-chat.md"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from copilog.diagnostics import Ledger
+from copilog.model import Conversation, Workspace
+from copilog.sources.base import Found, Probe, Source
+from copilog.sources.roots import workspace_of
+
+
+class VSCodeWorkspace(Source):
+    """A companion: it holds no conversation, but says where those beside it belong."""
+
+    name = "vscode-workspace"
+    title = "VS Code workspace (workspace.json)"
+
+    def claims(self, file: Probe) -> bool:
+        if file.name != "workspace.json":
+            return False
+        return bool(file.keys & {"folder", "workspace", "configuration"}) or file.lies_in("workspaceStorage")
+
+    def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
+        ledger.seen += 1
+        try:
+            workspace_of(found.path.parent)
+        except ValueError as error:
+            ledger.reject("bad-record", str(error), pointer="")
+        else:
+            ledger.used += 1
+        return iter(())
+
+
+def workspace_from(folder: Path) -> Workspace | None:
+    """The workspace of a storage folder; raise ValueError when its workspace.json is broken."""
+    record = workspace_of(folder)
+    if record is None:
+        return None
+    return Workspace(
+        folder=record.path,
+        uri=record.uri,
+        kind=record.kind,
+        authority=record.authority,
+        storage_id=folder.name,
+    )

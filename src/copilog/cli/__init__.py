@@ -1,0 +1,127 @@
+"""The command line. One module per command, imported when that command runs: `copilog --help` stays light."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import Any
+
+import click
+
+from copilog import __version__
+from copilog.cli.common import Settings, reading_options
+from copilog.errors import CopilogError, UsageError
+
+# Command -> (module, one line of help). The help stands here so that listing commands imports none of them.
+COMMANDS = {
+    "list": ("copilog.cli.listing", "List conversations, newest first."),
+    "show": ("copilog.cli.show", "Show one conversation."),
+    "inspect": ("copilog.cli.inspecting", "Tell what was read of each file, and what was not."),
+    "doctor": ("copilog.cli.doctor", "Tell where copilog looked, and what it found there."),
+    "config": ("copilog.cli.config", "Show the settings in force, and where each comes from."),
+    "schema": ("copilog.cli.schema", "Print the JSON Schema of the model."),
+    "completion": ("copilog.cli.completion", "Print the completion script of a shell."),
+}
+
+EXIT_BROKEN, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands by name and imports each on use."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:  # noqa: ARG002
+        if name not in COMMANDS:
+            return None
+        command = import_module(COMMANDS[name][0]).command
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            near = _nearest(args[0])
+            if near is None:
+                raise
+            raise click.UsageError(f"{error.message} Did you mean '{near}'?", ctx) from None
+
+
+def _nearest(word: str) -> str | None:
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(word, COMMANDS, 1)), None)
+
+
+@click.group(
+    cls=LazyGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Without a command: what is on this machine, in a few lines. "
+    "Start with `copilog list`, then `copilog show ID`. `copilog COMMAND --help` has examples.",
+)
+@click.version_option(__version__, "-V", "--version", message="copilog %(version)s")
+@click.option("--color/--no-color", default=None, help="Colours or not, whatever the terminal says.")
+@click.option("--debug", is_flag=True, help="Show the traceback when something breaks.")
+@reading_options
+@click.pass_context
+def cli(ctx: click.Context, /, color: bool | None, debug: bool, **reading: Any) -> None:
+    """Find and read the conversations that GitHub Copilot leaves on this machine.
+
+    Nothing leaves the machine, and nothing but copilog's own files is ever written.
+    """
+    ctx.obj = Settings.load(color=color, debug=debug, **reading)
+    if ctx.invoked_subcommand is None:
+        from copilog.cli.overview import show_overview
+
+        show_overview(ctx.obj)
+
+
+def run() -> None:
+    """Run the command line and end the process with an exit code that means something."""
+    sys.exit(main(sys.argv[1:]))
+
+
+def main(arguments: list[str]) -> int:
+    """Run one command: 0 done, 1 broken run or failed check, 2 usage or path, 130 interrupted."""
+    debug = "--debug" in arguments
+    try:
+        outcome = cli.main(arguments, prog_name="copilog", standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except UsageError as error:
+        click.echo(f"copilog: {error}", err=True)
+        return EXIT_USAGE
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("copilog: interrupted", err=True)
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output has gone, as `head` does. Python would complain once more while ending.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (CopilogError, OSError) as error:
+        if debug:
+            raise
+        click.echo(f"copilog: {error}", err=True)
+        return EXIT_BROKEN
+    except Exception as error:
+        if debug:
+            raise
+        click.echo(f"copilog: broke off with {type(error).__name__}: {error}; --debug shows where", err=True)
+        return EXIT_BROKEN
+    return outcome if isinstance(outcome, int) else 0
+
+
+__all__ = ["cli", "main", "run"]

@@ -1,0 +1,151 @@
+"""What the commands share: options, settings, consoles, and how a run ends."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from copilog.cli.settings import Config, read_config
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from copilog.diagnostics import Report
+    from copilog.sources.roots import Root
+
+PLAIN_WIDTH = 100
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def reading_options(function: Function) -> Function:
+    """The options that say what to read. They may stand before or after the command."""
+    function = click.option(
+        "--root",
+        "roots",
+        multiple=True,
+        type=click.Path(path_type=Path),
+        metavar="DIR",
+        help="Read this folder and nothing else of the machine: a home folder of any system, the folder above Code/, "
+        "a user data folder, its User/, a workspaceStorage/, one workspace's folder, or a .copilot/. Repeatable.",
+    )(function)
+    return click.option("--sample", is_flag=True, help="Read the made-up sample that comes with copilog.")(function)
+
+
+def json_option(function: Function) -> Function:
+    return click.option("--json", "as_json", is_flag=True, help="JSON on standard output.")(function)
+
+
+def strict_option(function: Function) -> Function:
+    return click.option("--strict/--no-strict", default=None, help="End with exit code 1 when there were bad records.")(
+        function
+    )
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is in force for this run, from options, config file and defaults."""
+
+    roots: tuple[Path, ...] = ()
+    sample: bool = False
+    color: bool | None = None
+    debug: bool = False
+    config: Config = field(default_factory=Config)
+
+    @classmethod
+    def load(cls, *, color: bool | None, debug: bool, roots: tuple[Path, ...], sample: bool) -> Settings:
+        config = read_config()
+        return cls(
+            roots=roots, sample=sample, color=config.color.value if color is None else color, debug=debug, config=config
+        )
+
+    def with_reading(self, roots: tuple[Path, ...], sample: bool) -> Settings:
+        """The same with what was said after the command."""
+        return replace(self, roots=(*self.roots, *roots), sample=self.sample or sample)
+
+    def places(self) -> list[Root]:
+        """The places to read. Roots that were named shut out all others, those of the config file too."""
+        from copilog.ingest import find_roots
+        from copilog.sources.roots import roots_from
+
+        if self.sample:
+            return find_roots([sample_home()])
+        if self.roots:
+            return find_roots(self.roots)
+        more = [root for path in self.config.roots.value for root in roots_from(path, "config file")]
+        return [*find_roots(), *more]
+
+    def is_strict(self, option: bool | None) -> bool:
+        return self.config.strict.value if option is None else option
+
+    @cached_property
+    def out(self) -> Console:
+        """For data: standard output."""
+        return self._console(stderr=False)
+
+    @cached_property
+    def err(self) -> Console:
+        """For talk: standard error."""
+        return self._console(stderr=True)
+
+    def _console(self, *, stderr: bool) -> Console:
+        from rich.console import Console
+
+        stream = sys.stderr if stderr else sys.stdout
+        is_terminal = stream.isatty()
+        return Console(
+            stderr=stderr,
+            force_terminal=True if self.color else None,
+            no_color=True if self.color is False else None,
+            width=None if is_terminal else PLAIN_WIDTH,
+            highlight=False,
+            markup=False,
+            emoji=False,
+            soft_wrap=not is_terminal,
+        )
+
+    @contextmanager
+    def progress(self, text: str, total: int | None = None) -> Iterator[Callable[[], None]]:
+        """A bar on standard error while something takes long; nothing when that is no terminal."""
+        if not sys.stderr.isatty():
+            yield lambda: None
+            return
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        with Progress(*columns, console=self.err, transient=True) as bar:
+            task = bar.add_task(text, total=total)
+            yield lambda: bar.advance(task)
+
+
+def sample_home() -> Path:
+    from copilog.sample import home
+
+    return home()
+
+
+pass_settings = click.make_pass_decorator(Settings)
+
+
+def finish(settings: Settings, report: Report, strict: bool | None, what: str) -> int:
+    """Say in one line what was read, and return the exit code."""
+    bad = report.bad_records()
+    crashed = sum(diagnostic.code == "crash" for diagnostic in report.diagnostics())
+    line = what
+    if bad:
+        line += f"; {bad:,} bad {plural(bad, 'record')} (copilog inspect shows them)"
+    if crashed:
+        line += f"; copilog failed on {crashed:,} {plural(crashed, 'file')} (a bug: please report it)"
+    click.echo(line, err=True)
+    return 1 if crashed or (bad and settings.is_strict(strict)) else 0
+
+
+def plural(number: int, word: str) -> str:
+    return word if number == 1 else f"{word}s"

@@ -1,0 +1,25 @@
+"""`copilog completion`"""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command(
+    "completion",
+    epilog="""\b
+Examples:
+  copilog completion bash >> ~/.bashrc
+  copilog completion zsh  >> ~/.zshrc
+  copilog completion fish > ~/.config/fish/completions/copilog.fish""",
+)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def command(ctx: click.Context, shell: str) -> int:
+    """Print the completion script of a shell."""
+    from click.shell_completion import get_completion_class
+
+    completion = get_completion_class(shell)
+    assert completion is not None
+    click.echo(completion(ctx.find_root().command, {}, "copilog", "_COPILOG_COMPLETE").source())
+    return 0

@@ -1,0 +1,59 @@
+"""`copilog config`"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import click
+
+from copilog.cli.common import Settings, json_option, pass_settings
+from copilog.cli.settings import COLORS, EXAMPLE, Config, config_path
+
+
+@click.command(
+    "config",
+    epilog="""\b
+Examples:
+  copilog config
+  copilog config --example > ~/.config/copilog/config.toml""",
+)
+@click.option("--example", is_flag=True, help="Print a config file to start from.")
+@json_option
+@pass_settings
+def command(settings: Settings, example: bool, as_json: bool) -> int:
+    """Show the settings in force, and where each comes from.
+
+    The config file is TOML; COPILOG_CONFIG names another one.
+    """
+    if example:
+        click.echo(EXAMPLE, nl=False)
+        return 0
+    path, why = config_path()
+    rows = [
+        (setting.name, _plain(setting.name, getattr(settings.config, setting.name).value), origin)
+        for setting in fields(Config)
+        for origin in [getattr(settings.config, setting.name).origin]
+    ]
+    if as_json:
+        import msgspec
+
+        document = {
+            "file": {"path": str(path), "exists": path.is_file(), "why": why},
+            "settings": {name: {"value": value, "origin": origin} for name, value, origin in rows},
+        }
+        click.echo(msgspec.json.format(msgspec.json.encode(document), indent=2))
+        return 0
+    click.echo(f"config file  {path}  ({why}{'' if path.is_file() else ', not there'})")
+    for name, value, origin in rows:
+        shown = ", ".join(value) or "none" if isinstance(value, list) else str(value).lower()
+        click.echo(f"{name:<12} {shown}  ({origin})")
+    return 0
+
+
+def _plain(name: str, value: Any) -> Any:
+    if name == "roots":
+        return [str(path) for path in value]
+    if name == "color":
+        return next(word for word, meaning in COLORS.items() if meaning is value)
+    return value

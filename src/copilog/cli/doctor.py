@@ -1,0 +1,99 @@
+"""`copilog doctor`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from copilog import __version__
+from copilog.cli.common import Settings, json_option, pass_settings, plural, reading_options
+from copilog.diagnostics import Report
+from copilog.ingest import discover
+from copilog.sources import SOURCES
+from copilog.sources.roots import Root
+
+
+@click.command(
+    "doctor",
+    epilog="""\b
+Examples:
+  copilog doctor
+  copilog doctor --root /mnt/backup/home/ana
+  copilog doctor --json""",
+)
+@click.option("-v", "--verbose", is_flag=True, help="Places that do not exist too.")
+@json_option
+@reading_options
+@pass_settings
+def command(settings: Settings, verbose: bool, as_json: bool, roots: tuple[Path, ...], sample: bool) -> int:
+    """Tell every place that was looked at, what was found there, and what could not be read and why."""
+    settings = settings.with_reading(roots, sample)
+    checked = [_check(root) for root in settings.places()]
+    if as_json:
+        import msgspec
+
+        document = {"version": __version__, "roots": checked}
+        click.echo(msgspec.json.format(msgspec.json.encode(document), indent=2))
+    else:
+        _print(settings, checked, verbose)
+    return 0
+
+
+def _check(root: Root) -> dict[str, Any]:
+    """What one place holds."""
+    report = Report()
+    founds = list(discover([root], report=report)) if root.exists else []
+    files: dict[str, int] = {}
+    for found in founds:
+        for trace in found.traces():
+            files[trace.source] = files.get(trace.source, 0) + 1
+    problems = [
+        {"place": diagnostic.place(), "code": diagnostic.code, "reason": diagnostic.reason, "advice": diagnostic.advice}
+        for diagnostic in report.diagnostics()
+        if diagnostic.level != "info"
+    ]
+    return {
+        "path": str(root.path),
+        "kind": root.kind,
+        "application": root.application,
+        "why": root.why,
+        "exists": root.exists,
+        "conversations": len(founds),
+        "workspaces": len({found.workspace.storage_id for found in founds if found.workspace is not None}),
+        "files": files,
+        "problems": problems,
+    }
+
+
+def _print(settings: Settings, checked: list[dict[str, Any]], verbose: bool) -> None:
+    from rich.text import Text
+
+    from copilog.cli.overview import printable
+
+    out = settings.out
+    out.print(Text(f"copilog {__version__}", "bold"))
+    titles = {source.name: source.title for source in SOURCES}
+    missing = 0
+    for place in checked:
+        if not place["exists"]:
+            missing += 1
+            if verbose:
+                out.print(Text(f"–  {printable(place['path'])}  ({place['why']}) is not there", "dim"))
+            continue
+        number = place["conversations"]
+        line = Text("✓  " if number else "·  ", "green" if number else "dim")
+        line.append(printable(place["path"]), "bold")
+        line.append(f"  ({place['why']})", "dim")
+        out.print(line)
+        folders = place["workspaces"]
+        out.print(Text(f"   {number:,} {plural(number, 'conversation')} in {folders:,} {plural(folders, 'workspace')}"))
+        for name, count in place["files"].items():
+            out.print(Text(f"     {count:>6,}  {titles[name]}", "dim"))
+        for problem in place["problems"]:
+            out.print(Text(f"   !  {printable(problem['place'])}: {printable(problem['reason'])}", "yellow"))
+            if problem["advice"]:
+                out.print(Text(f"      {problem['advice']}", "dim"))
+    if missing and not verbose:
+        out.print(Text(f"{missing:,} more {plural(missing, 'place')} looked at and not there (--verbose)", "dim"))

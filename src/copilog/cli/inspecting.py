@@ -1,0 +1,175 @@
+"""`copilog inspect`"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from copilog.cli.common import Settings, json_option, pass_settings, plural, strict_option
+from copilog.diagnostics import Diagnostic, Ledger, Tally, add_counts
+from copilog.ingest import inspect
+from copilog.sources import SOURCES
+
+
+@click.command(
+    "inspect",
+    epilog="""\b
+Examples:
+  copilog inspect chat.json
+  copilog inspect ~/.config/Code/User/workspaceStorage
+  copilog inspect --json backup/ | jq .totals""",
+)
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH...")
+@click.option("--source", type=click.Choice([source.name for source in SOURCES]), help="Read all files as this format.")
+@click.option("-v", "--verbose", is_flag=True, help="Files of no known format and all remarks too.")
+@json_option
+@strict_option
+@pass_settings
+def command(
+    settings: Settings,
+    paths: tuple[Path, ...],
+    source: str | None,
+    verbose: bool,
+    as_json: bool,
+    strict: bool | None,
+) -> int:
+    """Tell what was read of each file, and what was not.
+
+    Every record ends as used, as ignored for a named reason, or as bad with its place and a reason. Files of no
+    known format inside a folder are passed over.
+    """
+    ledgers: list[Ledger] = []
+    with settings.progress("reading") as advance:
+        for ledger in inspect(paths, source=source):
+            ledgers.append(ledger)
+            advance()
+    if as_json:
+        import msgspec
+
+        document = {"files": [file_entry(ledger) for ledger in ledgers], "totals": totals_of(ledgers)}
+        click.echo(msgspec.json.format(msgspec.json.encode(document), indent=2))
+    else:
+        _print(settings, ledgers, verbose)
+    known = [ledger for ledger in ledgers if ledger.source is not None]
+    bad = sum(len(ledger.bad) + len(ledger.parts.bad) for ledger in ledgers)
+    broken = any(note.code == "crash" for ledger in ledgers for note in ledger.notes)
+    conversations = sum(ledger.conversations for ledger in known)
+    click.echo(
+        f"{conversations:,} {plural(conversations, 'conversation')} in {len(known):,} {plural(len(known), 'file')}"
+        f"; {len(ledgers) - len(known):,} of no known format; {bad:,} bad {plural(bad, 'record')}",
+        err=True,
+    )
+    return 1 if broken or (bad and settings.is_strict(strict)) else 0
+
+
+# --- as JSON ----------------------------------------------------------------------------------------------------
+
+
+def file_entry(ledger: Ledger) -> dict[str, Any]:
+    """The books of one file."""
+    return {
+        "path": ledger.path,
+        "source": ledger.source,
+        "conversations": ledger.conversations,
+        **_counts(ledger),
+        "unknown": add_counts([ledger.unknown, ledger.parts.unknown]),
+        "parts": {**_counts(ledger.parts), "unknown": ledger.parts.unknown},
+        "notes": [_entry(note) for note in ledger.notes],
+    }
+
+
+def _counts(tally: Tally) -> dict[str, Any]:
+    return {
+        "seen": tally.seen,
+        "used": tally.used,
+        "ignored": tally.ignored,
+        "bad": [_entry(diagnostic) for diagnostic in tally.bad],
+    }
+
+
+def _entry(diagnostic: Diagnostic) -> dict[str, Any]:
+    """A diagnostic as data: its place, code and reason."""
+    place = {
+        name: value
+        for name in ("line", "offset", "pointer", "table", "row")
+        if (value := getattr(diagnostic, name)) is not None
+    }
+    return {**place, "code": diagnostic.code, "level": diagnostic.level, "reason": diagnostic.reason}
+
+
+def totals_of(ledgers: Iterable[Ledger]) -> dict[str, Any]:
+    """The books of all files together."""
+    books = list(ledgers)
+    parts = [ledger.parts for ledger in books]
+    return {
+        "files": len(books),
+        "conversations": sum(ledger.conversations for ledger in books),
+        **_sums(books),
+        "unknown": add_counts([count for ledger in books for count in (ledger.unknown, ledger.parts.unknown)]),
+        "parts": {**_sums(parts), "unknown": add_counts([tally.unknown for tally in parts])},
+        "notes": add_counts([{note.code: 1} for ledger in books for note in ledger.notes]),
+    }
+
+
+def _sums(tallies: Iterable[Tally]) -> dict[str, Any]:
+    books = list(tallies)
+    return {
+        "seen": sum(tally.seen for tally in books),
+        "used": sum(tally.used for tally in books),
+        "ignored": add_counts([tally.ignored for tally in books]),
+        "bad": sum(len(tally.bad) for tally in books),
+    }
+
+
+# --- for people -------------------------------------------------------------------------------------------------
+
+
+def _print(settings: Settings, ledgers: list[Ledger], verbose: bool) -> None:
+    from rich.text import Text
+
+    from copilog.cli.overview import printable
+
+    for ledger in ledgers:
+        if ledger.source is None:
+            if verbose:
+                settings.out.print(Text(f"{printable(ledger.path)}  no known format", "dim"))
+            continue
+        line = Text(printable(ledger.path), "bold")
+        line.append(f"  {ledger.source}", "cyan")
+        line.append(f"  {ledger.conversations:,} {plural(ledger.conversations, 'conversation')}")
+        line.append(f"  records {_figures(ledger)}", "dim")
+        if ledger.parts.seen:
+            line.append(f"  parts {_figures(ledger.parts)}", "dim")
+        settings.out.print(line)
+        for kind, number in add_counts([ledger.unknown, ledger.parts.unknown]).items():
+            settings.out.print(Text(f"    unknown kind {printable(kind)}: {number:,}", "yellow"))
+        _print_diagnostics(settings, ledger, verbose)
+
+
+def _figures(tally: Tally) -> str:
+    figures = f"{tally.seen:,} seen, {tally.used:,} used"
+    for reason, number in tally.ignored.items():
+        figures += f", {number:,} ignored ({reason})"
+    if tally.bad:
+        figures += f", {len(tally.bad):,} bad"
+    return figures
+
+
+def _print_diagnostics(settings: Settings, ledger: Ledger, verbose: bool) -> None:
+    from rich.text import Text
+
+    from copilog.cli.overview import printable
+
+    styles = {"error": "red", "warning": "yellow", "info": "dim"}
+    for diagnostic in ledger.diagnostics():
+        if diagnostic.level == "info" and not verbose:
+            continue
+        place = diagnostic.place().removeprefix(diagnostic.path).lstrip(":#") or "whole file"
+        line = Text(f"    {printable(place)}: {printable(diagnostic.reason)}", styles[diagnostic.level])
+        line.append(f"  [{diagnostic.code}]", "dim")
+        if diagnostic.advice and verbose:
+            line.append(f"  {diagnostic.advice}", "dim")
+        settings.out.print(line)

@@ -186,3 +186,15 @@ def _unite_provenance(lead: Conversation, others: list[Conversation]) -> None:
 
 def _trace_key(trace: Provenance) -> tuple[str, str | None, str | None]:
     return trace.path, trace.row, trace.pointer
+
+
+def copy_of(trace: Conversation) -> Conversation:
+    """A copy that can be merged without changing the original: its lists are its own."""
+    return msgspec.structs.replace(
+        trace,
+        marks=list(trace.marks),
+        relations=list(trace.relations),
+        provenance=[msgspec.structs.replace(place) for place in trace.provenance],
+        turns=list(trace.turns),
+        messages=list(trace.messages),
+    )

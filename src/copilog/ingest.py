@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import traceback
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +16,8 @@ from copilog.model import Conversation, Workspace
 from copilog.sources import BY_NAME, SOURCES, Found, Probe, Source, identify
 from copilog.sources.roots import Root, StorageFolder, default_roots, roots_from, storage_folders
 from copilog.sources.vscode_workspace import workspace_from
+
+Reader = Callable[[Found, Ledger], Iterator[Conversation]]
 
 # The trace that speaks for a conversation before it is read, best first.
 ORDER = {source.name: position for position, source in enumerate(SOURCES)}
@@ -100,7 +102,7 @@ def _read_index(
     source: Source, found: Found, groups: dict[str, list[Found]], hints: dict[str, Conversation], report: Report
 ) -> None:
     ledger = report.open(str(found.path), source.name)
-    for stub in contained(source.index(found, ledger), ledger):
+    for stub in contained(source.index, found, ledger):
         native_id = stub.native_id or ""
         if "inside" in stub.marks:
             groups.setdefault(native_id, []).append(replace(found, native_id=native_id))
@@ -138,21 +140,33 @@ def _read_found(found: Found, report: Report) -> Iterator[Conversation]:
     if found.native_id is None:
         yield from _read_file(found, report)
         return
-    hint = found.hint
-    traces = [] if hint is None else [hint]
-    if hint is None or len(found.others) > 0 or found.path != Path(hint.provenance[0].path):
+    traces: list[Conversation] = []
+    if not _is_index_entry(found):
         for trace in found.traces():
             traces += _read_file(trace, report)
+    if found.hint is not None:
+        traces.append(identity.copy_of(found.hint))
     by_id: dict[str, list[Conversation]] = {}
     for conversation in traces:
         by_id.setdefault(conversation.id, []).append(conversation)
     for same in by_id.values():
-        yield identity.merge(same)
+        merged = identity.merge(same)
+        if merged.file_changes and not merged.turns:
+            where = next((trace.path for trace in merged.provenance if trace.role == "edits"), str(found.path))
+            reason = "edits of a conversation whose requests are not on disk"
+            report.open(where, "vscode-editing").note("orphan-editing-session", reason)
+        yield merged
+
+
+def _is_index_entry(found: Found) -> bool:
+    """Whether nothing but an index knows of the conversation."""
+    hint = found.hint
+    return hint is not None and not found.others and str(found.path) == hint.provenance[0].path
 
 
 def _read_file(found: Found, report: Report) -> Iterator[Conversation]:
     ledger = report.open(str(found.path), found.source)
-    for conversation in contained(BY_NAME[found.source].read(found, ledger), ledger):
+    for conversation in contained(BY_NAME[found.source].read, found, ledger):
         ledger.conversations += 1
         if conversation.workspace is None:
             conversation.workspace = found.workspace
@@ -162,10 +176,13 @@ def _read_file(found: Found, report: Report) -> Iterator[Conversation]:
         yield conversation
 
 
-def contained(conversations: Iterator[Conversation], ledger: Ledger) -> Iterator[Conversation]:
+def contained(reader: Reader, found: Found, ledger: Ledger) -> Iterator[Conversation]:
     """Pass conversations on; a file that cannot be read, or that breaks its reader, ends there and is told."""
+    conversations: Iterator[Conversation] | None = None
     while True:
         try:
+            if conversations is None:
+                conversations = reader(found, ledger)
             conversation = next(conversations)
         except StopIteration:
             return

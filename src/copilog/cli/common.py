@@ -73,13 +73,12 @@ class Settings:
     def places(self) -> list[Root]:
         """The places to read. Roots that were named shut out all others, those of the config file too."""
         from copilog.ingest import find_roots
-        from copilog.sources.roots import roots_from
 
         if self.sample:
             return find_roots([sample_home()])
         if self.roots:
             return find_roots(self.roots)
-        more = [root for path in self.config.roots.value for root in roots_from(path, "config file")]
+        more = [root for path in self.config.roots.value for root in _config_roots(path)]
         return [*find_roots(), *more]
 
     def is_strict(self, option: bool | None) -> bool:
@@ -129,6 +128,13 @@ def sample_home() -> Path:
     from copilog.sample import home
 
     return home()
+
+
+def _config_roots(path: Path) -> list[Root]:
+    """What a root of the config file means; one that is not there is kept, so that `doctor` can say so."""
+    from copilog.sources.roots import Root, roots_from
+
+    return roots_from(path, "config file") or [Root("vscode", path, None, "config file", False)]
 
 
 pass_settings = click.make_pass_decorator(Settings)

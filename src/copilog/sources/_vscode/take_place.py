@@ -1,0 +1,62 @@
+"""Take places out of a decoded object, as `take` does with plain fields.
+
+A value is taken out only when the place tells all that stood there. A location with a field that nobody has
+described yet gives its place too, and stays behind for `extra`.
+"""
+
+from __future__ import annotations
+
+from copilog.model import Place
+from copilog.sources._vscode.places import place_from
+from copilog.sources._vscode.take import Json
+from copilog.sources._vscode.uris import uri_to_string
+
+_URI_TEXTS = ("scheme", "authority", "path", "query", "fragment")
+_URI_KEYS = frozenset({"$mid", "fsPath", "external", "_sep", *_URI_TEXTS})  # the middle three are caches
+_LOCATION_KEYS = frozenset({"uri", "range"})
+_SYMBOL_KEYS = frozenset({"name", "kind", "containerName", "tags", "location"})
+_RANGE_KEYS = frozenset({"startLineNumber", "startColumn", "endLineNumber", "endColumn"})
+
+
+def take_place(obj: Json, key: str) -> Place | None:
+    """The place under a key: a URI, a location or a symbol."""
+    value = obj.get(key)
+    place = place_from(value)
+    if place is not None and is_told_by_place(value):
+        del obj[key]
+    return place
+
+
+def take_uri(obj: Json, key: str) -> str | None:
+    """The URI under a key as text."""
+    value = obj.get(key)
+    text = uri_to_string(value)
+    if text is not None and _is_told_by_uri(value):
+        del obj[key]
+    return text
+
+
+def is_told_by_place(value: object) -> bool:
+    """Whether a place made of this value leaves nothing of it out."""
+    if not isinstance(value, dict):
+        return isinstance(value, str)
+    if "uri" in value:
+        return value.keys() <= _LOCATION_KEYS and _is_told_by_uri(value["uri"]) and _is_told_by_range(value)
+    if "location" in value:
+        kind = value.get("kind")
+        is_plain = value.keys() <= _SYMBOL_KEYS and (kind is None or isinstance(kind, int))
+        return is_plain and place_from(value["location"]) is not None and is_told_by_place(value["location"])
+    return _is_told_by_uri(value)
+
+
+def _is_told_by_uri(value: object) -> bool:
+    if not isinstance(value, dict):
+        return isinstance(value, str)
+    return value.keys() <= _URI_KEYS and all(isinstance(value.get(key, ""), str) for key in _URI_TEXTS)
+
+
+def _is_told_by_range(location: Json) -> bool:
+    span = location.get("range")
+    if span is None:
+        return True
+    return isinstance(span, dict) and span.keys() == _RANGE_KEYS and all(isinstance(n, int) for n in span.values())

@@ -1,0 +1,115 @@
+"""Small made-up VS Code homes for tests of the command line."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from click.testing import CliRunner
+
+from copilog.cli import main
+
+STARTED = 1_776_000_000_000  # 12 April 2026
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a command printed, and how it ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+def run(*arguments: object) -> Outcome:
+    """Run one command in this process, as the entry point does."""
+    runner = CliRunner()
+    with runner.isolation() as streams:
+        code = main([str(argument) for argument in arguments])
+        return Outcome(code, streams[0].getvalue().decode(), streams[1].getvalue().decode())
+
+
+def request(number: int, text: str, **fields: Any) -> dict[str, Any]:
+    return {
+        "requestId": f"request_{number}",
+        "timestamp": STARTED + number * 60_000,
+        "message": {"text": text, "parts": []},
+        "variableData": {"variables": []},
+        "response": [{"value": f"Answer {number}."}],
+        "modelId": "copilot/gpt-5",
+        "agent": {"id": "github.copilot.editsAgent", "name": "agent", "metadata": {}},
+        "modelState": {"value": 1, "completedAt": STARTED + number * 60_000 + 5_000},
+        **fields,
+    }
+
+
+def session(session_id: str, *texts: str, **fields: Any) -> dict[str, Any]:
+    return {
+        "version": 3,
+        "sessionId": session_id,
+        "creationDate": STARTED,
+        "responderUsername": "GitHub Copilot",
+        "initialLocation": "panel",
+        "requests": [request(number, text) for number, text in enumerate(texts, start=1)],
+        **fields,
+    }
+
+
+class Home:
+    """A user data folder `Code` below a folder, filled workspace by workspace."""
+
+    def __init__(self, folder: Path, product: str = "Code") -> None:
+        self.root = folder
+        self.user = folder / product / "User"
+        (self.user / "workspaceStorage").mkdir(parents=True)
+
+    def workspace(self, number: int, folder: str | None = None) -> Path:
+        path = self.user / "workspaceStorage" / f"{number:032x}"
+        path.mkdir(exist_ok=True)
+        if folder is not None:
+            (path / "workspace.json").write_text(json.dumps({"folder": f"file://{folder}"}))
+        return path
+
+    def add(self, workspace: Path, state: dict[str, Any]) -> Path:
+        folder = workspace / "chatSessions"
+        folder.mkdir(exist_ok=True)
+        path = folder / f"{state['sessionId']}.json"
+        path.write_text(json.dumps(state))
+        return path
+
+    def add_log(self, workspace: Path, session_id: str, lines: Sequence[dict[str, Any]]) -> Path:
+        folder = workspace / "chatSessions"
+        folder.mkdir(exist_ok=True)
+        path = folder / f"{session_id}.jsonl"
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        return path
+
+    def index(self, workspace: Path, **entries: dict[str, Any]) -> Path:
+        path = workspace / "state.vscdb"
+        connection = sqlite3.connect(path)
+        connection.execute("CREATE TABLE ItemTable (key TEXT UNIQUE ON CONFLICT REPLACE, value BLOB)")
+        value = json.dumps({"version": 1, "entries": entries}).encode()
+        connection.execute("INSERT INTO ItemTable VALUES (?, ?)", ("chat.ChatSessionStore.index", value))
+        connection.commit()
+        connection.close()
+        return path
+
+
+def entry(session_id: str, title: str, minutes: int = 0, **fields: Any) -> dict[str, Any]:
+    """An entry of the session index."""
+    return {
+        "sessionId": session_id,
+        "title": title,
+        "lastMessageDate": STARTED + minutes * 60_000,
+        "initialLocation": "panel",
+        "isEmpty": False,
+        **fields,
+    }

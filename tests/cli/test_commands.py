@@ -1,0 +1,239 @@
+"""The smaller commands, the overview, and how a run ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from copilog import __version__
+from tests.cli.homes import Home, entry, run, session
+
+ONE = "11111111-aaaa"
+
+
+@pytest.fixture(autouse=True)
+def no_config(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Tests see neither the config file nor the Copilot data of whoever runs them."""
+    empty = tmp_path / "nobody"
+    empty.mkdir()
+    for name in ("XDG_CONFIG_HOME", "HOME", "APPDATA", "USERPROFILE"):
+        monkeypatch.setenv(name, str(empty))
+    for name in ("COPILOG_CONFIG", "VSCODE_PORTABLE", "VSCODE_APPDATA", "COPILOT_HOME", "VSCODE_AGENT_FOLDER"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    home = Home(tmp_path / "home")
+    workspace = home.workspace(1, "/home/ana/tide-tables")
+    home.add(workspace, session(ONE, "Parse the tide file"))
+    home.index(workspace, **{ONE: entry(ONE, "Tide parser", minutes=3)})
+    return home
+
+
+def test_alone_it_says_what_is_here_and_what_to_do_next(home: Home) -> None:
+    outcome = run("--root", home.root)
+
+    assert outcome.code == 0
+    assert outcome.out.startswith("1 conversation")
+    assert "1 workspace of Code (1)" in outcome.out
+    assert "Tide parser" in outcome.out
+    assert "copilog show 11111111" in outcome.out
+
+
+def test_without_copilot_data_it_says_so_and_shows_the_sample() -> None:
+    outcome = run()
+
+    assert outcome.code == 0
+    assert "No Copilot data in the" in outcome.err
+    assert "Here is the sample" in outcome.err
+    assert "copilog --sample list" in outcome.out
+
+
+def test_doctor_tells_places_and_problems(home: Home) -> None:
+    broken = home.workspace(2)
+    (broken / "workspace.json").write_text("{")
+    (broken / "state.vscdb").write_bytes(b"this is no database")
+
+    place = run("doctor", "--json", "--root", home.root).json["roots"][0]
+
+    assert place["exists"]
+    assert place["conversations"] == 1
+    assert {Path(problem["place"].split("#")[0]).name for problem in place["problems"]} == {
+        "workspace.json",
+        "state.vscdb",
+    }
+    text = run("doctor", "--root", home.root).out
+    assert "1 conversation in 1 workspace" in text
+    assert "state.vscdb" in text
+
+
+def test_doctor_lists_places_that_are_not_there() -> None:
+    roots = run("doctor", "--json").json["roots"]
+
+    assert roots
+    assert not any(root["exists"] for root in roots)
+    assert "looked at and not there" in run("doctor").out
+
+
+def test_config_shows_what_is_in_force_and_from_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "settings.toml"
+    path.write_text('list_limit = 7\nroots = ["/mnt/backup"]\n')
+    monkeypatch.setenv("COPILOG_CONFIG", str(path))
+
+    settings = run("config", "--json").json["settings"]
+
+    assert settings["list_limit"] == {"value": 7, "origin": str(path)}
+    assert settings["roots"]["value"] == ["/mnt/backup"]
+    assert settings["strict"] == {"value": False, "origin": "default"}
+    assert f"list_limit   7  ({path})" in run("config").out
+
+
+def test_roots_of_the_config_file_are_read_unless_others_are_named(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "settings.toml"
+    path.write_text(f"roots = [{json.dumps(str(home.root))}]\n")
+    monkeypatch.setenv("COPILOG_CONFIG", str(path))
+    other = Home(tmp_path / "other")
+
+    assert [item["id"] for item in run("list", "--json").json] == [f"vscode:{ONE}"]
+    assert run("list", "--json", "--root", other.root).json == []
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("lists = 3", "unknown setting 'lists'"),
+        ("list_limit = 'many'", "list_limit must be a number"),
+        ("color = 'green'", "color must be one of"),
+        ("roots = 'x'", "roots must be a list"),
+        ("strict = 1", "strict must be true or false"),
+        ("= 3", "not TOML"),
+    ],
+)
+def test_a_wrong_config_file_is_told_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, reason: str
+) -> None:
+    path = tmp_path / "settings.toml"
+    path.write_text(text)
+    monkeypatch.setenv("COPILOG_CONFIG", str(path))
+
+    outcome = run("list")
+
+    assert outcome.code == 2
+    assert reason in outcome.err
+    assert outcome.err.count("\n") == 1
+
+
+def test_the_example_config_is_a_valid_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "settings.toml"
+    path.write_text(run("config", "--example").out)
+    monkeypatch.setenv("COPILOG_CONFIG", str(path))
+
+    assert run("config", "--json").json["settings"]["roots"]["value"] == ["/mnt/backup/home/ana"]
+
+
+def test_the_schema_describes_what_show_prints(home: Home) -> None:
+    schema = run("schema").json
+    conversation = run("show", "--json", ONE, "--root", home.root).json
+
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(conversation, schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**conversation, "turns": "many"}, schema)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts_name_the_program(shell: str) -> None:
+    outcome = run("completion", shell)
+
+    assert outcome.code == 0
+    assert "_COPILOG_COMPLETE" in outcome.out
+
+
+def test_completion_completes_commands() -> None:
+    environment = {**os.environ, "_COPILOG_COMPLETE": "bash_complete", "COMP_WORDS": "copilog in", "COMP_CWORD": "1"}
+
+    done = subprocess.run(
+        [sys.executable, "-m", "copilog"], env=environment, capture_output=True, text=True, check=False
+    )
+
+    assert "inspect" in done.stdout
+
+
+def test_version() -> None:
+    assert run("--version").out == f"copilog {__version__}\n"
+
+
+def test_a_mistyped_command_names_the_nearest() -> None:
+    outcome = run("lsit")
+
+    assert outcome.code == 2
+    assert "Did you mean 'list'?" in outcome.err
+
+
+def test_a_root_that_is_none_is_told_in_one_line(tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+
+    for path, reason in ((tmp_path / "gone", "no such folder"), (empty, "neither a home folder nor a place")):
+        outcome = run("list", "--root", path)
+        assert outcome.code == 2
+        assert f"copilog: {path}: {reason}" in outcome.err
+
+
+def test_a_reader_that_breaks_is_told_and_ends_with_1(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    from copilog.sources import BY_NAME
+
+    def breaks(*_: object) -> object:
+        raise RuntimeError("a bug")
+
+    monkeypatch.delenv("COPILOG_RAISE", raising=False)
+    monkeypatch.setattr(BY_NAME["vscode-session"], "read", breaks)
+
+    outcome = run("list", "--long", "--root", home.root)
+
+    assert outcome.code == 1
+    assert "copilog failed on 1 file" in outcome.err
+    assert "Traceback" not in outcome.err
+
+
+def test_an_interrupt_ends_with_130_and_no_traceback(tmp_path: Path) -> None:
+    home = Home(tmp_path / "many")
+    workspace = home.workspace(1)
+    for number in range(3000):
+        home.add(workspace, session(f"{number:08x}-aaaa", "hello " * 50))
+    command = [sys.executable, "-m", "copilog", "list", "--long", "--root", str(home.root)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        time.sleep(0.5)  # well into the run: three thousand sessions take longer
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+
+    assert process.returncode == 130
+    assert "Traceback" not in err
+    assert "interrupted" in err
+
+
+def test_help_imports_nothing_heavy() -> None:
+    script = """
+import sys
+sys.argv = ["copilog", "--help"]
+from copilog.__main__ import main
+try:
+    main()
+except SystemExit:
+    print(*sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+
+    loaded = set(done.stdout.split())
+    assert not loaded & {"msgspec", "rich.console", "sqlite3", "copilog.model", "copilog.ingest", "platformdirs"}

@@ -1,0 +1,137 @@
+"""`copilog list`: what is listed, in which order, and where titles come from."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.homes import Home, entry, run, session
+
+ONE, TWO, THREE = "11111111-aaaa", "22222222-bbbb", "33333333-cccc"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    home = Home(tmp_path)
+    tides = home.workspace(1, "/home/ana/tide-tables")
+    garden = home.workspace(2, "/home/ana/garden-planner")
+    home.add(tides, session(ONE, "Parse the tide file", "And test it", customTitle="Tide parser"))
+    late = session(TWO, "Plan the beds")
+    late["requests"][0] |= {"timestamp": 1_777_000_000_000, "modelState": {"value": 1}, "modelId": "copilot/gpt-4.1"}
+    late["requests"][0]["agent"]["id"] = "github.copilot.default"
+    home.add(garden, late)
+    home.add(garden, session(THREE))
+    return home
+
+
+def test_the_newest_comes_first_with_title_and_workspace(home: Home) -> None:
+    outcome = run("list", "--root", home.root)
+
+    assert outcome.code == 0
+    lines = outcome.out.splitlines()
+    assert [line.split()[0] for line in lines] == ["id", "22222222", "11111111"]
+    assert "Plan the beds" in lines[1]
+    assert "garden-planner" in lines[1]
+    assert "Tide parser" in lines[2]
+
+
+def test_empty_conversations_are_left_out_and_told(home: Home) -> None:
+    outcome = run("list", "--root", home.root)
+
+    assert "33333333" not in outcome.out
+    assert outcome.err == "2 conversations; 1 empty not shown (--all)\n"
+    assert "33333333" in run("list", "--all", "--root", home.root).out
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--workspace", "tide"], [ONE]),
+        (["--workspace", "GARDEN"], [TWO]),
+        (["--model", "4.1"], [TWO]),
+        (["--mode", "agent"], [ONE]),
+        (["--mode", "ask"], [TWO]),
+        (["--source", "vscode-session"], [TWO, ONE]),
+        (["--source", "chat-export"], []),
+        (["--since", "2026-04-20"], [TWO]),
+        (["--until", "2026-04-20"], [ONE]),
+        (["--limit", "1"], [TWO]),
+    ],
+)
+def test_filters(home: Home, options: list[str], expected: list[str]) -> None:
+    listed = run("list", "--json", "--root", home.root, *options).json
+
+    assert [item["id"] for item in listed] == [f"vscode:{native_id}" for native_id in expected]
+
+
+def test_titles_and_times_come_from_the_index_without_reading_the_session(home: Home) -> None:
+    tides = home.workspace(1)
+    home.index(tides, **{ONE: entry(ONE, "A title of the index", minutes=5)})
+    (tides / "chatSessions" / f"{ONE}.json").write_text("this is never parsed")
+
+    [indexed] = [item for item in run("list", "--json", "--root", home.root).json if item["from_index"]]
+
+    assert indexed["title"] == "A title of the index"
+    assert indexed["updated_at"] == "2026-04-12T13:25:00Z"
+    assert indexed["turns"] is None
+
+
+def test_long_reads_each_conversation(home: Home) -> None:
+    home.index(home.workspace(1), **{ONE: entry(ONE, "A title of the index", minutes=5)})
+
+    outcome = run("list", "--long", "--root", home.root)
+
+    [line] = [line for line in outcome.out.splitlines() if line.startswith("11111111")]
+    assert line.split()[4:7] == ["2", "0", "0"]
+    assert "gpt-5" in line
+    assert "Tide parser" in line
+
+
+def test_twins_and_copies_are_one_conversation(home: Home) -> None:
+    tides, garden = home.workspace(1), home.workspace(2)
+    home.add_log(tides, ONE, [{"kind": 0, "v": session(ONE, "Parse the tide file", "And test it", "And ship it")}])
+    home.add(garden, session(ONE, "Parse the tide file"))
+
+    [one] = [item for item in run("list", "--long", "--json", "--root", home.root).json if item["id"].endswith(ONE)]
+
+    assert one["turns"] == 3
+    assert len(one["paths"]) == 3
+
+
+def test_a_title_cannot_talk_to_the_terminal(home: Home) -> None:
+    home.add(home.workspace(3), session("44444444-dddd", "x", customTitle="\x1b]0;owned\x07 [red]title[/red]"))
+
+    outcome = run("list", "--root", home.root)
+
+    assert "\x1b" not in outcome.out
+    assert "\x07" not in outcome.out
+    assert "[red]title[/red]" in outcome.out
+
+
+def test_bad_records_are_told_and_count_with_strict(home: Home) -> None:
+    state = session("55555555-eeee", "fine")
+    state["requests"].append({"requestId": "no message"})
+    home.add(home.workspace(3), state)
+
+    assert run("list", "--root", home.root).code == 0
+    strict = run("list", "--strict", "--root", home.root)
+    assert strict.code == 1
+    assert "1 bad record (copilog inspect shows them)" in strict.err
+
+
+def test_a_broken_date_says_what_to_write(home: Home) -> None:
+    outcome = run("list", "--since", "soon", "--root", home.root)
+
+    assert outcome.code == 2
+    assert "write 2026-03-01" in outcome.err
+
+
+def test_json_of_nothing_is_an_empty_list(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+
+    outcome = run("list", "--json", "--root", home.root)
+
+    assert json.loads(outcome.out) == []
+    assert outcome.code == 0

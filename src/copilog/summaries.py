@@ -12,8 +12,6 @@ from copilog.ingest import read
 from copilog.model import Conversation, FileEdit, ToolCall, parts_of, title_of
 from copilog.sources import Found
 
-SHORTEST_PREFIX = 4
-
 
 class Summary(msgspec.Struct, kw_only=True):
     """One line of a list. What only reading can tell is None when it came from an index."""
@@ -39,12 +37,16 @@ class Summary(msgspec.Struct, kw_only=True):
 
 def summarise(found: Found, *, in_full: bool = False, report: Report | None = None) -> Iterator[Summary]:
     """The summaries of what was found: one, or several for a file that holds several conversations."""
-    hint = found.hint
-    if not in_full and hint is not None and hint.title and hint.updated_at:
-        yield _from_index(found, hint)
+    if not in_full and found.hint is not None and is_indexed(found):
+        yield _from_index(found, found.hint)
         return
     for conversation in read(found, report=report):
         yield of_conversation(conversation)
+
+
+def is_indexed(found: Found) -> bool:
+    """Whether an index has what a list shows."""
+    return found.hint is not None and bool(found.hint.title) and found.hint.updated_at is not None
 
 
 def _from_index(found: Found, hint: Conversation) -> Summary:
@@ -125,6 +127,7 @@ def find_by_id(prefix: str, founds: Iterable[Found]) -> list[Found]:
             continue
         if native_id == wanted:
             return [found]
-        if native_id.startswith(wanted):
+        # An agent elsewhere has an address for an id: its last part is what people see.
+        if native_id.startswith(wanted) or native_id.rpartition("/")[2].startswith(wanted):
             matches.append(found)
     return matches

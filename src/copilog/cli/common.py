@@ -73,9 +73,10 @@ class Settings:
     def places(self) -> list[Root]:
         """The places to read. Roots that were named shut out all others, those of the config file too."""
         from copilog.ingest import find_roots
+        from copilog.sources.roots import roots_from
 
         if self.sample:
-            return find_roots([sample_home()])
+            return roots_from(sample_home(), "bundled sample")
         if self.roots:
             return find_roots(self.roots)
         more = [root for path in self.config.roots.value for root in _config_roots(path)]

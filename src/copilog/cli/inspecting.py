@@ -23,7 +23,12 @@ Examples:
   copilog inspect --json backup/ | jq .totals""",
 )
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH...")
-@click.option("--source", type=click.Choice([source.name for source in SOURCES]), help="Read all files as this format.")
+@click.option(
+    "--source",
+    metavar="NAME",
+    type=click.Choice([source.name for source in SOURCES]),
+    help="Read all files as this format.",
+)
 @click.option("-v", "--verbose", is_flag=True, help="Files of no known format and all remarks too.")
 @json_option
 @strict_option

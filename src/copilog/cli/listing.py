@@ -20,6 +20,7 @@ from copilog.summaries import Summary, moment_of, summarise
 if TYPE_CHECKING:
     from rich.text import Text
 
+SOURCE_NAMES = [source.name for source in SOURCES]
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -33,7 +34,9 @@ Examples:
   copilog list --json | jq '.[].title'""",
 )
 @click.option("-w", "--workspace", metavar="TEXT", help="Only those whose folder has this in its name.")
-@click.option("-s", "--source", type=click.Choice([source.name for source in SOURCES]), help="Only this format.")
+@click.option(
+    "-s", "--source", metavar="NAME", type=click.Choice(SOURCE_NAMES), help="Only those with a trace of this format."
+)
 @click.option("-m", "--model", metavar="TEXT", help="Only those in which a model of this name was used.")
 @click.option("--mode", metavar="TEXT", help="Only those in this mode: ask, edit, agent, or a custom agent's name.")
 @click.option(
@@ -75,7 +78,7 @@ def command(
     summaries = [
         summary
         for summary in _summaries(settings, founds, in_full, report)
-        if _matches(summary, workspace, source, model, mode, since, until)
+        if _matches(summary, workspace, model, mode, since, until)
     ]
     summaries.sort(key=lambda summary: summary.updated_at or summary.started_at or LONG_AGO, reverse=True)
     empty = sum(bool(summary.is_empty) for summary in summaries)
@@ -122,7 +125,6 @@ def _may_match(found: Found, workspace: str | None, source: str | None) -> bool:
 def _matches(
     summary: Summary,
     workspace: str | None,
-    source: str | None,
     model: str | None,
     mode: str | None,
     since: datetime | None,
@@ -130,8 +132,6 @@ def _matches(
 ) -> bool:
     touched = summary.updated_at or summary.started_at
     if workspace is not None and workspace.lower() not in (summary.workspace or "").lower():
-        return False
-    if source is not None and summary.source != source:
         return False
     if model is not None and not any(model.lower() in name.lower() for name in summary.models or []):
         return False
@@ -143,30 +143,39 @@ def _matches(
 
 
 def _print_table(settings: Settings, summaries: list[Summary], in_full: bool) -> None:
-    from rich.table import Table
+    """Columns side by side. On a terminal each line fits its width; elsewhere nothing is cut off."""
     from rich.text import Text
 
     if not summaries:
         return
+    rows = [_cells(summary, in_full) for summary in summaries]
+    heads = ["id", "touched", *(["turns", "tools", "edits", "model"] if in_full else []), "workspace", "title"]
+    rows.insert(0, [Text(head, "bold") for head in heads])
     is_terminal = settings.out.is_terminal
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", show_edge=False)
-    for name in ("id", "touched"):
-        table.add_column(name, no_wrap=True)
-    for name in ("turns", "tools", "edits") if in_full else ():
-        table.add_column(name, justify="right", no_wrap=True)
+    widths = [max(row[column].cell_len for row in rows) for column in range(len(heads) - 1)]
+    if is_terminal:
+        widths = [min(width, 24) for width in widths]
+    for row in rows:
+        line = Text()
+        for cell, width, head in zip(row, widths, heads, strict=False):
+            cell.truncate(width, overflow="ellipsis")
+            cell.align("right" if head in ("turns", "tools", "edits") else "left", width)
+            line.append_text(cell).append("  ")
+        line.append_text(row[-1])
+        line.no_wrap = True
+        if is_terminal:
+            line.truncate(settings.out.width, overflow="ellipsis")
+        settings.out.print(line, crop=False, overflow="ignore")
+
+
+def _cells(summary: Summary, in_full: bool) -> list[Text]:
+    from rich.text import Text
+
+    cells = [Text(short_id(summary.id), "cyan"), Text(when(summary.updated_at))]
     if in_full:
-        table.add_column("model", no_wrap=True, max_width=24 if is_terminal else None, overflow="ellipsis")
-    table.add_column("workspace", no_wrap=True, max_width=24 if is_terminal else None, overflow="ellipsis")
-    table.add_column("title", no_wrap=True, overflow="ellipsis")
-    for summary in summaries:
-        numbers = [str(number or 0) for number in (summary.turns, summary.tool_calls, summary.edits)]
-        cells = [Text(short_id(summary.id), "cyan"), Text(when(summary.updated_at))]
-        if in_full:
-            cells += [Text(number) for number in numbers]
-            cells.append(Text(printable(", ".join(summary.models or [])), "dim"))
-        cells += [Text(folder_name(summary.workspace), "dim"), _title_cell(summary)]
-        table.add_row(*cells)
-    settings.out.print(table)
+        cells += [Text(str(number or 0)) for number in (summary.turns, summary.tool_calls, summary.edits)]
+        cells.append(Text(printable(", ".join(summary.models or [])), "dim"))
+    return [*cells, Text(folder_name(summary.workspace), "dim"), _title_cell(summary)]
 
 
 def _title_cell(summary: Summary) -> Text:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import click
 
@@ -12,39 +13,61 @@ from copilog.cli.dates import when
 from copilog.diagnostics import Report
 from copilog.ingest import discover
 from copilog.sources import Found
-from copilog.summaries import Summary, moment_of, summarise
+from copilog.summaries import Summary, is_indexed, moment_of, summarise
 
 NEWEST = 5
+MOST_READ = 300  # conversations that no index knows take reading; more would keep people waiting
+LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def show_overview(settings: Settings) -> None:
     """Say what is here. Where nothing is, say so and show the sample instead."""
-    from rich.text import Text
-
     report = Report()
     places = settings.places()
     founds = list(discover(places, report=report))
-    out = settings.out
     if not founds and not settings.sample:
-        looked = len(places)
-        where = "the folders named" if settings.roots else f"the {looked} usual {plural(looked, 'place')}"
+        where = "the folders named" if settings.roots else f"the {len(places)} usual places"
         click.echo(f"No Copilot data in {where}; `copilog doctor` lists them.", err=True)
         if settings.roots:
             return
         click.echo("Here is the sample that comes with copilog, made up, instead:\n", err=True)
         settings = replace(settings, sample=True)
         founds = list(discover(settings.places(), report=report))
-    newest = sorted(founds, key=moment_of, reverse=True)
-    shown = _first_with_content(newest, report)
+    summaries = _summaries(founds, report)
+    _print_totals(settings, founds, summaries)
+    _print_newest(settings, summaries)
+    unread = sum(bool(ledger.bad or ledger.parts.bad) for ledger in report.files.values())
+    if unread:
+        click.echo(f"{unread:,} {plural(unread, 'file')} had records that could not be read", err=True)
+
+
+def _summaries(founds: list[Found], report: Report) -> list[Summary]:
+    """The summaries of all that the index knows, and of the newest of the rest; newest first."""
+    known = [found for found in founds if is_indexed(found)]
+    unknown = sorted((found for found in founds if not is_indexed(found)), key=moment_of, reverse=True)
+    summaries = [summary for found in known + unknown[:MOST_READ] for summary in summarise(found, report=report)]
+    summaries = [summary for summary in summaries if not summary.is_empty]
+    return sorted(summaries, key=lambda summary: summary.updated_at or LONG_AGO, reverse=True)
+
+
+def _print_totals(settings: Settings, founds: list[Found], summaries: list[Summary]) -> None:
+    from rich.text import Text
+
     empty = sum("empty" in found.hint.marks for found in founds if found.hint is not None)
-    out.print(
-        Text.assemble(_count(len(founds), "conversation"), (f"  {empty:,} of them empty" if empty else "", "dim"))
-    )
-    out.print(Text(f"  in   {_places(founds)}"))
-    if newest:
-        out.print(Text(f"  from {when(moment_of(newest[-1]))} to {when(moment_of(newest[0]))}"))
+    aside = (f"  {empty:,} of them empty" if empty else "", "dim")
+    settings.out.print(Text.assemble(_count(len(founds), "conversation"), aside))
+    settings.out.print(Text(f"  in   {_places(founds)}"))
+    times = [summary.updated_at for summary in summaries if summary.updated_at is not None]
+    if times:
+        settings.out.print(Text(f"  from {when(times[-1])} to {when(times[0])}"))
+
+
+def _print_newest(settings: Settings, summaries: list[Summary]) -> None:
+    from rich.text import Text
+
+    out = settings.out
     out.print()
-    for summary in shown:
+    for summary in summaries[:NEWEST]:
         out.print(
             Text.assemble(
                 ("  " + short_id(summary.id), "cyan"),
@@ -54,27 +77,12 @@ def show_overview(settings: Settings) -> None:
             )
         )
     flag = " --sample" if settings.sample else ""
+    example = short_id(summaries[0].id) if summaries else "ID"
+    hints = {"list": "all of them", f"show {example}": "read one", "doctor": "where copilog looked"}
     out.print()
-    out.print(Text.assemble("Next:  ", (f"copilog{flag} list", "green"), "       all of them"))
-    example = short_id(shown[0].id) if shown else "ID"
-    out.print(Text.assemble("       ", (f"copilog{flag} show {example}", "green"), "   read one"))
-    out.print(Text.assemble("       ", (f"copilog{flag} doctor", "green"), "     where copilog looked"))
-    unread = [ledger for ledger in report.files.values() if ledger.bad]
-    if unread:
-        click.echo(f"{len(unread):,} {plural(len(unread), 'file')} had records that could not be read", err=True)
-
-
-def _first_with_content(newest: list[Found], report: Report) -> list[Summary]:
-    shown: list[Summary] = []
-    for found in newest:
-        if found.hint is not None and "empty" in found.hint.marks:
-            continue
-        for summary in summarise(found, report=report):
-            if not summary.is_empty and len(shown) < NEWEST:
-                shown.append(summary)
-        if len(shown) >= NEWEST:
-            break
-    return shown
+    for number, (words, meaning) in enumerate(hints.items()):
+        lead = "Next:  " if number == 0 else "       "
+        out.print(Text.assemble(lead, (f"copilog{flag} {words}".ljust(34), "green"), meaning))
 
 
 def _count(number: int, word: str) -> tuple[str, str]:
@@ -101,7 +109,8 @@ def printable(text: str) -> str:
 
 def short_id(conversation_id: str) -> str:
     """Enough of an id to find the conversation again."""
-    return conversation_id.partition(":")[2][:8] or conversation_id
+    native_id = conversation_id.partition(":")[2] or conversation_id
+    return native_id.rpartition("/")[2][:8]
 
 
 def folder_name(folder: str | None) -> str:

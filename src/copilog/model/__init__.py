@@ -42,7 +42,7 @@ from copilog.model.parts import (
     ToolResult,
     Unknown,
 )
-from copilog.model.questions import best_usage, messages_of, parts_of, prose_of, results_by_call, title_of
+from copilog.model.questions import best_usage, duration_ms, messages_of, parts_of, prose_of, results_by_call, title_of
 from copilog.model.values import (
     Agent,
     Approval,

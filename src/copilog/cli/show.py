@@ -1,0 +1,252 @@
+"""`copilog show`"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from copilog.cli.common import Settings, finish, json_option, pass_settings, plural, reading_options, strict_option
+from copilog.diagnostics import Report
+from copilog.errors import UsageError
+from copilog.ingest import discover, read
+from copilog.model import Conversation
+from copilog.sources import Found
+from copilog.summaries import Summary, find_by_id, moment_of, of_conversation, summarise
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from copilog.render.text import TextOptions
+
+MOST_CANDIDATES = 20
+WIDEST = 120  # longer lines are hard to read
+LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+FILE_ENDINGS = (".json", ".jsonl", ".vscdb", ".db")
+
+_TURNS = re.compile(r"(\d+)(?:-(\d+))?")
+
+
+def _as_turns(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, int] | None:
+    """An option's value as the first and the last turn."""
+    if value is None:
+        return None
+    match = _TURNS.fullmatch(value.strip())
+    first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
+    if not 1 <= first <= last:
+        raise click.BadParameter(f"{value!r} is no turn; write 3, or 3-5 for several", ctx, param)
+    return first, last
+
+
+@click.command(
+    "show",
+    epilog="""\b
+Examples:
+  copilog show last
+  copilog show 5f0c2a9e --turn 3-5 --full
+  copilog show ~/Downloads/chat.json --thinking
+  copilog show last --json | jq '.turns[].model.id'
+  copilog show last --save-attachments pictures/""",
+)
+@click.argument("target", metavar="ID|PATH|last")
+@click.option("-t", "--turn", "turns", metavar="N[-M]", callback=_as_turns, help="Only this turn, or these.")
+@click.option("-f", "--full", is_flag=True, help="Arguments, results and diffs whole, and checkpoints too.")
+@click.option("--thinking", is_flag=True, help="The model's thinking as it was recorded.")
+@click.option("--context", is_flag=True, help="What the product put around the prompts; with --full whole.")
+@click.option("--pager", is_flag=True, help="Through a pager, when it is longer than the terminal.")
+@click.option(
+    "--save-attachments",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write images and other binary data to files in this folder. Nothing is overwritten.",
+)
+@json_option
+@strict_option
+@reading_options
+@pass_settings
+def command(
+    settings: Settings,
+    target: str,
+    turns: tuple[int, int] | None,
+    full: bool,
+    thinking: bool,
+    context: bool,
+    pager: bool,
+    save_attachments: Path | None,
+    as_json: bool,
+    strict: bool | None,
+    roots: tuple[Path, ...],
+    sample: bool,
+) -> int:
+    """Show one conversation.
+
+    The beginning of an id is enough, and `last` is the newest conversation. A file or a folder that holds just one
+    conversation can be named instead. --json prints all that is known of it.
+    """
+    settings = settings.with_reading(roots, sample)
+    if as_json and turns is not None:
+        raise click.UsageError("--turn does not go with --json, which prints the whole conversation")
+    report = Report()
+    conversation = find_conversation(settings, target, report)
+    if turns is not None and turns[0] > len(conversation.turns):
+        number = len(conversation.turns)
+        raise UsageError(f"there is no turn {turns[0]}; the conversation has {number:,} {plural(number, 'turn')}")
+    if as_json:
+        click.echo(as_json_text(conversation))
+    else:
+        from copilog.render.text import TextOptions
+
+        is_laid_out = settings.out.is_terminal
+        options = TextOptions(full=full, thinking=thinking, context=context, markdown=is_laid_out, turns=turns)
+        _print(settings.out, conversation, options, pager=pager)
+    if save_attachments is not None:
+        _save(conversation, save_attachments)
+    files = len(conversation.provenance)
+    return finish(settings, report, strict, f"1 conversation from {files:,} {plural(files, 'file')}")
+
+
+def as_json_text(conversation: Conversation) -> bytes:
+    """The whole model as JSON. Bytes become base64."""
+    import msgspec
+
+    try:
+        return msgspec.json.format(msgspec.json.encode(conversation), indent=2)
+    except UnicodeEncodeError:  # the name of a file that is no UTF-8, which only escapes can express
+        import json
+
+        return json.dumps(msgspec.to_builtins(conversation), indent=2).encode("ascii")
+
+
+def _print(console: Console, conversation: Conversation, options: TextOptions, *, pager: bool) -> None:
+    from copilog.render.text import render_conversation
+
+    def print_to_console() -> None:
+        for piece in render_conversation(conversation, options):
+            if options.markdown:
+                console.print(piece, width=min(console.width, WIDEST), soft_wrap=False)
+            else:
+                console.print(piece, soft_wrap=True)
+
+    if not (pager and console.is_terminal):
+        print_to_console()
+        return
+    with console.capture() as captured:
+        print_to_console()
+    text = captured.get()
+    if text.count("\n") < console.height:
+        click.echo(text, nl=False, color=True)
+    else:
+        click.echo_via_pager(text)  # which keeps the colours if the pager can show them
+
+
+def _save(conversation: Conversation, folder: Path) -> None:
+    from copilog.cli.attachments import binaries_of, save
+    from copilog.render.words import size_words
+
+    number = 0
+    for written in save(binaries_of(conversation), folder):
+        number += 1
+        verb = "wrote" if written.is_new else "already there:"
+        click.echo(f"{verb} {written.path} ({size_words(len(written.binary.data))})", err=True)
+    if not number:
+        click.echo("no images or other binary data in this conversation; nothing written", err=True)
+
+
+# --- finding it -------------------------------------------------------------------------------------------------
+
+
+def find_conversation(settings: Settings, target: str, report: Report) -> Conversation:
+    """The one conversation that is meant; raise UsageError with a way on when there is none, or more than one."""
+    if target == "last":
+        return _last(settings, report)
+    if _is_path(target):
+        return _only(list(read(Path(target), report=report)), Path(target), report)
+    return _by_id(settings, target, report)
+
+
+def _is_path(target: str) -> bool:
+    """Whether a file or folder is meant: one that is there, or what can be no id."""
+    if "/" in target or os.sep in target or target.lower().endswith(FILE_ENDINGS):
+        return True
+    try:
+        return Path(target).exists()
+    except OSError:  # too long for a name
+        return False
+
+
+def _by_id(settings: Settings, target: str, report: Report) -> Conversation:
+    founds = find_by_id(target, discover(settings.places(), report=report))
+    if not founds:
+        raise UsageError(
+            f"no conversation has an id that begins with {target!r}; `copilog list --all` shows those that are there, "
+            "and `copilog doctor` where copilog looked"
+        )
+    if len(founds) > 1:
+        founds.sort(key=moment_of, reverse=True)
+        summaries = [summary for found in founds[:MOST_CANDIDATES] for summary in summarise(found, report=report)]
+        rest = len(founds) - min(len(founds), MOST_CANDIDATES)
+        raise UsageError(
+            f"{target!r} fits {len(founds):,} ids; write more of the one you mean:\n{_table(summaries, rest)}"
+        )
+    return _only(list(read(founds[0], report=report)), founds[0].path, report)
+
+
+def _last(settings: Settings, report: Report) -> Conversation:
+    """The newest conversation in which something was said.
+
+    A file is never older than what it says, so that reading can stop at the first file that is older than the best.
+    """
+    newest: tuple[datetime, Found] | None = None
+    for found in sorted(discover(settings.places(), report=report), key=moment_of, reverse=True):
+        if newest is not None and moment_of(found) <= newest[0]:
+            break
+        for summary in summarise(found, report=report):
+            moment = summary.updated_at or summary.started_at or LONG_AGO
+            if not summary.is_empty and (newest is None or moment > newest[0]):
+                newest = moment, found
+    if newest is None:
+        raise UsageError("no conversation is there; `copilog doctor` tells where copilog looked")
+    return _only(list(read(newest[1], report=report)), newest[1].path, report)
+
+
+def _only(conversations: list[Conversation], path: Path, report: Report) -> Conversation:
+    if not conversations:
+        raise UsageError(_why_nothing(path, report))
+    if len(conversations) > 1:
+        conversations.sort(key=lambda conversation: conversation.updated_at or LONG_AGO, reverse=True)
+        summaries = [of_conversation(conversation) for conversation in conversations[:MOST_CANDIDATES]]
+        table = _table(summaries, len(conversations) - len(summaries), with_path=True)
+        raise UsageError(
+            f"{path} holds {len(conversations):,} conversations; name one of the files, "
+            f"or the folder with --root and one of the ids:\n{table}"
+        )
+    return conversations[0]
+
+
+def _why_nothing(path: Path, report: Report) -> str:
+    from copilog.render.safe import clean_line
+
+    reason = next((diagnostic for diagnostic in report.diagnostics() if diagnostic.level == "error"), None)
+    if reason is not None:
+        return clean_line(f"{reason.place()}: {reason.reason}; there is nothing to show of it")
+    return f"{path}: no conversation in it; `copilog inspect` tells what was read"
+
+
+def _table(summaries: Iterable[Summary], rest: int, *, with_path: bool = False) -> str:
+    return "\n".join(_rows(summaries, rest, with_path=with_path))
+
+
+def _rows(summaries: Iterable[Summary], rest: int, *, with_path: bool) -> Iterator[str]:
+    from copilog.cli.dates import when
+    from copilog.render.safe import clean_line
+
+    for summary in summaries:
+        row = f"  {clean_line(summary.id)}  {when(summary.updated_at):<12}  {clean_line(summary.title, 70)}"
+        yield row + (f"  {clean_line(summary.paths[0])}" if with_path and summary.paths else "")
+    if rest:
+        yield f"  and {rest:,} more"

@@ -1,0 +1,40 @@
+"""Writes docs/cli.md from the commands' own help: `make docs`. A test checks that it is current."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from copilog.cli import COMMANDS, cli
+
+PAGE = Path(__file__).parent.parent / "docs" / "cli.md"
+INTRODUCTION = """\
+# The command line
+
+Written by `make docs` from the commands' own help.
+
+Data goes to standard output, talk to standard error. `--json` gives JSON. Exit codes: 0 done; 1 a broken run, a failed
+check, or bad records with `--strict`; 2 a usage error or a wrong path; 130 interrupted.
+"""
+
+
+def reference() -> str:
+    """The whole page."""
+    top = click.Context(cli, info_name="copilog", max_content_width=100, terminal_width=100)
+    sections = [INTRODUCTION, _section("copilog", cli.get_help(top))]
+    for name in COMMANDS:
+        command = cli.get_command(top, name)
+        assert command is not None
+        context = click.Context(command, info_name=name, parent=top, max_content_width=100, terminal_width=100)
+        sections.append(_section(f"copilog {name}", command.get_help(context)))
+    return "\n".join(sections)
+
+
+def _section(title: str, text: str) -> str:
+    lines = "\n".join(line.rstrip() for line in text.splitlines())
+    return f"## {title}\n\n```text\n{lines}\n```\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(reference())

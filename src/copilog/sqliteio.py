@@ -76,7 +76,7 @@ def open_copy(path: Path) -> Iterator[Snapshot]:
             connection = stack.enter_context(_connection(copy))
         except OSError as error:
             raise _unreadable(error) from error
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # a damaged schema may be no text at all
             raise UnreadableDatabase(f"is damaged, or no database at all: {error}") from error
         yield Snapshot(connection, notes)
 
@@ -102,7 +102,7 @@ def query(connection: sqlite3.Connection, sql: str, params: Sequence[Any] = ()) 
         yield from connection.execute(sql, params)
     except sqlite3.ProgrammingError:  # our mistake, not the database's
         raise
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         raise UnreadableDatabase(f"cannot be queried: {error}") from error
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -166,6 +167,15 @@ def test_json_is_the_whole_model(home: Home) -> None:
     assert outcome.json["messages"][0]["parts"][0] == {"kind": "text", "text": "Parse the tide file"}
 
 
+def test_bytes_are_base64_in_json(home: Home) -> None:
+    state = session("44444444-dddd", "Look")
+    state["requests"][0]["variableData"]["variables"] = [picture("shot.png")]
+
+    parts = run("show", home.add(home.workspace(1), state), "--json").json["messages"][0]["parts"]
+
+    assert base64.b64decode(parts[1]["data"]) == PNG
+
+
 @pytest.mark.skipif(os.name == "nt", reason="file names are Unicode there")
 def test_a_file_name_that_is_no_text_is_printed_all_the_same(home: Home) -> None:
     folder = Path(os.fsdecode(os.fsencode(home.root) + b"/od\xffd"))
@@ -281,6 +291,17 @@ def test_the_index_is_one_of_the_places_where_it_was_found(home: Home) -> None:
 
     assert outcome.err == "1 conversation from 2 files\n"
     assert "(index, vscode-state)" in outcome.out
+
+
+def test_through_a_pager_it_reads_the_same(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    home.add(home.workspace(1), session("44444444-dddd", *(f"Question {number}" for number in range(20))))
+
+    plain = run("--color", "show", "4444", "--root", home.root).out
+    paged = run("--color", "show", "4444", "--pager", "--root", home.root).out
+
+    assert "Question 19" in paged
+    assert re.sub(r"\x1b\[[\d;]*m", "", paged).split() == re.sub(r"\x1b\[[\d;]*m", "", plain).split()
 
 
 # --- attachments ------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from importlib import import_module
@@ -88,6 +89,9 @@ def cli(ctx: click.Context, /, color: bool | None, debug: bool, **reading: Any) 
 
 def run() -> None:
     """Run the command line and end the process with an exit code that means something."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that lacks a character shows a question mark
     sys.exit(main(sys.argv[1:]))
 
 

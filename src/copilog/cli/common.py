@@ -96,11 +96,11 @@ class Settings:
         return self._console(stderr=True)
 
     def _console(self, *, stderr: bool) -> Console:
-        from rich.console import Console
+        from copilog.cli.consoles import PipeConsole
 
         stream = sys.stderr if stderr else sys.stdout
         is_terminal = stream.isatty()
-        return Console(
+        return PipeConsole(
             stderr=stderr,
             force_terminal=True if self.color else None,
             no_color=True if self.color is False else None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from copilog.model.conversation import Conversation, Message, Turn
 from copilog.model.parts import AnyPart, Notice, Reference, Text, ToolResult
@@ -47,9 +48,32 @@ def title_of(conversation: Conversation, limit: int = 200) -> str:
 
 
 def best_usage(turn: Turn) -> Usage | None:
-    """The most telling of the usages that were recorded for a turn: whole-turn totals before single numbers."""
+    """The most telling of the usages that were recorded for a turn: whole-turn totals before single numbers.
+
+    A turn that used several models has a total for each: they are added up.
+    """
     ranked = sorted(turn.usage, key=lambda usage: (usage.input is None, usage.output is None, usage.is_estimated))
-    return ranked[0] if ranked else None
+    if not ranked:
+        return None
+    best = ranked[0]
+    same = [usage for usage in ranked if usage.source == best.source and usage.scope == best.scope]
+    if len(same) == 1:
+        return best
+    return Usage(
+        **{name: _sum_of(same, name) for name in COUNTS},
+        scope=best.scope,
+        source=best.source,
+        is_estimated=any(usage.is_estimated for usage in same),
+    )
+
+
+COUNTS = ("input", "output", "cache_read", "cache_write", "reasoning", "premium_requests", "credits")
+
+
+def _sum_of(usages: list[Usage], name: str) -> Any:
+    """The sum of what was recorded; None when nothing was."""
+    values = [value for usage in usages if (value := getattr(usage, name)) is not None]
+    return sum(values) if values else None
 
 
 def duration_ms(turn: Turn) -> float | None:
@@ -60,5 +84,9 @@ def duration_ms(turn: Turn) -> float | None:
     begun = timing.responded_at or timing.started_at
     if timing.completed_at and begun and timing.completed_at >= begun:
         elapsed = (timing.completed_at - begun).total_seconds() * 1000
-        return max(0.0, elapsed - (timing.waited_ms or 0))
+        waited = timing.waited_ms or 0
+        if waited < elapsed:
+            return elapsed - waited
+        # A question that stayed open after the turn had ended: its wait says nothing about the turn.
+        return timing.elapsed_ms if timing.elapsed_ms is not None else elapsed
     return timing.elapsed_ms

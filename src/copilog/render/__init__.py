@@ -1,0 +1,1 @@
+"""Views of conversations. `text` is what a terminal shows."""

@@ -1,0 +1,146 @@
+"""The arguments of a tool call: a line that says what was asked for, the change it describes, and the rest."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from copilog import jsonio
+from copilog.errors import BadRecord
+from copilog.model import ToolCall
+from copilog.render.safe import clean, clean_line, json_text
+from copilog.render.words import markdown_words, path_words
+from copilog.textdiff import unified_diff
+
+PATHS = ("filePath", "path", "dirPath", "file_path", "filePaths", "uri", "resourcePath", "projectPath", "notebookPath")
+LINES = (("startLine", "endLine"), ("startLineNumberBaseZero", "endLineNumberBaseZero"))
+WORDS = ("query", "pattern", "url", "urls", "symbol", "symbolName", "description", "title", "libraryName", "name")
+MOST_PATHS = 5
+HEADLINE_LIMIT = 160
+VALUE_LIMIT = 160
+
+_RAN = re.compile(r"(?:Ran|Running) `[^`]*`")
+
+
+@dataclass(slots=True)
+class Arguments:
+    """What a call was given, as it is to be shown."""
+
+    headline: str = ""
+    patch: str = ""  # the change that the arguments describe
+    rest: list[tuple[str, str]] = field(default_factory=list)  # name and value
+    text: str = ""  # arguments that are no JSON object
+
+
+def arguments_of(call: ToolCall, folder: str | None, hidden: set[str], *, full: bool) -> Arguments:
+    """Take the arguments apart. `hidden` are those that another part of the answer shows.
+
+    In full, an argument that is too long for the line is told below once more.
+    """
+    made = Arguments()
+    values = _decoded(call.arguments)
+    if values is None:
+        made.text = clean(call.arguments or "").strip()
+        values = {}
+    for name in hidden:
+        values.pop(name, None)
+    made.patch = _patch_from(values, folder)
+    made.headline = _headline_from(values, folder, full) or _said(call)
+    made.rest = [(clean_line(name, 60), _as_text(value)) for name, value in values.items()]
+    return made
+
+
+def _decoded(arguments: str | None) -> dict[str, Any] | None:
+    if not arguments:
+        return {}
+    try:
+        value, _ = jsonio.decode(arguments.encode("utf-8", "replace"))
+    except BadRecord:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _as_text(value: object) -> str:
+    return clean(value) if isinstance(value, str) else json_text(value)
+
+
+def _headline_from(values: dict[str, Any], folder: str | None, full: bool) -> str:
+    """The file with its lines, and what was looked for. Takes both out of the arguments."""
+    words: list[str] = []
+    given = dict(values)
+    paths = _take_texts(values, PATHS)
+    if paths:
+        more = f" and {len(paths) - MOST_PATHS} more" if len(paths) > MOST_PATHS else ""
+        words.append(", ".join(path_words(path, folder) for path in paths[:MOST_PATHS]) + _lines_from(values) + more)
+    words += _take_texts(values, WORDS)
+    line = "  ".join(words)
+    if full and (len(line) > HEADLINE_LIMIT or len(paths) > MOST_PATHS):
+        values.update(given)
+    return clean_line(line, HEADLINE_LIMIT)
+
+
+def _take_texts(values: dict[str, Any], names: tuple[str, ...]) -> list[str]:
+    """The first of these arguments that is a text, or a list of texts; taken out of the arguments."""
+    for name in names:
+        given = values.get(name)
+        items: list[Any] = given if isinstance(given, list) else [given]
+        if items and all(isinstance(item, str) and item for item in items):
+            del values[name]
+            return items
+    return []
+
+
+def _lines_from(values: dict[str, Any]) -> str:
+    for first, last in LINES:
+        if isinstance(values.get(first), int) and isinstance(values.get(last), int):
+            offset = 1 if first.endswith("BaseZero") else 0
+            return f":{values.pop(first) + offset}-{values.pop(last) + offset}"
+    return ""
+
+
+def _said(call: ToolCall) -> str:
+    """What VS Code showed, unless that is but the tool's name again."""
+    message = (call.message or "").strip()
+    is_generic = message.startswith('Using "') or _RAN.fullmatch(message)
+    return "" if is_generic else clean_line(markdown_words(message), HEADLINE_LIMIT)
+
+
+# --- changes ----------------------------------------------------------------------------------------------------
+
+
+def _patch_from(values: dict[str, Any], folder: str | None) -> str:
+    """The change as a diff. Takes what describes it out of the arguments."""
+    patch = values.get("input", values.get("patch"))
+    if isinstance(patch, str) and patch.lstrip().startswith("*** Begin Patch"):
+        values.pop("input", values.pop("patch", None))
+        return patch.strip()
+    replacements = values.get("replacements")
+    if isinstance(replacements, list) and all(isinstance(item, dict) for item in replacements):
+        diffs = [_replacement(item, folder, named=True) for item in replacements]
+        if all(diffs):
+            del values["replacements"]
+            return "\n".join(diff.rstrip("\n") for diff in diffs)
+    diff = _replacement(values, folder, named=False)
+    if diff:
+        del values["oldString"], values["newString"]
+        return diff
+    content = values.get("content", values.get("code"))
+    if isinstance(content, str) and isinstance(values.get("filePath"), str):
+        values.pop("content" if "content" in values else "code")
+        return "\n".join("+" + line for line in content.removesuffix("\n").split("\n"))
+    return ""
+
+
+def _replacement(values: dict[str, Any], folder: str | None, *, named: bool) -> str:
+    old, new, path = values.get("oldString"), values.get("newString"), values.get("filePath")
+    if not isinstance(old, str) or not isinstance(new, str):
+        return ""
+    lines = unified_diff(old, new, "a").split("\n")[2:]
+    # The line numbers count within the text that was replaced, which says nothing.
+    lines = ["@@" if line.startswith("@@") else line for line in lines if not line.startswith("\\ No newline")]
+    if named and isinstance(path, str):
+        lines.insert(0, f"@ {path_words(path, folder)}")
+    elif len([line for line in lines if line == "@@"]) == 1:
+        lines.remove("@@")
+    return "\n".join(lines)

@@ -1,0 +1,141 @@
+"""Blocks, indentation and folding: how pieces of a conversation are put below one another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.segment import Segment
+from rich.text import Text
+
+INDENT = 2
+TAB_COLUMNS = 4
+DEEPEST = 12  # levels of indentation; what lies deeper is shown at this depth
+NARROWEST = 30  # columns that are left for the content: on a narrow terminal there is less indentation
+LINE_LIMIT = 400  # characters of a line that is not shown in full
+ABSURD_LINE = 20_000  # a line of so many characters is data, not text
+
+
+@dataclass(frozen=True, slots=True)
+class TextOptions:
+    """What of a conversation is shown, and how."""
+
+    full: bool = False  # arguments, results and diffs whole; checkpoints too
+    thinking: bool = False
+    context: bool = False  # what the product put around the user's words
+    markdown: bool = True  # laid out for a terminal; else as it was written
+    turns: tuple[int, int] | None = None  # the first and the last turn to show, counted from 1
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What all pieces of one conversation need to know."""
+
+    options: TextOptions
+    folder: str | None = None  # paths below it are shown relative to it
+    assistant: str = "Assistant"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A piece of the page. Prose has blank lines around it; other blocks stand close together."""
+
+    body: RenderableType
+    level: int = 0
+    is_prose: bool = False
+    hangs: bool = False  # all lines but the first stand further to the right
+
+
+class Indented:
+    """A renderable moved to the right, its first line perhaps less. Its lines are neither padded nor cut."""
+
+    def __init__(self, body: RenderableType, columns: int, first: int | None = None) -> None:
+        self.body = body
+        self.columns = columns
+        self.first = columns if first is None else first
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        room = max(0, options.max_width - NARROWEST)
+        rest = min(self.columns, room)
+        columns = min(self.first, room)
+        inner = options.update(width=options.max_width - rest)
+        for line in Segment.split_lines(console.render(self.body, inner)):
+            line = _without_padding(line)
+            if line:
+                yield Segment(" " * columns)
+                yield from line
+            yield Segment.line()
+            columns = rest
+
+
+def _without_padding(line: list[Segment]) -> list[Segment]:
+    """A line without the blanks at its end: where terminals and we disagree on widths, they would overflow."""
+    while line and not line[-1].text.strip():
+        line.pop()
+    if line:
+        last = line[-1]
+        line[-1] = Segment(last.text.rstrip(), last.style, last.control)
+    return line
+
+
+class Labelled:
+    """Something beside a label, in a column of its own."""
+
+    def __init__(self, label: Text, body: RenderableType, columns: int) -> None:
+        self.label = label
+        self.body = body
+        self.columns = columns
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        label = self.label.copy()
+        label.end = " " * max(1, self.columns - label.cell_len)
+        yield label
+        body = list(console.render(Indented(self.body, self.columns, first=0), options))
+        yield from body or [Segment.line()]
+
+
+def stacked(blocks: Iterable[Block]) -> Iterator[RenderableType]:
+    """The blocks below one another, each at its level."""
+    before: Block | None = None
+    for block in blocks:
+        if before is not None and (before.is_prose or block.is_prose):
+            yield Text()
+        columns = INDENT * min(block.level, DEEPEST)
+        yield Indented(block.body, columns + 2 * INDENT * block.hangs, first=columns)
+        before = block
+
+
+def folded(text: str, limit: int | None, style: str = "", keep: Literal["head", "tail"] = "head") -> Text:
+    """Clean text of at most so many lines, with a remark on what is left out. No limit: all of it."""
+    lines = text.strip("\n").split("\n")
+    left_out = 0 if limit is None else len(lines) - limit
+    if left_out == 1:  # the remark would take as much room as the line
+        left_out = 0
+    shown = lines if left_out <= 0 else (lines[:limit] if keep == "head" else lines[left_out:])
+    if limit is not None:
+        shown = [_cut(line) for line in shown]
+    body = Text("\n".join(shown), style, tab_size=TAB_COLUMNS)
+    if left_out > 0:
+        remark = Text(f"… {left_out:,} more lines" if keep == "head" else f"… {left_out:,} lines before", "dim italic")
+        body = Text("\n").join([body, remark] if keep == "head" else [remark, body])
+    return body
+
+
+def _cut(line: str) -> str:
+    if len(line) <= LINE_LIMIT:
+        return line
+    return f"{line[:LINE_LIMIT]}… {len(line) - LINE_LIMIT:,} more characters"
+
+
+def joined(pieces: Iterable[Text | str], separator: str = " · ", style: str = "dim") -> Text:
+    """Short facts in one line; empty ones are left out, and those that are texts keep their own style."""
+    line = Text()
+    for piece in pieces:
+        text = Text(piece, style) if isinstance(piece, str) else piece
+        if text.plain:
+            if line.plain:
+                line.append(separator, style)
+            line.append_text(text)
+    return line

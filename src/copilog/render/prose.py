@@ -1,0 +1,242 @@
+"""The answer's Markdown: its pieces joined until something interrupts, and laid out for a terminal."""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.markdown import CodeBlock, Heading, ListItem, Markdown, MarkdownElement
+from rich.syntax import Syntax
+from rich.text import Text
+from rich.theme import Theme
+
+from copilog.render.layout import ABSURD_LINE, INDENT, Indented, Labelled
+from copilog.render.safe import clean, clean_line
+
+PROSE_LIMIT = 300_000  # characters: beyond, layout would take longer than anyone waits
+HIGHLIGHT_LIMIT = 30_000
+COLUMNS_LIMIT = 30
+
+
+class _AnyLink(MarkdownIt):
+    """No link can be followed here, so links of any scheme may be shown as links."""
+
+    def validateLink(self, url: str) -> bool:  # noqa: ARG002, N802 - the parser's own name
+        return True
+
+
+_FENCE = re.compile(r"^[ \t>]*(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
+_CLOSING = re.compile(r"\s*(`{3,}|~{3,})[ \t]*(?:\n|$)")
+_PARSER = _AnyLink("commonmark", {"html": False}).enable(["strikethrough", "table"])
+# Colours of the terminal's own palette, and no background: both must be readable on black and on white.
+_THEME = Theme(
+    {
+        "markdown.code": "cyan",
+        "markdown.h1": "bold underline",
+        "markdown.h2": "bold underline",
+        "markdown.h3": "bold",
+        "markdown.h4": "bold italic",
+        "markdown.hr": "dim",
+        "markdown.link": "underline",
+        "markdown.link_url": "dim",
+        "markdown.block_quote": "italic",
+        "markdown.item.bullet": "dim",
+        "markdown.item.number": "dim",
+        "markdown.table.border": "dim",
+        "markdown.table.header": "bold",
+    }
+)
+
+
+class ProseBuffer:
+    """Gathers pieces of Markdown. A code block may be cut in two by an edit: its halves are mended, or dropped."""
+
+    def __init__(self) -> None:
+        self._text = ""
+        self._cut_fence: str | None = None  # the line that opened the block in which the last piece ended
+
+    def add(self, text: str) -> None:
+        """Append a piece."""
+        if self._cut_fence is not None and text.strip():
+            closing = _CLOSING.match(text)
+            if closing and _closes(closing[1], self._cut_fence):
+                text = text[closing.end() :]
+            elif _goes_on_as_code(text):
+                self._text += self._cut_fence + "\n"
+            self._cut_fence = None
+        self._text += text
+
+    def name_block(self, path: str) -> None:
+        """Write the file of a code block that has just been opened beside its language."""
+        opened = _open_fence(self._text)
+        if opened is not None and not self._text[opened.end() :].strip():
+            label = " " + path.replace("`", "'") if path else ""
+            self._text = self._text[: opened.end()].rstrip() + label + self._text[opened.end() :]
+
+    def take(self) -> str:
+        """What was gathered, without blocks that hold no code; empty when there is nothing to show."""
+        text, self._text = self._text, ""
+        opened = _open_fence(text)
+        if opened is not None:
+            self._cut_fence = opened[0]
+            if not text[opened.end() :].strip():
+                text = text[: opened.start()]
+        return _without_empty_blocks(text).strip("\n") if text.strip() else ""
+
+
+def _goes_on_as_code(text: str) -> bool:
+    """Whether a piece ends a block that it did not begin."""
+    pairs = _blocks(text)
+    return bool(pairs) and pairs[-1][1] is None and not pairs[0][0][2].strip()
+
+
+def _closes(fence: str, opening: str) -> bool:
+    mark = opening.lstrip(" \t>")
+    width = len(mark) - len(mark.lstrip(mark[0]))
+    return fence[0] == mark[0] and len(fence) >= width
+
+
+def _blocks(text: str) -> list[tuple[re.Match[str], re.Match[str] | None]]:
+    """The fences of a text in pairs; the last one may be open."""
+    pairs: list[tuple[re.Match[str], re.Match[str] | None]] = []
+    opening: re.Match[str] | None = None
+    for fence in _FENCE.finditer(text):
+        if opening is None:
+            if "`" not in fence[2] or fence[1][0] == "~":  # else it is code within a line
+                opening = fence
+        elif not fence[2].strip() and _closes(fence[1], opening[1]):
+            pairs.append((opening, fence))
+            opening = None
+    if opening is not None:
+        pairs.append((opening, None))
+    return pairs
+
+
+def _open_fence(text: str) -> re.Match[str] | None:
+    pairs = _blocks(text)
+    return pairs[-1][0] if pairs and pairs[-1][1] is None else None
+
+
+def _without_empty_blocks(text: str) -> str:
+    kept: list[str] = []
+    at = 0
+    for opening, closing in _blocks(text):
+        if closing is not None and not text[opening.end() : closing.start()].strip():
+            kept.append(text[at : opening.start()])
+            at = closing.end()
+    return "".join([*kept, text[at:]])
+
+
+# --- laying out -------------------------------------------------------------------------------------------------
+
+
+def prose(text: str, *, markdown: bool, style: str = "") -> RenderableType:
+    """Markdown, laid out or as it was written."""
+    text = clean(text)
+    if not markdown or len(text) > PROSE_LIMIT or any(len(line) > ABSURD_LINE for line in text.split("\n")):
+        return Text(text, style)
+    return _Prose(text, style)
+
+
+class _Prose:
+    """Markdown in our colours."""
+
+    def __init__(self, text: str, style: str) -> None:
+        self.text = text
+        self.style = style
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        page = _Page(self.text, self.style)
+        if page.widest_table > COLUMNS_LIMIT:
+            yield Text(self.text, self.style)
+            return
+        with console.use_theme(_THEME):
+            yield from list(console.render(page, options.update(no_wrap=False, overflow="fold")))
+
+
+class _Code(CodeBlock):
+    """A block of code: a caption with its file, then the code, a little to the right."""
+
+    def __init__(self, lexer_name: str, theme: str, caption: str = "") -> None:
+        super().__init__(lexer_name, theme)
+        self.caption = caption
+
+    @classmethod
+    def create(cls, markdown: Markdown, token: Token) -> _Code:
+        language, _, caption = (token.info or "").strip().partition(" ")
+        return cls(language or "text", markdown.code_theme, clean_line(caption))
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        code = self.text.plain.rstrip()
+        if len(code) <= HIGHLIGHT_LIMIT:
+            body = Syntax(code, self.lexer_name, theme=self.theme, background_color="default").highlight(code)
+            body.rstrip()
+        else:
+            body = Text(code)
+        lines: list[RenderableType] = [body]
+        if self.caption:
+            lines.insert(0, Text(self.caption, "dim italic"))
+        yield Indented(Group(*lines), INDENT)
+
+
+class _Heading(Heading):
+    """A heading, always at the left."""
+
+    LEVEL_ALIGN: ClassVar = {}
+
+
+class _Item(ListItem):
+    """An item of a list; numbers have their dot."""
+
+    def render_number(
+        self,
+        console: Console,
+        options: ConsoleOptions,  # noqa: ARG002
+        number: int,
+        last_number: int,
+    ) -> RenderResult:
+        columns = len(str(last_number)) + 3
+        numeral = Text(f"{number}.".rjust(columns - 1), console.get_style("markdown.item.number"))
+        yield Labelled(numeral, self.elements, columns)
+
+
+class _Page(Markdown):
+    """Markdown without links that a terminal would follow, and with HTML as the text it is."""
+
+    elements: ClassVar[dict[str, type[MarkdownElement]]] = {
+        **Markdown.elements,
+        "fence": _Code,
+        "code_block": _Code,
+        "heading_open": _Heading,
+        "list_item_open": _Item,
+    }
+
+    def __init__(self, text: str, style: str) -> None:
+        super().__init__("", code_theme="ansi_dark", style=style, hyperlinks=False)
+        self.markup = text
+        self.parsed = _PARSER.parse(text)
+        for token in self.parsed:
+            token.children = [_as_text(child) for child in token.children] if token.children else token.children
+        self.widest_table = _widest_table(self.parsed)
+
+
+def _as_text(token: Token) -> Token:
+    """An image as its name and address; anything else as it is."""
+    if token.type != "image":
+        return token
+    address = str(token.attrs.get("src", ""))
+    return Token("text", "", 0, content=f"[image: {token.content or 'unnamed'}] ({clean_line(address, 200)})")
+
+
+def _widest_table(tokens: list[Token]) -> int:
+    widest = columns = 0
+    for token in tokens:
+        if token.type == "tr_open":
+            columns = 0
+        elif token.type in ("th_open", "td_open"):
+            columns += 1
+            widest = max(widest, columns)
+    return widest

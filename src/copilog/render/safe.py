@@ -1,0 +1,67 @@
+"""Text that a terminal may be given.
+
+A conversation holds any text at all: what a web page said, what a program printed, what someone wanted to slip in.
+Nothing that a terminal would obey may come through, and half characters, which cannot be printed, must not either.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from copilog import jsonio
+
+_REPLACEMENT = "\ufffd"
+# Control characters but tab and line feed, marks that reverse the direction of what follows, half characters.
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_LINE_END = re.compile("\r\n|[\r\x85\u2028\u2029]")
+_ESCAPE_SEQUENCE = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # colours, cursor movements
+    r"|(?:\x1b\]|\x9d)[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"  # titles, links
+    r"|\x1b[PX^_][^\x1b]*(?:\x1b\\)?"
+    r"|\x1b[ -/]*[0-~]"
+)
+
+
+def clean(text: str) -> str:
+    """The text with its lines; control characters become visible signs."""
+    if not _UNSAFE.search(text):
+        return text
+    return _UNSAFE.sub(_visible, _LINE_END.sub("\n", text))
+
+
+def clean_line(text: str, limit: int | None = None) -> str:
+    """The text as one line, cut to a length."""
+    if limit is not None and len(text) > 8 * limit:
+        text = text[: 8 * limit]
+    line = " ".join(clean(text).split())
+    return line if limit is None or len(line) <= limit else line[: limit - 1] + "…"
+
+
+def clean_output(text: str) -> str:
+    """What a program printed, as one would have seen it: without colours, overwritten lines as they were last."""
+    if "\x1b" in text or "\x9b" in text or "\x9d" in text:
+        text = _ESCAPE_SEQUENCE.sub("", text)
+    if "\r" in text:
+        lines = text.replace("\r\n", "\n").split("\n")
+        text = "\n".join(_as_last_seen(line) for line in lines)
+    return clean(text)
+
+
+def json_text(value: Any) -> str:
+    """Any value of JSON as clean text."""
+    try:
+        return clean(jsonio.encode(value))
+    except (RecursionError, TypeError, ValueError):  # half characters are a ValueError
+        return clean(repr(value))
+
+
+def _as_last_seen(line: str) -> str:
+    return next((piece for piece in reversed(line.split("\r")) if piece), "")
+
+
+def _visible(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if code < 0x20:
+        return chr(0x2400 + code)  # the picture of the control character, such as ␛
+    return "␡" if code == 0x7F else _REPLACEMENT

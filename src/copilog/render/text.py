@@ -1,0 +1,184 @@
+"""A conversation as a terminal shows it: a head, turn by turn what was asked and answered, and what was left over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import RenderableType
+from rich.rule import Rule
+from rich.text import Text
+
+from copilog.model import Conversation, FileChange, FileEdit, Message, Turn
+from copilog.render.answer import Answer
+from copilog.render.changes import change_blocks
+from copilog.render.footer import footer_blocks
+from copilog.render.header import header_lines
+from copilog.render.layout import Block, Scene, TextOptions, stacked
+from copilog.render.request import edited_blocks, request_blocks
+from copilog.render.safe import clean, clean_line
+from copilog.render.words import moment_words, path_words
+
+__all__ = ["TextOptions", "render_conversation"]
+
+
+def render_conversation(conversation: Conversation, options: TextOptions) -> Iterator[RenderableType]:
+    """The conversation piece by piece, each ready to be printed."""
+    workspace = conversation.workspace
+    scene = Scene(
+        options,
+        folder=workspace.folder if workspace is not None else None,
+        assistant=clean_line(conversation.assistant or "", 80) or "Assistant",
+    )
+    yield from header_lines(conversation, scene)
+    first, last = options.turns or (1, len(conversation.turns))
+    messages = _by_turn(conversation)
+    for turn in conversation.turns[first - 1 : last]:
+        yield Text()
+        yield from _turn(conversation, turn, messages.get(turn.index, []), scene)
+    if options.turns is None:
+        yield from _outside(conversation, scene)
+        yield from _waiting(conversation, scene)
+
+
+def _by_turn(conversation: Conversation) -> dict[int | None, list[Message]]:
+    messages: dict[int | None, list[Message]] = {}
+    for message in conversation.messages:
+        messages.setdefault(message.turn, []).append(message)
+    return messages
+
+
+def _asked_and_answered(messages: list[Message]) -> tuple[list[Message], list[Message]]:
+    """The messages before the first answer, and all others."""
+    first = next(
+        (
+            index
+            for index, message in enumerate(messages)
+            if message.role not in ("user", "system") or message.parent_call_id
+        ),
+        len(messages),
+    )
+    return messages[:first], messages[first:]
+
+
+def _heading(words: Text, scene: Scene) -> RenderableType:
+    """A line over the page on a terminal; elsewhere just the words."""
+    if scene.options.markdown:
+        return Rule(words, align="left", style="dim")
+    return words
+
+
+# --- one turn ---------------------------------------------------------------------------------------------------
+
+
+def _turn(conversation: Conversation, turn: Turn, messages: list[Message], scene: Scene) -> Iterator[RenderableType]:
+    yield _heading(_turn_title(turn, len(conversation.turns)), scene)
+    yield Text(_speaker(turn), "bold green")
+    asked, answered = _asked_and_answered(messages)
+    yield from stacked(_asked(asked, turn, scene))
+    blocks = list(Answer(answered, scene, turn.undone_from).blocks(1))
+    if blocks:
+        yield Text()
+        yield Text(scene.assistant, "bold magenta")
+        yield from stacked(blocks)
+    for section in (_changes(conversation, turn, answered, scene), footer_blocks(turn, scene, 1)):
+        blocks = list(section)
+        if blocks:
+            yield Text()
+            yield from stacked(blocks)
+
+
+def _turn_title(turn: Turn, number_of_turns: int) -> Text:
+    title = Text(f"Turn {turn.index + 1} of {number_of_turns}", "bold")
+    if turn.timing.started_at is not None:
+        title.append(f" · {moment_words(turn.timing.started_at)}", "not bold dim")
+    if turn.is_undone:
+        title.append(" · undone", "not bold yellow")
+    elif turn.undone_from is not None:
+        title.append(" · partly undone", "not bold yellow")
+    if turn.status not in (None, "complete"):
+        title.append(f" · {turn.status}", "not bold yellow")
+    if turn.is_hidden:
+        title.append(" · hidden in VS Code", "not bold dim")
+    return title
+
+
+def _speaker(turn: Turn) -> str:
+    if turn.is_system_initiated:
+        return clean_line(turn.system_label or "", 80) or "The system"
+    return "You (hidden in VS Code)" if turn.is_request_hidden else "You"
+
+
+def _asked(messages: list[Message], turn: Turn, scene: Scene) -> Iterator[Block]:
+    blocks: list[Block] = []
+    for message in messages:
+        blocks += request_blocks(message, scene, 1)
+    if turn.confirmation:
+        blocks.append(Block(Text(f"pressed [{clean_line(turn.confirmation, 100)}]", "cyan"), 1))
+    yield from edited_blocks(turn.edited_files, scene, 1)
+    yield from blocks or [Block(Text("(no words)", "dim"), 1)]
+
+
+def _changes(conversation: Conversation, turn: Turn, messages: list[Message], scene: Scene) -> Iterator[Block]:
+    """What the editing history says beyond the answer: sums for each file, and diffs where the answer shows none."""
+    changes = [change for change in conversation.file_changes if change.turn == turn.index]
+    changes = [change for change in changes if change.checkpoint is None] or changes
+    parts = [part for message in messages for part in message.parts if isinstance(part, FileEdit)]
+    edited = {uri for part in parts for uri in (part.uri, part.new_uri)}
+    told = {part.uri for part in parts if part.diff}
+    untold = [
+        change
+        for change in changes
+        if change.uri not in told and (change.uri not in edited or change.added or change.removed or scene.options.full)
+    ]
+    if untold:
+        yield Block(Text("file changes of this turn", "dim italic"), 1)
+    for change in untold:
+        yield from change_blocks(change, scene, 1, with_diff=scene.options.full or change.uri not in edited)
+
+
+# --- what belongs to no turn ------------------------------------------------------------------------------------
+
+
+def _outside(conversation: Conversation, scene: Scene) -> Iterator[RenderableType]:
+    """Messages and changes of no turn: of a conversation whose beginning, or whole text, is lost."""
+    known = {turn.index for turn in conversation.turns}
+    messages = [message for message in conversation.messages if message.turn not in known]
+    changes = [change for change in conversation.file_changes if change.turn not in known]
+    if messages:
+        yield Text()
+        yield _heading(Text("Outside of the turns", "bold"), scene)
+        yield from stacked(Answer(messages, scene).blocks(1))
+    if changes:
+        yield Text()
+        yield _heading(Text("File changes of requests that are not here", "bold"), scene)
+        yield from stacked(_stray_changes(changes, scene))
+    if conversation.files:
+        yield Text()
+        yield _heading(Text("Files", "bold"), scene)
+        for file in conversation.files:
+            line = Text(f"  {path_words(file.path or file.uri, scene.folder)}")
+            words = [file.decision or "", "deleted" if file.is_deleted else ""]
+            yield line.append("  " + " ".join(word for word in words if word), "dim")
+
+
+def _stray_changes(changes: list[FileChange], scene: Scene) -> Iterator[Block]:
+    whole = [change for change in changes if change.checkpoint is None] or changes
+    for change in whole:
+        yield from change_blocks(change, scene, 1, with_diff=True)
+
+
+def _waiting(conversation: Conversation, scene: Scene) -> Iterator[RenderableType]:
+    """Prompts that were never sent, and what stood in the input box."""
+    for queued in conversation.queued:
+        yield Text()
+        kind = clean_line(queued.type or "queued", 40)
+        yield _heading(Text(f"Never sent · {kind}", "bold yellow"), scene)
+        yield from stacked(request_blocks(queued.message, scene, 1))
+    draft = conversation.draft
+    if draft is None or not (draft.text.strip() or draft.attachments):
+        return
+    yield Text()
+    yield _heading(Text("Draft in the input box", "bold yellow"), scene)
+    blocks = [Block(Text(clean(draft.text).strip()), 1, is_prose=True)] if draft.text.strip() else []
+    blocks += request_blocks(Message(role="user", parts=draft.attachments), scene, 1)
+    yield from stacked(blocks)

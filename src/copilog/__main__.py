@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+
 
 def main() -> None:
     """The command line's entry point."""
-    from copilog.cli import run
+    try:
+        from copilog.cli import run
 
-    run()
+        run()
+    except KeyboardInterrupt:  # while the modules were still being loaded
+        sys.exit(130)
 
 
 if __name__ == "__main__":

@@ -2,127 +2,233 @@
 
 Equal ids say so: a session as .json and as .jsonl, its copies in other workspaces, its entry in the index, its
 editing history and its spilled tool output all carry the session's id. The fullest trace leads, gaps are filled
-from the others, and every trace stays in `provenance`.
+from the others, and every trace stays in `provenance`. The order of the traces makes no difference.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import PurePath
 from typing import Any
 
 import msgspec
 
-from copilog.model import Conversation, FileEdit, Provenance, ToolResult, Turn, parts_of
+from copilog.model import Conversation, FileEdit, Message, Provenance, ToolCall, ToolResult, Turn, parts_of
 
 PARTIAL = frozenset({"stub", "orphan-edits", "resource"})
 BROKEN = frozenset({"damaged", "headless"})
+OF_ONE_TRACE = PARTIAL | BROKEN | {"inside", "empty"}  # marks that need not hold for the whole
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
-FILLED = ("title", "assistant", "application", "location", "workspace", "started_at", "updated_at", "draft")
+LOG, FILE, STORE = "vscode-session-log", "vscode-session", "vscode-state"
+
+FILLED = ("title", "assistant", "application", "location", "started_at", "updated_at", "has_pending_edits")
+# What a person may have taken back since: an older trace must not bring it into a sound one again.
+TAKEN_BACK = frozenset({"undone_from", "error", "extra"})
+OF_ONE_FILE = frozenset({"index", "pointer"})
 
 
 def merge(traces: list[Conversation]) -> Conversation:
     """One conversation from all its traces. Changes the one that leads, and returns it."""
     lead = _lead_of(traces)
-    others = [trace for trace in traces if trace is not lead]
+    others = sorted((trace for trace in traces if trace is not lead), key=_fullness, reverse=True)
     if not others:
         return lead
-    is_whole = not PARTIAL & set(lead.marks)
     for other in others:
-        if PARTIAL.isdisjoint(other.marks):
+        if _is_whole(other):
             _fill_turns(lead, other)
     for other in others:
         _fill(lead, other)
-        _join_edits(lead, other)
-        _join_full_results(lead, other)
-    if is_whole or any(mark in lead.marks for mark in ("stub", "orphan-edits")):
-        _unite_marks(lead, others, is_whole)
+    _join_edits(lead, others)
+    _join_full_results(lead, others)
+    for other in others:
+        lead.marks += [mark for mark in other.marks if mark not in OF_ONE_TRACE and mark not in lead.marks]
     _unite_provenance(lead, others)
     return lead
 
 
+def copy_of(trace: Conversation) -> Conversation:
+    """A copy that can be merged without changing the original: its lists are its own."""
+    return msgspec.structs.replace(
+        trace,
+        marks=list(trace.marks),
+        relations=list(trace.relations),
+        provenance=[msgspec.structs.replace(place) for place in trace.provenance],
+        turns=list(trace.turns),
+        messages=list(trace.messages),
+    )
+
+
+# --- which trace leads ------------------------------------------------------------------------------------------
+
+
 def _lead_of(traces: list[Conversation]) -> Conversation:
-    """The trace that leads: a whole conversation, the fullest; a sound log before the file it grew out of."""
-    whole = [trace for trace in traces if PARTIAL.isdisjoint(trace.marks)]
-    if not whole:
-        return max(traces, key=lambda trace: (len(trace.file_changes), "stub" not in trace.marks))
-    superseded = {
-        _twin_key(trace) for trace in whole if trace.source == "vscode-session-log" and BROKEN.isdisjoint(trace.marks)
-    }
-    current = [trace for trace in whole if not (trace.source == "vscode-session" and _twin_key(trace) in superseded)]
-    return max(current, key=_fullness)
+    """The fullest trace of those that VS Code did not leave behind when it went on in another file."""
+    current = [trace for trace in traces if not any(_outdates(other, trace) for other in traces)]
+    fullest = max(current, key=_fullness)
+    if fullest.source == FILE:
+        # A log is newer than any plain file. A broken one is completed from the file, so it may well be the shorter.
+        broken_logs = [trace for trace in current if trace.source == LOG and trace.turns and _is_broken(trace)]
+        return max(broken_logs, key=_fullness, default=fullest)
+    return fullest
 
 
-def _twin_key(trace: Conversation) -> str:
-    """The folder a trace lies in: a log there outdates the plain file of the same session."""
-    return str(PurePath(trace.provenance[0].path).parent) if trace.provenance else ""
+def _outdates(newer: Conversation, older: Conversation) -> bool:
+    """Whether VS Code turned one trace into the other, and left the older one as it was.
+
+    A log without any turn does not count: that is what a failed write leaves.
+    """
+    if not newer.turns or _is_broken(newer) or not newer.provenance or not older.provenance:
+        return False
+    new_folder, old_folder = _folder_of(newer), _folder_of(older)
+    if older.source == FILE:
+        return newer.source == LOG and new_folder == old_folder
+    is_store = older.source == STORE and _is_whole(older)
+    return is_store and newer.source in (LOG, FILE) and new_folder.parent == old_folder
 
 
-def _fullness(trace: Conversation) -> tuple[int, datetime, bool]:
-    return len(trace.turns), trace.updated_at or LONG_AGO, trace.source == "vscode-session-log"
+def _fullness(trace: Conversation) -> tuple[Any, ...]:
+    """What traces are ranked by; the places at the end only see to it that no two are equal."""
+    return (
+        _is_whole(trace),
+        len(trace.turns),
+        not _is_broken(trace),
+        len(trace.file_changes),
+        "stub" not in trace.marks,
+        trace.updated_at or LONG_AGO,
+        trace.source == LOG,
+        [(place.path, place.row or "", place.pointer or "") for place in trace.provenance],
+    )
+
+
+def _is_whole(trace: Conversation) -> bool:
+    return PARTIAL.isdisjoint(trace.marks)
+
+
+def _is_broken(trace: Conversation) -> bool:
+    return not BROKEN.isdisjoint(trace.marks)
+
+
+def _folder_of(trace: Conversation) -> PurePath:
+    return PurePath(trace.provenance[0].path).parent
+
+
+# --- gaps -------------------------------------------------------------------------------------------------------
+
+
+def fill(lead: Any, other: Any, *, but: Iterable[str] = ()) -> None:
+    """Fill what the lead lacks: what is absent or empty."""
+    for name in lead.__struct_fields__:
+        if name not in but and getattr(lead, name) in (None, []):
+            setattr(lead, name, getattr(other, name))
 
 
 def _fill(lead: Conversation, other: Conversation) -> None:
     for name in FILLED:
         if getattr(lead, name) is None:
             setattr(lead, name, getattr(other, name))
-    if lead.workspace is not None and other.workspace is not None:
-        fill(lead.workspace, other.workspace)
-    if lead.has_pending_edits is None:
-        lead.has_pending_edits = other.has_pending_edits
+    if _is_broken(lead) and _is_whole(other):
+        lead.draft = lead.draft or other.draft
+        lead.queued = lead.queued or other.queued
+    _fill_workspace(lead, other)
     lead.relations += [relation for relation in other.relations if relation not in lead.relations]
-    index = other.extra.get("index") if other.extra else None
-    if index is not None and "stub" in other.marks:
-        lead.extra = {**(lead.extra or {}), "index": index}
+    extra = {"edits": other.extra} if other.extra and "orphan-edits" in other.marks else other.extra
+    if extra:
+        lead.extra = {**extra, **(lead.extra or {})}
 
 
-def fill(lead: Any, other: Any) -> None:
-    """Fill what the lead lacks: what is absent or empty."""
-    for name in msgspec.structs.fields(lead):
-        if getattr(lead, name.name) in (None, []):
-            setattr(lead, name.name, getattr(other, name.name))
+def _fill_workspace(lead: Conversation, other: Conversation) -> None:
+    """Fill what is known of the folder, but not from a copy that belongs to another one."""
+    mine, theirs = lead.workspace, other.workspace
+    if mine is None or theirs is None:
+        lead.workspace = mine or theirs
+    elif mine.uri is None or theirs.uri in (None, mine.uri):
+        lead.workspace = msgspec.structs.replace(mine)  # the same object may stand for a whole folder
+        fill(lead.workspace, theirs)
 
 
 def _fill_turns(lead: Conversation, other: Conversation) -> None:
-    """Fill gaps of turns that both know; turns that only the other knows come back if the lead is damaged.
+    """Fill gaps of turns that both know; turns and answers that only the other knows come back if the lead is broken.
 
     A sound lead is trusted: what is missing there was removed by the user.
     """
-    known = {turn.request_id: turn for turn in lead.turns if turn.request_id is not None}
+    is_broken = _is_broken(lead)
+    known: dict[str | None, Turn] = {turn.request_id: turn for turn in lead.turns if turn.request_id is not None}
     for turn in other.turns:
-        mine = known.get(turn.request_id) if turn.request_id is not None else None
+        mine = known.get(turn.request_id)
         if mine is not None:
-            index, pointer = mine.index, mine.pointer
-            fill(mine, turn)
-            mine.index, mine.pointer = index, pointer
-    if BROKEN & set(lead.marks):
-        lost = [turn for turn in other.turns if turn.request_id is not None and turn.request_id not in known]
-        _bring_back(lead, other, lost)
+            fill(mine, turn, but=OF_ONE_FILE if is_broken else OF_ONE_FILE | TAKEN_BACK)
+            fill(mine.timing, turn.timing)
+    if is_broken:
+        _bring_back(lead, other, known)
 
 
-def _bring_back(lead: Conversation, other: Conversation, lost: list[Turn]) -> None:
-    """Put turns that a damaged log has lost before those it still has, in the order of their times."""
-    if not lost:
-        return
-    messages = {id(turn): [m for m in other.messages if m.turn == turn.index] for turn in lost}
-    mine = {id(turn): [m for m in lead.messages if m.turn == turn.index] for turn in lead.turns}
-    turns = sorted([*lost, *lead.turns], key=lambda turn: turn.timing.started_at or LONG_AGO)
-    lead.turns = turns
+def _bring_back(lead: Conversation, other: Conversation, known: dict[str | None, Turn]) -> None:
+    """Put turns that a broken log has lost behind the turn that they followed, else by time, else first.
+
+    A turn whose whole answer is lost gets the one that the other has.
+    """
+    mine, theirs = _by_turn(lead), _by_turn(other)
+    order = [(turn, mine.get(turn.index, [])) for turn in lead.turns]
+    their_ids = {turn.request_id for turn in other.turns}
+    place = 0
+    for turn in other.turns:
+        my_turn, messages = known.get(turn.request_id), theirs.get(turn.index, [])
+        if my_turn is not None:
+            place = 1 + next(index for index, (placed, _) in enumerate(order) if placed is my_turn)
+            _bring_back_answer(my_turn, order[place - 1][1], turn, messages)
+        elif turn.request_id is not None:
+            while place < len(order) and order[place][0].request_id not in their_ids and _began(order[place][0], turn):
+                place += 1
+            turn.pointer = None  # it leads into another file
+            order.insert(place, (turn, messages))
+            place += 1
+    _number(lead, order, mine.get(None, []))
+
+
+def _bring_back_answer(turn: Turn, messages: list[Message], other: Turn, theirs: list[Message]) -> None:
+    answer = [message for message in theirs if message.role != "user"]
+    if answer and all(message.role == "user" for message in messages):
+        messages += answer
+        turn.status = other.status
+
+
+def _began(one: Turn, other: Turn) -> bool:
+    """Whether a turn is known to have begun before another."""
+    first, second = one.timing.started_at, other.timing.started_at
+    return first is not None and second is not None and first < second
+
+
+def _by_turn(conversation: Conversation) -> dict[int | None, list[Message]]:
+    messages: dict[int | None, list[Message]] = {}
+    for message in conversation.messages:
+        messages.setdefault(message.turn, []).append(message)
+    return messages
+
+
+def _number(lead: Conversation, order: list[tuple[Turn, list[Message]]], loose: list[Message]) -> None:
+    """Give the lead these turns with their messages, and then those that belong to no turn."""
+    lead.turns = [turn for turn, _ in order]
     lead.messages = []
-    for index, turn in enumerate(turns):
+    for index, (turn, messages) in enumerate(order):
         turn.index = index
-        for message in messages.get(id(turn)) or mine.get(id(turn), []):
+        for message in messages:
             message.turn = index
-            lead.messages.append(message)
+        lead.messages += messages
+    lead.messages += loose
 
 
-def _join_edits(lead: Conversation, other: Conversation) -> None:
-    if not other.file_changes and not other.files:
-        return
+# --- edits ------------------------------------------------------------------------------------------------------
+
+
+def _join_edits(lead: Conversation, others: list[Conversation]) -> None:
+    for other in others:
+        requests = {change.request_id for change in lead.file_changes}
+        uris = {state.uri for state in lead.files}
+        lead.file_changes = lead.file_changes + [c for c in other.file_changes if c.request_id not in requests]
+        lead.files = lead.files + [state for state in other.files if state.uri not in uris]
     if not lead.file_changes:
-        lead.file_changes = other.file_changes
-    if not lead.files:
-        lead.files = other.files
+        return
     index_of = {turn.request_id: turn.index for turn in lead.turns if turn.request_id is not None}
     diffs: dict[tuple[int, str], tuple[str, int | None, int | None]] = {}
     for change in lead.file_changes:
@@ -144,32 +250,43 @@ def _give_diffs(lead: Conversation, diffs: dict[tuple[int, str], tuple[str, int 
             parts[0].diff, parts[0].added, parts[0].removed = diffs[key]
 
 
-def _join_full_results(lead: Conversation, other: Conversation) -> None:
-    if "resource" not in other.marks or lead.source == other.source:
+# --- spilled tool output ----------------------------------------------------------------------------------------
+
+
+def _join_full_results(lead: Conversation, others: list[Conversation]) -> None:
+    """Give results their full text; what fits nowhere becomes a message behind its call, or at the end."""
+    spilled = [message for other in others if "resource" in other.marks for message in other.messages]
+    if not spilled:
         return
-    full = {part.call_id: part for part in parts_of(other) if isinstance(part, ToolResult)}
-    unclaimed = set(full)
+    results: dict[str, list[ToolResult]] = {}
+    id_of: dict[str, str] = {}
     for part in parts_of(lead):
-        if isinstance(part, ToolResult) and part.call_id in full:
-            part.full_text = full[part.call_id].full_text
-            part.full_text_path = full[part.call_id].full_text_path
-            unclaimed.discard(part.call_id)
-    lead.messages += [
-        message
-        for message in other.messages
-        if any(isinstance(part, ToolResult) and part.call_id in unclaimed for part in message.parts)
-    ]
+        if isinstance(part, ToolResult):
+            results.setdefault(part.call_id, []).append(part)
+        elif isinstance(part, ToolCall):
+            id_of.update(dict.fromkeys(part.native_ids, part.id))
+    for message in spilled:
+        for full in [part for part in message.parts if isinstance(part, ToolResult)]:
+            full.call_id = id_of.get(full.call_id, full.call_id)
+            known = results.setdefault(full.call_id, [])
+            lacking = [result for result in known if result.full_text is None]
+            for result in lacking:
+                result.full_text, result.full_text_path = full.full_text, full.full_text_path
+            if not lacking and all(result.full_text != full.full_text for result in known):
+                known.append(full)
+                _place_behind_call(lead, message, full.call_id)
 
 
-def _unite_marks(lead: Conversation, others: list[Conversation], is_whole: bool) -> None:
-    for other in others:
-        for mark in other.marks:
-            if mark in PARTIAL | BROKEN | {"inside", "empty"}:
-                continue
-            if mark not in lead.marks:
-                lead.marks.append(mark)
-    if is_whole:
-        lead.marks = [mark for mark in lead.marks if mark not in PARTIAL]
+def _place_behind_call(lead: Conversation, message: Message, call_id: str) -> None:
+    for position, asking in enumerate(lead.messages):
+        if any(isinstance(part, ToolCall) and part.id == call_id for part in asking.parts):
+            message.turn, message.parent_call_id = asking.turn, asking.parent_call_id
+            lead.messages.insert(position + 1, message)
+            return
+    lead.messages.append(message)
+
+
+# --- provenance -------------------------------------------------------------------------------------------------
 
 
 def _unite_provenance(lead: Conversation, others: list[Conversation]) -> None:
@@ -186,15 +303,3 @@ def _unite_provenance(lead: Conversation, others: list[Conversation]) -> None:
 
 def _trace_key(trace: Provenance) -> tuple[str, str | None, str | None]:
     return trace.path, trace.row, trace.pointer
-
-
-def copy_of(trace: Conversation) -> Conversation:
-    """A copy that can be merged without changing the original: its lists are its own."""
-    return msgspec.structs.replace(
-        trace,
-        marks=list(trace.marks),
-        relations=list(trace.relations),
-        provenance=[msgspec.structs.replace(place) for place in trace.provenance],
-        turns=list(trace.turns),
-        messages=list(trace.messages),
-    )

@@ -8,6 +8,7 @@ standard library once more, and each repair is told to the caller.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,27 +58,35 @@ def _decode_kindly(data: bytes, why: str) -> tuple[Any, list[Repair]]:
     except UnicodeDecodeError as error:
         text = data.decode("utf-8", errors="replace")
         repairs.append(Repair("invalid-utf8", f"invalid UTF-8 at byte {error.start} of the record"))
-    met_constants: set[str] = set()
+    no_numbers: set[str] = set()
 
     def absent(constant: str) -> None:
-        met_constants.add(constant)
+        no_numbers.add(constant)
+
+    def finite(number: str) -> float | None:
+        value = float(number)
+        if math.isfinite(value):
+            return value
+        no_numbers.add("a number beyond all bounds")
+        return None
 
     try:
-        value = json.loads(text, parse_constant=absent)
+        value = json.loads(text, parse_constant=absent, parse_float=finite)
+        value, halves = _without_half_characters(value)
     except RecursionError:
         raise BadRecord("nested too deeply to be read", "bad-json") from None
     except ValueError:
         raise BadRecord(f"not JSON: {why}", "bad-json") from None
-    if met_constants:
-        repairs.append(Repair("not-a-number", f"{', '.join(sorted(met_constants))} read as absent"))
-    value, halves = _without_half_characters(value)
+    if no_numbers:
+        repairs.append(Repair("not-a-number", f"{', '.join(sorted(no_numbers))} read as absent"))
     if halves:
-        repairs.append(Repair("lone-surrogate", f"{halves} strings with half a surrogate pair"))
+        strings = "one string" if halves == 1 else f"{halves} strings"
+        repairs.append(Repair("lone-surrogate", f"half a surrogate pair in {strings}"))
     return value, repairs
 
 
 def _without_half_characters(value: Any) -> tuple[Any, int]:
-    """Replace lone surrogates by U+FFFD in all strings below a value, which is changed in place."""
+    """The value with U+FFFD for lone surrogates in all its strings, and how many strings had one."""
     if isinstance(value, str):
         if _HALF_CHARACTER.search(value):
             return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace"), 1
@@ -88,14 +97,14 @@ def _without_half_characters(value: Any) -> tuple[Any, int]:
             value[index], found = _without_half_characters(item)
             count += found
     elif isinstance(value, dict):
-        for key, item in list(value.items()):
-            clean, found = _without_half_characters(item)
+        clean: dict[str, Any] = {}
+        for key, item in value.items():
             clean_key, found_in_key = _without_half_characters(key)
-            if found_in_key:
-                del value[key]
-            if found or found_in_key:
-                value[clean_key] = clean
+            while found_in_key and (clean_key in value or clean_key in clean):  # two broken keys may look alike
+                clean_key += "\ufffd"
+            clean[clean_key], found = _without_half_characters(item)
             count += found + found_in_key
+        value = clean
     return value, count
 
 

@@ -11,12 +11,27 @@ from copilog.model.values import Usage
 
 
 def prose_of(parts: list[AnyPart]) -> str:
-    """The text of a message as it reads: prose with its inline references, without thinking and tools."""
-    return "".join(
-        part.text
-        for part in parts
-        if isinstance(part, Text | Reference) or (isinstance(part, Notice) and part.is_prose)
-    )
+    """The text of a message as it reads: prose with its inline references, without thinking and tools.
+
+    Prose simply goes on from part to part; a notice or a button stands in a paragraph of its own.
+    """
+    pieces: list[str] = []
+    after_block = False
+    for part in parts:
+        if isinstance(part, Text | Reference):
+            is_block = False
+        elif isinstance(part, Notice) and part.is_prose:
+            is_block = part.topic in BLOCKS
+        else:
+            continue
+        if pieces and part.text and (is_block or after_block):
+            pieces.append("\n\n")
+        pieces.append(part.text)
+        after_block = is_block
+    return "".join(pieces)
+
+
+BLOCKS = frozenset({"system", "command"})
 
 
 def messages_of(conversation: Conversation, turn: int) -> list[Message]:

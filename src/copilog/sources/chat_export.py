@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from copilog.diagnostics import Ledger
-from copilog.errors import BadRecord
 from copilog.model import Conversation
-from copilog.sources._vscode.documents import read_document
+from copilog.sources._vscode.documents import read_session_document
 from copilog.sources._vscode.places_on_disk import SESSION_FOLDERS
-from copilog.sources._vscode.session import content_id, conversation_from
+from copilog.sources._vscode.session import conversation_from
 from copilog.sources.base import Found, Probe, Source, provenance_of
 
 
@@ -22,20 +21,21 @@ class ChatExport(Source):
             return False
         if "requests" not in file.keys or "sessionId" in file.keys:
             return False
-        names = {"responderUsername", "requesterUsername"}
-        return bool(names & file.keys) or file.first_item_keys("requests") >= {"message", "response"}
+        if file.keys & {"responderUsername", "requesterUsername"}:
+            return True
+        first = file.first_item_keys("requests")
+        return "message" in first and bool(first & {"response", "requestId", "result", "variableData"})
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
-        document = read_document(found.path, ledger)
+        document = read_session_document(found.path, ledger)
         if document is None:
             return
         ledger.seen += 1
-        try:
-            conversation = conversation_from(document, ledger, source=self.name, native_id=None, count_requests=True)
-        except BadRecord as error:
-            ledger.reject(error.code, str(error), pointer="")
-            return
+        conversation = conversation_from(
+            document.state, ledger, source=self.name, native_id=None, count_requests=True, family="export"
+        )
         ledger.used += 1
-        conversation.id = f"export:{content_id(conversation)}"
+        if document.is_damaged:
+            conversation.marks.append("damaged")
         conversation.provenance = [provenance_of(found)]
         yield conversation

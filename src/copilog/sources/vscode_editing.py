@@ -48,6 +48,9 @@ class VSCodeEditing(Source):
             return True
         return file.name == STATE_FILE and bool({"timeline", "linearHistory"} & file.keys)
 
+    def native_id(self, file: Probe) -> str | None:
+        return file.folders[-1] if file.name == STATE_FILE and file.folders[-2:-1] == (FOLDER,) else None
+
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
         """A conversation of file changes and file states, to be joined to the one that it belongs to."""
         if found.path.parent.name == CONTENTS:

@@ -16,7 +16,7 @@ from copilog.sources.base import Found, Probe, Source, provenance_of
 from copilog.sources.roots import StorageFolder
 
 FOLDER = "chat-session-resources"
-EXTENSION_FOLDERS = ("GitHub.copilot-chat", "github.copilot-chat", "")
+EXTENSION = "github.copilot-chat"  # spelled with capitals in some places, and some systems do not mind
 
 
 class VSCodeResources(Source):
@@ -24,22 +24,28 @@ class VSCodeResources(Source):
     title = "Spilled tool output"
 
     def locate(self, folder: StorageFolder) -> Iterator[Found]:
-        for extension in EXTENSION_FOLDERS:
-            for session in folders_in(folder.path / extension / FOLDER):
+        extensions = [child for child in folders_in(folder.path) if child.name.lower() == EXTENSION]
+        for parent in (*extensions, folder.path):
+            for session in folders_in(parent / FOLDER):
                 for call in folders_in(session):
                     for path in files_in(call):
                         yield Found(path, self.name, native_id=session.name, application=folder.application)
 
     def claims(self, file: Probe) -> bool:
-        return len(file.folders) >= 3 and file.folders[-3] == FOLDER
+        return file.folders[-3:-2] == (FOLDER,)
+
+    def native_id(self, file: Probe) -> str | None:
+        return file.folders[-2] if self.claims(file) else None
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
         """A conversation of one tool result, to be joined to the one that it belongs to."""
-        ledger.seen += 1
         data = jsonio.read_bytes(found.path)
-        text = data.decode("utf-8", errors="replace")
-        if "\ufffd" in text and b"\xef\xbf\xbd" not in data:
-            ledger.note("invalid-utf8", "the tool's output is not all UTF-8", "info", offset=0)
+        ledger.seen += 1
+        try:
+            text = data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            text = data.decode("utf-8", errors="replace")
+            ledger.note("invalid-utf8", "the tool's output is not all UTF-8", "info", offset=error.start)
         ledger.used += 1
         session_id, call_id = found.path.parent.parent.name, clean_id(found.path.parent.name)
         result = ToolResult(

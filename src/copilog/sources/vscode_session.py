@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from copilog.diagnostics import Ledger
-from copilog.errors import BadRecord
 from copilog.model import Conversation
-from copilog.sources._vscode.documents import read_document
+from copilog.sources._vscode.documents import read_session_document
 from copilog.sources._vscode.places_on_disk import SESSION_FOLDERS, session_files
 from copilog.sources._vscode.session import conversation_from
 from copilog.sources.base import Found, Probe, Source, provenance_of
@@ -30,17 +29,15 @@ class VSCodeSession(Source):
         return file.path.stem if file.lies_in(*SESSION_FOLDERS) else file.text_value("sessionId")
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
-        state = read_document(found.path, ledger)
-        if state is None:
+        document = read_session_document(found.path, ledger)
+        if document is None:
             return
         ledger.seen += 1
-        try:
-            conversation = conversation_from(
-                state, ledger, source=self.name, native_id=found.native_id, count_requests=True
-            )
-        except BadRecord as error:
-            ledger.reject(error.code, str(error), pointer="")
-            return
+        conversation = conversation_from(
+            document.state, ledger, source=self.name, native_id=found.native_id, count_requests=True
+        )
         ledger.used += 1
+        if document.is_damaged:
+            conversation.marks.append("damaged")
         conversation.provenance = [provenance_of(found)]
         yield conversation

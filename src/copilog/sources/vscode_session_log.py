@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from copilog import jsonio
 from copilog.diagnostics import Ledger
-from copilog.errors import BadRecord
 from copilog.model import Conversation
 from copilog.sources._vscode.mutations import replay
 from copilog.sources._vscode.places_on_disk import SESSION_FOLDERS, session_files
@@ -41,17 +40,8 @@ class VSCodeSessionLog(Source):
         log = replay(jsonio.read_bytes(found.path), ledger)
         if log.state is None:
             return
-        try:
-            conversation = conversation_from(
-                log.state,
-                ledger,
-                source=self.name,
-                native_id=found.native_id or found.path.stem,
-                count_requests=False,
-            )
-        except BadRecord as error:
-            ledger.note("bad-request", str(error), "error", pointer="/requests")
-            return
+        native_id = found.native_id or found.path.stem
+        conversation = conversation_from(log.state, ledger, source=self.name, native_id=native_id, count_requests=False)
         if log.is_headless:
             conversation.marks.append("headless")
         if log.is_damaged:

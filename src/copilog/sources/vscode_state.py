@@ -7,14 +7,14 @@ looked at: the store also holds secrets. Format notes: docs/formats/vscode-chat.
 from __future__ import annotations
 
 import base64
-import binascii
+import hashlib
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from copilog import jsonio, sqliteio
 from copilog.diagnostics import Ledger
 from copilog.errors import BadRecord
-from copilog.model import Conversation, Relation
+from copilog.model import Conversation
 from copilog.sources._vscode.session import conversation_from
 from copilog.sources._vscode.take import Json, take_bool, take_dict, take_str, take_time, time_from_ms
 from copilog.sources._vscode.uris import uri_to_string
@@ -26,6 +26,7 @@ SESSIONS = "interactive.sessions"
 TRANSFERS = "ChatSessionStore.transferIndex"
 OLD_TRANSFERS = "chat.workspaceTransfer"
 TABLE = "ItemTable"
+LOCAL = "vscode-chat-session://local/"
 ROWS = (INDEX, SESSIONS, TRANSFERS, OLD_TRANSFERS)
 REQUIRED = ("sessionId", "title", "lastMessageDate")
 
@@ -43,15 +44,18 @@ class VSCodeState(Source):
         return file.name in ("state.vscdb", "state.vscdb.backup") or TABLE in file.tables
 
     def index(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
+        kept_ids: set[str] = set()
         for key, value in _rows(found, ledger, counts=True):
             if key == INDEX:
                 yield from _entries(value, found, ledger)
             elif key == TRANSFERS:
                 yield from _transfers(value, found, ledger)
             else:
-                for _, state in _kept_sessions(key, value):
-                    native_id = state.get("sessionId")
-                    if isinstance(native_id, str) and native_id:
+                _reject_what_is_no_session(key, value, ledger)
+                for kept in _kept_sessions(key, value):
+                    native_id = _id_of(kept.state)
+                    if native_id not in kept_ids:  # one reading gives all that the store has of a session
+                        kept_ids.add(native_id)
                         yield _stub(native_id, found, key, "inside")
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
@@ -104,32 +108,47 @@ def _as_bytes(value: object) -> bytes:
 # --- sessions kept inside the store -----------------------------------------------------------------------------
 
 
-def _kept_sessions(key: str, value: Any) -> Iterator[tuple[str, Json]]:
-    """The sessions of a row, each with its pointer: a list of them, or of transfers that carry one."""
+class Kept(NamedTuple):
+    """A session that stands in the store itself, where, and the transfer that carries it, if one does."""
+
+    pointer: str
+    state: Json
+    transfer: Json | None = None
+
+
+def _kept_sessions(key: str, value: Any) -> Iterator[Kept]:
+    """The sessions of a row: a list of them, or of transfers that carry one."""
     for position, item in enumerate(value if isinstance(value, list) else []):
-        if key == OLD_TRANSFERS:
-            chat = item.get("chat") if isinstance(item, dict) else None
-            if isinstance(chat, dict):
-                yield f"/{position}/chat", chat
-        elif isinstance(item, dict):
-            yield f"/{position}", item
+        if not isinstance(item, dict):
+            continue
+        if key != OLD_TRANSFERS:
+            yield Kept(f"/{position}", item)
+        elif isinstance(item.get("chat"), dict):
+            yield Kept(f"/{position}/chat", item.pop("chat"), item)
 
 
 def _sessions(key: str, value: Any, found: Found, ledger: Ledger) -> Iterator[Conversation]:
     if found.native_id is None:
         _reject_what_is_no_session(key, value, ledger)
-    for pointer, state in _kept_sessions(key, value):
-        if found.native_id is not None and state.get("sessionId") != found.native_id:
+    for pointer, state, transfer in _kept_sessions(key, value):
+        native_id = _id_of(state)
+        if found.native_id not in (None, native_id):
             continue
         ledger.seen += 1
-        try:
-            conversation = conversation_from(state, ledger, source="vscode-state", native_id=None, count_requests=True)
-        except BadRecord as error:
-            ledger.reject(error.code, str(error), table=TABLE, row=f"{key}{pointer}")
-            continue
+        conversation = conversation_from(state, ledger, source="vscode-state", native_id=native_id, count_requests=True)
         ledger.used += 1
+        if transfer:
+            conversation.extra = {**(conversation.extra or {}), "transfer": transfer}
         conversation.provenance = [provenance_of(found, table=TABLE, row=key, pointer=pointer)]
         yield conversation
+
+
+def _id_of(state: Json) -> str:
+    """The session's id. The oldest sessions may have none, and are known by what they hold."""
+    native_id = state.get("sessionId")
+    if isinstance(native_id, str) and native_id:
+        return native_id
+    return hashlib.sha256(jsonio.encode(state).encode()).hexdigest()[:32]
 
 
 def _reject_what_is_no_session(key: str, value: Any, ledger: Ledger) -> None:
@@ -137,7 +156,7 @@ def _reject_what_is_no_session(key: str, value: Any, ledger: Ledger) -> None:
         ledger.note("bad-record", f"{key} is no list", "error")
         return
     for position, item in enumerate(value):
-        if not isinstance(item, dict):
+        if not isinstance(item.get("chat") if key == OLD_TRANSFERS and isinstance(item, dict) else item, dict):
             ledger.seen += 1
             ledger.reject("bad-record", "a session that is no object", table=TABLE, row=f"{key}/{position}")
 
@@ -176,6 +195,8 @@ def _entry_stub(native_id: str, entry: Json, found: Found) -> Conversation:
     stub.has_pending_edits = take_bool(entry, "hasPendingEdits")
     if take_bool(entry, "isEmpty"):
         stub.marks.append("empty")
+    if take_bool(entry, "isImported"):
+        stub.marks.append("imported")
     if timing:
         entry["timing"] = timing
     stub.extra = {"index": entry}
@@ -196,23 +217,26 @@ def _stub(native_id: str, found: Found, row: str, *marks: str) -> Conversation:
 
 def _transfers(value: Any, found: Found, ledger: Ledger) -> Iterator[Conversation]:
     """Sessions on their way to another workspace."""
-    for target, entry in value.items() if isinstance(value, dict) else []:
+    if not isinstance(value, dict):
+        ledger.note("wrong-index", f"{TRANSFERS} is no object", "error")
+        return
+    for target, entry in value.items():
         resource = uri_to_string(entry.get("sessionResource")) if isinstance(entry, dict) else None
         if resource is None:
             ledger.note("wrong-index", "a transfer without a session")
             continue
         stub = _stub(session_id_from(resource), found, TRANSFERS)
-        stub.relations.append(Relation(kind="transfer", other_id=target, reason="on its way to this workspace"))
-        stub.extra = {"transfer": entry}
+        stub.extra = {"transfer": {"toWorkspace": target, **entry}}
         yield stub
 
 
 def session_id_from(resource: str) -> str:
     """The session behind an address such as vscode-chat-session://local/<base64>; else the address itself."""
-    if not resource.startswith("vscode-chat-session:"):
+    if not resource.startswith(LOCAL):
         return resource
-    encoded = resource.rpartition("/")[2].replace("%3D", "").rstrip("=")
+    encoded = resource.removeprefix(LOCAL).replace("%3D", "").rstrip("=")
     try:
-        return base64.urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)).decode("utf-8")
-    except (binascii.Error, UnicodeDecodeError, ValueError):
+        native_id = base64.b64decode(encoded + "=" * (-len(encoded) % 4), altchars=b"-_", validate=True).decode("utf-8")
+    except ValueError:  # no base64, or no text
         return resource
+    return native_id or resource

@@ -20,7 +20,8 @@ class VSCodeWorkspace(Source):
     def claims(self, file: Probe) -> bool:
         if file.name != "workspace.json":
             return False
-        return bool(file.keys & {"folder", "workspace", "configuration"}) or file.lies_in("workspaceStorage")
+        is_at_home = file.folders[-2:-1] == ("workspaceStorage",)
+        return is_at_home or bool(file.keys & {"folder", "workspace", "configuration"})
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
         ledger.seen += 1

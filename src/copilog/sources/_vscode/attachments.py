@@ -7,8 +7,10 @@ from typing import Any
 from copilog.diagnostics import Ledger
 from copilog.model import AnyPart, Attachment, Unknown
 from copilog.sources._vscode.places import place_from
-from copilog.sources._vscode.promptx import bytes_from
+from copilog.sources._vscode.promptx import bytes_from, data_url
 from copilog.sources._vscode.take import Json, rest, take_bool, take_str
+from copilog.sources._vscode.take_place import take_place
+from copilog.sources._vscode.uris import uri_to_string
 
 # VS Code's kinds and ours.
 TYPES = {
@@ -41,6 +43,8 @@ TYPES = {
     "chatReference": "chat-reference",
     "browserView": "browser-view",
 }
+BINARY = ("image", "notebook-output")
+PLACED = ("file", "directory", "symbol", "implicit", "prompt-file", "session-reference", "chat-reference")
 OMITTED = {1: "partial", 2: "full", 3: "image-limit"}
 
 
@@ -85,6 +89,7 @@ def attachment_from(variable: Json, position: int, ledger: Ledger) -> AnyPart:
         del variable["omittedState"]
         part.omitted = OMITTED.get(omitted)
     _take_value(variable, part)
+    _take_by_type(variable, part)
     part.extra = rest(variable)
     return part
 
@@ -92,8 +97,11 @@ def attachment_from(variable: Json, position: int, ledger: Ledger) -> AnyPart:
 def _unfold_old_values(variable: Json) -> None:
     """Old entries held a list of values, of which the first counted."""
     values = variable.get("values")
-    if "value" not in variable and isinstance(values, list) and values and isinstance(values[0], dict):
-        variable["value"] = values[0].get("value")
+    if "value" in variable or not isinstance(values, list) or not values or not isinstance(values[0], dict):
+        return
+    if "value" in values[0]:
+        variable["value"] = values[0].pop("value")
+    if values == [{}]:
         del variable["values"]
 
 
@@ -103,13 +111,10 @@ def _type_by_fields(variable: Json) -> str:
         return "image"
     if variable.get("isDirectory"):
         return "directory"
-    if variable.get("isFile") or place_from(_dict_or_none(variable.get("value"))) is not None:
+    value = variable.get("value")
+    if variable.get("isFile") or (isinstance(value, dict) and place_from(value) is not None):
         return "file"
     return "generic"
-
-
-def _dict_or_none(value: object) -> dict[str, Any] | None:
-    return value if isinstance(value, dict) else None
 
 
 def _is_automatic(variable: Json, kind: str | None) -> bool:
@@ -119,33 +124,58 @@ def _is_automatic(variable: Json, kind: str | None) -> bool:
 def _take_value(variable: Json, part: Attachment) -> None:
     """Find out what the value is: a place, a text, or bytes. Anything else stays in `extra`."""
     value = variable.get("value")
-    if isinstance(value, str):
-        del variable["value"]
-        if part.type in ("image", "notebook-output"):
-            data = bytes_from(value)
-            if data is not None:
-                part.data = data
-            else:
-                part.place = place_from(value)
+    if isinstance(value, str) and part.type not in BINARY:
+        if part.type in PLACED and uri_to_string(value) is not None:
+            part.place = take_place(variable, "value")
         else:
-            part.text = value
-        if part.type == "paste" and variable.get("code") == value:
-            del variable["code"]
-    elif isinstance(value, dict | list):
-        if part.type in ("image", "notebook-output", "generic", "element") or "$base64" in value:
-            part.data = bytes_from(value)
-        if part.data is None and isinstance(value, dict):
-            part.place = place_from(value)
-        if part.data is not None or (part.place is not None and not _says_more(value)):
+            part.text = take_str(variable, "value")
+    elif isinstance(value, str | dict | list):
+        part.data = _bytes_of(value, part)
+        if part.data is None:
+            part.place = None if isinstance(value, list) else take_place(variable, "value")
+        elif _is_told_by_bytes(value):
             del variable["value"]
+        if isinstance(value, dict) and part.type == "implicit" and "uri" in value:
+            part.text = take_str(value, "value")  # text that stands in no file, from another extension
     if part.place is None and "uri" in variable:
-        part.place = place_from(variable["uri"])
-        if part.place is not None:
-            del variable["uri"]
-    if part.type == "terminal-command" and part.text is None:
-        part.text = take_str(variable, "command")
+        part.place = take_place(variable, "uri")
 
 
-def _says_more(value: Any) -> bool:
-    """Whether a location carries more than its URI and range."""
-    return isinstance(value, dict) and "uri" in value and not value.keys() <= {"uri", "range"}
+def _bytes_of(value: Any, part: Attachment) -> bytes | None:
+    if isinstance(value, str):
+        mime_type, data = data_url(value)
+        part.mime_type = part.mime_type or mime_type
+        return data
+    if part.type in (*BINARY, "generic", "element") or "$base64" in value:
+        return bytes_from(value)
+    return None
+
+
+def _is_told_by_bytes(value: Any) -> bool:
+    """Whether bytes made of this value leave nothing of it out."""
+    if not isinstance(value, dict):
+        return True
+    if "$base64" in value:
+        return len(value) == 1
+    if "data" in value:
+        return value.keys() == {"data"} or (value.keys() == {"type", "data"} and value["type"] == "Buffer")
+    return True  # a map from index to byte
+
+
+def _take_by_type(variable: Json, part: Attachment) -> None:
+    """What some types keep beside the value, or instead of it."""
+    if part.type == "paste":
+        if variable.get("code") == part.text:
+            variable.pop("code", None)
+        part.place = part.place or take_place(variable, "copiedFrom")
+    elif part.type == "terminal-command":
+        part.text = take_str(variable, "command") if part.text is None else part.text
+    elif part.type == "diagnostic":
+        part.place = part.place or place_from(variable.get("filterUri"))
+    elif part.type == "element" and part.data is None:
+        picture = variable.get("imageData")
+        part.data = bytes_from(picture)
+        if part.data is not None:
+            if _is_told_by_bytes(picture):
+                del variable["imageData"]
+            part.mime_type = part.mime_type or take_str(variable, "imageMimeType")

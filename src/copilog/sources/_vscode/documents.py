@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from copilog import jsonio
 from copilog.diagnostics import Ledger
@@ -12,26 +12,73 @@ from copilog.errors import BadRecord
 from copilog.sources._vscode.mutations import TRUNCATED_VALUE
 from copilog.sources._vscode.take import Json
 
-_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+# A string, perhaps one that never ends, or a bracket.
+_TOKEN = re.compile(rb'"[^"\\]*(?:\\.?[^"\\]*)*(?:"|\Z)|[\[\]{}]', re.DOTALL)
+
+
+class SessionDocument(NamedTuple):
+    """A session as its file has it; damaged when only some of its requests could be read."""
+
+    state: Json
+    is_damaged: bool
+
+
+class _Text(NamedTuple):
+    """The bytes of a document as UTF-8, and where they begin in the file; None where offsets mean nothing there."""
+
+    data: bytes
+    start: int | None
+
+    def offset(self, position: int) -> int | None:
+        return None if self.start is None else self.start + position
 
 
 def read_document(path: Path, ledger: Ledger) -> Json | None:
     """The object that a file holds. None, and one bad record, when there is none to be had."""
-    data, repairs = jsonio.as_utf8(jsonio.read_bytes(path))
+    text = _read_text(path, ledger)
+    if text is None:
+        return None
+    try:
+        return _decode(text, ledger)
+    except BadRecord as error:
+        ledger.seen += 1
+        ledger.reject(error.code, str(error), offset=0)
+        return None
+
+
+def read_session_document(path: Path, ledger: Ledger) -> SessionDocument | None:
+    """The session that a file holds; what is left of it when the file is damaged. None when there is none to be had."""
+    text = _read_text(path, ledger)
+    if text is None:
+        return None
+    try:
+        state = _decode(text, ledger)
+    except BadRecord as error:
+        state = _salvage(text, ledger, str(error))
+        return None if state is None else SessionDocument(state, True)
+    return None if state is None else SessionDocument(state, False)
+
+
+def _read_text(path: Path, ledger: Ledger) -> _Text | None:
+    raw = jsonio.read_bytes(path)
+    data, repairs = jsonio.as_utf8(raw)
     for repair in repairs:
         ledger.note(repair.code, repair.reason, offset=0)
+    is_converted = any(repair.code == "utf-16" for repair in repairs)
     stripped = data.rstrip(b"\0")
+    text = _Text(stripped, None if is_converted else len(raw) - len(data))
     if len(stripped) < len(data):
-        ledger.note("nul-tail", f"{len(data) - len(stripped)} NUL bytes at the end", offset=len(stripped))
-    if not stripped.strip():
+        ledger.note("nul-tail", f"{len(data) - len(stripped)} NUL bytes at the end", offset=text.offset(len(stripped)))
+    if not stripped or stripped.isspace():
         ledger.note("empty-file", "the file is empty")
         return None
     if TRUNCATED_VALUE in stripped:
         ledger.note("value-truncated", "VS Code shortened a value when it saved the conversation", "info")
-    try:
-        value, repairs = jsonio.decode(stripped)
-    except BadRecord as error:
-        return _salvage(stripped, ledger, str(error))
+    return text
+
+
+def _decode(text: _Text, ledger: Ledger) -> Json | None:
+    value, repairs = jsonio.decode(text.data)
     for repair in repairs:
         ledger.note(repair.code, repair.reason, "info")
     if not isinstance(value, dict):
@@ -41,43 +88,94 @@ def read_document(path: Path, ledger: Ledger) -> Json | None:
     return value
 
 
-def _salvage(data: bytes, ledger: Ledger, reason: str) -> Json | None:
-    """Keep the requests that are complete in a document that breaks off."""
-    ledger.seen += 1
-    value, end = complete_requests(data)
-    if value is None:
+# --- damaged sessions -------------------------------------------------------------------------------------------
+
+
+class _Outline(NamedTuple):
+    """Where the requests of a document stand: the list, each complete one in it, and the list's end if it has one."""
+
+    start: int
+    requests: list[tuple[int, int]]
+    end: int | None
+
+
+def _salvage(text: _Text, ledger: Ledger, reason: str) -> Json | None:
+    """Keep the requests that are complete, and what is said about the session as far as it can be read."""
+    outline = _outline_of(text.data)
+    if outline is None:
+        ledger.seen += 1
         ledger.reject("bad-json", reason, offset=0)
         return None
-    ledger.reject("torn-document", "the document breaks off here", offset=end)
-    ledger.note("salvaged-document", "read up to the last complete request", offset=end)
-    return value
+    data = text.data
+    requests = _readable_requests(text, outline, ledger)
+    before = _object_from(data[: outline.start] + b"[]}")
+    after = None if outline.end is None else _object_from(b'{"requests":[]' + data[outline.end :])
+    if before is None or after is None:
+        last = outline.requests[-1][1] if outline.requests else outline.start
+        torn_at = last if outline.end is None else outline.end
+        ledger.seen += 1
+        ledger.reject("torn-document", "the document breaks off here", offset=text.offset(torn_at))
+    ledger.note("salvaged-document", f"{len(requests)} complete requests were read")
+    return {**(before or {}), **(after or {}), "requests": requests}
 
 
-def complete_requests(data: bytes) -> tuple[Json | None, int]:
-    """The object cut after the last complete request, and where that cut is."""
+def _readable_requests(text: _Text, outline: _Outline, ledger: Ledger) -> list[Any]:
+    """The requests one by one; each that cannot be read, and whatever else stands in the list, is one bad record."""
+    requests: list[Any] = []
+    after_last = outline.start + 1
+    for start, end in outline.requests:
+        _reject_strays(text, after_last, start, ledger)
+        after_last = end
+        try:
+            value, repairs = jsonio.decode(text.data[start:end])
+        except BadRecord as error:
+            ledger.seen += 1
+            ledger.reject(error.code, str(error), offset=text.offset(start), pointer=f"/requests/{len(requests)}")
+            continue
+        requests.append(value)
+        for repair in repairs:
+            ledger.note(repair.code, repair.reason, "info", offset=text.offset(start))
+    if outline.end is not None:
+        _reject_strays(text, after_last, outline.end - 1, ledger)
+    return requests
+
+
+def _reject_strays(text: _Text, start: int, end: int, ledger: Ledger) -> None:
+    """Tell of anything but commas between two requests."""
+    if text.data[start:end].strip(b" \r\n\t,"):
+        ledger.seen += 1
+        ledger.reject("bad-json", "something between the requests that is none", offset=text.offset(start))
+
+
+def _object_from(data: bytes) -> Json | None:
+    try:
+        value = jsonio.decode(data)[0]
+    except BadRecord:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _outline_of(data: bytes) -> _Outline | None:
+    """Find the requests by their brackets alone; None when the document has no list of them."""
     depth = 0
-    array_depth: int | None = None
-    end = 0
     last_string = b""
+    start: int | None = None
+    begun = 0
+    requests: list[tuple[int, int]] = []
     for token in _TOKEN.finditer(data):
         text = token[0]
         if text[:1] == b'"':
             last_string = text
         elif text in (b"[", b"{"):
-            if depth == 1 and text == b"[" and last_string == b'"requests"':
-                array_depth = depth + 1
-                end = token.end()
             depth += 1
+            if start is None and depth == 2 and text == b"[" and last_string == b'"requests"':
+                start = token.start()
+            elif depth == 3:
+                begun = token.start()
         else:
             depth -= 1
-            if array_depth is not None and depth == array_depth:
-                end = token.end()
-            elif array_depth is not None and depth < array_depth:
-                break
-    if array_depth is None:
-        return None, 0
-    try:
-        value: Any = jsonio.decode(data[:end] + b"]}")[0]
-    except BadRecord:
-        return None, 0
-    return (value, end) if isinstance(value, dict) else (None, 0)
+            if start is not None and depth == 2:
+                requests.append((begun, token.end()))
+            elif start is not None and depth < 2:
+                return _Outline(start, requests, token.end())
+    return None if start is None else _Outline(start, requests, None)

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 from copilog.diagnostics import Ledger
 from copilog.errors import BadRecord
-from copilog.model import AnyPart, Mention, Prompt, Text, Unknown
+from copilog.model import AnyPart, Mention, Place, Prompt, Text, Unknown
 from copilog.sources._vscode.attachments import attachments_from
 from copilog.sources._vscode.places import place_from
 from copilog.sources._vscode.take import Json, rest, take_dict, take_list, take_str
+from copilog.sources._vscode.uris import uri_to_string
+
+NameOf = Callable[[Json], str | None]
+PLAIN_KEYS = frozenset({"kind", "text", "range", "editorRange"})
 
 
 def user_parts(request: Json, ledger: Ledger, pointer: str) -> list[AnyPart]:
     """The parts of the user's message. Takes `message` and `variableData` out of the request."""
-    if "message" not in request or request["message"] is None:
+    message = request.get("message")
+    if message is None:
         raise BadRecord("a request without a message", "no-message")
-    message = request.pop("message")
     if isinstance(message, str):
         parts: list[AnyPart] = [Text(text=message)]
     elif isinstance(message, dict):
         parts = _typed_parts(message, ledger, f"{pointer}/message/parts")
     else:
         raise BadRecord(f"a message that is neither text nor an object but {type(message).__name__}", "no-message")
+    del request["message"]
     variable_data = take_dict(request, "variableData")
     if variable_data is not None:
         variables = take_list(variable_data, "variables")
@@ -37,51 +43,65 @@ def _typed_parts(message: Json, ledger: Ledger, pointer: str) -> list[AnyPart]:
     text = take_str(message, "text")
     if text is None:  # most kinds store no text of their own: only what is there can be joined
         text = "".join(item["text"] for item in items if isinstance(item, dict) and isinstance(item.get("text"), str))
-    parts: list[AnyPart] = [Text(text=text, extra=rest(message))]
+    words = Text(text=text)
+    parts: list[AnyPart] = [words]
+    untold: list[Any] = []
     tally = ledger.parts
+    tally.seen += len(items)
     for position, item in enumerate(items):
-        tally.seen += 1
         if isinstance(item, dict):
             tally.used += 1
-            mention = _mention_from(item, text, position, ledger)
-            if mention is not None:
-                parts.append(mention)
+            if not _is_plain(item):
+                parts.append(_mention_from(item, text, position, ledger))
+            elif item["text"] not in text or not item.keys() <= PLAIN_KEYS:
+                untold.append(item)
         elif isinstance(item, str):
-            tally.used += 1  # its words stand in the message's text
+            tally.used += 1
+            if item not in text:
+                untold.append(item)
         elif item is None:
             tally.ignore("null-part")
         else:
             ledger.reject_part("a message part that is no object", f"{pointer}/{position}")
+    if untold:
+        message["parts"] = untold
+    words.extra = rest(message)
     return parts
 
 
-def _mention_from(item: Json, text: str, position: int, ledger: Ledger) -> AnyPart | None:
+def _is_plain(item: Json) -> bool:
+    """Whether a part is plain text, whose words stand in the message's text anyway."""
+    return item.get("kind") in ("text", None) and isinstance(item.get("text"), str)
+
+
+def _mention_from(item: Json, text: str, position: int, ledger: Ledger) -> AnyPart:
     kind = item.get("kind")
-    if kind == "text" or (kind is None and isinstance(item.get("text"), str)):
-        return None  # its words stand in the message's text
-    reader = MENTIONS.get(kind) if isinstance(kind, str) else None
-    if reader is None:
+    known = MENTIONS.get(kind) if isinstance(kind, str) else None
+    if known is None:
         ledger.parts.meet_unknown(f"message:{kind}")
         return Unknown(type=f"message:{kind}", raw=item, position=position)
     del item["kind"]
-    mention_type, name_of = reader
+    mention_type, name_of = known
+    data = item.get("data")
+    place = place_from(data) if isinstance(data, dict) or uri_to_string(data) is not None else None
     start, end = _offsets(item, text)
-    place = None
-    if kind == "dynamic":
-        place = place_from(item.get("data"))
-    native_id = take_str(item, "id") or take_str(item, "toolId") or take_str(item, "variableId")
     return Mention(
-        type=mention_type,
+        type="file" if kind == "dynamic" and _is_file(item, place) else mention_type,
         name=name_of(item) or "",
         text=text[start:end] if start is not None else take_str(item, "text"),
         start=start,
         end=end,
-        id=native_id,
+        id=take_str(item, "id") or take_str(item, "toolId") or take_str(item, "variableId"),
         place=place,
         native=kind,
         position=position,
         extra=rest(item),
     )
+
+
+def _is_file(item: Json, place: Place | None) -> bool:
+    """Dynamic references stand for anything; most are files and folders."""
+    return place is not None or item.get("isFile") is True or item.get("isDirectory") is True
 
 
 def _offsets(item: Json, text: str) -> tuple[int | None, int | None]:
@@ -90,41 +110,60 @@ def _offsets(item: Json, text: str) -> tuple[int | None, int | None]:
     if not isinstance(span, dict):
         return None, None
     start, end = span.get("start"), span.get("endExclusive")
-    if not isinstance(start, int) or not isinstance(end, int) or not 0 <= start <= end:
+    if type(start) is not int or type(end) is not int or not 0 <= start <= end:
         return None, None
-    if text.isascii() or max(text, default="") < "\U00010000":
-        return start, end
+    if text.isascii() or max(text) < "\U00010000":
+        return (start, end) if end <= len(text) else (None, None)
     units = text.encode("utf-16-le", "surrogatepass")
+    if 2 * end > len(units):
+        return None, None
     before = len(units[: 2 * start].decode("utf-16-le", "replace"))
     inside = len(units[2 * start : 2 * end].decode("utf-16-le", "replace"))
     return before, before + inside
 
 
-def _inner(key: str, name_key: str) -> Any:
-    def name_of(item: Json) -> str | None:
-        inner = item.get(key)
-        name = inner.get(name_key) if isinstance(inner, dict) else None
-        return name if isinstance(name, str) else None
+def _own(*keys: str) -> NameOf:
+    """The name that a part has itself, under the first of these keys that holds one."""
 
-    return name_of
-
-
-def _own(*keys: str) -> Any:
     def name_of(item: Json) -> str | None:
         return next((item[key] for key in keys if isinstance(item.get(key), str)), None)
 
     return name_of
 
 
-MENTIONS: dict[str, tuple[str, Any]] = {
-    "agent": ("agent", _inner("agent", "name")),
+def _inner(key: str, *names: str) -> NameOf:
+    """The name of something that a part describes in an object of its own."""
+    own = _own(*names)
+
+    def name_of(item: Json) -> str | None:
+        inner = item.get(key)
+        return own(inner) if isinstance(inner, dict) else None
+
+    return name_of
+
+
+def _prompt_name(item: Json) -> str | None:
+    """The name of a prompt file; some releases put it into an object."""
+    command = item.get("slashPromptCommand")
+    return _own("name", "slashPromptCommand")(item) or (_own("command")(command) if isinstance(command, dict) else None)
+
+
+# VS Code's kinds, what they mention, and where its name stands.
+MENTIONS: dict[str, tuple[str, NameOf]] = {
+    "agent": ("agent", _inner("agent", "name", "id")),
     "subcommand": ("command", _inner("command", "name")),
     "slash": ("command", _inner("slashCommand", "command")),
-    "prompt": ("prompt", _own("name", "slashPromptCommand")),
+    "prompt": ("prompt", _prompt_name),
     "tool": ("tool", _own("toolName")),
     "toolset": ("toolset", _own("name")),
-    "dynamic": ("file", _own("fullName", "text")),
+    "dynamic": ("variable", _own("fullName", "text")),
     "var": ("variable", _own("variableName")),
+}
+
+
+PROMPTS: dict[str, Literal["turn", "conversation"]] = {
+    "renderedGlobalContext": "conversation",
+    "renderedUserMessage": "turn",
 }
 
 
@@ -137,15 +176,10 @@ def prompts_from(metadata: Json) -> list[AnyPart]:
             continue
         del metadata[key]
         text, others = _raw_text([value] if isinstance(value, str) else value)
-        extra = {"parts": others} if others else None
-        prompts.append(Prompt(text=text, scope=scope, native=key, extra=extra))
+        if text or others:
+            extra = {"parts": others} if others else None
+            prompts.append(Prompt(text=text, scope=scope, native=key, extra=extra))
     return prompts
-
-
-PROMPTS: dict[str, Literal["turn", "conversation"]] = {
-    "renderedGlobalContext": "conversation",
-    "renderedUserMessage": "turn",
-}
 
 
 def _raw_text(parts: list[Any]) -> tuple[str, list[Any]]:
@@ -156,6 +190,9 @@ def _raw_text(parts: list[Any]) -> tuple[str, list[Any]]:
         text = part.get("text") if isinstance(part, dict) else part
         if isinstance(text, str):
             texts.append(text)
-        else:
+            if isinstance(part, dict) and not (part.keys() <= {"type", "text"} and part.get("type", 1) == 1):
+                del part["text"]
+                others.append(part)
+        elif part is not None:
             others.append(part)
     return "".join(texts), others

@@ -75,6 +75,14 @@ def mode_and_agent_from(info: Json) -> tuple[Mode, CustomAgent | None]:
     return mode, agent
 
 
+def name_of_mode(info: object) -> str | None:
+    """What to call a mode that stays where it is recorded."""
+    if not isinstance(info, dict):
+        return None
+    name = info.get("telemetryModeName") or info.get("kind")
+    return name if isinstance(name, str) else None
+
+
 def _custom_agent_from(instructions: Json) -> CustomAgent:
     tools = instructions.get("toolReferences")
     names = [_tool_name(tool) for tool in tools] if isinstance(tools, list) else []

@@ -6,6 +6,8 @@ its beginning is built up from what is there. Format notes: docs/formats/vscode-
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from typing import Any
 
 from copilog import jsonio
@@ -14,18 +16,22 @@ from copilog.errors import BadRecord
 
 INITIAL, SET, PUSH, DELETE = 0, 1, 2, 3
 TRUNCATED_VALUE = b": value truncated for persistence"
+MOST_HOLES = 10_000  # in a whole log; more is no history but an attack on memory
 _ABSENT: Any = object()
+_FALSY = (None, False, 0, "")  # what JavaScript takes for nothing; an empty object or array is something there
+_SEPARATOR = re.compile(b"|".join(jsonio.LINE_SEPARATORS))
 
 
 class Replayed:
     """What a log came to: the state, and what is to be said about its health."""
 
-    __slots__ = ("is_damaged", "is_headless", "state")
+    __slots__ = ("holes_left", "is_damaged", "is_headless", "state")
 
     def __init__(self) -> None:
         self.state: Any = None
         self.is_damaged = False  # a line was lost, and what came later may build on it
         self.is_headless = False  # there was no initial state
+        self.holes_left = MOST_HOLES
 
 
 def replay(data: bytes, ledger: Ledger) -> Replayed:
@@ -34,16 +40,17 @@ def replay(data: bytes, ledger: Ledger) -> Replayed:
     data, repairs = jsonio.as_utf8(data)
     for repair in repairs:
         ledger.note(repair.code, repair.reason, line=1, offset=0)
-    if not data:
+    if not data or data.isspace():
         ledger.note("empty-file", "the log is empty")
+    has_separators = not data.isascii() and _SEPARATOR.search(data) is not None
     for line in jsonio.split_lines(data):
-        ledger.seen += 1
-        try:
-            if _replay_line(line, log, ledger):
-                ledger.used += 1
-        except BadRecord as error:
-            ledger.reject(error.code, str(error), line=line.number, offset=line.offset)
-            log.is_damaged = log.is_damaged or not line.is_last_open
+        for record in _records_of(line) if has_separators else (line,):
+            ledger.seen += 1
+            try:
+                ledger.used += _replay_record(record, log, ledger, has_separators)
+            except BadRecord as error:
+                ledger.reject(error.code, str(error), line=record.number, offset=record.offset)
+                log.is_damaged = log.is_damaged or error.code != "torn-tail"
     if TRUNCATED_VALUE in data:
         ledger.note("value-truncated", "VS Code shortened a value when it saved the conversation", "info")
     if log.is_headless:
@@ -53,11 +60,38 @@ def replay(data: bytes, ledger: Ledger) -> Replayed:
     return log
 
 
-def _replay_line(line: jsonio.Line, log: Replayed, ledger: Ledger) -> bool:
-    """Apply one line; False when it is ignored. Raises BadRecord when it cannot be used."""
-    data = line.data
-    if data.endswith(b"\0") or data.startswith(b"\0"):
-        data = data.strip(b"\0")
+def _records_of(line: jsonio.Line) -> list[jsonio.Line]:
+    """The records of a line: one, unless a program took the line breaks for U+2028 or U+2029.
+
+    Within a string these are ordinary characters. What stands between two of them there has no quotes, so it is never
+    taken for a record.
+    """
+    if not _SEPARATOR.search(line.data):
+        return [line]
+    pieces = list(_pieces_of(line))
+    return pieces if any(_is_record(piece.data) for piece in pieces) else [line]
+
+
+def _pieces_of(line: jsonio.Line) -> Iterator[jsonio.Line]:
+    start = 0
+    for separator in _SEPARATOR.finditer(line.data):
+        yield jsonio.Line(line.number, line.offset + start, line.data[start : separator.end()], False)
+        start = separator.end()
+    yield jsonio.Line(line.number, line.offset + start, line.data[start:], line.is_last_open)
+
+
+def _is_record(piece: bytes) -> bool:
+    try:
+        record, _ = jsonio.decode(_SEPARATOR.sub(b"", piece))
+    except BadRecord:
+        return False
+    return isinstance(record, dict) and "kind" in record
+
+
+def _replay_record(line: jsonio.Line, log: Replayed, ledger: Ledger, has_separators: bool) -> bool:
+    """Apply one record; False when it is ignored. Raises BadRecord when it cannot be used."""
+    data = line.data.strip(b"\0")
+    if len(data) < len(line.data):
         ledger.note("nul-tail", "NUL bytes around the line", line=line.number, offset=line.offset)
         if not data.strip():
             ledger.ignore("nul-padding")
@@ -65,99 +99,102 @@ def _replay_line(line: jsonio.Line, log: Replayed, ledger: Ledger) -> bool:
     if not data.strip():
         ledger.ignore("blank-line")
         return False
-    records, repairs = _decode(data, line)
+    try:
+        record, repairs = _decode_separated(data) if has_separators else jsonio.decode(data)
+    except BadRecord:
+        if line.is_last_open:
+            raise BadRecord("the last line breaks off", "torn-tail") from None
+        raise
     for repair in repairs:
         ledger.note(repair.code, repair.reason, "info", line=line.number, offset=line.offset)
-    for record in records:
-        apply_mutation(record, log)
+    apply_mutation(record, log)
     return True
 
 
-def _decode(data: bytes, line: jsonio.Line) -> tuple[list[Any], list[jsonio.Repair]]:
-    separated = any(mark in data for mark in jsonio.LINE_SEPARATORS)
-    try:
-        record, repairs = jsonio.decode(data)
-    except BadRecord as error:
-        if separated and (pieces := _split_at_separators(data)):
-            return pieces, [jsonio.Repair("raw-line-separator", "records separated by U+2028 or U+2029")]
-        if line.is_last_open:
-            raise BadRecord("the last line breaks off", "torn-tail") from None
-        raise error from None
-    if separated:
+def _decode_separated(data: bytes) -> tuple[Any, list[jsonio.Repair]]:
+    """Decode a record that may have U+2028 or U+2029 in it or behind it, and tell if so."""
+    ending = next((mark for mark in jsonio.LINE_SEPARATORS if data.endswith(mark)), b"")
+    record, repairs = jsonio.decode(data.removesuffix(ending))
+    if ending:
+        repairs = [*repairs, jsonio.Repair("raw-line-separator", "U+2028 or U+2029 where a line break should be")]
+    elif _SEPARATOR.search(data):
         repairs = [*repairs, jsonio.Repair("raw-line-separator", "a raw U+2028 or U+2029 inside the line")]
-    return [record], repairs
+    return record, repairs
 
 
-def _split_at_separators(data: bytes) -> list[Any]:
-    for mark in jsonio.LINE_SEPARATORS:
-        data = data.replace(mark, b"\n")
-    try:
-        return [jsonio.decode(piece)[0] for piece in data.split(b"\n") if piece.strip()]
-    except BadRecord:
-        return []
+# --- VS Code's rules --------------------------------------------------------------------------------------------
 
 
 def apply_mutation(record: Any, log: Replayed) -> None:
     """Apply one change to the state, as VS Code does; raise BadRecord when it cannot be."""
     kind = record.get("kind") if isinstance(record, dict) else None
-    if kind == INITIAL and kind is not False:
-        value = record.get("v")
-        if not isinstance(value, dict):
-            raise BadRecord("an initial state that is no object")
-        log.state = value
-        log.is_headless = log.is_damaged = False
+    if isinstance(kind, bool) or kind not in (INITIAL, SET, PUSH, DELETE):
+        what = f"a change of kind {kind}" if isinstance(kind, int) else "a line without a kind"
+        raise BadRecord(f"{what}, which VS Code does not know", "unknown-mutation")
+    if kind == INITIAL:
+        _begin(record.get("v"), log)
         return
-    if kind not in (SET, PUSH, DELETE) or isinstance(kind, bool):
-        what = f"kind {kind!r}" if isinstance(record, dict) else type(record).__name__
-        raise BadRecord(f"{what} is no change that VS Code knows", "unknown-mutation")
     path = record.get("k")
     if not isinstance(path, list) or not all(isinstance(key, str | int) and not isinstance(key, bool) for key in path):
         raise BadRecord("a change without a usable path")
-    if log.state is None:
-        log.state = {"version": 3, "requests": []}
-        log.is_headless = True
     if not path:
         if kind == PUSH:
             raise BadRecord("a push to no array")
         return
-    parent = _walk(log.state, path, log.is_headless)
+    if log.state is None:
+        log.state = {"version": 3, "requests": []}
+        log.is_headless = True
+    parent = _walk(path, log)
     if kind == PUSH:
-        _push(parent, path[-1], record)
+        _push(parent, path[-1], record, log)
     else:
-        _assign(parent, path[-1], record.get("v", _ABSENT) if kind == SET else _ABSENT)
+        _assign(parent, path[-1], record.get("v", _ABSENT) if kind == SET else _ABSENT, log)
 
 
-def _walk(state: Any, path: list[Any], creates: bool) -> Any:
-    """The container that holds the last key of a path."""
-    node = state
+def _begin(state: Any, log: Replayed) -> None:
+    """Start over from a whole state: what was damaged before no longer matters."""
+    if not isinstance(state, dict):
+        raise BadRecord("an initial state that is no object")
+    log.state = state
+    log.is_headless = log.is_damaged = False
+
+
+def _walk(path: list[Any], log: Replayed) -> Any:
+    """The container that holds the last key of a path. A headless log gets what is missing on the way."""
+    node = log.state
     for index, key in enumerate(path[:-1]):
         below = _get(node, key)
-        if below is None and creates:
+        if below is None and log.is_headless:
             below = [] if isinstance(path[index + 1], int) else {}
-            _assign(node, key, below)
+            _assign(node, key, below, log)
         if not isinstance(below, dict | list):
-            raise BadRecord(f"nothing to change at /{'/'.join(map(str, path[: index + 1]))}", "orphan-mutation")
+            raise BadRecord(f"nothing to change at {_pointer(path[: index + 1])}", "orphan-mutation")
         node = below
     return node
 
 
-def _push(parent: Any, key: Any, record: dict[str, Any]) -> None:
+def _pointer(path: list[Any]) -> str:
+    return "".join(f"/{str(key)[:40]}" for key in path)
+
+
+def _push(parent: Any, key: Any, record: dict[str, Any], log: Replayed) -> None:
     array = _get(parent, key)
-    if array is None:
-        array = []
     if not isinstance(array, list):
-        raise BadRecord("a push to something that is no array", "orphan-mutation")
+        if array not in _FALSY:
+            raise BadRecord("a push to something that is no array", "orphan-mutation")
+        array = []
     items = record.get("v")
     if items is not None and not isinstance(items, list):
         raise BadRecord("a push of something that is no array")
-    cut = record.get("i")
-    if cut is not None:
-        if not isinstance(cut, int) or isinstance(cut, bool) or cut < 0:
+    length = record.get("i")
+    if length is not None:
+        if not isinstance(length, int) or isinstance(length, bool) or length < 0:
             raise BadRecord("a push with an unusable index")
-        del array[cut:]
+        del array[length:]
+        _lengthen(array, length, log)
     if items:
         array += items
-    _assign(parent, key, array)
+    _assign(parent, key, array, log)
 
 
 def _get(node: Any, key: Any) -> Any:
@@ -167,7 +204,7 @@ def _get(node: Any, key: Any) -> Any:
     return node[index] if index is not None and index < len(node) else None
 
 
-def _assign(node: Any, key: Any, value: Any) -> None:
+def _assign(node: Any, key: Any, value: Any, log: Replayed) -> None:
     """Set a property or an array slot, as JavaScript does. Absent removes a property and empties a slot."""
     if isinstance(node, dict):
         if value is _ABSENT:
@@ -178,17 +215,23 @@ def _assign(node: Any, key: Any, value: Any) -> None:
     index = _index(key)
     if index is None:
         raise BadRecord("an array has no such slot", "orphan-mutation")
-    if index > len(node) + MOST_HOLES:
-        raise BadRecord("an array index far behind the array's end", "orphan-mutation")
-    if index >= len(node):
-        node += [None] * (index + 1 - len(node))
+    _lengthen(node, index, log)
+    if index == len(node):
+        node.append(None)
     node[index] = None if value is _ABSENT else value
 
 
-MOST_HOLES = 100_000  # more is no history but an attack on memory
+def _lengthen(array: list[Any], length: int, log: Replayed) -> None:
+    """Fill an array up to a length with holes, as JavaScript does."""
+    holes = max(0, length - len(array))
+    if holes > log.holes_left:
+        raise BadRecord("an array index far behind the array's end", "orphan-mutation")
+    log.holes_left -= holes
+    array += [None] * holes
 
 
-def _index(key: Any) -> int | None:
+def _index(key: str | int) -> int | None:
+    """The array slot that a key names; JavaScript takes "7" for 7, but not "07"."""
     if isinstance(key, str):
-        return int(key) if key.isdecimal() else None
+        return int(key) if re.fullmatch("0|[1-9][0-9]{0,9}", key) else None
     return key if key >= 0 else None

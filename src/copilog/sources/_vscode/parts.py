@@ -1,4 +1,4 @@
-"""Response parts, kind by kind, except tool calls (tools.py).
+"""Response parts, kind by kind, except tool calls (tools.py) and questions (question_parts.py).
 
 Each reader takes what it understands out of the part and returns ours; what is left over becomes `extra`.
 A reader raises BadRecord when the part lacks what makes it that kind. Format notes: docs/formats/vscode-chat.md.
@@ -9,29 +9,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
-from copilog import jsonio
 from copilog.errors import BadRecord
 from copilog.model import (
     AnyPart,
     Checkpoint,
-    Confirmation,
     FileEdit,
     FileTree,
     Hook,
     Notice,
     Place,
-    Question,
     Reference,
     Text,
     TextEdit,
     Thinking,
     TreeNode,
 )
-from copilog.sources._vscode.places import label_of, place_from
+from copilog.sources._vscode import question_parts
+from copilog.sources._vscode.places import label_of
 from copilog.sources._vscode.take import (
     Json,
-    markdown_text,
-    rest,
+    put_back,
     take_bool,
     take_dict,
     take_int,
@@ -39,12 +36,13 @@ from copilog.sources._vscode.take import (
     take_markdown,
     take_number,
     take_str,
-    take_strings,
 )
+from copilog.sources._vscode.take_place import is_told_by_place, take_place, take_uri
 from copilog.sources._vscode.uris import uri_to_path, uri_to_string
 
 PartReader = Callable[[Json], "AnyPart | list[AnyPart]"]
 TREE_LIMIT = 100
+TREE_KEYS = frozenset({"label", "uri", "children"})
 ACTIONS: dict[str, Literal["edit", "create", "delete", "rename"]] = {
     "edit": "edit",
     "create": "create",
@@ -60,7 +58,7 @@ def markdown(part: Json) -> AnyPart:
         del part["value"]
         return Text(text=value, extra=part or None)
     if "label" in part or "uri" in part:
-        return FileTree(root=_tree_node(part, 0))
+        return _file_tree(part)
     raise BadRecord("a part without kind that is neither markdown nor a file tree", "bad-part")
 
 
@@ -72,14 +70,16 @@ def _content_text(part: Json) -> AnyPart:
 def _vulnerable(part: Json) -> AnyPart:
     text = _needed(take_markdown(part, "content"), "content")
     found = part.get("vulnerabilities")
-    titles = [str(item.get("title", "")) for item in found if isinstance(item, dict)] if isinstance(found, list) else []
-    return Text(text=text, vulnerabilities=titles)
+    titles = [item.get("title") for item in found if isinstance(item, dict)] if isinstance(found, list) else []
+    return Text(text=text, vulnerabilities=[title for title in titles if isinstance(title, str)])
 
 
 def _thinking(part: Json) -> AnyPart:
     value = part.pop("value", None)
     if isinstance(value, list):
-        value = "".join(item for item in value if isinstance(item, str))
+        texts = [item for item in value if isinstance(item, str)]
+        put_back(part, "value", [item for item in value if not isinstance(item, str)])
+        value = "".join(texts)
     if value is not None and not isinstance(value, str):
         raise BadRecord("thinking that is no text", "bad-part")
     return Thinking(
@@ -91,29 +91,15 @@ def _thinking(part: Json) -> AnyPart:
 
 
 def _inline_reference(part: Json) -> AnyPart:
-    place = place_from(part.get("inlineReference"))
+    place = take_place(part, "inlineReference")
     if place is None:
         raise BadRecord("an inline reference to no place", "bad-part")
-    target = part.pop("inlineReference")
-    name = take_str(part, "name")
-    if isinstance(target, dict) and isinstance(target.get("uri"), dict) and not target.keys() <= {"uri", "range"}:
-        part["inlineReference"] = target
-    return Reference(text=f"`{name or label_of(place)}`", place=place)
+    return Reference(text=f"`{take_str(part, 'name') or label_of(place)}`", place=place)
 
 
 def _code_block_file(part: Json) -> AnyPart:
-    return Reference(
-        text="", place=_uri_place(part, "uri"), type="code-block", is_edit=take_bool(part, "isEdit") or False
-    )
-
-
-def _uri_place(part: Json, key: str) -> Place | None:
-    value = part.get(key)
-    text = uri_to_string(value)
-    if text is None:
-        return None
-    del part[key]
-    return Place(uri=text, path=uri_to_path(value))
+    is_edit = take_bool(part, "isEdit") or False
+    return Reference(text="", place=take_place(part, "uri"), type="code-block", is_edit=is_edit)
 
 
 # --- edits ------------------------------------------------------------------------------------------------------
@@ -123,26 +109,30 @@ def _text_edit_group(part: Json) -> AnyPart:
     edits = take_list(part, "edits")
     if edits is None:
         raise BadRecord("a group of edits without edits", "bad-part")
-    place = _uri_place(part, "uri")
+    uri = take_uri(part, "uri")
     if edits and isinstance(edits[0], dict):  # a single batch, as the live form has it
         edits = [edits]
     batches: list[list[TextEdit]] = []
     cells: list[Any] = []
+    odd: list[Any] = []
     for batch in edits:
         plain: list[TextEdit] = []
         for edit in batch if isinstance(batch, list) else [batch]:
             text_edit = text_edit_from(edit)
-            if text_edit is not None:
-                plain.append(text_edit)
-            else:
+            if text_edit is None:
                 cells.append(edit)
+                continue
+            plain.append(text_edit)
+            if len(edit) > 2 and not (len(edit) == 3 and text_edit.eol is not None):
+                odd.append(edit)
         if plain:
             batches.append(plain)
+    put_back(part, "edits", odd)
     state = part.get("state")
     applied = state.get("applied") if isinstance(state, dict) else None
     return FileEdit(
-        uri=place.uri if place else None,
-        path=place.path if place else None,
+        uri=uri,
+        path=uri_to_path(uri),
         batches=batches,
         cells=cells,
         is_done=take_bool(part, "done"),
@@ -150,177 +140,119 @@ def _text_edit_group(part: Json) -> AnyPart:
     )
 
 
-def text_edit_from(edit: object) -> TextEdit | None:
+def text_edit_from(edit: Any) -> TextEdit | None:
     """A text edit, None for anything that is none (a notebook operation, say)."""
-    if not isinstance(edit, dict):
-        return None
-    span, text = edit.get("range"), edit.get("text")
-    if not isinstance(span, dict) or not isinstance(text, str):
-        return None
     try:
+        span, text = edit["range"], edit["text"]
         first, column = span["startLineNumber"], span["startColumn"]
         last, end = span["endLineNumber"], span["endColumn"]
-    except KeyError:
+    except (KeyError, TypeError):
         return None
-    if not (isinstance(first, int) and isinstance(column, int) and isinstance(last, int) and isinstance(end, int)):
+    if type(text) is not str or not (type(first) is type(column) is type(last) is type(end) is int):
         return None
-    eol = edit.get("eol")
-    return TextEdit(
-        start_line=first,
-        start_column=column,
-        end_line=last,
-        end_column=end,
-        text=text,
-        eol=eol if isinstance(eol, int) else None,
-    )
+    made = TextEdit(start_line=first, start_column=column, end_line=last, end_column=end, text=text)
+    if len(edit) > 2 and type(eol := edit.get("eol")) is int:
+        made.eol = eol
+    return made
 
 
 def _workspace_edit(part: Json) -> list[AnyPart]:
+    """Files created, deleted or renamed; what has neither an old nor a new name stays behind."""
     edits = take_list(part, "edits")
     if edits is None:
         raise BadRecord("a workspace edit without edits", "bad-part")
     made: list[AnyPart] = []
+    left: list[Any] = []
     for edit in edits:
-        if not isinstance(edit, dict):
-            continue
-        old, new = uri_to_string(edit.get("oldResource")), uri_to_string(edit.get("newResource"))
-        if old and new:
-            path = uri_to_path(edit["oldResource"])
-            made.append(FileEdit(action="rename", uri=old, path=path, new_uri=new))
-        elif new:
-            made.append(FileEdit(action="create", uri=new, path=uri_to_path(edit["newResource"])))
-        elif old:
-            made.append(FileEdit(action="delete", uri=old, path=uri_to_path(edit["oldResource"])))
-    return made
+        change = _file_operation(edit) if isinstance(edit, dict) else None
+        if change is None:
+            left.append(edit)
+        else:
+            made.append(change)
+    put_back(part, "edits", left)
+    return made or [Notice(topic="changes")]
+
+
+def _file_operation(edit: Json) -> FileEdit | None:
+    old, new = uri_to_string(edit.get("oldResource")), uri_to_string(edit.get("newResource"))
+    if old and new:
+        change = FileEdit(action="rename", uri=old, path=uri_to_path(edit["oldResource"]), new_uri=new)
+    elif new:
+        change = FileEdit(action="create", uri=new, path=uri_to_path(edit["newResource"]))
+    elif old:
+        change = FileEdit(action="delete", uri=old, path=uri_to_path(edit["oldResource"]))
+    else:
+        return None
+    change.extra = {key: value for key, value in edit.items() if not _is_file_name(key, value)} or None
+    return change
+
+
+def _is_file_name(key: str, value: object) -> bool:
+    return key in ("oldResource", "newResource") and _is_plain_uri(value)
+
+
+def _is_plain_uri(value: object) -> bool:
+    """Whether a value is a URI and nothing else."""
+    return uri_to_string(value) is not None and is_told_by_place(value)
 
 
 def _external_edit(part: Json) -> AnyPart:
-    place = _uri_place(part, "uri")
-    action = ACTIONS.get(str(part.get("editKind")))
+    uri = take_uri(part, "uri")
+    kind = part.get("editKind")
+    action = ACTIONS.get(kind) if isinstance(kind, str) else None
     if action is not None:
         del part["editKind"]
-    diff = take_dict(part, "diff") or {}
-    uri, path = (place.uri, place.path) if place else (None, None)
-    new_uri = None
-    old = uri_to_string(part.get("originalUri"))
-    if action == "rename" and old:
-        uri, new_uri, path = old, uri, uri_to_path(part.pop("originalUri"))
-    return FileEdit(
+    lines = take_dict(part, "diff") or {}
+    made = FileEdit(
         action=action or "edit",
         uri=uri,
-        path=path,
-        new_uri=new_uri,
-        added=take_int(diff, "added"),
-        removed=take_int(diff, "removed"),
+        path=uri_to_path(uri),
+        added=take_int(lines, "added"),
+        removed=take_int(lines, "removed"),
     )
+    put_back(part, "diff", lines)
+    if action == "rename" and (old := take_uri(part, "originalUri")) is not None:
+        made.uri, made.path, made.new_uri = old, uri_to_path(old), uri
+    return made
 
 
-# --- trees, questions, notices ----------------------------------------------------------------------------------
-
-
-def _tree_node(value: Json, depth: int) -> TreeNode:
-    children = value.get("children")
-    return TreeNode(
-        label=str(value.get("label", "")),
-        uri=uri_to_string(value.get("uri")),
-        children=[_tree_node(child, depth + 1) for child in children if isinstance(child, dict) and depth < TREE_LIMIT]
-        if isinstance(children, list)
-        else [],
-    )
+# --- trees and notices ------------------------------------------------------------------------------------------
 
 
 def _tree_data(part: Json) -> AnyPart:
-    tree = part.get("treeData")
-    if not isinstance(tree, dict):
+    tree = take_dict(part, "treeData")
+    if tree is None:
         raise BadRecord("a file tree without its tree", "bad-part")
-    return FileTree(root=_tree_node(tree, 0))
+    made = _file_tree(tree)
+    if made.extra is not None:
+        part["treeData"] = made.extra
+        made.extra = None
+    return made
 
 
-def _confirmation(part: Json) -> AnyPart:
-    used = part.get("isUsed")
-    return Confirmation(
-        type="confirmation",
-        title=take_str(part, "title"),
-        message=take_markdown(part, "message"),
-        options=take_strings(part, "buttons"),
-        state=None if used is None else ("answered" if used else "unanswered"),
-    )
+def _file_tree(tree: Json) -> FileTree:
+    """A tree of files; it stays as it is, too, when it says more than its nodes can hold."""
+    odd: list[Json] = []
+    root = _tree_node(tree, 0, odd)
+    return FileTree(root=root, extra=tree if odd else None)
 
 
-def _elicitation(part: Json) -> AnyPart:
-    return Confirmation(
-        type="elicitation",
-        title=take_markdown(part, "title"),
-        message=take_markdown(part, "message"),
-        state=take_str(part, "state"),
-        answer=_as_text(part.get("acceptedResult")),
-    )
-
-
-def _questions(part: Json) -> AnyPart:
-    answers = part.get("data")
-    given = answers if isinstance(answers, dict) else {}
-    questions = [_question(item, given) for item in take_list(part, "questions") or [] if isinstance(item, dict)]
-    answered = any(question.answer is not None for question in questions)
-    return Confirmation(
-        type="questions",
-        message=take_markdown(part, "message"),
-        questions=questions,
-        state="answered" if answered else "unanswered",
-    )
-
-
-def _question(item: Json, answers: Json) -> Question:
-    native_id = take_str(item, "id")
-    options = [
-        str(option.get("label", option.get("value", ""))) if isinstance(option, dict) else str(option)
-        for option in take_list(item, "options") or []
-    ]
-    return Question(
-        id=native_id,
-        title=take_markdown(item, "title"),
-        text=take_markdown(item, "message"),
-        type=take_str(item, "type"),
-        options=options,
-        answer=_answer_text(answers.get(native_id)) if native_id is not None else None,
-        extra=rest(item),
-    )
-
-
-def _answer_text(answer: object) -> str | None:
-    """An answer is a text, or what was selected together with what was typed."""
-    if not isinstance(answer, dict):
-        return _as_text(answer)
-    chosen = answer.get("selectedValues", answer.get("selectedValue"))
-    values = chosen if isinstance(chosen, list) else [chosen]
-    values = [*values, answer.get("freeformValue")]
-    texts = [text for text in map(_as_text, values) if text]
-    return ", ".join(texts) or None
-
-
-def _plan(part: Json) -> AnyPart:
-    data = part.get("data")
-    decision = data if isinstance(data, dict) else {}
-    actions = part.get("actions")
-    labels = [item.get("label") for item in actions if isinstance(item, dict)] if isinstance(actions, list) else []
-    rejected = decision.get("rejected")
-    answer = decision.get("action") or decision.get("feedback") or decision.get("feedbackOverall")
-    return Confirmation(
-        type="plan",
-        title=take_str(part, "title"),
-        message=take_markdown(part, "content"),
-        options=[label for label in labels if isinstance(label, str)],
-        answer=_as_text(answer),
-        state="rejected" if rejected else ("accepted" if decision else "unanswered"),
-    )
+def _tree_node(value: Json, depth: int, odd: list[Json]) -> TreeNode:
+    label, uri = value.get("label"), uri_to_string(value.get("uri"))
+    children = value.get("children", [])
+    below = children if isinstance(children, list) and depth < TREE_LIMIT else []
+    nodes = [_tree_node(child, depth + 1, odd) for child in below if isinstance(child, dict)]
+    is_whole = isinstance(label, str) and isinstance(children, list) and len(nodes) == len(children)
+    if not is_whole or not value.keys() <= TREE_KEYS or ("uri" in value and not _is_plain_uri(value["uri"])):
+        odd.append(value)
+    return TreeNode(label=label if isinstance(label, str) else "", uri=uri, children=nodes)
 
 
 def _hook(part: Json) -> AnyPart:
-    reason = take_str(part, "stopReason")
     return Hook(
         type=take_str(part, "hookType") or "",
-        is_blocking=reason is not None,
-        reason=reason,
+        is_blocking=part.get("stopReason") is not None,
+        reason=take_str(part, "stopReason"),
         message=take_str(part, "systemMessage"),
         tool=take_str(part, "toolDisplayName"),
     )
@@ -331,7 +263,7 @@ def _undo_stop(part: Json) -> AnyPart:
 
 
 def _pull_request(part: Json) -> AnyPart:
-    place = _uri_place(part, "uri") or Place()
+    place = take_place(part, "uri") or Place()
     place.name = take_str(part, "title")
     return Reference(text="", place=place, type="pull-request")
 
@@ -339,7 +271,8 @@ def _pull_request(part: Json) -> AnyPart:
 def _command(part: Json) -> AnyPart:
     command = part.get("command")
     title = command.get("title") if isinstance(command, dict) else None
-    return Notice(topic="command", text=title if isinstance(title, str) else "")
+    text = title if isinstance(title, str) else ""
+    return Notice(topic="command", text=text, is_prose=bool(text))
 
 
 def _auto_model(part: Json) -> AnyPart:
@@ -381,13 +314,6 @@ def _needed(value: str | None, key: str) -> str:
     return value
 
 
-def _as_text(value: object) -> str | None:
-    """A value as people would write it: text as it is, anything else as JSON."""
-    if value is None:
-        return None
-    return markdown_text(value) or (value if isinstance(value, str) else jsonio.encode(value))
-
-
 READERS: dict[str, PartReader] = {
     "markdownContent": _content_text,
     "markdownVuln": _vulnerable,
@@ -410,12 +336,12 @@ READERS: dict[str, PartReader] = {
     "warning": _notice("warning", "content", is_prose=True),
     "info": _notice("info", "content", is_prose=True),
     "command": _command,
-    "confirmation": _confirmation,
-    "elicitation": _elicitation,
-    "elicitation2": _elicitation,
-    "elicitationSerialized": _elicitation,
-    "questionCarousel": _questions,
-    "planReview": _plan,
+    "confirmation": question_parts.confirmation,
+    "elicitation": question_parts.elicitation,
+    "elicitation2": question_parts.elicitation,
+    "elicitationSerialized": question_parts.elicitation,
+    "questionCarousel": question_parts.questions,
+    "planReview": question_parts.plan,
     "hook": _hook,
     "extensions": _listing("extensions", "extensions"),
     "pullRequest": _pull_request,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
 from copilog.model import Place, Range
@@ -17,41 +18,63 @@ def range_from(value: object) -> Range | None:
     if not isinstance(value, dict):
         return None
     start, end = value.get("startLineNumber"), value.get("endLineNumber")
-    if not isinstance(start, int) or not isinstance(end, int):
+    if type(start) is not int or type(end) is not int:
         return None
     first, last = value.get("startColumn"), value.get("endColumn")
     return Range(
         start_line=start,
-        start_column=first if isinstance(first, int) else 1,
+        start_column=first if type(first) is int else 1,
         end_line=end,
-        end_column=last if isinstance(last, int) else 1,
+        end_column=last if type(last) is int else 1,
     )
 
 
 def place_from(value: object) -> Place | None:
     """A place from a URI (text or object), a location `{uri, range}` or a symbol `{name, location}`."""
+    if isinstance(value, dict):
+        if "uri" in value:
+            place = _uri_place(value["uri"])
+            if place is not None:
+                place.range = range_from(value.get("range"))
+            return place
+        if "location" in value and isinstance(value.get("name"), str):
+            return _symbol_place(value)
+        return _uri_place(value)
     if isinstance(value, str):
-        return Place(uri=value, path=uri_to_path(value)) if ":" in value else Place(path=value)
-    if not isinstance(value, dict):
-        return None
-    if "uri" in value:
-        uri = value["uri"]
-        if uri_to_string(uri) is None:
-            return None
-        return Place(uri=uri_to_string(uri), path=uri_to_path(uri), range=range_from(value.get("range")))
-    if isinstance(value.get("name"), str) and "location" in value:
-        return _symbol_place(value)
-    text = uri_to_string(value)
-    return None if text is None else Place(uri=text, path=uri_to_path(value))
+        return _uri_place(value) or Place(path=value)
+    return None
 
 
-def _symbol_place(value: dict[str, Any]) -> Place:
-    place = place_from(value["location"]) or Place()
+def _uri_place(value: object) -> Place | None:
+    if isinstance(value, dict) and not _has_more_than_path(value):
+        scheme, path = value.get("scheme"), value.get("path")
+        if type(scheme) is str and type(path) is str:
+            uri, file = _plain_uri(scheme, path)
+            return None if uri is None else Place(uri=uri, path=file)
+    uri = uri_to_string(value)
+    return None if uri is None else Place(uri=uri, path=uri_to_path(value))
+
+
+def _has_more_than_path(value: dict[str, Any]) -> bool:
+    return "authority" in value or "query" in value or "fragment" in value
+
+
+@lru_cache(maxsize=1024)
+def _plain_uri(scheme: str, path: str) -> tuple[str | None, str | None]:
+    """The URI and path of a file; a conversation names the same few files over and over."""
+    value = {"scheme": scheme, "path": path}
+    return uri_to_string(value), uri_to_path(value)
+
+
+def _symbol_place(value: dict[str, Any]) -> Place | None:
+    location = value["location"]
+    if isinstance(location, dict) and "location" in location:
+        return None  # a symbol does not stand in a symbol, and data may go on like that for a thousand levels
+    place = place_from(location) or Place()
     place.name = value["name"]
     kind = value.get("kind")
-    place.symbol_kind = kind if isinstance(kind, int) else None
-    extra: dict[str, Any] = {key: value[key] for key in ("containerName", "tags") if key in value}
-    place.extra = extra or None
+    place.symbol_kind = kind if type(kind) is int else None
+    place.extra = {key: value[key] for key in ("containerName", "tags") if key in value} or None
     return place
 
 

@@ -1,5 +1,6 @@
 """What tools gave to the model: result objects and prompt-tsx trees, turned into plain text.
 
+Of a tree, the text and what was embedded in it are kept; hints for its layout (priorities, references) are not.
 Format notes: docs/formats/vscode-chat.md, "Tool results".
 """
 
@@ -7,14 +8,18 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Iterator
 from typing import Any
 
 from copilog import jsonio
 from copilog.errors import BadRecord
-from copilog.model import ResultItem
+from copilog.model import Place, ResultItem
+from copilog.sources._vscode.take import Json
 
-PIECE, TEXT, OPAQUE = 1, 2, 3
-IMAGE, DOCUMENT = 3, 4
+PIECE, TEXT, OPAQUE = 1, 2, 3  # types of nodes
+IMAGE, DOCUMENT = 3, 4  # constructors of pieces
+# The $mid of parts. The numbers moved by one when thinking came in between: what a part holds counts first.
+TEXT_MARK, THINKING_MARK, DATA_MARK = 21, 22, 24
 
 
 def result_content(value: object) -> tuple[str, list[ResultItem]]:
@@ -31,119 +36,149 @@ def result_content(value: object) -> tuple[str, list[ResultItem]]:
     return "".join(texts), items
 
 
+def beside_content(value: object) -> Json | None:
+    """What a tool result says besides its content; all of it when it has none that could be read."""
+    if isinstance(value, str | list) or value is None:
+        return None
+    if not isinstance(value, dict):
+        return {"value": value}
+    is_read = isinstance(value.get("content"), str | list)
+    return {key: item for key, item in value.items() if key != "$mid" and not (is_read and key == "content")} or None
+
+
 def _add_part(part: object, texts: list[str], items: list[ResultItem]) -> None:
     if isinstance(part, str):
         texts.append(part)
         return
     if not isinstance(part, dict):
+        if part is not None:
+            items.append(ResultItem(extra={"value": part}))
         return
-    if "mimeType" in part or part.get("$mid") == 24:
-        mime = part.get("mimeType")
-        data = bytes_from(part.get("data"))
-        items.append(ResultItem(mime_type=mime if isinstance(mime, str) else None, data=data))
+    mark, value = part.get("$mid"), part.get("value")
+    if "mimeType" in part or mark == DATA_MARK:
+        _add_data(part, texts, items)
         return
-    value = part.get("value")
-    if isinstance(value, str) and value.startswith('{"node"'):
-        value = _parsed(value)
-    if isinstance(value, dict) and "node" in value:
-        text, found = tree_text(value["node"])
+    if isinstance(value, dict) and "mimeType" in value:
+        _add_data(value, texts, items)
+    elif (tree := _tree_in(value, mark)) is not None:
+        text, found = tree_text(tree)
         texts.append(text)
         items += found
+    elif mark == THINKING_MARK or isinstance(value, list):
+        items.append(ResultItem(extra=part))  # reasoning is no output
+        return
     elif isinstance(value, str):
         texts.append(value)
-    elif isinstance(value, list):  # a thinking part
-        texts += [item for item in value if isinstance(item, str)]
     else:
         items.append(ResultItem(extra=part))
+        return
+    if len(part) > 2 or (len(part) == 2 and mark is None):
+        more = {key: item for key, item in part.items() if key not in ("$mid", "kind", "value")}
+        if more:
+            items.append(ResultItem(extra=more))
 
 
-def _parsed(text: str) -> object:
+def _add_data(part: Json, texts: list[str], items: list[ResultItem]) -> None:
+    """Bytes of some type: those of a text are added to the text."""
+    mime, data = part.get("mimeType"), bytes_from(part.get("data"))
+    item = ResultItem(mime_type=mime if isinstance(mime, str) else None, data=data)
+    taken = {"$mid"} if data is None else {"$mid", "data"}
+    if item.mime_type is not None:
+        taken.add("mimeType")
+    item.extra = {key: value for key, value in part.items() if key not in taken} or None
+    text = readable_text(item.mime_type, data)
+    if text is not None:
+        texts.append(text)
+        item.data = None
+    items.append(item)
+
+
+def readable_text(mime_type: str | None, data: bytes | None) -> str | None:
+    """The text that bytes stand for, going by their type; None for an image and the like."""
+    if data is None or mime_type is None or not (mime_type.startswith("text/") or mime_type == "application/json"):
+        return None
     try:
-        return jsonio.decode(text.encode())[0]
-    except BadRecord:
-        return text
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
 
 
-def tree_text(node: object) -> tuple[str, list[ResultItem]]:
-    """The text of a prompt-tsx tree, and its images and documents."""
+def _tree_in(value: object, mark: object) -> Json | None:
+    """The root of a prompt-tsx tree; old data holds the tree as JSON text."""
+    if isinstance(value, str) and mark != TEXT_MARK and value.startswith('{"node"'):
+        try:
+            value = jsonio.decode(value.encode("utf-8", "replace"))[0]
+        except BadRecord:
+            return None
+    node = value.get("node") if isinstance(value, dict) else None
+    return node if isinstance(node, dict) else None
+
+
+def tree_text(root: Json) -> tuple[str, list[ResultItem]]:
+    """The text of a prompt-tsx tree, and its images and documents.
+
+    A text starts a new line when it says so, or when it is the first child of its piece and no plain text stood
+    right before that piece. After a piece neither holds, so that all there is to remember of the pieces around the
+    present one is how far their children were read. Tens of thousands of nodes go through here for each session.
+    """
     out: list[str] = []
     items: list[ResultItem] = []
-    if isinstance(node, dict):
-        if node.get("ctor") in (IMAGE, DOCUMENT):
-            items.append(_resource(node))
-        elif node.get("type") == TEXT:
-            out.append(_text(node))
+    around: list[Iterator[Any]] = []
+    children: Iterator[Any] = iter((root,))
+    is_first = True
+    after_text = False
+    last = ""  # the text before, empty where none is, or where something else came in between
+    while True:
+        for child in children:
+            if type(child) is not dict:
+                continue
+            kind = child.get("type")
+            if kind == TEXT:
+                if last and last[-1] != "\n" and ((is_first and not after_text) or child.get("lineBreakBefore")):
+                    out.append("\n")
+                    last = "\n"
+                text = child.get("text")
+                if text and type(text) is str:
+                    out.append(text)
+                    last = text
+                after_text = True
+            elif kind == OPAQUE:
+                items.append(ResultItem(extra=child))
+                last = ""
+            elif child.get("ctor") in (IMAGE, DOCUMENT):
+                items.append(_resource(child))
+                last = ""
+            else:
+                below = child.get("children")
+                if type(below) is list:
+                    around.append(children)
+                    children = iter(below)
+                    is_first = True
+                    break
+                after_text = False
+            is_first = False
         else:
-            _walk(node, out, items)
-    return "".join(out), items
+            if not around:
+                return "".join(out), items
+            children = around.pop()
+            is_first = after_text = False
 
 
-def _walk(root: dict[str, Any], out: list[str], items: list[ResultItem]) -> None:
-    """Add the text below a piece.
-
-    A text starts a new line when it says so, or when it is the first of its piece and no plain text stood right
-    before that piece. Each frame of the stack is one piece: its children, and whether plain text came just before.
-    """
-    stack = [_Frame(root, False)]
-    while stack:
-        frame = stack[-1]
-        child = next(frame.children, None)
-        if child is None:
-            stack.pop()
-            if stack:
-                stack[-1].after_text = False
-            continue
-        frame.index += 1
-        kind = child.get("type")
-        if kind == TEXT:
-            breaks = child.get("lineBreakBefore") or (frame.index == 1 and not frame.after_text)
-            if breaks and out and out[-1] and out[-1][-1] != "\n":
-                out.append("\n")
-            text = _text(child)
-            if text:
-                out.append(text)
-            frame.after_text = True
-        elif kind == OPAQUE:
-            out.append("")  # what follows starts a new run: no line break is put across it
-        elif child.get("ctor") in (IMAGE, DOCUMENT):
-            items.append(_resource(child))
-            out.append("")
-        else:
-            stack.append(_Frame(child, frame.after_text))
-
-
-class _Frame:
-    __slots__ = ("after_text", "children", "index")
-
-    def __init__(self, piece: dict[str, Any], after_text: bool) -> None:
-        children = piece.get("children")
-        self.children = iter(
-            [child for child in children if isinstance(child, dict)] if isinstance(children, list) else []
-        )
-        self.index = 0
-        self.after_text = after_text
-
-
-def _text(node: dict[str, Any]) -> str:
-    text = node.get("text")
-    return text if isinstance(text, str) else ""
-
-
-def _resource(node: dict[str, Any]) -> ResultItem:
-    """An image or document of a tree; the bytes where they are inline."""
+def _resource(node: Json) -> ResultItem:
+    """An image or document of a tree: its bytes where they are inline, else the address."""
     props = node.get("props")
     if not isinstance(props, dict):
-        return ResultItem()
-    source = props.get("src") or props.get("data")
-    mime = props.get("mediaType")
-    if isinstance(source, str):
-        mime_type, data = data_url(source)
-        return ResultItem(
-            mime_type=mime_type or (mime if isinstance(mime, str) else None),
-            data=data,
-            text=source if data is None else None,
-        )
-    return ResultItem(extra=props)
+        return ResultItem(extra=node)
+    key = "src" if "src" in props else "data"
+    source, mime = props.get(key), props.get("mediaType")
+    if not isinstance(source, str):
+        return ResultItem(extra=props)
+    mime_type, data = data_url(source)
+    item = ResultItem(mime_type=mime_type or (mime if isinstance(mime, str) else None), data=data)
+    if data is None:
+        item.place = Place(uri=source)
+    item.extra = {name: value for name, value in props.items() if name not in (key, "mediaType")} or None
+    return item
 
 
 def data_url(text: str) -> tuple[str | None, bytes | None]:
@@ -167,10 +202,7 @@ def bytes_from(value: object) -> bytes | None:
         if isinstance(text, str):
             return data_url(text)[1]
         inner = value.get("data")
-        if isinstance(inner, list):
-            value = inner
-        elif value and "0" in value:
-            value = [value.get(str(index)) for index in range(len(value))]
+        value = inner if isinstance(inner, list) else _indexed(value)
     if isinstance(value, list):
         try:
             return bytes(value)
@@ -179,3 +211,13 @@ def bytes_from(value: object) -> bytes | None:
     if isinstance(value, str):
         return data_url(value)[1]
     return None
+
+
+def _indexed(value: Json) -> list[Any] | None:
+    """The values of a map whose keys count from 0, as a typed array becomes when it is written as JSON."""
+    if "0" not in value:
+        return None
+    keys = [str(index) for index in range(len(value))]
+    if list(value) == keys:
+        return list(value.values())
+    return [value[key] for key in keys] if all(key in value for key in keys) else None

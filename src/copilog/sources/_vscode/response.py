@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from copilog.diagnostics import Ledger
 from copilog.errors import BadRecord
-from copilog.model import AnyPart, FileEdit, Message, Reference, Text, Thinking, ToolCall, ToolResult, Unknown
+from copilog.model import AnyPart, FileEdit, Message, Notice, Reference, Text, Thinking, ToolCall, ToolResult, Unknown
+from copilog.sources._vscode.callers import Callers
+from copilog.sources._vscode.edit_diffs import EditingCalls
+from copilog.sources._vscode.pairing import ToolPart, pair_calls
 from copilog.sources._vscode.parts import READERS, markdown
-from copilog.sources._vscode.rounds import RecordedCall, RecordedCalls, tool_key
+from copilog.sources._vscode.rounds import RecordedCalls, clean_id, tool_key
+from copilog.sources._vscode.shown import Shown, add_unshown, is_fence
 from copilog.sources._vscode.take import Json, take_str
-from copilog.sources._vscode.tools import Invocation, call_from_record, invocation_from
+from copilog.sources._vscode.tools import invocation_from
 
-EDITING_TOOLS = frozenset(
-    {"replacestring", "multireplacestring", "createfile", "applypatch", "insertedit", "editnotebook"}
-)
+__all__ = ["ResponseReader", "Shown", "messages_from", "undone_from"]
 
-
-class Shown:
-    """One part of the response, the call whose sub-agent wrote it, and, for a call, what came back."""
-
-    __slots__ = ("created_at", "parent", "part", "result")
-
-    def __init__(
-        self, part: AnyPart, parent: str | None, result: ToolResult | None = None, created_at: datetime | None = None
-    ) -> None:
-        self.part = part
-        self.parent = parent
-        self.result = result
-        self.created_at = created_at
+TOOL_CALL, PREPARATION = "toolInvocationSerialized", "prepareToolInvocation"
 
 
 class ResponseReader:
@@ -39,19 +27,17 @@ class ResponseReader:
         self.ledger = ledger
         self.pointer = pointer
         self.shown: list[Shown] = []
-        self.call_of_run: dict[str, str] = {}  # a sub-agent run, and the call that started it
-        self.final_ids: dict[str, str] = {}  # VS Code's id of a call, and ours
-        self.last_subagent_call: str | None = None
-        self.last_editing_call: str | None = None
+        self._final_ids: dict[str, str] = {}  # VS Code's id of a call, and ours
+        self._editing_calls = EditingCalls()
 
     def read(self, items: list[object]) -> None:
-        self._prepare(items)
+        self._look_ahead(items)
         tally = self.ledger.parts
         tally.seen += len(items)
         for position, item in enumerate(items):
             if isinstance(item, dict):
                 try:
-                    self._read_part(item, position, items)
+                    self._read_part(item, position)
                 except BadRecord as error:
                     self.ledger.reject_part(str(error), f"{self.pointer}/response/{position}", error.code)
             elif isinstance(item, str):
@@ -63,40 +49,41 @@ class ResponseReader:
                 self.ledger.reject_part(
                     f"a response part that is {type(item).__name__}", f"{self.pointer}/response/{position}"
                 )
-        for shown in self.shown:
-            if shown.parent is not None:
-                shown.parent = self.final_ids.get(shown.parent, shown.parent)
-        self._place_the_rest()
+        if any(shown.parent is not None for shown in self.shown):
+            self._use_final_ids()
+        if self.recorded.rounds or self.recorded.results:
+            add_unshown(self.shown, self.recorded)
 
-    def _prepare(self, items: list[object]) -> None:
-        """Learn the ids of all calls first: a call may be recorded after the calls of its sub-agent."""
-        native_ids: list[str] = []
-        for item in items:
-            if not isinstance(item, dict) or item.get("kind") != "toolInvocationSerialized":
+    def _look_ahead(self, items: list[object]) -> None:
+        """Learn about all calls first: one may stand after those of its sub-agent, or after its own preparation."""
+        parts: list[ToolPart] = []
+        preparations: list[tuple[int, Json]] = []
+        for position, item in enumerate(items):
+            if not isinstance(item, dict):
                 continue
-            native_id = item.get("toolCallId")
-            if not isinstance(native_id, str):
-                continue
-            native_ids.append(native_id)
-            data = item.get("toolSpecificData")
-            run_id = item.get("subAgentInvocationId")
-            is_subagent = isinstance(data, dict) and data.get("kind") == "subagent"
-            if isinstance(run_id, str) and is_subagent:
-                self.call_of_run[run_id] = native_id
-            self.call_of_run.setdefault(native_id, native_id)
-        self.recorded.reserve(native_ids)
+            kind = item.get("kind")
+            if kind == TOOL_CALL:
+                parts.append(ToolPart(item, position))
+            elif kind == PREPARATION:
+                preparations.append((position, item))
+        self._tool_parts = {part.position: part for part in parts}
+        self._callers = Callers(parts)
+        self._recorded_of = pair_calls(parts, self.recorded.calls)
+        self._vain_preparations = _vain_preparations(preparations, parts)
 
-    def _read_part(self, item: Json, position: int, items: list[object]) -> None:
+    def _read_part(self, item: Json, position: int) -> None:
         kind = item.pop("kind", None)
         if kind is None:
             part = markdown(item)
             part.position = position
             self.shown.append(Shown(part, None))
-        elif kind == "toolInvocationSerialized":
-            self._read_call(item, position)
-        elif kind == "prepareToolInvocation":
-            self._read_preparation(item, position, items)
-            return
+        elif kind == TOOL_CALL:
+            self._read_call(self._tool_parts[position])
+        elif kind == PREPARATION:
+            if position not in self._vain_preparations:
+                self.ledger.parts.ignore("tool-preparation")
+                return
+            self._read_preparation(item, position)
         else:
             self._read_other(kind, item, position)
         self.ledger.parts.used += 1
@@ -105,163 +92,160 @@ class ResponseReader:
         reader = READERS.get(kind) if isinstance(kind, str) else None
         if reader is None:
             item["kind"] = kind
-            self.ledger.parts.meet_unknown(f"response:{kind}")
-            self.shown.append(Shown(Unknown(type=f"response:{kind}", raw=item, position=position), None))
+            name = f"response:{kind if isinstance(kind, str) else type(kind).__name__}"
+            self.ledger.parts.meet_unknown(name)
+            self.shown.append(Shown(Unknown(type=name, raw=item, position=position), None))
             return
-        assert isinstance(kind, str)
         made = reader(item)
-        run_id = take_str(item, "subAgentInvocationId")
-        parent = self._caller(run_id)
+        parent = self._callers.of_run(take_str(item, "subAgentInvocationId")) if item else None
         for part in made if isinstance(made, list) else [made]:
-            part.native = kind
+            part.native = kind if isinstance(kind, str) else None
             part.position = position
+            if item:
+                part.extra = {**item, **part.extra} if part.extra else item
             if isinstance(part, FileEdit):
-                part.call_id = self.last_editing_call
-            if item and part.extra is None:
-                part.extra = item
+                made_by = self._editing_calls.explain(part)
+                parent = parent or (made_by.parent if made_by else None)
             self.shown.append(Shown(part, parent))
+        if kind == "clearToPreviousToolInvocation":
+            self._void_text()
 
-    def _read_call(self, item: Json, position: int) -> None:
-        from_subagent = item.get("fromSubAgent") is True
-        native_id = item.get("toolCallId")
-        made = invocation_from(item, position, self.recorded)
-        parent = self._caller(made.run_id)
-        if parent is None and from_subagent:
-            parent = self.last_subagent_call
-        if parent in (made.call.id, native_id):
-            parent = None
-        if made.call.subagent is not None:
-            self.last_subagent_call = made.call.id
-        if tool_key(made.call.tool_id or made.call.name) in EDITING_TOOLS:
-            self.last_editing_call = made.call.id
-        if isinstance(native_id, str):
-            self.final_ids[native_id] = made.call.id
+    def _read_call(self, part: ToolPart) -> None:
+        parent = self._callers.of_part(part)
+        made = invocation_from(part, self._recorded_of.get(part.position), self.recorded)
+        if part.native_id:
+            self._final_ids[part.native_id] = made.call.id
         if made.unknown_data is not None:
             self.ledger.parts.meet_unknown(made.unknown_data)
-        self._show(made, parent)
+        self._editing_calls.add(made.call, parent)
+        self.shown.append(Shown(made.call, parent, made.result, made.call.started_at))
+        self.shown += [Shown(beside, parent) for beside in made.parts[1:]]
 
-    def _show(self, made: Invocation, parent: str | None, at: int | None = None) -> None:
-        shown = [Shown(part, parent) for part in made.parts]
-        shown[0].result = made.result
-        shown[0].created_at = made.call.started_at
-        if at is None:
-            self.shown += shown
-        else:
-            self.shown[at:at] = shown
-
-    def _caller(self, run_id: str | None) -> str | None:
-        """The call that started a sub-agent run; the run's own id when that call is not here."""
-        return None if run_id is None else self.call_of_run.get(run_id, run_id)
-
-    def _read_preparation(self, item: Json, position: int, items: list[object]) -> None:
-        """A tool was being prepared. The call itself follows, unless it never came to that."""
-        name = take_str(item, "toolName") or ""
-        key = tool_key(name)
-        for later in items[position + 1 :]:
-            if not isinstance(later, dict):
-                continue
-            kind = later.get("kind")
-            if kind == "toolInvocationSerialized" and tool_key(str(later.get("toolId", ""))) == key:
-                self.ledger.parts.ignore("tool-preparation")
-                return
-            if kind == "prepareToolInvocation" and later.get("toolName") == name:
-                break
-        self.ledger.parts.used += 1
+    def _read_preparation(self, item: Json, position: int) -> None:
+        """A tool was being prepared, and it never came to the call."""
         call = ToolCall(
             id=f"prepared-{position}",
-            name=name,
+            name=take_str(item, "toolName") or "",
             status="prepared",
-            native="prepareToolInvocation",
+            native=PREPARATION,
             position=position,
             extra=item or None,
         )
         self.shown.append(Shown(call, None))
 
-    def _place_the_rest(self) -> None:
-        """Put calls that only the extension recorded where their round ran."""
-        left = [call for call in self.recorded.calls if not call.is_placed]
-        if left:
-            for call in left:
-                made = call_from_record(call, self.recorded)
-                self._show(made, None, self._place_of(call))
-        if not any(isinstance(shown.part, Thinking) and shown.part.text for shown in self.shown):
-            self._place_thinking()
-
-    def _place_of(self, call: RecordedCall) -> int:
-        """After the call before it, else before the call after it, else after the text of its round."""
-        order = {recorded.id: index for index, recorded in enumerate(self.recorded.calls)}
-        mine = order[call.id]
-        before = after = None
-        for index, shown in enumerate(self.shown):
-            if not isinstance(shown.part, ToolCall) or shown.part.id not in order:
-                continue
-            if order[shown.part.id] < mine:
-                before = index
-            elif order[shown.part.id] > mine and after is None:
-                after = index
-        if before is not None:
-            at = before + 1
-            while at < len(self.shown) and getattr(self.shown[at].part, "call_id", None) == self.shown[before].part.id:  # type: ignore[union-attr]
-                at += 1
-            return at
-        return after if after is not None else self._end_of_round(call)
-
-    def _end_of_round(self, call: RecordedCall) -> int:
-        length = 0
-        for recorded_round in self.recorded.rounds:
-            length += len(recorded_round.text.strip())
-            if recorded_round is call.round:
+    def _void_text(self) -> None:
+        """Take back what was said since the last call: the service withdrew it, so it is no prose any more."""
+        for shown in reversed(self.shown):
+            part = shown.part
+            if isinstance(part, ToolCall):
                 break
-        for index, shown in enumerate(self.shown):
-            if length <= 0:
-                return index
-            if isinstance(shown.part, Text | Reference):
-                length -= len(shown.part.text.strip())
-        return len(self.shown)
+            if isinstance(part, Text):
+                shown.part = Notice(
+                    topic="cleared", text=part.text, native=part.native, position=part.position, extra=part.extra
+                )
+            elif isinstance(part, Reference):
+                part.text = ""
+            elif isinstance(part, Notice):
+                part.is_prose = False
 
-    def _place_thinking(self) -> None:
-        """Older responses show no thinking, though the extension recorded it: put it before its round."""
-        for recorded_round in self.recorded.rounds:
-            if not recorded_round.thinking:
-                continue
-            first_call = next(
-                (
-                    index
-                    for index, shown in enumerate(self.shown)
-                    if isinstance(shown.part, ToolCall) and shown.part.round_id == recorded_round.id
-                ),
-                None,
-            )
-            part = Thinking(text=recorded_round.thinking, native="toolCallRounds")
-            self.shown.insert(len(self.shown) if first_call is None else first_call, Shown(part, None))
+    def _use_final_ids(self) -> None:
+        """Callers were known by VS Code's ids so far."""
+        for call in self.recorded.calls:
+            self._final_ids.setdefault(call.native_id, call.id)
+            self._final_ids.setdefault(clean_id(call.native_id), call.id)
+        for shown in self.shown:
+            if shown.parent is not None:
+                shown.parent = self._final_ids.get(shown.parent, shown.parent)
+
+
+def _vain_preparations(preparations: list[tuple[int, Json]], parts: list[ToolPart]) -> set[int]:
+    """Where a tool was prepared, and no call of it followed. Each call takes the last preparation before it."""
+    found: set[int] = set()
+    waiting: dict[str, int] = {}  # calls for whose preparation we look, by tool
+    later = list(parts)
+    for position, item in reversed(preparations):
+        while later and later[-1].position > position:
+            key = later.pop().key
+            waiting[key] = waiting.get(key, 0) + 1
+        name = item.get("toolName")
+        key = tool_key(name) if isinstance(name, str) else ""
+        if waiting.get(key):
+            waiting[key] -= 1
+        else:
+            found.add(position)
+    return found
 
 
 def messages_from(shown: list[Shown], turn: int) -> list[Message]:
-    """Cut the parts into messages: a new one when the caller changes, or when prose follows tool results."""
-    messages: list[Message] = []
-    current: Message | None = None
-    results: list[ToolResult] = []
-
-    def close() -> None:
-        for result in results:
-            parent = current.parent_call_id if current else None
-            messages.append(Message(role="tool", parts=[result], turn=turn, parent_call_id=parent))
-        results.clear()
-
+    """Cut the parts into messages: one for each time that the model spoke, and one for each result."""
+    cutter = _MessageCutter(turn)
     for item in shown:
+        cutter.add(item)
+    cutter.hand_over_results(frozenset())
+    return cutter.messages
+
+
+class _MessageCutter:
+    """A new message begins where the caller changes, and where the model goes on after it has seen results."""
+
+    def __init__(self, turn: int) -> None:
+        self.messages: list[Message] = []
+        self._turn = turn
+        self._current: Message | None = None
+        self._has_results = False  # whether calls of the current message came back
+        self._round_id: str | None = None
+        self._waiting: list[tuple[ToolResult, str | None]] = []  # results, and the callers of their calls
+        self._caller_of: dict[str, str | None] = {}
+
+    def add(self, item: Shown) -> None:
         part = item.part
-        speaks = isinstance(part, Thinking) or (isinstance(part, Text) and not part.text.isspace() and part.text != "")
-        if current is None or item.parent != current.parent_call_id or (results and speaks):
-            close()
-            current = Message(role="assistant", parts=[], turn=turn, parent_call_id=item.parent)
-            messages.append(current)
+        if isinstance(part, ToolResult):  # its call is recorded nowhere
+            self._waiting.append((part, item.parent))
+            return
+        current = self._current
+        if current is None or item.parent != current.parent_call_id or (self._has_results and self._goes_on(part)):
+            self.hand_over_results(self._callers_above(item.parent))
+            current = Message(role="assistant", parts=[], turn=self._turn, parent_call_id=item.parent)
+            self.messages.append(current)
+            self._current = current
+            self._has_results = False
         current.parts.append(part)
-        if item.result is not None:
-            results.append(item.result)
         if current.created_at is None:
             current.created_at = item.created_at
-    close()
-    return messages
+        if isinstance(part, ToolCall):
+            self._caller_of[part.id] = item.parent
+            self._round_id = part.round_id or self._round_id
+        if item.result is not None:
+            self._waiting.append((item.result, item.parent))
+            self._has_results = True
+
+    def _goes_on(self, part: AnyPart) -> bool:
+        """Whether a part is the model's next word, after it has seen the results so far."""
+        if isinstance(part, Text):
+            return not is_fence(part.text)
+        if isinstance(part, ToolCall):
+            return None not in (part.round_id, self._round_id) and part.round_id != self._round_id
+        if isinstance(part, Notice):
+            return part.is_prose
+        return isinstance(part, Thinking | Reference) and part.text != ""
+
+    def _callers_above(self, caller: str | None) -> frozenset[str]:
+        """A call and those that it was made for; none of them can have come back while it goes on."""
+        above: list[str] = []
+        while caller is not None and caller not in above:
+            above.append(caller)
+            caller = self._caller_of.get(caller)
+        return frozenset(above)
+
+    def hand_over_results(self, still_running: frozenset[str]) -> None:
+        """Add the results that came back, those of a sub-agent before its own."""
+        ready = [waiting for waiting in self._waiting if waiting[0].call_id not in still_running]
+        self._waiting = [waiting for waiting in self._waiting if waiting[0].call_id in still_running]
+        if any(parent is not None for _, parent in ready):
+            ready.sort(key=lambda waiting: len(self._callers_above(waiting[1])), reverse=True)
+        self.messages += [
+            Message(role="tool", parts=[result], turn=self._turn, parent_call_id=parent) for result, parent in ready
+        ]
 
 
 def undone_from(parts: list[object], stop_id: str) -> int | None:

@@ -1,17 +1,18 @@
-"""Tool calls as the Copilot extension recorded them beside the response, and which part of it each belongs to.
+"""Tool calls as the Copilot extension recorded them beside the response: rounds of the model, and what came back.
 
 VS Code's own record of a call (`toolInvocationSerialized`) lacks the arguments and what the model got back; the
-extension keeps both in `toolCallRounds` and `toolCallResults`. Ids agree in newer files only, so calls are paired
-by id first, then in order by the name of the tool. Format notes: docs/formats/vscode-chat.md, "Tool calls".
+extension keeps both in `toolCallRounds` and `toolCallResults`. Which part of the response a call belongs to is
+found in pairing.py. Format notes: docs/formats/vscode-chat.md, "Tool calls".
 """
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
 from typing import Any
 
-from copilog import jsonio
 from copilog.model import Round
-from copilog.sources._vscode.take import Json, rest, take_list, take_str, take_time
+from copilog.sources._vscode.take import Json, json_text, put_back, rest, take_dict, take_list, take_str, take_time
 
 # Where the name the model uses and the registered name do not follow from each other.
 REGISTERED_NAMES = {
@@ -19,22 +20,21 @@ REGISTERED_NAMES = {
     "grep_search": "findtextinfiles",
     "file_search": "findfiles",
     "semantic_search": "searchcodebase",
+    "test_search": "findtestfiles",
+    "run_tests": "runtests1",
     "replace_string_in_file": "replacestring",
     "multi_replace_string_in_file": "multireplacestring",
     "insert_edit_into_file": "insertedit",
     "edit_notebook_file": "editnotebook",
-    "run_notebook_cell": "runnotebookcell",
-    "fetch_webpage": "fetchwebpage",
-    "test_failure": "testfailure",
     "get_search_view_results": "getsearchresults",
-    "list_code_usages": "listcodeusages",
 }
+_NOT_IN_KEY = re.compile(r"[^a-z0-9]")
 
 
 class RecordedCall:
-    """One call of a tool by the model: arguments, and later the result that went back."""
+    """One call of a tool by the model, as the extension recorded it."""
 
-    __slots__ = ("arguments", "id", "is_placed", "name", "native_id", "round")
+    __slots__ = ("arguments", "extra", "id", "is_placed", "name", "native_id", "round")
 
     def __init__(self, native_id: str, name: str, arguments: str | None, of_round: Round) -> None:
         self.native_id = native_id
@@ -42,65 +42,55 @@ class RecordedCall:
         self.name = name
         self.arguments = arguments
         self.round = of_round
-        self.is_placed = False
+        self.extra: Json | None = None
+        self.is_placed = False  # whether the response shows it by now
 
 
 class RecordedCalls:
-    """All calls of a turn in order, to be paired with the parts of the response."""
+    """The rounds and calls of a turn in order, and the results that are still to be claimed, by id."""
 
     def __init__(self, rounds: list[Round], calls: list[RecordedCall], results: Json) -> None:
         self.rounds = rounds
         self.calls = calls
         self.results = results
-        self._by_id = {call.id: call for call in calls}
-        self._waiting: dict[str, list[RecordedCall]] = {}
-        for call in calls:
-            self._waiting.setdefault(tool_key(call.name), []).append(call)
 
-    def match(self, native_id: str, tool_id: str) -> RecordedCall | None:
-        """The recorded call behind an invocation, by id, else the next one of the same tool."""
-        call = self._by_id.get(clean_id(native_id)) if native_id else None
-        if call is None:
-            waiting = self._waiting.get(tool_key(tool_id), [])
-            call = next((call for call in waiting if not call.is_placed), None)
-        if call is None or call.is_placed:
+    def take_result(self, *native_ids: str) -> Any:
+        """What the model got back for a call that goes by these ids; None when that was not recorded."""
+        if not self.results:
             return None
-        call.is_placed = True
-        return call
-
-    def reserve(self, native_ids: list[str]) -> None:
-        """Keep calls whose own id occurs in the response from being given away by name."""
-        known = {clean_id(native_id) for native_id in native_ids}
-        for waiting in self._waiting.values():
-            waiting[:] = [call for call in waiting if call.id not in known]
-
-    def result_of(self, call: RecordedCall | None, native_id: str) -> Any:
-        """What the model got back, None when that was not recorded."""
-        if call is not None and call.native_id in self.results:
-            return self.results[call.native_id]
-        found = self.results.get(native_id)
-        return found if found is not None else self.results.get(clean_id(native_id))
+        for native_id in native_ids:
+            if native_id in self.results:
+                return self.results.pop(native_id)
+        wanted = {clean_id(native_id) for native_id in native_ids if native_id}
+        key = next((key for key in self.results if clean_id(key) in wanted), None)
+        return None if key is None else self.results.pop(key)
 
 
 def calls_from(metadata: Json) -> RecordedCalls:
     """Take the rounds and results out of a result's metadata."""
     rounds: list[Round] = []
     calls: list[RecordedCall] = []
-    raw_rounds = take_list(metadata, "toolCallRounds") or []
     unread: list[Any] = []
-    for raw in raw_rounds:
+    for raw in take_list(metadata, "toolCallRounds") or []:
         if isinstance(raw, dict):
             rounds.append(_round_from(raw, calls))
         elif raw is not None:
             unread.append(raw)
-    if unread:
-        metadata["toolCallRounds"] = unread
-    results = metadata.get("toolCallResults")
-    if isinstance(results, dict):
-        del metadata["toolCallResults"]
-    else:
-        results = {}
-    return RecordedCalls(rounds, calls, results)
+    put_back(metadata, "toolCallRounds", unread)
+    _tell_apart(calls)
+    for call in calls:
+        call.round.call_ids.append(call.id)
+    return RecordedCalls(rounds, calls, take_dict(metadata, "toolCallResults") or {})
+
+
+def _tell_apart(calls: list[RecordedCall]) -> None:
+    """Give calls their full id back where the short one is not theirs alone."""
+    owners: dict[str, RecordedCall] = {}
+    for call in calls:
+        first = owners.setdefault(call.id, call)
+        if first is not call:
+            first.id = first.native_id
+            call.id = call.native_id
 
 
 def _round_from(raw: Json, calls: list[RecordedCall]) -> Round:
@@ -113,38 +103,46 @@ def _round_from(raw: Json, calls: list[RecordedCall]) -> Round:
     )
     unread: list[Any] = []
     for item in take_list(raw, "toolCalls") or []:
-        native_id = item.get("id") if isinstance(item, dict) else None
-        name = item.get("name") if isinstance(item, dict) else None
-        if not isinstance(native_id, str) or not isinstance(name, str):
+        call = _call_from(item, made) if isinstance(item, dict) else None
+        if call is None:
             unread.append(item)
-            continue
-        arguments = item.get("arguments")
-        if arguments is not None and not isinstance(arguments, str):
-            arguments = jsonio.encode(arguments)
-        calls.append(RecordedCall(native_id, name, arguments, made))
-        made.call_ids.append(clean_id(native_id))
-    if unread:
-        raw["toolCalls"] = unread
+        else:
+            calls.append(call)
+    put_back(raw, "toolCalls", unread)
     if raw.get("toolInputRetry") == 0:
         del raw["toolInputRetry"]
     made.extra = rest(raw)
     return made
 
 
+def _call_from(item: Json, of_round: Round) -> RecordedCall | None:
+    native_id, name, arguments = item.get("id"), item.get("name"), item.get("arguments")
+    if not isinstance(native_id, str) or not isinstance(name, str):
+        return None
+    if arguments is not None and not isinstance(arguments, str):
+        arguments = json_text(arguments)
+    call = RecordedCall(native_id, name, arguments, of_round)
+    if len(item) > 3 or arguments is None:
+        taken = ("id", "name") if arguments is None else ("id", "name", "arguments")
+        call.extra = {key: value for key, value in item.items() if key not in taken} or None
+    return call
+
+
 def _thinking_text(raw: Json) -> str | None:
     """The readable part of a round's thinking; ids, marks and encrypted parts stay in `extra`."""
     thinking = raw.get("thinking")
     if isinstance(thinking, str):
-        del raw["thinking"]
-        return thinking
+        return take_str(raw, "thinking")
     if not isinstance(thinking, dict):
         return None
     text = thinking.get("text")
-    if isinstance(text, list):
-        text = "".join(item for item in text if isinstance(item, str))
+    if isinstance(text, list) and all(isinstance(item, str) for item in text):
+        text = "".join(text)
     if not isinstance(text, str):
         return None
     del thinking["text"]
+    if not thinking:
+        del raw["thinking"]
     return text
 
 
@@ -153,9 +151,8 @@ def clean_id(native_id: str) -> str:
     return native_id.partition("__vscode-")[0] or native_id
 
 
+@lru_cache(maxsize=1024)
 def tool_key(name: str) -> str:
     """One key for the name the model uses and the name the tool is registered by."""
     known = REGISTERED_NAMES.get(name)
-    if known is not None:
-        return known
-    return name.removeprefix("copilot_").replace("_", "").lower()
+    return known or _NOT_IN_KEY.sub("", name.removeprefix("copilot_").lower())

@@ -4,43 +4,55 @@ from __future__ import annotations
 
 import hashlib
 from datetime import datetime
+from typing import Any
 
 from copilog.diagnostics import Ledger
 from copilog.errors import BadRecord
-from copilog.model import (
-    Conversation,
-    Draft,
-    Message,
-    Mode,
-    Queued,
-    Turn,
-    Workspace,
-    prose_of,
-)
+from copilog.model import Conversation, Draft, Message, Queued, Turn, Workspace, prose_of
 from copilog.sources._vscode.attachments import attachments_from
+from copilog.sources._vscode.message import user_parts
+from copilog.sources._vscode.modes import mode_of_input, name_of_mode
 from copilog.sources._vscode.take import Json, rest, take_bool, take_dict, take_list, take_str, take_time
 from copilog.sources._vscode.turns import model_from, read_request
+from copilog.sources._vscode.uris import uri_to_path
 
 # The session's format number says little: every era since 2025 wrote 3, with other fields.
 COPILOT_AGENTS = ("github.copilot", "setup.")
+INPUT_KEYS = (
+    "inputText",
+    "attachments",
+    "mode",
+    "selectedModel",
+    "modelConfiguration",
+    "permissionLevel",
+    "selections",
+    "contrib",
+)
 
 
 def conversation_from(
-    state: Json, ledger: Ledger, *, source: str, native_id: str | None, count_requests: bool
+    state: Json,
+    ledger: Ledger,
+    *,
+    source: str,
+    native_id: str | None,
+    count_requests: bool,
+    family: str = "vscode",
 ) -> Conversation:
     """Turn a session into a conversation. Takes the session apart.
 
     `count_requests`: each request is a record of the ledger (flat files); in a log, the lines are.
+    `family` is the first half of the conversation's id.
     """
     session_id = take_str(state, "sessionId")
-    native_id = native_id or session_id
-    conversation = Conversation(id=f"vscode:{native_id}" if native_id else "", native_id=native_id, source=source)
+    native_id = native_id or session_id or None
+    conversation = Conversation(id="", native_id=native_id, source=source)
     if session_id is not None and session_id != native_id:
         state["sessionId"] = session_id
     conversation.title = take_str(state, "customTitle") or take_str(state, "computedTitle")
     conversation.location = take_str(state, "initialLocation")
-    if conversation.location == "editing-session":
-        conversation.location = "panel"
+    if conversation.location == "editing-session":  # the name of the panel in old files
+        state["initialLocation"], conversation.location = conversation.location, "panel"
     conversation.started_at = take_time(state, "creationDate")
     conversation.has_pending_edits = take_bool(state, "hasPendingEdits")
     if take_bool(state, "isImported"):
@@ -52,15 +64,24 @@ def conversation_from(
     conversation.queued = _queued_from(state, ledger)
     conversation.assistant = _assistant_of(state, conversation)
     conversation.extra = rest(state)
+    conversation.id = f"{family}:{native_id or content_id(conversation)}"
     return conversation
 
 
 def content_id(conversation: Conversation) -> str:
-    """An id for a conversation that has none, from what was said in it."""
+    """An id for a conversation that has none, from who answered and what was said in it."""
     digest = hashlib.sha256()
+
+    def add(*texts: str | None) -> None:
+        digest.update("\0".join(text or "" for text in texts).encode("utf-8", "replace") + b"\0")
+
+    add(conversation.assistant, conversation.location)
+    for turn in conversation.turns:
+        started_at = turn.timing.started_at
+        add(turn.request_id, turn.response_id, started_at.isoformat() if started_at else None)
     for message in conversation.messages:
         if message.role in ("user", "assistant"):
-            digest.update(f"{message.role}\0{message.id or ''}\0{prose_of(message.parts)}\0".encode("utf-8", "replace"))
+            add(message.role, prose_of(message.parts))
     return digest.hexdigest()[:32]
 
 
@@ -70,12 +91,14 @@ def _read_requests(state: Json, conversation: Conversation, ledger: Ledger, coun
         state.pop("requests", None)
         return
     if not isinstance(requests, list):
-        raise BadRecord("`requests` is no list", "bad-record")
+        ledger.seen += count
+        error = BadRecord(f"`requests` is {type(requests).__name__}, not a list")
+        _tell_bad_request(error, "/requests", ledger, count)
+        return
     del state["requests"]
     for position, request in enumerate(requests):
         pointer = f"/requests/{position}"
-        if count:
-            ledger.seen += 1
+        ledger.seen += count
         if request is None:
             if count:
                 ledger.ignore("null-request")
@@ -87,15 +110,18 @@ def _read_requests(state: Json, conversation: Conversation, ledger: Ledger, coun
                 raise BadRecord(f"a request that is {type(request).__name__}", "bad-request")
             messages = read_request(request, turn, ledger)
         except BadRecord as error:
-            if count:
-                ledger.reject(error.code, str(error), pointer=pointer)
-            else:
-                ledger.note(error.code, str(error), "error", pointer=pointer)
+            _tell_bad_request(error, pointer, ledger, count)
             continue
-        if count:
-            ledger.used += 1
+        ledger.used += count
         conversation.turns.append(turn)
         conversation.messages += messages
+
+
+def _tell_bad_request(error: BadRecord, pointer: str, ledger: Ledger, count: bool) -> None:
+    if count:
+        ledger.reject(error.code, str(error), pointer=pointer)
+    else:
+        ledger.note(error.code, str(error), "error", pointer=pointer)
 
 
 def _last_moment(conversation: Conversation) -> datetime | None:
@@ -113,7 +139,7 @@ def _workspace_from(state: Json) -> Workspace | None:
     folder = take_str(state, "workingDirectory")
     if repository is None and folder is None:
         return None
-    made = Workspace(uri=folder)
+    made = Workspace(folder=uri_to_path(folder), uri=folder)
     if repository is not None:
         made.repository = take_str(repository, "remoteUrl")
         made.branch = take_str(repository, "localBranch")
@@ -125,52 +151,62 @@ def _workspace_from(state: Json) -> Workspace | None:
 def _draft_from(state: Json, ledger: Ledger) -> Draft | None:
     """What stood in the input box; some releases wrote its fields beside the requests."""
     raw = take_dict(state, "inputState")
+    pointer = "/inputState/attachments"
     if raw is None:
-        keys = ("inputText", "attachments", "mode", "selectedModel", "selections", "contrib")
-        if not any(key in state for key in keys):
+        if not any(key in state for key in INPUT_KEYS):
             return None
-        raw = {key: state.pop(key) for key in keys if key in state}
+        raw = {key: state.pop(key) for key in INPUT_KEYS if key in state}
+        pointer = "/attachments"
     draft = Draft(text=take_str(raw, "inputText") or "")
-    attachments = take_list(raw, "attachments")
-    draft.attachments = attachments_from(attachments, ledger, "/inputState/attachments")
-    mode = take_dict(raw, "mode")
-    if mode is not None:
-        draft.mode = Mode(id=take_str(mode, "id"), kind=take_str(mode, "kind"), evidence="input box", extra=rest(mode))
-        if draft.mode.kind is None and draft.mode.id in ("ask", "edit", "agent"):
-            draft.mode.kind = draft.mode.id
+    draft.attachments = attachments_from(take_list(raw, "attachments"), ledger, pointer)
+    mode = raw.get("mode")
+    if isinstance(mode, str | dict):
+        del raw["mode"]
+        draft.mode = mode_of_input(mode)
         draft.mode.permission_level = take_str(raw, "permissionLevel")
-    model = take_dict(raw, "selectedModel")
-    if model is not None:
-        identifier = take_str(model, "identifier")
-        if identifier is None:
-            raw["selectedModel"] = model
-        else:
-            draft.model = model_from(identifier)
-            draft.model.extra = rest(model)
+    model = raw.get("selectedModel")
+    if isinstance(model, dict) and isinstance(model.get("identifier"), str):
+        del raw["selectedModel"]
+        draft.model = model_from(model.pop("identifier"))
+        draft.model.extra = rest(model)
     draft.extra = rest(raw)
     return draft
 
 
 def _queued_from(state: Json, ledger: Ledger) -> list[Queued]:
-    """Prompts that were waiting to be sent."""
+    """Prompts that were waiting to be sent. Of the request only the message is taken; the rest never happened."""
+    items = state.get("pendingRequests")
+    if not isinstance(items, list):
+        return []
     made: list[Queued] = []
-    for position, item in enumerate(take_list(state, "pendingRequests") or []):
+    unread: list[Any] = []
+    for position, item in enumerate(items):
         pointer = f"/pendingRequests/{position}/request"
-        request = item.get("request") if isinstance(item, dict) else None
-        turn = Turn(index=position, pointer=pointer)
         try:
-            if not isinstance(request, dict):
-                raise BadRecord("a queued prompt without a request", "bad-request")
-            message: Message = read_request(request, turn, ledger)[0]
+            made.append(_queued(item, ledger, pointer))
         except BadRecord as error:
             ledger.note(error.code, str(error), "error", pointer=pointer)
-            continue
-        message.turn = None
-        del item["request"]
-        if turn.extra:
-            item["request"] = turn.extra
-        made.append(Queued(id=take_str(item, "id"), type=take_str(item, "kind"), message=message, extra=rest(item)))
+            unread.append(item)
+    if unread:
+        state["pendingRequests"] = unread
+    else:
+        del state["pendingRequests"]
     return made
+
+
+def _queued(item: Any, ledger: Ledger, pointer: str) -> Queued:
+    request = item.get("request") if isinstance(item, dict) else None
+    if not isinstance(request, dict):
+        raise BadRecord("a queued prompt without a request", "bad-request")
+    message = Message(role="user", parts=user_parts(request, ledger, pointer))
+    message.id = take_str(request, "requestId")
+    message.created_at = take_time(request, "timestamp")
+    options = item.get("sendOptions")
+    for holder in (request, options if isinstance(options, dict) else {}):
+        message.mode = message.mode or name_of_mode(holder.get("modeInfo"))
+    if not request:
+        del item["request"]
+    return Queued(id=take_str(item, "id"), type=take_str(item, "kind"), message=message, extra=rest(item))
 
 
 def _assistant_of(state: Json, conversation: Conversation) -> str | None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+from copilog import jsonio
+
 Json = dict[str, Any]
 
 
@@ -69,6 +71,12 @@ def take_strings(obj: Json, key: str) -> list[str]:
     return []
 
 
+def put_back(obj: Json, key: str, left: Json | list[Any]) -> None:
+    """Return what is left of a value that was taken, so that it is not lost; an empty value is left out."""
+    if left:
+        obj[key] = left
+
+
 def take_time(obj: Json, key: str) -> datetime | None:
     """A time in milliseconds since 1970; anything that is no sensible time stays where it is."""
     moment = time_from_ms(obj.get(key))
@@ -106,6 +114,22 @@ def time_from_ms(value: object) -> datetime | None:
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < 253402300800000:
         return None
     return datetime.fromtimestamp(value / 1000, UTC)
+
+
+def text_from(value: object) -> str | None:
+    """A value as people would write it: text as it is, anything else as JSON; None for nothing."""
+    if value is None:
+        return None
+    text = markdown_text(value)
+    return json_text(value) if text is None else text
+
+
+def json_text(value: object) -> str | None:
+    """A value as JSON text; None when it is nested too deeply to be written."""
+    try:
+        return jsonio.encode(value)
+    except RecursionError:
+        return None
 
 
 def rest(obj: Json) -> Json | None:

@@ -5,19 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from copilog.diagnostics import Ledger
-from copilog.errors import BadRecord
 from copilog.model import AnyPart, CodeBlock, Compaction, Message, Model, Status, Turn, TurnError
 from copilog.sources._vscode.feedback import read_feedback
 from copilog.sources._vscode.message import prompts_from, user_parts
 from copilog.sources._vscode.modes import agent_from, read_mode
-from copilog.sources._vscode.response import ResponseReader, Shown, messages_from, undone_from
+from copilog.sources._vscode.response import ResponseReader, messages_from, undone_from
 from copilog.sources._vscode.rounds import calls_from
+from copilog.sources._vscode.shown import Shown
 from copilog.sources._vscode.take import (
     Json,
     rest,
     take_bool,
     take_dict,
-    take_list,
     take_markdown,
     take_number,
     take_str,
@@ -149,7 +148,7 @@ def _model_that_answered(model: Model) -> str:
 
 
 def _read_model(request: Json, metadata: Json, turn: Turn, shown: list[Shown]) -> None:
-    native_id = take_str(request, "modelId") or take_str(metadata, "modelId")
+    native_id = take_str(request, "modelId") or take_str(metadata, "modelId") or take_str(metadata, "model")
     resolved = take_str(metadata, "resolvedModel") or _picked_by_router(shown)
     if not native_id and not resolved:
         return
@@ -199,9 +198,7 @@ def _read_result(request: Json, result: Json, metadata: Json, turn: Turn) -> Non
     details = take_dict(result, "errorDetails") or take_dict(request, "responseErrorDetails")
     if details is not None:
         message = take_markdown(details, "message")
-        flags = [name for key, name in ERROR_FLAGS.items() if details.get(key) is True]
-        for key in ERROR_FLAGS:
-            take_bool(details, key)
+        flags = [name for key, name in ERROR_FLAGS.items() if details.get(key) is True and details.pop(key)]
         turn.error = TurnError(message=message or "", code=take_str(details, "code"), flags=flags, extra=rest(details))
     blocks = metadata.get("codeBlocks")
     if isinstance(blocks, list) and all(isinstance(block, dict) for block in blocks):

@@ -5,24 +5,33 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from copilog.model import PromptShare, Usage
-from copilog.sources._vscode.take import Json, rest, take_dict, take_int, take_list, take_number, take_str
+from copilog.sources._vscode.take import Json, rest, take_int, take_number, take_str
+
+SHARE_KEYS = frozenset({"category", "label", "percentageOfPrompt"})
 
 
 def usages_from(request: Json, result: Json, metadata: Json) -> list[Usage]:
     """All that was recorded, each with its source."""
-    totals = take_list(request, "modelTotals") or []
-    usages = [_model_total(entry) for entry in totals if isinstance(entry, dict)]
+    usages = _model_totals(request)
     usages += _beside_the_request(request)
-    recorded = take_dict(result, "usage")
-    if recorded is not None:
-        usages += _from_counts(recorded, "result.usage")
-    last_prompt, output = take_int(metadata, "promptTokens"), take_int(metadata, "outputTokens")
-    if last_prompt is not None or output is not None:
-        usages.append(Usage(last_prompt=last_prompt, output=output, source="result.metadata"))
+    recorded = result.get("usage")
+    if isinstance(recorded, dict):
+        usages += _from_result(result, recorded)
+    for holder, source in ((result, "result"), (metadata, "result.metadata")):
+        last_prompt, output = take_int(holder, "promptTokens"), take_int(holder, "outputTokens")
+        if last_prompt is not None or output is not None:
+            usages.append(Usage(last_prompt=last_prompt, output=output, source=source))
     return usages
+
+
+def _model_totals(request: Json) -> list[Usage]:
+    """What each model took over the whole turn, sub-agents included."""
+    totals = request.get("modelTotals")
+    if not isinstance(totals, list) or not all(isinstance(entry, dict) for entry in totals):
+        return []
+    del request["modelTotals"]
+    return [_model_total(entry) for entry in totals]
 
 
 def _model_total(entry: Json) -> Usage:
@@ -37,39 +46,49 @@ def _model_total(entry: Json) -> Usage:
 
 
 def _beside_the_request(request: Json) -> list[Usage]:
-    usages = _from_counts(request, "request", leave_rest=True)
+    usage = _from_counts(request, "request")
     credits_spent = take_number(request, "copilotCredits")
     session_credits = take_number(request, "sessionCopilotCredits")
-    if credits_spent is None and session_credits is None:
-        return usages
-    if not usages:
-        usages = [Usage(source="request")]
-    usages[0].credits = credits_spent
-    usages[0].session_credits = session_credits
-    return usages
-
-
-def _from_counts(counts: Json, source: str, leave_rest: bool = False) -> list[Usage]:
-    usage = Usage(
-        last_prompt=take_int(counts, "promptTokens"),
-        output=take_int(counts, "completionTokens"),
-        by_category=_shares(take_list(counts, "promptTokenDetails")),
-        source=source,
-    )
-    if usage.last_prompt is None and usage.output is None and not usage.by_category:
-        return []
-    if not leave_rest:
-        usage.extra = rest(counts)
+    if usage is None:
+        if credits_spent is None and session_credits is None:
+            return []
+        usage = Usage(source="request")
+    usage.credits = credits_spent
+    usage.session_credits = session_credits
     return [usage]
 
 
-def _shares(details: list[Any] | None) -> list[PromptShare]:
+def _from_result(result: Json, recorded: Json) -> list[Usage]:
+    usage = _from_counts(recorded, "result.usage")
+    if usage is None:
+        return []
+    del result["usage"]
+    usage.extra = rest(recorded)
+    return [usage]
+
+
+def _from_counts(counts: Json, source: str) -> Usage | None:
+    last_prompt, output = take_int(counts, "promptTokens"), take_int(counts, "completionTokens")
+    shares = _take_shares(counts)
+    if last_prompt is None and output is None and not shares:
+        return None
+    return Usage(last_prompt=last_prompt, output=output, by_category=shares, source=source)
+
+
+def _take_shares(counts: Json) -> list[PromptShare]:
+    """How the prompt was made up; a list that says anything else stays where it is."""
+    details = counts.get("promptTokenDetails")
+    if not isinstance(details, list) or not all(_is_share(item) for item in details):
+        return []
+    del counts["promptTokenDetails"]
     return [
-        PromptShare(
-            category=str(item.get("category", "")),
-            label=take_str(item, "label"),
-            percent=take_number(item, "percentageOfPrompt"),
-        )
-        for item in details or []
-        if isinstance(item, dict)
+        PromptShare(category=item["category"], label=item.get("label"), percent=item.get("percentageOfPrompt"))
+        for item in details
     ]
+
+
+def _is_share(item: object) -> bool:
+    if not isinstance(item, dict) or not item.keys() <= SHARE_KEYS:
+        return False
+    category, label, percent = item.get("category"), item.get("label", ""), item.get("percentageOfPrompt", 0)
+    return isinstance(category, str) and isinstance(label, str) and type(percent) in (int, float)

@@ -1,0 +1,208 @@
+"""Which tool call made an edit, and the edit as a diff, from the arguments of that call.
+
+The parts of a response only hold ranges and new text; what stood there before is known from the arguments of the
+tools that replace a text by another. Their diffs count lines from the beginning of the text that was replaced.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from copilog import jsonio
+from copilog.errors import BadRecord
+from copilog.model import FileEdit, ToolCall
+from copilog.sources._vscode.rounds import tool_key
+from copilog.sources._vscode.take import Json
+from copilog.sources._vscode.uris import uri_to_path
+from copilog.textdiff import unified_diff
+
+EDITING_TOOLS = frozenset(
+    {"replacestring", "multireplacestring", "createfile", "applypatch", "insertedit", "editnotebook"}
+)
+_FILE_OF_PATCH = re.compile(r"\*\*\* (Update|Add|Delete) File: (.+)")
+_NEW_NAME = "*** Move to: "
+
+
+class Change(NamedTuple):
+    """What the arguments of a call say about one file; `before` is None for a new one, `patch` replaces both."""
+
+    path: str
+    before: str | None = None
+    after: str | None = None
+    patch: list[str] | None = None
+    new_path: str | None = None
+    is_new: bool = False
+
+
+class EditingCall:
+    """A call of a tool that edits files, with the changes it asked for; they are looked at when they are needed."""
+
+    __slots__ = ("_changes", "call", "parent", "shown")
+
+    def __init__(self, call: ToolCall, parent: str | None) -> None:
+        self.call = call
+        self.parent = parent
+        self.shown: set[str] = set()  # files whose diff stands with an earlier edit of the same call
+        self._changes: list[Change] | None = None
+
+    def changes_to(self, path: str) -> list[Change]:
+        if self._changes is None:
+            self._changes = list(_changes_of(self.call))
+        return [change for change in self._changes if _is_same_file(path, change)]
+
+
+class EditingCalls:
+    """The calls of one response that edit files, in order."""
+
+    def __init__(self) -> None:
+        self._calls: list[EditingCall] = []
+
+    def add(self, call: ToolCall, parent: str | None) -> None:
+        """Remember a call, if it is one of a tool that edits files."""
+        if tool_key(call.tool_id or call.name) in EDITING_TOOLS:
+            self._calls.append(EditingCall(call, parent))
+
+    def explain(self, edit: FileEdit) -> EditingCall | None:
+        """Tell an edit which call made it: the last one that names its file, else the last one; and add the diff."""
+        if not self._calls:
+            return None
+        path = edit.path
+        for made_by in reversed(self._calls) if path else ():
+            changes = made_by.changes_to(path or "")
+            if changes:
+                edit.call_id = made_by.call.id
+                if path not in made_by.shown and not edit.cells:
+                    made_by.shown.add(path or "")
+                    _add_diff(edit, changes)
+                return made_by
+        edit.call_id = self._calls[-1].call.id
+        return self._calls[-1]
+
+
+def _add_diff(edit: FileEdit, changes: list[Change]) -> None:
+    diffs = [diff for change in changes if (diff := _diff_of(change, edit.path or change.path))]
+    if edit.action == "edit" and changes[0].is_new:
+        edit.action = "create"
+    if not diffs or edit.diff is not None:
+        return
+    edit.diff = diffs[0] + "".join(diff[diff.index("\n@@") + 1 :] for diff in diffs[1:])
+    if edit.added is None and edit.removed is None:
+        # There is one header, so that all other lines that begin with a sign are changes.
+        edit.added, edit.removed = edit.diff.count("\n+") - 1, edit.diff.count("\n-")
+
+
+def _diff_of(change: Change, path: str) -> str:
+    if change.patch is not None:
+        return _unified(change, path)
+    if change.after is None:
+        return ""
+    before, after = change.before, change.after
+    if before is not None and not before.endswith("\n") and not after.endswith("\n"):
+        # Pieces out of the middle of a file: that they end without a line break means nothing.
+        before, after = before and f"{before}\n", after and f"{after}\n"
+    return unified_diff(before, after, path)
+
+
+# --- what calls ask for -----------------------------------------------------------------------------------------
+
+
+def _changes_of(call: ToolCall) -> Iterator[Change]:
+    try:
+        arguments = jsonio.decode((call.arguments or "").encode("utf-8", "replace"))[0]
+    except BadRecord:
+        return
+    if not isinstance(arguments, dict):
+        return
+    patch, replacements = arguments.get("input"), arguments.get("replacements")
+    if tool_key(call.tool_id or call.name) == "applypatch" and isinstance(patch, str):
+        yield from _changes_of_patch(patch)
+    elif isinstance(replacements, list):
+        for replacement in replacements:
+            if isinstance(replacement, dict):
+                yield from _replacement(replacement, arguments.get("filePath"))
+    else:
+        yield from _replacement(arguments, None)
+
+
+def _replacement(arguments: Json, default_path: Any) -> Iterator[Change]:
+    path = arguments.get("filePath", default_path)
+    if not isinstance(path, str):
+        return
+    before, after = arguments.get("oldString"), arguments.get("newString")
+    content = arguments.get("content")
+    if isinstance(before, str) and isinstance(after, str):
+        yield Change(_as_path(path), before, after)
+    elif isinstance(content, str):
+        yield Change(_as_path(path), None, content, is_new=True)
+    else:
+        yield Change(_as_path(path))
+
+
+def _changes_of_patch(patch: str) -> Iterator[Change]:
+    """The files of a patch, each with the lines of its hunks as they are."""
+    change: Change | None = None
+    for line in patch.split("\n"):
+        header = _FILE_OF_PATCH.match(line)
+        if header or line.startswith("*** End Patch"):
+            if change is not None:
+                yield change
+            change = Change(_as_path(header[2].strip()), patch=[], is_new=header[1] == "Add") if header else None
+        elif change is not None and line.startswith(_NEW_NAME):
+            change = change._replace(new_path=_as_path(line[len(_NEW_NAME) :].strip()))
+        elif change is not None and change.patch is not None and not line.startswith("*** "):
+            change.patch.append(line)
+    if change is not None:
+        yield change
+
+
+def _unified(change: Change, path: str) -> str:
+    """The hunks of a patch as a unified diff: their lines as they are, below headers that count them."""
+    hunks = [hunk for hunk in _hunks(change.patch or []) if hunk]
+    if not hunks:
+        return ""
+    known_as = change.path if path.endswith(change.path) else change.new_path or path
+    folder = path.removesuffix(known_as)
+    before = "/dev/null" if change.is_new else f"a/{(folder + change.path).lstrip('/')}"
+    after = f"b/{(folder + (change.new_path or change.path)).lstrip('/')}"
+    return f"--- {before}\n+++ {after}\n{''.join(hunks)}"
+
+
+def _hunks(lines: list[str]) -> Iterator[str]:
+    context = ""
+    body: list[str] = []
+    for line in [*lines, "@@"]:
+        if not line.startswith("@@"):
+            body.append(line)
+            continue
+        yield _hunk(body, context)
+        context = line[2:].rstrip() if body else context + line[2:].rstrip()
+        body = []
+
+
+def _hunk(body: list[str], context: str) -> str:
+    while body and not body[-1]:
+        body.pop()
+    if not body:
+        return ""
+    marked = [line if line[:1] in ("+", "-", " ") else f" {line}" for line in body]
+    removed = sum(line[0] != "+" for line in marked)
+    added = sum(line[0] != "-" for line in marked)
+    spans = f"-{min(removed, 1)},{removed} +{min(added, 1)},{added}"
+    return "".join([f"@@ {spans} @@{context}\n", *(f"{line}\n" for line in marked)])
+
+
+# --- paths ------------------------------------------------------------------------------------------------------
+
+
+def _as_path(path: str) -> str:
+    """A path as the rest of the model writes it: forward slashes, a small drive letter."""
+    path = (uri_to_path(path) or path).replace("\\", "/")
+    return path[:1].lower() + path[1:] if path[1:2] == ":" else path
+
+
+def _is_same_file(path: str, change: Change) -> bool:
+    """Whether a change is to this file. Patches may name it from the workspace on."""
+    names = (change.path, change.new_path) if change.new_path else (change.path,)
+    return path in names or any(path.endswith(f"/{name}") for name in names if name and name[0] != "/")

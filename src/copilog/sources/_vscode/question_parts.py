@@ -1,0 +1,119 @@
+"""Response parts that ask the user something: confirmations, elicitations, questions, plans to review."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from copilog.model import AnyPart, Confirmation, Question
+from copilog.sources._vscode.take import (
+    Json,
+    put_back,
+    rest,
+    take_list,
+    take_markdown,
+    take_str,
+    take_strings,
+    text_from,
+)
+
+
+def confirmation(part: Json) -> AnyPart:
+    """A question with buttons. Which one was pressed stands in the next request."""
+    used = part.get("isUsed")
+    return Confirmation(
+        type="confirmation",
+        title=take_str(part, "title"),
+        message=take_markdown(part, "message"),
+        options=take_strings(part, "buttons"),
+        state=None if used is None else ("answered" if used else "unanswered"),
+    )
+
+
+def elicitation(part: Json) -> AnyPart:
+    """A question that a tool or server asked through VS Code."""
+    return Confirmation(
+        type="elicitation",
+        title=take_markdown(part, "title"),
+        message=take_markdown(part, "message"),
+        state=take_str(part, "state"),
+        answer=text_from(part.get("acceptedResult")),
+    )
+
+
+def questions(part: Json) -> AnyPart:
+    """Several questions at once, with the answers by question."""
+    answers = part.get("data")
+    given = answers if isinstance(answers, dict) else {}
+    asked: list[Question] = []
+    left: list[Any] = []
+    for item in take_list(part, "questions") or []:
+        if isinstance(item, dict):
+            asked.append(_question(item, given))
+        else:
+            left.append(item)
+    put_back(part, "questions", left)
+    is_answered = any(question.answer is not None for question in asked)
+    return Confirmation(
+        type="questions",
+        message=take_markdown(part, "message"),
+        questions=asked,
+        state="answered" if is_answered else "unanswered",
+    )
+
+
+def _question(item: Json, answers: Json) -> Question:
+    native_id = take_str(item, "id")
+    return Question(
+        id=native_id,
+        title=take_markdown(item, "title"),
+        text=take_markdown(item, "message"),
+        type=take_str(item, "type"),
+        options=_options(item),
+        answer=_answer_text(answers.get(native_id)) if native_id is not None else None,
+        extra=rest(item),
+    )
+
+
+def _options(item: Json) -> list[str]:
+    """The labels to choose from; ids and values stay behind."""
+    options = item.get("options")
+    if not isinstance(options, list):
+        return []
+    return take_strings(item, "options") or labels_of(options)
+
+
+def labels_of(options: list[Any]) -> list[str]:
+    """How options read: their labels, else their values or ids."""
+    labels: list[str] = []
+    for option in options:
+        names = [option.get(key) for key in ("label", "value", "id")] if isinstance(option, dict) else [option]
+        label = next((name for name in names if isinstance(name, str)), None)
+        if label is not None:
+            labels.append(label)
+    return labels
+
+
+def _answer_text(answer: object) -> str | None:
+    """An answer is a text, or what was selected together with what was typed."""
+    if not isinstance(answer, dict):
+        return text_from(answer)
+    chosen = answer.get("selectedValues", answer.get("selectedValue"))
+    values = [*(chosen if isinstance(chosen, list) else [chosen]), answer.get("freeformValue")]
+    return ", ".join(text for text in map(text_from, values) if text) or None
+
+
+def plan(part: Json) -> AnyPart:
+    """A plan that the user was asked to review."""
+    data = part.get("data")
+    decision = data if isinstance(data, dict) else {}
+    actions = part.get("actions")
+    answer = decision.get("action") or decision.get("feedback") or decision.get("feedbackOverall")
+    verdict = "rejected" if decision.get("rejected") else "accepted"
+    return Confirmation(
+        type="plan",
+        title=take_str(part, "title"),
+        message=take_markdown(part, "content"),
+        options=labels_of(actions) if isinstance(actions, list) else [],
+        answer=text_from(answer),
+        state=verdict if decision else "unanswered",
+    )

@@ -1,0 +1,120 @@
+"""What a response shows, in order; and what only the extension recorded, put where it belongs in that order."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from copilog.model import AnyPart, Reference, Text, Thinking, ToolCall, ToolResult
+from copilog.sources._vscode.rounds import RecordedCall, RecordedCalls, clean_id
+from copilog.sources._vscode.tool_output import Output, result_of
+from copilog.sources._vscode.tools import call_from_record
+
+
+class Shown:
+    """One part of the response, the call whose sub-agent wrote it, and, for a call, what came back."""
+
+    __slots__ = ("created_at", "parent", "part", "result")
+
+    def __init__(
+        self, part: AnyPart, parent: str | None, result: ToolResult | None = None, created_at: datetime | None = None
+    ) -> None:
+        self.part = part
+        self.parent = parent
+        self.result = result
+        self.created_at = created_at
+
+
+def add_unshown(shown: list[Shown], recorded: RecordedCalls) -> None:
+    """Add what the extension recorded and the response does not show: calls, their results, thinking."""
+    order = _Order(shown, recorded)
+    for call in recorded.calls:
+        if not call.is_placed:
+            order.insert_call(call)
+    if any(one.thinking for one in recorded.rounds):
+        _add_thinking(order)
+    for native_id in list(recorded.results):  # of calls that are recorded nowhere
+        orphan = result_of(recorded.take_result(native_id), Output(), clean_id(native_id))
+        if orphan is not None:
+            shown.append(Shown(orphan, None))
+
+
+def _add_thinking(order: _Order) -> None:
+    """Older responses show no thinking, though the extension recorded it."""
+    if any(isinstance(item.part, Thinking) and item.part.text for item in order.shown):
+        return
+    for number, one in enumerate(order.recorded.rounds):
+        if one.thinking:
+            part = Thinking(text=one.thinking, native="toolCallRounds")
+            order.shown.insert(order.start_of_round(number), Shown(part, None))
+
+
+def is_fence(text: str) -> bool:
+    """Whether a text is nothing but space and the marks around a code block, such as edits leave behind."""
+    return not text.strip().strip("`")
+
+
+class _Order:
+    """Finds the place of a round or call among the parts, from those calls that stand there."""
+
+    def __init__(self, shown: list[Shown], recorded: RecordedCalls) -> None:
+        self.shown = shown
+        self.recorded = recorded
+        self.round_numbers = {id(one): number for number, one in enumerate(recorded.rounds)}
+
+    def insert_call(self, call: RecordedCall) -> None:
+        """A call goes after the call before it, and after what its round said first."""
+        calls = self.recorded.calls
+        mine = next(index for index, other in enumerate(calls) if other is call)
+        before = calls[mine - 1] if mine else None
+        if before is not None and before.round is call.round:
+            at = self._end_of_call(before)
+        else:
+            number = self.round_numbers[id(call.round)]
+            at = self._after_round_text(number, self.start_of_round(number))
+        made = call_from_record(call, self.recorded)
+        self.shown.insert(at, Shown(made.call, None, made.result, made.call.started_at))
+
+    def start_of_round(self, number: int) -> int:
+        """After the last call of the rounds before, and after what was said since."""
+        at = first = 0
+        for call in reversed(self.recorded.calls):
+            its_round = self.round_numbers[id(call.round)]
+            if its_round < number and call.is_placed:
+                at = self._end_of_call(call)
+                first = its_round + 1
+                break
+        for between in range(first, number):
+            at = self._after_round_text(between, at)
+        return at
+
+    def _end_of_call(self, call: RecordedCall) -> int:
+        """After a call and all that belongs to it: edits, terminals, what its sub-agent did."""
+        shown = enumerate(self.shown)
+        index = next((at for at, item in shown if isinstance(item.part, ToolCall) and item.part.id == call.id), -1)
+        end = index + 1
+        for at in range(end, len(self.shown)):
+            item = self.shown[at]
+            if item.parent == call.id or getattr(item.part, "call_id", None) == call.id:
+                end = at + 1
+            elif isinstance(item.part, ToolCall):
+                break
+        while end < len(self.shown) and isinstance(part := self.shown[end].part, Text) and is_fence(part.text):
+            end += 1
+        return end
+
+    def _after_round_text(self, number: int, start: int) -> int:
+        """The place where a round has said what it said, going by its length; never beyond the next call."""
+        one = self.recorded.rounds[number]
+        length = len(one.text.strip())
+        at = start
+        while at < len(self.shown):
+            part = self.shown[at].part
+            if isinstance(part, Thinking) and one.thinking:
+                at += 1
+                continue
+            if length <= 0 or isinstance(part, ToolCall):
+                break
+            if isinstance(part, Text | Reference):
+                length -= len(part.text.strip())
+            at += 1
+        return at

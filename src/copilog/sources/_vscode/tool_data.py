@@ -1,0 +1,218 @@
+"""What VS Code keeps about a call by the kind of tool (`toolSpecificData`): terminals, todo lists, sub-agents.
+
+Each reader takes what it understands; what is left goes to the part it made, or stays with the call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from copilog.model import (
+    AnyPart,
+    Confirmation,
+    Notice,
+    Place,
+    Reference,
+    SubAgent,
+    Terminal,
+    TodoItem,
+    TodoList,
+    ToolCall,
+)
+from copilog.sources._vscode.question_parts import labels_of
+from copilog.sources._vscode.take import (
+    Json,
+    json_text,
+    put_back,
+    take_bool,
+    take_dict,
+    take_int,
+    take_list,
+    take_number,
+    take_str,
+    take_time,
+)
+from copilog.sources._vscode.take_place import take_place
+from copilog.sources._vscode.tool_output import Output, take_places
+from copilog.sources._vscode.uris import uri_to_path
+
+SpecificReader = Callable[[Json, ToolCall, Output], "AnyPart | None"]
+
+
+def parts_from(item: Json, call: ToolCall, output: Output) -> tuple[list[AnyPart], str | None]:
+    """The parts that go beside a call, and the kind of its data when nobody has described that yet."""
+    data = item.get("toolSpecificData")
+    if not isinstance(data, dict):
+        return [], None
+    kind = data.get("kind")
+    reader = READERS.get(kind) if isinstance(kind, str) else None
+    if reader is None:
+        return [], f"tool-data:{kind if isinstance(kind, str) else type(kind).__name__}"
+    part = reader(data, call, output)
+    if part is not None:
+        del data["kind"]
+        part.native = kind
+        part.position = call.position
+        part.extra = data or None
+        del item["toolSpecificData"]
+        return [part], None
+    if data.keys() <= {"kind"}:
+        del item["toolSpecificData"]
+    return [], None
+
+
+def _terminal(data: Json, call: ToolCall, output: Output) -> AnyPart | None:
+    line = data.get("commandLine")
+    line = line if isinstance(line, dict) else {}
+    versions = [line.get(key) for key in ("userEdited", "toolEdited", "original")]
+    versions.append(data.get("command"))  # the form of early releases
+    executed = next((command for command in versions if isinstance(command, str)), None)
+    if executed is None:
+        return None
+    original = take_str(line, "original")
+    overrides = data.get("presentationOverrides")
+    shown = overrides.get("commandLine") if isinstance(overrides, dict) else None
+    shown = shown if isinstance(shown, str) else take_str(line, "forDisplay")
+    state = take_dict(data, "terminalCommandState") or {}
+    printed = take_dict(data, "terminalCommandOutput") or {}
+    part = Terminal(
+        call_id=call.id,
+        command=executed,
+        original=take_str(data, "command") if original is None else original,
+        edited_by_tool=take_str(line, "toolEdited"),
+        edited_by_user=take_str(line, "userEdited"),
+        shown=shown if shown != executed else None,
+        output=take_str(printed, "text"),
+        is_output_cut=take_bool(printed, "truncated") or False,
+        exit_code=take_int(state, "exitCode"),
+        cwd=_folder(data.get("cwd")),
+        language=take_str(data, "language"),
+        is_background=take_bool(data, "isBackground") or False,
+        started_at=take_time(state, "timestamp"),
+        elapsed_ms=take_number(state, "duration"),
+    )
+    if data.get("commandLine") == {}:
+        del data["commandLine"]
+    put_back(data, "terminalCommandState", state)
+    put_back(data, "terminalCommandOutput", printed)
+    output.offer(part.output, "terminal")
+    return part
+
+
+def _folder(value: object) -> str | None:
+    path = uri_to_path(value)
+    return value if path is None and isinstance(value, str) else path
+
+
+def _todo_list(data: Json, call: ToolCall, output: Output) -> AnyPart | None:  # noqa: ARG001
+    items = take_list(data, "todoList")
+    if items is None:
+        return None
+    todos: list[TodoItem] = []
+    left: list[Any] = []
+    for item in items:
+        todo = _todo(item) if isinstance(item, dict) else None
+        if todo is not None:
+            todos.append(todo)
+        if todo is None or item:
+            left.append(item)
+    put_back(data, "todoList", left)
+    return TodoList(call_id=call.id, items=todos)
+
+
+def _todo(item: Json) -> TodoItem | None:
+    title = take_str(item, "title")
+    if title is None:
+        return None
+    number = take_int(item, "id")
+    return TodoItem(
+        id=take_str(item, "id") if number is None else str(number),
+        title=title,
+        status=take_str(item, "status"),
+        description=take_str(item, "description"),
+    )
+
+
+def _subagent(data: Json, call: ToolCall, output: Output) -> None:
+    call.subagent = SubAgent(
+        name=_first(data, "agentName", "agentDisplayName"),
+        description=take_str(data, "description"),
+        prompt=take_str(data, "prompt"),
+        result=take_str(data, "result"),
+        model=_first(data, "modelName", "modelId"),
+        started_at=take_time(data, "startedAt"),
+        elapsed_ms=take_number(data, "duration"),
+    )
+    output.offer(call.subagent.result, "display")
+    call.subagent.extra = {key: value for key, value in data.items() if key != "kind"} or None
+    data.clear()
+
+
+def _first(data: Json, *keys: str) -> str | None:
+    """The first of some fields that has a text; the others stay."""
+    return next((text for key in keys if (text := take_str(data, key)) is not None), None)
+
+
+def _input(data: Json, call: ToolCall, output: Output) -> None:  # noqa: ARG001
+    raw = data.get("rawInput")
+    if raw is None or call.arguments is not None:
+        return
+    call.arguments = raw if isinstance(raw, str) else json_text(raw)
+    if call.arguments is not None:
+        del data["rawInput"]
+
+
+def _simple(data: Json, call: ToolCall, output: Output) -> None:
+    if call.arguments is None:
+        call.arguments = take_str(data, "input")
+    if output.text is None:
+        output.text = take_str(data, "output")
+
+
+def _resources(data: Json, call: ToolCall, output: Output) -> None:  # noqa: ARG001
+    output.places += take_places(data, "values")
+
+
+def _pull_request(data: Json, call: ToolCall, output: Output) -> AnyPart:  # noqa: ARG001
+    place = take_place(data, "uri") or Place()
+    place.name = take_str(data, "title")
+    return Reference(text="", type="pull-request", place=place)
+
+
+def _extensions(data: Json, call: ToolCall, output: Output) -> AnyPart:  # noqa: ARG001
+    names = data.get("extensions")
+    texts = [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+    return Notice(topic="extensions", text=", ".join(texts))
+
+
+def _asks(data: Json, call: ToolCall, output: Output) -> AnyPart:  # noqa: ARG001
+    options = data.get("options")
+    return Confirmation(type="confirmation", options=labels_of(options) if isinstance(options, list) else [])
+
+
+def _says(topic: str, key: str | None = None) -> SpecificReader:
+    def read(data: Json, call: ToolCall, output: Output) -> AnyPart:  # noqa: ARG001
+        text = take_str(data, key) if key else None
+        return Notice(topic=topic, text=text or "")
+
+    return read
+
+
+READERS: dict[str, SpecificReader] = {
+    "terminal": _terminal,
+    "todoList": _todo_list,
+    "subagent": _subagent,
+    "input": _input,
+    "simpleToolInvocation": _simple,
+    "resources": _resources,
+    "pullRequest": _pull_request,
+    "extensions": _extensions,
+    "modifiedFilesConfirmation": _asks,
+    "agentFeedbackReviewConfirmation": _asks,
+    "sessionCreated": _says("session-created", "label"),
+    "generatedImage": _says("generated-image"),
+    "automationConfigured": _says("automation", "automationName"),
+    "automationConfiguration": _says("automation"),
+    "search": _says("search"),
+}

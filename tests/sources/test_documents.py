@@ -1,0 +1,234 @@
+"""Session files that are damaged, or that other programs have been at."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from copilog.diagnostics import ADVICE, Ledger
+from copilog.model import Conversation, prose_of
+from copilog.sources._vscode.documents import read_document
+from copilog.sources.base import Found
+from copilog.sources.vscode_session import VSCodeSession
+from tests.sources.vscode_builders import SESSION_ID, request, session
+
+
+def read_bytes(tmp_path: Path, data: bytes) -> tuple[Conversation | None, Ledger]:
+    """What is made of a session file with these bytes; every diagnostic has its advice, and the books balance."""
+    path = tmp_path / f"{SESSION_ID}.json"
+    path.write_bytes(data)
+    ledger = Ledger(path=str(path))
+    found = list(VSCodeSession().read(Found(path, "vscode-session", native_id=SESSION_ID), ledger))
+    assert ledger.balances()
+    assert all(diagnostic.code in ADVICE for diagnostic in ledger.diagnostics())
+    assert path.read_bytes() == data
+    return (found[0] if found else None), ledger
+
+
+def words(conversation: Conversation | None) -> list[str]:
+    """What the user said."""
+    if conversation is None:
+        return []
+    return [prose_of(message.parts) for message in conversation.messages if message.role == "user"]
+
+
+def codes(ledger: Ledger) -> list[str]:
+    return [note.code for note in ledger.notes]
+
+
+TWO = json.dumps(session(request("one"), request("two, ünïcode"), customTitle="A title")).encode()
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        (b"\xef\xbb\xbf" + TWO, "byte-order-mark"),
+        (b"\xff\xfe" + TWO.decode().encode("utf-16-le"), "utf-16"),
+        (b"\xfe\xff" + TWO.decode().encode("utf-16-be"), "utf-16"),
+        (TWO + b"\0" * 4096, "nul-tail"),
+        (TWO.replace(b"A title", b"A \xfftitle"), "invalid-utf8"),
+        (TWO.replace(b"A title", b"A \\ud83d title"), "lone-surrogate"),
+        (TWO.replace(b'"A title"', b'"A title", "x": NaN, "y": -Infinity'), "not-a-number"),
+    ],
+)
+def test_what_can_be_repaired_is_read_whole_and_told(data: bytes, code: str, tmp_path: Path) -> None:
+    conversation, ledger = read_bytes(tmp_path, data)
+
+    assert words(conversation) == ["one", "two, ünïcode"]
+    assert conversation is not None
+    assert conversation.marks == []
+    assert codes(ledger) == [code]
+    assert ledger.bad == []
+
+
+def test_several_repairs_are_all_told(tmp_path: Path) -> None:
+    data = b"\xef\xbb\xbf" + TWO.replace(b"A title", b"\\udc00 \xff") + b"\0\0"
+    conversation, ledger = read_bytes(tmp_path, data)
+
+    assert conversation is not None
+    assert conversation.title == "\ufffd \ufffd"
+    assert codes(ledger) == ["byte-order-mark", "nul-tail", "invalid-utf8", "lone-surrogate"]
+    assert ledger.notes[1].offset == len(data) - 2
+
+
+@pytest.mark.parametrize("data", [b"", b"\0\0\0", b" \n", b"\xef\xbb\xbf"])
+def test_an_empty_file_is_no_loss(data: bytes, tmp_path: Path) -> None:
+    conversation, ledger = read_bytes(tmp_path, data)
+
+    assert conversation is None
+    assert codes(ledger)[-1] == "empty-file"
+    assert (ledger.seen, ledger.bad) == (0, [])
+
+
+@pytest.mark.parametrize("data", [b"[]", b'"text"', b"5", b"null"])
+def test_what_is_no_object_is_one_bad_record(data: bytes, tmp_path: Path) -> None:
+    conversation, ledger = read_bytes(tmp_path, data)
+
+    assert conversation is None
+    assert [(bad.code, bad.pointer) for bad in ledger.bad] == [("bad-record", "")]
+
+
+@pytest.mark.parametrize(
+    "data", [b"hello", b'{"version": 3, "title": "no requ', b"{", b"<html>{}[]</html>", b"[{]}" * 9]
+)
+def test_what_is_no_json_at_all_is_one_bad_record(data: bytes, tmp_path: Path) -> None:
+    conversation, ledger = read_bytes(tmp_path, data)
+
+    assert conversation is None
+    assert [(bad.code, bad.offset) for bad in ledger.bad] == [("bad-json", 0)]
+
+
+def test_of_two_equal_keys_the_last_counts_as_in_vscode(tmp_path: Path) -> None:
+    data = TWO.replace(b'"customTitle"', b'"customTitle": "An old title", "customTitle"')
+    conversation, ledger = read_bytes(tmp_path, data)
+
+    assert conversation is not None
+    assert conversation.title == "A title"
+    assert not ledger.diagnostics()
+
+
+def test_a_value_that_vscode_cut_short_is_told(tmp_path: Path) -> None:
+    _, ledger = read_bytes(tmp_path, TWO.replace(b"A title", b"A title: value truncated for persistence"))
+
+    assert codes(ledger) == ["value-truncated"]
+
+
+# --- documents that break off -----------------------------------------------------------------------------------
+
+
+def test_the_complete_requests_of_a_torn_document_are_kept(tmp_path: Path) -> None:
+    cut = TWO.index(b"two")
+    conversation, ledger = read_bytes(tmp_path, TWO[:cut])
+
+    assert words(conversation) == ["one"]
+    assert conversation is not None
+    assert conversation.marks == ["damaged"]
+    assert conversation.assistant == "GitHub Copilot"
+    (bad,) = ledger.bad
+    assert bad.code == "torn-document"
+    assert bad.offset is not None
+    assert TWO[: bad.offset].endswith(b"}")
+    assert TWO[bad.offset :].startswith(b', {"requestId"')
+    assert codes(ledger) == ["salvaged-document"]
+
+
+def test_offsets_are_those_of_the_file(tmp_path: Path) -> None:
+    cut = TWO.index(b"two")
+    _, plain = read_bytes(tmp_path, TWO[:cut])
+    _, marked = read_bytes(tmp_path, b"\xef\xbb\xbf" + TWO[:cut])
+    _, converted = read_bytes(tmp_path, b"\xff\xfe" + TWO[:cut].decode().encode("utf-16-le"))
+
+    assert plain.bad[0].offset is not None
+    assert marked.bad[0].offset == plain.bad[0].offset + 3
+    assert converted.bad[0].offset is None
+
+
+@pytest.mark.parametrize("brackets", ["}]}", "{[{", '\\"]}', "\\\\", "[]{}", "\\"])
+def test_brackets_in_the_torn_text_do_not_mislead(brackets: str, tmp_path: Path) -> None:
+    cut = TWO.index(b"two")
+    conversation, ledger = read_bytes(tmp_path, TWO[:cut] + brackets.encode())
+
+    assert words(conversation) == ["one"]
+    assert [bad.code for bad in ledger.bad] == ["torn-document"]
+
+
+def test_what_stands_behind_the_requests_may_be_torn_too(tmp_path: Path) -> None:
+    conversation, ledger = read_bytes(tmp_path, TWO[: TWO.index(b"A title")])
+
+    assert words(conversation) == ["one", "two, ünïcode"]
+    assert conversation is not None
+    assert conversation.title is None
+    assert [bad.code for bad in ledger.bad] == ["torn-document"]
+
+
+def test_one_broken_request_costs_one_request(tmp_path: Path) -> None:
+    state = session(request("one"), request("two"), request("three"), customTitle="A title")
+    data = json.dumps(state).encode().replace(b'"two"', b'"two\\q"')
+    conversation, ledger = read_bytes(tmp_path, data)
+
+    assert words(conversation) == ["one", "three"]
+    assert conversation is not None
+    assert (conversation.title, conversation.marks) == ("A title", ["damaged"])
+    (bad,) = ledger.bad
+    assert (bad.code, bad.pointer) == ("bad-json", "/requests/1")
+    assert bad.offset is not None
+    assert data[bad.offset :].startswith(b"{")
+
+
+@pytest.mark.parametrize("between", [b",,", b", ,", b""])
+def test_commas_out_of_place_cost_nothing(between: bytes, tmp_path: Path) -> None:
+    data = TWO.replace(b'}, {"requestId"', b"}" + between + b'{"requestId"').replace(b"}], ", b"},], ")
+    conversation, ledger = read_bytes(tmp_path, data)
+
+    assert words(conversation) == ["one", "two, ünïcode"]
+    assert ledger.bad == []
+    assert codes(ledger) == ["salvaged-document"]
+
+
+def test_what_stands_between_the_requests_of_a_broken_document_is_told(tmp_path: Path) -> None:
+    conversation, ledger = read_bytes(tmp_path, TWO.replace(b'}, {"requestId"', b'}, oops, {"requestId"'))
+
+    assert words(conversation) == ["one", "two, ünïcode"]
+    assert [bad.code for bad in ledger.bad] == ["bad-json"]
+
+
+def test_repairs_within_a_torn_document_are_told(tmp_path: Path) -> None:
+    data = TWO.replace(b'"one"', b'"one \\ud83d"')
+    conversation, ledger = read_bytes(tmp_path, data[:-30])
+
+    assert words(conversation)[0] == "one \ufffd"
+    assert codes(ledger) == ["lone-surrogate", "salvaged-document"]
+
+
+def test_a_document_cut_at_any_byte_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    ends = [TWO.index(b', {"requestId"'), TWO.index(b"}], ") + 1]
+    for cut in range(len(TWO)):
+        conversation, ledger = read_bytes(tmp_path, TWO[:cut])
+
+        complete = sum(cut >= end for end in ends)
+        assert words(conversation) == ["one", "two, ünïcode"][:complete]
+        assert len(ledger.bad) == (1 if cut else 0)
+
+
+# --- other documents --------------------------------------------------------------------------------------------
+
+
+def test_a_document_that_is_no_session_is_not_salvaged(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    path.write_bytes(b'{"version": 2, "requests": [{"a": 1}, ')
+    ledger = Ledger()
+
+    assert read_document(path, ledger) is None
+    assert [bad.code for bad in ledger.bad] == ["bad-json"]
+    assert ledger.balances()
+
+
+@pytest.mark.parametrize(("text", "value"), [('{"a": 1}', {"a": 1}), ("{}", {}), ("[]", None), ("", None)])
+def test_a_document_is_an_object(text: str, value: Any, tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    path.write_text(text, encoding="utf-8")
+
+    assert read_document(path, Ledger()) == value

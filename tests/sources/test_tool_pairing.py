@@ -1,0 +1,383 @@
+"""Calls as VS Code shows them and as the extension recorded them are one and the same."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from copilog.model import Message, Text, Thinking, ToolCall, ToolResult
+from copilog.sources._vscode.rounds import tool_key
+from tests.sources.vscode_builders import all_parts, read_parts
+from tests.sources.vscode_tool_samples import tool_part
+
+
+def call(name: str, call_id: str, **arguments: Any) -> dict[str, Any]:
+    return {"name": name, "id": call_id, "arguments": json.dumps(arguments)}
+
+
+def rounds(*of_calls: list[dict[str, Any]] | tuple[str, list[dict[str, Any]]], **results: str) -> dict[str, Any]:
+    """The result of a request whose rounds made these calls, perhaps after some words."""
+    made = []
+    for number, one in enumerate(of_calls):
+        text, calls = one if isinstance(one, tuple) else ("", one)
+        made.append({"id": f"round-{number}", "response": text, "toolCalls": calls, "toolInputRetry": 0})
+    content = {key: {"content": [{"value": text}]} for key, text in results.items()}
+    return {"metadata": {"toolCallRounds": made, "toolCallResults": content}}
+
+
+def shown(messages: list[Message]) -> list[tuple[str, str | None]]:
+    """The calls in order: the tool that VS Code shows, and the file or command that the model named."""
+    found = []
+    for part in all_parts(messages):
+        if isinstance(part, ToolCall):
+            arguments = json.loads(part.arguments or "{}")
+            found.append((part.tool_id or part.name, arguments.get("filePath") or arguments.get("command")))
+    return found
+
+
+def results_in(messages: list[Message]) -> dict[str, str]:
+    return {part.call_id: part.text for part in all_parts(messages) if isinstance(part, ToolResult)}
+
+
+@pytest.mark.parametrize("part_id", ["call_a", "call_a__vscode-17", "call_a__vscode-18"])
+@pytest.mark.parametrize("recorded_id", ["call_a", "call_a__vscode-17"])
+def test_calls_are_paired_by_id_with_or_without_the_suffix(part_id: str, recorded_id: str) -> None:
+    result = rounds([call("read_file", recorded_id, filePath="/a")], **{recorded_id: "text of a"})
+
+    messages, _ = read_parts(tool_part("some_other_tool", part_id), result=result)
+
+    (made,) = [part for part in all_parts(messages) if isinstance(part, ToolCall)]
+    assert (made.id, made.name, made.tool_id) == ("call_a", "read_file", "some_other_tool")
+    assert set(made.native_ids) == {part_id, recorded_id} - {"call_a"}
+    assert results_in(messages) == {"call_a": "text of a"}
+
+
+def test_the_id_decides_before_the_order_does() -> None:
+    parts = [tool_part("copilot_readFile", "b"), tool_part("copilot_readFile", "a")]
+
+    messages, _ = read_parts(
+        *parts, result=rounds([call("read_file", "a", filePath="/a"), call("read_file", "b", filePath="/b")])
+    )
+
+    assert shown(messages) == [("copilot_readFile", "/b"), ("copilot_readFile", "/a")]
+
+
+def test_calls_with_other_ids_are_paired_in_order_by_the_name_of_the_tool() -> None:
+    parts = [
+        tool_part("copilot_readFile", "uuid-1"),
+        tool_part("copilot_findTextInFiles", "uuid-2"),
+        tool_part("copilot_readFile", "uuid-3"),
+    ]
+    recorded = [
+        call("read_file", "c1", filePath="/a"),
+        call("grep_search", "c2"),
+        call("read_file", "c3", filePath="/b"),
+    ]
+
+    messages, _ = read_parts(*parts, result=rounds(recorded, c1="A", c2="hits", c3="B"))
+
+    assert shown(messages) == [
+        ("copilot_readFile", "/a"),
+        ("copilot_findTextInFiles", None),
+        ("copilot_readFile", "/b"),
+    ]
+    assert results_in(messages) == {"c1": "A", "c2": "hits", "c3": "B"}
+
+
+def test_a_hidden_internal_call_in_between_takes_nobodys_record() -> None:
+    parts = [
+        tool_part("copilot_insertEdit", "u1"),
+        tool_part("vscode_editFile_internal", "u2", presentation="hidden"),
+        tool_part("copilot_insertEdit", "u3"),
+        tool_part("vscode_editFile_internal", "u4", presentation="hidden"),
+    ]
+    recorded = [call("insert_edit_into_file", "c1", filePath="/a"), call("insert_edit_into_file", "c2", filePath="/b")]
+
+    messages, _ = read_parts(*parts, result=rounds(recorded))
+
+    assert shown(messages) == [
+        ("copilot_insertEdit", "/a"),
+        ("vscode_editFile_internal", None),
+        ("copilot_insertEdit", "/b"),
+        ("vscode_editFile_internal", None),
+    ]
+
+
+def test_the_order_of_the_other_calls_tells_which_one_has_no_part() -> None:
+    parts = [tool_part("copilot_findTextInFiles", "u1"), tool_part("copilot_readFile", "u2")]
+    recorded = [
+        call("read_file", "c1", filePath="/never-shown"),
+        call("grep_search", "c2", filePath="hits"),
+        call("read_file", "c3", filePath="/b"),
+    ]
+
+    messages, _ = read_parts(*parts, result=rounds(recorded))
+
+    assert shown(messages) == [
+        ("read_file", "/never-shown"),
+        ("copilot_findTextInFiles", "hits"),
+        ("copilot_readFile", "/b"),
+    ]
+
+
+def test_what_a_part_speaks_of_tells_which_call_it_shows() -> None:
+    parts = [
+        tool_part("copilot_readFile", "u1", invocationMessage={"value": "Reading [](file:///home/ana/till.py)"}),
+        tool_part("copilot_readFile", "u2", pastTenseMessage="Read bag.py, lines 20 to 40"),
+        tool_part("run_in_terminal", "u3", toolSpecificData={"kind": "terminal", "command": 'grep "x" a'}),
+    ]
+    recorded = [
+        call("read_file", "c1", filePath="/home/ana/other.py"),
+        call("read_file", "c2", filePath="/home/ana/till.py"),
+        call("read_file", "c3", filePath="/home/ana/bag.py", startLine=1, endLine=19),
+        call("read_file", "c4", filePath="/home/ana/bag.py", startLine=20, endLine=40),
+        call("run_in_terminal", "c5", command="ls"),
+        call("run_in_terminal", "c6", command='grep "x" a'),
+    ]
+
+    messages, _ = read_parts(*parts, result=rounds(recorded))
+
+    paired = {
+        part.position: part.id
+        for part in all_parts(messages)
+        if isinstance(part, ToolCall) and part.position is not None
+    }
+    assert paired == {0: "c2", 1: "c4", 2: "c6"}
+
+
+def test_arguments_that_are_no_json_tell_nothing() -> None:
+    parts = [tool_part("copilot_readFile", "u1", pastTenseMessage="Read bag.py")]
+    recorded = [{"name": "read_file", "id": "c1", "arguments": "{broken"}, call("read_file", "c2", filePath="bag.py")]
+
+    messages, _ = read_parts(*parts, result=rounds(recorded))
+
+    assert [(part.id, part.position) for part in all_parts(messages) if isinstance(part, ToolCall)] == [
+        ("c1", None),
+        ("c2", 0),
+    ]
+
+
+def test_a_part_without_a_call_stands_alone() -> None:
+    parts = [tool_part("copilot_readFile", "u1"), tool_part("configure_things", "u2")]
+
+    messages, _ = read_parts(*parts, result=rounds([call("read_file", "c1", filePath="/a")], u2="set up"))
+
+    assert shown(messages) == [("copilot_readFile", "/a"), ("configure_things", None)]
+    assert results_in(messages) == {"u2": "set up"}
+
+
+def test_more_parts_than_calls_leaves_the_last_ones_alone() -> None:
+    parts = [tool_part("copilot_readFile", f"u{number}") for number in range(3)]
+
+    messages, _ = read_parts(*parts, result=rounds([call("read_file", "c1", filePath="/a")]))
+
+    assert shown(messages) == [("copilot_readFile", "/a"), ("copilot_readFile", None), ("copilot_readFile", None)]
+
+
+def test_very_many_calls_are_paired_without_comparing_each_with_each() -> None:
+    parts = [tool_part("copilot_readFile", f"u{number}") for number in range(400)]
+    recorded = [call("read_file", f"c{number}", filePath=f"/{number}") for number in range(401)]
+
+    messages, _ = read_parts(*parts, result=rounds(recorded))
+
+    assert [file for _, file in shown(messages)] == [f"/{number}" for number in range(401)]
+
+
+def test_calls_that_differ_only_in_the_suffix_keep_it() -> None:
+    recorded = [call("read_file", "call__vscode-1", filePath="/a"), call("read_file", "call__vscode-2", filePath="/b")]
+    result = rounds(recorded, **{"call__vscode-1": "A", "call__vscode-2": "B"})
+
+    messages, _ = read_parts(tool_part(call_id="call__vscode-1"), tool_part(call_id="call__vscode-2"), result=result)
+
+    assert results_in(messages) == {"call__vscode-1": "A", "call__vscode-2": "B"}
+    assert [file for _, file in shown(messages)] == ["/a", "/b"]
+
+
+# --- calls that only the rounds know ----------------------------------------------------------------------------
+
+
+def outline(messages: list[Message]) -> list[str]:
+    """Texts as they are, thinking in brackets, calls by their id."""
+    lines = []
+    for part in all_parts(messages):
+        if isinstance(part, Text):
+            lines.append(part.text)
+        elif isinstance(part, Thinking):
+            lines.append(f"({part.text})")
+        elif isinstance(part, ToolCall):
+            lines.append(part.id)
+    return lines
+
+
+def test_a_call_without_a_part_goes_after_the_words_of_its_round() -> None:
+    result = rounds(
+        ("First I look.", [call("read_file", "c1")]),
+        ("Then I search.", [call("grep_search", "c2"), call("file_search", "c3")]),
+        ("Done.", []),
+    )
+
+    messages, _ = read_parts({"value": "First I look."}, {"value": "Then I search."}, {"value": "Done."}, result=result)
+
+    assert outline(messages) == ["First I look.", "c1", "Then I search.", "c2", "c3", "Done."]
+
+
+def test_a_call_without_a_part_goes_between_its_neighbours() -> None:
+    parts = [
+        {"value": "One."},
+        tool_part("a_tool", "c1"),
+        {"value": "Two."},
+        tool_part("a_tool", "c3"),
+        {"value": "End."},
+    ]
+    result = rounds(("One.", [call("a_tool", "c1")]), ("Two.", [call("b_tool", "c2"), call("a_tool", "c3")]))
+
+    assert outline(read_parts(*parts, result=result)[0]) == ["One.", "c1", "Two.", "c2", "c3", "End."]
+
+
+def test_a_call_without_a_part_does_not_part_a_call_from_its_edits() -> None:
+    edit = {"kind": "textEditGroup", "uri": {"$mid": 1, "scheme": "file", "path": "/a"}, "edits": []}
+    parts = [tool_part("copilot_createFile", "c1"), {"value": "\n```\n"}, edit, {"value": "\n```\n"}, {"value": "End."}]
+    result = rounds([call("create_file", "c1", filePath="/a"), call("b_tool", "c2")])
+
+    assert outline(read_parts(*parts, result=result)[0]) == ["c1", "\n```\n", "\n```\n", "c2", "End."]
+
+
+def test_a_call_that_only_the_rounds_know_has_its_result() -> None:
+    messages, _ = read_parts(
+        {"value": "Hm."}, result=rounds(("Hm.", [call("think", "c1__vscode-3")]), **{"c1__vscode-3": "ok"})
+    )
+
+    (made,) = [part for part in all_parts(messages) if isinstance(part, ToolCall)]
+    assert (made.id, made.status, made.native, made.native_ids) == (
+        "c1",
+        "complete",
+        "toolCallRounds",
+        ["c1__vscode-3"],
+    )
+    assert results_in(messages) == {"c1": "ok"}
+
+
+def test_a_result_without_any_call_is_kept() -> None:
+    messages, _ = read_parts({"value": "Hm."}, result=rounds([], lost="nobody asked"))
+
+    assert results_in(messages) == {"lost": "nobody asked"}
+    assert [message.role for message in messages] == ["assistant", "tool"]
+
+
+def test_recorded_thinking_is_shown_before_its_round_where_the_response_shows_none() -> None:
+    result = rounds(("Look.", [call("read_file", "c1")]), ("Done.", []))
+    result["metadata"]["toolCallRounds"][0]["thinking"] = {"id": "t", "text": ["let", " me"]}
+    result["metadata"]["toolCallRounds"][1]["thinking"] = {"text": "good"}
+
+    parts = [{"value": "Look."}, tool_part("copilot_readFile", "c1"), {"value": "Done."}]
+
+    assert outline(read_parts(*parts, result=result)[0]) == ["(let me)", "Look.", "c1", "(good)", "Done."]
+
+
+def test_a_call_without_a_part_goes_after_the_thinking_of_its_round() -> None:
+    result = rounds([call("a_tool", "c1")], [call("b_tool", "c2")])
+    result["metadata"]["toolCallRounds"][1]["thinking"] = {"text": "hm"}
+
+    parts = [tool_part("a_tool", "c1"), {"kind": "thinking", "value": "hm"}, {"value": "End."}]
+
+    assert outline(read_parts(*parts, result=result)[0]) == ["c1", "(hm)", "c2", "End."]
+
+
+def test_recorded_thinking_is_not_repeated() -> None:
+    result = rounds(("Done.", []))
+    result["metadata"]["toolCallRounds"][0]["thinking"] = {"text": "good"}
+
+    parts = [{"kind": "thinking", "value": "goo"}, {"value": "Done."}]
+
+    assert outline(read_parts(*parts, result=result)[0]) == ["(goo)", "Done."]
+
+
+def test_more_about_a_recorded_call_is_kept() -> None:
+    recorded = {**call("read_file", "c1"), "signature": "xyz"}
+
+    (made,) = all_parts(read_parts(result=rounds([recorded]))[0])
+
+    assert made.extra == {"toolCallRounds": {"signature": "xyz"}}
+
+
+# --- preparations -----------------------------------------------------------------------------------------------
+
+
+def preparation(name: str) -> dict[str, Any]:
+    return {"kind": "prepareToolInvocation", "toolName": name}
+
+
+def test_a_preparation_that_led_to_a_call_is_ignored() -> None:
+    parts = [preparation("insert_edit_into_file")] * 2 + [tool_part("copilot_insertEdit", f"c{n}") for n in (1, 2)]
+
+    messages, ledger = read_parts(*parts)
+
+    assert outline(messages) == ["c1", "c2"]
+    assert ledger.parts.ignored == {"tool-preparation": 2}
+
+
+def test_a_preparation_that_led_nowhere_is_a_prepared_call() -> None:
+    parts = [preparation("a_tool"), tool_part("a_tool", "c1"), preparation("a_tool"), preparation("b_tool")]
+
+    messages, ledger = read_parts(*parts)
+
+    calls = [part for part in all_parts(messages) if isinstance(part, ToolCall)]
+    assert [(made.id, made.name, made.status) for made in calls] == [
+        ("c1", "a_tool", "complete"),
+        ("prepared-2", "a_tool", "prepared"),
+        ("prepared-3", "b_tool", "prepared"),
+    ]
+    assert ledger.parts.ignored == {"tool-preparation": 1}
+
+
+# --- names and laws ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("of_model", "registered"),
+    [
+        ("read_file", "copilot_readFile"),
+        ("list_dir", "copilot_listDirectory"),
+        ("grep_search", "copilot_findTextInFiles"),
+        ("file_search", "copilot_findFiles"),
+        ("semantic_search", "copilot_searchCodebase"),
+        ("test_search", "copilot_findTestFiles"),
+        ("replace_string_in_file", "copilot_replaceString"),
+        ("multi_replace_string_in_file", "copilot_multiReplaceString"),
+        ("insert_edit_into_file", "copilot_insertEdit"),
+        ("edit_notebook_file", "copilot_editNotebook"),
+        ("apply_patch", "copilot_applyPatch"),
+        ("get_vscode_api", "copilot_getVSCodeAPI"),
+        ("fetch_webpage", "copilot_fetchWebPage"),
+        ("copilot_getNotebookSummary", "copilot_getNotebookSummary"),
+        ("run_in_terminal", "copilot_runInTerminal"),
+        ("mcp_books_get-page", "mcp_books_get-page"),
+    ],
+)
+def test_a_tool_goes_by_two_names(of_model: str, registered: str) -> None:
+    assert tool_key(of_model) == tool_key(registered)
+
+
+tools = st.sampled_from(["copilot_readFile", "copilot_findFiles", "run_in_terminal"])
+names = st.sampled_from(["read_file", "file_search", "run_in_terminal", "think"])
+
+
+@given(st.lists(tools, max_size=8), st.lists(st.lists(names, max_size=3), max_size=4))
+def test_every_part_and_every_call_is_shown_exactly_once(of_parts: list[str], of_rounds: list[list[str]]) -> None:
+    numbered = iter(range(100))
+    made = [[call(name, f"c{next(numbered)}") for name in one] for one in of_rounds]
+    parts = [tool_part(tool_id, f"u{index}") for index, tool_id in enumerate(of_parts)]
+
+    messages, _ = read_parts(*parts, result=rounds(*made))
+
+    calls = [part for part in all_parts(messages) if isinstance(part, ToolCall)]
+    ids = [made_call.id for made_call in calls]
+    assert len(set(ids)) == len(ids)
+    assert [part.position for part in calls if part.position is not None] == list(range(len(parts)))
+    assert {name for name in ids if name.startswith("c")} == {one["id"] for calls_of in made for one in calls_of}
+    paired = [part for part in calls if part.tool_id is not None]
+    assert all(tool_key(part.tool_id or "") == tool_key(part.name) for part in paired)

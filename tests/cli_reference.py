@@ -21,12 +21,12 @@ check, or bad records with `--strict`; 2 a usage error or a wrong path; 130 inte
 
 def reference() -> str:
     """The whole page."""
-    top = click.Context(cli, info_name="copilog", max_content_width=100, terminal_width=100)
+    top = click.Context(cli, info_name="copilog", help_option_names=["-h", "--help"], terminal_width=100)
     sections = [INTRODUCTION, _section("copilog", cli.get_help(top))]
     for name in COMMANDS:
         command = cli.get_command(top, name)
         assert command is not None
-        context = click.Context(command, info_name=name, parent=top, max_content_width=100, terminal_width=100)
+        context = click.Context(command, info_name=name, parent=top, terminal_width=100)
         sections.append(_section(f"copilog {name}", command.get_help(context)))
     return "\n".join(sections)
 

@@ -19,6 +19,7 @@ Level = Literal["info", "warning", "error"]
 
 # What each code means and what a person can do about it. `copilog problems` and docs/diagnostics.md use the same words.
 ADVICE: dict[str, str] = {
+    "ambiguous-format": "name the format with --source",
     "bad-file": "open the file and check that it is what its name says",
     "bad-json": "the record is not JSON; nothing else of the file is affected",
     "bad-part": "the part is kept nowhere else; look at the file at the given place",
@@ -45,6 +46,7 @@ ADVICE: dict[str, str] = {
     "orphan-mutation": "an earlier line that this one builds on is missing or broken",
     "raw-line-separator": "nothing to do; tools that split lines at U+2028 would break this file",
     "salvaged-document": "the document is broken; what is whole in it was read",
+    "too-large": "the archive holds more than is read at once; unpack it and name the files",
     "torn-document": "nothing to do; the file was cut off while it was written",
     "torn-tail": "nothing to do; the last line was cut off while it was written",
     "unknown-mutation": "the log was written by a newer VS Code; look for a newer copilog",

@@ -34,6 +34,7 @@ class Found:
     application: str | None = None
     hint: Conversation | None = None  # what an index says about it
     others: tuple[Found, ...] = ()
+    is_index_entry: bool = False  # nothing but an index knows of it
 
     def alone(self) -> Found:
         """The same without the other traces."""
@@ -52,6 +53,10 @@ class Probe:
         self.name = path.name
         self.suffix = path.suffix.lower()
         self.folders = path.parent.parts[-4:]  # the names of the folders around it, nearest last
+        # Files that tools wrote or read: what they look like inside says nothing about what they are here.
+        self.is_content = "chat-session-resources" in self.folders or (
+            self.folders[-1:] == ("contents",) and self.folders[-3:-2] == ("chatEditingSessions",)
+        )
 
     def lies_in(self, *names: str) -> bool:
         """Whether the file's own folder has one of these names."""
@@ -74,6 +79,8 @@ class Probe:
     @cached_property
     def first_line(self) -> dict[str, Any] | None:
         """The first line that is not blank, when it is one JSON object by itself."""
+        if self.is_content:
+            return None
         try:
             with self.path.open("rb") as file:
                 line = next((line for line in file if line.strip()), b"")
@@ -85,7 +92,7 @@ class Probe:
     @cached_property
     def keys(self) -> frozenset[str]:
         """The top-level keys of a JSON document; those that the first bytes show when the document is broken."""
-        if self.suffix not in (".json", "") or not self.looks_like_object:
+        if self.is_content or self.suffix not in (".json", "") or not self.looks_like_object:
             return frozenset()
         keys = frozenset(self._document)
         return keys or frozenset(name.decode() for name in re.findall(rb'"([A-Za-z]\w{0,40})"\s*:', self.head))
@@ -119,7 +126,7 @@ class Probe:
     @cached_property
     def tables(self) -> dict[str, list[str]]:
         """The tables of a SQLite database; none for anything else."""
-        if not sqliteio.is_sqlite(self.head):
+        if self.is_content or not sqliteio.is_sqlite(self.head):
             return {}
         try:
             with sqliteio.open_copy(self.path) as snapshot:
@@ -133,6 +140,8 @@ class Source:
 
     name: ClassVar[str]
     title: ClassVar[str]
+    is_index: ClassVar[bool] = False  # its files speak of several conversations: `index` tells which
+    is_companion: ClassVar[bool] = False  # its files go with a conversation that is kept elsewhere
 
     def locate(self, folder: StorageFolder) -> Iterator[Found]:  # noqa: ARG002
         """The files of this format in one storage folder of a root; none for what people save where they like."""

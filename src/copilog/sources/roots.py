@@ -164,6 +164,28 @@ def storage_folders(root: Root, skipped: list[tuple[Path, str]] | None = None) -
         yield StorageFolder(folder, kind, root.application, root)
 
 
+def folder_around(path: Path) -> StorageFolder | None:
+    """The storage folder that a file lies in, as far as the names of the folders around it tell."""
+    for folder in path.parents:
+        if folder.parent.name == "workspaceStorage":
+            return _storage_folder("workspace", folder, folder.parent.parent)
+        if folder.name == "globalStorage":
+            return _storage_folder("global", folder, folder.parent)
+        if folder.name == ".copilot":
+            return StorageFolder(folder, "copilot-home", None, None)
+    if path.parent.name == "chatSessions":
+        return StorageFolder(path.parent.parent, "workspace", None, None)
+    if path.parent.name in ("emptyWindowChatSessions", "transferredChatSessions"):
+        return StorageFolder(path.parent.parent, "global", None, None)
+    return None
+
+
+def _storage_folder(kind: StorageKind, folder: Path, user: Path) -> StorageFolder:
+    """A storage folder below a `User/`, which lies in the folder of its application."""
+    application = user.parent.name if user.name == "User" and user.parent.name in PRODUCTS else None
+    return StorageFolder(folder, kind, application, None)
+
+
 def workspace_of(folder: Path) -> WorkspaceRecord | None:
     """What a workspace's storage folder belongs to; None for a window without a folder, ValueError if unclear."""
     try:

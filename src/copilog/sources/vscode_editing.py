@@ -32,6 +32,7 @@ _safe_hash = re.compile(r"[0-9a-f]{4,40}")
 class VSCodeEditing(Source):
     name = "vscode-editing"
     title = "VS Code editing session"
+    is_companion = True
 
     def locate(self, folder: StorageFolder) -> Iterator[Found]:
         for session in folders_in(folder.path / FOLDER):
@@ -122,8 +123,9 @@ def _checked_text(name: str, data: bytes, ledger: Ledger) -> str:
 
 def _check_content(path: Path, ledger: Ledger) -> None:
     """A text belongs to the state.json that names it; by itself it can only be checked."""
+    data = jsonio.read_bytes(path)
     ledger.seen += 1
-    _checked_text(path.name, jsonio.read_bytes(path), ledger)
+    _checked_text(path.name, data, ledger)
     ledger.used += 1
 
 

@@ -22,6 +22,7 @@ EXTENSION = "github.copilot-chat"  # spelled with capitals in some places, and s
 class VSCodeResources(Source):
     name = "vscode-resources"
     title = "Spilled tool output"
+    is_companion = True
 
     def locate(self, folder: StorageFolder) -> Iterator[Found]:
         extensions = [child for child in folders_in(folder.path) if child.name.lower() == EXTENSION]

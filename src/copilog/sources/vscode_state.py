@@ -34,6 +34,7 @@ REQUIRED = ("sessionId", "title", "lastMessageDate")
 class VSCodeState(Source):
     name = "vscode-state"
     title = "VS Code store (state.vscdb)"
+    is_index = True
 
     def locate(self, folder: StorageFolder) -> Iterator[Found]:
         path = folder.path / "state.vscdb"

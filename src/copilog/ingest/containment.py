@@ -1,0 +1,46 @@
+"""The one place that takes whatever escapes from a file: the run goes on, and the file's books say what happened."""
+
+from __future__ import annotations
+
+import os
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from copilog.diagnostics import Ledger
+from copilog.errors import BadFile
+from copilog.model import Conversation
+from copilog.sources import Found
+
+Reader = Callable[[Found, Ledger], Iterator[Conversation]]
+
+
+def contained(reader: Reader, found: Found, ledger: Ledger) -> Iterator[Conversation]:
+    """Pass conversations on; a file that cannot be read, or that breaks its reader, ends there and is told."""
+    conversations: Iterator[Conversation] | None = None
+    while True:
+        try:
+            if conversations is None:
+                conversations = reader(found, ledger)
+            conversation = next(conversations)
+        except StopIteration:
+            return
+        except BadFile as error:
+            ledger.note(error.code, str(error), "error")
+            return
+        except Exception as error:  # the one place where a bug of ours must not end the run
+            if os.environ.get("COPILOG_RAISE"):
+                raise
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            ledger.note("crash", f"{type(error).__name__} in {Path(last.filename).name}:{last.lineno}", "error")
+            _balance(ledger)
+            return
+        yield conversation
+
+
+def _balance(ledger: Ledger) -> None:
+    """Count what was under way when a reader broke."""
+    for tally in (ledger, ledger.parts):
+        missing = tally.seen - tally.used - sum(tally.ignored.values()) - len(tally.bad)
+        if missing > 0:
+            tally.ignore("reader-crashed", missing)

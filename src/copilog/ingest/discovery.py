@@ -1,0 +1,221 @@
+"""Where conversations are: on this machine, in a folder, at a path. What carries one id is found as one."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from copilog import identity
+from copilog.diagnostics import Report
+from copilog.errors import UsageError
+from copilog.ingest.containment import contained
+from copilog.model import Conversation, Workspace
+from copilog.sources import BY_NAME, SOURCES, Found, Probe, Source, identify
+from copilog.sources.roots import Root, StorageFolder, default_roots, folder_around, roots_from, storage_folders
+from copilog.sources.vscode_workspace import workspace_from
+
+# The trace that speaks for a conversation before it is read, best first.
+ORDER = {source.name: position for position, source in enumerate(SOURCES)}
+
+
+def find_roots(paths: Sequence[Path] = ()) -> list[Root]:
+    """The places to look at: those named, and then nothing else of this machine; else the usual ones."""
+    if not paths:
+        return default_roots()
+    roots: list[Root] = []
+    for path in paths:
+        if not path.is_dir():
+            raise UsageError(f"{path}: no such folder")
+        found = roots_from(path)
+        if not found:
+            raise UsageError(
+                f"{path}: neither a home folder nor a place where VS Code or Copilot keeps its data; "
+                "to read single files, use `copilog inspect` or `copilog show`"
+            )
+        roots += found
+    return roots
+
+
+def discover(roots: Iterable[Root | Path | str] | None = None, *, report: Report | None = None) -> Iterator[Found]:
+    """Yield one `Found` for each conversation on this machine, with all its traces.
+
+    `roots` may name folders to look at instead: home folders, user data folders, workspace storage.
+    """
+    gathering = Gathering(report if report is not None else Report())
+    seen: set[Path] = set()
+    for root in _as_roots(roots):
+        if not root.exists:
+            continue
+        skipped: list[tuple[Path, str]] = []
+        for folder in storage_folders(root, skipped):
+            place = folder.path.resolve()
+            if place not in seen:  # roots may lie within one another
+                seen.add(place)
+                gathering.add_folder(folder)
+        for path, reason in skipped:
+            code = "broken-link" if path.is_symlink() else "unreadable"
+            gathering.report.open(str(path), None).note(code, reason)
+    return gathering.founds()
+
+
+def _as_roots(roots: Iterable[Root | Path | str] | None) -> list[Root]:
+    if roots is None:
+        return find_roots()
+    made: list[Root] = []
+    for root in roots:
+        made += [root] if isinstance(root, Root) else find_roots([Path(root)])
+    return made
+
+
+class Gathering:
+    """Traces by the id of their conversation, and what indexes say about conversations kept elsewhere."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        self.groups: dict[str, list[Found]] = {}
+        self.hints: dict[str, Conversation] = {}
+        self.workspaces: dict[Path, Workspace | None] = {}
+
+    def add_folder(self, folder: StorageFolder) -> None:
+        """Everything of one storage folder."""
+        workspace = self.workspace_of(folder)
+        for source in SOURCES:
+            for found in source.locate(folder):
+                self.add(source, replace(found, workspace=workspace) if workspace is not None else found)
+
+    def add(self, source: Source, found: Found) -> None:
+        """One trace; a file that speaks of several conversations is asked for all of them."""
+        if found.native_id is not None:
+            self.groups.setdefault(found.native_id, []).append(found)
+        elif source.is_index:
+            self._add_index(source, found)
+        else:
+            self.groups.setdefault(_content_key(found.path), []).append(found)
+
+    def _add_index(self, source: Source, found: Found) -> None:
+        ledger = self.report.open(str(found.path), source.name)
+        for stub in contained(source.index, found, ledger):
+            native_id = stub.native_id or ""
+            if "inside" in stub.marks:
+                inside = replace(found, native_id=native_id)
+                group = self.groups.setdefault(native_id, [])
+                if inside not in group:
+                    group.append(inside)
+            elif native_id in self.hints:
+                self.hints[native_id] = identity.merge([self.hints[native_id], stub])
+            else:
+                self.hints[native_id] = stub
+
+    def founds(self) -> Iterator[Found]:
+        """What was gathered, one for each conversation."""
+        for key, traces in self.groups.items():
+            traces.sort(key=lambda found: ORDER[found.source])
+            yield replace(traces[0], others=tuple(traces[1:]), hint=self.hints.pop(key, None))
+        for hint in self.hints.values():
+            path = Path(hint.provenance[0].path)
+            yield Found(
+                path, hint.source, hint.native_id, hint.workspace, hint.application, hint=hint, is_index_entry=True
+            )
+
+    def workspace_of(self, folder: StorageFolder) -> Workspace | None:
+        """The workspace that a storage folder stands for; a broken workspace.json is told once."""
+        if folder.path not in self.workspaces:
+            self.workspaces[folder.path] = self._read_workspace(folder)
+        return self.workspaces[folder.path]
+
+    def _read_workspace(self, folder: StorageFolder) -> Workspace | None:
+        if folder.kind != "workspace":
+            return None
+        try:
+            return workspace_from(folder.path)
+        except ValueError as error:
+            ledger = self.report.open(str(folder.path / "workspace.json"), "vscode-workspace")
+            ledger.seen += 1
+            ledger.reject("bad-record", str(error), pointer="")
+            return None
+
+
+# --- files named by hand ----------------------------------------------------------------------------------------
+
+
+def found_at(path: Path, *, companions: bool = True) -> Found:
+    """What a single file is; raise UsageError when it is missing, unreadable or of no known format."""
+    if not path.exists():
+        raise UsageError(f"{path}: no such file or folder")
+    if not os.access(path, os.R_OK):
+        raise UsageError(f"{path}: not readable; check its permissions")
+    probe = Probe(path)
+    source = identify(probe)
+    if source is None:
+        raise UsageError(f"{path}: of no known format; copilog reads {', '.join(known.title for known in SOURCES)}")
+    gathering = Gathering(Report())
+    found = _found(path, source, probe, gathering)
+    folder = folder_around(path)
+    if folder is None or found.native_id is None or not companions:
+        return found
+    return _with_companions(found, folder, gathering)
+
+
+def _found(path: Path, source: Source, probe: Probe, gathering: Gathering) -> Found:
+    folder = folder_around(path)
+    workspace = gathering.workspace_of(folder) if folder is not None else None
+    application = folder.application if folder is not None else None
+    return Found(path, source.name, source.native_id(probe), workspace, application)
+
+
+def _with_companions(found: Found, folder: StorageFolder, gathering: Gathering) -> Found:
+    """Add what belongs to a session named by hand, but not its twin or copies: that very file was asked for."""
+    others: list[Found] = []
+    for source in SOURCES:
+        if source.is_index:
+            for index in source.locate(folder):
+                gathering.add(source, replace(index, workspace=found.workspace))
+        elif source.is_companion:
+            located = (other for other in source.locate(folder) if other.native_id == found.native_id)
+            others += [replace(other, workspace=found.workspace) for other in located if other.path != found.path]
+    return replace(found, others=tuple(others), hint=gathering.hints.get(found.native_id or ""))
+
+
+def walk(folder: Path) -> Iterator[Path]:
+    """All plain files below a folder, by name; links are not followed."""
+    for parent, names, files in os.walk(folder, followlinks=False):
+        names.sort()
+        for name in sorted(files):
+            path = Path(parent, name)
+            if not path.is_symlink() and path.is_file():
+                yield path
+
+
+def founds_in(folder: Path, report: Report) -> Iterator[Found]:
+    """The conversations of all files below a folder, whatever folder it is."""
+    gathering = Gathering(report)
+    for path in walk(folder):
+        probe = Probe(path)
+        source = identify_or_note(probe, report)
+        if source is not None:
+            gathering.add(source, _found(path, source, probe, gathering))
+    return gathering.founds()
+
+
+def identify_or_note(probe: Probe, report: Report) -> Source | None:
+    """The source of a file met on the way; one that two sources claim is told and passed over."""
+    try:
+        return identify(probe)
+    except UsageError as error:
+        report.open(str(probe.path), None).note("ambiguous-format", str(error))
+        return None
+
+
+def _content_key(path: Path) -> str:
+    """Files with the same bytes are copies of one another."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return str(path)
+
+
+__all__ = ["BY_NAME", "Gathering", "discover", "find_roots", "found_at", "founds_in", "identify_or_note", "walk"]

@@ -1,0 +1,38 @@
+"""What all tests share: crashes are raised, golden files can be refreshed, and real files may be at hand."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+# A bug in a reader is contained in a run; here it must be seen.
+os.environ["COPILOG_RAISE"] = "1"
+
+# Machines differ, and no test asserts a time.
+settings.register_profile("copilog", deadline=None)
+settings.load_profile("copilog")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="write the expected results anew, to be reviewed")
+
+
+@pytest.fixture
+def updates_golden(request: pytest.FixtureRequest) -> bool:
+    """Whether expected results are to be written instead of compared."""
+    return bool(request.config.getoption("--update-golden"))
+
+
+@pytest.fixture(scope="session")
+def corpus() -> Path:
+    """The folder of real files; the test is skipped when there is none."""
+    named = os.environ.get("COPILOG_CORPUS")
+    if not named:
+        pytest.skip("COPILOG_CORPUS names no folder")
+    folder = Path(named)
+    if not folder.is_dir():
+        pytest.fail(f"COPILOG_CORPUS names {folder}, which is no folder")
+    return folder

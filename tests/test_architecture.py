@@ -1,0 +1,181 @@
+"""Arrows point one way: who may import whom, checked in the source code itself."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "src" / "copilog"
+
+FOUNDATIONS = {"model", "errors", "diagnostics", "jsonio", "sqliteio", "tags", "textdiff"}
+ANYTHING = {"*"}
+MAY_IMPORT: dict[str, set[str]] = {
+    "model": set(),
+    "errors": set(),
+    "diagnostics": {"model", "errors"},
+    "jsonio": {"model", "errors"},
+    "sqliteio": {"model", "errors"},
+    "tags": {"model", "errors"},
+    "textdiff": {"model", "errors"},
+    "sources": FOUNDATIONS,
+    "identity": FOUNDATIONS,
+    "likeness": FOUNDATIONS,
+    "definitions": FOUNDATIONS,
+    "detection": FOUNDATIONS | {"definitions"},
+    "render": FOUNDATIONS,
+    "engine": FOUNDATIONS,
+    "trajectory": FOUNDATIONS,
+    "redact": FOUNDATIONS,
+    "telemetry": FOUNDATIONS | {"engine", "trajectory"},
+    "store": FOUNDATIONS,
+    "analysis": FOUNDATIONS | {"store"},
+    "ingest": FOUNDATIONS
+    | {"sources", "identity", "likeness", "detection", "definitions", "store", "engine", "telemetry"},
+    "summaries": FOUNDATIONS | {"sources", "ingest"},
+    "export": FOUNDATIONS | {"trajectory", "render", "redact", "store", "analysis"},
+    "digest": FOUNDATIONS | {"trajectory", "render", "redact", "store", "analysis"},
+    "recover": FOUNDATIONS | {"sources", "identity", "store", "export"},
+    "mcp": FOUNDATIONS | {"store", "analysis"},
+    "sample": set(),
+    "web": ANYTHING,
+    "cli": ANYTHING,
+    "__main__": {"cli"},
+    "__init__": FOUNDATIONS | {"sources", "ingest"},  # for type checkers; at run time names are looked up when used
+}
+# Nothing imports these, but for the modules named here.
+SKINS = {"cli": {"__main__"}, "web": {"cli.serve"}}
+# Libraries that belong to one room; msgspec is at home everywhere.
+AT_HOME = {
+    "click": {"cli"},
+    "platformdirs": {"cli"},
+    "rich": {"cli", "render"},
+    "starlette": {"web"},
+    "jinja2": {"web", "render"},
+}
+# What all sources share; other modules of `sources` know nothing of each other.
+SHARED_BY_SOURCES = {"base", "roots"}
+
+
+def wrong_imports(module: str, code: str) -> list[str]:
+    """What a module, such as `sources.chat_export`, imports and may not."""
+    return [wrong for name in imported(ast.parse(code)) if (wrong := what_is_wrong(module, name))]
+
+
+def imported(tree: ast.AST) -> Iterator[str]:
+    """The full names of all that is imported, wherever in the module."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = "." * node.level + (node.module or "")
+            yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def what_is_wrong(module: str, name: str) -> str | None:
+    top, *inner = name.split(".")
+    if top == "":
+        return f"{module} imports {name}, which is relative"
+    if top != "copilog":
+        homes = AT_HOME.get(top)
+        is_known = homes is None or module.split(".")[0] in homes
+        return None if is_known else f"{module} imports {top}, which belongs to {' and '.join(sorted(homes or ()))}"
+    return what_is_wrong_inside(module, inner)
+
+
+def what_is_wrong_inside(module: str, target: list[str]) -> str | None:
+    room, *place = module.split(".")
+    other = target[0] if target and target[0] in MAY_IMPORT else "__init__"
+    shown = ".".join(target)
+    if other in SKINS and room != other and module not in SKINS[other]:
+        return f"{module} imports {shown}, and nobody knows {other}"
+    if other not in (room, *MAY_IMPORT.get(room, ())) and MAY_IMPORT.get(room) is not ANYTHING:
+        return f"{module} imports {shown}, which {room} may not"
+    if room == other == "sources" and place not in ([], ["__init__"]):
+        neighbour = target[1] if len(target) > 1 else ""
+        is_shared = neighbour in SHARED_BY_SOURCES or neighbour.startswith("_")
+        if not is_shared and neighbour != place[0]:
+            return f"{module} imports {shown}, and sources do not know each other"
+    return None
+
+
+def modules() -> list[tuple[str, Path]]:
+    found = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        parts = parts[:-1] if len(parts) > 1 and parts[-1] == "__init__" else parts
+        found.append((".".join(parts), path))
+    return found
+
+
+@pytest.mark.parametrize(("module", "path"), modules(), ids=[name for name, _ in modules()])
+def test_a_module_imports_only_what_its_room_may(module: str, path: Path) -> None:
+    assert module.split(".")[0] in MAY_IMPORT, "a new room: say in MAY_IMPORT what it may import"
+    assert wrong_imports(module, path.read_text(encoding="utf-8")) == []
+
+
+def test_foundations_need_nothing_but_the_standard_library_and_msgspec() -> None:
+    for module, path in modules():
+        if module.split(".")[0] in FOUNDATIONS | {"sources", "identity", "ingest"}:
+            names = {name.split(".")[0] for name in imported(ast.parse(path.read_text(encoding="utf-8")))}
+            assert names - sys.stdlib_module_names <= {"copilog", "msgspec"}, module
+
+
+def test_no_circle_of_rooms_is_allowed() -> None:
+    def reached(room: str) -> set[str]:
+        others = set() if MAY_IMPORT[room] is ANYTHING else MAY_IMPORT[room]
+        return others.union(*(reached(other) for other in others))
+
+    assert all(room not in reached(room) for room in MAY_IMPORT)
+
+
+@pytest.mark.parametrize(
+    ("module", "code"),
+    [
+        ("model.parts", "from copilog.diagnostics import Ledger"),
+        ("errors", "import copilog.model"),
+        ("jsonio", "from copilog import sqliteio"),
+        ("jsonio", "from copilog import __version__"),
+        ("identity", "from copilog.sources import Found"),
+        ("render.text", "from copilog.ingest import read"),
+        ("sources.chat_export", "from copilog import ingest"),
+        ("sources.chat_export", "from copilog.sources.vscode_session import VSCodeSession"),
+        ("sources.chat_export", "from copilog.sources import vscode_session"),
+        ("sources.chat_export", "from copilog.sources import SOURCES"),
+        ("sources._vscode.turns", "from copilog.sources.vscode_session import VSCodeSession"),
+        ("sources.chat_export", "from .base import Source"),
+        ("sources.chat_export", "def late():\n    import copilog.identity"),
+        ("ingest", "from copilog.cli import run"),
+        ("ingest", "from copilog.summaries import Summary"),
+        ("cli.listing", "from copilog.web import app"),
+        ("web.app", "from copilog.cli import run"),
+        ("summaries", "import rich.table"),
+        ("sources.base", "from click import echo"),
+    ],
+)
+def test_the_check_finds_a_wrong_import(module: str, code: str) -> None:
+    assert len(wrong_imports(module, code)) == 1
+
+
+@pytest.mark.parametrize(
+    ("module", "code"),
+    [
+        ("model.conversation", "import msgspec\nfrom copilog.model.parts import AnyPart"),
+        ("sources", "from copilog.sources.vscode_session import VSCodeSession"),
+        ("sources.chat_export", "from copilog.sources._vscode.session import conversation_from"),
+        ("sources.chat_export", "from copilog.sources.base import Found\nfrom copilog import jsonio, sqliteio"),
+        (
+            "sources._vscode.turns",
+            "from copilog.sources._vscode.take import rest\nfrom copilog.sources.roots import Root",
+        ),
+        ("ingest", "from copilog.sources.vscode_workspace import workspace_from\nfrom copilog import identity"),
+        ("cli.listing", "import click\nfrom rich import table\nfrom copilog import __version__, ingest"),
+        ("cli.serve", "from copilog.web import app"),
+        ("__main__", "from copilog.cli import run"),
+    ],
+)
+def test_the_check_lets_a_right_import_pass(module: str, code: str) -> None:
+    assert wrong_imports(module, code) == []

@@ -1,0 +1,135 @@
+"""Discovering and reading: what is found once, what belongs together, and what a broken file costs."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from copilog import ingest
+from copilog.diagnostics import Report
+from copilog.sources import BY_NAME
+from tests.cli.homes import Home, entry, session
+
+ONE, TWO = "11111111-aaaa", "22222222-bbbb"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path / "home")
+
+
+def put_into_store(database: Path, key: str, value: object) -> None:
+    connection = sqlite3.connect(database)
+    connection.execute("INSERT INTO ItemTable VALUES (?, ?)", (key, json.dumps(value).encode()))
+    connection.commit()
+    connection.close()
+
+
+def test_a_session_inside_the_store_that_the_store_also_lists_is_read(home: Home) -> None:
+    workspace = home.workspace(1, "/home/ana/tide-tables")
+    database = home.index(workspace, **{ONE: entry(ONE, "Tides")})
+    put_into_store(database, "interactive.sessions", [session(ONE, "When is high tide?")])
+
+    [found] = ingest.discover([home.root])
+    [conversation] = ingest.read(found)
+
+    assert len(conversation.turns) == 1
+    assert conversation.title == "Tides"
+    assert "stub" not in conversation.marks
+
+
+def test_roots_that_lie_within_one_another_are_read_once(home: Home) -> None:
+    home.add(home.workspace(1), session(ONE, "hello"))
+    report = Report()
+
+    founds = list(ingest.discover([home.root, home.user, home.user / "workspaceStorage"], report=report))
+    for found in founds:
+        list(ingest.read(found, report=report))
+
+    assert len(founds) == 1
+    assert founds[0].others == ()
+    assert [ledger.seen for ledger in report.files.values()] == [2]
+
+
+def test_a_file_that_a_tool_wrote_is_no_session_whatever_it_looks_like(home: Home) -> None:
+    folder = home.workspace(1) / "GitHub.copilot-chat" / "chat-session-resources" / ONE / "call_1"
+    folder.mkdir(parents=True)
+    (folder / "content.json").write_text(json.dumps(session(TWO, "quoted")))
+
+    [ledger] = ingest.inspect([folder])
+
+    assert ledger.source == "vscode-resources"
+
+
+def test_a_file_that_two_sources_claim_is_told_and_the_rest_is_read(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home.add(home.workspace(1), session(ONE, "hello"))
+    (home.root / "odd.json").write_text("{}")
+    for name in ("chat-export", "vscode-session"):
+        claims = BY_NAME[name].claims
+        monkeypatch.setattr(
+            BY_NAME[name], "claims", lambda probe, claims=claims: probe.name == "odd.json" or claims(probe)
+        )
+    report = Report()
+
+    conversations = list(ingest.read(home.root, report=report))
+
+    assert [conversation.native_id for conversation in conversations] == [ONE]
+    assert [diagnostic.code for diagnostic in report.diagnostics()] == ["ambiguous-format"]
+
+
+def test_reading_any_folder_knows_application_and_workspace(home: Home) -> None:
+    workspace = home.workspace(1, "/home/ana/tide-tables")
+    home.add(workspace, session(ONE, "hello"))
+    home.index(workspace, **{TWO: entry(TWO, "Only listed")})
+
+    conversations = {conversation.native_id: conversation for conversation in ingest.read(home.root)}
+
+    for native_id in (ONE, TWO):
+        found = conversations[native_id]
+        assert found.application == "Code"
+        assert found.workspace is not None
+        assert found.workspace.folder == "/home/ana/tide-tables"
+
+
+def test_a_file_named_by_hand_comes_with_its_companions_but_not_its_twin(home: Home) -> None:
+    workspace = home.workspace(1, "/home/ana/tide-tables")
+    path = home.add(workspace, session(ONE, "hello"))
+    home.add_log(workspace, ONE, [{"kind": 0, "v": session(ONE, "hello", "and more")}])
+    home.index(workspace, **{ONE: entry(ONE, "Tides")})
+
+    [conversation] = ingest.read(path)
+
+    assert len(conversation.turns) == 1
+    assert conversation.title == "Tides"
+    assert [trace.role for trace in conversation.provenance] == ["lead", "index"]
+
+
+def test_the_same_bytes_twice_are_one_conversation(tmp_path: Path) -> None:
+    export = session(ONE, "hello there, what a fine day")
+    for key in ("sessionId", "version", "creationDate"):
+        del export[key]
+    for name in ("chat.json", "copy of chat.json"):
+        (tmp_path / name).write_text(json.dumps(export))
+
+    [conversation] = ingest.read(tmp_path)
+
+    assert sorted(Path(trace.path).name for trace in conversation.provenance) == ["chat.json", "copy of chat.json"]
+
+
+def test_a_reader_that_breaks_costs_its_file_and_balances(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    home.add(home.workspace(1), session(ONE, "hello"))
+    home.add_log(home.workspace(1), TWO, [{"kind": 0, "v": session(TWO, "hi")}])
+    monkeypatch.delenv("COPILOG_RAISE", raising=False)
+    monkeypatch.setattr("copilog.sources.vscode_session.conversation_from", lambda *_, **__: 1 / 0)
+    report = Report()
+
+    conversations = [c for found in ingest.discover([home.root]) for c in ingest.read(found, report=report)]
+
+    assert [conversation.native_id for conversation in conversations] == [TWO]
+    assert report.balances()
+    assert [diagnostic.code for diagnostic in report.diagnostics()] == ["crash"]

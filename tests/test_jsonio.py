@@ -1,0 +1,158 @@
+"""Bytes to JSON values: strict and fast first, kind where that fails."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from copilog import jsonio
+from copilog.errors import BadFile, BadRecord
+
+
+def codes(repairs: list[jsonio.Repair]) -> list[str]:
+    return [repair.code for repair in repairs]
+
+
+@pytest.mark.parametrize(
+    ("data", "value"),
+    [
+        (b' {"a": [1, 2.5, null, true]} \r\n', {"a": [1, 2.5, None, True]}),
+        ('"潮\u2028汐"'.encode(), "潮\u2028汐"),
+        (b'"\\ud83d\\ude00 \\u0000"', "😀 \0"),
+        (b"123456789012345678901234567890", 123456789012345678901234567890),
+    ],
+)
+def test_json_is_read_as_it_is(data: bytes, value: Any) -> None:
+    assert jsonio.decode(data) == (value, [])
+
+
+@pytest.mark.parametrize(
+    ("data", "value", "code"),
+    [
+        (b'["a\\ud83d"]', ["a\ufffd"], "lone-surrogate"),
+        (b'["\\ud83db", "\\ude00"]', ["\ufffdb", "\ufffd"], "lone-surrogate"),
+        (b'{"\\ud800": 1, "b": 2}', {"\ufffd": 1, "b": 2}, "lone-surrogate"),
+        (
+            b'{"\\ud800": 1, "\\ud801": 2, "\\ufffd": 3}',
+            {"\ufffd\ufffd": 1, "\ufffd" * 3: 2, "\ufffd": 3},
+            "lone-surrogate",
+        ),
+        (b'{"a": NaN, "b": -Infinity}', {"a": None, "b": None}, "not-a-number"),
+        (b"[1e999, -1e999, 1e3]", [None, None, 1000.0], "not-a-number"),
+        (b'"caf\xe9"', "caf\ufffd", "invalid-utf8"),
+    ],
+)
+def test_what_can_be_repaired_is_repaired_and_told(data: bytes, value: Any, code: str) -> None:
+    made, repairs = jsonio.decode(data)
+
+    assert made == value
+    assert codes(repairs) == [code]
+    json.loads(jsonio.encode(made))
+
+
+def test_the_order_of_keys_survives_a_repair() -> None:
+    made, _ = jsonio.decode(b'{"z": 1, "\\ud800": 2, "a": 3}')
+
+    assert list(made) == ["z", "\ufffd", "a"]
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"{", b"{'a': 1}", b"[1,]", b"hello", b'{"a": 1} {"b": 2}', b"[" * 100_000, b"9" * 5000, b'"\xff']
+)
+def test_what_is_no_json_is_a_bad_record(data: bytes) -> None:
+    with pytest.raises(BadRecord) as caught:
+        jsonio.decode(data)
+    assert caught.value.code == "bad-json"
+
+
+@pytest.mark.parametrize("depth", range(900, 1010, 5))
+def test_what_is_nested_deeply_is_read_or_bad_but_never_a_crash(depth: int) -> None:
+    try:
+        made, _ = jsonio.decode(b"[" * depth + b'"\\ud800"' + b"]" * depth)
+    except BadRecord:
+        return
+    assert isinstance(made, list)
+
+
+def test_a_reason_quotes_no_content() -> None:
+    for data in (b'{"secret": "hunter2"', b'{"secret": hunter2}', b'"hunter2\xff'):
+        with pytest.raises(BadRecord) as caught:
+            jsonio.decode(data)
+        assert "hunter2" not in str(caught.value)
+
+
+def test_a_byte_order_mark_is_taken_off() -> None:
+    assert jsonio.as_utf8(b"{}") == (b"{}", [])
+    for encoding, code in [("utf-8-sig", "byte-order-mark"), ("utf-16", "utf-16")]:
+        data, repairs = jsonio.as_utf8('{"a": "潮😀"}'.encode(encoding))
+        assert (data.decode(), codes(repairs)) == ('{"a": "潮😀"}', [code])
+    assert jsonio.as_utf8(b"\xfe\xff\0{\0}\0")[0] == "{}\ufffd".encode()
+
+
+def test_only_a_line_feed_ends_a_line() -> None:
+    data = "a\u2028b\x85c\r\n\nd\x0be".encode()
+
+    lines = list(jsonio.split_lines(data))
+
+    assert [line.data for line in lines] == ["a\u2028b\x85c\r".encode(), b"", b"d\x0be"]
+    assert [(line.number, line.is_last_open) for line in lines] == [(1, False), (2, False), (3, True)]
+    assert all(data[line.offset :].startswith(line.data) for line in lines)
+
+
+@given(st.lists(st.binary().filter(lambda line: b"\n" not in line)), st.booleans())
+def test_lines_are_all_of_the_data(lines: list[bytes], is_open: bool) -> None:
+    data = b"".join(line + b"\n" for line in lines) + b"tail" * is_open
+
+    made = list(jsonio.split_lines(data))
+
+    assert [line.data for line in made] == [*lines, *([b"tail"] * is_open)]
+    assert b"".join(line.data + b"\n" * (not line.is_last_open) for line in made) == data
+
+
+values: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@given(values)
+def test_what_is_encoded_is_decoded_again(value: Any) -> None:
+    assert jsonio.decode(jsonio.encode(value).encode()) == (value, [])
+
+
+@given(values)
+def test_the_kind_way_reads_the_same(value: Any) -> None:
+    made, repairs = jsonio.decode(b'["\\ud800",' + jsonio.encode(value).encode() + b"]")
+
+    assert made == ["\ufffd", value]
+    assert codes(repairs) == ["lone-surrogate"]
+
+
+@given(st.binary())
+def test_any_bytes_are_read_or_bad(data: bytes) -> None:
+    try:
+        value, _ = jsonio.decode(data)
+    except BadRecord:
+        return
+    jsonio.encode(value)
+
+
+def test_top_level_values_stay_encoded() -> None:
+    assert jsonio.top_level_values(b'{"a": [1, 2], "b": "x"}') == {"a": b"[1, 2]", "b": b'"x"'}
+    for data in (b"", b"[1]", b'{"a": ', b"{" * 100_000, b'{"a": "\xff"}x'):
+        assert jsonio.top_level_values(data) == {}
+
+
+def test_a_file_that_cannot_be_read_is_a_bad_file(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"\0\xff")
+
+    assert jsonio.read_bytes(tmp_path / "file") == b"\0\xff"
+    for path in (tmp_path, tmp_path / "missing"):
+        with pytest.raises(BadFile) as caught:
+            jsonio.read_bytes(path)
+        assert caught.value.code == "unreadable"

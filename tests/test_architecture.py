@@ -22,7 +22,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tags": {"model", "errors"},
     "textdiff": {"model", "errors"},
     "sources": FOUNDATIONS,
-    "identity": FOUNDATIONS,
+    "identity": FOUNDATIONS | {"likeness"},
     "likeness": FOUNDATIONS,
     "definitions": FOUNDATIONS,
     "detection": FOUNDATIONS | {"definitions"},

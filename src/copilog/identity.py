@@ -14,11 +14,24 @@ from typing import Any
 
 import msgspec
 
-from copilog.model import Conversation, FileEdit, Message, Provenance, ToolCall, ToolResult, Turn, parts_of
+from copilog.likeness import pairs_of
+from copilog.model import (
+    Conversation,
+    FileEdit,
+    Message,
+    Provenance,
+    ToolCall,
+    ToolResult,
+    Turn,
+    parts_of,
+    results_by_call,
+)
 
 PARTIAL = frozenset({"stub", "orphan-edits", "resource"})
+# Marks of traces that retell a conversation with less than its own file has: they fill gaps and never lead over it.
+RETOLD = frozenset({"transcript", "debug-log", "trace", "store-row"})
 BROKEN = frozenset({"damaged", "headless"})
-OF_ONE_TRACE = PARTIAL | BROKEN | {"inside", "empty"}  # marks that need not hold for the whole
+OF_ONE_TRACE = PARTIAL | RETOLD | BROKEN | {"inside", "empty"}  # marks that need not hold for the whole
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 LOG, FILE, STORE = "vscode-session-log", "vscode-session", "vscode-state"
 
@@ -37,6 +50,8 @@ def merge(traces: list[Conversation]) -> Conversation:
     for other in others:
         if _is_whole(other):
             _fill_turns(lead, other)
+            _fill_calls(lead, other)
+    _take_name(lead, others)
     for other in others:
         _fill(lead, other)
     _join_edits(lead, others)
@@ -91,6 +106,7 @@ def _fullness(trace: Conversation) -> tuple[Any, ...]:
     """What traces are ranked by; the places at the end only see to it that no two are equal."""
     return (
         _is_whole(trace),
+        RETOLD.isdisjoint(trace.marks),
         len(trace.turns),
         not _is_broken(trace),
         len(trace.file_changes),
@@ -153,14 +169,35 @@ def _fill_turns(lead: Conversation, other: Conversation) -> None:
     A sound lead is trusted: what is missing there was removed by the user.
     """
     is_broken = _is_broken(lead)
-    known: dict[str | None, Turn] = {turn.request_id: turn for turn in lead.turns if turn.request_id is not None}
-    for turn in other.turns:
-        mine = known.get(turn.request_id)
-        if mine is not None:
-            fill(mine, turn, but=OF_ONE_FILE if is_broken else OF_ONE_FILE | TAKEN_BACK)
-            fill(mine.timing, turn.timing)
+    for mine, theirs in pairs_of(lead, other):
+        fill(mine, theirs, but=OF_ONE_FILE if is_broken else OF_ONE_FILE | TAKEN_BACK)
+        fill(mine.timing, theirs.timing)
     if is_broken:
+        known: dict[str | None, Turn] = {turn.request_id: turn for turn in lead.turns if turn.request_id is not None}
         _bring_back(lead, other, known)
+
+
+def _take_name(lead: Conversation, others: list[Conversation]) -> None:
+    """A conversation that was found without its id takes it from a trace that has one."""
+    if lead.native_id is None:
+        named = next((other for other in others if other.native_id is not None), None)
+        if named is not None:
+            lead.id, lead.native_id = named.id, named.native_id
+
+
+def _fill_calls(lead: Conversation, other: Conversation) -> None:
+    """Give calls the arguments and results that only the other trace recorded."""
+    theirs = {part.id: part for part in parts_of(other) if isinstance(part, ToolCall)}
+    if not theirs:
+        return
+    results = results_by_call(other)
+    answered = results_by_call(lead)
+    calls = [part for part in parts_of(lead) if isinstance(part, ToolCall) and part.id in theirs]
+    for call in calls:
+        if call.arguments is None:
+            call.arguments = theirs[call.id].arguments
+        if call.id not in answered and call.id in results:
+            _place_behind_call(lead, Message(role="tool", parts=[results[call.id]]), call.id)
 
 
 def _bring_back(lead: Conversation, other: Conversation, known: dict[str | None, Turn]) -> None:

@@ -9,7 +9,8 @@ from copilog import identity
 from copilog.diagnostics import Report
 from copilog.ingest.containment import contained
 from copilog.ingest.discovery import found_at, founds_in
-from copilog.model import Conversation
+from copilog.ingest.register import Entry, Matches, Register
+from copilog.model import Conversation, Relation
 from copilog.sources import BY_NAME, Found
 
 
@@ -21,10 +22,41 @@ def read(target: Found | Path | str, *, report: Report | None = None) -> Iterato
         return
     path = Path(target)
     if path.is_dir():
-        for found in founds_in(path, report):
-            yield from read_found(found, report)
+        yield from read_folder(path, report)
     else:
         yield from read_found(found_at(path), report)
+
+
+def read_folder(path: Path, report: Report) -> Iterator[Conversation]:
+    """Read all files below a folder; those that do not say which conversation they are of join the one they fit."""
+    founds = list(founds_in(path, report))
+    register = Register()
+    for found in founds:
+        if BY_NAME[found.source].is_nameless:
+            for conversation in read_found(found, Report()):  # read again, and counted, when it is yielded
+                register.add(found, conversation)
+    for found in founds:
+        if not BY_NAME[found.source].is_nameless:
+            for conversation in read_found(found, report):
+                yield _joined(conversation, register.matches(conversation), report)
+    for first, matches in register.leftovers():
+        longest = _read_again(first, report)
+        if longest is not None:
+            yield _joined(longest, matches, report)
+
+
+def _joined(conversation: Conversation, matches: Matches, report: Report) -> Conversation:
+    """One conversation of those that are the same; those that only may be stay apart, with a relation."""
+    same = [trace for entry in matches.same if (trace := _read_again(entry, report)) is not None]
+    merged = identity.merge([conversation, *same]) if same else conversation
+    merged.relations += [
+        Relation(kind="possible-duplicate", other_id=other_id, reason=reason) for other_id, reason in matches.doubtful
+    ]
+    return merged
+
+
+def _read_again(entry: Entry, report: Report) -> Conversation | None:
+    return next((trace for trace in read_found(entry.found, report) if trace.id == entry.id), None)
 
 
 def read_found(found: Found, report: Report) -> Iterator[Conversation]:

@@ -142,6 +142,7 @@ class Source:
     title: ClassVar[str]
     is_index: ClassVar[bool] = False  # its files speak of several conversations: `index` tells which
     is_companion: ClassVar[bool] = False  # its files go with a conversation that is kept elsewhere
+    is_nameless: ClassVar[bool] = False  # its files do not say which conversation they are of
 
     def locate(self, folder: StorageFolder) -> Iterator[Found]:  # noqa: ARG002
         """The files of this format in one storage folder of a root; none for what people save where they like."""

@@ -15,6 +15,7 @@ from copilog.sources.base import Found, Probe, Source, provenance_of
 class ChatExport(Source):
     name = "chat-export"
     title = "Chat export (chat.json)"
+    is_nameless = True
 
     def claims(self, file: Probe) -> bool:
         if file.lies_in(*SESSION_FOLDERS):

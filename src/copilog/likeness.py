@@ -1,0 +1,150 @@
+"""Whether two conversations without a common id are one, told from what was said in them.
+
+Exports and replays carry no id of their conversation. Ids of requests and answers are the best evidence; without
+them the words count, together with the answers or the times. Nothing is merged on a guess: a pair that looks alike
+but cannot be told for sure is `doubtful`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Literal, NamedTuple
+
+from copilog.model import Conversation, Turn, prose_of
+
+SAME_MOMENT_SECONDS = 120
+TELLING_LENGTH = 24  # shorter prompts ("continue", "fix it") are typed by everybody
+
+Verdict = Literal["same", "doubtful", "different"]
+
+
+class TurnPrint(NamedTuple):
+    """What a turn is known by."""
+
+    ids: frozenset[str]
+    words: str
+    length: int
+    answer: str
+    at: datetime | None
+
+
+class Fingerprint(NamedTuple):
+    """What a conversation is known by: its turns, in order."""
+
+    turns: tuple[TurnPrint, ...]
+
+    def lookup_keys(self) -> Iterator[str]:
+        """Keys under which a conversation that may be the same is found: all its ids, and its first words."""
+        for turn in self.turns:
+            yield from turn.ids
+        if self.turns:
+            yield self.turns[0].words
+
+
+class Likeness(NamedTuple):
+    """A verdict and what it rests on."""
+
+    verdict: Verdict
+    reason: str
+
+
+def fingerprint_of(conversation: Conversation) -> Fingerprint:
+    """The fingerprint of a conversation; small, whatever the conversation's size."""
+    asked: dict[int, list[str]] = {}
+    answered: dict[int, list[str]] = {}
+    for message in conversation.messages:
+        if message.turn is None or message.parent_call_id is not None:
+            continue
+        if message.role == "user":
+            asked.setdefault(message.turn, []).append(prose_of(message.parts))
+        elif message.role == "assistant":
+            answered.setdefault(message.turn, []).append(prose_of(message.parts))
+    return Fingerprint(
+        tuple(
+            _turn_print(turn, "".join(asked.get(turn.index, [])), "".join(answered.get(turn.index, [])))
+            for turn in conversation.turns
+        )
+    )
+
+
+def _turn_print(turn: Turn, asked: str, answered: str) -> TurnPrint:
+    words = _plain(asked)
+    return TurnPrint(_ids_of(turn), _digest(words), len(words), _digest(_plain(answered)), turn.timing.started_at)
+
+
+def _ids_of(turn: Turn) -> frozenset[str]:
+    return frozenset(name for name in (turn.request_id, turn.response_id, _telemetry_id(turn)) if name)
+
+
+def _telemetry_id(turn: Turn) -> str | None:
+    """The extension's own id of an answer, which debug exports carry too."""
+    result = turn.extra.get("result") if turn.extra else None
+    metadata = result.get("metadata") if isinstance(result, dict) else None
+    name = metadata.get("responseId") if isinstance(metadata, dict) else None
+    return name if isinstance(name, str) else None
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:24] if text else ""
+
+
+def compare(one: Fingerprint, other: Fingerprint) -> Likeness:
+    """Whether two fingerprints are of the same conversation."""
+    short, long = sorted((one, other), key=lambda fingerprint: len(fingerprint.turns))
+    if not short.turns:
+        return Likeness("different", "one of them has no turns")
+    by_ids = _by_ids(short, long)
+    return by_ids if by_ids is not None else _by_words(short, long)
+
+
+def _by_ids(short: Fingerprint, long: Fingerprint) -> Likeness | None:
+    """A verdict from the ids of requests and answers; None when they say nothing."""
+    known = frozenset(name for turn in long.turns for name in turn.ids)
+    shared = sum(not turn.ids.isdisjoint(known) for turn in short.turns)
+    without_ids = sum(not turn.ids for turn in short.turns)
+    if not shared:
+        return None
+    if shared + without_ids == len(short.turns):
+        return Likeness("same", f"{shared} of {len(short.turns)} turns carry the same ids")
+    return Likeness("doubtful", f"only {shared} of {len(short.turns)} turns carry the same ids")
+
+
+def _by_words(short: Fingerprint, long: Fingerprint) -> Likeness:
+    """A verdict from what was said: the shorter must be how the longer begins."""
+    pairs = list(zip(short.turns, long.turns, strict=False))
+    if any(mine.words != theirs.words for mine, theirs in pairs):
+        return Likeness("different", "other words")
+    length = sum(mine.length for mine, _ in pairs)
+    number = len(pairs)
+    if length < TELLING_LENGTH:
+        return Likeness("different", "too few words to tell")
+    if all(mine.answer == theirs.answer for mine, theirs in pairs):
+        return Likeness("same", f"the same words and answers in {number} turns")
+    timed = [(mine.at, theirs.at) for mine, theirs in pairs if mine.at is not None and theirs.at is not None]
+    if timed and all(abs((mine - theirs).total_seconds()) <= SAME_MOMENT_SECONDS for mine, theirs in timed):
+        return Likeness("same", f"the same words at the same times in {number} turns")
+    return Likeness("doubtful", f"the same words in {number} turns, but other answers or times")
+
+
+def pairs_of(one: Conversation, other: Conversation) -> list[tuple[Turn, Turn]]:
+    """The turns that both have: those that share an id, else those that say the same at the same place."""
+    by_id = {name: turn for turn in one.turns for name in _ids_of(turn)}
+    pairs: list[tuple[Turn, Turn]] = []
+    for turn in other.turns:
+        partner = next((by_id[name] for name in _ids_of(turn) if name in by_id), None)
+        if partner is not None:
+            pairs.append((partner, turn))
+    if pairs or not one.turns or not other.turns:
+        return pairs
+    mine, theirs = fingerprint_of(one).turns, fingerprint_of(other).turns
+    return [
+        (one.turns[place], other.turns[place])
+        for place, (my_turn, their_turn) in enumerate(zip(mine, theirs, strict=False))
+        if my_turn.words == their_turn.words and my_turn.words
+    ]

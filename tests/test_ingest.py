@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -133,3 +134,46 @@ def test_a_reader_that_breaks_costs_its_file_and_balances(home: Home, monkeypatc
     assert [conversation.native_id for conversation in conversations] == [TWO]
     assert report.balances()
     assert [diagnostic.code for diagnostic in report.diagnostics()] == ["crash"]
+
+
+def export_of(*texts: str) -> dict[str, Any]:
+    export = session(ONE, *texts)
+    for key in ("sessionId", "version", "creationDate"):
+        del export[key]
+    return export
+
+
+def test_an_export_that_goes_on_where_another_ends_is_the_same_conversation(tmp_path: Path) -> None:
+    (tmp_path / "monday.json").write_text(json.dumps(export_of("When is high tide in Norrvik?")))
+    (tmp_path / "tuesday.json").write_text(json.dumps(export_of("When is high tide in Norrvik?", "And low tide?")))
+
+    [conversation] = ingest.read(tmp_path)
+
+    assert len(conversation.turns) == 2
+    assert [Path(trace.path).name for trace in conversation.provenance] == ["tuesday.json", "monday.json"]
+
+
+def test_an_export_joins_the_session_that_it_was_made_of(home: Home) -> None:
+    home.add(home.workspace(1), session(ONE, "When is high tide in Norrvik?", "And low tide?"))
+    (home.root / "chat.json").write_text(json.dumps(export_of("When is high tide in Norrvik?")))
+
+    [conversation] = ingest.read(home.root)
+
+    assert conversation.id == f"vscode:{ONE}"
+    assert len(conversation.provenance) == 2
+
+
+def test_a_doubtful_pair_stays_apart_and_says_why(tmp_path: Path) -> None:
+    for name, answer in (("one.json", "At six."), ("other.json", "At seven.")):
+        export = export_of("When is high tide in Norrvik?")
+        request = export["requests"][0]
+        for key in ("requestId", "timestamp", "modelState"):
+            del request[key]
+        request["response"] = [{"value": answer}]
+        (tmp_path / name).write_text(json.dumps(export))
+
+    one, other = ingest.read(tmp_path)
+
+    assert [(relation.kind, relation.other_id) for relation in one.relations] == [("possible-duplicate", other.id)]
+    assert [(relation.kind, relation.other_id) for relation in other.relations] == [("possible-duplicate", one.id)]
+    assert "other answers" in (one.relations[0].reason or "")

@@ -1,0 +1,1 @@
+"""How fast copilog reads, measured on homes that are made up from a seed."""

@@ -187,17 +187,17 @@ def _changes(old: list[str], new: list[str]) -> Iterator[_Change]:
 
 def _matches(old: list[str], new: list[str], *, may_anchor: bool = True) -> Iterator[tuple[int, int, int]]:
     """Runs of equal lines, ascending: their index in `old`, in `new`, and how many. Not always the most there are."""
-    shorter = min(len(old), len(new))
-    head = next((index for index in range(shorter) if old[index] != new[index]), shorter)
+    head = _equal_lines(old, new)
     if head:
         yield 0, 0, head
-    rest = shorter - head
-    tail = next((index for index in range(rest) if old[-1 - index] != new[-1 - index]), rest)
+    tail = _equal_lines(old[: head - 1 if head else None : -1], new[: head - 1 if head else None : -1])
     old_end, new_end = len(old) - tail, len(new) - tail
     if head < old_end and head < new_end:
         middle = old[head:old_end], new[head:new_end]
-        if len(middle[0]) * len(middle[1]) <= LINES_SQUARED_LIMIT:
-            found: Iterator[tuple[int, int, int]] = iter(SequenceMatcher(None, *middle).get_matching_blocks())
+        if set(middle[0]).isdisjoint(middle[1]):
+            found: Iterator[tuple[int, int, int]] = iter(())
+        elif len(middle[0]) * len(middle[1]) <= LINES_SQUARED_LIMIT:
+            found = iter(SequenceMatcher(None, *middle).get_matching_blocks())
         else:
             found = _matches_between_anchors(*middle) if may_anchor else iter(())
         for old_index, new_index, count in found:
@@ -205,6 +205,17 @@ def _matches(old: list[str], new: list[str], *, may_anchor: bool = True) -> Iter
                 yield head + old_index, head + new_index, count
     if tail:
         yield old_end, new_end, tail
+
+
+def _equal_lines(one: list[str], other: list[str]) -> int:
+    """How many lines two lists have in common at their beginning. Whole slices are compared first: that is quick."""
+    end = min(len(one), len(other))
+    at, step = 0, 64
+    while at < end and one[at : at + step] == other[at : at + step] and at + step <= end:
+        at += step
+    while at < end and one[at] == other[at]:
+        at += 1
+    return at
 
 
 def _matches_between_anchors(old: list[str], new: list[str]) -> Iterator[tuple[int, int, int]]:

@@ -201,7 +201,7 @@ class CodeBlock(Value, kw_only=True):
     extra: Extra | None = None
 
 
-class TextEdit(Value, omit_defaults=False, kw_only=True, gc=False):
+class TextEdit(Value, omit_defaults=False, gc=False):
     """Replace a range by a text. A range of nothing inserts."""
 
     start_line: int

@@ -150,7 +150,7 @@ def text_edit_from(edit: Any) -> TextEdit | None:
         return None
     if type(text) is not str or not (type(first) is type(column) is type(last) is type(end) is int):
         return None
-    made = TextEdit(start_line=first, start_column=column, end_line=last, end_column=end, text=text)
+    made = TextEdit(first, column, last, end, text)
     if len(edit) > 2 and type(eol := edit.get("eol")) is int:
         made.eol = eol
     return made

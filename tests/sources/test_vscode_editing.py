@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.sources.editing_builders import FILE, OTHER, SOURCE, Json, Session, Timeline
 
 from copilog.diagnostics import Ledger
 from copilog.model import FileChange
 from copilog.sources._vscode.editing import editing_from
 from copilog.sources.base import Found, Probe
 from copilog.sources.roots import Root, StorageFolder
+from tests.sources.editing_builders import FILE, OTHER, SOURCE, Json, Session, Timeline
 
 
 @pytest.fixture

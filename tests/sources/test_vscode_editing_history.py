@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.sources.editing_builders import FILE, OTHER, Session, steps, whole_requests
 
 from copilog.sources._vscode.editing_history import CLOSING_STOP
+from tests.sources.editing_builders import FILE, OTHER, Session, steps, whole_requests
 
 
 @pytest.fixture

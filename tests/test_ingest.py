@@ -177,3 +177,22 @@ def test_a_doubtful_pair_stays_apart_and_says_why(tmp_path: Path) -> None:
     assert [(relation.kind, relation.other_id) for relation in one.relations] == [("possible-duplicate", other.id)]
     assert [(relation.kind, relation.other_id) for relation in other.relations] == [("possible-duplicate", one.id)]
     assert "other answers" in (one.relations[0].reason or "")
+
+
+def test_the_workspace_s_own_agents_help_to_tell_which_was_used(home: Home, tmp_path: Path) -> None:
+    project = tmp_path / "tide-tables"
+    agents = project / ".github" / "agents"
+    agents.mkdir(parents=True)
+    (agents / "reviewer.agent.md").write_text("---\nname: Reviewer\n---\nRead the change twice, then complain.\n")
+    state = session(ONE, "Look at this")
+    prompt = "<customInstructions>\nRead the change twice, then complain.\n</customInstructions>\nLook at this"
+    state["requests"][0]["result"] = {"metadata": {"renderedUserMessage": [{"type": 1, "text": prompt}]}}
+    path = home.add(home.workspace(1, str(project)), state)
+
+    [without] = ingest.read(path)
+    [told] = ingest.read(path, definitions=ingest.WorkspaceDefinitions())
+
+    assert without.turns[0].custom_agent is None or without.turns[0].custom_agent.name is None
+    assert told.turns[0].custom_agent is not None
+    assert told.turns[0].custom_agent.name == "Reviewer"
+    assert "reviewer.agent.md" in told.turns[0].custom_agent.evidence

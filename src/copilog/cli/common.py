@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from copilog.diagnostics import Report
+    from copilog.ingest import WorkspaceDefinitions
     from copilog.sources.roots import Root
 
 PLAIN_WIDTH = 100
@@ -81,6 +82,21 @@ class Settings:
             return find_roots(self.roots)
         more = [root for path in self.config.roots.value for root in _config_roots(path)]
         return [*find_roots(), *more]
+
+    def definitions(self) -> WorkspaceDefinitions | None:
+        """The custom agents and skills of this machine; none where only named folders are to be read."""
+        if self.roots or self.sample:
+            return None
+        from copilog.definitions import definitions_of_user
+        from copilog.ingest import WorkspaceDefinitions
+
+        user = [
+            definition
+            for root in self.places()
+            if root.exists and root.kind in ("copilot-home", "vscode")
+            for definition in definitions_of_user(root.path, root.path / "User" if root.kind == "vscode" else None)
+        ]
+        return WorkspaceDefinitions(*user)
 
     def is_strict(self, option: bool | None) -> bool:
         return self.config.strict.value if option is None else option

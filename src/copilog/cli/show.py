@@ -165,7 +165,7 @@ def find_conversation(settings: Settings, target: str, report: Report) -> Conver
     if target == "last":
         return _last(settings, report)
     if _is_path(target):
-        return _only(list(read(Path(target), report=report)), Path(target), report)
+        return _only(list(read(Path(target), report=report, definitions=settings.definitions())), Path(target), report)
     return _by_id(settings, target, report)
 
 
@@ -193,7 +193,7 @@ def _by_id(settings: Settings, target: str, report: Report) -> Conversation:
         raise UsageError(
             f"{target!r} fits {len(founds):,} ids; write more of the one you mean:\n{_table(summaries, rest)}"
         )
-    return _only(list(read(founds[0], report=report)), founds[0].path, report)
+    return _only(list(read(founds[0], report=report, definitions=settings.definitions())), founds[0].path, report)
 
 
 def _last(settings: Settings, report: Report) -> Conversation:
@@ -211,7 +211,7 @@ def _last(settings: Settings, report: Report) -> Conversation:
                 newest = moment, found
     if newest is None:
         raise UsageError("no conversation is there; `copilog doctor` tells where copilog looked")
-    return _only(list(read(newest[1], report=report)), newest[1].path, report)
+    return _only(list(read(newest[1], report=report, definitions=settings.definitions())), newest[1].path, report)
 
 
 def _only(conversations: list[Conversation], path: Path, report: Report) -> Conversation:

@@ -6,25 +6,53 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from copilog import identity
+from copilog.definitions import Definition, definitions_in
+from copilog.detection import detect
 from copilog.diagnostics import Report
 from copilog.ingest.containment import contained
 from copilog.ingest.discovery import found_at, founds_in
 from copilog.ingest.register import Entry, Matches, Register
-from copilog.model import Conversation, Relation
+from copilog.model import Conversation, Relation, Workspace
 from copilog.sources import BY_NAME, Found
 
 
-def read(target: Found | Path | str, *, report: Report | None = None) -> Iterator[Conversation]:
-    """Yield the conversations of what `discover` found, of a file, or of all files in a folder."""
-    report = report if report is not None else Report()
+def read(
+    target: Found | Path | str, *, report: Report | None = None, definitions: WorkspaceDefinitions | None = None
+) -> Iterator[Conversation]:
+    """Yield the conversations of what `discover` found, of a file, or of all files in a folder.
+
+    With `definitions`, the custom agents and skills that a conversation's workspace defines help to tell which were
+    used; without, the workspace's own folder is not looked at.
+    """
+    for conversation in _read(target, report if report is not None else Report()):
+        detect(conversation, definitions.of(conversation.workspace) if definitions is not None else ())
+        yield conversation
+
+
+def _read(target: Found | Path | str, report: Report) -> Iterator[Conversation]:
     if isinstance(target, Found):
         yield from read_found(target, report)
-        return
-    path = Path(target)
-    if path.is_dir():
-        yield from read_folder(path, report)
+    elif Path(target).is_dir():
+        yield from read_folder(Path(target), report)
     else:
-        yield from read_found(found_at(path), report)
+        yield from read_found(found_at(Path(target)), report)
+
+
+class WorkspaceDefinitions:
+    """What workspaces on this machine define, each looked at once, when it is first asked for."""
+
+    def __init__(self, *user_definitions: Definition) -> None:
+        self._user = user_definitions
+        self._known: dict[str, tuple[Definition, ...]] = {}
+
+    def of(self, workspace: Workspace | None) -> tuple[Definition, ...]:
+        folder = workspace.folder if workspace is not None and workspace.authority is None else None
+        if folder is None:
+            return self._user
+        if folder not in self._known:
+            found = definitions_in(Path(folder)) if Path(folder).is_dir() else ()
+            self._known[folder] = (*found, *self._user)
+        return self._known[folder]
 
 
 def read_folder(path: Path, report: Report) -> Iterator[Conversation]:

@@ -1,0 +1,10 @@
+"""What people write for Copilot: agents, modes, skills, prompts and instructions, read from where it looks for them.
+
+A definition is a Markdown file, mostly with a few lines of YAML on top. docs/agents-and-skills.md lists the places.
+Nothing here writes, and links that lead out of the folder are not followed.
+"""
+
+from copilog.definitions.definition import Definition, Kind, Scope
+from copilog.definitions.places import definitions_in, definitions_of_user
+
+__all__ = ["Definition", "Kind", "Scope", "definitions_in", "definitions_of_user"]

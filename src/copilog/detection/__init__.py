@@ -1,0 +1,35 @@
+"""Which custom agent was at work in a turn, and which skills were offered and loaded, with the evidence for it.
+
+Sources record what their files say outright. Here is what follows from the rest: the text of prompts, the tools that
+were called, the words of the user. What a source recorded is never replaced. docs/agents-and-skills.md has the rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from copilog.definitions import Definition
+from copilog.detection.agents import custom_agent_of
+from copilog.detection.clues import clues_of
+from copilog.detection.known import Known
+from copilog.detection.skills import SkillIndex, skills_of
+from copilog.detection.usage import DefinitionUsage, DefinitionUse, usage_of_definitions
+from copilog.model import Conversation
+
+__all__ = ["DefinitionUsage", "DefinitionUse", "detect", "usage_of_definitions"]
+
+
+def detect(conversation: Conversation, definitions: Sequence[Definition] = ()) -> None:
+    """Fill in custom agents and skills of all turns. Doing it twice changes nothing."""
+    clues = clues_of(conversation) if conversation.turns else {}
+    turns = [turn for turn in conversation.turns if turn.index in clues or turn.mode is not None or turn.skills]
+    if not turns:
+        return
+    known = Known(definitions)
+    index = SkillIndex(known, conversation.turns, clues)
+    for turn in turns:
+        found = clues.get(turn.index)
+        if turn.custom_agent is None:
+            turn.custom_agent = custom_agent_of(turn, found, known)
+        if found is not None or len(turn.skills) > 1:
+            turn.skills = skills_of(turn, found, index)

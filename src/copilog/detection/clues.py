@@ -1,0 +1,186 @@
+"""One walk through a conversation that picks up what may tell of agents and skills, turn by turn."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import msgspec
+
+from copilog import jsonio, tags
+from copilog.model import AnyPart, Attachment, Conversation, Mention, Message, Place, Prompt, Text, ToolCall, ToolResult
+
+# Tools that read a file, under the names that models use and under those of their registration.
+READERS = frozenset(
+    {"read_file", "readFile", "copilot_readFile", "view", "str_replace_editor", "read", "Read", "vscode_readFile"}
+)
+PATH_KEYS = ("filePath", "path", "file_path", "uri")
+MAX_PATH_CHARACTERS = 4096
+SKILL_TOOL = "skill"
+NOT_RUN = frozenset({"failed", "denied", "skipped", "cancelled", "prepared"})
+SHOWN = ("pastTenseMessage", "invocationMessage")
+# What must stand in a prompt for it to be worth a closer look.
+MARKS = ("<modeInstructions>", "<customInstructions>", "<skills>")
+MARKS_OF_USER_MESSAGES = (*MARKS, "<skill-context", "SKILL.md", "skill.md")
+# Blocks of a user message that hold other people's text: a file about Copilot is no evidence.
+CARRIED = frozenset(
+    {"attachments", "attachment", "conversation-summary", *tags.REQUEST_NAMES, *tags.OLDER_REQUEST_NAMES}
+)
+
+_CONTEXT = re.compile(r'<skill-context name="([^"\n]{1,200})"')
+_CONTEXT_FIRST = re.compile(rf"\s*{_CONTEXT.pattern}")
+_LINK = re.compile(r"\]\(([^()\s]+)\)")
+
+
+class PromptText(NamedTuple):
+    """What Copilot said to the model by itself, without what it passed on."""
+
+    text: str
+    is_main: bool  # not to a sub-agent
+
+
+@dataclass(slots=True)
+class Clues:
+    """What a turn holds."""
+
+    prompts: list[PromptText] = field(default_factory=list)
+    indexes: list[str] = field(default_factory=list)  # texts attached as an index of what is on offer
+    asked_skills: list[str] = field(default_factory=list)
+    given_skills: list[str] = field(default_factory=list)
+    read_files: list[str] = field(default_factory=list)
+    prompt_files: list[str] = field(default_factory=list)
+    mentions: list[Mention] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)  # of the user, where they hold an @
+
+
+def clues_of(conversation: Conversation) -> dict[int, Clues]:
+    """The clues of each turn that has any."""
+    found: dict[int, Clues] = {}
+    for turn, message, part in _parts(conversation):
+        if isinstance(part, ToolCall):
+            _look_at_call(part, found, turn)
+        elif isinstance(part, ToolResult):
+            if given := _CONTEXT_FIRST.match(part.text):
+                _at(found, turn).given_skills.append(given[1])
+        elif isinstance(part, Prompt | Text) and message.role == "system":
+            if any(mark in part.text for mark in MARKS):
+                _at(found, turn).prompts.append(PromptText(part.text, message.parent_call_id is None))
+        elif isinstance(part, Prompt):
+            if any(mark in part.text for mark in MARKS_OF_USER_MESSAGES):
+                _look_at_prompt(part.text, message, _at(found, turn))
+        elif isinstance(part, Text):
+            if message.role == "user" and "@" in part.text and message.parent_call_id is None:
+                _at(found, turn).words.append(part.text)
+        elif isinstance(part, Mention):
+            if part.type in ("agent", "prompt") and message.parent_call_id is None:
+                _at(found, turn).mentions.append(part)
+        elif isinstance(part, Attachment):
+            _look_at_attachment(part, found, turn)
+    return found
+
+
+def _parts(conversation: Conversation) -> Iterator[tuple[int, Message, AnyPart]]:
+    """All parts with their turn. What comes before the first turn belongs to that."""
+    turns = {turn.index for turn in conversation.turns}
+    first: int | None = min(turns, default=None)
+    for message in conversation.messages:
+        if message.turn is not None:
+            first = None
+        turn = message.turn if message.turn is not None else first
+        if turn is not None and turn in turns:
+            for part in message.parts:
+                yield turn, message, part
+
+
+def _at(found: dict[int, Clues], turn: int) -> Clues:
+    clues = found.get(turn)
+    if clues is None:
+        clues = found[turn] = Clues()
+    return clues
+
+
+# --- prompts ----------------------------------------------------------------------------------------------------
+
+
+def _look_at_prompt(text: str, message: Message, clues: Clues) -> None:
+    """Take a user message apart: what was passed on in it counts for nothing but the files of a slash command."""
+    pieces: list[str] = []
+    end = 0
+    for block in tags.blocks(text):
+        if block.name in tags.REQUEST_NAMES:
+            clues.prompt_files += _prompt_files_in(block)
+        if block.name in CARRIED:
+            pieces.append(text[end : block.start])
+            end = block.end
+    own = "".join((*pieces, text[end:]))
+    clues.given_skills += _CONTEXT.findall(own)
+    clues.prompts.append(PromptText(own, message.parent_call_id is None))
+
+
+def _prompt_files_in(request: tags.Block) -> Iterator[str]:
+    """The files that a slash command of the user's put into the request."""
+    for block in tags.blocks(request.text, within=request.name):
+        for key in ("filePath", "id"):
+            value = block.attributes.get(key)
+            if block.name == "attachment" and isinstance(value, str):
+                yield value
+
+
+def _look_at_attachment(part: Attachment, found: dict[int, Clues], turn: int) -> None:
+    if part.type == "prompt-text":
+        if part.text and "<skills>" in part.text:
+            _at(found, turn).indexes.append(part.text)
+    elif part.type == "prompt-file" and part.is_sent and (path := path_of(part.place)):
+        _at(found, turn).prompt_files.append(path)
+
+
+def path_of(place: Place | None) -> str | None:
+    """The address of a place."""
+    return (place.uri or place.path) if place is not None else None
+
+
+# --- tools ------------------------------------------------------------------------------------------------------
+
+
+def _look_at_call(call: ToolCall, found: dict[int, Clues], turn: int) -> None:
+    is_skill = SKILL_TOOL in (call.name, call.tool_id)
+    if not is_skill and call.name not in READERS and call.tool_id not in READERS:
+        return
+    if call.status in NOT_RUN:
+        return
+    arguments = _arguments_of(call)
+    if is_skill:
+        name = arguments.get("skill")
+        if isinstance(name, str) and name.strip():
+            _at(found, turn).asked_skills.append(name.strip())
+        return
+    if arguments.get("command", "view") != "view":  # of an editor that reads and writes
+        return
+    path = next((value for key in PATH_KEYS if isinstance(value := arguments.get(key), str)), None) or _shown_path(call)
+    if path and len(path) <= MAX_PATH_CHARACTERS:
+        _at(found, turn).read_files.append(path)
+
+
+def _arguments_of(call: ToolCall) -> dict[str, Any]:
+    if not call.arguments:
+        return {}
+    try:
+        value = jsonio.decode_strictly(call.arguments)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _shown_path(call: ToolCall) -> str | None:
+    """The file that the user saw being read, where the arguments were not kept."""
+    if call.arguments is not None or call.extra is None:
+        return None
+    for key in SHOWN:
+        shown = call.extra.get(key)
+        text = shown.get("value") if isinstance(shown, dict) else shown
+        link = _LINK.search(text) if isinstance(text, str) else None
+        if link:
+            return link[1].partition("#")[0]
+    return None

@@ -87,13 +87,17 @@ def test_a_broken_file_is_claimed_by_one_source_that_tells_what_is_wrong(sample:
     assert read(path, source_of(path)).diagnostics()
 
 
+# Sound samples that have something to tell: an item that is no session, an entry that its writer could not write.
+TELLING = ("sessions_inside", "garden.chatreplay")
+
+
 @of_each_sample
 def test_the_books_balance(sample: Sample, tmp_path: Path) -> None:
     path = sample.laid_out(tmp_path)
     reading = read(path, source_of(path))
 
     assert_in_order(reading)
-    if sample in SOUND and sample.case != "sessions_inside":  # where one item is no session
+    if sample in SOUND and sample.case not in TELLING:
         assert reading.diagnostics() == []
         assert reading.ledger.seen > 0 or sample.case == "without_chat"
 

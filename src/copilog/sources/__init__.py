@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from copilog.errors import UsageError
+from copilog.sources.atif import Atif
 from copilog.sources.base import Found, Probe, Source
 from copilog.sources.chat_export import ChatExport
+from copilog.sources.chat_replay import ChatReplay
+from copilog.sources.copilot_markdown import CopilotMarkdown
 from copilog.sources.vscode_editing import VSCodeEditing
 from copilog.sources.vscode_resources import VSCodeResources
 from copilog.sources.vscode_session import VSCodeSession
@@ -16,6 +19,9 @@ SOURCES: tuple[Source, ...] = (
     VSCodeSessionLog(),
     VSCodeSession(),
     ChatExport(),
+    ChatReplay(),
+    CopilotMarkdown(),
+    Atif(),
     VSCodeState(),
     VSCodeEditing(),
     VSCodeResources(),

@@ -1,0 +1,259 @@
+"""One log entry as Markdown, read back into the shape that the JSON export has.
+
+The layout is one of lines: headings, fences, `key : value`. Fences are not escaped, so that a message which holds a
+line of its own with a fence can be cut at the wrong place; what follows decides, and the rest is best effort.
+Format notes: docs/formats/chat-replay.md, "Markdown".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from copilog import jsonio
+from copilog.errors import BadRecord
+from copilog.sources._replay.entries import ANSWER, MARKDOWN
+from copilog.sources._replay.markdown_messages import message_from, restored_json
+from copilog.sources._vscode.take import Json
+
+NOTE = "> 🚨"
+NOT_AVAILABLE = "Not available"
+
+_TITLE = re.compile(r"# (.*) - (\S+)")
+_TOOL_TITLE = re.compile(r"# Tool Call - (.+)")
+_FENCE = re.compile(r"(~{3,}|`{3,})\w*\s*")
+_ROLE = re.compile(r"### (System|Developer|User|Assistant|Tool)\s*")
+_PAIR = re.compile(r"([A-Za-z][\w ]{0,40}?) *: ?(.*)", re.DOTALL)
+_TOOLS = re.compile(r"tools(?: \(\d+\))?\s*: ?")
+_ENDINGS = ("## Prediction", "## Response", "## FAILED", "## CANCELED", '<a id="response">', "<style>")
+_MILLISECONDS = re.compile(r"(\d+(?:\.\d+)?)ms")
+
+Lines = list[str]
+
+
+def entry_from_markdown(text: str) -> Json | None:
+    """The log entry that a Markdown file shows; None for one that says there is nothing to see."""
+    if text.count("\r\n") == text.count("\n"):  # converted on the way; else they belong to what is quoted
+        text = text.replace("\r\n", "\n")
+    lines = text.split("\n")
+    start = next((index for index, line in enumerate(lines) if line.strip() and not line.startswith(NOTE)), None)
+    if start is None:
+        raise BadRecord("an empty log entry")
+    heading = lines[start]
+    if tool := _TOOL_TITLE.fullmatch(heading.rstrip()):
+        return _tool_call(tool[1], lines[start + 1 :])
+    body = lines[start + 1 :]
+    if (title := _TITLE.fullmatch(heading.rstrip())) and _find(body, lambda line: line.rstrip() == "## Metadata"):
+        return _request(title[1], title[2], body)
+    if heading.strip() == NOT_AVAILABLE:
+        return None
+    if heading.startswith("# "):
+        return {"kind": "request", "type": MARKDOWN, "name": heading[2:].strip(), "content": text}
+    raise BadRecord("neither a request nor a tool call")
+
+
+# --- requests ---------------------------------------------------------------------------------------------------
+
+
+def _request(name: str, native_id: str, lines: Lines) -> Json:
+    metadata, rest = _between(lines, "## Metadata", "## Request Messages")
+    entry: Json = {"kind": "request", "id": native_id, "name": name, "metadata": _metadata(metadata)}
+    messages, rest = _messages(rest)
+    entry["requestMessages"] = {"messages": messages}
+    prediction = _find(rest, lambda line: line.startswith("## Prediction"))
+    if prediction:
+        content, rest = _fenced(rest[prediction:], lambda line: line.startswith(_ENDINGS[1:]))
+        entry["requestMessages"]["prediction"] = {"content": content}
+    entry |= _response(rest)
+    return entry
+
+
+def _between(lines: Lines, first: str, second: str) -> tuple[Lines, Lines]:
+    """The lines between two headings, and those after the second."""
+    start = _find(lines, lambda line: line.rstrip() == first) or 0
+    length = _find(lines[start:], lambda line: line.startswith("## "))
+    if length is None:
+        return lines[start:], []
+    end = start + length
+    return lines[start : end - 1], lines[end:] if lines[end - 1].rstrip() == second else lines[end - 1 :]
+
+
+def _find(lines: Lines, is_it: Callable[[str], bool]) -> int | None:
+    """The number of lines up to and with the first of a kind; None when there is none."""
+    return next((index + 1 for index, line in enumerate(lines) if is_it(line)), None)
+
+
+def _messages(lines: Lines) -> tuple[list[Json], Lines]:
+    """The messages of a request, and what comes after them."""
+    messages: list[Json] = []
+    while True:
+        start = next((index for index, line in enumerate(lines) if line.strip()), None)
+        if start is None or not _opens_message(lines, start):
+            return messages, lines[start or 0 :]
+        role = _ROLE.fullmatch(lines[start])
+        content, rest = _fenced(lines[start + 1 :], None)
+        messages.append(message_from(role[1].lower() if role else "", content))
+        lines = rest
+
+
+def _opens_message(lines: Lines, index: int) -> bool:
+    if not _ROLE.fullmatch(lines[index]) or index + 1 >= len(lines):
+        return False
+    return _FENCE.fullmatch(lines[index + 1]) is not None
+
+
+def _fenced(lines: Lines, is_end: Callable[[str], bool] | None) -> tuple[str, Lines]:
+    """The text in the fence that the lines begin with, and the lines after it.
+
+    The fence ends at the first closing line after which something follows that only the log itself writes.
+    """
+    opening = _FENCE.fullmatch(lines[0]) if lines else None
+    if opening is None:
+        return "", lines
+    for index in range(1, len(lines)):
+        if lines[index].rstrip() != opening[1]:
+            continue
+        after = next((place for place in range(index + 1, len(lines)) if lines[place].strip()), None)
+        if after is None or _follows_fence(lines, after, is_end):
+            return "\n".join(lines[1:index]), lines[index + 1 :]
+    return "\n".join(lines[1:]).removesuffix("\n"), []
+
+
+def _follows_fence(lines: Lines, index: int, is_end: Callable[[str], bool] | None) -> bool:
+    if is_end is not None:
+        return is_end(lines[index])
+    return lines[index].startswith(_ENDINGS) or _opens_message(lines, index)
+
+
+def _response(lines: Lines) -> Json:
+    start = _find(lines, lambda line: line.startswith(_ENDINGS[1:4]))
+    if start is None:
+        return {"type": "ChatMLSuccess"}
+    heading, lines = lines[start - 1].rstrip(), lines[start:]
+    if heading == "## CANCELED":
+        return {"type": "ChatMLCancelation", "response": {"type": "canceled"}}
+    if heading.startswith("## FAILED"):
+        end = _find(lines, lambda line: line.startswith("<style>"))
+        reason = "\n".join([heading.removeprefix("## FAILED:").strip(), *lines[: end - 1 if end else None]])
+        return {"type": "ChatMLFailure", "response": {"type": "failure", "reason": reason.strip()}}
+    opening = _find(lines, lambda line: _ROLE.fullmatch(line) is not None) or 0
+    content, _ = _fenced(lines[opening:], lambda line: line.startswith("<style>"))
+    if heading.endswith("(truncated)"):
+        return {"type": "ChatMLFailure", "response": {"type": "truncated", "message": content}}
+    said = message_from("assistant", content)
+    text = "".join(part["text"] for part in said["content"] if part["type"] == 1)
+    answer: Json = {"type": "ChatMLSuccess", "response": {"type": "success", "message": [text]}}
+    if "toolCalls" in said:
+        answer[ANSWER] = said
+    return answer
+
+
+# --- metadata ---------------------------------------------------------------------------------------------------
+
+
+def _metadata(lines: Lines) -> Json:
+    """The values of the metadata table. What has no value in the log is left out."""
+    found: Json = {}
+    text = "\n".join(lines)
+    text, tools = _cut_tools(text)
+    for line in text.split("\n"):
+        pair = _PAIR.fullmatch(line)
+        if pair is None or line.startswith("<"):
+            continue
+        key, value = pair[1], _value(pair[1], pair[2].strip())
+        if value is not None:
+            found["resolvedModel" if key == "resolved model" else key] = value
+    if tools is not None:
+        found["tools"] = tools
+    return found
+
+
+def _cut_tools(text: str) -> tuple[str, Any]:
+    """The list of tools: folded away in newer logs, the last of the values in older ones."""
+    before, details, after = text.partition("<details>")
+    if details:
+        inner, _, rest = after.partition("</details>")
+        summary, _, listed = inner.partition("</summary>")
+        names = _TOOLS.sub("", summary.strip().removeprefix("<summary>"), count=1)
+        return before + rest, _decoded(listed) or [name.strip() for name in names.split(",") if name.strip()]
+    start = re.search(r"^tools(?: \(\d+\))?\s*: ?(?=\[)", text, re.MULTILINE)
+    if start is None:
+        return text, None
+    listed = text[start.end() :]
+    end = listed.rfind("\n]")
+    end = end + 2 if end >= 0 else listed.find("]") + 1 or len(listed)
+    return text[: start.start()] + listed[end:], _decoded(listed[:end])
+
+
+def _value(key: str, text: str) -> Any:
+    """A value of the table: a number, JSON, a time in milliseconds, or the text as it stands."""
+    if text in ("", "undefined", "null"):
+        return None
+    if duration := _MILLISECONDS.fullmatch(text):
+        return _decoded(duration[1])
+    if key == "lastResponseId" and " using " in text:
+        marker, _, model = text.rpartition(" using ")
+        return {"marker": marker, "modelId": model}
+    if text[0] in "{[" or key in ("maxPromptTokens", "maxResponseTokens", "location"):
+        decoded = _decoded(text)
+        return text if decoded is None else decoded
+    return text
+
+
+def _decoded(text: str) -> Any:
+    try:
+        return jsonio.decode(text.encode("utf-8", "replace"))[0]
+    except BadRecord:
+        return None
+
+
+# --- tool calls -------------------------------------------------------------------------------------------------
+
+
+def _tool_call(native_id: str, lines: Lines) -> Json:
+    entry: Json = {"kind": "toolCall", "id": native_id.strip()}
+    opening = _find(lines, lambda line: line.rstrip() == "## Request")
+    if opening is None:
+        raise BadRecord("a tool call without its request")
+    asked, lines = _fenced(lines[opening:], lambda line: line.startswith(("## Response", "## Thinking")))
+    head, has_arguments, arguments = asked.partition("\nargs : ")
+    for line in head.split("\n"):
+        key, _, value = line.partition(":")
+        if key.strip() == "tool":
+            entry["tool"] = value.strip()
+    if has_arguments:
+        entry["args"] = restored_json(arguments)
+    response = _find(lines, lambda line: line.rstrip() == "## Response")
+    if response is not None:
+        entry["response"], lines = _pieces(lines[response:])
+    thinking = _find(lines, lambda line: line.rstrip() == "## Thinking")
+    if thinking is not None:
+        entry["thinking"] = _thinking(lines[thinking:])
+    return entry
+
+
+def _pieces(lines: Lines) -> tuple[list[str], Lines]:
+    """The pieces of a result, each in a fence of its own: one begins right where the one before ends."""
+    pieces: list[str] = []
+    while lines and _FENCE.fullmatch(lines[0]):
+        end = next((index for index in range(1, len(lines)) if _ends_piece(lines, index)), len(lines))
+        pieces.append("\n".join(lines[1:end]))
+        lines = lines[end + 1 :]
+    return pieces, lines
+
+
+def _ends_piece(lines: Lines, index: int) -> bool:
+    if lines[index].rstrip() != "~~~":
+        return False
+    after = lines[index + 1].rstrip() if index + 1 < len(lines) else ""
+    return after in ("~~~", "## Thinking") or not any(line.strip() for line in lines[index + 1 :])
+
+
+def _thinking(lines: Lines) -> Json:
+    thought: Json = {}
+    if lines and lines[0].startswith("thinkingId:"):
+        thought["id"] = lines[0].partition(":")[2].strip()
+        lines = lines[1:]
+    thought["text"], _ = _fenced(lines, lambda line: False)  # noqa: ARG005
+    return thought

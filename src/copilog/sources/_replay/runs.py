@@ -1,0 +1,151 @@
+"""One run of an agent: its requests put together to what was said, each thing once.
+
+All requests of a run repeat the messages of those before. Walking through them, a message that is known already is
+replaced by its newer copy, a new one is added, and the answer to a request stands at the end until the next request
+shows it with its tool calls. So rounds that a later prompt has summarised away are still there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from copilog.model import Role
+from copilog.sources._replay.entries import Request, Tool
+from copilog.sources._replay.raw import RawMessage
+
+Key = tuple[object, ...]
+Asked = tuple[Request, list[RawMessage], list[RawMessage]]  # a request, its prompts, its own messages
+
+
+@dataclass(slots=True, eq=False)
+class Step:
+    """One message in the making. An answer has no message until a later request repeats it."""
+
+    role: Role
+    message: RawMessage | None = None
+    request: Request | None = None  # the one that it answers
+    tools: list[Tool] = field(default_factory=list)  # calls that only the log knows
+
+    @property
+    def text(self) -> str:
+        if self.message is not None:
+            return self.message.text
+        return (self.request.text or "") if self.request else ""
+
+    def call_ids(self) -> list[str]:
+        known = [call.id for call in self.message.calls] if self.message else []
+        return known + [tool.id for tool in self.tools if tool.id not in known]
+
+
+class Run:
+    """The requests and tool calls of one agent in one turn."""
+
+    def __init__(self) -> None:
+        self.log: list[Asked | Tool] = []
+        self.requests: list[Request] = []
+        self.steps: list[Step] = []
+        self.tools: dict[str, Tool] = {}
+        self.prompts: list[RawMessage] = []
+        self._by_key: dict[Key, Step] = {}
+        self._by_call: dict[str, Step] = {}
+        self._answers: list[Step] = []  # those that no request has repeated yet
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.requests and not self.tools
+
+    def add_request(self, request: Request, prompts: list[RawMessage], own: list[RawMessage]) -> None:
+        self.log.append((request, prompts, own))
+        self.requests.append(request)
+        self.prompts += prompts
+        self.add_history(own)
+        if request.answer is not None:
+            self._add_message(request.answer, {}).request = request
+        elif request.text is not None:
+            self._add_answer(Step("assistant", request=request))
+
+    def add_history(self, own: list[RawMessage]) -> None:
+        """Add the messages of a turn that are not known yet."""
+        counts: dict[Key, int] = {}
+        for message in own:
+            self._add_message(message, counts)
+
+    def _add_message(self, message: RawMessage, counts: dict[Key, int]) -> Step:
+        key = _key_of(message, counts)
+        step = self._by_key.get(key) or self._answer_like(message)
+        if step is None:
+            step = Step(message.role)
+            self.steps.append(step)
+        self._by_key[key] = step
+        step.message = message
+        for call in message.calls:
+            self._by_call[call.id] = step
+        return step
+
+    def add_tool(self, tool: Tool) -> None:
+        self.log.append(tool)
+        self.tools[tool.id] = tool
+        if tool.id in self._by_call:
+            return
+        if not self._answers or self._answers[-1] is not self.steps[-1]:
+            self._add_answer(Step("assistant"))
+        self._answers[-1].tools.append(tool)
+        self._by_call[tool.id] = self._answers[-1]
+
+    def add_all(self, other: Run) -> None:
+        """Play what another run logged into this one."""
+        for event in other.log:
+            if isinstance(event, Tool):
+                self.add_tool(event)
+            else:
+                self.add_request(*event)
+
+    def _add_answer(self, step: Step) -> None:
+        self.steps.append(step)
+        self._answers.append(step)
+
+    def _answer_like(self, message: RawMessage) -> Step | None:
+        """The answer that a message repeats: the one with the same calls, else the last with the same text."""
+        if message.role != "assistant":
+            return None
+        for answer in self._answers:
+            if any(message.has_call(tool.id) for tool in answer.tools):
+                self._answers.remove(answer)
+                return answer
+        if self._answers and _is_same_text(self._answers[-1].text, message.text):
+            return self._answers.pop()
+        return None
+
+    def spoken(self) -> list[Step]:
+        """The steps that say something."""
+        return [step for step in self.steps if step.message is not None or step.tools or step.text]
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the first request shows an answer already, so that the run began elsewhere."""
+        first = next((event for event in self.log if not isinstance(event, Tool)), None)
+        return first is not None and any(message.role == "assistant" for message in first[2])
+
+    def first_words(self) -> str | None:
+        """What the run was asked to do."""
+        messages = [step.message for step in self.steps if step.message is not None]
+        return next((message.words for message in messages if message.words is not None), None)
+
+
+def _key_of(message: RawMessage, counts: dict[Key, int]) -> Key:
+    """What makes a message the same in two requests; equal texts are told apart by their order."""
+    if message.role == "tool" and message.call_id is not None:
+        return "tool", message.call_id
+    if message.calls:
+        return "calls", *(call.id for call in message.calls)
+    key: Key = (message.role, message.text.strip())
+    counts[key] = counts.get(key, 0) + 1
+    return *key, counts[key]
+
+
+def _is_same_text(answer: str, repeated: str) -> bool:
+    """Whether a later request repeats an answer; white space at the ends is lost on the way."""
+    answer, repeated = answer.strip(), repeated.strip()
+    if not answer or not repeated:
+        return answer == repeated
+    return answer in repeated or repeated in answer

@@ -1,0 +1,285 @@
+"""The steps of an ATIF trajectory as turns and messages.
+
+Format notes: docs/formats/atif.md
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from copilog import tags
+from copilog.diagnostics import Ledger
+from copilog.errors import BadRecord
+from copilog.model import (
+    AnyPart,
+    Attachment,
+    Compaction,
+    Message,
+    Model,
+    Notice,
+    Place,
+    Prompt,
+    Relation,
+    ResultItem,
+    Role,
+    Round,
+    SubAgent,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Turn,
+    Unknown,
+    Usage,
+)
+from copilog.sources._replay.raw import arguments_text
+from copilog.sources._replay.times import take_moment
+from copilog.sources._vscode.rounds import clean_id
+from copilog.sources._vscode.take import Json, put_back, rest, take_dict, take_int, take_list, take_number, take_str
+
+ROLES: dict[str, Role] = {"system": "system", "user": "user", "agent": "assistant"}
+
+
+class StepReader:
+    """Reads the steps of one trajectory in order. A step of the user's begins a turn."""
+
+    def __init__(self, ledger: Ledger, model: str | None) -> None:
+        self.turns: list[Turn] = []
+        self.messages: list[Message] = []
+        self.relations: list[Relation] = []
+        self._ledger = ledger
+        self._model = model  # of the agent as a whole
+        self._calls: dict[str, ToolCall] = {}
+
+    def read(self, step: object, pointer: str) -> None:
+        """Add one step; raise BadRecord when it is none."""
+        if not isinstance(step, dict):
+            raise BadRecord(f"a step that is {type(step).__name__}, not an object")
+        source = step.get("source")
+        if not isinstance(source, str):
+            raise BadRecord("a step without a source")
+        role = ROLES.get(source)
+        if role is None:
+            self._ledger.meet_unknown(f"source:{source}")
+            self._add(Message(role="system", parts=[Unknown(type=f"source:{source}", raw=step)]), pointer)
+            return
+        del step["source"]
+        message = Message(role=role, parts=[], created_at=take_moment(step, "timestamp"))
+        number = take_int(step, "step_id")
+        message.id = None if number is None else str(number)
+        if role == "user" and not self._is_waiting():
+            self._begin(pointer)
+        observation = take_dict(step, "observation")
+        if role == "assistant":
+            self._read_answer(step, message, pointer)
+        else:
+            message.parts = _asked(step, role)
+            self._add(message, pointer)
+        if observation is not None:
+            put_back(step, "observation", self._read_observation(observation, pointer))
+        message.extra = rest(step)
+
+    def _begin(self, pointer: str) -> None:
+        self.turns.append(Turn(index=len(self.turns), pointer=pointer))
+
+    def _is_waiting(self) -> bool:
+        """Whether the only turn has nothing but the system's messages yet."""
+        return len(self.turns) == 1 and all(message.role == "system" for message in self.messages)
+
+    def _add(self, message: Message, pointer: str) -> Turn:
+        if not self.turns:
+            self._begin(pointer)
+        turn = self.turns[-1]
+        message.turn = turn.index
+        timing = turn.timing
+        if message.created_at is not None:
+            timing.started_at = min(timing.started_at or message.created_at, message.created_at)
+            if message.role == "assistant":
+                timing.completed_at = max(timing.completed_at or message.created_at, message.created_at)
+        self.messages.append(message)
+        return turn
+
+    # --- what the agent did ---
+
+    def _read_answer(self, step: Json, message: Message, pointer: str) -> None:
+        turn = self._add(message, pointer)
+        model = take_str(step, "model_name")
+        message.model, message.model_source = (model or self._model), ("step" if model else "agent")
+        if message.model is None:
+            message.model_source = None
+        elif turn.model is None:
+            turn.model = Model(id=message.model, name=message.model.rpartition("/")[2])
+        thinking = take_str(step, "reasoning_content")
+        message.parts = [Thinking(text=thinking)] if thinking else []
+        message.parts += _content_parts(step)
+        said = "".join(part.text for part in message.parts if isinstance(part, Text))
+        calls = take_list(step, "tool_calls")
+        made = Round(id=message.id, text=said, thinking=thinking, started_at=message.created_at, model=message.model)
+        if calls is not None:
+            put_back(step, "tool_calls", self._read_calls(calls, message, made))
+        metrics = take_dict(step, "metrics")
+        if metrics is not None:
+            self._read_metrics(metrics, turn, made)
+        turn.rounds.append(made)
+
+    def _read_calls(self, calls: list[Any], message: Message, made: Round) -> list[Any]:
+        unread: list[Any] = []
+        for item in calls:
+            native_id = item.get("tool_call_id") if isinstance(item, dict) else None
+            name = item.get("function_name") if isinstance(item, dict) else None
+            if not isinstance(native_id, str) or not isinstance(name, str):
+                unread.append(item)
+                continue
+            del item["tool_call_id"], item["function_name"]
+            call = ToolCall(
+                id=clean_id(native_id),
+                name=name,
+                arguments=arguments_text(item.pop("arguments", None)),
+                native_ids=[native_id] if clean_id(native_id) != native_id else [],
+                round_id=message.id,
+                extra=rest(item),
+            )
+            message.parts.append(call)
+            made.call_ids.append(call.id)
+            self._calls[call.id] = call
+        return unread
+
+    def _read_metrics(self, metrics: Json, turn: Turn, made: Round) -> None:
+        first, elapsed = take_number(metrics, "time_to_first_token_ms"), take_number(metrics, "duration_ms")
+        times = {"first_token_ms": first, "elapsed_ms": elapsed}
+        made.extra = rest({key: value for key, value in times.items() if value is not None})
+        if not turn.rounds:
+            turn.timing.first_progress_ms = first
+        usage = usage_from(metrics, "")
+        usage.scope = "call"
+        usage.model = made.model
+        if made.id is not None:
+            usage.extra = {**(usage.extra or {}), "round_id": made.id}
+        turn.usage.append(usage)
+
+    # --- what came of it ---
+
+    def _read_observation(self, observation: Json, pointer: str) -> Json:
+        """Add a message for each result; return what cannot be read."""
+        unread: list[Any] = []
+        for result in take_list(observation, "results") or []:
+            if not isinstance(result, dict):
+                unread.append(result)
+                continue
+            parts = self._result_parts(result)
+            self._add(Message(role="tool", parts=parts), pointer)
+        put_back(observation, "results", unread)
+        return observation
+
+    def _result_parts(self, result: Json) -> list[AnyPart]:
+        native_id = take_str(result, "source_call_id")
+        if result.get("source_call_id", "") is None:
+            del result["source_call_id"]
+        text, items = _result_content(result)
+        call = self._calls.get(clean_id(native_id)) if native_id is not None else None
+        references = take_list(result, "subagent_trajectory_ref")
+        if references:
+            self._read_references(references, call, result)
+        if native_id is None:
+            return [Notice(topic="observation", text=text, data=rest(result)), *_as_attachments(items)]
+        if call is not None:
+            call.status = "complete"
+        return [ToolResult(call_id=clean_id(native_id), text=text, items=items, origin="model", extra=rest(result))]
+
+    def _read_references(self, references: list[Any], call: ToolCall | None, result: Json) -> None:
+        """Trajectories of sub-agents, each in a file of its own."""
+        for reference in references:
+            known = reference if isinstance(reference, dict) else {}
+            run_id = known.get("session_id") or known.get("trajectory_id")
+            if isinstance(run_id, str):
+                reason = call.id if call is not None else None
+                self.relations.append(Relation(kind="subagent", other_id=f"atif:{run_id}", reason=reason))
+        first = references[0]
+        if call is None or len(references) > 1 or not isinstance(first, dict):
+            result["subagent_trajectory_ref"] = references
+            return
+        call.subagent = SubAgent(run_id=take_str(first, "session_id"), extra=rest(first))
+
+
+def usage_from(metrics: Json, prefix: str) -> Usage:
+    """Token counts of a step, or with the prefix `total_` of a trajectory. Costs in dollars stay in `extra`."""
+    usage = Usage(
+        input=take_int(metrics, f"{prefix}prompt_tokens"),
+        output=take_int(metrics, f"{prefix}completion_tokens"),
+        cache_read=take_int(metrics, f"{prefix}cached_tokens"),
+        source="atif",
+    )
+    usage.extra = rest(metrics)
+    return usage
+
+
+def _asked(step: Json, role: Role) -> list[AnyPart]:
+    """A message of the user's or of the system's: the words, and the whole prompt around them."""
+    parts = _content_parts(step)
+    text = "".join(part.text for part in parts if isinstance(part, Text))
+    others: list[AnyPart] = [part for part in parts if not isinstance(part, Text)]
+    if not text:
+        return others
+    if role == "system":
+        return [Compaction(text=text) if _is_compaction(step) else Prompt(text=text, scope="system"), *others]
+    words = tags.user_text(text)
+    if words == text.strip():
+        return parts
+    return [*([Text(text=words)] if words is not None else []), Prompt(text=text), *others]
+
+
+def _is_compaction(step: Json) -> bool:
+    extra = step.get("extra")
+    management = extra.get("context_management") if isinstance(extra, dict) else None
+    return isinstance(management, dict) and management.get("type") == "compaction"
+
+
+def _content_parts(step: Json) -> list[AnyPart]:
+    """The message of a step: a text, or since version 1.6 a list of texts and images."""
+    message = step.get("message")
+    if isinstance(message, str):
+        del step["message"]
+        return [Text(text=message)] if message else []
+    if not isinstance(message, list):
+        return []
+    del step["message"]
+    return [_content_part(item, position) for position, item in enumerate(message)]
+
+
+def _content_part(item: Any, position: int) -> AnyPart:
+    if isinstance(item, dict) and item.get("type") == "text" and isinstance(item.get("text"), str):
+        more = {key: value for key, value in item.items() if key not in ("type", "text")}
+        return Text(text=item["text"], extra=more or None)
+    source = item.get("source") if isinstance(item, dict) and item.get("type") == "image" else None
+    if not isinstance(source, dict):
+        return Unknown(type="content", raw=item, position=position)
+    path, mime_type = take_str(source, "path"), take_str(source, "media_type")
+    more = {key: value for key, value in item.items() if key not in ("type", "source")}
+    put_back(more, "source", source)
+    place = Place(path=path) if path is not None else None
+    return Attachment(type="image", mime_type=mime_type, place=place, position=position, extra=more or None)
+
+
+def _result_content(result: Json) -> tuple[str, list[ResultItem]]:
+    content = result.get("content")
+    if content is None or isinstance(content, str):
+        result.pop("content", None)
+        return content or "", []
+    if not isinstance(content, list):
+        return "", []
+    del result["content"]
+    texts: list[str] = []
+    items: list[ResultItem] = []
+    for position, item in enumerate(content):
+        part = _content_part(item, position)
+        if isinstance(part, Text):
+            texts.append(part.text)
+        elif isinstance(part, Attachment):
+            items.append(ResultItem(mime_type=part.mime_type, place=part.place, extra=part.extra))
+        else:
+            items.append(ResultItem(extra={"value": item}))
+    return "".join(texts), items
+
+
+def _as_attachments(items: list[ResultItem]) -> list[AnyPart]:
+    return [Attachment(type="image", mime_type=item.mime_type, place=item.place, extra=item.extra) for item in items]

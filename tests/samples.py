@@ -19,7 +19,7 @@ from copilog.sources import BY_NAME, SOURCES, Found, Probe, Source
 DATA = Path(__file__).parent / "data"
 DAMAGED = "damaged"
 GOLDEN = ".expected.json"
-NAMED_BY_FOLDER = ("state.json", "state.vscdb", "workspace.json", "content.txt", "events.jsonl")
+NAMED_BY_FOLDER = ("state.json", "state.vscdb", "workspace.json", "content.txt")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,9 @@ class Sample:
     @property
     def case(self) -> str:
         """What is special about it."""
+        if "session-state" in self.path.parts:
+            inside = self.path.parts[self.path.parts.index("session-state") + 1 :]
+            return "-".join(inside).replace(".", "-")
         if self.path.name in NAMED_BY_FOLDER:
             return self.path.parent.name
         if self.path.parent.name == "contents":

@@ -17,14 +17,16 @@ from copilog.errors import BadRecord
 
 Level = Literal["info", "warning", "error"]
 
-# What each code means and what a person can do about it. `copilog problems` and docs/diagnostics.md use the same words.
+# What each code means and what a person can do about it. docs/diagnostics.md uses the same words.
 ADVICE: dict[str, str] = {
     "ambiguous-format": "name the format with --source",
+    "bad-companion": "a file beside the log is broken; the conversation itself is unaffected",
     "bad-file": "open the file and check that it is what its name says",
     "bad-json": "the record is not JSON; nothing else of the file is affected",
     "bad-part": "the part is kept nowhere else; look at the file at the given place",
     "bad-record": "look at the file at the given place",
     "bad-request": "look at the file at the given place; the other requests are unaffected",
+    "bad-yaml": "nothing to do; what is no flat map was kept as text",
     "broken-link": "the link leads out of the folder that is read, and was not followed; name its target with --root",
     "byte-order-mark": "nothing to do; VS Code itself may refuse the file",
     "changed-while-reading": "run the command again when the program that writes the file is idle",
@@ -32,10 +34,12 @@ ADVICE: dict[str, str] = {
     "copied-while-busy": "nothing to do; the database was being written while it was copied",
     "crash": "please report this with the traceback that --debug shows",
     "damaged-log": "what came after the damage was replayed as far as possible; compare with a copy if you have one",
+    "duplicate-event": "nothing to do; each event is read once",
     "empty-file": "nothing to do; the program that made the file never wrote into it",
     "export-error": "nothing to do; the extension itself could not write this entry",
     "headless-log": "the beginning of the log is lost; earlier turns are gone unless a .json twin exists",
     "invalid-utf8": "nothing to do; the broken bytes show as U+FFFD",
+    "joined-records": "nothing to do; the records on the line were taken apart",
     "lone-surrogate": "nothing to do; the broken half characters show as U+FFFD",
     "missing-content": "a file state that the history names is not on disk; its diff cannot be shown",
     "no-message": "the request has no message that could be shown",
@@ -44,6 +48,8 @@ ADVICE: dict[str, str] = {
     "null-request": "nothing to do; VS Code was ended in the middle of a response",
     "orphan-editing-session": "the edits are here, the conversation is not; look for a copy in another workspace",
     "orphan-mutation": "an earlier line that this one builds on is missing or broken",
+    "other-session-id": "the folder is a copy; compare it with the session that the log names",
+    "raw-control-character": "nothing to do; the record was mended",
     "raw-line-separator": "nothing to do; tools that split lines at U+2028 would break this file",
     "salvaged-document": "the document is broken; what is whole in it was read",
     "too-large": "the archive holds more than is read at once; unpack it and name the files",

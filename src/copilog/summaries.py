@@ -12,6 +12,8 @@ from copilog.ingest import read
 from copilog.model import Conversation, FileEdit, ToolCall, parts_of, title_of
 from copilog.sources import Found
 
+NAMESPACES = ("vscode", "cli", "atif")  # what ids begin with; people may leave it out
+
 
 class Summary(msgspec.Struct, kw_only=True):
     """One line of a list. What only reading can tell is None when it came from an index."""
@@ -119,7 +121,8 @@ def moment_of(found: Found) -> datetime:
 
 def find_by_id(prefix: str, founds: Iterable[Found]) -> list[Found]:
     """What has an id that begins so; just that one if an id is exactly so."""
-    wanted = prefix.removeprefix("vscode:")
+    namespace, colon, rest = prefix.partition(":")
+    wanted = rest if colon and namespace in NAMESPACES else prefix
     matches: list[Found] = []
     for found in founds:
         native_id = found.native_id

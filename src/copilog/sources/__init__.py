@@ -7,6 +7,8 @@ from copilog.sources.atif import Atif
 from copilog.sources.base import Found, Probe, Source
 from copilog.sources.chat_export import ChatExport
 from copilog.sources.chat_replay import ChatReplay
+from copilog.sources.cli_events import CliEvents
+from copilog.sources.cli_history import CliHistory
 from copilog.sources.copilot_markdown import CopilotMarkdown
 from copilog.sources.vscode_editing import VSCodeEditing
 from copilog.sources.vscode_resources import VSCodeResources
@@ -18,6 +20,8 @@ from copilog.sources.vscode_workspace import VSCodeWorkspace
 SOURCES: tuple[Source, ...] = (
     VSCodeSessionLog(),
     VSCodeSession(),
+    CliEvents(),
+    CliHistory(),
     ChatExport(),
     ChatReplay(),
     CopilotMarkdown(),

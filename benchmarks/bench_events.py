@@ -1,0 +1,283 @@
+"""How long it takes to read one long log of Copilot CLI, and how much memory, against a fast parser alone.
+
+    python -m benchmarks.bench_events [--megabytes 300] [--seed 1] [--rounds 3] [--folder DIR] [--json]
+
+A log is made up from the seed and written line by line. Each contender then reads it in a process of its own, on one
+core: orjson decodes each line and forgets it; copilog reads the whole conversation; copilog streams its messages.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+SMALLEST_TIME = 1e-9
+BASELINE = "orjson, line by line"
+Json = dict[str, Any]
+
+CAVEATS = """\
+Seconds are those of the processor, so that a busy machine matters less. What these numbers do not show:
+- cold disks: the log was just written, so it comes from memory;
+- your own logs: the text is made up, and long tool output makes a log faster to read than many short events do;
+- what orjson would need to do the same: it decodes and forgets, copilog pairs calls with results, counts each record
+  and keeps the model of the whole conversation (read) or of the current turn (stream)."""
+
+
+def main() -> None:
+    options = _parser().parse_args()
+    if options.make is not None:
+        print(json.dumps(write_log(options.make, options.megabytes * 1_000_000, options.seed)))
+    elif options.contender is not None:
+        _run_contender(options.contender, options.log)
+    elif options.folder is not None:
+        options.folder.mkdir(parents=True, exist_ok=True)
+        _print(_measure(options.folder, options), as_json=options.json)
+    else:
+        with tempfile.TemporaryDirectory(prefix="copilog-bench-") as folder:
+            _print(_measure(Path(folder), options), as_json=options.json)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.bench_events", description="How fast logs are read.")
+    parser.add_argument("--megabytes", type=int, default=300, help="how long the log is to be (300)")
+    parser.add_argument("--seed", type=int, default=1, help="another seed makes another log (1)")
+    parser.add_argument("--rounds", type=int, default=3, help="how often each contender runs (3)")
+    parser.add_argument("--folder", type=Path, help="where to write the log, which then stays there")
+    parser.add_argument("--json", action="store_true", help="print the numbers as JSON")
+    for internal in ("--make", "--log"):
+        parser.add_argument(internal, type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--contender", help=argparse.SUPPRESS)
+    return parser
+
+
+# --- the log --------------------------------------------------------------------------------------------------------
+
+
+def write_log(path: Path, size: int, seed: int) -> Json:
+    """Write a log of about this size, and say what is in it."""
+    written = count = 0
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb", buffering=1 << 20) as file:
+        for event in LogWriter(seed).events():
+            line = json.dumps(event, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
+            file.write(line)
+            written += len(line)
+            count += 1
+            if written >= size:
+                break
+    return {"bytes": written, "events": count}
+
+
+class LogWriter:
+    """Makes up the events of one endless session."""
+
+    def __init__(self, seed: int) -> None:
+        from benchmarks.words import Words
+
+        self.words = Words(random.Random(seed))
+        self.at = datetime(2026, 3, 1, 8, tzinfo=UTC)
+        self.last_id: str | None = None
+
+    def event(self, event_type: str, data: Json) -> Json:
+        self.at += timedelta(milliseconds=self.words.rng.randint(1, 4000))
+        event_id = self.words.uuid()
+        made = {
+            "type": event_type,
+            "data": data,
+            "id": event_id,
+            "timestamp": self.at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "parentId": self.last_id,
+        }
+        self.last_id = event_id
+        return made
+
+    def events(self) -> Iterator[Json]:
+        start = {"sessionId": self.words.uuid(), "version": 1, "producer": "copilot-agent", "copilotVersion": "1.0.60"}
+        yield self.event("session.start", {**start, "context": {"cwd": "/home/ana/shop", "branch": "main"}})
+        while True:
+            yield from self._interaction()
+
+    def _interaction(self) -> Iterator[Json]:
+        words = self.words
+        interaction = words.uuid()
+        prompt = words.prose(1, 6)
+        sent = f"<current_datetime>{self.at.isoformat()}</current_datetime>\n\n{prompt}\n\n{words.prose(2, 5)}"
+        data = {"content": prompt, "transformedContent": sent, "attachments": [], "interactionId": interaction}
+        yield self.event("user.message", data)
+        rounds = words.rng.randint(1, 24)
+        for number in range(rounds):
+            is_last = number == rounds - 1
+            yield from self._round(str(number), interaction, 0 if is_last else words.rng.randint(1, 3))
+
+    def _round(self, turn_id: str, interaction: str, calls: int) -> Iterator[Json]:
+        words = self.words
+        yield self.event("assistant.turn_start", {"turnId": turn_id, "interactionId": interaction})
+        requests = [self._request() for _ in range(calls)]
+        message: Json = {"messageId": words.uuid(), "content": "" if requests else words.prose(4, 20)}
+        message |= {"toolRequests": requests, "interactionId": interaction, "turnId": turn_id}
+        message |= {"model": "claude-sonnet-4.6", "outputTokens": words.rng.randint(20, 900)}
+        if words.chance(0.5):
+            message |= {"reasoningText": words.prose(1, 6), "reasoningOpaque": words.uuid() * 20}
+        yield self.event("assistant.message", message)
+        for request in requests:
+            yield from self._run(request, interaction)
+        yield self.event("assistant.turn_end", {"turnId": turn_id})
+
+    def _request(self) -> Json:
+        words = self.words
+        path = f"/home/ana/shop/{words.path()}"
+        name = words.rng.choice(("view", "view", "bash", "grep", "edit", "report_intent"))
+        arguments: Json = {"path": path}
+        if name == "bash":
+            arguments = {"command": f"cat {path} | head -50", "description": words.sentence()}
+        elif name == "edit":
+            arguments |= {"old_str": words.code(3), "new_str": words.code(5)}
+        elif name == "report_intent":
+            arguments = {"intent": words.sentence()}
+        return {"toolCallId": f"toolu_{words.uuid()}", "name": name, "arguments": arguments, "type": "function"}
+
+    def _run(self, request: Json, interaction: str) -> Iterator[Json]:
+        words = self.words
+        call = {"toolCallId": request["toolCallId"], "toolName": request["name"], "arguments": request["arguments"]}
+        yield self.event("tool.execution_start", call)
+        if words.chance(0.3):
+            hook = {"hookInvocationId": words.uuid(), "hookType": "postToolUse"}
+            given = {"cwd": "/home/ana/shop", "toolName": request["name"], "toolArgs": request["arguments"]}
+            yield self.event("hook.start", {**hook, "input": given})
+            yield self.event("hook.end", {**hook, "success": True})
+        text = words.code(words.rng.randint(5, 180))
+        result = {"content": text, "detailedContent": text}
+        if request["name"] == "edit":
+            diff = f"\ndiff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,1 +1,9 @@\n+{text}".replace("\n\n", "\n+\n")
+            result = {"content": "updated", "detailedContent": diff}
+        done = {"toolCallId": request["toolCallId"], "model": "claude-sonnet-4.6", "interactionId": interaction}
+        telemetry = {"properties": {"command": request["name"]}, "metrics": {"resultLength": len(text)}}
+        yield self.event(
+            "tool.execution_complete", {**done, "success": True, "result": result, "toolTelemetry": telemetry}
+        )
+
+
+# --- in a process of its own ----------------------------------------------------------------------------------------
+
+
+def _orjson(path: Path) -> int:
+    import orjson
+
+    count = 0
+    with path.open("rb", buffering=1 << 20) as file:
+        for line in file:
+            orjson.loads(line)
+            count += 1
+    return count
+
+
+def _copilog_read(path: Path) -> int:
+    from copilog.diagnostics import Ledger
+    from copilog.sources.base import Found
+    from copilog.sources.cli_events import CliEvents
+
+    ledger = Ledger(path=str(path))
+    conversations = list(CliEvents().read(Found(path, CliEvents.name, path.stem), ledger))
+    return _checked(ledger, len(conversations) == 1)
+
+
+def _copilog_stream(path: Path) -> int:
+    from copilog.diagnostics import Ledger
+    from copilog.sources.base import Found
+    from copilog.sources.cli_events import CliEvents, stream_messages
+
+    ledger = Ledger(path=str(path))
+    count = sum(1 for _ in stream_messages(Found(path, CliEvents.name, path.stem), ledger))
+    return _checked(ledger, count > 0)
+
+
+def _checked(ledger: Any, is_there: bool) -> int:
+    if not is_there or not ledger.balances() or ledger.bad:
+        raise SystemExit("the made-up log was not read cleanly; its numbers mean nothing")
+    return int(ledger.seen)
+
+
+CONTENDERS: dict[str, Callable[[Path], int]] = {
+    BASELINE: _orjson,
+    "copilog, read": _copilog_read,
+    "copilog, stream": _copilog_stream,
+}
+
+
+def _run_contender(name: str, log: Path) -> None:
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    begun = time.process_time()
+    events = CONTENDERS[name](log)
+    seconds = max(time.process_time() - begun, SMALLEST_TIME)
+    print(json.dumps({"seconds": seconds, "events": events, "peak_bytes": _peak_bytes()}))
+
+
+def _peak_bytes() -> int | None:
+    """The most memory that this process has had; None where the system does not tell."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+# --- measuring and showing ------------------------------------------------------------------------------------------
+
+
+def _measure(folder: Path, options: argparse.Namespace) -> Json:
+    log = folder / f"events-{options.megabytes}-{options.seed}.jsonl"
+    if log.exists():
+        raise SystemExit(f"{log} is already there; name another --folder")
+    written = _child("--make", log, "--megabytes", options.megabytes, "--seed", options.seed)
+    rows: dict[str, Json] = {}
+    for _ in range(options.rounds):
+        for name in CONTENDERS:
+            result = _child("--contender", name, "--log", log)
+            best = rows.setdefault(name, result)
+            best["seconds"] = min(best["seconds"], result["seconds"])
+    for row in rows.values():
+        row["bytes_per_second"] = written["bytes"] / row["seconds"]
+        row["ratio"] = row["seconds"] / rows[BASELINE]["seconds"]
+    machine = f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"
+    return {"machine": machine, "seed": options.seed, "log": written, "contenders": rows}
+
+
+def _child(*arguments: object) -> Json:
+    """Run this module in another process. The parent stays small: a child's peak begins with its parent's size."""
+    command = [sys.executable, "-m", "benchmarks.bench_events", *map(str, arguments)]
+    root = Path(__file__).resolve().parent.parent
+    done = subprocess.run(command, cwd=root, stdout=subprocess.PIPE, check=True)
+    result: Json = json.loads(done.stdout)
+    return result
+
+
+def _print(measured: Json, *, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(measured, indent=2))
+        return
+    log = measured["log"]
+    print(f"{measured['machine']}; seed {measured['seed']}; {log['bytes'] / 1e6:,.0f} MB, {log['events']:,} events\n")
+    print(f"{'':24}{'seconds':>10}{'MB/s':>8}{'ratio':>8}{'peak MB':>10}")
+    for name, row in measured["contenders"].items():
+        peak = "-" if row["peak_bytes"] is None else f"{row['peak_bytes'] / 1e6:,.0f}"
+        speed = f"{row['bytes_per_second'] / 1e6:,.0f}"
+        print(f"{name:24}{row['seconds']:>10.3f}{speed:>8}{row['ratio']:>8.2f}{peak:>10}")
+    print(f"\nratio: seconds against those of {BASELINE}; peak: the most memory of the process\n")
+    print(CAVEATS)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,172 @@
+"""Events in pairs: a hook and its end, a permission and its answer, a question and what was said."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal
+
+from copilog.model import Approval, Confirmation, Hook, Turn
+from copilog.sources._cli.event import Event, ms_between
+from copilog.sources._vscode.take import Json, rest, take_bool, take_dict, take_str
+
+ApprovalKind = Literal["denied", "not-needed", "setting", "granted", "user", "skipped", "unknown"]
+QUESTION_TYPES = {"user_input": "questions", "elicitation": "elicitation", "exit_plan_mode": "plan"}
+SCOPES = {"approved-for-session": "session", "approved-for-location": "location"}
+SUBJECTS = ("intention", "fullCommandText", "path", "fileName", "url", "toolName", "toolTitle", "message", "subject")
+ASKED = ("question", "message", "prompt", "summary", "title", "reason")
+ANSWERED = ("answer", "response", "action", "result", "selectedAction")
+
+
+class Ask:
+    """Something that waits for its other half."""
+
+    __slots__ = ("asked_at", "by_hook", "call_id", "part", "turn")
+
+    def __init__(self, part: Confirmation | Hook, event: Event, call_id: str | None = None) -> None:
+        self.part = part
+        self.asked_at = event.at
+        self.call_id = call_id
+        self.by_hook = False
+        self.turn: Turn | None = None
+
+
+class Asks:
+    """What waits for its other half, by id. Times during which a person was waited for are added up once."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, Ask] = {}
+        self._late: dict[str, Ask] = {}  # of turns that are over
+        self._people = 0
+        self._since: datetime | None = None
+
+    def add(self, key: str | None, ask: Ask) -> None:
+        if key:
+            self._open[key] = ask
+
+    def pop(self, key: str | None) -> Ask | None:
+        return (self._open.pop(key, None) or self._late.pop(key, None)) if key else None
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether an answer may still come in this turn."""
+        return bool(self._open)
+
+    def stop_waiting(self) -> None:
+        """The turn is over; an answer that comes late still counts."""
+        self._late.update(self._open)
+        self._open.clear()
+        self._people, self._since = 0, None
+
+    def wait_for_person(self, ask: Ask, turn: Turn | None) -> None:
+        ask.turn = turn
+        if self._people == 0:
+            self._since = ask.asked_at
+        self._people += 1
+
+    def person_answered(self, ask: Ask, at: datetime | None) -> None:
+        self._people = max(0, self._people - 1)
+        waited_ms = ms_between(self._since, at)
+        if self._people == 0 and waited_ms is not None and ask.turn is not None:
+            ask.turn.timing.waited_ms = (ask.turn.timing.waited_ms or 0) + waited_ms
+
+
+# --- hooks ------------------------------------------------------------------------------------------------------
+
+
+def hook_from_start(data: Json) -> Hook:
+    given = data.get("input")
+    tool = given.get("toolName") if isinstance(given, dict) else None
+    made = Hook(type=take_str(data, "hookType") or "", tool=tool if isinstance(tool, str) else None)
+    made.extra = rest(data)
+    return made
+
+
+def end_hook(hook: Hook, event: Event, started_at: datetime | None) -> None:
+    """Read what a hook said, and whether it stopped something."""
+    data = event.data
+    said = data.get("output")
+    if isinstance(said, dict):
+        hook.is_blocking = (
+            said.get("permissionDecision") == "deny" or said.get("decision") == "block" or said.get("continue") is False
+        )
+        hook.reason = _text_in(said, ("permissionDecisionReason", "stopReason", "reason"))
+        hook.message = _text_in(said, ("systemMessage", "additionalContext"))
+    error = data.get("error")
+    if isinstance(error, dict) and hook.message is None:
+        hook.message = _text_in(error, ("message",))
+    if not hook.type:
+        hook.type = take_str(data, "hookType") or ""
+    elif data.get("hookType") == hook.type:
+        del data["hookType"]
+    if data.get("success") is True:
+        del data["success"]
+    elapsed_ms = ms_between(started_at, event.at)
+    if elapsed_ms is not None:
+        data["elapsed_ms"] = elapsed_ms
+    hook.extra = {**(hook.extra or {}), **data} or None
+
+
+def _text_in(obj: Json, names: tuple[str, ...]) -> str | None:
+    return next((value for name in names if isinstance(value := obj.get(name), str) and value), None)
+
+
+# --- permissions ------------------------------------------------------------------------------------------------
+
+
+def permission_from(data: Json) -> tuple[Confirmation, str | None]:
+    """What the user was asked to allow, and the call it is about."""
+    request = take_dict(data, "permissionRequest") or {}
+    call_id = request.get("toolCallId")
+    made = Confirmation(type="permission", title=take_str(request, "kind"), message=_text_in(request, SUBJECTS))
+    if request:
+        data["permissionRequest"] = request
+    made.extra = rest(data)
+    return made, call_id if isinstance(call_id, str) else None
+
+
+def answer_permission(ask: Confirmation, data: Json) -> None:
+    """Fill in how the user, a rule or a hook decided."""
+    result = data.get("result")
+    kind = result.get("kind") if isinstance(result, dict) else result
+    if isinstance(kind, str):
+        ask.answer = kind
+        ask.state = "accepted" if kind.startswith("approved") else "rejected"
+    ask.extra = {**(ask.extra or {}), **data} or None
+
+
+def approval_from(ask: Confirmation, by_hook: bool) -> Approval:
+    """Who allowed a call to run, or did not."""
+    answer = ask.answer or ""
+    kind: ApprovalKind
+    if answer.startswith("denied"):
+        kind = "denied"
+    elif answer == "cancelled":
+        kind = "skipped"
+    elif answer in SCOPES:
+        return Approval(kind="granted", detail=SCOPES[answer])
+    elif answer.startswith("approved"):
+        kind = "setting" if by_hook else "user"
+    else:
+        kind = "unknown"
+    return Approval(kind=kind, detail="hook" if by_hook else answer or None)
+
+
+# --- other questions --------------------------------------------------------------------------------------------
+
+
+def question_from(family: str, data: Json) -> Confirmation:
+    made = Confirmation(type=QUESTION_TYPES.get(family, "confirmation"), message=_text_in(data, ASKED))
+    choices = data.get("choices", data.get("actions"))
+    if isinstance(choices, list) and all(isinstance(choice, str) for choice in choices):
+        made.options = choices
+    made.state = "unanswered"
+    made.extra = rest(data)
+    return made
+
+
+def answer_question(ask: Confirmation, data: Json) -> None:
+    approved = take_bool(data, "approved")
+    answer: Any = next((data[name] for name in ANSWERED if name in data), None)
+    ask.answer = answer if isinstance(answer, str) else None
+    ask.state = "answered" if approved is None else "accepted" if approved else "rejected"
+    ask.extra = {**(ask.extra or {}), **data} or None

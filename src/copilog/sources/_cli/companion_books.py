@@ -1,0 +1,51 @@
+"""The books of one companion, read by itself: one record for the file, or for each row of a table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from copilog import jsonio
+from copilog.diagnostics import Ledger
+from copilog.errors import BadRecord
+from copilog.sources._cli.checkpoints import FOLDER as CHECKPOINTS
+from copilog.sources._cli.checkpoints import INDEX, checkpoint_text, index_rows, text_of
+from copilog.sources._cli.companions import WORKSPACE
+from copilog.sources._cli.flat_yaml import read_flat_map
+
+
+def count_companion(path: Path, ledger: Ledger) -> None:
+    """Check that a companion can be read, and count its records."""
+    if path.name == INDEX and path.parent.name == CHECKPOINTS:
+        _count_rows(path, ledger)
+        return
+    data = jsonio.read_bytes(path)
+    if not data.strip(b"\0 \r\n\t"):
+        ledger.seen += 1
+        ledger.ignore("nul-padding" if data.strip() else "empty-file")
+        ledger.note("nul-tail" if data.strip() else "empty-file", "the file holds nothing")
+        return
+    with ledger.record(offset=0):
+        if path.suffix.lower() == ".json":
+            _check_json(path, data, ledger)
+        elif path.name == WORKSPACE:
+            for line, reason in read_flat_map(text_of(path)).problems:
+                ledger.note("bad-yaml", reason, "info", line=line)
+
+
+def _count_rows(path: Path, ledger: Ledger) -> None:
+    for number, _, file in index_rows(text_of(path)):
+        with ledger.record(pointer=f"/{number}"):
+            if not file:
+                raise BadRecord("a row of the table without a file")
+
+
+def _check_json(path: Path, data: bytes, ledger: Ledger) -> None:
+    if path.parent.name == CHECKPOINTS:
+        checkpoint_text(path)
+        return
+    text, repairs = jsonio.as_utf8(data)
+    value, more = jsonio.decode(text.strip(b"\0 \r\n\t"))
+    for repair in (*repairs, *more):
+        ledger.note(repair.code, repair.reason, "info", offset=0)
+    if not isinstance(value, dict | list):
+        raise BadRecord(f"the document is {type(value).__name__}")

@@ -1,0 +1,140 @@
+"""The files beside a log: where the session ran, what it is called, its plan and its summaries."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from copilog import jsonio
+from copilog.diagnostics import Ledger
+from copilog.errors import BadFile, BadRecord
+from copilog.model import Workspace
+from copilog.sources._cli.checkpoints import FOLDER as CHECKPOINTS
+from copilog.sources._cli.checkpoints import Checkpoints, text_of
+from copilog.sources._cli.flat_yaml import FlatMap, read_flat_map
+from copilog.sources._vscode.take import Json, take_dict, take_str
+
+LOG = "events.jsonl"
+WORKSPACE = "workspace.yaml"
+PLAN = "plan.md"
+VSCODE = "vscode.metadata.json"
+VSCODE_REQUESTS = "vscode.requests.metadata.json"
+
+
+class Companions:
+    """What the files of one session folder say. A file that is missing says nothing, a broken one is told."""
+
+    def __init__(self, folder: Path | None, ledger: Ledger) -> None:
+        self.folder = folder
+        self._ledger = ledger
+        self.paths: list[Path] = []
+        self.workspace = FlatMap()
+        self.vscode: Json = {}
+        self.requests: list[Any] = []
+        self.plan: str | None = None
+        self.checkpoints = Checkpoints(folder / CHECKPOINTS if folder else None)
+        if folder is None:
+            return
+        self._read_workspace(folder / WORKSPACE)
+        self.plan = self._text(folder / PLAN)
+        vscode, requests = self._json(folder / VSCODE), self._json(folder / VSCODE_REQUESTS)
+        self.vscode = vscode if isinstance(vscode, dict) else {}
+        self.requests = requests if isinstance(requests, list) else []
+        self.paths += [checkpoint.path for checkpoint in self.checkpoints.all]
+        for path, reason in self.checkpoints.problems:
+            self._tell(path, reason)
+
+    def _read_workspace(self, path: Path) -> None:
+        text = self._text(path)
+        if text is not None:
+            self.workspace = read_flat_map(text)
+            for line, reason in self.workspace.problems:
+                self._ledger.note("bad-yaml", f"{path.name}, line {line}: {reason}", "info")
+
+    def _text(self, path: Path) -> str | None:
+        if not is_plain_file(path):
+            return None
+        try:
+            text = text_of(path)
+        except BadFile as error:
+            self._tell(path, str(error))
+            return None
+        self.paths.append(path)
+        return text
+
+    def _json(self, path: Path) -> Any:
+        """The value of a JSON file; a crash may have left nothing but NUL bytes in it."""
+        if not is_plain_file(path):
+            return None
+        try:
+            data, _ = jsonio.as_utf8(jsonio.read_bytes(path))
+            value = jsonio.decode(stripped)[0] if (stripped := data.strip(b"\0 \r\n\t")) else None
+        except (BadFile, BadRecord) as error:
+            self._tell(path, str(error))
+            return None
+        self.paths.append(path)
+        return value
+
+    def _tell(self, path: Path, reason: str) -> None:
+        self._ledger.note("bad-companion", f"{path.name}: {reason}")
+
+    # --- what they say ----------------------------------------------------------------------------------------------
+
+    def title(self) -> str | None:
+        """The title: one given in VS Code, else the name of the session, else the older summary, its first line."""
+        custom = self.vscode.get("customTitle")
+        title = custom if isinstance(custom, str) and custom.strip() else None
+        title = title or self.workspace.text("name") or self.workspace.text("summary")
+        lines = [line.strip() for line in (title or "").split("\n")]
+        return next((line for line in lines if line), None)
+
+    def place(self) -> Workspace | None:
+        """The folder that the session belongs to. Of a worktree, that is the repository it was made from."""
+        text = self.workspace.text
+        made = Workspace(
+            folder=text("cwd"), kind="folder", repository=text("repository"), branch=text("branch"), extra={}
+        )
+        assert made.extra is not None
+        for key in ("git_root", "host_type"):
+            if text(key) is not None:
+                made.extra[key] = text(key)
+        self._read_vscode_place(made, made.extra)
+        made.extra = made.extra or None
+        is_empty = made.folder is None and made.repository is None and made.extra is None
+        return None if is_empty else made
+
+    def _read_vscode_place(self, made: Workspace, extra: Json) -> None:
+        worktree = take_dict(dict(self.vscode), "worktreeProperties")
+        repository = take_dict(dict(self.vscode), "repositoryProperties")
+        folder = take_dict(dict(self.vscode), "workspaceFolder")
+        if worktree is not None and isinstance(worktree.get("repositoryPath"), str):
+            extra["cwd"] = made.folder
+            made.folder = worktree["repositoryPath"]
+            made.branch = take_str(dict(worktree), "branchName") or made.branch
+            extra["worktree"] = worktree
+        elif made.folder is None and folder is not None:
+            made.folder = take_str(folder, "folderPath")
+        if made.folder is None and repository is not None:
+            made.folder = take_str(repository, "repositoryPath")
+
+    def extras(self) -> Json:
+        """All the rest, by file."""
+        made: Json = {}
+        if self.workspace.values:
+            made["workspace"] = dict(self.workspace.values)
+        if self.vscode:
+            made["vscode"] = self.vscode
+        if self.plan is not None:
+            made["plan"] = self.plan
+        untaken = [checkpoint.as_extra() for checkpoint in self.checkpoints.all if not checkpoint.is_taken]
+        if untaken:
+            made["checkpoints"] = untaken
+        return made
+
+
+def is_plain_file(path: Path) -> bool:
+    """Whether there is a file that is no link: what a link points to may lie anywhere."""
+    try:
+        return path.is_file() and not path.is_symlink()
+    except OSError:
+        return False

@@ -1,0 +1,110 @@
+"""Which function takes which event, and the loop that gives the events to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from copilog.model import Message
+from copilog.sources._cli import answers, ask_events, enclosures, lifecycle, notices, prompts, tool_events
+from copilog.sources._cli.deltas import DEFERRED
+from copilog.sources._cli.event import Event
+from copilog.sources._cli.event_types import KNOWN, PASSING, PERSISTED, RESULT, STREAMED, is_known
+from copilog.sources._cli.reader import Reader
+from copilog.sources._cli.records import Records
+
+# A handler returns nothing for an event that is used, else the reason for passing it over.
+Handler = Callable[[Reader, Event], str | None]
+
+
+def _delta(reader: Reader, event: Event) -> str:
+    return reader.deltas.add(reader, event)
+
+
+HANDLERS: dict[str, Handler] = {
+    **dict.fromkeys(PERSISTED | PASSING, notices.plain_notice),
+    **dict.fromkeys(STREAMED, _delta),
+    **{name: ask_events.question_asked for name in PASSING if name.endswith((".requested", ".queued"))},
+    **{name: ask_events.question_answered for name in PASSING if name.endswith(".completed")},
+    "abort": lifecycle.abort,
+    "assistant.message": answers.assistant_message,
+    "assistant.reasoning": answers.assistant_reasoning,
+    "assistant.streaming_delta": notices.streaming_progress,
+    "assistant.turn_end": answers.turn_end,
+    "assistant.turn_start": answers.turn_start,
+    "assistant.usage": lifecycle.model_usage,
+    "external_tool.completed": tool_events.external_completed,
+    "external_tool.requested": tool_events.external_requested,
+    "hook.end": ask_events.hook_end,
+    "hook.start": ask_events.hook_start,
+    "model.call_start": answers.model_call_start,
+    "permission.completed": ask_events.permission_completed,
+    "permission.requested": ask_events.permission_requested,
+    RESULT: lifecycle.stream_result,
+    "session.auto_mode_resolved": lifecycle.auto_mode_resolved,
+    "session.binary_asset": enclosures.binary_asset,
+    "session.compaction_complete": enclosures.compaction_complete,
+    "session.compaction_start": enclosures.compaction_start,
+    "session.context_changed": lifecycle.context_changed,
+    "session.error": lifecycle.session_error,
+    "session.handoff": lifecycle.session_handoff,
+    "session.mode_changed": lifecycle.mode_changed,
+    "session.model_change": lifecycle.model_change,
+    "session.permissions_changed": lifecycle.permissions_changed,
+    "session.resume": lifecycle.session_resume,
+    "session.shutdown": lifecycle.session_shutdown,
+    "session.skills_loaded": lifecycle.skills_loaded,
+    "session.start": lifecycle.session_start,
+    "session.title_changed": lifecycle.title_changed,
+    "session.tools_updated": lifecycle.tools_updated,
+    "session.usage_checkpoint": lifecycle.usage_checkpoint,
+    "skill.invoked": enclosures.skill_invoked,
+    "subagent.completed": tool_events.subagent_ended,
+    "subagent.deselected": lifecycle.agent_deselected,
+    "subagent.failed": tool_events.subagent_ended,
+    "subagent.selected": lifecycle.agent_selected,
+    "subagent.started": tool_events.subagent_started,
+    "system.message": prompts.system_message,
+    "tool.execution_complete": tool_events.execution_complete,
+    "tool.execution_start": tool_events.execution_start,
+    "tool.user_requested": tool_events.user_requested,
+    "user.message": prompts.user_message,
+}
+
+
+def messages_from(reader: Reader, *, keeps_turns: bool) -> Iterator[Message]:
+    """Read a log, and give its messages on, a turn or a part of one at a time.
+
+    What was given on is not held any more. A message may still be completed by an event that comes much later.
+    `keeps_turns`: the reader is to know all turns and totals in the end.
+    """
+    records = Records(reader.path, reader.ledger, reader.remarks)
+    ledger, facts, turns = reader.ledger, reader.facts, reader.turns
+    handlers = HANDLERS
+    for event in records:
+        if facts.first_event is None:
+            facts.first_event = event
+            facts.is_stream = event.is_ephemeral
+        if event.at is not None:
+            facts.first_at = facts.first_at or event.at
+            facts.last_at = event.at if facts.last_at is None else max(facts.last_at, event.at)
+        known_turns = len(turns.all)
+        handler = handlers.get(event.type)
+        if handler is None:
+            handler = notices.plain_notice if is_known(event.type) else notices.unknown
+        reason = handler(reader, event)
+        if reason is None:
+            ledger.used += 1
+        elif reason is not DEFERRED:
+            ledger.ignore(reason)
+        if len(turns.all) > known_turns:
+            yield from reader.ready_before_turn()
+            if not keeps_turns:
+                turns.forget_past()
+                reader.meter.forget_past()
+        elif event.type == "assistant.turn_end":
+            yield from reader.ready(at_turn_end=False)
+    facts.is_damaged = records.is_damaged
+    yield from reader.finish()
+
+
+assert set(HANDLERS) <= KNOWN

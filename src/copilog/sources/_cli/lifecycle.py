@@ -1,0 +1,267 @@
+"""The session itself: where and how it began, what was changed in it, how the program ended."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from copilog.model import CustomAgent, Mode, Relation, Skill, TurnError, Workspace
+from copilog.sources._cli.event import Event, take_iso
+from copilog.sources._cli.notices import notice
+from copilog.sources._cli.prompts import add_skill, mode_named
+from copilog.sources._cli.reader import Reader
+from copilog.sources._vscode.take import Json, rest, take_str, take_strings
+
+ERROR_FLAGS = {"quota": ["quota-exceeded"], "rate_limit": ["rate-limited"], "context_limit": ["incomplete"]}
+
+
+# --- beginning and end ------------------------------------------------------------------------------------------
+
+
+def session_start(reader: Reader, event: Event) -> None:
+    data, facts = event.data, reader.facts
+    if facts.header:
+        notice(reader, event, "session-start")
+        return
+    facts.session_id = take_str(data, "sessionId")
+    facts.started_at = take_iso(data, "startTime")
+    _enter_context(reader, data.get("context"))
+    _select_model(reader, data, "session.start")
+    parent_id = data.get("detachedFromSpawningParentSessionId")
+    if isinstance(parent_id, str) and parent_id:
+        facts.is_detached = True
+        reason = "a session that the program started by itself"
+        facts.relations.append(Relation(kind="subagent", other_id=f"cli:{parent_id}", reason=reason))
+    facts.header = event.extra() or {"sessionId": facts.session_id}
+
+
+def session_resume(reader: Reader, event: Event) -> None:
+    """The program was started again: what was under way before is cut off."""
+    reader.cut_off()
+    reader.turns.pause()
+    reader.facts.is_ended = False
+    _enter_context(reader, event.data.get("context"))
+    _select_model(reader, event.data, "session.resume")
+    notice(reader, event, "resume")
+
+
+def session_shutdown(reader: Reader, event: Event) -> None:
+    """The program ended by itself, and says what was used."""
+    reader.cut_off()
+    reader.meter.shut_down(event.data)
+    text_key = "errorReason" if isinstance(event.data.get("errorReason"), str) else ""
+    message = notice(reader, event, "shutdown", text_key)
+    if reader.turns.current is not None:
+        message.turn = reader.turns.current.index
+    reader.turns.pause()
+    reader.facts.is_ended = True
+
+
+def stream_result(reader: Reader, event: Event) -> None:
+    """The last line of a captured stream. It has no data: all stands beside the type."""
+    event.data, event.rest = event.rest, {}
+    facts = reader.facts
+    facts.session_id = facts.session_id or take_str(event.data, "sessionId")
+    usage = event.data.get("usage")
+    reader.meter.result = usage if isinstance(usage, dict) else None
+    facts.is_stream = facts.is_ended = True
+    notice(reader, event, "result")
+
+
+def session_error(reader: Reader, event: Event) -> None:
+    """A failure of the model or the service: the turn failed, unless an answer still comes."""
+    turn = reader.turns.current
+    message, kind = event.data.get("message"), event.data.get("errorType")
+    if turn is not None and event.agent_id is None:
+        turn.status = "failed"
+        turn.error = TurnError(
+            message=message if isinstance(message, str) else "",
+            code=kind if isinstance(kind, str) else None,
+            flags=list(ERROR_FLAGS.get(kind, [])) if isinstance(kind, str) else [],
+        )
+        turn.timing.completed_at = event.at or turn.timing.completed_at
+    notice(reader, event, "error", "message")
+
+
+def abort(reader: Reader, event: Event) -> None:
+    """The user, or a limit, ended the turn. What was streamed is given up when the next prompt comes."""
+    turn = reader.turns.current
+    reader.calls.interrupt()
+    if turn is not None and event.agent_id is None:
+        turn.status = "cancelled"
+        turn.timing.completed_at = event.at or turn.timing.completed_at
+    notice(reader, event, "abort", "reason")
+
+
+def session_handoff(reader: Reader, event: Event) -> None:
+    """The session goes on from one that ran elsewhere."""
+    other = event.data.get("remoteSessionId")
+    if isinstance(other, str) and other:
+        relation = Relation(kind="continuation", other_id=f"cli:{other}", reason="handed over from elsewhere")
+        reader.facts.relations.append(relation)
+    notice(reader, event, "handoff", "summary")
+
+
+# --- changes ----------------------------------------------------------------------------------------------------
+
+
+def context_changed(reader: Reader, event: Event) -> None:
+    _enter_context(reader, event.data)
+    notice(reader, event, "context", "cwd")
+
+
+def _enter_context(reader: Reader, context: Any) -> None:
+    """The folder that the session works in; the last one counts."""
+    if not isinstance(context, dict):
+        return
+    made = workspace_from(dict(context))
+    known = reader.facts.workspace
+    if known is None or made.folder is not None:
+        reader.facts.workspace = made
+
+
+def workspace_from(context: Json) -> Workspace:
+    """A workspace from the context of an event. Takes it apart."""
+    made = Workspace(
+        folder=take_str(context, "cwd"),
+        kind="folder",
+        repository=take_str(context, "repository"),
+        branch=take_str(context, "branch"),
+        commit=take_str(context, "headCommit"),
+    )
+    for native, name in (("gitRoot", "git_root"), ("hostType", "host_type")):
+        value = take_str(context, native)
+        if value is not None:
+            context[name] = value
+    made.extra = rest(context)
+    return made
+
+
+def model_change(reader: Reader, event: Event) -> None:
+    _select_model(reader, event.data, "session.model_change")
+    notice(reader, event, "model-change", "newModel")
+
+
+def _select_model(reader: Reader, data: Json, source: str) -> None:
+    model: Any = data.get("newModel", data.get("selectedModel"))
+    effort = data.get("reasoningEffort")
+    reader.models.select(model if isinstance(model, str) else None, source, effort if isinstance(effort, str) else None)
+
+
+def auto_mode_resolved(reader: Reader, event: Event) -> None:
+    model = event.data.get("chosenModel")
+    reader.models.resolve(model if isinstance(model, str) else None)
+    notice(reader, event, "model-resolution", "chosenModel")
+
+
+def tools_updated(reader: Reader, event: Event) -> None:
+    """A captured stream has no beginning; this is the first that names the model."""
+    model = event.data.get("model")
+    if reader.models.selected is None and isinstance(model, str):
+        reader.models.select(model, "session.tools_updated")
+    notice(reader, event, "tools-updated")
+
+
+def mode_changed(reader: Reader, event: Event) -> None:
+    mode = event.data.get("newMode")
+    if isinstance(mode, str):
+        level = reader.mode.permission_level if reader.mode else None
+        reader.mode = mode_named(mode, level, "session.mode_changed")
+    notice(reader, event, "mode-change", "newMode")
+
+
+def permissions_changed(reader: Reader, event: Event) -> None:
+    """Who has to allow tools, in either of two shapes."""
+    data = event.data
+    level: Any = data.get("mode", data.get("allowAllPermissionMode"))
+    if level is None and data.get("allowAllPermissions") is True:
+        level = "allow-all"
+    mode = reader.mode or Mode()
+    reader.mode = Mode(
+        kind=mode.kind,
+        id=mode.id,
+        name=mode.name,
+        permission_level=level if isinstance(level, str) else None,
+        evidence=mode.evidence or "session.permissions_changed",
+    )
+    notice(reader, event, "permissions-change")
+
+
+def usage_checkpoint(reader: Reader, event: Event) -> None:
+    reader.meter.checkpoint = event.data
+    notice(reader, event, "usage")
+
+
+def model_usage(reader: Reader, event: Event) -> None:
+    """What one call of the model took; on disk only the store of all sessions has this."""
+    reader.meter.add_call(event.data, reader.turns.current)
+
+
+def title_changed(reader: Reader, event: Event) -> None:
+    title = event.data.get("title")
+    if isinstance(title, str) and title:
+        reader.facts.title = title
+    notice(reader, event, "title", "title")
+
+
+# --- agents and skills ------------------------------------------------------------------------------------------
+
+
+def agent_selected(reader: Reader, event: Event) -> None:
+    """From now on the main agent plays the part of a custom one."""
+    data = dict(event.data)
+    agent = CustomAgent(
+        name=take_str(data, "agentName"), tools=take_strings(data, "tools"), evidence="subagent.selected"
+    )
+    agent.extra = rest(data)
+    _play(reader, agent)
+    notice(reader, event, "agent-selected", "agentName")
+
+
+def agent_deselected(reader: Reader, event: Event) -> None:
+    _play(reader, None)
+    notice(reader, event, "agent-deselected")
+
+
+def _play(reader: Reader, agent: CustomAgent | None) -> None:
+    reader.custom_agent = agent
+    turn = reader.turns.current
+    if turn is not None and not reader.turns.is_answered(turn):
+        turn.custom_agent = agent
+
+
+def skills_loaded(reader: Reader, event: Event) -> None:
+    """The skills that the model may use."""
+    skills = event.data.get("skills")
+    for skill in skills if isinstance(skills, list) else ():
+        name = skill.get("name") if isinstance(skill, dict) else None
+        if isinstance(name, str):
+            _offer(reader, _skill(name, skill, is_loaded=False, evidence="session.skills_loaded"))
+    notice(reader, event, "skills-loaded")
+
+
+def offer_invoked(reader: Reader, event: Event) -> None:
+    """A skill was loaded in this turn."""
+    name = event.data.get("name")
+    if isinstance(name, str):
+        trigger = event.data.get("trigger")
+        evidence = f"skill.invoked ({trigger})" if isinstance(trigger, str) else "skill.invoked"
+        _offer(reader, _skill(name, event.data, is_loaded=True, evidence=evidence))
+
+
+def _skill(name: str, data: Json, *, is_loaded: bool, evidence: str) -> Skill:
+    path, description = data.get("path"), data.get("description")
+    return Skill(
+        name=name,
+        file=path if isinstance(path, str) else None,
+        description=description if isinstance(description, str) else None,
+        is_loaded=is_loaded,
+        evidence=evidence,
+    )
+
+
+def _offer(reader: Reader, skill: Skill) -> None:
+    turn = reader.turns.current
+    if turn is None:
+        reader.offered_skills.append(skill)
+    else:
+        add_skill(turn, skill)

@@ -1,0 +1,160 @@
+"""Tokens and cost, as a log tells them: by answer, by compaction, by program run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from copilog.model import Turn, Usage
+from copilog.sources._cli.totals import NANO, SOURCE, session_totals
+from copilog.sources._vscode.take import Json, rest, take_dict, take_int, take_number, take_str
+
+OF_MESSAGE = "assistant.message"
+OF_CALL = "assistant.usage"
+OF_COMPACTION = "session.compaction_complete"
+OF_RESULT = "result"
+
+
+class _Answer:
+    """One answer of a model, which may come in several messages."""
+
+    __slots__ = ("call_id", "shares", "usage")
+
+    def __init__(self, call_id: str, usage: Usage, share: int) -> None:
+        self.call_id = call_id
+        self.usage = usage
+        self.shares = [share]
+
+
+class Meter:
+    """Collects what the events of a log say about tokens and cost."""
+
+    def __init__(self) -> None:
+        self.shutdowns: list[Json] = []
+        self.compactions: list[Usage] = []
+        self.checkpoint: Json | None = None  # the last bill since the last summary
+        self.result: Json | None = None  # what the last line of a captured stream says
+        self._tail: list[Usage] = []  # of answers since the last summary
+        self._calls: list[Usage] = []  # of calls of the model since the last summary, in a captured stream
+        self._answers: dict[str | None, _Answer] = {}  # the last one of each agent
+
+    def add_message(self, data: Json, model: str | None, turn: Turn, parent: str | None) -> None:
+        """The tokens of an answer. All messages of one answer make one entry."""
+        output = take_int(data, "outputTokens")
+        call_id = data.get("apiCallId")
+        if output is None:
+            return
+        last = self._answers.get(parent)
+        if last is not None and last.call_id == call_id:
+            last.shares.append(output)
+            # Nobody has said how tokens are spread over the messages; the same number each time is the whole.
+            same = len(set(last.shares)) == 1
+            last.usage.output = output if same else sum(last.shares)
+            return
+        usage = Usage(output=output, model=model, scope="call", source=OF_MESSAGE)
+        if isinstance(call_id, str):
+            self._answers[parent] = _Answer(call_id, usage, output)
+        turn.usage.append(usage)
+        self._tail.append(usage)
+
+    def add_call(self, data: Json, turn: Turn | None) -> None:
+        """What one call of the model took; only captured streams tell."""
+        usage = Usage(
+            input=take_int(data, "inputTokens"),
+            output=take_int(data, "outputTokens"),
+            cache_read=take_int(data, "cacheReadTokens"),
+            cache_write=take_int(data, "cacheWriteTokens"),
+            reasoning=take_int(data, "reasoningTokens"),
+            model=take_str(data, "model"),
+            premium_requests=take_number(data, "cost"),
+            credits=_credits_of(data.get("copilotUsage")),
+            scope="call",
+            source=OF_CALL,
+        )
+        usage.extra = rest(data)
+        self._calls.append(usage)
+        if turn is not None:
+            turn.usage.append(usage)
+
+    def add_compaction(self, used: Json) -> Usage:
+        """What a compaction took, in either of its two shapes. It is no part of the other sums."""
+        usage = Usage(
+            input=_first_int(used, "inputTokens", "input"),
+            output=_first_int(used, "outputTokens", "output"),
+            cache_read=_first_int(used, "cacheReadTokens", "cachedInput"),
+            cache_write=take_int(used, "cacheWriteTokens"),
+            model=take_str(used, "model"),
+            credits=_credits_of(used.get("copilotUsage")),
+            scope="call",
+            source=OF_COMPACTION,
+        )
+        usage.extra = rest(used)
+        self.compactions.append(usage)
+        return usage
+
+    def shut_down(self, data: Json) -> None:
+        """A summary covers all answers before it."""
+        self.shutdowns.append(data)
+        self._tail.clear()
+        self._calls.clear()
+        self._answers.clear()
+        self.checkpoint = None
+
+    def forget_past(self) -> None:
+        """Let go of what was counted: whoever streams a log has no use for it."""
+        self._tail.clear()
+        self._calls.clear()
+
+    def code_changes(self) -> Json | None:
+        """How many lines were added and removed, and where."""
+        totals = session_totals(self.shutdowns)
+        if totals.lines_added is None and totals.lines_removed is None and not totals.files_modified:
+            changes = take_dict(dict(self.result), "codeChanges") if self.result else None
+            if changes is None:
+                return None
+            totals = session_totals([{"codeChanges": changes}])
+        return {"added": totals.lines_added, "removed": totals.lines_removed, "files": totals.files_modified}
+
+    def usages(self) -> list[Usage]:
+        """All entries for the session as a whole. No two of them count the same thing."""
+        totals = session_totals(self.shutdowns, self.checkpoint)
+        made = list(totals.models.values())
+        made += self._since_last_summary()
+        premium = totals.premium_requests
+        source = SOURCE if self.shutdowns else "session.usage_checkpoint"
+        if premium is None and self.result is not None:
+            premium, source = take_number(dict(self.result), "premiumRequests"), OF_RESULT
+        if premium is not None or totals.credits is not None:
+            made.append(Usage(premium_requests=premium, credits=totals.credits, scope="session", source=source))
+        return made + self.compactions
+
+    def _since_last_summary(self) -> list[Usage]:
+        """What no summary covers, by model. Of answers only the output is known."""
+        sums: dict[str | None, Usage] = {}
+        source = OF_CALL if self._calls else OF_MESSAGE
+        for usage in self._calls or self._tail:
+            made = sums.get(usage.model)
+            if made is None:
+                covers = "after the last shutdown" if self.shutdowns else "the whole log"
+                made = sums[usage.model] = Usage(
+                    model=usage.model, scope="session", source=source, extra={"is_tail": True, "covers": covers}
+                )
+                if not self._calls and made.extra is not None:
+                    made.extra["input"] = "unknown"
+            for name in ("input", "output", "cache_read", "cache_write", "reasoning"):
+                value = getattr(usage, name)
+                if value is not None:
+                    setattr(made, name, (getattr(made, name) or 0) + value)
+        return list(sums.values())
+
+
+def _first_int(used: Json, *names: str) -> int | None:
+    for name in names:
+        value = take_int(used, name)
+        if value is not None:
+            return value
+    return None
+
+
+def _credits_of(value: Any) -> float | None:
+    nano = value.get("totalNanoAiu") if isinstance(value, dict) else None
+    return nano / NANO if isinstance(nano, int | float) and not isinstance(nano, bool) else None

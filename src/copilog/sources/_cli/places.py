@@ -1,0 +1,65 @@
+"""Where sessions lie below a Copilot home, and which file belongs to which of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from copilog.sources._cli.checkpoints import FOLDER as CHECKPOINTS
+from copilog.sources._cli.companions import LOG, PLAN, VSCODE, VSCODE_REQUESTS, WORKSPACE, is_plain_file
+from copilog.sources._vscode.places_on_disk import files_in, folders_in
+
+SESSIONS = "session-state"
+COMPANIONS = (WORKSPACE, PLAN, VSCODE, VSCODE_REQUESTS)
+
+
+def session_traces(home: Path) -> Iterator[tuple[Path, str]]:
+    """The files that stand for sessions, each with the id of its session.
+
+    A session folder has a log, or, when nothing was ever said in it, only its companions. Early releases wrote a
+    log without a folder; where there are both, both are traces of one session.
+    """
+    sessions = home / SESSIONS
+    if sessions.is_symlink():
+        return
+    for folder in folders_in(sessions):
+        path = main_file(folder)
+        if path is not None:
+            yield path, folder.name
+    for path in files_in(sessions):
+        if path.suffix.lower() == ".jsonl":
+            yield path, path.stem
+
+
+def main_file(folder: Path) -> Path | None:
+    """The file that stands for a session: its log, else the first of its companions that is there."""
+    for name in (LOG, WORKSPACE, PLAN, VSCODE):
+        if is_plain_file(folder / name):
+            return folder / name
+    if (folder / CHECKPOINTS).is_symlink():
+        return None
+    return next((path for path in files_in(folder / CHECKPOINTS) if path.suffix.lower() == ".md"), None)
+
+
+def session_folder_of(path: Path) -> Path | None:
+    """The folder of the session that a file belongs to, where it has one."""
+    parent = path.parent
+    if parent.parent.name == SESSIONS and path.name in (LOG, *COMPANIONS):
+        return parent
+    if parent.name == CHECKPOINTS and parent.parent.parent.name == SESSIONS and path.suffix.lower() in (".md", ".json"):
+        return parent.parent
+    if path.name == LOG and is_plain_file(parent / WORKSPACE):
+        return parent  # a session folder that was copied elsewhere
+    return None
+
+
+def is_companion(path: Path) -> bool:
+    """Whether a file is one of those beside a log."""
+    return path.name != LOG and session_folder_of(path) is not None
+
+
+def is_log_by_place(path: Path) -> bool:
+    """Whether a file is a log, going by where it lies."""
+    if path.name == LOG:
+        return path.parent.parent.name == SESSIONS
+    return path.suffix.lower() == ".jsonl" and path.parent.name == SESSIONS

@@ -1,0 +1,136 @@
+"""What a tool gave back: as the model got it, as the user saw it, and all that is no text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from copilog.model import Place, ResultItem, ToolResult
+from copilog.sources._cli.assets import Assets, bytes_from_base64
+from copilog.sources._cli.calls import Call, CallStatus
+from copilog.sources._vscode.take import Json, put_back, rest, take_dict, take_int, take_list, take_str, text_from
+
+DENIALS = ("denied", "rejected")
+CONTENT_TYPES = frozenset({"text", "terminal", "shell_exit", "image", "audio", "resource_link", "resource"})
+Count = Callable[[list[Any], str], list[tuple[int, Json]]]  # counts the pieces of a list, and gives those of use
+
+
+class Outcome:
+    """How a call ended, and what came back."""
+
+    __slots__ = ("detail", "exits", "result", "status", "unknown")
+
+    def __init__(self, result: ToolResult, status: CallStatus) -> None:
+        self.result = result
+        self.status = status
+        self.detail: str | None = None
+        self.exits: list[Json] = []  # shells that ended
+        self.unknown: list[str] = []  # types of content that nobody has described yet
+
+
+def outcome_from(data: Json, call_id: str, assets: Assets, count: Count) -> Outcome:
+    """Take the outcome out of the data of an end."""
+    success = data.pop("success", None)
+    raw = data.pop("result", None)
+    error = take_dict(data, "error")
+    result = ToolResult(call_id=call_id, origin="model")
+    made = Outcome(result, _status_of(success, raw, error))
+    if isinstance(raw, dict):
+        _read_result(raw, made, assets, count)
+        put_back(data, "result", raw)
+    elif raw is not None:
+        result.text = text_from(raw) or ""  # a bare text in old logs
+    if error is not None:
+        message = take_str(error, "message")
+        if not result.text and message is not None:
+            result.text = message
+        elif message is not None and message != result.text:
+            error["message"] = message
+        put_back(data, "error", error)
+    if success is not None and not isinstance(success, bool):
+        data["success"] = success
+    result.is_error = made.status in ("failed", "denied")
+    return made
+
+
+def _status_of(success: Any, result: Any, error: Json | None) -> CallStatus:
+    if success is True:
+        return "complete"
+    if error is not None:
+        return "denied" if error.get("code") in DENIALS else "failed"
+    if result is None:
+        return "cancelled"  # an end without anything: the call was aborted
+    return "failed" if success is False else "complete"
+
+
+def _read_result(raw: Json, made: Outcome, assets: Assets, count: Count) -> None:
+    result = made.result
+    content = raw.pop("content", None)
+    result.text = text_from(content) or ""
+    detail = take_str(raw, "detailedContent")
+    if detail is not None and detail != result.text:
+        made.detail = result.display = detail
+    elif detail is not None:
+        made.detail = detail
+    for _, block in count(take_list(raw, "contents") or [], "/data/result/contents"):
+        if block.get("type") in ("shell_exit", "terminal"):
+            made.exits.append(block)  # the terminal takes it
+        else:
+            if block.get("type") not in CONTENT_TYPES:
+                made.unknown.append(str(block.get("type")))
+            result.items.append(_content_item(block, assets))
+    for _, block in count(take_list(raw, "binaryResultsForLlm") or [], "/data/result/binaryResultsForLlm"):
+        result.items.append(_binary_item(block, assets))
+
+
+def _content_item(block: Json, assets: Assets) -> ResultItem:
+    """One typed block. Types that nobody has described keep what they hold in `extra`."""
+    kind = block.get("type")
+    if kind in ("text", "image", "audio"):
+        del block["type"]
+    if kind == "resource":
+        inner = take_dict(block, "resource") or {}
+        item = ResultItem(mime_type=take_str(inner, "mimeType"), text=take_str(inner, "text"))
+        item.data = bytes_from_base64(inner, "blob")
+        item.place = _place_from(inner, "uri")
+        put_back(block, "resource", inner)
+    else:
+        item = ResultItem(mime_type=take_str(block, "mimeType"), text=take_str(block, "text"))
+        item.data = bytes_from_base64(block, "data") or assets.take(block)
+        item.place = _place_from(block, "uri")
+    item.extra = rest(block)
+    return item
+
+
+def _binary_item(block: Json, assets: Assets) -> ResultItem:
+    """Bytes for the model: inline, kept elsewhere in the log, or left out."""
+    item = ResultItem(mime_type=take_str(block, "mimeType"))
+    item.data = bytes_from_base64(block, "data") or assets.take(block)
+    item.extra = rest(block)
+    return item
+
+
+def _place_from(block: Json, key: str) -> Place | None:
+    uri = take_str(block, key)
+    return Place(uri=uri, name=take_str(block, "name")) if uri is not None else None
+
+
+def end_terminal(call: Call, outcome: Outcome) -> None:
+    """Give a terminal its output and exit code; without a terminal these stay with the result."""
+    terminal, result = call.terminal, outcome.result
+    if terminal is not None:
+        terminal.output = outcome.detail if outcome.detail is not None else result.text
+    left: list[Json] = []
+    for block in outcome.exits:
+        if terminal is not None:
+            exit_code = take_int(block, "exitCode")
+            terminal.exit_code = exit_code if terminal.exit_code is None else terminal.exit_code
+            terminal.cwd = take_str(block, "cwd") or terminal.cwd
+            terminal.is_output_cut = block.pop("outputTruncated", False) is True or terminal.is_output_cut
+            for key in ("outputPreview", "text"):
+                preview = block.get(key)
+                if isinstance(preview, str) and preview.strip() in (terminal.output or ""):
+                    del block[key]
+        left.append(block)
+    if left:
+        result.extra = {**(result.extra or {}), "shells": left}

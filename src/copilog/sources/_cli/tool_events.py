@@ -1,0 +1,195 @@
+"""Tools: asked for by a user or a host, started, ended; and the sub-agents that some of them are."""
+
+from __future__ import annotations
+
+from copilog.model import AnyPart, Message, ToolCall
+from copilog.sources._cli.agents import subagent_from
+from copilog.sources._cli.calls import Call, mark_started, read_start, started_call
+from copilog.sources._cli.event import Event, ms_between
+from copilog.sources._cli.models import correct_by_tool
+from copilog.sources._cli.notices import notice
+from copilog.sources._cli.reader import Reader
+from copilog.sources._cli.results import Outcome, end_terminal, outcome_from
+from copilog.sources._cli.tool_parts import file_edits, is_diff, is_writer, parts_at_start
+from copilog.sources._vscode.take import take_number, take_str
+
+
+def user_requested(reader: Reader, event: Event) -> None:
+    """The user ran a tool."""
+    known = reader.calls.get(_call_id(event))
+    if known is None:
+        known = _new_call(reader, event, "user", origin="user")
+    known.part.origin = "user"
+    _keep(known.part, event)
+
+
+def execution_start(reader: Reader, event: Event) -> None:
+    reader.deltas.complete(reader, "call", _call_id(event))
+    call = reader.calls.get(_call_id(event))
+    if call is None:
+        call = _new_call(reader, event, "assistant")
+    else:
+        reader.agents.parent_of(event)
+        take_str(event.data, "toolCallId")
+        had_arguments = call.arguments is not None
+        read_start(event, call)
+        if not had_arguments:
+            _insert(call, parts_at_start(call))
+    mark_started(event, call)
+    if call.terminal is not None:
+        call.terminal.started_at = event.at
+
+
+def execution_complete(reader: Reader, event: Event) -> None:
+    data = event.data
+    call_id = _call_id(event)
+    reader.deltas.complete(reader, "output", call_id)
+    parent = reader.agents.parent_of(event)
+    call = reader.calls.get(call_id)
+    take_str(data, "toolCallId")
+    interaction = reader.known_interaction(event)
+    outcome = outcome_from(
+        data, call_id or "", reader.assets, lambda items, pointer: reader.count_parts(items, event, pointer)
+    )
+    for kind in outcome.unknown:
+        reader.ledger.parts.meet_unknown(f"content:{kind}")
+    message = reader.add(event, "tool", [outcome.result], interaction=interaction, parent=parent)
+    model = take_str(data, "model")
+    if call is not None:
+        if interaction is None:
+            message.turn = call.message.turn
+        message.parent_call_id = parent or call.message.parent_call_id
+        correct_by_tool(call.message, model)
+        _end_call(reader, call, outcome, event)
+    message.model = model
+    outcome.result.extra = {**(outcome.result.extra or {}), **data} or None
+    if event.rest:
+        message.extra = {"envelope": event.rest}
+    turn = reader.turns.of(interaction)
+    if turn is not None and message.parent_call_id is None:
+        turn.timing.completed_at = event.at or turn.timing.completed_at
+
+
+def _end_call(reader: Reader, call: Call, outcome: Outcome, event: Event) -> None:
+    call.end(outcome.status, event.at)
+    end_terminal(call, outcome)
+    if outcome.status == "complete" and is_writer(call):
+        edits = file_edits(call, outcome.detail or outcome.result.text)
+        _insert(call, list(edits))
+        if outcome.result.display is not None and is_diff(outcome.result.display):
+            outcome.result.display = None  # the edits have it
+    if call.part.subagent is not None:
+        call.part.subagent.result = outcome.result.text or None
+    if event.data.pop("isUserRequested", None) is True:
+        call.part.origin = "user"
+    reader.calls.close(call)
+
+
+def external_requested(reader: Reader, event: Event) -> None:
+    """The program around the agent is to run a tool."""
+    data = event.data
+    request_id = take_str(data, "requestId")
+    call = reader.calls.get(_call_id(event))
+    if call is None:
+        call = _new_call(reader, event, "assistant", origin="external")
+    else:
+        reader.agents.parent_of(event)
+        take_str(data, "toolCallId")
+        read_start(event, call)
+    call.part.origin = "external"
+    if request_id is not None:
+        data["requestId"] = request_id
+    _keep(call.part, event)
+    reader.calls.await_host(request_id, call.part.id)
+
+
+def external_completed(reader: Reader, event: Event) -> None:
+    request_id = take_str(event.data, "requestId")
+    call = reader.calls.answered_by_host(request_id)
+    if call is None:
+        event.data["requestId"] = request_id
+        notice(reader, event, "external-tool", "requestId")
+        return
+    event.data["host_elapsed_ms"] = ms_between(call.started_at, event.at)
+    _keep(call.part, event)
+
+
+def _call_id(event: Event) -> str | None:
+    value = event.data.get("toolCallId")
+    return value if isinstance(value, str) and value else None
+
+
+def _new_call(reader: Reader, event: Event, role: str, origin: str | None = None) -> Call:
+    """A call that no message asked for."""
+    parent = reader.agents.parent_of(event)
+    part, arguments = started_call(event, origin)
+    part.id = part.id or f"{event.id or event.line}"
+    parts: list[AnyPart] = [part]
+    if role == "user":
+        message = reader.add(event, "user", parts, parent=parent)
+    else:
+        message = reader.add(event, "assistant", parts, parent=parent)
+        reader.models.give_to(message, None, None)
+    call = reader.calls.add(part, message, arguments)
+    message.parts += parts_at_start(call)
+    return call
+
+
+def _insert(call: Call, parts: list[AnyPart]) -> None:
+    """Put parts right behind the call that they belong to."""
+    if not parts:
+        return
+    message: Message = call.message
+    at = next(index for index, part in enumerate(message.parts) if part is call.part) + 1
+    while at < len(message.parts) and getattr(message.parts[at], "call_id", None) == call.part.id:
+        at += 1
+    message.parts[at:at] = parts
+
+
+def _keep(part: ToolCall, event: Event) -> None:
+    left = event.extra()
+    if left:
+        part.extra = {**(part.extra or {}), **left}
+
+
+# --- sub-agents -------------------------------------------------------------------------------------------------
+
+
+def subagent_started(reader: Reader, event: Event) -> None:
+    call_id = _call_id(event)
+    reader.agents.learn(event.agent_id, call_id)
+    model = event.data.get("model")
+    if call_id is not None and isinstance(model, str) and model:
+        reader.models.of_agents[call_id] = model
+    call = reader.calls.get(call_id)
+    if call is None:
+        notice(reader, event, "subagent-started", "agentDisplayName")
+        return
+    take_str(event.data, "toolCallId")
+    call.part.subagent = subagent_from(event, call.arguments)
+    reader.agents.running[call.part.id] = call.part
+
+
+def subagent_ended(reader: Reader, event: Event) -> None:
+    """A sub-agent completed or failed; one in the background does so long after its call ended."""
+    call_id = _call_id(event)
+    reader.agents.learn(event.agent_id, call_id)
+    call = reader.calls.get(call_id)
+    part = reader.agents.running.pop(call_id or "", None) or (call.part if call else None)
+    if part is None:
+        notice(reader, event, event.type.replace(".", "-"), "agentDisplayName")
+        return
+    data = event.data
+    take_str(data, "toolCallId")
+    if part.subagent is None:
+        part.subagent = subagent_from(event, call.arguments if call else None)
+        part.subagent.started_at = None
+    subagent = part.subagent
+    for key, known in (("agentName", subagent.name), ("agentDisplayName", subagent.description)):
+        if data.get(key) == known:
+            data.pop(key, None)
+    subagent.model = take_str(data, "model") or subagent.model
+    subagent.elapsed_ms = take_number(data, "durationMs") or ms_between(subagent.started_at, event.at)
+    if event.type == "subagent.failed":
+        data["failed"] = True
+    subagent.extra = {**(subagent.extra or {}), **data} or None

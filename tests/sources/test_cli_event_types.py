@@ -1,0 +1,228 @@
+"""Every type of event that Copilot CLI writes to disk has a place in the model, with all that it says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from copilog.model import (
+    AnyPart,
+    Attachment,
+    Compaction,
+    Confirmation,
+    Conversation,
+    Hook,
+    Notice,
+    Prompt,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Unknown,
+)
+from copilog.sources._cli.event_types import ALIASES, PASSING, PERSISTED, STREAMED, is_known
+from copilog.sources._cli.handlers import HANDLERS
+from tests.sources.cli_builders import SESSION, Log, notice, only, parts_like, read_cleanly, read_log
+from tests.sources.cli_samples import SAMPLES
+
+# What is kept as a time.
+MERGED = {"startTime"}
+
+
+def said_by(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
+    """All values of some JSON, with the names they have."""
+    if isinstance(value, dict):
+        for name, item in value.items():
+            yield from said_by(item, name)
+    elif isinstance(value, list):
+        for item in value:
+            yield from said_by(item, key)
+    elif value is not None and not isinstance(value, bool):
+        yield key, value
+
+
+def everything_in(conversation: Conversation) -> set[Any]:
+    """All that a conversation holds: values, names, and what stands inside arguments."""
+    found: set[Any] = set()
+
+    def collect(value: Any) -> None:
+        if isinstance(value, dict):
+            for name, item in value.items():
+                found.add(name)
+                collect(item)
+        elif isinstance(value, list):
+            for item in value:
+                collect(item)
+        elif value is not None:
+            found.add(value)
+            if isinstance(value, str) and value.startswith("{"):
+                collect(json.loads(value))
+
+    collect(json.loads(msgspec.json.encode(conversation)))
+    return found
+
+
+def session_with(event_type: str) -> Log:
+    """A session in which an event of some type makes sense."""
+    log = Log()
+    if event_type != "session.start":
+        log.start().ask(interactionId="i-0").call("toolu_1", "view").call("toolu_T", "task", {"prompt": "look"})
+    if event_type == "hook.end":
+        log.add("hook.start", SAMPLES["hook.start"])
+    if event_type == "permission.completed":
+        log.add("permission.requested", SAMPLES["permission.requested"])
+    if event_type in ("subagent.completed", "subagent.failed"):
+        log.add("subagent.started", SAMPLES["subagent.started"], agentId="a-1")
+    data = json.loads(json.dumps(SAMPLES[event_type]))
+    return log.add(event_type, {**data, "sessionId": SESSION} if event_type == "session.start" else data)
+
+
+def test_there_is_a_sample_of_every_type() -> None:
+    assert set(SAMPLES) == PERSISTED
+    assert len(PERSISTED) == 53
+
+
+@pytest.mark.parametrize("event_type", sorted(PERSISTED))
+def test_nothing_that_an_event_says_is_lost(event_type: str, tmp_path: Path) -> None:
+    conversation = read_cleanly(tmp_path, session_with(event_type))
+
+    known = everything_in(conversation)
+    said = said_by(session_with(event_type).events[-1]["data"])
+    lost = [(key, value) for key, value in said if value not in known and key not in MERGED]
+    if event_type == "session.binary_asset":
+        assert only(conversation, Attachment).data == b"\x89PNG"
+    assert lost == []
+
+
+PLACES: dict[str, type[AnyPart]] = {
+    "abort": Notice,
+    "assistant.message": Text,
+    "assistant.reasoning": Thinking,
+    "external_tool.requested": ToolCall,
+    "hook.end": Hook,
+    "hook.start": Hook,
+    "permission.completed": Confirmation,
+    "permission.requested": Confirmation,
+    "session.binary_asset": Attachment,
+    "session.compaction_complete": Compaction,
+    "skill.invoked": Attachment,
+    "system.message": Prompt,
+    "tool.execution_complete": ToolResult,
+    "tool.execution_start": ToolCall,
+    "tool.user_requested": ToolCall,
+    "user.message": Text,
+}
+NO_PART = {
+    "assistant.turn_start": "rounds",
+    "assistant.turn_end": "rounds",
+    "session.start": "the session itself",
+    "subagent.started": "the call",
+    "subagent.completed": "the call",
+    "subagent.failed": "the call",
+}
+
+
+@pytest.mark.parametrize("event_type", sorted(PERSISTED - set(NO_PART)))
+def test_each_type_has_its_kind_of_part(event_type: str, tmp_path: Path) -> None:
+    kind = PLACES.get(event_type, Notice)
+
+    conversation = read_cleanly(tmp_path, session_with(event_type))
+
+    last = conversation.messages[-1]
+    assert any(isinstance(part, kind) for part in last.parts)
+    assert last.created_at is not None or event_type == "session.start"
+
+
+@pytest.mark.parametrize(
+    ("event_type", "topic", "text"),
+    [
+        ("abort", "abort", "user_initiated"),
+        ("session.auto_mode_resolved", "model-resolution", "gpt-5.4-mini"),
+        ("session.autopilot_objective_changed", "objective", "cap_reached"),
+        ("session.canvas.recorded", "canvas", "A board"),
+        ("session.context_changed", "context", "/home/ana/shop"),
+        ("session.context_cleared", "context-cleared", "start over"),
+        ("session.error", "error", "429 too many requests"),
+        ("session.handoff", "handoff", "the cart is half fixed"),
+        ("session.info", "info", "Connected to docs"),
+        ("session.mode_changed", "mode-change", "autopilot"),
+        ("session.model_change", "model-change", "gpt-5.4"),
+        ("session.plan_changed", "plan", "update"),
+        ("session.resume", "resume", ""),
+        ("session.schedule_created", "schedule", "check the build"),
+        ("session.shutdown", "shutdown", "out of memory"),
+        ("session.task_complete", "task-complete", "The cart adds up."),
+        ("session.truncation", "truncation", ""),
+        ("session.usage_checkpoint", "usage", ""),
+        ("session.warning", "warning", "nearly full"),
+        ("session.workspace_file_changed", "workspace-file", "notes/cart.txt"),
+        ("subagent.selected", "agent-selected", "reviewer"),
+        ("system.notification", "notification", "<system_notification>Agent done</system_notification>"),
+        ("tool_search.activated", "tool-search", "embedding"),
+    ],
+)
+def test_notices_have_a_topic_and_a_text(event_type: str, topic: str, text: str, tmp_path: Path) -> None:
+    found = notice(read_cleanly(tmp_path, session_with(event_type)), topic)
+
+    assert (found.text, found.native) == (text, event_type)
+
+
+def test_an_unknown_event_survives_and_is_counted(tmp_path: Path) -> None:
+    log = Log().start().ask().add("session.teleported", {"to": "moon"}, extraKey=1)
+
+    conversation, ledger = read_log(tmp_path, log)
+
+    part = only(conversation, Unknown)
+    assert (part.type, part.raw) == ("session.teleported", {"to": "moon"})
+    assert conversation.messages[-1].extra == {"envelope": {"extraKey": 1}}
+    assert ledger.unknown == {"session.teleported": 1}
+    assert ledger.used == 3
+
+
+@pytest.mark.parametrize(("early", "name"), sorted(ALIASES.items()))
+def test_early_names_mean_the_same(early: str, name: str, tmp_path: Path) -> None:
+    data = SAMPLES.get(name, {})
+
+    one = read_cleanly(tmp_path / "one", Log().start().call("toolu_T", "task").add(early, dict(data)))
+    other = read_cleanly(tmp_path / "other", Log().start().call("toolu_T", "task").add(name, dict(data)))
+
+    kinds = [[type(part) for part in message.parts] for message in one.messages]
+    assert kinds == [[type(part) for part in message.parts] for message in other.messages]
+
+
+@pytest.mark.parametrize("event_type", sorted(PASSING))
+def test_what_only_streams_hold_is_kept_too(event_type: str, tmp_path: Path) -> None:
+    log = Log().start().ask().add(event_type, {"requestId": "r-1", "word": "abracadabra"}, ephemeral=True)
+
+    conversation, ledger = read_log(tmp_path, log)
+
+    assert (ledger.unknown, ledger.bad) == ({}, [])
+    is_there = "abracadabra" in everything_in(conversation)
+    assert is_there or event_type in ("assistant.streaming_delta", "model.call_start")
+
+
+def test_families_of_events_that_grow_are_known_by_their_first_words() -> None:
+    assert is_known("factory.run_started")
+    assert is_known("session.managed_settings_whatever")
+    assert not is_known("session.whatever")
+    assert PERSISTED | PASSING | STREAMED | {"result"} == set(HANDLERS)
+
+
+def test_times_are_aware_and_universal(tmp_path: Path) -> None:
+    log = Log().start().ask().say()
+    log.events[1]["timestamp"] = "2026-06-02T10:00:00+02:00"
+    log.events[2]["timestamp"] = "2026-06-02 08:00:05"
+
+    conversation = read_cleanly(tmp_path, log)
+
+    assert [message.created_at for message in conversation.messages] == [
+        datetime.fromisoformat("2026-06-02T08:00:00Z"),
+        datetime.fromisoformat("2026-06-02T08:00:05Z"),
+    ]
+    assert parts_like(conversation, Text)[0].text == "why?"

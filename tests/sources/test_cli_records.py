@@ -1,0 +1,287 @@
+"""Copilot CLI logs: what crashes, two writers and careless programs do to the lines."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from copilog.diagnostics import Ledger
+from copilog.errors import BadFile
+from copilog.model import Conversation, Text
+from copilog.sources._cli.lines import iter_lines
+from copilog.sources._cli.remarks import MOST_OF_A_KIND, Remarks
+from tests.sources.cli_builders import Log, log_path, parts_like, read_log, read_path, write_log
+
+
+def texts(conversation: Conversation) -> list[str]:
+    return [part.text for part in parts_like(conversation, Text)]
+
+
+def codes(ledger: Ledger) -> list[str]:
+    return [note.code for note in ledger.notes]
+
+
+def three() -> list[str]:
+    return Log().start().ask("one").say("two").lines()
+
+
+def test_lines_are_cut_at_line_feeds_alone_and_know_where_they_stand(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(b"a\xe2\x80\xa8b\r\n\nlast")
+
+    assert [tuple(line) for line in iter_lines(path)] == [
+        (1, 0, b"a\xe2\x80\xa8b\r", False),
+        (2, 7, b"", False),
+        (3, 8, b"last", True),
+    ]
+
+
+def test_a_file_that_is_gone_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(BadFile, match="cannot be read"):
+        list(iter_lines(tmp_path / "gone"))
+
+
+def test_each_event_is_one_record(tmp_path: Path) -> None:
+    conversation, ledger = read_log(tmp_path, "\n".join(three()) + "\n")
+
+    assert texts(conversation) == ["one", "two"]
+    assert (ledger.seen, ledger.used, ledger.notes) == (3, 3, [])
+    assert conversation.marks == []
+
+
+def test_a_broken_line_costs_one_line(tmp_path: Path) -> None:
+    start, ask, say = three()
+
+    conversation, ledger = read_log(tmp_path, f'{start}\n{ask}\n{{"type": "assist\n{say}\n')
+
+    assert texts(conversation) == ["one", "two"]
+    assert [(bad.line, bad.code) for bad in ledger.bad] == [(3, "bad-json")]
+    assert conversation.marks == ["damaged"]
+
+
+def test_a_last_line_that_breaks_off_is_told_but_the_log_is_not_damaged(tmp_path: Path) -> None:
+    start, ask, say = three()
+
+    conversation, ledger = read_log(tmp_path, f"{start}\n{ask}\n{say[:40]}")
+
+    assert texts(conversation) == ["one"]
+    assert [(bad.line, bad.code) for bad in ledger.bad] == [(3, "torn-tail")]
+    assert conversation.marks == []
+
+
+def test_nul_bytes_after_a_crash_are_passed_over(tmp_path: Path) -> None:
+    conversation, ledger = read_log(tmp_path, ("\n".join(three()) + "\n").encode() + b"\0" * 512)
+
+    assert texts(conversation) == ["one", "two"]
+    assert (ledger.ignored, ledger.bad, codes(ledger)) == ({"nul-padding": 1}, [], ["nul-tail"])
+
+
+def test_nul_bytes_before_and_between_records_cost_nothing(tmp_path: Path) -> None:
+    start, ask, say = three()
+
+    conversation, ledger = read_log(tmp_path, f"{start}\n\0\0\0{ask}\0\0{say}\n")
+
+    assert texts(conversation) == ["one", "two"]
+    assert (ledger.seen, ledger.used, ledger.bad) == (3, 3, [])
+    assert codes(ledger) == ["nul-tail"]
+
+
+def test_a_record_that_breaks_off_and_is_written_again_on_the_same_line_is_read_once(tmp_path: Path) -> None:
+    start, ask, say = three()
+
+    conversation, ledger = read_log(tmp_path, f"{start}\n{ask[:50]}{ask}\n{say}\n")
+
+    assert texts(conversation) == ["one", "two"]
+    assert (ledger.seen, ledger.used, ledger.ignored, ledger.bad) == (4, 3, {"torn-copy": 1}, [])
+    assert codes(ledger) == ["joined-records"]
+
+
+def test_another_record_behind_one_that_breaks_off_is_kept(tmp_path: Path) -> None:
+    start, ask, say = three()
+
+    conversation, ledger = read_log(tmp_path, f"{start}\n{ask[:50]}{say}\n")
+
+    assert texts(conversation) == ["two"]
+    assert [(bad.line, bad.code, bad.offset) for bad in ledger.bad] == [(2, "bad-json", len(start) + 1)]
+    assert "damaged" in conversation.marks
+
+
+def test_whole_records_on_one_line_are_all_kept(tmp_path: Path) -> None:
+    conversation, ledger = read_log(tmp_path, "".join(three()) + "\n")
+
+    assert texts(conversation) == ["one", "two"]
+    assert (ledger.seen, ledger.used, codes(ledger)) == (3, 3, ["joined-records"])
+
+
+def test_what_stands_inside_a_torn_record_is_no_event_of_its_own(tmp_path: Path) -> None:
+    start, ask, say = three()
+    inner = json.dumps({"type": "file", "path": "/home/ana/a.py"})
+    torn = f'{{"type":"user.message","data":{{"content":"x","attachments":[{inner}'
+
+    conversation, ledger = read_log(tmp_path, f"{start}\n{ask}\n{torn}\n{say}\n")
+
+    assert texts(conversation) == ["one", "two"]
+    assert [bad.line for bad in ledger.bad] == [3]
+
+
+def test_a_raw_line_break_inside_a_text_is_mended(tmp_path: Path) -> None:
+    start, ask, say = Log().start().ask("one").say("first\nsecond\r\nthird").lines()
+    broken = say.replace("\\r\\n", "\r\n").replace("\\n", "\n")
+
+    conversation, ledger = read_log(tmp_path, f"{start}\n{ask}\n{broken}\n{ask.replace('e1', 'e9')}\n")
+
+    assert texts(conversation) == ["one", "first\nsecond\r\nthird", "one"]
+    assert (ledger.seen, ledger.used, ledger.bad) == (4, 4, [])
+    assert [(note.code, note.line) for note in ledger.notes] == [("raw-control-character", 3)]
+
+
+def test_other_raw_control_characters_are_mended_too(tmp_path: Path) -> None:
+    start, ask, _ = three()
+
+    colourful = ask.replace("one", "a\tb\x1b[0m")
+
+    conversation, ledger = read_log(tmp_path, f"{start}\n{colourful}\n")
+
+    assert texts(conversation) == ["a\tb\x1b[0m"]
+    assert (ledger.bad, codes(ledger)) == ([], ["raw-control-character"])
+
+
+def test_a_line_that_nothing_completes_does_not_swallow_those_after_it(tmp_path: Path) -> None:
+    start, ask, say = three()
+    junk = '{"type":"user.message","data":{"content":"never closed'
+
+    conversation, ledger = read_log(tmp_path, f"{start}\n{junk}\n{junk}\n{ask}\n{junk}\n{say}\n")
+
+    assert texts(conversation) == ["one", "two"]
+    assert [bad.line for bad in ledger.bad] == [2, 3, 5]
+
+
+def test_line_separators_of_unicode_are_ordinary_characters(tmp_path: Path) -> None:
+    log = "\n".join(json.dumps(event, ensure_ascii=False) for event in Log().start().ask("a\u2028b\u2029c").events)
+
+    conversation, ledger = read_log(tmp_path, log + "\n")
+
+    assert texts(conversation) == ["a\u2028b\u2029c"]
+    assert (ledger.used, codes(ledger)) == (2, ["raw-line-separator"])
+
+
+def test_half_a_surrogate_pair_is_replaced(tmp_path: Path) -> None:
+    start, ask, _ = three()
+
+    conversation, ledger = read_log(tmp_path, f"{start}\n{ask.replace('one', chr(92) + 'ud83d')}\n")
+
+    assert texts(conversation) == ["\ufffd"]
+    assert (ledger.bad, codes(ledger)) == ([], ["lone-surrogate"])
+
+
+def test_invalid_utf8_and_numbers_beyond_json_are_replaced(tmp_path: Path) -> None:
+    start, ask, _ = (line.encode() for line in three())
+
+    conversation, ledger = read_log(tmp_path, start + b"\n" + ask.replace(b'"one"', b'"\xff", "n": NaN') + b"\n")
+
+    assert texts(conversation) == ["\ufffd"]
+    assert sorted(codes(ledger)) == ["invalid-utf8", "not-a-number"]
+
+
+def test_a_block_that_was_written_twice_is_read_once(tmp_path: Path) -> None:
+    start, ask, say = three()
+
+    conversation, ledger = read_log(tmp_path, f"{start}\n{ask}\n{say}\n{ask}\n{say}\n")
+
+    assert texts(conversation) == ["one", "two"]
+    assert (ledger.seen, ledger.used, ledger.ignored) == (5, 3, {"duplicate-event": 2})
+    assert [(note.code, note.line) for note in ledger.notes] == [("duplicate-event", 4)]
+
+
+def test_ids_that_begin_anew_are_no_duplicates(tmp_path: Path) -> None:
+    start, ask, say = three()
+
+    conversation, ledger = read_log(tmp_path, "\n".join([start, ask, say, ask.replace("one", "three")]) + "\n")
+
+    assert texts(conversation) == ["one", "two", "three"]
+    assert ledger.ignored == {}
+
+
+def test_what_is_json_but_no_event_is_bad(tmp_path: Path) -> None:
+    lines = [*three(), "[1]", '"text"', "7", "{}", '{"type": 3}', '{"type": ""}']
+
+    _, ledger = read_log(tmp_path, "\n".join(lines) + "\n")
+
+    assert [bad.line for bad in ledger.bad] == [4, 5, 6, 7, 8, 9]
+    assert {bad.code for bad in ledger.bad} == {"bad-record"}
+
+
+def test_no_field_is_mandatory(tmp_path: Path) -> None:
+    lines = ['{"type":"session.task_complete","data":{}}', '{"type":"user.message"}', '{"type":"abort","data":null}']
+
+    conversation, ledger = read_log(tmp_path, "\n".join(lines) + "\n")
+
+    assert (ledger.used, ledger.bad) == (3, [])
+    assert len(conversation.turns) == 1
+
+
+def test_envelopes_may_hold_more_and_less_than_they_should(tmp_path: Path) -> None:
+    log = Log().start().ask("one", id=1)
+    log.events[1] |= {"id": 7, "timestamp": "some day", "extraKey": True, "ephemeral": "no", "agentId": None}
+
+    conversation, ledger = read_log(tmp_path, log)
+
+    extra = conversation.messages[0].extra or {}
+    assert extra["envelope"] == {"id": 7, "timestamp": "some day", "extraKey": True, "ephemeral": "no"}
+    assert (conversation.messages[0].id, conversation.messages[0].created_at, ledger.bad) == (None, None, [])
+
+
+def test_data_that_is_no_object_is_kept(tmp_path: Path) -> None:
+    conversation, _ = read_log(tmp_path, Log().start().add("user.message", ["odd"]))
+
+    assert (conversation.messages[0].extra or {})["envelope"] == {"data": ["odd"]}
+
+
+def test_blank_lines_are_counted_and_passed_over(tmp_path: Path) -> None:
+    conversation, ledger = read_log(tmp_path, "\r\n".join(["", *three(), "", "  "]) + "\r\n")
+
+    assert texts(conversation) == ["one", "two"]
+    assert (ledger.seen, ledger.ignored) == (6, {"blank-line": 3})
+
+
+def test_a_byte_order_mark_and_utf16_are_told(tmp_path: Path) -> None:
+    text = "\n".join(three()) + "\n"
+
+    marked, marked_books = read_log(tmp_path, b"\xef\xbb\xbf" + text.encode())
+    wide, wide_books = read_log(tmp_path, text.encode("utf-16"))
+
+    assert texts(marked) == texts(wide) == ["one", "two"]
+    assert (codes(marked_books), codes(wide_books)) == (["byte-order-mark"], ["utf-16"])
+
+
+def test_an_empty_log_alone_is_no_conversation(tmp_path: Path) -> None:
+    conversations, ledger = read_path(write_log(tmp_path, ""))
+
+    assert (conversations, ledger.seen, codes(ledger)) == ([], 0, ["empty-file"])
+
+
+def test_an_empty_log_in_a_session_folder_is_a_stub(tmp_path: Path) -> None:
+    (log_path(tmp_path).parent / "workspace.yaml").write_text("name: Cart\n")
+
+    (conversation,), _ = read_path(write_log(tmp_path, "\n"))
+
+    assert (conversation.marks, conversation.title) == (["stub"], "Cart")
+
+
+def test_a_log_without_its_beginning_says_so(tmp_path: Path) -> None:
+    conversation, ledger = read_log(tmp_path, "\n".join(three()[1:]) + "\n")
+
+    assert (conversation.marks, codes(ledger)) == (["headless"], ["headless-log"])
+
+
+def test_notes_of_one_kind_do_not_flood_the_books(tmp_path: Path) -> None:
+    ledger = Ledger()
+    remarks = Remarks(ledger)
+    for line in range(MOST_OF_A_KIND + 7):
+        remarks.note("raw-line-separator", "again", line=line)
+    remarks.close()
+
+    assert len(ledger.notes) == MOST_OF_A_KIND + 1
+    assert ledger.notes[-1].reason == "and 7 more like these"

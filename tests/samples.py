@@ -19,6 +19,12 @@ from copilog.sources import BY_NAME, SOURCES, Found, Probe, Source
 DATA = Path(__file__).parent / "data"
 DAMAGED = "damaged"
 GOLDEN = ".expected.json"
+# What a database is called that is kept as text here.
+DATABASES = {
+    "session_store": "session-store.db",
+    "agent_traces": "agent-traces.db",
+    "session_todos": "session.db",
+}
 NAMED_BY_FOLDER = ("state.json", "state.vscdb", "workspace.json", "content.txt")
 
 
@@ -51,7 +57,8 @@ class Sample:
     def laid_out(self, folder: Path) -> Path:
         """The file in a folder of its own, with its neighbours; a database is made from its text."""
         if self.path.suffix == ".sql":
-            return database_from(self.path, folder / self.case / "state.vscdb")
+            name = DATABASES.get(self.shelf, "state.vscdb")
+            return database_from(self.path, folder / self.case / name)
         shelf = folder / self.shelf
         if not shelf.exists():
             shutil.copytree(DATA / self.shelf, shelf, ignore=shutil.ignore_patterns(f"*{GOLDEN}"))

@@ -27,7 +27,7 @@ from copilog.model import (
     results_by_call,
 )
 
-PARTIAL = frozenset({"stub", "orphan-edits", "resource"})
+PARTIAL = frozenset({"stub", "orphan-edits", "resource", "memory", "todos", "rewind"})
 # Marks of traces that retell a conversation with less than its own file has: they fill gaps and never lead over it.
 RETOLD = frozenset({"transcript", "debug-log", "trace", "store-row"})
 BROKEN = frozenset({"damaged", "headless"})
@@ -150,7 +150,18 @@ def _fill(lead: Conversation, other: Conversation) -> None:
     lead.relations += [relation for relation in other.relations if relation not in lead.relations]
     extra = {"edits": other.extra} if other.extra and "orphan-edits" in other.marks else other.extra
     if extra:
-        lead.extra = {**extra, **(lead.extra or {})}
+        lead.extra = _joined_extra(lead.extra or {}, extra)
+    known = {usage.source for usage in lead.usage}  # each source counts the same calls: views choose one
+    lead.usage = [*lead.usage, *(usage for usage in other.usage if usage.source not in known)]
+
+
+def _joined_extra(mine: dict[str, Any], theirs: dict[str, Any]) -> dict[str, Any]:
+    """What both know beyond the model; each memory file brings a list of its own."""
+    joined = {**theirs, **mine}
+    memories = [memory for extra in (mine, theirs) for memory in extra.get("memories", [])]
+    if memories:
+        joined["memories"] = [memory for place, memory in enumerate(memories) if memory not in memories[:place]]
+    return joined
 
 
 def _fill_workspace(lead: Conversation, other: Conversation) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copilog.errors import UsageError
+from copilog.sources.agent_traces import AgentTraces
 from copilog.sources.atif import Atif
 from copilog.sources.base import Found, Probe, Source
 from copilog.sources.chat_export import ChatExport
@@ -10,6 +11,14 @@ from copilog.sources.chat_replay import ChatReplay
 from copilog.sources.cli_events import CliEvents
 from copilog.sources.cli_history import CliHistory
 from copilog.sources.copilot_markdown import CopilotMarkdown
+from copilog.sources.debug_logs import DebugLogs
+from copilog.sources.memories import Memories
+from copilog.sources.otel_file import OtelFile
+from copilog.sources.otlp_export import OtlpExport
+from copilog.sources.rewind_snapshots import RewindSnapshots
+from copilog.sources.session_store import SessionStore
+from copilog.sources.session_todos import SessionTodos
+from copilog.sources.transcripts import Transcripts
 from copilog.sources.vscode_editing import VSCodeEditing
 from copilog.sources.vscode_resources import VSCodeResources
 from copilog.sources.vscode_session import VSCodeSession
@@ -26,9 +35,18 @@ SOURCES: tuple[Source, ...] = (
     ChatReplay(),
     CopilotMarkdown(),
     Atif(),
+    Transcripts(),
+    DebugLogs(),
+    AgentTraces(),
+    OtelFile(),
+    OtlpExport(),
+    SessionStore(),
     VSCodeState(),
     VSCodeEditing(),
     VSCodeResources(),
+    SessionTodos(),
+    RewindSnapshots(),
+    Memories(),
     VSCodeWorkspace(),
 )
 

@@ -1,0 +1,1 @@
+"""What the sources of Copilot's own storage share: lines, rows, spans."""

@@ -1,0 +1,117 @@
+"""Conversations out of spans: one for each session, with all that its trees tell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from copilog.diagnostics import Ledger
+from copilog.model import Conversation, Usage, Workspace
+from copilog.sources._extension.cut_json import decode_cut
+from copilog.sources._extension.forest import Tree, trees_of
+from copilog.sources._extension.spans import AGENT, Asked, Span, asked_in
+from copilog.sources._extension.trace_turns import Outline, outlines_of
+from copilog.sources._extension.tree_messages import TreeMessages
+from copilog.sources._extension.turn_maker import TurnMaker
+from copilog.sources._vscode.take import Json
+
+# Who made a span, going by the name of its service or of its agent; the extension itself otherwise.
+NAMESPACES = {"github-copilot": "cli", "copilotcli": "cli", "claude-code": "claude", "claude": "claude"}
+REPOSITORY = {
+    "repository": ("github.copilot.git.repository", "copilot_chat.repo.remote_url"),
+    "branch": ("github.copilot.git.branch", "copilot_chat.repo.head_branch_name"),
+    "commit": ("github.copilot.git.commit_sha", "copilot_chat.repo.head_commit_hash"),
+}
+
+
+class Session:
+    """The trees of one session."""
+
+    def __init__(self, native_id: str) -> None:
+        self.id = native_id
+        self.trees: list[Tree] = []
+        self.loose: list[Asked] = []  # prompts whose span is not there
+
+    @property
+    def namespace(self) -> str:
+        for tree in self.trees:
+            top = tree.top
+            agent = top.text("gen_ai.agent.name") if top is not None and top.operation == AGENT else None
+            service = top.service if top is not None else tree.spans[0].service
+            found = NAMESPACES.get((agent or "").lower()) or NAMESPACES.get((service or "").lower())
+            if found is not None:
+                return found
+        return "vscode"
+
+
+def sessions_of(spans: list[Span]) -> dict[str, Session]:
+    """Spans by session. What names none goes by its trace, and stays by itself."""
+    trees, _ = trees_of(spans, asked_in(spans))
+    by_trace: dict[str | None, str] = {}
+    for tree in trees:
+        if tree.session is not None:
+            by_trace.setdefault(tree.spans[0].trace_id, tree.session)
+    sessions: dict[str, Session] = {}
+    for tree in trees:
+        trace_id = tree.spans[0].trace_id
+        native_id = tree.session or by_trace.get(trace_id) or f"trace-{trace_id or tree.key}"
+        sessions.setdefault(native_id, Session(native_id)).trees.append(tree)
+    return sessions
+
+
+def conversation_of(session: Session, ledger: Ledger, source: str, mark: str) -> Conversation:
+    """What a session's spans tell. Uses them up."""
+    made = Conversation(id=f"{session.namespace}:{session.id}", native_id=session.id, source=source, marks=[mark])
+    made.workspace = _workspace_of(session)
+    made.location = next((text for span in _spans(session) if (text := span.text("copilot_chat.location"))), None)
+    helpers = [tree for tree in session.trees if tree.label is not None]
+    maker = TurnMaker(ledger, source)
+    for outline in outlines_of([tree for tree in session.trees if tree.label is None], session.loose):
+        _add_turn(made, outline, maker)
+    extra: Json = {}
+    told = [_helper(tree, ledger, source, made.usage) for tree in helpers]
+    if told:
+        extra["helpers"] = told
+    if maker.tool_definitions:
+        extra["tools"] = [_decoded(text) for text in maker.tool_definitions]
+    made.extra = extra or None
+    begun = [turn.timing.started_at for turn in made.turns if turn.timing.started_at is not None]
+    ended = [turn.timing.completed_at for turn in made.turns if turn.timing.completed_at is not None]
+    made.started_at, made.updated_at = min(begun, default=None), max(ended or begun, default=None)
+    return made
+
+
+def _add_turn(made: Conversation, outline: Outline, maker: TurnMaker) -> None:
+    turn, messages = maker.make(outline, len(made.turns))
+    made.turns.append(turn)
+    made.messages += messages
+
+
+def _helper(tree: Tree, ledger: Ledger, source: str, usages: list[Usage]) -> Json:
+    """A call of a model that serves the product: what it cost counts, what it said is no part of the conversation."""
+    reading = TreeMessages(tree, ledger, source)
+    for usage in reading.usages:
+        usage.extra = {**(usage.extra or {}), "helper": tree.label}
+        usages.append(usage)
+    text = "\n".join(used.text for used in reading.rounds if used.text)
+    asked = "\n".join(prompt.text for prompt in tree.asked)
+    told: Json = {"label": tree.label, "text": text, "asked": asked or reading.prompt}
+    return {key: value for key, value in told.items() if value}
+
+
+def _spans(session: Session) -> list[Span]:
+    return [span for tree in session.trees for span in tree.spans]
+
+
+def _workspace_of(session: Session) -> Workspace | None:
+    workspace = Workspace()
+    for span in _spans(session):
+        for name, keys in REPOSITORY.items():
+            value = span.text(*keys)
+            if value is not None and getattr(workspace, name) is None:
+                setattr(workspace, name, value)
+    return workspace if workspace != Workspace() else None
+
+
+def _decoded(text: str) -> Any:
+    value, is_cut = decode_cut(text)
+    return text if is_cut or value is None else value

@@ -1,0 +1,155 @@
+"""Snapshots that Copilot CLI takes so that edits can be undone: session-state/<id>/rewind-snapshots/index.json
+
+They hold the prompts that they were taken at, also of turns that were taken back since, and files as they were before.
+Format notes: docs/formats/session-store.md
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from copilog import jsonio
+from copilog.diagnostics import Ledger
+from copilog.errors import BadFile, BadRecord
+from copilog.model import Conversation, FileState, Message, Text, Turn
+from copilog.sources._extension.moments import take_moment
+from copilog.sources._extension.places import SESSION_STATE, below, is_plain_file, session_folders
+from copilog.sources._vscode.documents import read_document
+from copilog.sources._vscode.take import Json, rest, take_dict, take_list, take_str
+from copilog.sources.base import Found, Probe, Source, provenance_of
+from copilog.sources.roots import StorageFolder
+
+FOLDER, FILE, BACKUPS = "rewind-snapshots", "index.json", "backups"
+_WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
+_BACKUP = re.compile(r"[0-9a-f]{8,64}-[0-9]{6,16}")
+
+
+class RewindSnapshots(Source):
+    name = "rewind-snapshots"
+    title = "Copilot CLI rewind snapshots"
+    is_companion = True
+
+    def locate(self, folder: StorageFolder) -> Iterator[Found]:
+        for session in session_folders(folder):
+            path = session / FOLDER / FILE
+            if is_plain_file(path) and not path.parent.is_symlink():
+                yield Found(path, self.name, native_id=session.name)
+
+    def claims(self, file: Probe) -> bool:
+        if file.lies_in(FOLDER) and file.name == FILE:
+            return True
+        if file.lies_in(BACKUPS) and file.folders[-2:-1] == (FOLDER,):
+            return _BACKUP.fullmatch(file.name) is not None
+        return {"snapshots", "filePathMap"} <= file.keys
+
+    def native_id(self, file: Probe) -> str | None:
+        inner = below(file.path, SESSION_STATE)
+        return inner[0] if inner is not None and len(inner) > 1 and file.name == FILE else None
+
+    def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
+        if found.path.parent.name == BACKUPS:  # a file as it was: the index says which one
+            ledger.seen += 1
+            _text_of(found.path, ledger)
+            ledger.used += 1
+            return
+        index = read_document(found.path, ledger)
+        if index is None:
+            return
+        native_id = found.native_id or found.path.parent.parent.name
+        made = Conversation(id=f"cli:{native_id}", native_id=native_id, source=self.name, marks=["rewind"])
+        files = Files(found.path.parent / BACKUPS, take_dict(index, "filePathMap") or {}, ledger)
+        for position, raw in enumerate(take_list(index, "snapshots") or []):
+            with ledger.record(pointer=f"/snapshots/{position}"):
+                _add_snapshot(raw, position, made, files)
+        made.files = files.states()
+        made.provenance = [provenance_of(found, role="resource")]
+        left = {**index, **({"paths": files.unnamed()} if files.unnamed() else {})}
+        if left:
+            made.extra = {"rewind_snapshots": left}
+        if made.turns or made.files:
+            yield made
+
+
+def _add_snapshot(raw: Any, position: int, made: Conversation, files: Files) -> None:
+    """A snapshot was taken when a prompt came in, before anything was done about it."""
+    if not isinstance(raw, dict):
+        raise BadRecord(f"a snapshot that is {type(raw).__name__}, not an object")
+    snapshot_id = take_str(raw, "snapshotId")
+    event_id = take_str(raw, "eventId")
+    text = take_str(raw, "userMessage")
+    turn = Turn(index=len(made.turns), request_id=event_id, pointer=f"/snapshots/{position}")
+    turn.timing.started_at = take_moment(raw, "timestamp")
+    for key, value in (take_dict(raw, "files") or {}).items():
+        files.add(key, value, snapshot_id)
+    turn.extra = rest({"snapshotId": snapshot_id, **raw} if snapshot_id is not None else raw)
+    if text is not None:
+        message = Message(role="user", parts=[Text(text=text)], turn=turn.index, id=event_id)
+        message.created_at = turn.timing.started_at
+        made.messages.append(message)
+    made.turns.append(turn)
+
+
+class Files:
+    """The files that were backed up, by their keys in the index."""
+
+    def __init__(self, folder: Path, paths: Json, ledger: Ledger) -> None:
+        self._folder = folder
+        self._paths = paths
+        self._ledger = ledger
+        self._versions: dict[str, list[Json]] = {}
+
+    def add(self, key: str, value: Any, snapshot_id: str | None) -> None:
+        entry = dict(value) if isinstance(value, dict) else {"value": value}
+        self._versions.setdefault(key, []).append({"snapshotId": snapshot_id, **entry})
+
+    def states(self) -> list[FileState]:
+        """Each file with its text before the first edit, where a backup holds it."""
+        return [self._state(key, versions) for key, versions in self._versions.items()]
+
+    def _state(self, key: str, versions: list[Json]) -> FileState:
+        named = self._paths.get(key)
+        path = named if isinstance(named, str) else key
+        state = FileState(uri=_uri_of(path), path=path, extra={"versions": versions})
+        backup = next((name for entry in versions if isinstance(name := entry.get("backupFile"), str)), None)
+        if backup is not None:
+            state.initial = self._text(backup)
+        return state
+
+    def _text(self, name: str) -> str | None:
+        if not _BACKUP.fullmatch(name):  # it comes from the file, and must not lead out of the folder
+            self._ledger.note("missing-content", "a backup is named by something that is no name of a backup")
+            return None
+        path = self._folder / name
+        if not is_plain_file(path) or self._folder.is_symlink():
+            self._ledger.note("missing-content", f"{BACKUPS}/{name} is not there")
+            return None
+        try:
+            return _text_of(path, self._ledger)
+        except BadFile as error:
+            self._ledger.note("missing-content", f"{BACKUPS}/{name} {error}")
+            return None
+
+    def unnamed(self) -> Json:
+        """Paths that no snapshot has anything of."""
+        return {key: path for key, path in self._paths.items() if key not in self._versions}
+
+
+def _text_of(path: Path, ledger: Ledger) -> str:
+    data = jsonio.read_bytes(path)
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        ledger.note("invalid-utf8", f"{path.name} has invalid UTF-8 at byte {error.start}", "info")
+        return data.decode("utf-8", errors="replace")
+
+
+def _uri_of(path: str) -> str:
+    """The address of a path of any system; what is no whole path stays as it is."""
+    if _WINDOWS.match(path):
+        path = path.replace("\\", "/")
+        return f"file:{quote(path)}" if path.startswith("//") else f"file:///{quote(path, safe='/:')}"
+    return f"file://{quote(path, errors='replace')}" if path.startswith("/") else path

@@ -1,0 +1,59 @@
+"""The index of sessions that Copilot CLI and the Copilot Chat extension keep: session-store.db
+
+It is derived from the sessions and partial: it fills gaps where a session's own files are gone, and it alone knows what
+each call of a model took. Read from a private copy. Format notes: docs/formats/session-store.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from copilog.diagnostics import Ledger
+from copilog.model import Conversation
+from copilog.sources._extension.places import extension_folders, is_extension_folder, is_plain_file
+from copilog.sources._extension.store_conversation import conversation_of, stub_of
+from copilog.sources._extension.store_rows import SessionRows, load_store
+from copilog.sources.base import Found, Probe, Source, provenance_of
+from copilog.sources.roots import StorageFolder
+
+FILE = "session-store.db"
+CLI = "Copilot CLI"
+
+
+class SessionStore(Source):
+    name = "session-store"
+    title = "Copilot session store (session-store.db)"
+    is_index = True
+
+    def locate(self, folder: StorageFolder) -> Iterator[Found]:
+        places = [folder.path] if folder.kind == "copilot-home" else extension_folders(folder)
+        for place in places:
+            if is_plain_file(place / FILE):
+                yield Found(place / FILE, self.name, application=folder.application)
+
+    def claims(self, file: Probe) -> bool:
+        return file.name == FILE or {"sessions", "turns"} <= file.tables.keys()
+
+    def index(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
+        """One stub for each session; all rows are counted here, so that reading a session counts none again."""
+        for rows in load_store(found.path, ledger).sessions.values():
+            stub = stub_of(rows, _namespace(found, rows))
+            stub.marks.append("inside")
+            yield self._placed(stub, found, "index")
+
+    def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
+        """All sessions; with a `native_id` that one, whose rows `index` has counted."""
+        store = load_store(found.path, ledger if found.native_id is None else Ledger(), found.native_id)
+        for rows in store.sessions.values():
+            yield self._placed(conversation_of(rows, _namespace(found, rows), store.version), found, "lead")
+
+    def _placed(self, made: Conversation, found: Found, role: str) -> Conversation:
+        made.application = CLI if made.id.startswith("cli:") else found.application
+        made.provenance = [provenance_of(found, role=role, table="sessions", row=made.native_id)]
+        return made
+
+
+def _namespace(found: Found, rows: SessionRows) -> str:
+    """Whose session it is. Both programs use the same tables; only the extension calls a host "vscode"."""
+    is_vscode = is_extension_folder(found.path.parent) or rows.session.get("host_type") == "vscode"
+    return "vscode" if is_vscode else "cli"

@@ -1,0 +1,9 @@
+-- The first version of the schema, where the content of messages was not captured.
+CREATE TABLE schema_version (version INTEGER PRIMARY KEY);
+INSERT INTO schema_version VALUES (1);
+CREATE TABLE spans (span_id TEXT PRIMARY KEY, trace_id TEXT NOT NULL, parent_span_id TEXT, name TEXT NOT NULL, start_time_ms INTEGER NOT NULL, end_time_ms INTEGER NOT NULL, status_code INTEGER NOT NULL DEFAULT 0, status_message TEXT, operation_name TEXT, provider_name TEXT, agent_name TEXT, conversation_id TEXT, request_model TEXT, response_model TEXT, input_tokens INTEGER, output_tokens INTEGER, cached_tokens INTEGER, reasoning_tokens INTEGER, tool_name TEXT, tool_call_id TEXT, tool_type TEXT, chat_session_id TEXT, turn_index INTEGER, ttft_ms REAL);
+CREATE TABLE span_attributes (span_id TEXT NOT NULL, key TEXT NOT NULL, value TEXT, PRIMARY KEY (span_id, key));
+CREATE TABLE span_events (id INTEGER PRIMARY KEY AUTOINCREMENT, span_id TEXT NOT NULL, name TEXT NOT NULL, timestamp_ms INTEGER NOT NULL, attributes TEXT);
+INSERT INTO spans (span_id, trace_id, name, start_time_ms, end_time_ms, status_code, operation_name, agent_name, conversation_id) VALUES ('a1', 't1', 'invoke_agent copilot', 1777888800000, 1777888803000, 1, 'invoke_agent', 'copilot', 's-quiet');
+INSERT INTO spans (span_id, trace_id, parent_span_id, name, start_time_ms, end_time_ms, status_code, operation_name, request_model, input_tokens, output_tokens, ttft_ms) VALUES ('c1', 't1', 'a1', 'chat large-model', 1777888800010, 1777888800900, 1, 'chat', 'large-model', 700, 9, 212.5);
+INSERT INTO spans (span_id, trace_id, parent_span_id, name, start_time_ms, end_time_ms, status_code, operation_name, tool_name, tool_call_id) VALUES ('f1', 't1', 'a1', 'execute_tool list_dir', 1777888801000, 1777888801100, 1, 'execute_tool', 'list_dir', 'call_1');

@@ -1,0 +1,162 @@
+"""Files of the OpenTelemetry exporter: spans, log records and metrics mixed, in the older and the newer form."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from copilog.model import Conversation
+from copilog.sources.agent_traces import AgentTraces
+from copilog.sources.base import Found, Probe
+from copilog.sources.otel_file import OtelFile
+from copilog.sources.roots import StorageFolder
+from tests.sources.extension_builders import (
+    DATA,
+    codes,
+    database_from,
+    index,
+    lost_texts,
+    read,
+    read_one,
+    read_or_refuse,
+    said,
+    spoiled,
+    with_other_values,
+    write_lines,
+)
+
+SOURCE = OtelFile()
+NEWER, OLDER = DATA / "otel_file" / "ferry.jsonl", DATA / "otel_file" / "ferry_older.jsonl"
+SESSION = "7d1f0000-0000-4000-8000-00000000000d"
+
+Json = dict[str, Any]
+
+
+def span(**fields: Any) -> Json:
+    made: Json = {"traceId": "t1", "spanId": "c1", "name": "chat m", "startTime": [1777888800, 0], "attributes": {}}
+    return made | fields
+
+
+# --- where it is ------------------------------------------------------------------------------------------------
+
+
+def test_the_cli_has_a_folder_for_such_files(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "otel" / "run.jsonl", [span()])
+
+    assert [trace.path for trace in SOURCE.locate(StorageFolder(tmp_path, "copilot-home", None, None))] == [path]
+    assert list(SOURCE.locate(StorageFolder(tmp_path, "workspace", None, None))) == []
+
+
+def test_such_files_are_known_by_their_first_line_whatever_their_name(tmp_path: Path) -> None:
+    mine: list[Json] = [
+        span(),
+        {"_spanContext": {"spanId": "x"}},
+        {"hrTime": [1, 2], "body": ""},
+        {"scopeMetrics": [], "resource": {}},
+    ]
+    others: list[Json] = [
+        {"resourceSpans": []},
+        {"traceId": "t", "spanId": "s"},
+        {"type": "user.message", "data": {}},
+        {},
+    ]
+
+    def is_claimed(value: Json) -> bool:
+        return SOURCE.claims(Probe(write_lines(tmp_path / "copilot.log", [value])))
+
+    assert [is_claimed(value) for value in mine] == [True] * 4
+    assert [is_claimed(value) for value in others] == [False] * 4
+
+
+# --- what it says -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", [NEWER, OLDER], ids=["newer", "older"])
+def test_spans_say_the_same_in_a_file_as_in_the_database(path: Path, tmp_path: Path) -> None:
+    database = database_from(DATA / "agent_traces" / "ferry.sql", tmp_path / "agent-traces.db")
+
+    mine, ledger = read(SOURCE, path)
+    theirs, _ = read(AgentTraces(), database)
+
+    assert [said(conversation) for conversation in mine] == [said(conversation) for conversation in theirs]
+    assert [conversation.id for conversation in mine] == [conversation.id for conversation in theirs]
+    assert [_numbers(conversation) for conversation in mine] == [_numbers(conversation) for conversation in theirs]
+    assert (ledger.seen, ledger.used) == (14, 11)
+    assert ledger.ignored == {"log-record": 1, "empty-record": 1, "metrics": 1}
+    assert codes(ledger) == []
+
+
+def _numbers(conversation: Conversation) -> list[Any]:
+    return [(used.model, used.input, used.output, used.credits) for turn in conversation.turns for used in turn.usage]
+
+
+def test_log_records_that_name_their_session_are_kept() -> None:
+    conversation, _ = read_one(SOURCE, Found(NEWER, SOURCE.name, SESSION))
+
+    assert conversation.extra is not None
+    assert [event["name"] for event in conversation.extra["events"]] == ["copilot_chat.session.start"]
+
+
+def test_the_index_knows_the_sessions_and_reading_one_counts_nothing_again() -> None:
+    stubs, ledger = index(SOURCE, NEWER)
+
+    assert [stub.native_id for stub in stubs] == [SESSION, "5a3e0c11-0000-4000-8000-000000000001"]
+    assert ledger.seen == 14
+    assert read_one(SOURCE, Found(NEWER, SOURCE.name, SESSION))[1].seen == 0
+
+
+def test_nothing_that_spans_say_is_lost() -> None:
+    spans = [json.loads(line) for line in NEWER.read_text(encoding="utf-8").splitlines()]
+    spans = [value for value in spans if "spanId" in value]
+    ids = {value[key] for value in spans for key in ("spanId", "traceId")}
+    parents = {value.get("parentSpanContext", {}).get("spanId", "") for value in spans}
+    kinds = {"chat", "invoke_agent", "execute_tool", "execute_hook", "user_message", "system", "title-1"}
+    names = {value["name"] for value in spans}
+
+    lost = lost_texts(spans, read(SOURCE, NEWER)[0], *ids, *parents, *kinds, *names)
+
+    assert lost == ["runSubagent-Harbour"]  # the label; the agent's own name is kept
+
+
+def test_a_session_of_the_cli_is_known_by_its_service(tmp_path: Path) -> None:
+    resource = {"attributes": {"service.name": "github-copilot"}}
+    attributes = {"gen_ai.operation.name": "invoke_agent", "gen_ai.conversation.id": "s1"}
+    path = write_lines(tmp_path / "otel.jsonl", [span(attributes=attributes, resource=resource)])
+
+    assert read_one(SOURCE, path)[0].id == "cli:s1"
+
+
+def test_a_span_that_was_exported_twice_is_read_once(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "otel.jsonl", [span(), span()])
+
+    assert read(SOURCE, path)[1].ignored == {"duplicate-span": 1}
+
+
+# --- damage -----------------------------------------------------------------------------------------------------
+
+
+def test_a_broken_line_costs_one_line(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "otel.jsonl", [span(), {"name": "no span"}, [1]])
+    path.write_bytes(path.read_bytes() + b'{"traceId": "t1", "spa')
+
+    conversations, ledger = read(SOURCE, path)
+
+    assert len(conversations) == 1
+    assert [(bad.line, bad.code) for bad in ledger.bad] == [(2, "bad-record"), (3, "bad-record"), (4, "torn-tail")]
+
+
+@pytest.mark.parametrize("path", [NEWER, OLDER], ids=["newer", "older"])
+@given(data=st.data())
+def test_a_damaged_file_is_read_or_refused(
+    path: Path, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    copy = tmp_path_factory.getbasetemp() / f"damaged-{path.name}"
+    spoil = data.draw(st.sampled_from([spoiled, with_other_values]))
+    copy.write_bytes(data.draw(spoil(path.read_bytes())))
+
+    read_or_refuse(SOURCE, copy)

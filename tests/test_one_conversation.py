@@ -1,0 +1,219 @@
+"""One conversation in many formats is one conversation, whichever of its traces are there."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from datetime import UTC, datetime
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from copilog import ingest
+from copilog.model import Conversation, ToolCall, ToolResult, parts_of, prose_of
+
+SESSION = "5b1f6a3e-1111-4222-8333-444444444444"
+ASKED = ["When is high tide in Norrvik today?", "And when is low tide, please?"]
+ANSWERED = ["At 06:12, says the table.", "At 12:25."]
+BEGAN = 1_776_000_000_000
+
+
+def moment(turn: int, seconds: int = 0) -> str:
+    stamp = datetime.fromtimestamp(BEGAN / 1000 + turn * 600 + seconds, UTC)
+    return stamp.strftime("%Y-%m-%dT%H:%M:%S.000Z")
+
+
+def requests() -> list[dict[str, Any]]:
+    made: list[dict[str, Any]] = []
+    for turn, (asked, answered) in enumerate(zip(ASKED, ANSWERED, strict=True)):
+        calls = [{"id": "call_1__vscode-1", "name": "read_file", "arguments": '{"filePath": "/home/ana/tides.csv"}'}]
+        rounds = [{"id": f"round_{turn}", "response": answered, "toolCalls": calls if turn == 0 else []}]
+        results = {"call_1__vscode-1": {"content": [{"value": "06:12 high"}]}} if turn == 0 else {}
+        made.append(
+            {
+                "requestId": f"request_{SESSION}_{turn}",
+                "timestamp": BEGAN + turn * 600_000,
+                "message": {"text": asked, "parts": []},
+                "variableData": {"variables": []},
+                "response": [{"value": answered}],
+                "modelState": {"value": 1, "completedAt": BEGAN + turn * 600_000 + 5_000},
+                "result": {
+                    "metadata": {
+                        "responseId": f"answer_{SESSION}_{turn}",
+                        "toolCallRounds": rounds,
+                        "toolCallResults": results,
+                    }
+                },
+            }
+        )
+    return made
+
+
+def write_session(folder: Path) -> Path:
+    path = folder / "chatSessions" / f"{SESSION}.json"
+    path.parent.mkdir(parents=True)
+    state = {"version": 3, "sessionId": SESSION, "creationDate": BEGAN, "responderUsername": "GitHub Copilot"}
+    path.write_text(json.dumps({**state, "requests": requests()}))
+    return path
+
+
+def write_log(folder: Path) -> Path:
+    path = folder / "elsewhere" / "chatSessions" / f"{SESSION}.jsonl"
+    path.parent.mkdir(parents=True)
+    state = {"version": 3, "sessionId": SESSION, "creationDate": BEGAN, "responderUsername": "GitHub Copilot"}
+    lines = [{"kind": 0, "v": {**state, "requests": []}}, {"kind": 2, "k": ["requests"], "v": requests()}]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def write_export(folder: Path) -> Path:
+    path = folder / "chat.json"
+    path.write_text(json.dumps({"responderUsername": "GitHub Copilot", "requests": requests()}))
+    return path
+
+
+def write_transcript(folder: Path) -> Path:
+    path = folder / "GitHub.copilot-chat" / "transcripts" / f"{SESSION}.jsonl"
+    path.parent.mkdir(parents=True)
+    start = {"sessionId": SESSION, "version": 1, "producer": "copilot-agent", "vscodeVersion": "1.109.0"}
+    events: list[tuple[str, dict[str, Any], str]] = [("session.start", start, moment(0))]
+    for turn, (asked, answered) in enumerate(zip(ASKED, ANSWERED, strict=True)):
+        call = {"toolCallId": "call_1", "name": "read_file", "arguments": '{"filePath": "/home/ana/tides.csv"}'}
+        events += [
+            ("user.message", {"content": asked, "attachments": []}, moment(turn)),
+            ("assistant.turn_start", {"turnId": "0"}, moment(turn, 1)),
+            (
+                "assistant.message",
+                {"messageId": f"m{turn}", "content": answered, "toolRequests": [call] if turn == 0 else []},
+                moment(turn, 2),
+            ),
+            ("assistant.turn_end", {"turnId": "0"}, moment(turn, 3)),
+        ]
+    path.write_text(
+        "".join(
+            json.dumps({"type": kind, "data": data, "id": f"e{number}", "timestamp": at, "parentId": None}) + "\n"
+            for number, (kind, data, at) in enumerate(events)
+        )
+    )
+    return path
+
+
+def write_replay(folder: Path) -> Path:
+    prompts = []
+    history: list[dict[str, Any]] = [{"role": 0, "content": [{"type": 1, "text": "You help."}]}]
+    for turn, (asked, answered) in enumerate(zip(ASKED, ANSWERED, strict=True)):
+        history = [
+            *history,
+            {"role": 1, "content": [{"type": 1, "text": f"<userRequest>\n{asked}\n</userRequest>\n"}]},
+        ]
+        entry = {
+            "id": f"{turn:08x}",
+            "kind": "request",
+            "type": "ChatMLSuccess",
+            "name": "panel/editAgent",
+            "metadata": {
+                "model": "gpt-5",
+                "startTime": moment(turn, 1),
+                "endTime": moment(turn, 4),
+                "ourRequestId": f"answer_{SESSION}_{turn}",
+                "usage": {"prompt_tokens": 100, "completion_tokens": 7, "total_tokens": 107},
+            },
+            "requestMessages": {"messages": history},
+            "response": {"type": "success", "message": [answered]},
+        }
+        history = [*history, {"role": 2, "content": [{"type": 1, "text": answered}]}]
+        prompts.append({"prompt": asked, "promptId": f"{turn:08x}-prompt", "logCount": 1, "logs": [entry]})
+    path = folder / "copilot_all_prompts.chatreplay.json"
+    document = {"exportedAt": moment(3), "totalPrompts": 2, "totalLogEntries": 2, "prompts": prompts, "mcpServers": []}
+    path.write_text(json.dumps(document))
+    return path
+
+
+def write_store(folder: Path) -> Path:
+    path = folder / "globalStorage" / "github.copilot-chat" / "session-store.db"
+    path.parent.mkdir(parents=True)
+    connection = sqlite3.connect(path)
+    connection.executescript(
+        "CREATE TABLE schema_version (version INTEGER NOT NULL); INSERT INTO schema_version VALUES (3);"
+        "CREATE TABLE sessions (id TEXT PRIMARY KEY, cwd TEXT, repository TEXT, host_type TEXT, branch TEXT,"
+        " summary TEXT, agent_name TEXT, agent_description TEXT, created_at TEXT, updated_at TEXT);"
+        "CREATE TABLE turns (id INTEGER PRIMARY KEY, session_id TEXT, turn_index INTEGER, user_message TEXT,"
+        " assistant_response TEXT, timestamp TEXT);"
+    )
+    connection.execute(
+        "INSERT INTO sessions VALUES (?, NULL, 'ana/tides', 'vscode', 'main', 'Tides', NULL, NULL, ?, ?)",
+        (SESSION, moment(0), moment(1)),
+    )
+    for turn, (asked, answered) in enumerate(zip(ASKED, ANSWERED, strict=True)):
+        row = (SESSION, turn, asked, answered, moment(turn))
+        connection.execute("INSERT INTO turns VALUES (NULL, ?, ?, ?, ?, ?)", row)
+    connection.commit()
+    connection.close()
+    return path
+
+
+WRITERS: dict[str, Callable[[Path], Path]] = {
+    "session": write_session,
+    "log": write_log,
+    "export": write_export,
+    "transcript": write_transcript,
+    "replay": write_replay,
+    "store": write_store,
+}
+
+
+def read_one(folder: Path) -> Conversation:
+    [conversation] = [found for found in ingest.read(folder) if "memory" not in found.marks]
+    return conversation
+
+
+@pytest.mark.parametrize("pair", list(combinations(WRITERS, 2)), ids="-".join)
+def test_two_traces_of_one_conversation_become_one(pair: tuple[str, str], tmp_path: Path) -> None:
+    paths = {str(WRITERS[name](tmp_path)) for name in pair}
+
+    conversation = read_one(tmp_path)
+
+    assert {place.path for place in conversation.provenance} == paths
+    assert len(conversation.turns) == 2
+    asked = [prose_of(message.parts) for message in conversation.messages if message.role == "user"]
+    assert asked == ASKED
+
+
+def test_a_session_its_transcript_and_its_replay_are_one_conversation_with_three_provenances(tmp_path: Path) -> None:
+    for name in ("replay", "transcript", "session"):
+        WRITERS[name](tmp_path)
+
+    conversation = read_one(tmp_path)
+
+    assert conversation.id == f"vscode:{SESSION}"
+    assert conversation.source == "vscode-session"
+    assert [place.source for place in conversation.provenance if place.role == "lead"] == ["vscode-session"]
+    assert {place.source for place in conversation.provenance} == {"vscode-session", "transcripts", "chat-replay"}
+
+
+def test_gaps_are_filled_from_the_other_traces(tmp_path: Path) -> None:
+    for name in ("transcript", "session", "replay", "store"):
+        WRITERS[name](tmp_path)
+
+    conversation = read_one(tmp_path)
+
+    assert [usage.input for turn in conversation.turns for usage in turn.usage] == [100, 100]
+    [call] = [part for part in parts_of(conversation) if isinstance(part, ToolCall)]
+    [result] = [part for part in parts_of(conversation) if isinstance(part, ToolResult)]
+    assert (call.name, call.arguments) == ("read_file", '{"filePath": "/home/ana/tides.csv"}')
+    assert result.text == "06:12 high"
+    assert conversation.title == "Tides"
+
+
+def test_all_traces_at_once_are_still_one(tmp_path: Path) -> None:
+    for write in WRITERS.values():
+        write(tmp_path)
+
+    conversation = read_one(tmp_path)
+
+    assert len(conversation.provenance) == len(WRITERS)
+    answers = [prose_of(message.parts) for message in conversation.messages if message.role == "assistant"]
+    assert [answer for answer in answers if answer] == ANSWERED

@@ -19,9 +19,10 @@ import pytest
 
 from copilog.diagnostics import Ledger
 from copilog.model import Conversation, prose_of
+from copilog.sources._vscode.agent_sessions import name_of
 from copilog.sources.base import Found, Probe
 from copilog.sources.roots import StorageFolder
-from copilog.sources.vscode_state import INDEX, OLD_TRANSFERS, SESSIONS, TRANSFERS, VSCodeState, session_id_from
+from copilog.sources.vscode_state import INDEX, OLD_TRANSFERS, SESSIONS, TRANSFERS, VSCodeState
 from copilog.sqliteio import UnreadableDatabase
 
 Json = dict[str, Any]
@@ -139,7 +140,7 @@ def test_without_times_nothing_but_the_last_message_is_dated(tmp_path: Path) -> 
 
 
 def test_an_external_session_is_known_by_its_address(tmp_path: Path) -> None:
-    address = "copilotcli:/3f2a"
+    address = "claude-code:/3f2a"
     rows = {INDEX: {"version": 1, "entries": {address: entry("3f2a", isExternal=True, isImported=True)}}}
 
     [stub], ledger = read(make_store(tmp_path / "state.vscdb", rows))
@@ -275,14 +276,24 @@ def local_address(session_id: str) -> str:
 
 @pytest.mark.parametrize("session_id", ["s1", "4c9f0c5e-1d2b-4a77-9f3a-0b6a52f1f9aa", "chat-7", "münchen?>"])
 def test_the_address_of_a_local_session_holds_its_id(session_id: str) -> None:
-    assert session_id_from(local_address(session_id)) == session_id
+    assert name_of(local_address(session_id)).native_id == session_id
 
 
 @pytest.mark.parametrize(
-    "address", ["copilotcli:/3f2a", "vscode-chat-session://local/%%%", "vscode-chat-session://local/_w"]
+    "address", ["claude-code:/3f2a", "vscode-chat-session://local/%%%", "vscode-chat-session://local/_w"]
 )
 def test_another_address_is_an_id_itself(address: str) -> None:
-    assert session_id_from(address) == address
+    assert name_of(address).native_id == address
+
+
+def test_an_external_entry_of_copilot_cli_is_a_stub_of_its_session(tmp_path: Path) -> None:
+    entry = {"sessionId": "copilotcli:/3f2a", "title": "Elsewhere", "lastMessageDate": 1, "isExternal": True}
+    index = {"version": 1, "entries": {"copilotcli:/3f2a": entry}}
+    cache = [{"resource": "copilotcli:/3f2a", "label": "Elsewhere", "providerLabel": "Copilot CLI", "status": 1}]
+
+    stubs, _ = read(make_store(tmp_path / "state.vscdb", {INDEX: index, "agentSessions.model.cache": cache}))
+
+    assert {(stub.id, stub.native_id) for stub in stubs} == {("cli:3f2a", "3f2a")}
 
 
 def test_a_session_on_its_way_is_a_stub_that_knows_where_to(tmp_path: Path) -> None:

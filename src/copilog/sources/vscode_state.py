@@ -6,7 +6,6 @@ looked at: the store also holds secrets. Format notes: docs/formats/vscode-chat.
 
 from __future__ import annotations
 
-import base64
 import hashlib
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -15,6 +14,13 @@ from copilog import jsonio, sqliteio
 from copilog.diagnostics import Ledger
 from copilog.errors import BadRecord
 from copilog.model import Conversation
+from copilog.sources._vscode.agent_sessions import (
+    MODEL_CACHE,
+    STATE_CACHE,
+    name_of,
+    states_from_cache,
+    stubs_from_cache,
+)
 from copilog.sources._vscode.session import conversation_from
 from copilog.sources._vscode.take import Json, take_bool, take_dict, take_str, take_time, time_from_ms
 from copilog.sources._vscode.uris import uri_to_string
@@ -26,8 +32,8 @@ SESSIONS = "interactive.sessions"
 TRANSFERS = "ChatSessionStore.transferIndex"
 OLD_TRANSFERS = "chat.workspaceTransfer"
 TABLE = "ItemTable"
-LOCAL = "vscode-chat-session://local/"
-ROWS = (INDEX, SESSIONS, TRANSFERS, OLD_TRANSFERS)
+ROWS = (INDEX, SESSIONS, TRANSFERS, OLD_TRANSFERS, MODEL_CACHE, STATE_CACHE)
+LISTS = (INDEX, TRANSFERS, MODEL_CACHE, STATE_CACHE)  # rows about sessions that are kept elsewhere
 REQUIRED = ("sessionId", "title", "lastMessageDate")
 
 
@@ -46,12 +52,10 @@ class VSCodeState(Source):
 
     def index(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
         kept_ids: set[str] = set()
-        for key, value in _rows(found, ledger, counts=True):
-            if key == INDEX:
-                yield from _entries(value, found, ledger)
-            elif key == TRANSFERS:
-                yield from _transfers(value, found, ledger)
-            else:
+        rows = _rows(found, ledger, counts=True)
+        yield from _listed(dict(rows), found, ledger)
+        for key, value in rows:
+            if key not in LISTS:
                 _reject_what_is_no_session(key, value, ledger)
                 for kept in _kept_sessions(key, value):
                     native_id = _id_of(kept.state)
@@ -61,15 +65,21 @@ class VSCodeState(Source):
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
         """All that the store holds; with a `native_id` that one session of it, whose rows `index` has counted."""
-        for key, value in _rows(found, ledger, counts=found.native_id is None):
-            if key in (SESSIONS, OLD_TRANSFERS):
+        rows = _rows(found, ledger, counts=found.native_id is None)
+        for key, value in rows:
+            if key not in LISTS:
                 yield from _sessions(key, value, found, ledger)
-            elif found.native_id is not None:
-                continue
-            elif key == INDEX:
-                yield from _entries(value, found, ledger)
-            else:
-                yield from _transfers(value, found, ledger)
+        if found.native_id is None:
+            yield from _listed(dict(rows), found, ledger)
+
+
+def _listed(rows: dict[str, Any], found: Found, ledger: Ledger) -> Iterator[Conversation]:
+    """Stubs of all sessions that the store's lists name."""
+    if INDEX in rows:
+        yield from _entries(rows[INDEX], found, ledger)
+    if TRANSFERS in rows:
+        yield from _transfers(rows[TRANSFERS], found, ledger)
+    yield from stubs_from_cache(rows.get(MODEL_CACHE), found, states_from_cache(rows.get(STATE_CACHE)))
 
 
 def _rows(found: Found, ledger: Ledger, *, counts: bool) -> list[tuple[str, Any]]:
@@ -186,6 +196,9 @@ def _entries(value: Any, found: Found, ledger: Ledger) -> Iterator[Conversation]
 def _entry_stub(native_id: str, entry: Json, found: Found) -> Conversation:
     is_external = take_bool(entry, "isExternal") or False
     stub = _stub(native_id, found, INDEX, *(["external"] if is_external else []))
+    if is_external:  # the entry's key is the address of a session that another agent keeps
+        name = name_of(native_id)
+        stub.id, stub.native_id = name.conversation_id, name.native_id
     timing = take_dict(entry, "timing") or {}
     created = time_from_ms(timing.get("created")) or time_from_ms(timing.get("startTime"))
     ended = time_from_ms(timing.get("lastRequestEnded")) or time_from_ms(timing.get("endTime"))
@@ -226,18 +239,6 @@ def _transfers(value: Any, found: Found, ledger: Ledger) -> Iterator[Conversatio
         if resource is None:
             ledger.note("wrong-index", "a transfer without a session")
             continue
-        stub = _stub(session_id_from(resource), found, TRANSFERS)
+        stub = _stub(name_of(resource).native_id, found, TRANSFERS)
         stub.extra = {"transfer": {"toWorkspace": target, **entry}}
         yield stub
-
-
-def session_id_from(resource: str) -> str:
-    """The session behind an address such as vscode-chat-session://local/<base64>; else the address itself."""
-    if not resource.startswith(LOCAL):
-        return resource
-    encoded = resource.removeprefix(LOCAL).replace("%3D", "").rstrip("=")
-    try:
-        native_id = base64.b64decode(encoded + "=" * (-len(encoded) % 4), altchars=b"-_", validate=True).decode("utf-8")
-    except ValueError:  # no base64, or no text
-        return resource
-    return native_id or resource

@@ -1,8 +1,8 @@
 """Writes the sample home that the package brings along: `python -m tests.make_sample`.
 
 One developer, Ana, and six weeks of her conversations. They span all forms that VS Code has written since sessions
-were first kept, the oldest forms in the oldest conversations: as if six weeks were three years. The same tree comes
-out each time.
+were first kept, the oldest forms in the oldest conversations: as if six weeks were three years. Two are of Copilot
+CLI, and the Copilot extension has left a transcript and an export. The same tree comes out each time.
 """
 
 from __future__ import annotations
@@ -14,9 +14,12 @@ from pathlib import Path
 
 from copilog.sample import home as sample_home
 from tests import (
+    sample_cli,
+    sample_cli_release,
     sample_drag,
     sample_early,
     sample_elsewhere,
+    sample_extension,
     sample_frost,
     sample_gauges,
     sample_last,
@@ -43,6 +46,9 @@ GROUPS = (
     sample_release,
     sample_phone,
     sample_last,
+    sample_cli,
+    sample_cli_release,
+    sample_extension,
 )
 PAGE_BYTES = 512  # small pages make small databases
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from copilog import ingest
-from copilog.model import Conversation, ToolCall, ToolResult, parts_of, prose_of
+from copilog.model import Conversation, Text, ToolCall, ToolResult, parts_of, prose_of
 
 SESSION = "5b1f6a3e-1111-4222-8333-444444444444"
 ASKED = ["When is high tide in Norrvik today?", "And when is low tide, please?"]
@@ -217,3 +217,123 @@ def test_all_traces_at_once_are_still_one(tmp_path: Path) -> None:
     assert len(conversation.provenance) == len(WRITERS)
     answers = [prose_of(message.parts) for message in conversation.messages if message.role == "assistant"]
     assert [answer for answer in answers if answer] == ANSWERED
+
+
+def write_debug_log(folder: Path) -> Path:
+    path = folder / "GitHub.copilot-chat" / "debug-logs" / SESSION / "main.jsonl"
+    path.parent.mkdir(parents=True)
+    lines: list[dict[str, Any]] = []
+    for turn, (asked, answered) in enumerate(zip(ASKED, ANSWERED, strict=True)):
+        at = BEGAN + turn * 600_000
+        common = {"dur": 0, "sid": SESSION, "status": "ok"}
+        output = json.dumps([{"role": "assistant", "parts": [{"type": "text", "content": answered}]}])
+        lines += [
+            {
+                "ts": at,
+                "type": "user_message",
+                "name": "user_message",
+                "spanId": f"u{turn}",
+                "attrs": {"content": asked},
+            },
+            {
+                "ts": at + 1000,
+                "type": "llm_request",
+                "name": "chat:gpt-5",
+                "spanId": f"l{turn}",
+                "attrs": {"model": "gpt-5", "inputTokens": 90, "outputTokens": 6},
+            },
+            {
+                "ts": at + 2000,
+                "type": "agent_response",
+                "name": "agent_response",
+                "spanId": f"agent-msg-l{turn}",
+                "attrs": {"response": output},
+            },
+        ]
+        lines[-3:] = [{**common, **line} for line in lines[-3:]]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+@pytest.mark.parametrize("other", WRITERS)
+def test_a_debug_log_joins_each_other_trace(other: str, tmp_path: Path) -> None:
+    paths = {str(WRITERS[other](tmp_path)), str(write_debug_log(tmp_path))}
+
+    conversation = read_one(tmp_path)
+
+    assert {place.path for place in conversation.provenance} == paths
+    assert len(conversation.turns) == 2
+
+
+# --- Copilot CLI ------------------------------------------------------------------------------------------------
+
+
+def write_cli_log(folder: Path) -> Path:
+    path = folder / ".copilot" / "session-state" / SESSION / "events.jsonl"
+    path.parent.mkdir(parents=True)
+    events: list[tuple[str, dict[str, Any], str]] = [
+        ("session.start", {"sessionId": SESSION, "version": 1, "producer": "copilot-agent"}, moment(0))
+    ]
+    for turn, (asked, answered) in enumerate(zip(ASKED, ANSWERED, strict=True)):
+        events += [
+            ("user.message", {"content": asked, "attachments": []}, moment(turn)),
+            ("assistant.message", {"messageId": f"m{turn}", "content": answered, "model": "gpt-5"}, moment(turn, 2)),
+        ]
+    path.write_text(
+        "".join(
+            json.dumps({"type": kind, "data": data, "id": f"e{number}", "timestamp": at, "parentId": None}) + "\n"
+            for number, (kind, data, at) in enumerate(events)
+        )
+    )
+    return path
+
+
+def write_cli_store(folder: Path) -> Path:
+    made = write_store(folder)
+    path = folder / ".copilot" / "session-store.db"
+    path.parent.mkdir(exist_ok=True)
+    made.rename(path)
+    connection = sqlite3.connect(path)
+    connection.execute("UPDATE sessions SET host_type = 'github'")
+    connection.commit()
+    connection.close()
+    return path
+
+
+def write_cli_todos(folder: Path) -> Path:
+    path = folder / ".copilot" / "session-state" / SESSION / "session.db"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    connection = sqlite3.connect(path)
+    connection.execute(
+        "CREATE TABLE todos (id TEXT PRIMARY KEY, title TEXT, description TEXT, status TEXT, created_at TEXT,"
+        " updated_at TEXT)"
+    )
+    connection.execute("INSERT INTO todos VALUES ('1', 'Read the table', '', 'done', ?, ?)", (moment(0), moment(0)))
+    connection.commit()
+    connection.close()
+    return path
+
+
+def test_a_log_of_copilot_cli_its_store_row_and_its_to_do_list_are_one(tmp_path: Path) -> None:
+    paths = {str(write(tmp_path)) for write in (write_cli_log, write_cli_store, write_cli_todos)}
+
+    conversation = read_one(tmp_path)
+
+    assert conversation.id == f"cli:{SESSION}"
+    assert conversation.source == "cli-events"
+    assert {place.path for place in conversation.provenance} == paths
+    assert conversation.title == "Tides"
+    assert [message.role for message in conversation.messages] == ["user", "assistant"] * 2
+    assert "store-row" not in conversation.marks
+
+
+def test_without_its_log_a_session_of_copilot_cli_is_told_by_the_store(tmp_path: Path) -> None:
+    write_cli_store(tmp_path)
+
+    conversation = read_one(tmp_path)
+
+    assert conversation.id == f"cli:{SESSION}"
+    assert "store-row" in conversation.marks
+    texts = [part for part in parts_of(conversation) if isinstance(part, Text)]
+    assert [text.text for text in texts] == [ASKED[0], ANSWERED[0], ASKED[1], ANSWERED[1]]
+    assert all(text.extra == {"possibly_cut": True} for text in texts)

@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -15,9 +16,21 @@ import pytest
 
 from copilog import ingest
 from copilog.diagnostics import Report
-from copilog.model import Conversation, FileEdit, TodoList, Unknown, parts_of, title_of
+from copilog.model import (
+    Compaction,
+    Confirmation,
+    Conversation,
+    FileEdit,
+    Hook,
+    TodoList,
+    ToolCall,
+    Unknown,
+    parts_of,
+    title_of,
+)
 from copilog.sample import home
-from tests import make_sample
+from copilog.sources import BY_NAME
+from tests import make_sample, sample_cli, sample_drag, sample_lookup, sample_release_end
 from tests.sample_home import Home
 from tests.sample_log import replayed
 
@@ -117,6 +130,7 @@ TITLES = [
     "/fix The phase drifts by half a day each month",
     "A frost date for each bed",
     "A map with both ports",
+    "Calendar: tides to subscribe to",
     "Compare two gauges",
     "Drag beds around the plan",
     "Mail me when the water is high",
@@ -146,12 +160,17 @@ def sessions(made: Home) -> list[Json]:
     found: list[Json] = []
     for path, data in made.files.items():
         name = Path(path)
-        if name.suffix == ".jsonl":
+        if _is_session_log(path):
             complete = data[: data.rindex(b"\n")].splitlines()
             found.append(replayed([json.loads(line) for line in complete]))
-        elif name.suffix == ".json" and (name.parent.name.endswith("hatSessions") or name.parent.name == "exports"):
-            found.append(json.loads(data))
+        elif name.suffix == ".json" and name.parent.name.endswith(("hatSessions", "exports")):
+            document = json.loads(data)
+            found += [document] if "requests" in document else []
     return found + [session for rows in made.rows.values() for session in rows.get("interactive.sessions", [])]
+
+
+def _is_session_log(path: str) -> bool:
+    return path.endswith(".jsonl") and Path(path).parent.name.endswith("hatSessions")
 
 
 @pytest.fixture(scope="module")
@@ -187,7 +206,7 @@ def test_the_script_writes_the_same_again(tmp_path: Path, made: Home) -> None:
 
 
 def test_it_is_small() -> None:
-    assert sum(path.stat().st_size for path in home().rglob("*") if path.is_file()) < 600_000
+    assert sum(path.stat().st_size for path in home().rglob("*") if path.is_file()) < 700_000
 
 
 def test_all_people_and_places_are_made_up(made: Home) -> None:
@@ -209,7 +228,7 @@ def test_texts_are_named_by_their_hash(made: Home) -> None:
 
 
 def test_logs_grow_line_by_line(made: Home) -> None:
-    logs = [data.splitlines() for path, data in made.files.items() if path.endswith(".jsonl")]
+    logs = [data.splitlines() for path, data in made.files.items() if _is_session_log(path)]
     lines = [
         json.loads(line) for log in logs for line in log if not line.startswith(b'{"kind":2') or line.endswith(b"}")
     ]
@@ -376,8 +395,12 @@ def test_the_books_balance_and_tell_what_was_put_in(books: Report, conversations
 def test_each_file_by_itself_is_of_a_known_format_and_balances() -> None:
     ledgers = list(ingest.inspect([home()]))
 
-    assert len(ledgers) > 50
-    assert [ledger.path for ledger in ledgers if ledger.source is None or not ledger.balances()] == []
+    assert len(ledgers) > 60
+    assert [ledger.path for ledger in ledgers if not ledger.balances()] == []
+    unknown = [ledger.path for ledger in ledgers if ledger.source is None]
+    assert [path for path in unknown if "transcripts" in BY_NAME or "/transcripts/" not in Path(path).as_posix()] == []
+    sources = Counter(ledger.source for ledger in ledgers)
+    assert {name: sources[name] for name in ("cli-events", "chat-replay")} == {"cli-events": 10, "chat-replay": 1}
 
 
 def test_copies_and_twins_are_one_conversation(conversations: dict[str, Conversation]) -> None:
@@ -431,6 +454,108 @@ def test_exports_are_read_where_they_lie() -> None:
     books = Report()
     found = list(ingest.read(home() / "Documents/exports", report=books))
 
-    assert sorted(len(conversation.turns) for conversation in found) == [2, 3]
+    assert sorted(len(conversation.turns) for conversation in found) == [2, 2, 3]
     assert books.balances()
     assert list(books.diagnostics()) == []
+
+
+# --- Copilot CLI and the extension ------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def by_id() -> dict[str, Conversation]:
+    """All conversations of the whole folder, with what carries no id joined to what it fits."""
+    return {conversation.id: conversation for conversation in ingest.read(home())}
+
+
+def test_a_session_of_the_command_line_has_its_turns_and_tools(by_id: dict[str, Conversation]) -> None:
+    conversation = by_id[f"cli:{sample_cli.SESSION}"]
+
+    assert [turn.status for turn in conversation.turns] == ["complete"] * 3
+    assert [turn.model.id for turn in conversation.turns if turn.model] == [sample_cli.SONNET, *[sample_cli.OPUS] * 2]
+    calls = [part for part in parts_of(conversation) if isinstance(part, ToolCall)]
+    assert Counter(call.name for call in calls) == {
+        "report_intent": 4,
+        "edit": 5,
+        "create": 3,
+        "bash": 3,
+        "view": 3,
+        "task": 1,
+        "grep": 1,
+        "skill": 1,
+        "harbour-station_info": 1,
+    }
+    assert [call.name for call in calls if call.status != "complete"] == ["view"]
+    kinds = Counter(type(part) for part in parts_of(conversation))
+    assert (kinds[Hook], kinds[Confirmation], kinds[Unknown]) == (2, 3, 0)
+    assert all(part.diff for part in parts_of(conversation) if isinstance(part, FileEdit))
+    assert [skill.name for skill in conversation.turns[2].skills] == ["changelog"]
+
+
+def test_what_a_helper_said_stands_below_the_call_that_started_it(by_id: dict[str, Conversation]) -> None:
+    conversation = by_id[f"cli:{sample_cli.SESSION}"]
+    task = next(part for part in parts_of(conversation) if isinstance(part, ToolCall) and part.name == "task")
+
+    nested = [message for message in conversation.messages if message.parent_call_id == task.id]
+    called = [part.name for message in nested for part in message.parts if isinstance(part, ToolCall)]
+    assert called == ["grep", "view"]
+
+
+def test_what_a_resumed_session_took_is_counted_once(by_id: dict[str, Conversation]) -> None:
+    conversation = by_id[f"cli:{sample_cli.SESSION}"]
+
+    took = {usage.model: usage for usage in conversation.usage if usage.scope == "session"}
+    assert {model: usage.input for model, usage in took.items()} == {
+        sample_cli.SONNET: 61200,
+        sample_cli.HAIKU: 18300,
+        sample_cli.OPUS: 203500,
+        None: None,
+    }
+    assert (took[None].premium_requests, took[None].credits) == (7, 5.1)
+    said = [usage.output or 0 for turn in conversation.turns for usage in turn.usage]
+    assert sum(said) == sum(usage.output or 0 for usage in took.values())
+
+
+def test_a_compaction_has_its_summary(by_id: dict[str, Conversation]) -> None:
+    conversation = by_id[f"cli:{sample_cli.SESSION}"]
+
+    assert [part.text for part in parts_of(conversation) if isinstance(part, Compaction)] == [sample_cli.SUMMARY]
+    assert (conversation.extra or {})["plan"] == sample_cli.PLAN
+
+
+def test_a_session_in_the_background_tells_of_an_error_and_an_abort(by_id: dict[str, Conversation]) -> None:
+    conversation = by_id[f"cli:{sample_release_end.DELEGATED}"]
+
+    assert title_of(conversation) == "Open a pull request for 1.4"
+    assert [turn.status for turn in conversation.turns] == ["complete", "failed", "cancelled", "complete"]
+    error = conversation.turns[1].error
+    assert error is not None
+    assert "502" in (error.message or "")
+    assert conversation.workspace is not None
+    assert conversation.workspace.folder == "/home/ana/code/garden-planner", "not the worktree"
+    agent = conversation.turns[0].custom_agent
+    assert agent is not None
+    assert agent.name == "release-helper"
+
+
+def test_the_replay_joins_the_conversation_that_it_was_exported_from(by_id: dict[str, Conversation]) -> None:
+    conversation = by_id[f"vscode:{sample_lookup.SESSION}"]
+
+    assert "chat-replay" in {trace.source for trace in conversation.provenance}
+    assert not any(found.source == "chat-replay" for found in by_id.values())
+    assert len(conversation.turns) == 3
+    assert [len(turn.usage) for turn in conversation.turns][:2] == [3, 5], "one for each call of the model"
+
+
+def test_the_transcript_retells_the_conversation(made: Home, by_id: dict[str, Conversation]) -> None:
+    (path,) = [path for path in made.files if "/transcripts/" in path]
+    lines = [json.loads(line) for line in made.files[path].splitlines()]
+    conversation = by_id[f"vscode:{sample_drag.SESSION}"]
+
+    assert [line["parentId"] for line in lines[1:]] == [line["id"] for line in lines[:-1]]
+    asked = [line["data"]["content"] for line in lines if line["type"] == "user.message"]
+    assert len(asked) == len(conversation.turns) == 3
+    told = {line["data"]["toolCallId"] for line in lines if line["type"] == "tool.execution_start"}
+    assert told <= {part.id for part in parts_of(conversation) if isinstance(part, ToolCall)}
+    if "transcripts" in BY_NAME:
+        assert "transcripts" in {trace.source for trace in conversation.provenance}

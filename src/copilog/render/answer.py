@@ -11,6 +11,7 @@ from copilog.model import (
     FileEdit,
     Message,
     Notice,
+    Prompt,
     Reference,
     Terminal,
     Text,
@@ -18,6 +19,7 @@ from copilog.model import (
     TodoList,
     ToolCall,
     ToolResult,
+    prose_of,
 )
 from copilog.render.arguments import arguments_of
 from copilog.render.asides import aside_blocks
@@ -90,7 +92,7 @@ class Answer:
     def _parts(self, messages: list[Message]) -> Iterator[tuple[AnyPart | Message, int]]:
         """All parts, those of a sub-agent whose call is not here one level deeper; what the user said stays whole."""
         for message in messages:
-            if message.role in ("user", "system"):
+            if message.role in ("user", "system") and not is_event(message):
                 yield message, 0
                 continue
             is_stray = message.parent_call_id is not None and message.parent_call_id not in self.calls
@@ -167,12 +169,19 @@ class Answer:
         terminals = self.terminals.pop(call.id, [])
         for terminal in terminals:
             yield from terminal_blocks(terminal, self.scene, level + 2)
+        last_words = self._last_words(call.id)
         yield from self._below(call.id, level + 2)
         is_said = bool(arguments.patch) or any(terminal.output for terminal in terminals)
+        is_said = is_said or (result is not None and result.text.strip() in (last_words, "Intent logged"))
         if result is not None and not remark and self._is_worth_showing(call, result, is_said):
             yield from result_blocks(result, self.scene, level + 2)
         elif result is None and call.subagent is not None and call.subagent.result:
             yield Block(shortened(call.subagent.result, self.scene), level + 2)
+
+    def _last_words(self, call_id: str) -> str | None:
+        """What a sub-agent said last: its caller gets the same as the call's result."""
+        messages = [message for message in self.below.get(call_id, []) if message.role == "assistant"]
+        return prose_of(messages[-1].parts).strip() if messages else None
 
     def _length_of_file(self, call: ToolCall, result: ToolResult) -> str:
         """Of a file that was read, the number of lines is enough, unless all is to be shown."""
@@ -191,6 +200,11 @@ class Answer:
             return
         yield Block(Line(f"? the result of a call that is not here ({clean_line(result.call_id, 80)})", "dim"), level)
         yield from result_blocks(result, self.scene, level + 2)
+
+
+def is_event(message: Message) -> bool:
+    """Whether a system message tells what happened (a hook, a model change) rather than what the model was told."""
+    return message.role == "system" and not any(isinstance(part, Text | Prompt) for part in message.parts)
 
 
 def tool_key(call: ToolCall) -> str:

@@ -67,8 +67,9 @@ def change_line(
 def diff_lines(diff: str, scene: Scene, styles: dict[str, str] = LINE_STYLES) -> RenderableType:
     """A diff in colours, without the names of its files, and without its end unless all is to be shown."""
     lines = clean(diff).strip("\n").split("\n")
-    if len(lines) > 1 and lines[0].startswith("--- ") and lines[1].startswith("+++ "):
-        lines = lines[2:]
+    first = next((index for index, line in enumerate(lines) if line.startswith("@@")), 0)
+    if lines[0].startswith(("--- ", "diff --git ")):
+        lines = lines[first:]
     limit = None if scene.options.full else DIFF_LINES
     shown = folded("\n".join(lines), limit)
     pieces: list[RenderableType] = []

@@ -49,7 +49,7 @@ def _facts(conversation: Conversation, scene: Scene) -> Iterator[tuple[str, list
     yield from _line("models", [", ".join(_models(conversation))])
     yield from _line("mode", [", ".join(_modes(conversation))])
     yield "content", [" · ".join(_counts(conversation))]
-    yield from _line("usage", [" · ".join(usage_words(usage)) for usage in conversation.usage])
+    yield from _line("usage", list(_usages(conversation)))
     marks = [*conversation.marks, *(["pending-edits"] if conversation.has_pending_edits else [])]
     yield from _line(
         "marks", [f"{clean_line(mark)}: {MARKS[mark]}" if mark in MARKS else clean_line(mark) for mark in marks]
@@ -82,6 +82,14 @@ def _models(conversation: Conversation) -> list[str]:
     return _distinct(model.resolved or model.name for model in models)
 
 
+def _usages(conversation: Conversation) -> Iterator[str]:
+    """What was recorded for the whole conversation, model by model; counts of single calls are left to the JSON."""
+    for usage in conversation.usage:
+        if usage.scope != "call":
+            facts = [clean_line(usage.model or "", 60), *usage_words(usage)]
+            yield " · ".join(fact for fact in facts if fact)
+
+
 def _modes(conversation: Conversation) -> list[str]:
     kinds = _distinct(turn.mode.kind or turn.mode.name for turn in conversation.turns if turn.mode is not None)
     agents = _distinct(turn.custom_agent.name for turn in conversation.turns if turn.custom_agent is not None)
@@ -95,7 +103,7 @@ def _counts(conversation: Conversation) -> Iterator[str]:
         yield counted(calls, "tool call")
     edits = [part for part in parts_of(conversation) if isinstance(part, FileEdit)]
     changes = [change for change in conversation.file_changes if change.checkpoint is None]
-    files = {edit.uri for edit in edits} | {change.uri for change in changes}
+    files = {edit.uri or edit.path for edit in edits} | {change.uri for change in changes}
     if files:
         yield counted(len(files), "file") + " edited" + _lines_changed(changes or edits)
     if conversation.queued:

@@ -9,7 +9,7 @@ from rich.rule import Rule
 from rich.text import Text
 
 from copilog.model import Conversation, FileChange, FileEdit, Message, Turn
-from copilog.render.answer import Answer
+from copilog.render.answer import Answer, is_event
 from copilog.render.changes import change_blocks
 from copilog.render.footer import footer_blocks
 from copilog.render.header import header_lines
@@ -48,16 +48,14 @@ def _by_turn(conversation: Conversation) -> dict[int | None, list[Message]]:
 
 
 def _asked_and_answered(messages: list[Message]) -> tuple[list[Message], list[Message]]:
-    """The messages before the first answer, and all others."""
-    first = next(
-        (
-            index
-            for index, message in enumerate(messages)
-            if message.role not in ("user", "system") or message.parent_call_id
-        ),
-        len(messages),
-    )
-    return messages[:first], messages[first:]
+    """What was said before the first answer, and all else: answers, and events such as hooks and model changes."""
+    asked: list[Message] = []
+    others: list[Message] = []
+    for message in messages:
+        has_answer = any(other.role != "system" for other in others)
+        speaks = message.role in ("user", "system") and not message.parent_call_id and not is_event(message)
+        (asked if speaks and not has_answer else others).append(message)
+    return asked, others
 
 
 def _heading(words: Text, scene: Scene) -> RenderableType:

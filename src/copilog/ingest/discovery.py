@@ -82,9 +82,11 @@ class Gathering:
     def add_folder(self, folder: StorageFolder) -> None:
         """Everything of one storage folder."""
         workspace = self.workspace_of(folder)
+        application = "Copilot CLI" if folder.kind == "copilot-home" else folder.application
         for source in SOURCES:
             for found in source.locate(folder):
-                self.add(source, replace(found, workspace=workspace) if workspace is not None else found)
+                known = found.application or application
+                self.add(source, replace(found, workspace=found.workspace or workspace, application=known))
 
     def add(self, source: Source, found: Found) -> None:
         """One trace; a file that speaks of several conversations is asked for all of them."""

@@ -286,3 +286,37 @@ def test_the_books_of_a_file_that_is_gone(tmp_path: Path) -> None:
 
     with pytest.raises(BadFile, match="cannot be read"):
         list(SOURCE.read(Found(path, SOURCE.name, SESSION), Ledger()))
+
+
+def test_what_a_session_saved_is_kept_with_it(tmp_path: Path) -> None:
+    folder = write_log(tmp_path, Log().start().ask("save it").say()).parent
+    (folder / "files" / "deep").mkdir(parents=True)
+    (folder / "research").mkdir()
+    (folder / "files" / "paste-1780000000000.txt").write_text("a long paste")
+    (folder / "files" / "deep" / "chart.png").write_bytes(b"\x89PNG\r\n")
+    (folder / "research" / "report.md").write_text("# Tides")
+    (folder / "files" / "link.txt").symlink_to(tmp_path / "elsewhere.txt")
+
+    [conversation], _ = read_path(folder / "events.jsonl")
+
+    assert conversation.extra is not None
+    assert conversation.extra["saved_files"] == [
+        {"path": "files/paste-1780000000000.txt", "size": 12, "text": "a long paste"},
+        {"path": "files/deep/chart.png", "size": 6},
+        {"path": "research/report.md", "size": 7, "text": "# Tides"},
+    ]
+
+
+def test_a_saved_file_is_a_companion_whatever_is_in_it(tmp_path: Path) -> None:
+    folder = write_log(tmp_path, Log().start().ask("save it").say()).parent
+    (folder / "files").mkdir()
+    path = folder / "files" / "chat.json"
+    path.write_text(json.dumps({"responderUsername": "x", "requests": []}))
+
+    ledger = Ledger(path=str(path))
+    conversations = list(SOURCE.read(Found(path, SOURCE.name, SOURCE.native_id(Probe(path))), ledger))
+
+    assert SOURCE.claims(Probe(path))
+    assert SOURCE.native_id(Probe(path)) == folder.name
+    assert conversations == []
+    assert (ledger.seen, ledger.used) == (1, 1)

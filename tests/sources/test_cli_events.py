@@ -85,7 +85,7 @@ def test_a_linked_folder_of_sessions_is_not_entered(tmp_path: Path) -> None:
     [
         ("session-state/s/events.jsonl", "anything", True),
         ("session-state/s.jsonl", "", True),
-        ("session-state/s/files/paste.txt", "x", False),
+        ("session-state/s/files/paste.txt", "x", True),
         ("session-state/s/session.db", "x", False),
         ("copy.jsonl", '{"type":"session.start","data":{"producer":"copilot-agent"}}', True),
         ("copy.jsonl", '{"type":"session.start","data":{"producer":"copilot-agent","vscodeVersion":"1.110"}}', False),

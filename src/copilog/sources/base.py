@@ -54,8 +54,10 @@ class Probe:
         self.suffix = path.suffix.lower()
         self.folders = path.parent.parts[-4:]  # the names of the folders around it, nearest last
         # Files that tools wrote or read: what they look like inside says nothing about what they are here.
-        self.is_content = "chat-session-resources" in self.folders or (
-            self.folders[-1:] == ("contents",) and self.folders[-3:-2] == ("chatEditingSessions",)
+        self.is_content = (
+            "chat-session-resources" in self.folders
+            or (self.folders[-1:] == ("contents",) and self.folders[-3:-2] == ("chatEditingSessions",))
+            or ("session-state" in self.folders and bool({"files", "research"} & set(self.folders)))
         )
 
     def lies_in(self, *names: str) -> bool:

@@ -11,6 +11,8 @@ from copilog.sources._cli.checkpoints import FOLDER as CHECKPOINTS
 from copilog.sources._cli.checkpoints import INDEX, checkpoint_text, index_rows, text_of
 from copilog.sources._cli.companions import WORKSPACE
 from copilog.sources._cli.flat_yaml import read_flat_map
+from copilog.sources._cli.places import SESSIONS
+from copilog.sources._cli.saved_files import session_of_saved
 
 
 def count_companion(path: Path, ledger: Ledger) -> None:
@@ -19,6 +21,10 @@ def count_companion(path: Path, ledger: Ledger) -> None:
         _count_rows(path, ledger)
         return
     data = jsonio.read_bytes(path)
+    if session_of_saved(path, SESSIONS) is not None:  # whatever it is, it is kept as it is
+        ledger.seen += 1
+        ledger.used += 1
+        return
     if not data.strip(b"\0 \r\n\t"):
         ledger.seen += 1
         ledger.ignore("nul-padding" if data.strip() else "empty-file")

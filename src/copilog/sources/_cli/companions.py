@@ -12,6 +12,7 @@ from copilog.model import Workspace
 from copilog.sources._cli.checkpoints import FOLDER as CHECKPOINTS
 from copilog.sources._cli.checkpoints import Checkpoints, text_of
 from copilog.sources._cli.flat_yaml import FlatMap, read_flat_map
+from copilog.sources._cli.saved_files import saved_entry, saved_files
 from copilog.sources._vscode.take import Json, take_dict, take_str
 
 LOG = "events.jsonl"
@@ -32,6 +33,7 @@ class Companions:
         self.vscode: Json = {}
         self.requests: list[Any] = []
         self.plan: str | None = None
+        self.saved: list[Json] = []
         self.checkpoints = Checkpoints(folder / CHECKPOINTS if folder else None)
         if folder is None:
             return
@@ -41,6 +43,9 @@ class Companions:
         self.vscode = vscode if isinstance(vscode, dict) else {}
         self.requests = requests if isinstance(requests, list) else []
         self.paths += [checkpoint.path for checkpoint in self.checkpoints.all]
+        saved = saved_files(folder)
+        self.saved = [saved_entry(path, folder) for path in saved]
+        self.paths += saved
         for path, reason in self.checkpoints.problems:
             self._tell(path, reason)
 
@@ -126,6 +131,8 @@ class Companions:
             made["vscode"] = self.vscode
         if self.plan is not None:
             made["plan"] = self.plan
+        if self.saved:
+            made["saved_files"] = self.saved
         untaken = [checkpoint.as_extra() for checkpoint in self.checkpoints.all if not checkpoint.is_taken]
         if untaken:
             made["checkpoints"] = untaken

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from copilog.sources._cli.checkpoints import FOLDER as CHECKPOINTS
 from copilog.sources._cli.companions import LOG, PLAN, VSCODE, VSCODE_REQUESTS, WORKSPACE, is_plain_file
+from copilog.sources._cli.saved_files import session_of_saved
 from copilog.sources._vscode.places_on_disk import files_in, folders_in
 
 SESSIONS = "session-state"
@@ -50,7 +51,7 @@ def session_folder_of(path: Path) -> Path | None:
         return parent.parent
     if path.name == LOG and is_plain_file(parent / WORKSPACE):
         return parent  # a session folder that was copied elsewhere
-    return None
+    return session_of_saved(path, SESSIONS)
 
 
 def is_companion(path: Path) -> bool:

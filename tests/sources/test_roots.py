@@ -324,7 +324,7 @@ def code(tmp_path: Path) -> Root:
         folder(user, "workspaceStorage", workspace)
     (user / "workspaceStorage" / ".DS_Store").touch()
     folder(user, "globalStorage")
-    folder(user, "profiles", "work", "globalStorage")
+    folder(user, "profiles", "office", "globalStorage")
     folder(user, "profiles", "bare")
     [root] = roots_from(tmp_path / "Code")
     return root
@@ -344,7 +344,7 @@ def test_all_storage_folders_are_listed_by_name(code: Root) -> None:
             ("workspace", "User/workspaceStorage/b2"),
             ("workspace", "User/workspaceStorage/no-workspace"),
             ("global", "User/globalStorage"),
-            ("profile", "User/profiles/work/globalStorage"),
+            ("profile", "User/profiles/office/globalStorage"),
         ],
         [],
     )
@@ -357,8 +357,8 @@ def test_all_storage_folders_are_listed_by_name(code: Root) -> None:
         ("User", ["workspace"] * 4 + ["global", "profile"]),
         ("User/workspaceStorage", ["workspace"] * 4),
         ("User/globalStorage", ["global"]),
-        ("User/profiles/work", ["profile"]),
-        ("User/profiles/work/globalStorage", ["profile"]),
+        ("User/profiles/office", ["profile"]),
+        ("User/profiles/office/globalStorage", ["profile"]),
     ],
 )
 def test_parts_of_a_root_have_storage_folders_too(code: Root, place: str, expected: list[str]) -> None:

@@ -13,7 +13,7 @@ from copilog.diagnostics import Ledger
 from copilog.errors import CopilogError
 from copilog.model import Conversation, Message
 from copilog.sources._cli.companion_books import count_companion
-from copilog.sources._cli.companions import WORKSPACE, Companions
+from copilog.sources._cli.companions import Companions
 from copilog.sources._cli.conversation import conversation_from, stub_from
 from copilog.sources._cli.event_types import RESULT, is_known
 from copilog.sources._cli.handlers import messages_from
@@ -87,10 +87,10 @@ def stream_messages(found: Found, ledger: Ledger) -> Iterator[Message]:
 
 
 def _read_companion(found: Found, ledger: Ledger) -> Iterator[Conversation]:
-    """A file beside a log, by itself: a stub of the session, given by the one that stands for it."""
+    """A file beside a log is read with the log; without a log, one of them gives a stub of the session."""
     count_companion(found.path, ledger)
     folder = session_folder_of(found.path)
-    if folder is not None and (found.path.name == WORKSPACE or main_file(folder) == found.path):
+    if folder is not None and main_file(folder) == found.path:
         yield stub_from(found, Companions(folder, Ledger()))
 
 

@@ -13,7 +13,7 @@ from copilog.diagnostics import Report
 from copilog.errors import UsageError
 from copilog.ingest.containment import contained
 from copilog.model import Conversation, Workspace
-from copilog.sources import BY_NAME, SOURCES, Found, Probe, Source, identify
+from copilog.sources import SOURCES, Found, Probe, Source, identify
 from copilog.sources.roots import Root, StorageFolder, default_roots, folder_around, roots_from, storage_folders
 from copilog.sources.vscode_workspace import workspace_from
 
@@ -218,6 +218,3 @@ def _content_key(path: Path) -> str:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
         return str(path)
-
-
-__all__ = ["BY_NAME", "Gathering", "discover", "find_roots", "found_at", "founds_in", "identify_or_note", "walk"]

@@ -196,3 +196,25 @@ def test_the_workspace_s_own_agents_help_to_tell_which_was_used(home: Home, tmp_
     assert told.turns[0].custom_agent is not None
     assert told.turns[0].custom_agent.name == "Reviewer"
     assert "reviewer.agent.md" in told.turns[0].custom_agent.evidence
+
+
+def test_a_merge_or_a_detection_that_breaks_costs_no_other_conversation(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home.add(home.workspace(1), session(ONE, "hello"))
+    home.add(home.workspace(2), session(TWO, "hi"))
+    founds = list(ingest.discover([home.root]))
+    monkeypatch.delenv("COPILOG_RAISE", raising=False)
+
+    def breaks(*_: object) -> None:
+        raise ZeroDivisionError
+
+    report = Report()
+    with monkeypatch.context() as patch:
+        patch.setattr("copilog.ingest.reading.detect", breaks)
+        assert len([c for found in founds for c in ingest.read(found, report=report)]) == 2
+    with monkeypatch.context() as patch:
+        patch.setattr("copilog.identity.merge", breaks)
+        assert [c for found in founds for c in ingest.read(found, report=report)] == []
+
+    assert [diagnostic.code for diagnostic in report.diagnostics()] == ["crash"] * 4

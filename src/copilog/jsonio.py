@@ -108,10 +108,10 @@ def _without_half_characters(value: Any) -> tuple[Any, int]:
     return value, count
 
 
-def top_level_values(data: bytes) -> dict[str, bytes]:
-    """The values of a JSON object, still encoded, without building what stands below; empty for anything else."""
+def top_level_values(data: bytes) -> dict[str, memoryview]:
+    """The values of a JSON object, still encoded, as views into the data; empty for anything else."""
     try:
-        return {key: bytes(value) for key, value in _decode_keys(data).items()}
+        return {key: memoryview(value) for key, value in _decode_keys(data).items()}
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
         return {}
 

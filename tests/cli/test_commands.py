@@ -203,6 +203,9 @@ def test_a_reader_that_breaks_is_told_and_ends_with_1(home: Home, monkeypatch: p
     assert outcome.code == 1
     assert "copilog failed on 1 file" in outcome.err
     assert "Traceback" not in outcome.err
+    monkeypatch.setenv("COPILOG_RAISE", "")  # so that what --debug sets is taken back
+    with pytest.raises(RuntimeError, match="a bug"):
+        run("--debug", "list", "--long", "--root", home.root)
 
 
 INTERRUPTED_RUN = """

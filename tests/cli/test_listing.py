@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from copilog.cli.listing import _fitting
 from tests.cli.homes import Home, entry, run, session
 
 ONE, TWO, THREE = "11111111-aaaa", "22222222-bbbb", "33333333-cccc"
@@ -98,6 +99,16 @@ def test_twins_and_copies_are_one_conversation(home: Home) -> None:
 
     assert one["turns"] == 3
     assert len(one["paths"]) == 3
+
+
+@pytest.mark.parametrize("width", [60, 80, 90, 120])
+def test_on_a_terminal_the_title_keeps_its_share_of_the_line(width: int) -> None:
+    heads = ["id", "touched", "turns", "tools", "edits", "model", "workspace", "title"]
+    widths = _fitting([8, 12, 5, 5, 5, 50, 40], heads, width)
+
+    assert width - sum(widths) - 2 * len(widths) >= min(20, width - 65)
+    assert widths[:5] == [8, 12, 5, 5, 5]
+    assert min(widths) >= 5
 
 
 def test_a_title_cannot_talk_to_the_terminal(home: Home) -> None:

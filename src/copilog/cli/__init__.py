@@ -80,6 +80,8 @@ def cli(ctx: click.Context, /, color: bool | None, debug: bool, **reading: Any) 
 
     Nothing leaves the machine, and nothing but copilog's own files is ever written.
     """
+    if debug:
+        os.environ["COPILOG_RAISE"] = "1"  # a reader that breaks is contained otherwise
     ctx.obj = Settings.load(color=color, debug=debug, **reading)
     if ctx.invoked_subcommand is None:
         from copilog.cli.overview import show_overview

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 SOURCE_NAMES = [source.name for source in SOURCES]
+TITLE_WIDTH, NARROWEST = 40, 8  # of a line on a terminal
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -154,7 +155,7 @@ def _print_table(settings: Settings, summaries: list[Summary], in_full: bool) ->
     is_terminal = settings.out.is_terminal
     widths = [max(row[column].cell_len for row in rows) for column in range(len(heads) - 1)]
     if is_terminal:
-        widths = [min(width, 24) for width in widths]
+        widths = _fitting(widths, heads, settings.out.width)
     for row in rows:
         line = Text()
         for cell, width, head in zip(row, widths, heads, strict=False):
@@ -166,6 +167,18 @@ def _print_table(settings: Settings, summaries: list[Summary], in_full: bool) ->
         if is_terminal:
             line.truncate(settings.out.width, overflow="ellipsis")
         settings.out.print(line, crop=False, overflow="ignore")
+
+
+def _fitting(widths: list[int], heads: list[str], total: int) -> list[int]:
+    """Narrow the columns that can be cut, so that the title keeps its share of the line."""
+    fitting = [min(width, 24) for width in widths]
+    wanted = min(TITLE_WIDTH, total // 3)
+    for head in ("model", "workspace"):
+        if head in heads:
+            column = heads.index(head)
+            excess = sum(fitting) + 2 * len(fitting) + wanted - total
+            fitting[column] = max(min(fitting[column], NARROWEST), fitting[column] - max(0, excess))
+    return fitting
 
 
 def _cells(summary: Summary, in_full: bool) -> list[Text]:

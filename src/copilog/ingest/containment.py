@@ -28,14 +28,27 @@ def contained(reader: Reader, found: Found, ledger: Ledger) -> Iterator[Conversa
         except BadFile as error:
             ledger.note(error.code, str(error), "error")
             return
-        except Exception as error:  # the one place where a bug of ours must not end the run
-            if os.environ.get("COPILOG_RAISE"):
-                raise
-            last = traceback.extract_tb(error.__traceback__)[-1]
-            ledger.note("crash", f"{type(error).__name__} in {Path(last.filename).name}:{last.lineno}", "error")
+        except Exception as error:  # noqa: BLE001 - a bug of ours must not end the run
+            _tell_crash(error, ledger)
             _balance(ledger)
             return
         yield conversation
+
+
+def enriched(enrich: Callable[[], None], ledger: Ledger) -> None:
+    """Add to a conversation that was read; should that break, the conversation stays as it is, and it is told."""
+    try:
+        enrich()
+    except Exception as error:  # noqa: BLE001 - as above
+        _tell_crash(error, ledger)
+
+
+def _tell_crash(error: Exception, ledger: Ledger) -> None:
+    """Note a bug of ours with its place; tests and --debug want to see it raised."""
+    if os.environ.get("COPILOG_RAISE"):
+        raise error
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    ledger.note("crash", f"{type(error).__name__} in {Path(last.filename).name}:{last.lineno}", "error")
 
 
 def _balance(ledger: Ledger) -> None:

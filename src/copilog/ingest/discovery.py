@@ -16,6 +16,7 @@ from copilog.model import Conversation, Workspace
 from copilog.sources import SOURCES, Found, Probe, Source, identify
 from copilog.sources.roots import Root, StorageFolder, default_roots, folder_around, roots_from, storage_folders
 from copilog.sources.vscode_workspace import workspace_from
+from copilog.sqliteio import remove_stale_copies
 
 # The trace that speaks for a conversation before it is read, best first.
 ORDER = {source.name: position for position, source in enumerate(SOURCES)}
@@ -44,6 +45,7 @@ def discover(roots: Iterable[Root | Path | str] | None = None, *, report: Report
 
     `roots` may name folders to look at instead: home folders, user data folders, workspace storage.
     """
+    remove_stale_copies()
     gathering = Gathering(report if report is not None else Report())
     seen: set[Path] = set()
     for root in _as_roots(roots):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from copilog import identity
 from copilog.definitions import Definition, definitions_in
 from copilog.detection import detect
 from copilog.diagnostics import Report
-from copilog.ingest.containment import contained
+from copilog.ingest.containment import contained, enriched
 from copilog.ingest.discovery import found_at, founds_in
 from copilog.ingest.register import Entry, Matches, Register
 from copilog.model import Conversation, Relation, Workspace
@@ -24,8 +25,11 @@ def read(
     With `definitions`, the custom agents and skills that a conversation's workspace defines help to tell which were
     used; without, the workspace's own folder is not looked at.
     """
-    for conversation in _read(target, report if report is not None else Report()):
-        detect(conversation, definitions.of(conversation.workspace) if definitions is not None else ())
+    report = report if report is not None else Report()
+    for conversation in _read(target, report):
+        defined = definitions.of(conversation.workspace) if definitions is not None else ()
+        first = conversation.provenance[0]
+        enriched(partial(detect, conversation, defined), report.open(first.path, first.source))
         yield conversation
 
 
@@ -88,7 +92,12 @@ def _read_again(entry: Entry, report: Report) -> Conversation | None:
 
 
 def read_found(found: Found, report: Report) -> Iterator[Conversation]:
-    """Read all traces of a conversation and make one of them."""
+    """Read all traces of a conversation and make one of them; should that break, the run goes on."""
+    ledger = report.open(str(found.path), found.source)
+    return contained(lambda found, _: _read_traces(found, report), found, ledger)
+
+
+def _read_traces(found: Found, report: Report) -> Iterator[Conversation]:
     traces: list[Conversation] = []
     if not found.is_index_entry:
         for trace in found.traces():

@@ -148,7 +148,9 @@ def _resolve_continuation(conversation: Conversation, path: Path) -> None:
     try:
         values = jsonio.top_level_values(jsonio.as_utf8(jsonio.read_bytes(other))[0])
         document: Json = {
-            key: jsonio.decode(values[key])[0] for key in ("session_id", "trajectory_id", "agent") if key in values
+            key: jsonio.decode(bytes(values[key]))[0]
+            for key in ("session_id", "trajectory_id", "agent")
+            if key in values
         }
     except CopilogError:
         return

@@ -100,7 +100,7 @@ class Probe:
         return keys or frozenset(name.decode() for name in re.findall(rb'"([A-Za-z]\w{0,40})"\s*:', self.head))
 
     @cached_property
-    def _document(self) -> dict[str, bytes]:
+    def _document(self) -> dict[str, memoryview]:
         """The top-level values of a JSON document, still encoded; empty for anything else."""
         try:
             data, _ = jsonio.as_utf8(jsonio.read_bytes(self.path))
@@ -111,7 +111,7 @@ class Probe:
     def text_value(self, key: str) -> str | None:
         """A top-level value of a JSON document, when it is a string."""
         try:
-            value = jsonio.decode(self._document[key])[0]
+            value = jsonio.decode(bytes(self._document[key]))[0]
         except (KeyError, CopilogError):
             return None
         return value if isinstance(value, str) else None
@@ -119,7 +119,7 @@ class Probe:
     def first_item_keys(self, key: str) -> frozenset[str]:
         """The keys of the first object in a top-level list of a JSON document."""
         try:
-            value = jsonio.decode(self._document[key])[0]
+            value = jsonio.decode(bytes(self._document[key]))[0]
         except (KeyError, CopilogError):
             return frozenset()
         first = value[0] if isinstance(value, list) and value else None

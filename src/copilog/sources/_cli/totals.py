@@ -25,7 +25,7 @@ _TOKENS = {
     "cacheWriteTokens": "cache_write",
     "reasoningTokens": "reasoning",
 }
-_TOTALS = ("totalPremiumRequests", "totalNanoAiu", "totalApiDurationMs")
+_TOTALS = ("totalPremiumRequests", "totalNanoAiu")
 
 Key = tuple[str | None, str]  # a model, or None for the session, and the name of a counter
 Counters = dict[Key, float]
@@ -37,7 +37,6 @@ class SessionTotals(msgspec.Struct):
     models: dict[str, Usage] = {}
     premium_requests: float | None = None
     credits: float | None = None
-    api_duration_ms: float | None = None
     lines_added: int | None = None
     lines_removed: int | None = None
     files_modified: list[str] = []
@@ -131,7 +130,6 @@ def _totals_from(total: Counters, files: list[str]) -> SessionTotals:
     made.premium_requests = total.get((None, "totalPremiumRequests"))
     nano = total.get((None, "totalNanoAiu"))
     made.credits = nano / NANO if nano is not None else None
-    made.api_duration_ms = total.get((None, "totalApiDurationMs"))
     made.lines_added = _whole(total.get((None, "linesAdded")))
     made.lines_removed = _whole(total.get((None, "linesRemoved")))
     return made

@@ -30,7 +30,6 @@ SOURCE = "session-store"
 SECTIONS = ("overview", "history", "work_done", "technical_details", "important_files", "next_steps")
 USAGE = "assistant_usage_events"
 READ = ("turns", "checkpoints", "session_files", "session_refs", USAGE)
-REF_KINDS = ("pr", "issue", "commit")
 ASIDE = ("sub-agent", "compaction", "mcp-sampling")  # calls of a model that are not the main agent's
 _COMMIT = re.compile(r"[0-9a-fA-F]{7,40}")
 

@@ -25,6 +25,7 @@ _EXPORTS = {
     "Ledger": "copilog.diagnostics",
     "Report": "copilog.diagnostics",
     "UsageError": "copilog.errors",
+    "WorkspaceDefinitions": "copilog.ingest",
     "discover": "copilog.ingest",
     "read": "copilog.ingest",
     "title_of": "copilog.model",
@@ -39,6 +40,7 @@ __all__ = [
     "Ledger",
     "Report",
     "UsageError",
+    "WorkspaceDefinitions",
     "__version__",
     "discover",
     "read",
@@ -49,7 +51,7 @@ __all__ = [
 if TYPE_CHECKING:
     from copilog.diagnostics import Diagnostic, Ledger, Report
     from copilog.errors import CopilogError, UsageError
-    from copilog.ingest import discover, read
+    from copilog.ingest import WorkspaceDefinitions, discover, read
     from copilog.model import Conversation, title_of
     from copilog.sources import Found
     from copilog.tags import user_text

@@ -16,9 +16,12 @@ from copilog.tags import (
     Origin,
     Role,
     agent_mentions,
+    attributes_of,
     blocks,
+    is_html_name,
     is_injected,
     load_catalogue,
+    marks,
     mode_name,
     offered,
     segments,
@@ -323,6 +326,39 @@ def test_hostile_text_takes_linear_time_in_the_inventory() -> None:
     assert len(blocks("<x></x>" * 30_000, any_name=True)) == 30_000
 
     assert time.process_time() - started < 5
+
+
+def test_marks_tell_of_nested_blocks_without_copies() -> None:
+    text = "<context>a<todoList n=1>b</todoList><x/><context>c</context></context><weather>"
+
+    found = list(marks(text, (0, len(text))))
+
+    assert [mark.name for mark in found] == ["context", "todoList", "x", "context", "weather"]
+    assert [text[mark.body_start : mark.body_end] for mark in found[1:]] == ["b", "", "c", ""]
+    assert [attributes_of(mark) for mark in found[:2]] == [{}, {"n": 1}]
+    assert [mark.is_closed for mark in found] == [True, True, True, True, False]
+    assert (found[0].end, found[-1].end) == (len(text) - len("<weather>"), len(text))
+
+
+def test_a_tag_inside_an_attribute_is_none() -> None:
+    (block,) = blocks('<attachment id="the <context> tag">x</attachment> </context>')
+
+    assert (block.name, block.attributes) == ("attachment", {"id": "the <context> tag"})
+
+
+def test_a_catalogue_remembers_no_more_names_than_it_should() -> None:
+    catalogue = load_catalogue()
+
+    for number in range(30_000):
+        assert catalogue.get(f"name{number}") is None
+    assert catalogue.get("context") is not None
+    assert catalogue.get("channel_x_instructions") is not None
+
+
+def test_names_of_html_are_known_in_any_case() -> None:
+    assert is_html_name("div")
+    assert is_html_name("TABLE")
+    assert not is_html_name("context")
 
 
 # The user's own words

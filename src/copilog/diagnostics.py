@@ -23,6 +23,7 @@ ADVICE: dict[str, str] = {
     "bad-companion": "a file beside the log is broken; the conversation itself is unaffected",
     "bad-file": "open the file and check that it is what its name says",
     "bad-json": "the record is not JSON; nothing else of the file is affected",
+    "bad-messages": "the snapshot is not used; --json-recovery takes what is whole in it",
     "bad-part": "the part is kept nowhere else; look at the file at the given place",
     "bad-record": "look at the file at the given place",
     "bad-request": "look at the file at the given place; the other requests are unaffected",
@@ -41,7 +42,9 @@ ADVICE: dict[str, str] = {
     "invalid-utf8": "nothing to do; the broken bytes show as U+FFFD",
     "joined-records": "nothing to do; the records on the line were taken apart",
     "lone-surrogate": "nothing to do; the broken half characters show as U+FFFD",
+    "malformed-record": "the line is no JSON object; --json-recovery may get at it",
     "missing-content": "a file state that the history names is not on disk; its diff cannot be shown",
+    "missing-library": "install what the note names, or convert the file to JSONL",
     "no-message": "the request has no message that could be shown",
     "not-a-number": "nothing to do; NaN and Infinity are no JSON and were read as absent",
     "nul-tail": "nothing to do; the computer stopped while the file was written",
@@ -52,6 +55,7 @@ ADVICE: dict[str, str] = {
     "raw-control-character": "nothing to do; the record was mended",
     "raw-line-separator": "nothing to do; tools that split lines at U+2028 would break this file",
     "salvaged-document": "the document is broken; what is whole in it was read",
+    "skipped-call": "the note says why; where parts of the call are missing, add the files before and after",
     "too-large": "the archive holds more than is read at once; unpack it and name the files",
     "torn-document": "nothing to do; the file was cut off while it was written",
     "torn-tail": "nothing to do; the last line was cut off while it was written",
@@ -104,9 +108,13 @@ class Tally(msgspec.Struct):
     ignored: dict[str, int] = {}
     bad: list[Diagnostic] = []
     unknown: dict[str, int] = {}
+    unlisted: int = 0  # bad records beyond those that are listed, where there may be millions
 
     def balances(self) -> bool:
-        return self.seen == self.used + sum(self.ignored.values()) + len(self.bad)
+        return self.seen == self.used + sum(self.ignored.values()) + self.bad_count()
+
+    def bad_count(self) -> int:
+        return len(self.bad) + self.unlisted
 
     def ignore(self, reason: str, count: int = 1) -> None:
         """Count records already seen as skipped on purpose."""
@@ -208,7 +216,7 @@ class Report(msgspec.Struct):
         return all(ledger.balances() for ledger in self.files.values())
 
     def bad_records(self) -> int:
-        return sum(len(ledger.bad) + len(ledger.parts.bad) for ledger in self.files.values())
+        return sum(ledger.bad_count() + ledger.parts.bad_count() for ledger in self.files.values())
 
     def diagnostics(self) -> Iterator[Diagnostic]:
         for ledger in self.files.values():

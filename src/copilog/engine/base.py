@@ -1,0 +1,46 @@
+"""What an engine does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import reduce
+from types import TracebackType
+from typing import TypeVar
+
+from copilog.errors import CopilogError
+
+Part = TypeVar("Part")
+Result = TypeVar("Result")
+
+
+class WorkerLost(CopilogError):  # noqa: N818 - it is news, not a fault of ours
+    """A process that worked for us is gone, so the run cannot be finished."""
+
+
+class Engine:
+    """Applies a function to parts. Functions are those of modules, and parts and results can be pickled."""
+
+    def map(self, work: Callable[[Part], Result], parts: Iterable[Part]) -> Iterator[Result]:
+        """The results in the order of the parts. Parts are asked for little by little."""
+        raise NotImplementedError
+
+    def run(
+        self,
+        work: Callable[[Part], Result],
+        parts: Iterable[Part],
+        combine: Callable[[Result, Result], Result],
+        start: Result,
+    ) -> Result:
+        """All results combined into one."""
+        return reduce(combine, self.map(work, parts), start)
+
+    def close(self) -> None:
+        """End what was started."""
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

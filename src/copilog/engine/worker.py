@@ -1,0 +1,56 @@
+"""The process at the other end of `processes.py`: reads (function, part) from standard input, writes results.
+
+It ends when its input ends, so that it does not outlive the one it works for.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import pickle
+import signal
+import sys
+from typing import IO, Any
+
+
+def main() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then ends us
+    source = os.fdopen(os.dup(0), "rb", buffering=1 << 20)
+    target = os.fdopen(os.dup(1), "wb", buffering=1 << 20)
+    os.dup2(2, 1)  # whatever is printed by accident must not stand between results
+    gc.disable()  # what we build has no cycles: benchmarks/bench_extract.py
+    paths = _received(source)
+    if paths is not None:
+        sys.path[:] = paths
+    while (task := _received(source)) is not None:
+        work, part = task
+        try:
+            answer = pickle.dumps((True, work(part)), protocol=5)
+        except Exception as error:  # noqa: BLE001 - the parent raises it
+            answer = _packed_error(error)
+        try:
+            target.write(answer)
+            target.flush()
+        except BrokenPipeError:
+            return
+
+
+def _received(source: IO[bytes]) -> Any:
+    """What the parent sends next; None when it is gone, perhaps in the middle of a word."""
+    try:
+        return pickle.load(source)  # noqa: S301 - written by our own parent
+    except (EOFError, pickle.UnpicklingError):
+        return None
+
+
+def _packed_error(error: Exception) -> bytes:
+    try:
+        packed = pickle.dumps((False, error), protocol=5)
+        pickle.loads(packed)  # noqa: S301 - some errors can be pickled, and not be read again
+    except Exception:  # noqa: BLE001
+        return pickle.dumps((False, RuntimeError(f"{type(error).__name__}: {error}")), protocol=5)
+    return packed
+
+
+if __name__ == "__main__":
+    main()

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from copilog import ingest
+from copilog import identity, ingest
 from copilog.model import Conversation, Text, ToolCall, ToolResult, parts_of, prose_of
 
 SESSION = "5b1f6a3e-1111-4222-8333-444444444444"
@@ -265,6 +265,108 @@ def test_a_debug_log_joins_each_other_trace(other: str, tmp_path: Path) -> None:
     assert len(conversation.turns) == 2
 
 
+# --- trajectories -----------------------------------------------------------------------------------------------
+
+
+def write_trajectory(folder: Path, kind: str = "copilot-chat/engine.messages", **metadata: Any) -> Path:
+    """What telemetry tells of the conversation: prompts as they were sent, modes, models and all of the tool call."""
+    call = {"name": "read_file", "arguments": '{"filePath": "/home/ana/tides.csv"}'}
+    messages: list[dict[str, Any]] = [{"role": "system", "content": "You help."}]
+    for turn, (asked, answered) in enumerate(zip(ASKED, ANSWERED, strict=True)):
+        prompt = f"<context>\nToday.\n</context>\n<userRequest>\n{asked}\n</userRequest>"
+        messages.append({"role": "user", "content": prompt, "mode": ("ask", "agent")[turn]})
+        if turn == 0:
+            calls = [{"id": "call_1__vscode-1", "type": "function", "function": call}]
+            messages.append({"role": "assistant", "content": "", "tool_calls": calls})
+            messages.append({"role": "tool", "content": "06:12 high", "tool_call_id": "call_1__vscode-1"})
+        answer = {"role": "assistant", "content": answered, "model": ("gpt-5", "gpt-5-mini")[turn]}
+        messages.append({**answer, "model_source": "engine"})
+    line = {
+        "conversation_id": SESSION,
+        "messages": messages,
+        "context": {"contextTypes": "none"},
+        "metadata": {"mode": "ask", "timestamp": moment(1, 5), "turnIndex": 1, **metadata},
+        "mode_distribution": {"agent": 1, "ask": 1},
+        "telemetry_type": kind,
+        "file_path": "telemetry/0504.jsonl",
+    }
+    other = {**line, "conversation_id": "another", "messages": messages[:1]}
+    path = folder / "trajectories.jsonl"
+    path.write_text("".join(json.dumps(item) + "\n" for item in (other, line)))
+    return path
+
+
+def read_session_of(folder: Path) -> Conversation:
+    [conversation] = [found for found in ingest.read(folder) if found.native_id == SESSION]
+    return conversation
+
+
+def modes_and_models(conversation: Conversation) -> list[tuple[str | None, str | None]]:
+    asked = [message.mode for message in conversation.messages if message.role == "user"]
+    answers = {message.turn: message.model for message in conversation.messages if message.role == "assistant"}
+    return list(zip(asked, answers.values(), strict=True))
+
+
+@pytest.mark.parametrize("other", [*WRITERS, "debug-log"])
+def test_a_trajectory_joins_each_other_trace(other: str, tmp_path: Path) -> None:
+    write = {**WRITERS, "debug-log": write_debug_log}[other]
+    paths = {str(write(tmp_path)), str(write_trajectory(tmp_path))}
+
+    conversation = read_session_of(tmp_path)
+
+    assert conversation.id == f"vscode:{SESSION}"
+    assert {place.path for place in conversation.provenance} == paths
+    assert len(conversation.turns) == 2
+    asked = [prose_of(message.parts) for message in conversation.messages if message.role == "user"]
+    assert asked == ASKED
+
+
+@pytest.mark.parametrize("other", ["session", "log", "export", "replay"])
+def test_a_trajectory_fills_gaps_and_never_leads_over_the_conversation_itself(other: str, tmp_path: Path) -> None:
+    lead = str(WRITERS[other](tmp_path))
+    trajectory = str(write_trajectory(tmp_path))
+
+    conversation = read_session_of(tmp_path)
+
+    assert [(place.path, place.role) for place in conversation.provenance] == [(lead, "lead"), (trajectory, "copy")]
+    assert "trajectory" not in conversation.marks
+    assert modes_and_models(conversation)[0] == ("ask", "gpt-5")
+    assert [turn.mode.kind if turn.mode else None for turn in conversation.turns] == ["ask", "agent"]
+    first = conversation.turns[0]
+    assert first.model is not None
+    assert first.model.id == "gpt-5"
+    assert (conversation.extra or {})["trajectory"]["context"] == {"contextTypes": "none"}
+
+
+def test_a_trajectory_knows_what_a_tool_gave_back(tmp_path: Path) -> None:
+    write_transcript(tmp_path)  # which holds no results
+    write_trajectory(tmp_path)
+
+    [result] = [part for part in parts_of(read_session_of(tmp_path)) if isinstance(part, ToolResult)]
+
+    assert (result.call_id, result.text) == ("call_1", "06:12 high")
+
+
+def test_a_trajectory_that_begins_late_finds_its_turn_by_the_id_of_the_message(tmp_path: Path) -> None:
+    write_session(tmp_path)
+    path = write_trajectory(tmp_path, messageId=f"answer_{SESSION}_1")
+    other, line = (json.loads(text) for text in path.read_text().splitlines())
+    summary = {"role": "user", "content": "<conversation-summary>\nTides.\n</conversation-summary>"}
+    line["messages"] = [line["messages"][0], summary, *line["messages"][5:]]
+    path.write_text("".join(json.dumps(item) + "\n" for item in (other, line)))
+
+    conversation = read_session_of(tmp_path)
+
+    assert modes_and_models(conversation) == [(None, None), ("agent", "gpt-5-mini")]
+
+
+def test_turns_without_ids_stand_as_far_apart_as_those_with(tmp_path: Path) -> None:
+    write_session(tmp_path)
+    write_trajectory(tmp_path, messageId=f"answer_{SESSION}_1")
+
+    assert modes_and_models(read_session_of(tmp_path)) == [("ask", "gpt-5"), ("agent", "gpt-5-mini")]
+
+
 # --- Copilot CLI ------------------------------------------------------------------------------------------------
 
 
@@ -337,3 +439,23 @@ def test_without_its_log_a_session_of_copilot_cli_is_told_by_the_store(tmp_path:
     texts = [part for part in parts_of(conversation) if isinstance(part, Text)]
     assert [text.text for text in texts] == [ASKED[0], ANSWERED[0], ASKED[1], ANSWERED[1]]
     assert all(text.extra == {"possibly_cut": True} for text in texts)
+
+
+def test_a_trajectory_of_copilot_cli_joins_its_log(tmp_path: Path) -> None:
+    log = str(write_cli_log(tmp_path))
+    trajectory = str(write_trajectory(tmp_path, "cli-events"))
+
+    conversation = read_session_of(tmp_path)
+
+    assert conversation.id == f"cli:{SESSION}"
+    assert [(place.path, place.role) for place in conversation.provenance] == [(log, "lead"), (trajectory, "copy")]
+    assert [message.mode for message in conversation.messages if message.role == "user"] == ["ask", "agent"]
+
+
+def test_a_trajectory_goes_with_the_session_that_has_its_id_whoever_ran_it() -> None:
+    log = Conversation(id="cli:s", native_id="s", source="cli-events")
+    told = Conversation(id="vscode:s", native_id="s", source="trajectory-file", marks=["trajectory"])
+    other = Conversation(id="vscode:t", native_id="t", source="trajectory-file", marks=["trajectory"])
+
+    assert identity.together([told, other, log]) == [[told, log], [other]]
+    assert told.id == "cli:s"

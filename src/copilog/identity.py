@@ -29,7 +29,7 @@ from copilog.model import (
 
 PARTIAL = frozenset({"stub", "orphan-edits", "resource", "memory", "todos", "rewind"})
 # Marks of traces that retell a conversation with less than its own file has: they fill gaps and never lead over it.
-RETOLD = frozenset({"transcript", "debug-log", "trace", "store-row"})
+RETOLD = frozenset({"transcript", "debug-log", "trace", "store-row", "trajectory"})
 BROKEN = frozenset({"damaged", "headless"})
 OF_ONE_TRACE = PARTIAL | RETOLD | BROKEN | {"inside", "empty"}  # marks that need not hold for the whole
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
@@ -60,6 +60,20 @@ def merge(traces: list[Conversation]) -> Conversation:
         lead.marks += [mark for mark in other.marks if mark not in OF_ONE_TRACE and mark not in lead.marks]
     _unite_provenance(lead, others)
     return lead
+
+
+def together(traces: list[Conversation]) -> list[list[Conversation]]:
+    """Traces by conversation. A trajectory cannot tell whose session it is of: it goes with one that has its id."""
+    named: dict[str, str] = {}
+    for trace in traces:
+        if trace.native_id is not None and "trajectory" not in trace.marks:
+            named.setdefault(trace.native_id, trace.id)
+    groups: dict[str, list[Conversation]] = {}
+    for trace in traces:
+        if trace.native_id is not None and "trajectory" in trace.marks:
+            trace.id = named.get(trace.native_id, trace.id)
+        groups.setdefault(trace.id, []).append(trace)
+    return list(groups.values())
 
 
 def copy_of(trace: Conversation) -> Conversation:
@@ -180,12 +194,28 @@ def _fill_turns(lead: Conversation, other: Conversation) -> None:
     A sound lead is trusted: what is missing there was removed by the user.
     """
     is_broken = _is_broken(lead)
+    my_messages, their_messages = _by_turn(lead), _by_turn(other)
     for mine, theirs in pairs_of(lead, other):
         fill(mine, theirs, but=OF_ONE_FILE if is_broken else OF_ONE_FILE | TAKEN_BACK)
         fill(mine.timing, theirs.timing)
+        _fill_messages(my_messages.get(mine.index, []), their_messages.get(theirs.index, []))
     if is_broken:
         known: dict[str | None, Turn] = {turn.request_id: turn for turn in lead.turns if turn.request_id is not None}
         _bring_back(lead, other, known)
+
+
+def _fill_messages(mine: list[Message], theirs: list[Message]) -> None:
+    """Tell the mode of the user's message, and the model of the answers where the other trace knows of only one."""
+    mode = next((message.mode for message in theirs if message.role == "user" and message.mode), None)
+    known = {message.model: message for message in theirs if message.role == "assistant" and message.model}
+    answer = known.popitem()[1] if len(known) == 1 else None
+    for message in mine:
+        if message.parent_call_id is not None:
+            continue
+        if message.role == "user" and message.mode is None:
+            message.mode = mode
+        elif message.role == "assistant" and message.model is None and answer is not None:
+            message.model, message.model_source = answer.model, answer.model_source
 
 
 def _take_name(lead: Conversation, others: list[Conversation]) -> None:

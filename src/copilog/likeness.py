@@ -133,18 +133,25 @@ def _by_words(short: Fingerprint, long: Fingerprint) -> Likeness:
 
 
 def pairs_of(one: Conversation, other: Conversation) -> list[tuple[Turn, Turn]]:
-    """The turns that both have: those that share an id, else those that say the same at the same place."""
+    """The turns that both have: those that share an id, and those without that say the same at the same place."""
     by_id = {name: turn for turn in one.turns for name in _ids_of(turn)}
-    pairs: list[tuple[Turn, Turn]] = []
-    for turn in other.turns:
-        partner = next((by_id[name] for name in _ids_of(turn) if name in by_id), None)
-        if partner is not None:
-            pairs.append((partner, turn))
-    if pairs or not one.turns or not other.turns:
-        return pairs
-    mine, theirs = fingerprint_of(one).turns, fingerprint_of(other).turns
-    return [
-        (one.turns[place], other.turns[place])
-        for place, (my_turn, their_turn) in enumerate(zip(mine, theirs, strict=False))
-        if my_turn.words == their_turn.words and my_turn.words
-    ]
+    partners = [next((by_id[name] for name in _ids_of(turn) if name in by_id), None) for turn in other.turns]
+    shift = _shift_of(partners)
+    if not one.turns or not other.turns or shift is None:
+        return [(mine, theirs) for mine, theirs in zip(partners, other.turns, strict=True) if mine is not None]
+    has_ids = any(partner is not None for partner in partners)
+    taken = {id(partner) for partner in partners}
+    my_words, their_words = fingerprint_of(one).turns, fingerprint_of(other).turns
+    for place, (partner, turn) in enumerate(zip(partners, other.turns, strict=True)):
+        if partner is not None or (has_ids and _ids_of(turn)) or not 0 <= place + shift < len(one.turns):
+            continue
+        mine = one.turns[place + shift]
+        if id(mine) not in taken and my_words[place + shift].words == their_words[place].words != "":
+            partners[place] = mine
+    return [(mine, theirs) for mine, theirs in zip(partners, other.turns, strict=True) if mine is not None]
+
+
+def _shift_of(partners: list[Turn | None]) -> int | None:
+    """How much further down the partners of turns stand than the turns; None when they do not agree."""
+    shifts = {partner.index - place for place, partner in enumerate(partners) if partner is not None}
+    return None if len(shifts) > 1 else next(iter(shifts), 0)

@@ -18,6 +18,7 @@ from copilog.sources.otlp_export import OtlpExport
 from copilog.sources.rewind_snapshots import RewindSnapshots
 from copilog.sources.session_store import SessionStore
 from copilog.sources.session_todos import SessionTodos
+from copilog.sources.trajectory_file import TrajectoryFile
 from copilog.sources.transcripts import Transcripts
 from copilog.sources.vscode_editing import VSCodeEditing
 from copilog.sources.vscode_resources import VSCodeResources
@@ -40,6 +41,7 @@ SOURCES: tuple[Source, ...] = (
     AgentTraces(),
     OtelFile(),
     OtlpExport(),
+    TrajectoryFile(),
     SessionStore(),
     VSCodeState(),
     VSCodeEditing(),

@@ -17,7 +17,9 @@ from typing import Any, Literal
 
 from copilog.sources._vscode.uris import uri_parts, uri_to_path, uri_to_string
 
-RootKind = Literal["vscode", "vscode-user", "vscode-storage", "vscode-workspace", "vscode-global", "copilot-home"]
+RootKind = Literal[
+    "vscode", "vscode-user", "vscode-storage", "vscode-workspace", "vscode-global", "copilot-home", "file"
+]
 StorageKind = Literal["workspace", "global", "profile", "copilot-home"]
 
 PRODUCTS = (
@@ -73,7 +75,7 @@ class Root:
 
     The kind says what the path is: a user data root, which has User/ (vscode); that User/ or a profile (vscode-user);
     its workspaceStorage/ (vscode-storage) or one folder of that (vscode-workspace); a globalStorage/ (vscode-global);
-    or a .copilot/ (copilot-home).
+    or a .copilot/ (copilot-home). A single file that somebody named is a root by itself (file).
     """
 
     kind: RootKind

@@ -1,0 +1,1 @@
+"""What `trajectory_file` is made of. Format notes: docs/formats/trajectories.md"""

@@ -1,0 +1,20 @@
+"""Conversations as lines of JSON: what `copilog extract` writes, and `sources/trajectory_file.py` reads back."""
+
+from __future__ import annotations
+
+from copilog.trajectory.conversations import trajectories_of, trajectory_of
+from copilog.trajectory.lines import (
+    ConversationTrajectory,
+    TrajectoryMessage,
+    TrajectoryMetadata,
+    encode_trajectory,
+)
+
+__all__ = [
+    "ConversationTrajectory",
+    "TrajectoryMessage",
+    "TrajectoryMetadata",
+    "encode_trajectory",
+    "trajectories_of",
+    "trajectory_of",
+]

@@ -1,0 +1,77 @@
+"""The shape of a trajectory: a conversation as one line of JSON.
+
+Field names, nesting and order are those of docs/formats/trajectories.md (R-40a of docs/formats/telemetry.md).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+
+class TrajectoryMessage(msgspec.Struct, omit_defaults=True):
+    """One message; role and content are always written, other fields only where they say something."""
+
+    role: str
+    content: str
+    mode: str | None = None
+    model: str | None = None
+    model_source: str | None = None  # engine, engine-request, interactiveSession; else what another source calls it
+    model_conflict: bool | None = None
+    tool_calls: list[Any] | None = None
+    tool_call_id: str | None = None
+    reasoning: str | None = None
+    attachments: int | None = None  # how many images
+    merged: list[str] | None = None
+    appended: bool | None = None
+    missing: bool | None = None
+
+
+class TrajectoryMetadata(msgspec.Struct, omit_defaults=True, rename={"detected_intent": "detectedIntent"}):
+    """What is known of the snapshot; the first six are always written."""
+
+    mode: str | None
+    intent: str | None
+    detected_intent: str | None
+    timestamp: str | None
+    turn_index: int | None = msgspec.field(name="turnIndex")
+    message_id: str | None = msgspec.field(name="messageId")
+    truncated: bool | None = None
+    recovered: bool | None = None
+    incomplete: bool | None = None
+    subagent: bool | None = None
+    merge_log: list[tuple[int, str, str, int]] | None = None  # message, field, file, offset
+
+
+class ConversationTrajectory(msgspec.Struct):
+    """One conversation, deduplicated and enriched."""
+
+    conversation_id: str
+    messages: list[TrajectoryMessage]
+    context: dict[str, Any]
+    metadata: TrajectoryMetadata
+    mode_distribution: dict[str, int]
+    telemetry_type: str | None
+    file_path: str | None
+
+
+_encode = msgspec.json.Encoder().encode
+
+
+def encode_trajectory(trajectory: ConversationTrajectory) -> bytes:
+    """One line without its line break. Half a character, such as a file's name may hold, is written as U+FFFD."""
+    try:
+        return _encode(trajectory)
+    except UnicodeEncodeError:
+        return _encode(_with_whole_characters(msgspec.to_builtins(trajectory)))
+
+
+def _with_whole_characters(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    if isinstance(value, list):
+        return [_with_whole_characters(item) for item in value]
+    if isinstance(value, dict):
+        return {_with_whole_characters(key): _with_whole_characters(item) for key, item in value.items()}
+    return value

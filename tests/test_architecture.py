@@ -11,7 +11,7 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "src" / "copilog"
 
-FOUNDATIONS = {"model", "errors", "diagnostics", "jsonio", "sqliteio", "tags", "textdiff"}
+FOUNDATIONS = {"model", "errors", "diagnostics", "jsonio", "sqliteio", "tags", "textdiff", "wholefiles"}
 ANYTHING = {"*"}
 MAY_IMPORT: dict[str, set[str]] = {
     "model": set(),
@@ -21,6 +21,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "sqliteio": {"model", "errors"},
     "tags": {"model", "errors"},
     "textdiff": {"model", "errors"},
+    "wholefiles": {"model", "errors"},
     "sources": FOUNDATIONS,
     "identity": FOUNDATIONS | {"likeness"},
     "likeness": FOUNDATIONS,
@@ -29,12 +30,13 @@ MAY_IMPORT: dict[str, set[str]] = {
     "render": FOUNDATIONS,
     "engine": FOUNDATIONS,
     "trajectory": FOUNDATIONS,
+    "trajectory_compare": FOUNDATIONS,
     "redact": FOUNDATIONS,
     "telemetry": FOUNDATIONS | {"engine", "trajectory"},
     "store": FOUNDATIONS,
     "analysis": FOUNDATIONS | {"store"},
     "ingest": FOUNDATIONS
-    | {"sources", "identity", "likeness", "detection", "definitions", "store", "engine", "telemetry"},
+    | {"sources", "identity", "likeness", "detection", "definitions", "store", "engine", "telemetry", "trajectory"},
     "summaries": FOUNDATIONS | {"sources", "ingest"},
     "export": FOUNDATIONS | {"trajectory", "render", "redact", "store", "analysis"},
     "digest": FOUNDATIONS | {"trajectory", "render", "redact", "store", "analysis"},
@@ -44,7 +46,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "web": ANYTHING,
     "cli": ANYTHING,
     "__main__": {"cli"},
-    "__init__": FOUNDATIONS | {"sources", "ingest"},  # for type checkers; at run time names are looked up when used
+    # for type checkers; at run time names are looked up when used
+    "__init__": FOUNDATIONS | {"sources", "ingest", "trajectory"},
 }
 # Nothing imports these, but for the modules named here.
 SKINS = {"cli": {"__main__"}, "web": {"cli.serve"}}

@@ -26,7 +26,9 @@ _EXPORTS = {
     "Report": "copilog.diagnostics",
     "UsageError": "copilog.errors",
     "WorkspaceDefinitions": "copilog.ingest",
+    "ConversationTrajectory": "copilog.trajectory",
     "discover": "copilog.ingest",
+    "extract": "copilog.ingest.trajectories",
     "read": "copilog.ingest",
     "title_of": "copilog.model",
     "user_text": "copilog.tags",
@@ -34,6 +36,7 @@ _EXPORTS = {
 
 __all__ = [
     "Conversation",
+    "ConversationTrajectory",
     "CopilogError",
     "Diagnostic",
     "Found",
@@ -43,6 +46,7 @@ __all__ = [
     "WorkspaceDefinitions",
     "__version__",
     "discover",
+    "extract",
     "read",
     "title_of",
     "user_text",
@@ -52,9 +56,11 @@ if TYPE_CHECKING:
     from copilog.diagnostics import Diagnostic, Ledger, Report
     from copilog.errors import CopilogError, UsageError
     from copilog.ingest import WorkspaceDefinitions, discover, read
+    from copilog.ingest.trajectories import extract
     from copilog.model import Conversation, title_of
     from copilog.sources import Found
     from copilog.tags import user_text
+    from copilog.trajectory import ConversationTrajectory
 
 
 def __getattr__(name: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from copilog.diagnostics import Report
 from copilog.errors import UsageError
 from copilog.ingest.containment import contained
 from copilog.model import Conversation, Workspace
-from copilog.sources import SOURCES, Found, Probe, Source, identify
+from copilog.sources import BY_NAME, SOURCES, Found, Probe, Source, identify
 from copilog.sources.roots import Root, StorageFolder, default_roots, folder_around, roots_from, storage_folders
 from copilog.sources.vscode_workspace import workspace_from
 from copilog.sqliteio import remove_stale_copies
@@ -28,8 +28,11 @@ def find_roots(paths: Sequence[Path] = ()) -> list[Root]:
         return default_roots()
     roots: list[Root] = []
     for path in paths:
+        if path.is_file():
+            roots.append(Root("file", path, None, "named", True))
+            continue
         if not path.is_dir():
-            raise UsageError(f"{path}: no such folder")
+            raise UsageError(f"{path}: no such file or folder")
         found = roots_from(path)
         if not found:
             raise UsageError(
@@ -50,6 +53,9 @@ def discover(roots: Iterable[Root | Path | str] | None = None, *, report: Report
     seen: set[Path] = set()
     for root in _as_roots(roots):
         if not root.exists:
+            continue
+        if root.kind == "file":
+            gathering.add_file(root.path)
             continue
         skipped: list[tuple[Path, str]] = []
         for folder in storage_folders(root, skipped):
@@ -89,6 +95,11 @@ class Gathering:
             for found in source.locate(folder):
                 known = found.application or application
                 self.add(source, replace(found, workspace=found.workspace or workspace, application=known))
+
+    def add_file(self, path: Path) -> None:
+        """A single file, with all conversations in it; UsageError when it is of no known format."""
+        found = found_at(path, companions=False)
+        self.add(BY_NAME[found.source], found)
 
     def add(self, source: Source, found: Found) -> None:
         """One trace; a file that speaks of several conversations is asked for all of them."""
@@ -193,10 +204,12 @@ def walk(folder: Path) -> Iterator[Path]:
                 yield path
 
 
-def founds_in(folder: Path, report: Report) -> Iterator[Found]:
+def founds_in(folder: Path, report: Report, passed_over: Container[Path] = ()) -> Iterator[Found]:
     """The conversations of all files below a folder, whatever folder it is."""
     gathering = Gathering(report)
     for path in walk(folder):
+        if path in passed_over:
+            continue
         probe = Probe(path)
         source = identify_or_note(probe, report)
         if source is not None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 
 from copilog import identity
@@ -59,9 +60,9 @@ class WorkspaceDefinitions:
         return self._known[folder]
 
 
-def read_folder(path: Path, report: Report) -> Iterator[Conversation]:
+def read_folder(path: Path, report: Report, passed_over: Container[Path] = ()) -> Iterator[Conversation]:
     """Read all files below a folder; those that do not say which conversation they are of join the one they fit."""
-    founds = list(founds_in(path, report))
+    founds = list(founds_in(path, report, passed_over))
     register = Register()
     for found in founds:
         if BY_NAME[found.source].is_nameless:
@@ -98,19 +99,25 @@ def read_found(found: Found, report: Report) -> Iterator[Conversation]:
 
 
 def _read_traces(found: Found, report: Report) -> Iterator[Conversation]:
+    if found.native_id is None and not found.others and found.hint is None and not found.is_index_entry:
+        # A file that may hold thousands: traces of one conversation stand together, and only those are held at once.
+        for _, same in groupby(read_file(found, report), key=lambda trace: trace.id):
+            yield _merged(list(same), report)
+        return
     traces: list[Conversation] = []
     if not found.is_index_entry:
         for trace in found.traces():
             traces += read_file(trace, report)
     if found.hint is not None:
         traces.append(identity.copy_of(found.hint))
-    by_id: dict[str, list[Conversation]] = {}
-    for conversation in traces:
-        by_id.setdefault(conversation.id, []).append(conversation)
-    for same in by_id.values():
-        merged = identity.merge(same)
-        _note_orphan(merged, report)
-        yield merged
+    for same_conversation in identity.together(traces):
+        yield _merged(same_conversation, report)
+
+
+def _merged(traces: list[Conversation], report: Report) -> Conversation:
+    merged = identity.merge(traces)
+    _note_orphan(merged, report)
+    return merged
 
 
 def _note_orphan(conversation: Conversation, report: Report) -> None:

@@ -1,0 +1,232 @@
+"""Trajectories of whatever is named: telemetry is rebuilt, conversations of every other source are rewritten.
+
+Telemetry comes first, in first-seen order; then conversations in the order of their files. What stands in both is
+written once, as telemetry tells it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from copilog.diagnostics import Report
+from copilog.errors import UsageError
+from copilog.ingest.discovery import founds_in
+from copilog.ingest.reading import read, read_folder
+from copilog.sources import Probe, identify
+from copilog.tags import load_catalogue
+from copilog.telemetry.books import SOURCE
+from copilog.telemetry.finish import has_match
+from copilog.telemetry.inputs import InputFile, LeftOut, list_files
+from copilog.telemetry.looks import looks_like_telemetry
+from copilog.telemetry.pipeline import Extraction, Options, Progress
+from copilog.telemetry.sampling import chosen
+from copilog.telemetry.scan import TagSummary, context_of
+from copilog.telemetry.summary import write_summary
+from copilog.trajectory import ConversationTrajectory, encode_trajectory, trajectories_of
+
+AnyPath = str | os.PathLike[str]
+
+_decode = msgspec.json.Decoder(ConversationTrajectory).decode
+
+
+def extract(
+    paths: AnyPath | Sequence[AnyPath],
+    *,
+    sample: int | None = None,
+    seed: int = 0,
+    sample_mode: Literal["random", "first"] = "random",
+    regex: str | None = None,
+    require_system_first: bool = True,
+    json_recovery: bool = False,
+    context_tag_map: AnyPath | None = None,
+    context_tag_summary_dir: AnyPath | None = None,
+    merge_tool_metadata: bool = True,
+    jobs: int = 1,
+    compat: bool = False,
+    correlate: bool = True,
+    streaming: bool = True,
+    report: Report | None = None,
+) -> Iterator[ConversationTrajectory]:
+    """Yield one trajectory per conversation of the named files and folders.
+
+    The options are those of `copilog extract`. Without `correlate` a message is only its role and text, and no other
+    event is asked for modes and models. Without `streaming` files are read in one part each; the result is the same.
+    A summary of tags is written when it is told where.
+    """
+    options = Options(
+        sample=sample,
+        seed=seed,
+        sample_mode=sample_mode,
+        regex=regex,
+        require_system_first=require_system_first,
+        json_recovery=json_recovery,
+        context_tag_map=None if context_tag_map is None else os.fspath(context_tag_map),
+        wants_tag_summary=context_tag_summary_dir is not None,
+        merge_tool_metadata=merge_tool_metadata,
+        jobs=jobs,
+        compat=compat,
+        correlate=correlate,
+        streaming=streaming,
+    )
+    run = Trajectories(paths, options, report)
+    return _decoded(run, context_tag_summary_dir)
+
+
+def _decoded(run: Trajectories, summary_folder: AnyPath | None) -> Iterator[ConversationTrajectory]:
+    for line in run.lines():
+        yield _decode(line)
+    if summary_folder is not None and run.summary is not None:
+        write_summary(run.summary, Path(summary_folder))
+
+
+class Trajectories:
+    """One run. What is wrong with paths and options is told at once; `lines` does the work."""
+
+    def __init__(
+        self,
+        paths: AnyPath | Sequence[AnyPath],
+        options: Options,
+        report: Report | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self.report = report if report is not None else Report()
+        self.conversations = 0
+        self._options = _checked(options)
+        given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+        self.inputs = sort_inputs(given)
+        for entry in self.inputs.left_out:
+            self.report.open(entry.shown, SOURCE).note(entry.code, entry.note)
+        self._telemetry = Extraction(self.inputs.telemetry, options, self.report, progress)
+        self._catalogue = load_catalogue(Path(options.context_tag_map) if options.context_tag_map else None)
+        self._own_summary = TagSummary()
+
+    @property
+    def summary(self) -> TagSummary | None:
+        """The tags of all messages that were written."""
+        if self._telemetry.summary is None:
+            return None
+        return self._telemetry.summary.combine(self._own_summary)
+
+    def lines(self) -> Iterator[bytes]:
+        """The trajectories as JSON, without line breaks."""
+        wanted = None
+        if self._options.sample is not None and self.inputs.has_conversations:
+            rivals = [trajectory.conversation_id for trajectory in self._fitting(Report())]
+            self._telemetry.rivals = rivals
+        if self.inputs.telemetry:
+            for line in self._telemetry.lines():
+                self.conversations += 1
+                yield line
+            wanted = self._telemetry.chosen_rivals
+        elif self._options.sample is not None:
+            rivals = self._telemetry.rivals
+            positions = chosen(rivals, self._options.sample, self._options.seed, self._options.sample_mode)
+            wanted = {rivals[position] for position in positions}
+        for trajectory in self._fitting(self.report):
+            key = trajectory.conversation_id
+            if key not in self._telemetry.keys and (wanted is None or key in wanted):
+                self.conversations += 1
+                summary = self._own_summary if self._options.wants_tag_summary else None
+                trajectory.context = context_of(trajectory.messages, trajectory.context, self._catalogue, summary)
+                yield encode_trajectory(trajectory)
+
+    def _fitting(self, report: Report) -> Iterator[ConversationTrajectory]:
+        """The conversations that are no telemetry, and that the pattern does not rule out."""
+        pattern = re.compile(self._options.regex) if self._options.regex is not None else None
+        for conversation in self.inputs.conversations(report):
+            for trajectory in trajectories_of(conversation):
+                if pattern is None or has_match(trajectory.messages, pattern):
+                    yield trajectory
+
+
+def _checked(options: Options) -> Options:
+    if options.regex is not None:
+        try:
+            re.compile(options.regex)
+        except re.error as error:
+            raise UsageError(f"the pattern {options.regex!r} is no regular expression: {error}") from None
+    if options.sample is not None and options.sample < 0:
+        raise UsageError("a sample has no fewer than 0 conversations")
+    if options.jobs < 1:
+        raise UsageError("it takes at least one job")
+    if options.context_tag_map is not None:
+        try:
+            load_catalogue(Path(options.context_tag_map))
+        except (OSError, ValueError) as error:
+            raise UsageError(f"the tag map cannot be used: {error}") from None
+    return options
+
+
+class Inputs(msgspec.Struct):
+    """What was named, by how it is read."""
+
+    telemetry: list[InputFile] = []
+    files: list[Path] = []
+    folders: list[Path] = []
+    passed_over: frozenset[Path] = frozenset()  # telemetry in those folders
+    left_out: list[LeftOut] = []
+
+    @property
+    def has_conversations(self) -> bool:
+        return bool(self.files or self.folders)
+
+    def paths(self) -> Iterator[str | Path]:
+        """All files that were named, and those of named folders that are telemetry."""
+        yield from (file.path for file in self.telemetry)
+        yield from self.files
+
+    def conversations(self, report: Report) -> Iterator[Any]:
+        for path in self.files:
+            yield from read(path, report=report)
+        for folder in self.folders:
+            yield from read_folder(folder, report, self.passed_over)
+
+
+def sort_inputs(given: Sequence[AnyPath]) -> Inputs:
+    """Tell telemetry from other files: by its first event; what no source claims is taken for telemetry, too."""
+    inputs = Inputs()
+    telemetry: list[InputFile] = []
+    for path in given:
+        if Path(path).is_dir():
+            telemetry += _sort_folder(path, inputs)
+        else:
+            [file] = list_files([path])
+            if looks_like_telemetry(Path(path)) or identify(Probe(Path(path))) is None:
+                telemetry.append(file)
+            else:
+                inputs.files.append(Path(path))
+    inputs.telemetry = _in_order(telemetry)
+    return inputs
+
+
+def _sort_folder(folder: AnyPath, inputs: Inputs) -> list[InputFile]:
+    try:
+        candidates = list_files([folder], inputs.left_out)
+        nothing: UsageError | None = None
+    except UsageError as error:  # there may still be databases of conversations
+        candidates, nothing = [], error
+    events = [file for file in candidates if looks_like_telemetry(Path(file.path))]
+    passed_over = frozenset(Path(file.path) for file in events)
+    if len(events) == len(candidates) and events:
+        return events
+    if next(iter(founds_in(Path(folder), Report(), passed_over)), None) is None:
+        if nothing is not None:
+            raise nothing
+        return candidates
+    inputs.folders.append(Path(folder))
+    inputs.passed_over |= passed_over
+    return events
+
+
+def _in_order(files: list[InputFile]) -> list[InputFile]:
+    """Sorted and numbered anew, each file once (R-1)."""
+    by_place: dict[str, InputFile] = {}
+    for file in sorted(files, key=lambda file: file.shown):
+        by_place.setdefault(os.path.realpath(file.path), file)
+    return [msgspec.structs.replace(file, index=index) for index, file in enumerate(by_place.values())]

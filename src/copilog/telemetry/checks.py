@@ -1,0 +1,103 @@
+"""What checks share: one pass over raw telemetry, record by record, with places and books.
+
+A check looks at each record in the order of R-1 and keeps small facts, never texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from copilog.diagnostics import Ledger
+from copilog.errors import BadRecord
+from copilog.telemetry.books import SOURCE
+from copilog.telemetry.events import Json
+from copilog.telemetry.evidence import MOST_BAD
+from copilog.telemetry.inputs import InputFile, Readable, parts_of, prepare
+from copilog.telemetry.records import decode_record, records
+from copilog.telemetry.spool import spool_folder
+
+MOST_PLACES = 20  # that are kept of each kind; the rest is only counted
+WHOLE = 1 << 62  # bytes: a file is one part, so that its lines are counted from its beginning
+
+
+class Spot(NamedTuple):
+    """Where a record stands, for people: the line counts from 1."""
+
+    path: str
+    offset: int
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line} (byte {self.offset})"
+
+
+class Met(NamedTuple):
+    """One record, met in the stream: `file` and the spot's offset are its sequence number."""
+
+    record: Json
+    file: int
+    spot: Spot
+    length: int
+
+
+Take = Callable[[Met], str | None]  # a reason comes back when a record serves for nothing
+Heard = Callable[[int], None]  # is told how many bytes were read
+
+
+def read_through(files: Sequence[InputFile], take: Take, heard: Heard | None = None) -> list[Ledger]:
+    """Hand all records of some files to a check; the books of each file come back."""
+    with spool_folder() as spool:
+        return [_read_file(file, spool, take, heard) for file in files]
+
+
+def _read_file(file: InputFile, spool: str, take: Take, heard: Heard | None) -> Ledger:
+    ledger = Ledger(path=file.shown, source=SOURCE)
+    readable = prepare(file, spool)
+    if readable.note is not None:
+        ledger.note(readable.code or "bad-file", readable.note, "error")
+    if not readable.size:
+        return ledger
+    if heard is not None and readable.spooled and readable.size:  # the bar knows the packed size
+        heard = _scaled(heard, Path(file.path).stat().st_size / readable.size)
+    try:
+        _read_records(readable, ledger, take, heard)
+    finally:
+        if readable.spooled:
+            with suppress(OSError):  # the folder goes as a whole in the end
+                Path(readable.path).unlink()
+    return ledger
+
+
+def _scaled(heard: Heard, factor: float) -> Heard:
+    return lambda read: heard(int(read * factor))
+
+
+def _read_records(file: Readable, ledger: Ledger, take: Take, heard: Heard | None) -> None:
+    for part in parts_of(file, WHOLE):
+        for offset, line, data, reason in records(part, False):
+            ledger.seen += 1
+            spot = Spot(file.shown, offset, line + 1)
+            try:
+                if data is None:
+                    raise BadRecord(reason or "cannot be read", "malformed-record")
+                record, _ = decode_record(data, False)
+                why_not = take(Met(record, file.index, spot, len(data)))
+            except BadRecord as error:
+                _reject(ledger, error, spot)
+            else:
+                if why_not is None:
+                    ledger.used += 1
+                else:
+                    ledger.ignore(why_not)
+            if heard is not None:
+                heard(len(data or b""))
+
+
+def _reject(ledger: Ledger, error: BadRecord, spot: Spot) -> None:
+    if len(ledger.bad) < MOST_BAD:
+        ledger.reject(error.code, str(error), line=spot.line, offset=spot.offset)
+    else:
+        ledger.unlisted += 1

@@ -1,0 +1,264 @@
+"""Parts of files to records (R-2), and records to JSON objects (R-4, R-8b)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from copilog.errors import BadRecord
+from copilog.telemetry.inputs import Part, Readable
+from copilog.telemetry.json_values import (
+    BLANK,
+    CHUNK_BYTES,
+    KINDLY,
+    LINE_END,
+    NOT_BLANK,
+    ValueScan,
+    chunks,
+    decode_value,
+    end_of_value,
+    find,
+    malformed,
+)
+
+# Offset, line within the part from 0, and the bytes of a record; or None and the reason why no more can be read.
+Record = tuple[int, int, bytes | None, str | None]
+
+# Of a longer value the end is looked for first, so that one without an end is not held in memory.
+MOST_HELD_BYTES = 8 << 20
+LONGEST_WORD = 4096  # bytes of a number
+
+_CONTROL_CHARACTERS = bytes(range(0x20))
+_WORD = re.compile(rb"[-+.\w]{1,%d}" % LONGEST_WORD)
+_TYPES = {list: "an array", str: "a text", int: "a number", float: "a number", bool: "a truth value"}
+
+
+def records(part: Part, recovery: bool) -> Iterator[Record]:
+    """The records of a part, in order. Lines come with their line feed; blank ones are counted, but do not come.
+
+    In an array or in concatenated objects every record that comes is JSON. Where that ends, one last record without
+    bytes stands for all the rest.
+    """
+    if part.file.kind == "lines":
+        yield from _lines(part)
+        return
+    with Path(part.file.path).open("rb") as file:
+        cursor = Cursor(file, part.start)
+        if part.file.kind == "array":
+            yield from _array_items(cursor)
+        else:
+            yield from _objects(cursor, part, recovery)
+
+
+def decode_record(data: bytes, recovery: bool) -> tuple[dict[str, Any], bool]:
+    """The object that a record is, and whether it had to be recovered; BadRecord when it is none (R-4)."""
+    is_recovered = False
+    try:
+        value = decode_value(data)
+    except BadRecord:
+        if not recovery:
+            raise
+        value = _recovered(data)
+        is_recovered = True
+    if isinstance(value, dict):
+        return value, is_recovered
+    raise malformed(f"not an object but {_TYPES.get(type(value), 'null')}")
+
+
+def read_at(file: Readable, offset: int, length: int) -> bytes:
+    """The bytes of a record that was met before."""
+    with Path(file.path).open("rb") as opened:
+        opened.seek(offset)
+        data = opened.read(length)
+    if len(data) < length:
+        raise BadRecord("the file became shorter while it was read", "changed-while-reading")
+    return data
+
+
+def line_number(file: Readable, offset: int) -> int:
+    """The number, from 1, of the line that a byte stands in."""
+    with Path(file.path).open("rb") as opened:
+        return 1 + sum(data.count(b"\n") for _, data in chunks(opened, 0, offset))
+
+
+def _recovered(data: bytes) -> Any:
+    """R-8b: the value without control characters, else the value that the record begins with."""
+    data = data.translate(None, _CONTROL_CHARACTERS)
+    try:
+        return decode_value(data)
+    except BadRecord:
+        try:
+            text = data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            text = data[: error.start].decode("utf-8")
+        try:
+            return KINDLY.raw_decode(text.lstrip(" "))[0]
+        except (ValueError, RecursionError):
+            pass
+        raise
+
+
+def _lines(part: Part) -> Iterator[Record]:
+    """The lines that begin in the part. The hot loop of benchmarks/bench_extract.py: little per line, no copies."""
+    with Path(part.file.path).open("rb", buffering=CHUNK_BYTES) as file:
+        offset = part.start
+        end = part.end
+        if offset > part.file.start:  # the byte before tells whether a line begins here
+            offset = find(file, LINE_END, offset - 1, end - 1) + 1
+        if offset >= end:
+            return
+        file.seek(offset)
+        for number, line in enumerate(file):
+            if not line.isspace() or line.strip(BLANK):
+                yield offset, number, line, None
+            offset += len(line)
+            if offset >= end:
+                return
+
+
+class Cursor:
+    """A place in a file of JSON values, with the chunk around it. It only goes forward."""
+
+    def __init__(self, file: BinaryIO, offset: int) -> None:
+        self.file = file
+        self.line = 0
+        self._data = b""
+        self._at = 0
+        self._end = offset  # of the chunk
+        file.seek(offset)
+
+    @property
+    def offset(self) -> int:
+        return self._end - len(self._data) + self._at
+
+    def peek(self) -> bytes:
+        """Skip whitespace; the byte that follows, or nothing at the end of the file."""
+        while True:
+            if match := NOT_BLANK.search(self._data, self._at):
+                self._move_to(match.start())
+                return match[0]
+            if not self._load():
+                self._move_to(len(self._data))
+                return b""
+
+    def skip(self) -> None:
+        """Go behind the byte that was peeked at."""
+        self._move_to(self._at + 1)
+
+    def take(self) -> bytes | None:
+        """The value that begins here; None when there is none, or none that ends. BadRecord when it is not JSON."""
+        is_word = self.peek() not in (b"{", b"[", b'"')
+        data = None if is_word else self._take_sound()
+        if data is None:
+            data = self._take_word() if is_word else self._take_by_brackets()
+            if data is not None:
+                decode_value(data)
+        return data
+
+    def _take_sound(self) -> bytes | None:
+        """A value without any flaw, which is nearly always the case."""
+        while True:
+            end = end_of_value(self._data, self._at)
+            if end is None:
+                return None
+            if end >= 0:
+                data = self._data[self._at : end]
+                self._move_to(end)
+                return data
+            held = len(self._data) - self._at
+            if held > MOST_HELD_BYTES or not self._load(held):
+                return None
+
+    def _take_by_brackets(self) -> bytes | None:
+        """A value by the place of its last bracket, which may be far away or nowhere."""
+        start = self.offset
+        scan = ValueScan()
+        while (end := scan.feed(self._data, self._at)) < 0:
+            if not self._load():
+                return None
+        self._move_to(end)
+        self.file.seek(start)
+        data = self.file.read(self.offset - start)
+        self.file.seek(self._end)
+        return data
+
+    def _take_word(self) -> bytes | None:
+        """A number, true, false, null: at most as long as numbers are."""
+        while (held := len(self._data) - self._at) < LONGEST_WORD and self._load(held):
+            pass
+        match = _WORD.match(self._data, self._at)
+        if not match or len(match[0]) == LONGEST_WORD:
+            return None
+        self._move_to(match.end())
+        return match[0]
+
+    def _move_to(self, at: int) -> None:
+        self.line += self._data.count(b"\n", self._at, at)
+        self._at = at
+
+    def _load(self, keep: int = 0) -> bool:
+        """Fetch more of the file, and forget all but the last bytes; False at the end of the file."""
+        more = self.file.read(max(CHUNK_BYTES, keep))
+        if more:
+            self._move_to(len(self._data) - keep)
+            self._data, self._at = self._data[self._at :] + more, 0
+            self._end += len(more)
+        return bool(more)
+
+
+def _array_items(cursor: Cursor) -> Iterator[Record]:
+    cursor.peek()
+    cursor.skip()
+    is_open = cursor.peek() != b"]"
+    while is_open:
+        item = _next_value(cursor)
+        yield item
+        if item[2] is None:
+            return
+        following = cursor.peek()
+        if following not in (b",", b"]"):
+            reason = "a comma is missing" if following else "the array has no end"
+            yield cursor.offset, cursor.line, None, reason
+            return
+        is_open = following == b","
+        if is_open:
+            cursor.skip()
+    cursor.skip()
+    if cursor.peek():
+        yield cursor.offset, cursor.line, None, "something follows the end of the array"
+
+
+def _objects(cursor: Cursor, part: Part, recovery: bool) -> Iterator[Record]:
+    while cursor.peek():
+        offset, line, data, reason = _next_value(cursor)
+        if data is None:
+            rest = _last_line(cursor.file, offset, part.end) if recovery else None
+            yield offset, line, rest, None if rest else reason
+            return
+        yield offset, line, data, None
+
+
+def _next_value(cursor: Cursor) -> Record:
+    cursor.peek()
+    offset, line = cursor.offset, cursor.line
+    try:
+        data = cursor.take()
+    except BadRecord as error:
+        return offset, line, None, str(error)
+    return offset, line, data, None if data else "cut off, or not JSON"
+
+
+def _last_line(file: BinaryIO, offset: int, end: int) -> bytes | None:
+    """The rest of a file that is not JSON, if it is one line and can be recovered as such."""
+    line_end = find(file, LINE_END, offset, end)
+    if find(file, NOT_BLANK, line_end, end) < end:
+        return None
+    file.seek(offset)
+    line = file.read(line_end - offset)
+    try:
+        decode_record(line, recovery=True)
+    except BadRecord:
+        return None
+    return line

@@ -1,0 +1,21 @@
+"""Which conversations of many: the same choice on every machine, for any number of processes (R-33)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from heapq import nsmallest
+from typing import Literal
+
+SampleMode = Literal["random", "first"]
+
+
+def chosen(keys: Sequence[str], count: int, seed: int, mode: SampleMode) -> set[int]:
+    """The positions of the chosen keys; the keys stand in first-seen order."""
+    if mode == "first":
+        return set(range(min(count, len(keys))))
+    return set(nsmallest(count, range(len(keys)), key=lambda position: _draw(seed, keys[position])))
+
+
+def _draw(seed: int, key: str) -> bytes:
+    return hashlib.sha256(f"{seed}:{key}".encode("utf-8", "replace")).digest()

@@ -1,0 +1,228 @@
+"""The shape of a snapshot: one letter per message, enough to rank and to align snapshots without their texts.
+
+    s system   u user   U user message that Copilot wrote   a assistant   A assistant that calls tools
+    t tool     T tool with the id of its call               o any other role, whose name stands in `others`
+
+The hot part of an extraction: benchmarks/bench_extract.py pays for its looks.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from copilog.tags import is_injected
+from copilog.telemetry.messages import (
+    Payload,
+    Retention,
+    decode_value,
+    is_cut,
+    items_of,
+    mended_text,
+    messages_from,
+    payload_of,
+    system_prompt,
+)
+from copilog.trajectory import TrajectoryMessage
+
+_LETTERS = {
+    "system": "s",
+    "developer": "s",
+    "user": "u",
+    "assistant": "a",
+    "tool": "t",
+    "function": "t",
+}
+_ABSENT = msgspec.Raw()
+_QUOTE, _BRACKET = ord('"'), ord("[")
+_EMPTY_LIST = frozenset(b" \t\r\n]")
+_WORTH_REMEMBERING, _MOST_REMEMBERED = 1 << 12, 1 << 23  # characters
+
+
+class Shape(NamedTuple):
+    """The letters, and the names of other roles in the order of their letters."""
+
+    letters: str
+    others: tuple[str, ...] = ()
+
+
+class _Narrow(msgspec.Struct, gc=False):
+    role: Any = None
+    content: msgspec.Raw = _ABSENT
+    tool_calls: msgspec.Raw = _ABSENT
+    tool_call_id: msgspec.Raw = _ABSENT
+    reasoning_text: msgspec.Raw = _ABSENT
+    cot_summary: msgspec.Raw = _ABSENT
+    missing: Any = None
+
+
+_decode_narrow = msgspec.json.Decoder(list[_Narrow]).decode
+_decode_text = msgspec.json.Decoder(str).decode
+
+
+def shape_of(messages: list[TrajectoryMessage]) -> Shape:
+    """The shape of messages at hand."""
+    letters: list[str] = []
+    others: list[str] = []
+    for message in messages:
+        letter = _LETTERS.get(message.role, "o")
+        if letter == "o":
+            others.append(message.role)
+        elif (letter == "a" and message.tool_calls) or (letter == "t" and message.tool_call_id):
+            letter = letter.upper()
+        elif letter == "u" and is_injected(message.content):
+            letter = "U"
+        letters.append(letter)
+    return Shape("".join(letters), tuple(others))
+
+
+class Remembered:
+    """The last snapshots of a few conversations. The next one mostly begins with the same text, letter by letter.
+
+    Comparing is ten times faster than decoding. Little is remembered, and nothing beyond the range in hand.
+    """
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[str, tuple[str, Shape, bool]] = OrderedDict()
+        self._characters = 0
+
+    def add(self, conversation: str, text: str, shape: Shape, *, is_whole: bool) -> None:
+        """Remember a text: without its last bracket when it is whole, as it is when it was cut."""
+        if not _WORTH_REMEMBERING < len(text) < _MOST_REMEMBERED or (is_whole and text[-1] != "]"):
+            return
+        self._forget(conversation)
+        stem = text[:-1] if is_whole else text
+        self._known[conversation] = (stem, shape, is_whole)
+        self._characters += len(stem)
+        while self._characters > _MOST_REMEMBERED:
+            self._forget(next(iter(self._known)))
+
+    def _forget(self, conversation: str) -> None:
+        known = self._known.pop(conversation, None)
+        if known is not None:
+            self._characters -= len(known[0])
+
+    def shape_of(self, conversation: str, text: str) -> Shape | None:
+        """The shape of a text that is the last one of the conversation, or goes on where that ended."""
+        known = self._known.get(conversation)
+        if known is None or not text.startswith(known[0]):
+            return None
+        stem, shape, is_whole = known
+        if not is_whole:
+            return shape if len(text) == len(stem) else None
+        rest = text[len(stem) :]
+        if rest == "]":
+            return shape
+        if not rest.startswith(","):
+            return None
+        try:
+            more = _shape_of_narrow(_decode_narrow("[" + rest[1:]))
+        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+            return None
+        longer = Shape(shape.letters + more.letters, shape.others + more.others)
+        self.add(conversation, text, longer, is_whole=True)
+        return longer
+
+
+def shape_of_snapshot(
+    properties: Mapping[str, Any],
+    retention: Retention,
+    recovery: bool,
+    remembered: Remembered | None = None,
+    conversation: str = "",
+) -> Shape:
+    """The shape of a snapshot that is still encoded; BadRecord when it cannot be read. No letters: no messages."""
+    payload = payload_of(properties)
+    shape = None
+    if retention == "full" and isinstance(payload.value, str):
+        shape = _quick_shape(payload, remembered or Remembered(), conversation)
+    if shape is None:
+        items, _, _ = items_of(payload, recovery)
+        shape = shape_of(messages_from(items, retention))
+    if shape.letters and shape.letters[0] != "s" and system_prompt(properties):
+        return Shape("s" + shape.letters, shape.others)
+    return shape
+
+
+def _quick_shape(payload: Payload, remembered: Remembered, conversation: str) -> Shape | None:
+    """The shape by way of memory or narrow structs; None sends the snapshot the long way."""
+    text, has_gap = payload
+    shape = remembered.shape_of(conversation, text)
+    if shape is not None:
+        return shape
+    try:
+        shape = _shape_of_narrow(_decode_narrow(text))
+    except (msgspec.ValidationError, UnicodeEncodeError):
+        return None
+    except (msgspec.DecodeError, RecursionError):
+        shape = _shape_of_cut(text) if is_cut(text, has_gap) else None
+        if shape is not None and not has_gap:  # a gap allows what the same text alone does not
+            remembered.add(conversation, text, shape, is_whole=False)
+        return shape
+    remembered.add(conversation, text, shape, is_whole=True)
+    return shape
+
+
+def _shape_of_cut(text: str) -> Shape | None:
+    mended = mended_text(text)
+    if mended is None:
+        return None
+    try:
+        return _shape_of_narrow(_decode_narrow(mended))
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return None
+
+
+def _shape_of_narrow(items: list[_Narrow]) -> Shape:
+    letters: list[str] = []
+    others: tuple[str, ...] = ()
+    for item in items:
+        role = item.role
+        letter = _LETTERS.get(role) if type(role) is str else None
+        content = memoryview(item.content)
+        if letter is None or len(content) < 3 or content[0] != _QUOTE or item.tool_calls is not _ABSENT:
+            quick = _call_without_text(item, letter, content)
+            if quick is None:
+                slow = shape_of(messages_from([_as_dict(item)]))
+                letters.append(slow.letters)
+                others += slow.others
+            else:
+                letters.append(quick)
+        elif letter == "u":
+            letters.append("U" if is_injected(_decode_text(content)) else "u")
+        elif letter == "t" and item.tool_call_id is not _ABSENT:
+            call_id = memoryview(item.tool_call_id)
+            letters.append("T" if call_id[0] == _QUOTE and len(call_id) > 2 else "t")
+        else:
+            letters.append(letter)
+    return Shape("".join(letters), others)
+
+
+def _call_without_text(item: _Narrow, letter: str | None, content: memoryview) -> str | None:
+    """`A` for an assistant's message with plain text, or none, and tool calls; None when it takes a closer look."""
+    if letter != "a" or item.tool_calls is _ABSENT or len(content) == 0 or content[0] != _QUOTE:
+        return None
+    calls = memoryview(item.tool_calls)
+    return "A" if calls[0] == _BRACKET and calls[1] not in _EMPTY_LIST else None
+
+
+def _as_dict(item: _Narrow) -> dict[str, Any]:
+    fields: dict[str, Any] = {"role": item.role, "missing": item.missing}
+    for name in ("content", "tool_calls", "tool_call_id", "reasoning_text", "cot_summary"):
+        raw = getattr(item, name)
+        if raw is not _ABSENT:
+            fields[name] = _decode_kindly(raw)
+    return fields
+
+
+def _decode_kindly(raw: msgspec.Raw) -> Any:
+    """A value that was skipped over before; only a number beyond all bounds can still be refused."""
+    try:
+        return decode_value(raw)
+    except msgspec.ValidationError:
+        import json
+
+        return json.loads(bytes(raw))

@@ -1,0 +1,34 @@
+"""The summary of tags that a run writes: which tags the messages had, and which of them nobody knows yet."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from copilog.telemetry.scan import TagSummary
+from copilog.wholefiles import whole_file
+
+DEFAULT_FOLDER = Path("analysis", "prompt_context")
+FILE_NAME = "tag_scan_summary.json"
+
+
+def run_folder(parent: Path = DEFAULT_FOLDER) -> Path:
+    """A folder for this run, named by the moment; a second run in the same second gets a name of its own."""
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    folder = parent / stamp
+    number = 1
+    while folder.exists():
+        number += 1
+        folder = parent / f"{stamp}-{number}"
+    return folder
+
+
+def write_summary(summary: TagSummary, folder: Path) -> Path:
+    """Write the file, whole or not at all."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / FILE_NAME
+    with whole_file(path) as file:
+        file.write(msgspec.json.format(msgspec.json.encode(summary.to_json()), indent=2) + b"\n")
+    return path

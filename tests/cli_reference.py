@@ -26,9 +26,20 @@ def reference() -> str:
     for name in COMMANDS:
         command = cli.get_command(top, name)
         assert command is not None
-        context = click.Context(command, info_name=name, parent=top, terminal_width=100)
-        sections.append(_section(f"copilog {name}", command.get_help(context)))
+        sections += _sections_of(command, name, top)
     return "\n".join(sections)
+
+
+def _sections_of(command: click.Command, name: str, parent: click.Context) -> list[str]:
+    """The section of a command, and those of its own commands."""
+    context = click.Context(command, info_name=name, parent=parent, terminal_width=100)
+    sections = [_section(context.command_path, command.get_help(context))]
+    if isinstance(command, click.Group):
+        for inner_name in command.list_commands(context):
+            inner = command.get_command(context, inner_name)
+            assert inner is not None
+            sections += _sections_of(inner, inner_name, context)
+    return sections
 
 
 def _section(title: str, text: str) -> str:

@@ -183,7 +183,7 @@ def test_a_root_that_is_none_is_told_in_one_line(tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()
 
-    for path, reason in ((tmp_path / "gone", "no such folder"), (empty, "neither a home folder nor a place")):
+    for path, reason in ((tmp_path / "gone", "no such file or folder"), (empty, "neither a home folder nor a place")):
         outcome = run("list", "--root", path)
         assert outcome.code == 2
         assert f"copilog: {path}: {reason}" in outcome.err

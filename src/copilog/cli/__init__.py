@@ -18,12 +18,20 @@ from copilog.errors import CopilogError, UsageError
 COMMANDS = {
     "list": ("copilog.cli.listing", "List conversations, newest first."),
     "show": ("copilog.cli.show", "Show one conversation."),
+    "extract": ("copilog.cli.extract", "Rebuild conversations from telemetry, one JSON line each."),
+    "tags": ("copilog.cli.tags", "List the tags in the messages of conversations, known and new."),
+    "check": ("copilog.cli.check", "Tell what raw telemetry holds, and whether it is as extraction expects."),
+    "compare": ("copilog.cli.compare", "Compare two files of trajectories by conversation."),
+    "diff-messages": ("copilog.cli.diff_messages", "Show field by field how messages of a conversation differ."),
     "inspect": ("copilog.cli.inspecting", "Tell what was read of each file, and what was not."),
     "doctor": ("copilog.cli.doctor", "Tell where copilog looked, and what it found there."),
     "config": ("copilog.cli.config", "Show the settings in force, and where each comes from."),
     "schema": ("copilog.cli.schema", "Print the JSON Schema of the model."),
     "completion": ("copilog.cli.completion", "Print the completion script of a shell."),
 }
+
+# Other spellings, for scripts that know them.
+ALIASES = {"conversation-tags": "tags"}
 
 EXIT_BROKEN, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 
@@ -35,6 +43,7 @@ class LazyGroup(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:  # noqa: ARG002
+        name = ALIASES.get(name, name)
         if name not in COMMANDS:
             return None
         command = import_module(COMMANDS[name][0]).command
@@ -113,7 +122,7 @@ def main(arguments: list[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         click.echo("copilog: interrupted", err=True)
         return EXIT_INTERRUPTED
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # click makes the one of the other
         # The reader of our output has gone, as `head` does. Python would complain once more while ending.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

@@ -33,9 +33,10 @@ def reading_options(function: Function) -> Function:
         "roots",
         multiple=True,
         type=click.Path(path_type=Path),
-        metavar="DIR",
-        help="Read this folder and nothing else of the machine: a home folder of any system, the folder above Code/, "
-        "a user data folder, its User/, a workspaceStorage/, one workspace's folder, or a .copilot/. Repeatable.",
+        metavar="PATH",
+        help="Read this and nothing else of the machine: a home folder of any system, the folder above Code/, "
+        "a user data folder, its User/, a workspaceStorage/, one workspace's folder, a .copilot/, or a single file. "
+        "Repeatable.",
     )(function)
     return click.option("--sample", is_flag=True, help="Read the made-up sample that comes with copilog.")(function)
 

@@ -59,7 +59,7 @@ def command(
     else:
         _print(settings, ledgers, verbose)
     known = [ledger for ledger in ledgers if ledger.source is not None]
-    bad = sum(len(ledger.bad) + len(ledger.parts.bad) for ledger in ledgers)
+    bad = sum(ledger.bad_count() + ledger.parts.bad_count() for ledger in ledgers)
     broken = any(note.code == "crash" for ledger in ledgers for note in ledger.notes)
     conversations = sum(ledger.conversations for ledger in known)
     click.echo(
@@ -125,7 +125,7 @@ def _sums(tallies: Iterable[Tally]) -> dict[str, Any]:
         "seen": sum(tally.seen for tally in books),
         "used": sum(tally.used for tally in books),
         "ignored": add_counts([tally.ignored for tally in books]),
-        "bad": sum(len(tally.bad) for tally in books),
+        "bad": sum(tally.bad_count() for tally in books),
     }
 
 
@@ -158,8 +158,8 @@ def _figures(tally: Tally) -> str:
     figures = f"{tally.seen:,} seen, {tally.used:,} used"
     for reason, number in tally.ignored.items():
         figures += f", {number:,} ignored ({reason})"
-    if tally.bad:
-        figures += f", {len(tally.bad):,} bad"
+    if tally.bad_count():
+        figures += f", {tally.bad_count():,} bad"
     return figures
 
 

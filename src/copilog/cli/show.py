@@ -223,7 +223,7 @@ def _only(conversations: list[Conversation], path: Path, report: Report) -> Conv
         table = _table(summaries, len(conversations) - len(summaries), with_path=True)
         raise UsageError(
             f"{path} holds {len(conversations):,} conversations; name one of the files, "
-            f"or the folder with --root and one of the ids:\n{table}"
+            f"or {path} with --root and one of the ids:\n{table}"
         )
     return conversations[0]
 

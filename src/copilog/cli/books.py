@@ -1,0 +1,99 @@
+"""What the commands share that read long files: a bar over bytes, columns, and the books as words and as data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from copilog.cli.common import Settings, plural
+from copilog.diagnostics import Ledger, add_counts
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+MIB = 1 << 20
+
+
+@contextmanager
+def reading_bar(settings: Settings, paths: Iterable[str | Path]) -> Iterator[Callable[[int], None]]:
+    """A bar over the bytes of some files; what is given wants to hear how many more bytes were read."""
+    from copilog.cli.extract import progress_bar
+
+    total = sum(Path(path).stat().st_size for path in paths)
+    done = shown = 0
+    with progress_bar(settings) as show:
+
+        def heard(read: int) -> None:
+            nonlocal done, shown
+            done += read
+            if show is not None and done - shown >= MIB:
+                shown = done
+                show("reading", done, total)
+
+        yield heard
+
+
+def safe_line(text: str) -> str:
+    """Text from outside as one line that a terminal may be given."""
+    from copilog.render.safe import clean_line
+
+    return clean_line(text)
+
+
+def books_entry(ledger: Ledger) -> dict[str, Any]:
+    """The books of one file as data."""
+    return {
+        "path": ledger.path,
+        "seen": ledger.seen,
+        "used": ledger.used,
+        "ignored": ledger.ignored,
+        "bad": ledger.bad_count(),
+        "first_bad": [
+            {"line": bad.line, "offset": bad.offset, "code": bad.code, "reason": bad.reason} for bad in ledger.bad
+        ],
+        "notes": [{"code": note.code, "reason": note.reason} for note in ledger.notes],
+    }
+
+
+def tell_what_is_bad(ledgers: Iterable[Ledger], most: int | None) -> None:
+    """The places of bad records, and the files that could not be read, on standard error."""
+    for ledger in ledgers:
+        for diagnostic in [*ledger.notes, *ledger.bad[:most]]:
+            click.echo(safe_line(f"{diagnostic.place()}: {diagnostic.reason}  [{diagnostic.code}]"), err=True)
+        hidden = ledger.bad_count() - len(ledger.bad[:most])
+        if hidden:
+            click.echo(safe_line(f"{ledger.path}: {hidden:,} more bad {plural(hidden, 'record')}"), err=True)
+
+
+def figures(ledgers: Iterable[Ledger]) -> str:
+    """`12 records seen in 1 file: 9 used, 2 ignored (other_event 2), 1 bad`"""
+    books = list(ledgers)
+    seen, used = sum(ledger.seen for ledger in books), sum(ledger.used for ledger in books)
+    bad = sum(ledger.bad_count() for ledger in books)
+    ignored = add_counts(ledger.ignored for ledger in books)
+    reasons = ", ".join(f"{reason} {number:,}" for reason, number in sorted(ignored.items()))
+    return (
+        f"{seen:,} {plural(seen, 'record')} seen in {len(books):,} {plural(len(books), 'file')}: {used:,} used, "
+        f"{sum(ignored.values()):,} ignored{f' ({reasons})' if reasons else ''}, {bad:,} bad"
+    )
+
+
+def print_columns(settings: Settings, heads: list[str], rows: list[list[Text]], *, right: int = 1) -> None:
+    """Columns side by side, the first ones to the right. On a terminal lines are cut to its width, elsewhere not."""
+    from rich.text import Text
+
+    table = [[Text(head, "bold") for head in heads], *rows]
+    widths = [max(row[column].cell_len for row in table) for column in range(len(heads))]
+    for row in table:
+        line = Text(no_wrap=True)
+        for column, (cell, width) in enumerate(zip(row[:-1], widths[:-1], strict=True)):
+            cell.align("right" if column < right else "left", width)
+            line.append_text(cell).append("  ")
+        line.append_text(row[-1])
+        if settings.out.is_terminal:
+            line.truncate(settings.out.width, overflow="ellipsis")
+        settings.out.print(line, crop=False, overflow="ignore")

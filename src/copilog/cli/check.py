@@ -1,0 +1,267 @@
+"""`copilog check`: what raw telemetry says about itself"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from copilog.cli.books import books_entry, figures, print_columns, reading_bar, safe_line, tell_what_is_bad
+from copilog.cli.common import Settings, json_option, pass_settings, plural
+
+if TYPE_CHECKING:
+    from copilog.diagnostics import Ledger
+    from copilog.telemetry.checks import Spot
+    from copilog.telemetry.event_types import EventTypes
+    from copilog.telemetry.model_correlation import Coverage, Invariant, ModelCorrelation
+    from copilog.telemetry.turns import Gap
+
+FEW = 3  # places that are shown without -v
+
+COVERAGE = {
+    "snapshots": "snapshots with messages",
+    "cut": "  whose end was cut off, so that the last role is not known",
+    "without_conversation_id": "  without a conversation id",
+    "mode_by_request_id": "  with a mode, found by headerRequestId",
+    "mode_by_message_id": "  with a mode, found by messageId",
+    "mode_by_turn_alone": "  with modes found by turnIndex alone",
+    "without_mode": "  without any mode",
+    "session_model_by_request_id": "  with the session's model, found by headerRequestId",
+    "session_model_by_message_id": "  with the session's model, found by messageId",
+    "without_session_model": "  without a model of the session",
+    "conversations": "conversations",
+    "turns": "turns with a text of the user",
+    "turns_without_mode": "  without a mode",
+    "turns_without_message_id": "  without a messageId",
+    "conversations_with_gaps": "conversations that miss turns",
+}
+
+paths_argument = click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH...")
+
+
+class Checks(click.Group):
+    """A group that knows an older spelling of one of its commands."""
+
+    ALIASES = {"telemetry-type-search": "telemetry-types"}
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        return super().get_command(ctx, self.ALIASES.get(name, name))
+
+
+@click.group(
+    "check",
+    cls=Checks,
+    epilog="""\b
+Examples:
+  copilog check model-correlation telemetry/
+  copilog check telemetry-types telemetry/ --contains engine""",
+)
+def command() -> None:
+    """Tell what raw telemetry holds, and whether it is as extraction expects.
+
+    Files and folders may be JSONL, JSON arrays or Parquet, packed or not, as for `copilog extract`.
+    """
+
+
+# --- model-correlation ------------------------------------------------------------------------------------------
+
+
+@command.command(
+    "model-correlation",
+    short_help="Check which model fields go with which messages.",
+    epilog="""\b
+Examples:
+  copilog check model-correlation telemetry.jsonl
+  copilog check model-correlation telemetry/ -v
+  copilog check model-correlation --json telemetry/ | jq '.invariants[] | select(.broken > 0)'""",
+)
+@paths_argument
+@click.option("-v", "--verbose", is_flag=True, help="More places of what is broken.")
+@json_option
+@pass_settings
+def model_correlation(settings: Settings, paths: tuple[Path, ...], verbose: bool, as_json: bool) -> int:
+    """Check which model fields go with which messages.
+
+    Also how many snapshots find their mode and their session's model in other events, and which conversations miss
+    turns. The exit code is 1 when an invariant is broken. A session that names another model than the engine breaks
+    none: `copilog extract` marks such messages with model_conflict.
+    """
+    from copilog.telemetry.inputs import list_files
+    from copilog.telemetry.model_correlation import check_model_correlation
+
+    files = list_files(paths)
+    with reading_bar(settings, (file.path for file in files)) as heard:
+        found = check_model_correlation(files, heard)
+    most = None if verbose else FEW
+    if as_json:
+        _print_json(
+            {
+                "is_broken": found.is_broken,
+                "invariants": [_invariant_entry(invariant) for invariant in found.invariants],
+                "coverage": found.coverage,
+            },
+            found.files,
+        )
+    else:
+        _print_correlation(settings, found, most)
+    _close(found.files, most)
+    return 1 if found.is_broken else 0
+
+
+def _invariant_entry(invariant: Invariant) -> dict[str, Any]:
+    first = [{**breach.spot._asdict(), "found": breach.found} for breach in invariant.first]
+    return {
+        "code": invariant.code,
+        "statement": invariant.statement,
+        "must_hold": invariant.must_hold,
+        "checked": invariant.checked,
+        "broken": invariant.broken,
+        "first": first,
+    }
+
+
+def _print_correlation(settings: Settings, found: ModelCorrelation, most: int | None) -> None:
+    from rich.text import Text
+
+    rows = [
+        [
+            Text(f"{invariant.checked:,}"),
+            Text(f"{invariant.broken:,}", _style_of(invariant)),
+            Text(invariant.statement),
+        ]
+        for invariant in found.invariants
+    ]
+    print_columns(settings, ["checked", "broken", "invariant"], rows, right=2)
+    for invariant in found.invariants:
+        if invariant.broken:
+            _print_breaches(settings, invariant, most)
+    settings.out.print()
+    _print_coverage(settings, found.coverage, most)
+
+
+def _style_of(invariant: Invariant) -> str:
+    if not invariant.broken:
+        return "green"
+    return "red" if invariant.must_hold else "yellow"
+
+
+def _print_breaches(settings: Settings, invariant: Invariant, most: int | None) -> None:
+    from rich.text import Text
+
+    heading = "broken" if invariant.must_hold else "told, but no failure"
+    settings.out.print(Text(f"\n{heading}: {invariant.statement}", f"bold {_style_of(invariant)}"))
+    for breach in invariant.first[:most]:
+        line = Text.assemble("  ", (safe_line(str(breach.spot)), "cyan"), f"  {safe_line(breach.found)}")
+        settings.out.print(line)
+    _print_rest(settings, invariant.broken, len(invariant.first[:most]))
+
+
+def _print_coverage(settings: Settings, coverage: Coverage, most: int | None) -> None:
+    from rich.text import Text
+
+    rows = [[Text(f"{getattr(coverage, name):,}"), Text(words)] for name, words in COVERAGE.items()]
+    print_columns(settings, ["number", "coverage"], rows, right=1)
+    for gap in coverage.first_gaps[:most]:
+        settings.out.print(Text.assemble("  ", (safe_line(gap.conversation_id), "cyan"), f"  {_gap_words(gap)}"))
+    _print_rest(settings, coverage.conversations_with_gaps, len(coverage.first_gaps[:most]))
+
+
+def _gap_words(gap: Gap) -> str:
+    numbers = ", ".join(f"{index:,}" for index in gap.first_missing)
+    more = ", ..." if gap.missing > len(gap.first_missing) else ""
+    return f"no text of the user for {plural(gap.missing, 'turn')} {numbers}{more} of {gap.expected:,}"
+
+
+def _print_rest(settings: Settings, number: int, shown: int) -> None:
+    from rich.text import Text
+
+    if number > shown:
+        settings.out.print(Text(f"  and {number - shown:,} more", "dim"))
+
+
+# --- telemetry-types --------------------------------------------------------------------------------------------
+
+
+@command.command(
+    "telemetry-types",
+    short_help="Count the events by name.",
+    epilog="""\b
+Examples:
+  copilog check telemetry-types telemetry/
+  copilog check telemetry-types telemetry/ --contains engine
+  copilog check telemetry-types --json telemetry/ | jq '.names[] | select(.serves == null) | .name'""",
+)
+@paths_argument
+@click.option("--contains", metavar="TEXT", help="Only events with this in their full name, in any letter case.")
+@json_option
+@pass_settings
+def telemetry_types(settings: Settings, paths: tuple[Path, ...], contains: str | None, as_json: bool) -> int:
+    """Count the events by name: which there are, and what `copilog extract` takes from them.
+
+    The exit code is 1 when no name contains the text that --contains asks for. The older spelling
+    `telemetry-type-search` means the same.
+    """
+    from copilog.telemetry.event_types import count_event_types
+    from copilog.telemetry.inputs import list_files
+
+    files = list_files(paths)
+    with reading_bar(settings, (file.path for file in files)) as heard:
+        found = count_event_types(files, contains, heard)
+    if as_json:
+        names = [_with_place(name, name.first) for name in found.names]
+        _print_json({"contains": contains, "names": names, "bases": found.bases}, found.files)
+    else:
+        _print_types(settings, found)
+    _close(found.files, FEW)
+    return 1 if contains and not found.names else 0
+
+
+def _with_place(value: Any, spot: Spot) -> dict[str, Any]:
+    import msgspec
+
+    entry: dict[str, Any] = msgspec.to_builtins(value)
+    return {**entry, "first": spot._asdict()}
+
+
+def _print_types(settings: Settings, found: EventTypes) -> None:
+    from rich.text import Text
+
+    if not found.names:
+        return
+    rows = [
+        [
+            Text(f"{name.count:,}"),
+            Text(f"{name.bytes:,}"),
+            Text(safe_line(name.name), "bold"),
+            Text(name.serves or "not used", "green" if name.serves else "dim"),
+            Text(safe_line(name.earliest or "-"), "dim"),
+            Text(safe_line(name.latest or "-"), "dim"),
+            Text(safe_line(str(name.first)), "cyan"),
+        ]
+        for name in found.names
+    ]
+    heads = ["events", "bytes", "name", "serves for", "from", "to", "first seen at"]
+    print_columns(settings, heads, rows, right=2)
+    several = [base for base in found.bases if len(base.prefixes) > 1]
+    if several:
+        settings.out.print(Text("\nnames with several prefixes", "bold"))
+    for base in several:
+        prefixes = ", ".join(f"{prefix or 'none'} {number:,}" for prefix, number in base.prefixes.items())
+        settings.out.print(Text(f"  {safe_line(base.base)}  {base.count:,}: {safe_line(prefixes)}"))
+
+
+# --- both -------------------------------------------------------------------------------------------------------
+
+
+def _print_json(document: dict[str, Any], ledgers: Sequence[Ledger]) -> None:
+    import msgspec
+
+    whole = {**document, "files": [books_entry(ledger) for ledger in ledgers]}
+    click.echo(msgspec.json.format(msgspec.json.encode(whole), indent=2))
+
+
+def _close(ledgers: Sequence[Ledger], most: int | None) -> None:
+    tell_what_is_bad(ledgers, most)
+    click.echo(figures(ledgers), err=True)

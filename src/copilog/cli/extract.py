@@ -1,0 +1,267 @@
+"""`copilog extract`"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+
+from copilog.cli.common import Settings, json_option, pass_settings, plural, strict_option
+
+if TYPE_CHECKING:
+    from copilog.diagnostics import Ledger
+    from copilog.ingest.trajectories import Trajectories
+    from copilog.telemetry.pipeline import Progress
+
+SHOWN_BAD = 5
+_SYSTEM_FIRST = "--require-system-first"
+_YES, _NO = {"true", "yes", "on", "1"}, {"false", "no", "off", "0"}
+
+
+class ExtractCommand(click.Command):
+    """Takes `--require-system-first false`, as scripts spell it, besides `--no-require-system-first`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, _with_plain_switch(args))
+
+
+def _with_plain_switch(args: list[str]) -> list[str]:
+    plain: list[str] = []
+    rest = iter(args)
+    for word in rest:
+        name, is_joined, value = word.partition("=")
+        if name != _SYSTEM_FIRST:
+            plain.append(word)
+            if word == "--":
+                plain += rest
+            continue
+        following = [] if is_joined else list(rest)
+        value = (value if is_joined else "".join(following[:1])).lower()
+        if value in _YES | _NO:
+            following = following[1:]
+        elif is_joined:
+            raise click.UsageError(f"{_SYSTEM_FIRST} is true or false, not {value!r}")
+        plain.append("--no-require-system-first" if value in _NO else _SYSTEM_FIRST)
+        rest = iter([*following, *rest])
+        return [*plain, *_with_plain_switch(list(rest))]
+    return plain
+
+
+def default_jobs() -> int:
+    """As many as there are cores that we may use."""
+    count = getattr(os, "sched_getaffinity", None)
+    return len(count(0)) if count else os.cpu_count() or 1
+
+
+@click.command(
+    "extract",
+    cls=ExtractCommand,
+    epilog="""\b
+Examples:
+  copilog extract cooked/08/17 -o trajectories.jsonl
+  copilog extract events.jsonl.gz more.parquet | jq .conversation_id
+  copilog extract telemetry/ --sample 100 --seed 7 --regex 'flaky test'
+  copilog extract ~/.copilot/session-state -o sessions.jsonl""",
+)
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH...")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write here, not to standard output. The file appears when it is whole.",
+)
+@click.option("--sample", type=click.IntRange(min=0), metavar="N", help="Only so many conversations.")
+@click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="Another seed is another sample.")
+@click.option(
+    "--sample-mode",
+    type=click.Choice(["random", "first"]),
+    default="random",
+    show_default=True,
+    help="Which conversations a sample takes.",
+)
+@click.option("--regex", metavar="PATTERN", help="Only conversations in which a user message matches.")
+@click.option(
+    f"{_SYSTEM_FIRST}/--no-require-system-first",
+    default=True,
+    show_default=True,
+    help="Only snapshots that begin with a system message.",
+)
+@click.option("--json-recovery", is_flag=True, help="Mend broken lines and broken messagesJson as far as possible.")
+@click.option(
+    "--context-tag-map",
+    type=click.Path(path_type=Path, dir_okay=False),
+    envvar="PROMPT_CONTEXT_TAG_MAP",
+    show_envvar=True,
+    metavar="FILE",
+    help="A tag catalogue of your own.",
+)
+@click.option(
+    "--context-tag-summary-dir",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Where the summary of tags goes, instead of a new folder below analysis/prompt_context/.",
+)
+@click.option("--no-context-tag-summary", is_flag=True, help="Write no summary of tags.")
+@click.option("--no-merge-tool-metadata", is_flag=True, help="Leave tool calls and ids of other snapshots alone.")
+@click.option("--compat", is_flag=True, help="The plain behaviour of earlier extractors.")
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="How many processes; as many as there are cores.")
+@click.option("-v", "--verbose", is_flag=True, help="Tell of each file, and show all places of bad records.")
+@json_option
+@strict_option
+@pass_settings
+def command(
+    settings: Settings,
+    /,
+    paths: tuple[Path, ...],
+    output: Path | None,
+    context_tag_map: Path | None,
+    context_tag_summary_dir: Path | None,
+    no_context_tag_summary: bool,
+    no_merge_tool_metadata: bool,
+    jobs: int | None,
+    verbose: bool,
+    as_json: bool,
+    strict: bool | None,
+    **chosen: Any,
+) -> int:
+    """Rebuild conversations from telemetry, one JSON line each.
+
+    Files and folders of events, as JSONL, JSON arrays (plain, .gz or .zst) or Parquet, become one trajectory per
+    conversation: the fullest snapshot, with modes, models, tool calls and the closing answer of all others. Session
+    files, CLI folders and exports are written as the same kind of line.
+
+    With --json the books of the run are JSON: on standard output when -o takes the lines, else on standard error.
+    """
+    from copilog.ingest.trajectories import Trajectories
+    from copilog.telemetry.pipeline import Options
+
+    options = Options(
+        context_tag_map=None if context_tag_map is None else str(context_tag_map),
+        wants_tag_summary=not no_context_tag_summary,
+        merge_tool_metadata=not no_merge_tool_metadata,
+        jobs=jobs or default_jobs(),
+        **chosen,
+    )
+    with progress_bar(settings) as progress:
+        run = Trajectories(paths, options, progress=progress)
+        _refuse_to_overwrite(run, output)
+        with _target(output) as file:
+            for line in run.lines():
+                file.write(line + b"\n")
+    if not no_context_tag_summary:
+        _write_summary(run, context_tag_summary_dir)
+    return _tell(settings, run, verbose, as_json=as_json, to_stdout=output is not None, strict=strict)
+
+
+def _refuse_to_overwrite(run: Trajectories, output: Path | None) -> None:
+    if output is None or not output.exists():
+        return
+    if any(output.samefile(path) for path in run.inputs.paths()):
+        raise click.UsageError(f"{output} is one of the inputs; write somewhere else")
+
+
+@contextmanager
+def _target(output: Path | None) -> Iterator[IO[bytes]]:
+    from copilog.wholefiles import whole_file
+
+    if output is not None:
+        with whole_file(output) as file:
+            yield file
+        return
+    yield sys.stdout.buffer
+    sys.stdout.buffer.flush()
+
+
+@contextmanager
+def progress_bar(settings: Settings) -> Iterator[Progress | None]:
+    """A bar with bytes, rate and time left; nothing when standard error is no terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        Progress,
+        TaskID,
+        TextColumn,
+        TimeRemainingColumn,
+        TransferSpeedColumn,
+    )
+
+    in_bytes = (DownloadColumn(binary_units=True), TransferSpeedColumn(), TimeRemainingColumn())
+    with Progress(
+        TextColumn("{task.description}"), BarColumn(), *in_bytes, console=settings.err, transient=True
+    ) as bar:
+        tasks: dict[str, TaskID] = {}
+
+        def show(stage: str, done: int, total: int) -> None:
+            if stage not in tasks:
+                for earlier in tasks.values():
+                    bar.update(earlier, visible=False)
+                tasks[stage] = bar.add_task(stage, total=total)
+            bar.update(tasks[stage], completed=done, total=total)
+
+        yield show
+
+
+def _write_summary(run: Trajectories, folder: Path | None) -> None:
+    from copilog.errors import CopilogError
+    from copilog.telemetry.summary import run_folder, write_summary
+
+    assert run.summary is not None
+    try:
+        path = write_summary(run.summary, folder or run_folder())
+    except (OSError, CopilogError) as error:
+        click.echo(f"the summary of tags could not be written: {error}", err=True)
+        return
+    click.echo(f"tags of this run: {path}", err=True)
+
+
+def _tell(
+    settings: Settings, run: Trajectories, verbose: bool, *, as_json: bool, to_stdout: bool, strict: bool | None
+) -> int:
+    from copilog.cli.books import figures, safe_line, tell_what_is_bad
+
+    ledgers = list(run.report.files.values())
+    bad = run.report.bad_records()
+    crashed = any(note.code == "crash" for note in run.report.diagnostics())
+    if as_json:
+        import msgspec
+
+        click.echo(msgspec.json.format(msgspec.json.encode(_as_data(run, ledgers)), indent=2), err=not to_stdout)
+    else:
+        if verbose:
+            for ledger in ledgers:
+                click.echo(safe_line(f"{ledger.path}: {figures([ledger])}"), err=True)
+        tell_what_is_bad(ledgers, None if verbose else SHOWN_BAD)
+        click.echo(_closing_line(run, ledgers), err=True)
+    return 1 if crashed or (bad and settings.is_strict(strict)) else 0
+
+
+def _closing_line(run: Trajectories, ledgers: list[Ledger]) -> str:
+    from copilog.cli.books import figures
+
+    line = f"{run.conversations:,} {plural(run.conversations, 'conversation')}; {figures(ledgers)}"
+    if not run.conversations:
+        line += f"; {_why_nothing(ledgers)}"
+    return line
+
+
+def _why_nothing(ledgers: list[Ledger]) -> str:
+    if any(ledger.ignored.get("not_system_first") for ledger in ledgers):
+        return "no snapshot begins with a system message; --no-require-system-first takes them all"
+    if not any(ledger.used for ledger in ledgers):
+        return "nothing here is telemetry that holds conversations; `copilog check telemetry-types` tells what it is"
+    return "no snapshot of a conversation is among the events"
+
+
+def _as_data(run: Trajectories, ledgers: list[Ledger]) -> dict[str, Any]:
+    from copilog.cli.books import books_entry
+
+    return {"conversations": run.conversations, "files": [books_entry(ledger) for ledger in ledgers]}

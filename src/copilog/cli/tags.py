@@ -1,0 +1,196 @@
+"""`copilog tags`"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from copilog.cli.common import Settings, finish, json_option, pass_settings, plural, strict_option
+
+if TYPE_CHECKING:
+    from copilog.diagnostics import Report
+    from copilog.ingest.trajectories import Inputs
+    from copilog.tags import Catalogue
+
+HEADS = ("Tag", "Blocks", "Messages", "Conversations", "Roles", "Attributes")
+NEW = "Not in the catalogue: a name that a newer Copilot uses, or text that only looks like a tag."
+KNOWN = "Origin: who wrote what is in it. Key: where `copilog extract` files it as context."
+SHOWN_BAD = 5
+
+
+@click.command(
+    "tags",
+    epilog="""\b
+Examples:
+  copilog tags trajectories.jsonl
+  copilog tags ~/.config/Code/User/workspaceStorage -o tags.md
+  copilog tags --json telemetry/ | jq '.tags[] | select(.is_known | not) | .name'""",
+)
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH...")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write here, not to standard output. The file appears when it is whole.",
+)
+@click.option(
+    "--context-tag-map",
+    type=click.Path(path_type=Path, dir_okay=False),
+    envvar="PROMPT_CONTEXT_TAG_MAP",
+    show_envvar=True,
+    metavar="FILE",
+    help="A tag catalogue of your own.",
+)
+@json_option
+@strict_option
+@pass_settings
+def command(
+    settings: Settings,
+    paths: tuple[Path, ...],
+    output: Path | None,
+    context_tag_map: Path | None,
+    as_json: bool,
+    strict: bool | None,
+) -> int:
+    """List the tags in the messages of conversations, known and new.
+
+    PATH may be trajectories, raw telemetry, or any file or folder of conversations. The list is a page of Markdown,
+    with how often a tag occurs, where, with which attributes, and what it encloses.
+    """
+    from copilog.diagnostics import Report
+    from copilog.ingest.trajectories import sort_inputs
+    from copilog.telemetry.tag_inventory import inventory_of
+
+    catalogue = _catalogue(context_tag_map)
+    inputs = sort_inputs(paths)
+    if output is not None and output.exists() and any(output.samefile(path) for path in inputs.paths()):
+        raise click.UsageError(f"{output} is one of the inputs; write somewhere else")
+    report = Report()
+    document = inventory_of(_conversations(settings, inputs, report), catalogue).to_json()
+    _write(_as_json(document) if as_json else page_of(document), output)
+    _tell_what_is_bad(report)
+    return finish(settings, report, strict, _closing_line(document))
+
+
+def _catalogue(path: Path | None) -> Catalogue:
+    from copilog.errors import UsageError
+    from copilog.tags import load_catalogue
+
+    try:
+        return load_catalogue(path)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"the tag map cannot be used: {error}") from None
+
+
+def _conversations(settings: Settings, inputs: Inputs, report: Report) -> Iterator[list[tuple[str, str]]]:
+    """The texts of each conversation, with their roles. One that telemetry tells is not told again."""
+    import msgspec
+
+    from copilog.cli.extract import default_jobs, progress_bar
+    from copilog.telemetry.pipeline import Extraction, Options
+    from copilog.telemetry.tag_inventory import texts_of
+    from copilog.trajectory import ConversationTrajectory
+    from copilog.trajectory.conversations import conversation_id
+
+    decode = msgspec.json.Decoder(ConversationTrajectory).decode
+    told: frozenset[str] = frozenset()
+    if inputs.telemetry:
+        options = Options(require_system_first=False, jobs=default_jobs())
+        with progress_bar(settings) as progress:
+            extraction = Extraction(inputs.telemetry, options, report, progress)
+            for line in extraction.lines():
+                yield [(message.role, message.content) for message in decode(line).messages]
+            told = extraction.keys
+    with settings.progress("reading") as advance:
+        for conversation in inputs.conversations(report):
+            if conversation_id(conversation) not in told:
+                yield texts_of(conversation)
+            advance()
+
+
+def _write(text: str, output: Path | None) -> None:
+    from copilog.wholefiles import whole_file
+
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    with whole_file(output) as file:
+        file.write(text.encode())
+
+
+def _as_json(document: dict[str, Any]) -> str:
+    import msgspec
+
+    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+
+
+def _tell_what_is_bad(report: Report) -> None:
+    """Places in telemetry; of other files `copilog inspect` tells."""
+    from copilog.cli.books import tell_what_is_bad
+    from copilog.telemetry.books import SOURCE
+
+    tell_what_is_bad([ledger for ledger in report.files.values() if ledger.source == SOURCE], SHOWN_BAD)
+
+
+def _closing_line(document: dict[str, Any]) -> str:
+    tags = len(document["tags"])
+    return f"{_said(document)}: {tags:,} {plural(tags, 'tag')}, {document['new_tags']:,} of them new"
+
+
+def _said(document: dict[str, Any]) -> str:
+    conversations, messages = document["conversations"], document["messages"]
+    return f"{messages:,} {plural(messages, 'message')} of {conversations:,} {plural(conversations, 'conversation')}"
+
+
+# --- the page -----------------------------------------------------------------------------------------------------
+
+
+def page_of(document: dict[str, Any]) -> str:
+    """The inventory as Markdown: new tags first, because they are what one looks for."""
+    tags = document["tags"]
+    new = [tag for tag in tags if not tag["is_known"]]
+    known = [tag for tag in tags if tag["is_known"]]
+    lines = ["# Tags", "", f"{_said(document)}: {len(known):,} known and {len(new):,} new tags.", ""]
+    if new:
+        lines += ["## New tags", "", NEW, "", *_table(new, HEADS), "", "### Examples", "", *_examples(new), ""]
+    if known:
+        heads = (*HEADS, "Origin", "Key")
+        lines += ["## Known tags", "", KNOWN, "", *_table(known, heads), "", "### Examples of known tags", ""]
+        lines += [*_examples(known), ""]
+    return "\n".join(lines)
+
+
+def _table(tags: list[dict[str, Any]], heads: tuple[str, ...]) -> Iterator[str]:
+    yield _row(list(heads))
+    yield _row(["---:" if head in ("Blocks", "Messages", "Conversations") else "---" for head in heads])
+    for tag in tags:
+        numbers = [f"{tag[key]:,}" for key in ("count", "messages", "conversations")]
+        roles = ", ".join(f"{role} {number:,}" for role, number in tag["roles"].items())
+        attributes = ", ".join(f"`{name}`" for name in tag["attributes"])
+        cells = [f"`{tag['name']}`", *numbers, roles, attributes, tag["origin"] or "", tag["key"] or ""]
+        yield _row(cells[: len(heads)])
+
+
+def _row(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _examples(tags: list[dict[str, Any]]) -> Iterator[str]:
+    for tag in tags:
+        for snippet in tag["snippets"]:
+            yield f"- `{tag['name']}`: {_as_code(snippet)}"
+
+
+def _as_code(text: str) -> str:
+    """Text that Markdown shows as it is, and that a terminal may be given."""
+    from copilog.render.safe import clean_line
+
+    line = clean_line(text)
+    longest = max(map(len, re.findall("`+", line)), default=0)
+    fence = "`" * (longest + 1)
+    return f"{fence} {line} {fence}" if longest else f"{fence}{line}{fence}"

@@ -27,6 +27,7 @@ docs: $(VENV)/.test-ready  ## write docs/cli.md anew
 
 bench: $(VENV)/.test-ready  ## print the ratios
 	$(BIN)/python -m benchmarks.bench_read
+	$(BIN)/python -m benchmarks.bench_extract
 
 lock:  ## pin again what pyproject.toml asks for (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \

@@ -10,17 +10,15 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import random
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+
+from benchmarks import processes
 
 SMALLEST_TIME = 1e-9
 BASELINE = "orjson, line by line"
@@ -216,22 +214,11 @@ CONTENDERS: dict[str, Callable[[Path], int]] = {
 
 
 def _run_contender(name: str, log: Path) -> None:
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    processes.stay_on_one_core()
     begun = time.process_time()
     events = CONTENDERS[name](log)
     seconds = max(time.process_time() - begun, SMALLEST_TIME)
-    print(json.dumps({"seconds": seconds, "events": events, "peak_bytes": _peak_bytes()}))
-
-
-def _peak_bytes() -> int | None:
-    """The most memory that this process has had; None where the system does not tell."""
-    try:
-        import resource
-    except ImportError:
-        return None
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
+    print(json.dumps({"seconds": seconds, "events": events, "peak_bytes": processes.peak_bytes()}))
 
 
 # --- measuring and showing ------------------------------------------------------------------------------------------
@@ -251,17 +238,11 @@ def _measure(folder: Path, options: argparse.Namespace) -> Json:
     for row in rows.values():
         row["bytes_per_second"] = written["bytes"] / row["seconds"]
         row["ratio"] = row["seconds"] / rows[BASELINE]["seconds"]
-    machine = f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"
-    return {"machine": machine, "seed": options.seed, "log": written, "contenders": rows}
+    return {"machine": processes.machine(), "seed": options.seed, "log": written, "contenders": rows}
 
 
 def _child(*arguments: object) -> Json:
-    """Run this module in another process. The parent stays small: a child's peak begins with its parent's size."""
-    command = [sys.executable, "-m", "benchmarks.bench_events", *map(str, arguments)]
-    root = Path(__file__).resolve().parent.parent
-    done = subprocess.run(command, cwd=root, stdout=subprocess.PIPE, check=True)
-    result: Json = json.loads(done.stdout)
-    return result
+    return processes.child("benchmarks.bench_events", *arguments)
 
 
 def _print(measured: Json, *, as_json: bool) -> None:

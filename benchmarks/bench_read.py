@@ -11,14 +11,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
+
+from benchmarks import processes
 
 GROWTH = 4
 SMALLEST_TIME = 1e-9
@@ -72,7 +70,7 @@ def _make(folder: Path, sessions: int, seed: int) -> None:
 def _run_contender(name: str, home: Path) -> None:
     from benchmarks.contenders import CONTENDERS
 
-    _stay_on_one_core()
+    processes.stay_on_one_core()
     run = CONTENDERS[name](home)
     begun, begun_on_clock = time.process_time(), time.perf_counter()
     size = run()
@@ -80,24 +78,9 @@ def _run_contender(name: str, home: Path) -> None:
         "seconds": max(time.process_time() - begun, SMALLEST_TIME),
         "clock_seconds": time.perf_counter() - begun_on_clock,
         "bytes": size,
-        "peak_bytes": _peak_bytes(),
+        "peak_bytes": processes.peak_bytes(),
     }
     print(json.dumps(result))
-
-
-def _stay_on_one_core() -> None:
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-
-
-def _peak_bytes() -> int | None:
-    """The most memory that this process has had; None where the system does not tell."""
-    try:
-        import resource
-    except ImportError:
-        return None
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
 
 
 # --- measuring ------------------------------------------------------------------------------------------------------
@@ -124,24 +107,21 @@ def _measure(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
         row["bytes_per_second"] = row["bytes"] / row["seconds"]
         row["ratio"] = row["seconds"] / rows[BASELINES[name]]["seconds"]
         row["peak_bytes_of_large_home"] = _child("--contender", name, "--home", large_home)["peak_bytes"]
-    return {"machine": _machine(), "seed": options.seed, "home": written, "large_home": large, "contenders": rows}
+    return {
+        "machine": processes.machine(),
+        "seed": options.seed,
+        "home": written,
+        "large_home": large,
+        "contenders": rows,
+    }
 
 
 def _child(*arguments: object) -> dict[str, Any]:
-    """Run this module in another process. The parent stays small: a child's peak begins with its parent's size."""
-    command = [sys.executable, "-m", "benchmarks.bench_read", *map(str, arguments)]
-    root = Path(__file__).resolve().parent.parent
-    done = subprocess.run(command, cwd=root, stdout=subprocess.PIPE, check=True)
-    result: dict[str, Any] = json.loads(done.stdout)
-    return result
+    return processes.child("benchmarks.bench_read", *arguments)
 
 
 def _larger(one: int | None, other: int | None) -> int | None:
     return None if one is None or other is None else max(one, other)
-
-
-def _machine() -> str:
-    return f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
 
 
 # --- showing --------------------------------------------------------------------------------------------------------

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import secrets
 import stat
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
 from copilog.errors import CopilogError, UsageError
+
+_NEW_AND_PRIVATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
 
 class CannotWrite(CopilogError):  # noqa: N818 - it is news about the disk
@@ -29,25 +31,29 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
         raise UsageError(f"{path}: there is no folder {target.parent}; make it first")
     if target.is_dir():
         raise UsageError(f"{path}: is a folder; name a file")
+    draft = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
-    except OSError as error:
-        raise CannotWrite(f"{path}: cannot be written: {error.strerror or error}") from None
-    draft = Path(name)
-    try:
-        try:
-            with os.fdopen(handle, "wb", buffering=1 << 20) as file:
+        with _told(path, draft, target):
+            # Opened in here, so that an interruption finds nothing that would not be removed.
+            with os.fdopen(os.open(draft, _NEW_AND_PRIVATE, 0o600), "wb", buffering=1 << 20) as file:
                 yield file
             draft.chmod(_mode_for(target))
             draft.replace(target)
-        except OSError as error:
-            if error.filename not in (None, name, str(target)):
-                raise
-            raise CannotWrite(f"{path}: cannot be written: {error.strerror or error}; nothing was left there") from None
     except BaseException:
         with suppress(OSError):
             draft.unlink()
         raise
+
+
+@contextmanager
+def _told(path: Path, *ours: Path) -> Iterator[None]:
+    """Say in words what the system says about our own files; other errors are none of ours."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None and error.filename not in map(str, ours):
+            raise
+        raise CannotWrite(f"{path}: cannot be written: {error.strerror or error}; nothing was left there") from None
 
 
 def _is_special(path: Path) -> bool:

@@ -7,11 +7,13 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import copilog
 from copilog import Report
 from copilog.errors import UsageError
 from copilog.trajectory import ConversationTrajectory, encode_trajectory
@@ -177,3 +179,36 @@ def test_a_file_that_may_not_be_read_is_named(tmp_path: Path) -> None:
 
     assert ids(found) == ["good"]
     assert any(told.path == f"{folder}/locked.jsonl" for told in report.diagnostics())
+
+
+@pytest.mark.parametrize("then", [b"", b"x" * 1000, None])
+def test_what_is_lost_while_it_is_read_is_counted(tmp_path: Path, then: bytes | None) -> None:
+    path = write_lines(tmp_path, *(snapshot([system(), user(f"Bed {number}")], f"{number}") for number in range(60)))
+    report = Report()
+    found = copilog.extract(path, report=report)
+
+    assert next(found).conversation_id == "0"
+    if then is None:
+        path.unlink()
+    else:
+        path.write_bytes(then)
+    others = len(list(found))
+
+    assert report.balances()
+    assert report.files[str(path)].conversations == others + 1
+    assert others == 59 or report.bad_records() == 59 - others
+
+
+def test_an_extraction_that_is_given_up_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    path = tmp_path / "events.jsonl.gz"
+    path.write_bytes(gzip.compress(b"".join(line_of(record) + b"\n" for record in (GOOD, LATER))))
+
+    found = copilog.extract(path)
+    assert next(found).conversation_id == "good"
+    assert len(list(temporary.iterdir())) == 1
+    del found
+
+    assert list(temporary.iterdir()) == []

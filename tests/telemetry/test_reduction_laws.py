@@ -40,12 +40,12 @@ from tests.telemetry.streams import (
     write_lines,
 )
 
-TALKS = st.sampled_from(["a", "b"])
-REQUESTS = st.sampled_from(["h-1", "h-2", None])
+TALKS = st.sampled_from(["a", "a", "b"])
+REQUESTS = st.sampled_from(["h-1", "h-1", "h-2", None])
 TURNS = st.sampled_from(["m-1", "m-2", None])
 CALLS = st.sampled_from(["c-1", "c-2", None])
 MODELS = st.sampled_from(["gpt-5", "o3", "auto", None])
-MODES = st.sampled_from(["ask", "agent", None])
+MODES = st.sampled_from(["ask", "agent", "edit", None])
 TIMES = st.sampled_from(["2026-04-12T10:00:00Z", "2026-04-12T12:00:00+02:00", "2026-04-12T10:00:01Z", "noon", None])
 
 MESSAGES = st.sampled_from(
@@ -65,9 +65,39 @@ MESSAGES = st.sampled_from(
 )
 
 
+HISTORY = [
+    user("<context>May</context>"),
+    user("Sow beans"),
+    assistant("Let me see.", tool_calls=[call("call-1")]),
+    tool("12 degrees", "call-1"),
+    assistant("And again.", tool_calls=[call("call-2")]),
+    tool("13 degrees", "call-2"),
+    user("And peas?"),
+]
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> list[Record]:
+    """The beginning of one and the same conversation, from which some tool metadata and a text may be lost."""
+    messages = HISTORY[draw(st.sampled_from([0, 0, 1])) : draw(st.integers(2, len(HISTORY)))]
+    lost = draw(st.sets(st.integers(0, len(HISTORY))))
+    changed = draw(st.integers(0, 40))
+    return [
+        {
+            key: "Something else" if key == "content" and index == changed else value
+            for key, value in message.items()
+            if key in ("role", "content") or index not in lost
+        }
+        for index, message in enumerate(messages)
+    ]
+
+
 @st.composite
 def snapshots(draw: st.DrawFn) -> list[Record]:
-    messages = [*draw(st.sampled_from([[system()], [system()], [system()], []])), *draw(st.lists(MESSAGES, max_size=4))]
+    messages = [
+        *draw(st.sampled_from([[system()], [system()], [system()], []])),
+        *draw(st.one_of(histories(), st.lists(MESSAGES, max_size=4))),
+    ]
     model = draw(MODELS)
     own = {
         "messageId": draw(TURNS),
@@ -125,7 +155,7 @@ def deltas(draw: st.DrawFn) -> list[Record]:
             return model_options("o-1", {"request.option.model": json.dumps(draw(MODELS))}, parts=parts, **where)
 
 
-PLAIN_STREAMS = st.lists(st.one_of(snapshots(), snapshots(), answers(), facts()), max_size=16).map(
+PLAIN_STREAMS = st.lists(st.one_of(snapshots(), snapshots(), answers(), facts(), facts()), max_size=20).map(
     lambda groups: list(itertools.chain.from_iterable(groups))
 )
 STREAMS = st.lists(

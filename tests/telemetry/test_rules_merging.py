@@ -153,6 +153,13 @@ def test_r25_the_first_donor_that_has_something_gives_it(tmp_path: Path) -> None
     assert only(path).messages[1].model == "o3"
 
 
+def test_r25_of_several_donors_with_calls_the_first_gives_them(tmp_path: Path) -> None:
+    donors = [snapshot([system(), user(), assistant(tool_calls=[call(name)])]) for name in ("first", "second")]
+    winner = snapshot([system(), user(), assistant(), user("Thanks")])
+
+    assert only(write_lines(tmp_path, winner, *donors)).messages[2].tool_calls == [call("first")]
+
+
 def test_r25_what_the_winner_has_is_never_replaced(tmp_path: Path) -> None:
     donor = snapshot([system(), user(), assistant(tool_calls=[call("early")])], properties=asked("o3"))
     winner = snapshot([system(), user(), assistant(tool_calls=[call("own")])], time=at(1), properties=asked("gpt-5"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -151,8 +151,8 @@ def command(
     with progress_bar(settings) as progress:
         run = Trajectories(paths, options, progress=progress)
         _refuse_to_overwrite(run, output)
-        with _target(output) as file:
-            for line in run.lines():
+        with _target(output) as file, closing(run.lines()) as lines:
+            for line in lines:
                 file.write(line + b"\n")
     if not no_context_tag_summary:
         _write_summary(run, context_tag_summary_dir)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Literal
 
@@ -113,16 +114,17 @@ class Trajectories:
             return None
         return self._telemetry.summary.combine(self._own_summary)
 
-    def lines(self) -> Iterator[bytes]:
+    def lines(self) -> Generator[bytes, None, None]:
         """The trajectories as JSON, without line breaks."""
         wanted = None
         if self._options.sample is not None and self.inputs.has_conversations:
             rivals = [trajectory.conversation_id for trajectory in self._fitting(Report())]
             self._telemetry.rivals = rivals
         if self.inputs.telemetry:
-            for line in self._telemetry.lines():
-                self.conversations += 1
-                yield line
+            with closing(self._telemetry.lines()) as lines:
+                for line in lines:
+                    self.conversations += 1
+                    yield line
             wanted = self._telemetry.chosen_rivals
         elif self._options.sample is not None:
             rivals = self._telemetry.rivals

@@ -50,7 +50,7 @@ class Finished(msgspec.Struct):
 
     lines: list[bytes | None]
     summary: TagSummary | None = None
-    failed: dict[int, str] = {}
+    failed: dict[int, tuple[str, str]] = {}  # code and reason
 
 
 class Reread(msgspec.Struct):
@@ -77,9 +77,9 @@ def finish(batch: Batch) -> Finished:
                 trajectory = trajectory_from(plan, winner, reader, catalogue, finished.summary)
                 line = encode_trajectory(trajectory)
         except BadRecord as error:
-            finished.failed[position] = str(error)
+            finished.failed[position] = (error.code, str(error))
         except RecursionError:
-            finished.failed[position] = "nested too deeply"
+            finished.failed[position] = ("bad-messages", "nested too deeply")
         finished.lines.append(line)
     return finished
 

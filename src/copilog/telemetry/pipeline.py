@@ -9,7 +9,7 @@ finish    winners read again -> lines             finish.py, in parallel
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -82,7 +82,7 @@ class Extraction:
         self._files = files
         self._progress = progress or (lambda _stage, _done, _total: None)
 
-    def lines(self) -> Iterator[bytes]:
+    def lines(self) -> Generator[bytes, None, None]:
         """The trajectories as JSON, without line breaks, in first-seen order."""
         with spool_folder() as spool, engine_for(self._jobs()) as engine:
             files = self._prepared(spool, engine)
@@ -96,17 +96,20 @@ class Extraction:
             yield from self._finished(batches, engine)
 
     def _jobs(self) -> int:
-        paths = [Path(file.path) for file in self._files]
-        total = sum(path.stat().st_size for path in paths if path.is_file())
-        return self.options.jobs if total >= WORTH_PROCESSES else 1
+        return self.options.jobs if self._bytes() >= WORTH_PROCESSES else 1
+
+    def _bytes(self) -> int:
+        return sum(map(_size_of, self._files))
 
     def _prepared(self, spool: str, engine: Engine) -> dict[int, Readable]:
         """The inputs as plain files; packed ones are unpacked beside each other."""
-        self._progress("unpacking", 0, len(self._files))
         readables = {}
+        done, total = 0, self._bytes()
         for readable in engine.map(_prepare, [(file, spool) for file in self._files]):
             readables[readable.index] = readable
-            self._progress("unpacking", len(readables), len(self._files))
+            done += _size_of(self._files[len(readables) - 1])
+            if readable.spooled or len(readables) == len(self._files):
+                self._progress("unpacking", done, total)
         return readables
 
     def _collected(self, files: dict[int, Readable], engine: Engine) -> Evidence:
@@ -127,27 +130,28 @@ class Extraction:
     def _finished(self, batches: Batches, engine: Engine) -> Iterator[bytes]:
         if self.options.sample is not None:
             batches.keep(self._sampled(batches, engine))
-        done, total = 0, len(batches.plans)
+        done, total = 0, sum(plan.winner.length for plan in batches.plans)
         self._progress("writing", done, total)
+        following = iter(batches.plans)
         finished: Finished
         for finished in engine.map(finish, batches.all()):
             self._add_summary(finished)
             for position, line in enumerate(finished.lines):
-                plan = batches.plans[done + position]
+                plan = next(following)
+                done += plan.winner.length
                 if position in finished.failed:
-                    plan, line = self._without_winner(plan, finished.failed[position], batches)
+                    plan, line = self._without_winner(plan, *finished.failed[position], batches)
                 if line is not None:
                     batches.count(plan, self.report)
                     yield line
-            done += len(finished.lines)
             self._progress("writing", done, total)
 
-    def _without_winner(self, plan: Plan, reason: str, batches: Batches) -> tuple[Plan, bytes | None]:
+    def _without_winner(self, plan: Plan, code: str, reason: str, batches: Batches) -> tuple[Plan, bytes | None]:
         """The conversation as the next best snapshots tell it; the one that failed turns out to be bad."""
         while True:
             ledger = self.report.open(batches.shown(plan), SOURCE)
             ledger.used -= 1
-            ledger.reject("bad-messages", reason, offset=plan.winner.offset)
+            ledger.reject(code, reason, offset=plan.winner.offset)
             again = batches.plan_without_winner(plan, merge_tools=self.options.merge_tool_metadata)
             if again is None:
                 return plan, None
@@ -155,7 +159,8 @@ class Extraction:
             self._add_summary(finished)
             if not finished.failed:
                 return again, finished.lines[0]
-            plan, reason = again, finished.failed[0]
+            plan = again
+            code, reason = finished.failed[0]
 
     def _add_summary(self, finished: Finished) -> None:
         if self.summary is not None and finished.summary is not None:
@@ -171,6 +176,13 @@ class Extraction:
         wanted = chosen(keys, self.options.sample or 0, self.options.seed, self.options.sample_mode)
         self.chosen_rivals = {keys[position] for position in wanted if position >= len(candidates)}
         return [plan for position, plan in enumerate(candidates) if position in wanted]
+
+
+def _size_of(file: InputFile) -> int:
+    try:
+        return Path(file.path).stat().st_size
+    except OSError:
+        return 0
 
 
 def _prepare(task: tuple[InputFile, str]) -> Readable:

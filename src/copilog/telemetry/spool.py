@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import secrets
 import shutil
 import sys
 import tempfile
@@ -33,9 +34,10 @@ _PLAIN_STEP = 1 << 20
 def spool_folder() -> Iterator[str]:
     """A private folder for plain copies, deleted at the end of the block. Those of runs that were killed go first."""
     remove_stale_copies()
-    folder = tempfile.mkdtemp(prefix=f"copilog-{os.getpid()}-spool-")
+    folder = Path(tempfile.gettempdir(), f"copilog-{os.getpid()}-spool-{secrets.token_hex(6)}")
     try:
-        yield folder
+        folder.mkdir(mode=0o700)  # in here, so that an interruption finds nothing that would not be removed
+        yield str(folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -60,13 +60,17 @@ def books_entry(ledger: Ledger) -> dict[str, Any]:
 
 
 def tell_what_is_bad(ledgers: Iterable[Ledger], most: int | None) -> None:
-    """The places of bad records, and the files that could not be read, on standard error."""
-    for ledger in ledgers:
-        for diagnostic in [*ledger.notes, *ledger.bad[:most]]:
-            click.echo(safe_line(f"{diagnostic.place()}: {diagnostic.reason}  [{diagnostic.code}]"), err=True)
-        hidden = ledger.bad_count() - len(ledger.bad[:most])
-        if hidden:
-            click.echo(safe_line(f"{ledger.path}: {hidden:,} more bad {plural(hidden, 'record')}"), err=True)
+    """Files that could not be read, and the places of bad records up to a number, on standard error."""
+    books = list(ledgers)
+    for note in (note for ledger in books for note in ledger.notes if note.level != "info" or most is None):
+        click.echo(safe_line(f"{note.place()}: {note.reason}  [{note.code}]"), err=True)
+    shown = [bad for ledger in books for bad in ledger.bad][:most]
+    for bad in shown:
+        click.echo(safe_line(f"{bad.place()}: {bad.reason}  [{bad.code}]"), err=True)
+    hidden = sum(ledger.bad_count() for ledger in books) - len(shown)
+    if shown and hidden:
+        where = "" if most is None else " (-v shows them)"
+        click.echo(f"and {hidden:,} more bad {plural(hidden, 'record')}{where}", err=True)
 
 
 def figures(ledgers: Iterable[Ledger]) -> str:

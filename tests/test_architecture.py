@@ -47,7 +47,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "cli": ANYTHING,
     "__main__": {"cli"},
     # for type checkers; at run time names are looked up when used
-    "__init__": FOUNDATIONS | {"sources", "ingest", "trajectory"},
+    "__init__": FOUNDATIONS | {"sources", "ingest", "trajectory", "store"},
 }
 # Nothing imports these, but for the modules named here.
 SKINS = {"cli": {"__main__"}, "web": {"cli.serve"}}

@@ -448,3 +448,23 @@ def test_nothing_is_opened_for_writing_beside_the_original(watch: Watch, tmp_pat
 
     assert str(database) in watch.reads
     assert watch.offences == []
+
+
+def test_a_database_is_copied_once_while_copies_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE a (b)")
+    with sqliteio.keep_copies():
+        connections = []
+        for _ in range(3):
+            with sqliteio.open_copy(path) as snapshot:
+                connections.append(snapshot.connection)
+        assert len(set(map(id, connections))) == 1
+
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute("INSERT INTO a VALUES (1)")
+        with sqliteio.open_copy(path) as snapshot:
+            assert list(sqliteio.query(snapshot.connection, "SELECT b FROM a")) == [(1,)]
+    with pytest.raises(sqlite3.ProgrammingError):
+        connections[0].execute("SELECT 1")
+    assert not list(Path(tempfile.gettempdir()).glob(f"copilog-{os.getpid()}-*"))

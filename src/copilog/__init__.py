@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-# Name -> module. Looked up on first use, so that `copilog --help` imports nothing heavy.
+# Name -> module, with the name there if it is another. Looked up on first use, so that `copilog --help` stays light.
 _EXPORTS = {
+    "Archive": "copilog.store.archive",
     "Conversation": "copilog.model",
     "Diagnostic": "copilog.diagnostics",
     "CopilogError": "copilog.errors",
@@ -29,12 +30,14 @@ _EXPORTS = {
     "ConversationTrajectory": "copilog.trajectory",
     "discover": "copilog.ingest",
     "extract": "copilog.ingest.trajectories",
+    "open": "copilog.store.archive:open_archive",
     "read": "copilog.ingest",
     "title_of": "copilog.model",
     "user_text": "copilog.tags",
 }
 
 __all__ = [
+    "Archive",
     "Conversation",
     "ConversationTrajectory",
     "CopilogError",
@@ -47,6 +50,7 @@ __all__ = [
     "__version__",
     "discover",
     "extract",
+    "open",
     "read",
     "title_of",
     "user_text",
@@ -59,6 +63,8 @@ if TYPE_CHECKING:
     from copilog.ingest.trajectories import extract
     from copilog.model import Conversation, title_of
     from copilog.sources import Found
+    from copilog.store.archive import Archive
+    from copilog.store.archive import open_archive as open  # noqa: A004 - as in `copilog.open()`
     from copilog.tags import user_text
     from copilog.trajectory import ConversationTrajectory
 
@@ -68,7 +74,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'copilog' has no attribute {name!r}")
     from importlib import import_module
 
-    value = getattr(import_module(_EXPORTS[name]), name)
+    module, _, attribute = _EXPORTS[name].partition(":")
+    value = getattr(import_module(module), attribute or name)
     globals()[name] = value
     return value
 

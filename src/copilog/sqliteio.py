@@ -20,6 +20,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -62,12 +63,55 @@ class Snapshot:
     notes: list[str] = field(default_factory=list)
 
 
+@dataclass(slots=True)
+class _Kept:
+    """A copy that is used again as long as the database stays as it was."""
+
+    state: tuple[int, int, int, int]
+    snapshot: Snapshot
+    stack: ExitStack
+
+
+_kept: ContextVar[dict[Path, _Kept] | None] = ContextVar("kept copies", default=None)
+
+
+@contextmanager
+def keep_copies() -> Iterator[None]:
+    """Copy each database once in this block, however often it is opened: a store is asked for one session at a time."""
+    copies: dict[Path, _Kept] = {}
+    token = _kept.set(copies)
+    try:
+        yield
+    finally:
+        _kept.reset(token)
+        for kept in copies.values():
+            kept.stack.close()
+
+
 @contextmanager
 def open_copy(path: Path) -> Iterator[Snapshot]:
-    """Open a private copy of a database, which is deleted at the end of the block.
+    """Open a private copy of a database, which is deleted at the end of the block, or at that of `keep_copies`.
 
     Raises UnreadableDatabase for whatever stands in the way.
     """
+    copies = _kept.get()
+    if copies is None:
+        with _new_copy(path) as snapshot:
+            yield snapshot
+        return
+    state = fingerprint(path)
+    kept = copies.get(path)
+    if kept is None or kept.state != state:
+        if kept is not None:
+            copies.pop(path).stack.close()
+        stack = ExitStack()
+        kept = _Kept(state, stack.enter_context(_new_copy(path)), stack)
+        copies[path] = kept
+    yield Snapshot(kept.snapshot.connection, list(kept.snapshot.notes))
+
+
+@contextmanager
+def _new_copy(path: Path) -> Iterator[Snapshot]:
     with ExitStack() as stack:
         try:
             original = _original(path)

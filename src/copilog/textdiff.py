@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
@@ -127,7 +127,10 @@ def unified_diff(
     before: str | None, after: str | None, path: str, old_path: str | None = None, context: int = 3
 ) -> str:
     """A diff as git shows it, None standing for a file that does not exist; empty when the texts are equal."""
-    old, new = _lines_of(before or ""), _lines_of(after or "")
+    old_text, new_text = before or "", after or ""
+    start, same_at_end = _equal_ends(old_text, new_text, context)
+    old = _lines_of(old_text[start : len(old_text) - same_at_end])
+    new = _lines_of(new_text[start : len(new_text) - same_at_end])
     changes = list(_changes(old, new))
     if not changes:
         return ""
@@ -135,13 +138,38 @@ def unified_diff(
         f"--- {'/dev/null' if before is None else _shown_path('a', old_path or path)}\n",
         f"+++ {'/dev/null' if after is None else _shown_path('b', path)}\n",
     ]
+    skipped = old_text.count("\n", 0, start)
     for group in _groups(changes, 2 * context):
-        _write_hunk(output, old, new, group, context)
+        _write_hunk(output, old, new, group, context, skipped)
     return "".join(output)
 
 
 def count_changes(diff: str) -> tuple[int, int]:
     """How many lines a unified diff adds, and how many it removes."""
+    return _count_at_once(diff) or _count_line_by_line(diff)
+
+
+def _count_at_once(diff: str) -> tuple[int, int] | None:
+    """The counts from the text as a whole, if its hunks are as long as their headers say; None if they are not."""
+    first = at = 0 if diff.startswith("@@ ") else diff.find("\n@@ ") + 1
+    old_lines = new_lines = 0
+    hunks = 0
+    while at or not hunks:
+        header = _hunk_header.match(diff, at)
+        if header is None:
+            return None
+        old, new = header.groups()
+        old_lines += 1 if old is None else int(old)
+        new_lines += 1 if new is None else int(new)
+        hunks += 1
+        at = diff.find("\n@@ ", at) + 1
+    lines = diff.count("\n", first) + (not diff.endswith("\n"))
+    added, removed, kept, remarks = (diff.count(mark, first) for mark in ("\n+", "\n-", "\n ", "\n\\"))
+    is_sound = (old_lines, new_lines, lines) == (removed + kept, added + kept, hunks + added + removed + kept + remarks)
+    return (added, removed) if is_sound else None
+
+
+def _count_line_by_line(diff: str) -> tuple[int, int]:
     added = removed = 0
     old_left = new_left = 0
     for line in diff.split("\n"):
@@ -174,6 +202,40 @@ def _lines_of(text: str) -> list[str]:
     lines = [line + "\n" for line in text.split("\n")]
     last = lines.pop()[:-1]
     return [*lines, last] if last else lines
+
+
+def _equal_ends(old: str, new: str, context: int) -> tuple[int, int]:
+    """How many characters two texts have in common at their ends, in whole lines, less the lines of a context.
+
+    Most edits are small: what is cut off here need not be taken apart into lines.
+    """
+    shorter = min(len(old), len(new))
+    head = _longest(shorter, lambda low, high: old[low:high] == new[low:high])
+    head = old.rfind("\n", 0, head) + 1
+    old_end, new_end = len(old), len(new)
+    tail = _longest(
+        shorter - head,
+        lambda low, high: old[old_end - high : old_end - low] == new[new_end - high : new_end - low],
+    )
+    after_tail = old.find("\n", old_end - tail)
+    tail = old_end - after_tail - 1 if after_tail >= 0 else 0
+    for _ in range(context):
+        head = old.rfind("\n", 0, head - 1) + 1 if head else 0
+        line_break = old.find("\n", old_end - tail) if tail else -1
+        tail = old_end - line_break - 1 if line_break >= 0 else 0
+    return head, tail
+
+
+def _longest(limit: int, is_equal: Callable[[int, int], bool]) -> int:
+    """The largest number up to a limit so that all before is equal, given that of two equal ranges all parts are."""
+    low, high = 0, limit
+    while low < high:
+        middle = high if low == 0 and high == limit else (low + high + 1) // 2
+        if is_equal(low, middle):
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 def _changes(old: list[str], new: list[str]) -> Iterator[_Change]:
@@ -274,13 +336,15 @@ def _groups(changes: list[_Change], distance: int) -> Iterator[list[_Change]]:
     yield group
 
 
-def _write_hunk(output: list[str], old: list[str], new: list[str], group: list[_Change], context: int) -> None:
+def _write_hunk(
+    output: list[str], old: list[str], new: list[str], group: list[_Change], context: int, skipped: int
+) -> None:
     first, last = group[0], group[-1]
     lead = min(context, first.old)
     trail = min(context, len(old) - last.old_end)
     at = first.old - lead
-    old_range = _range(at, last.old_end + trail)
-    new_range = _range(first.new - lead, last.new_end + trail)
+    old_range = _range(skipped + at, skipped + last.old_end + trail)
+    new_range = _range(skipped + first.new - lead, skipped + last.new_end + trail)
     output.append(f"@@ -{old_range} +{new_range} @@\n")
     for change in group:
         _write_lines(output, " ", old[at : change.old])

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
 from click.testing import CliRunner
 
 from copilog.cli import main
@@ -29,12 +32,33 @@ class Outcome:
         return json.loads(self.out)
 
 
-def run(*arguments: object) -> Outcome:
-    """Run one command in this process, as the entry point does."""
+def run(*arguments: object, given: str | None = None) -> Outcome:
+    """Run one command in this process, as the entry point does.
+
+    The archive is that of COPILOG_ARCHIVE where a test has set it, else one for this run alone.
+    """
     runner = CliRunner()
-    with runner.isolation() as streams:
-        code = main([str(argument) for argument in arguments])
-        return Outcome(code, streams[0].getvalue().decode(), streams[1].getvalue().decode())
+    with tempfile.TemporaryDirectory(prefix="copilog-test-") as folder:
+        archive = os.environ.get("COPILOG_ARCHIVE") or str(Path(folder, "archive.db"))
+        with runner.isolation(given, env={"COPILOG_ARCHIVE": archive}) as streams:
+            code = main([str(argument) for argument in arguments])
+            return Outcome(code, streams[0].getvalue().decode(), streams[1].getvalue().decode())
+
+
+def move_in(monkeypatch: pytest.MonkeyPatch, folder: Path, *homes: Home) -> Path:
+    """Make these homes all that this machine has, and give it an archive of its own; returns the archive's path."""
+    nobody = folder / "nobody"
+    nobody.mkdir()
+    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "HOME", "APPDATA", "LOCALAPPDATA", "USERPROFILE"):
+        monkeypatch.setenv(name, str(nobody))
+    for name in ("VSCODE_PORTABLE", "VSCODE_APPDATA", "COPILOT_HOME", "VSCODE_AGENT_FOLDER", "NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    config = folder / "settings.toml"
+    config.write_text(f"roots = {json.dumps([str(home.root) for home in homes])}\n")
+    monkeypatch.setenv("COPILOG_CONFIG", str(config))
+    archive = folder / "kept" / "archive.db"
+    monkeypatch.setenv("COPILOG_ARCHIVE", str(archive))
+    return archive
 
 
 def request(number: int, text: str, **fields: Any) -> dict[str, Any]:

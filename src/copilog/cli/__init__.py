@@ -11,13 +11,26 @@ from typing import Any
 import click
 
 from copilog import __version__
-from copilog.cli.common import Settings, reading_options
+from copilog.cli.common import Settings, archive_options, reading_options
 from copilog.errors import CopilogError, UsageError
 
 # Command -> (module, one line of help). The help stands here so that listing commands imports none of them.
+# A module that holds several commands is named with the one that is meant.
 COMMANDS = {
     "list": ("copilog.cli.listing", "List conversations, newest first."),
     "show": ("copilog.cli.show", "Show one conversation."),
+    "search": ("copilog.cli.search", "Find words, phrases and code in all conversations."),
+    "scan": ("copilog.cli.scan", "Bring the archive up to date with what is on disk."),
+    "watch": ("copilog.cli.watch", "Keep the archive up to date while conversations go on."),
+    "mcp": ("copilog.cli.mcp", "Serve the archive to coding agents, over the Model Context Protocol."),
+    "problems": ("copilog.cli.problems", "Tell what could not be read of the files in the archive, and why."),
+    "star": ("copilog.cli.annotate:star", "Star conversations."),
+    "unstar": ("copilog.cli.annotate:unstar", "Take stars away."),
+    "label": ("copilog.cli.annotate:label", "Put labels on a conversation, or take them off."),
+    "note": ("copilog.cli.annotate:note", "Write a note on a conversation, or show it."),
+    "rm": ("copilog.cli.remove:remove", "Remove conversations from the archive, and keep them out."),
+    "restore": ("copilog.cli.remove:restore", "Let conversations come back that were removed."),
+    "vacuum": ("copilog.cli.remove:vacuum", "Give the space back that the archive no longer needs."),
     "extract": ("copilog.cli.extract", "Rebuild conversations from telemetry, one JSON line each."),
     "tags": ("copilog.cli.tags", "List the tags in the messages of conversations, known and new."),
     "check": ("copilog.cli.check", "Tell what raw telemetry holds, and whether it is as extraction expects."),
@@ -46,7 +59,8 @@ class LazyGroup(click.Group):
         name = ALIASES.get(name, name)
         if name not in COMMANDS:
             return None
-        command = import_module(COMMANDS[name][0]).command
+        module, _, attribute = COMMANDS[name][0].partition(":")
+        command = getattr(import_module(module), attribute or "command")
         assert isinstance(command, click.Command)
         return command
 
@@ -77,17 +91,20 @@ def _nearest(word: str) -> str | None:
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Without a command: what is on this machine, in a few lines. "
-    "Start with `copilog list`, then `copilog show ID`. `copilog COMMAND --help` has examples.",
+    "Start with `copilog list`, then `copilog show ID`, or with `copilog search WORDS`. "
+    "`copilog COMMAND --help` has examples.",
 )
 @click.version_option(__version__, "-V", "--version", message="copilog %(version)s")
 @click.option("--color/--no-color", default=None, help="Colours or not, whatever the terminal says.")
 @click.option("--debug", is_flag=True, help="Show the traceback when something breaks.")
+@archive_options
 @reading_options
 @click.pass_context
 def cli(ctx: click.Context, /, color: bool | None, debug: bool, **reading: Any) -> None:
     """Find and read the conversations that GitHub Copilot leaves on this machine.
 
-    Nothing leaves the machine, and nothing but copilog's own files is ever written.
+    Nothing leaves the machine, and nothing but copilog's own files is ever written. What was found is kept in an
+    archive, which is looked over for changes before it is read.
     """
     if debug:
         os.environ["COPILOG_RAISE"] = "1"  # a reader that breaks is contained otherwise

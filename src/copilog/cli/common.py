@@ -41,6 +41,27 @@ def reading_options(function: Function) -> Function:
     return click.option("--sample", is_flag=True, help="Read the made-up sample that comes with copilog.")(function)
 
 
+def archive_options(function: Function) -> Function:
+    """The options that say which archive, and whether it is read at all. They may stand before the command too."""
+    live = click.option("--live", is_flag=True, help="Read the disk; the archive is neither read nor written.")
+    return archive_option(live(no_scan_option(function)))
+
+
+def no_scan_option(function: Function) -> Function:
+    return click.option("--no-scan", is_flag=True, help="The archive as it is, without looking for changes first.")(
+        function
+    )
+
+
+def archive_option(function: Function) -> Function:
+    return click.option(
+        "--archive",
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="FILE",
+        help="The archive to use; COPILOG_ARCHIVE names one too.",
+    )(function)
+
+
 def json_option(function: Function) -> Function:
     return click.option("--json", "as_json", is_flag=True, help="JSON on standard output.")(function)
 
@@ -57,20 +78,29 @@ class Settings:
 
     roots: tuple[Path, ...] = ()
     sample: bool = False
+    archive: Path | None = None
+    live: bool = False
+    no_scan: bool = False
     color: bool | None = None
     debug: bool = False
     config: Config = field(default_factory=Config)
 
     @classmethod
-    def load(cls, *, color: bool | None, debug: bool, roots: tuple[Path, ...], sample: bool) -> Settings:
+    def load(cls, *, color: bool | None, **chosen: Any) -> Settings:
         config = read_config()
-        return cls(
-            roots=roots, sample=sample, color=config.color.value if color is None else color, debug=debug, config=config
-        )
+        return cls(color=config.color.value if color is None else color, config=config, **chosen)
 
     def with_reading(self, roots: tuple[Path, ...], sample: bool) -> Settings:
         """The same with what was said after the command."""
         return replace(self, roots=(*self.roots, *roots), sample=self.sample or sample)
+
+    def with_archive(self, archive: Path | None, live: bool = False, no_scan: bool = False) -> Settings:
+        """The same with what was said after the command about the archive."""
+        return replace(self, archive=archive or self.archive, live=self.live or live, no_scan=self.no_scan or no_scan)
+
+    def reads_disk(self) -> bool:
+        """Whether the archive is left alone: where only named places are to be read, nothing of them is kept."""
+        return self.live or self.sample or bool(self.roots)
 
     def places(self) -> list[Root]:
         """The places to read. Roots that were named shut out all others, those of the config file too."""
@@ -160,11 +190,15 @@ pass_settings = click.make_pass_decorator(Settings)
 
 def finish(settings: Settings, report: Report, strict: bool | None, what: str) -> int:
     """Say in one line what was read, and return the exit code."""
-    bad = report.bad_records()
     crashed = sum(diagnostic.code == "crash" for diagnostic in report.diagnostics())
+    return end_with(settings, report.bad_records(), crashed, strict, what, "copilog inspect")
+
+
+def end_with(settings: Settings, bad: int, crashed: int, strict: bool | None, what: str, more: str) -> int:
+    """Say in one line what was read and what could not be; `more` is the command that shows the latter."""
     line = what
     if bad:
-        line += f"; {bad:,} bad {plural(bad, 'record')} (copilog inspect shows them)"
+        line += f"; {bad:,} bad {plural(bad, 'record')} ({more} shows them)"
     if crashed:
         line += f"; copilog failed on {crashed:,} {plural(crashed, 'file')} (a bug: please report it)"
     click.echo(line, err=True)
@@ -173,3 +207,24 @@ def finish(settings: Settings, report: Report, strict: bool | None, what: str) -
 
 def plural(number: int, word: str) -> str:
     return word if number == 1 else f"{word}s"
+
+
+def printable(text: str) -> str:
+    """Text without characters that a terminal would obey."""
+    return "".join(char if char.isprintable() or char in "\n\t" else "�" for char in text)
+
+
+def short_id(conversation_id: str) -> str:
+    """Enough of an id to find the conversation again."""
+    native_id = conversation_id.partition(":")[2] or conversation_id
+    return native_id.rpartition("/")[2][:8]
+
+
+def folder_name(folder: str | None) -> str:
+    return printable((folder or "").rstrip("/\\").replace("\\", "/").rpartition("/")[2])
+
+
+def one_line(text: str, limit: int | None = None) -> str:
+    """Text for a line of a list, cut to a length."""
+    line = " ".join(printable(text).split())
+    return line if limit is None or len(line) <= limit else line[: limit - 1] + "…"

@@ -33,7 +33,7 @@ def parse_moment(text: str, now: datetime) -> datetime:
     ago = AGO.match(text)
     if ago:
         return now - timedelta(**{UNITS[ago[2]]: int(ago[1])})
-    moment = datetime.fromisoformat(text)
+    moment = datetime.fromisoformat(text.upper())  # T and Z must be capitals
     return moment if moment.tzinfo else moment.astimezone()
 
 

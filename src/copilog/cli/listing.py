@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from copilog.cli.common import Settings, finish, json_option, pass_settings, plural, reading_options, strict_option
+from copilog.cli.archives import finish_with, fresh_archive, reads_archive_or_disk
+from copilog.cli.common import (
+    Settings,
+    finish,
+    folder_name,
+    json_option,
+    one_line,
+    pass_settings,
+    plural,
+    printable,
+    short_id,
+    strict_option,
+)
 from copilog.cli.dates import as_moment, when
-from copilog.cli.overview import folder_name, printable, short_id
 from copilog.diagnostics import Report
+from copilog.errors import UsageError
 from copilog.ingest import discover
 from copilog.sources import SOURCES, Found
+from copilog.store.summary import Filters
+from copilog.store.summary import Summary as Archived
 from copilog.summaries import Summary, moment_of, summarise
 
 if TYPE_CHECKING:
@@ -23,6 +36,9 @@ if TYPE_CHECKING:
 SOURCE_NAMES = [source.name for source in SOURCES]
 TITLE_WIDTH, NARROWEST = 40, 8  # of a line on a terminal
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+# What every list has as JSON, and what only the archive knows.
+FIELDS = Summary.__struct_fields__
+ARCHIVE_FIELDS = ("messages", "is_starred", "labels", "note", "stored_at", "gone_at")
 
 
 @click.command(
@@ -47,53 +63,62 @@ Examples:
 @click.option("-n", "--limit", type=click.IntRange(min=1), help="How many at most (default 50, from the config file).")
 @click.option("-a", "--all", "show_all", is_flag=True, help="All of them, and empty ones too.")
 @click.option("-l", "--long", "in_full", is_flag=True, help="Read each conversation: turns, tools, edits, models.")
+@click.option("--starred", is_flag=True, help="Only those with a star.")
+@click.option("--label", metavar="NAME", help="Only those with this label.")
 @json_option
 @strict_option
-@reading_options
 @pass_settings
+@reads_archive_or_disk
 def command(
     settings: Settings,
-    workspace: str | None,
-    source: str | None,
-    model: str | None,
-    mode: str | None,
-    since: datetime | None,
-    until: datetime | None,
+    /,
     limit: int | None,
     show_all: bool,
     in_full: bool,
     as_json: bool,
     strict: bool | None,
-    roots: tuple[Path, ...],
-    sample: bool,
+    starred: bool,
+    **chosen: Any,
 ) -> int:
     """List conversations, newest first.
 
-    Titles and times come from VS Code's own index where it has them, so that the list is quick; --long, --model and
-    --mode read the conversations themselves.
+    They are those of the archive, which is looked over for changes first. With --live, --root or --sample the disk is
+    read: titles and times come from VS Code's own index where it has them, so that the list is quick; --long, --model
+    and --mode read the conversations themselves.
     """
-    settings = settings.with_reading(roots, sample)
+    chosen |= {"starred": starred or None, "include_empty": True}
+    filters = Filters(**chosen)
     report = Report()
-    founds = [found for found in discover(settings.places(), report=report) if _may_match(found, workspace, source)]
-    in_full = in_full or bool(model or mode)
-    summaries = [
-        summary
-        for summary in _summaries(settings, founds, in_full, report)
-        if _matches(summary, workspace, model, mode, since, until)
-    ]
-    summaries.sort(key=lambda summary: summary.updated_at or summary.started_at or LONG_AGO, reverse=True)
-    empty = sum(bool(summary.is_empty) for summary in summaries)
-    if not show_all:
-        summaries = [summary for summary in summaries if not summary.is_empty]
-    most = limit or (len(summaries) if show_all or as_json else settings.config.list_limit.value)
-    shown = summaries[:most]
-    if as_json:
-        import msgspec
+    in_full = in_full or bool(filters.model or filters.mode)
+    with fresh_archive(settings, report) as archive:
+        summaries: Sequence[Summary | Archived]
+        summaries = archive.list(**chosen) if archive else _on_disk(settings, filters, in_full, report)
+        empty = sum(bool(summary.is_empty) for summary in summaries)
+        if not show_all:
+            summaries = [summary for summary in summaries if not summary.is_empty]
+        most = limit or (len(summaries) if show_all or as_json else settings.config.list_limit.value)
+        shown = summaries[:most]
+        if as_json:
+            _print_json(shown)
+        else:
+            _print_table(settings, shown, in_full)
+        what = _tell(len(shown), len(summaries), 0 if show_all else empty)
+        if archive is None:
+            return finish(settings, report, strict, what)
+        return finish_with(settings, archive, report, strict, what)
 
-        click.echo(msgspec.json.format(msgspec.json.encode(shown), indent=2))
-    else:
-        _print_table(settings, shown, in_full)
-    return finish(settings, report, strict, _tell(len(shown), len(summaries), 0 if show_all else empty))
+
+def _print_json(summaries: Sequence[Summary | Archived]) -> None:
+    import msgspec
+
+    rows = [
+        {
+            name: getattr(summary, name, False)  # what is in the archive was read: `from_index` is not true of it
+            for name in (FIELDS if isinstance(summary, Summary) else (*FIELDS, *ARCHIVE_FIELDS))
+        }
+        for summary in summaries
+    ]
+    click.echo(msgspec.json.format(msgspec.json.encode(rows), indent=2))
 
 
 def _tell(shown: int, matching: int, hidden: int) -> str:
@@ -105,6 +130,18 @@ def _tell(shown: int, matching: int, hidden: int) -> str:
     return line
 
 
+# --- from the disk ----------------------------------------------------------------------------------------------
+
+
+def _on_disk(settings: Settings, filters: Filters, in_full: bool, report: Report) -> list[Summary]:
+    if filters.starred or filters.label:
+        raise UsageError("stars and labels are in the archive; leave out --live, --root and --sample")
+    founds = [found for found in discover(settings.places(), report=report) if _may_match(found, filters)]
+    summaries = [summary for summary in _summaries(settings, founds, in_full, report) if _matches(summary, filters)]
+    summaries.sort(key=lambda summary: summary.updated_at or summary.started_at or LONG_AGO, reverse=True)
+    return summaries
+
+
 def _summaries(settings: Settings, founds: list[Found], in_full: bool, report: Report) -> Iterator[Summary]:
     founds.sort(key=moment_of, reverse=True)
     with settings.progress("reading", len(founds)) as advance:
@@ -113,37 +150,33 @@ def _summaries(settings: Settings, founds: list[Found], in_full: bool, report: R
             advance()
 
 
-def _may_match(found: Found, workspace: str | None, source: str | None) -> bool:
+def _may_match(found: Found, filters: Filters) -> bool:
     """Whether it is worth reading, as far as that can be told before."""
-    if source is not None and all(trace.source != source for trace in found.traces()):
+    if filters.source is not None and all(trace.source != filters.source for trace in found.traces()):
         return False
-    if workspace is None:
+    if filters.workspace is None:
         return True
     folders = [trace.workspace.folder or "" for trace in found.traces() if trace.workspace is not None]
-    return not folders or any(workspace.lower() in folder.lower() for folder in folders)
+    return not folders or any(filters.workspace.lower() in folder.lower() for folder in folders)
 
 
-def _matches(
-    summary: Summary,
-    workspace: str | None,
-    model: str | None,
-    mode: str | None,
-    since: datetime | None,
-    until: datetime | None,
-) -> bool:
+def _matches(summary: Summary, filters: Filters) -> bool:
     touched = summary.updated_at or summary.started_at
-    if workspace is not None and workspace.lower() not in (summary.workspace or "").lower():
+    if filters.workspace is not None and filters.workspace.lower() not in (summary.workspace or "").lower():
         return False
-    if model is not None and not any(model.lower() in name.lower() for name in summary.models or []):
+    if filters.model is not None and not any(filters.model.lower() in name.lower() for name in summary.models or []):
         return False
-    if mode is not None and mode.lower() not in [name.lower() for name in summary.modes or []]:
+    if filters.mode is not None and filters.mode.lower() not in [name.lower() for name in summary.modes or []]:
         return False
-    if since is not None and (touched is None or touched < since):
+    if filters.since is not None and (touched is None or touched < filters.since):
         return False
-    return until is None or (touched is not None and touched < until)
+    return filters.until is None or (touched is not None and touched < filters.until)
 
 
-def _print_table(settings: Settings, summaries: list[Summary], in_full: bool) -> None:
+# --- for people -------------------------------------------------------------------------------------------------
+
+
+def _print_table(settings: Settings, summaries: Sequence[Summary | Archived], in_full: bool) -> None:
     """Columns side by side. On a terminal each line fits its width; elsewhere nothing is cut off."""
     from rich.text import Text
 
@@ -181,7 +214,7 @@ def _fitting(widths: list[int], heads: list[str], total: int) -> list[int]:
     return fitting
 
 
-def _cells(summary: Summary, in_full: bool) -> list[Text]:
+def _cells(summary: Summary | Archived, in_full: bool) -> list[Text]:
     from rich.text import Text
 
     cells = [Text(short_id(summary.id), "cyan"), Text(when(summary.updated_at))]
@@ -191,11 +224,17 @@ def _cells(summary: Summary, in_full: bool) -> list[Text]:
     return [*cells, Text(folder_name(summary.workspace), "dim"), _title_cell(summary)]
 
 
-def _title_cell(summary: Summary) -> Text:
+def _title_cell(summary: Summary | Archived) -> Text:
     from rich.text import Text
 
-    title = Text(" ".join(printable(summary.title).split()))
+    title = Text(one_line(summary.title))
     told = [mark for mark in summary.marks if mark in ("damaged", "headless", "stub", "external", "orphan-edits")]
+    if isinstance(summary, Archived):
+        if summary.is_starred:
+            title = Text("★ ", "yellow").append_text(title)
+        for label in summary.labels:
+            title.append(f"  #{one_line(label)}", "green")
+        told += ["gone"] if summary.gone_at is not None else []
     if told:
         title.append(f"  [{', '.join(told)}]", "yellow")
     return title

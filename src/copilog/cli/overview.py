@@ -3,42 +3,83 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from copilog.cli.common import Settings, plural
+from copilog.cli.archives import fresh_archive
+from copilog.cli.common import Settings, folder_name, one_line, plural, printable, short_id
 from copilog.cli.dates import when
 from copilog.diagnostics import Report
 from copilog.ingest import discover
 from copilog.sources import Found
 from copilog.summaries import Summary, is_indexed, moment_of, summarise
 
+if TYPE_CHECKING:
+    from copilog.store.archive import Archive
+    from copilog.store.summary import Summary as Archived
+
 NEWEST = 5
 MOST_READ = 300  # conversations that no index knows take reading; more would keep people waiting
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
+__all__ = ["folder_name", "printable", "short_id", "show_overview"]
+
+
+class Overview(NamedTuple):
+    """What is to be said of all conversations."""
+
+    number: int
+    empty: int
+    places: str
+    newest_first: Sequence[Summary | Archived]  # those in which something was said
+    unread_files: int
+
 
 def show_overview(settings: Settings) -> None:
     """Say what is here. Where nothing is, say so and show the sample instead."""
-    report = Report()
-    places = settings.places()
-    founds = list(discover(places, report=report))
-    if not founds and not settings.sample:
+    with fresh_archive(settings, Report()) as archive:
+        overview = _of_disk(settings) if archive is None else _of_archive(archive)
+    if not overview.number and not settings.sample:
+        places = settings.places()
         where = "the folders named" if settings.roots else f"the {len(places)} usual places"
         click.echo(f"No Copilot data in {where}; `copilog doctor` lists them.", err=True)
         if settings.roots:
             return
         click.echo("Here is the sample that comes with copilog, made up, instead:\n", err=True)
         settings = replace(settings, sample=True)
-        founds = list(discover(settings.places(), report=report))
+        overview = _of_disk(settings)
+    _print_totals(settings, overview)
+    _print_newest(settings, overview.newest_first)
+    if overview.unread_files:
+        number = overview.unread_files
+        click.echo(f"{number:,} {plural(number, 'file')} had records that could not be read", err=True)
+
+
+def _of_archive(archive: Archive) -> Overview:
+    summaries = archive.list(include_empty=True)
+    places = _places(
+        (summary.application for summary in summaries), {summary.workspace for summary in summaries} - {None}
+    )
+    said = [summary for summary in summaries if not summary.is_empty]
+    unread = {problem.path for problem in archive.problems(level="error", include_gone=False)}
+    return Overview(len(summaries), len(summaries) - len(said), places, said, len(unread))
+
+
+def _of_disk(settings: Settings) -> Overview:
+    report = Report()
+    founds = list(discover(settings.places(), report=report))
     summaries = _summaries(founds, report)
-    _print_totals(settings, founds, summaries)
-    _print_newest(settings, summaries)
+    places = _places(
+        (found.application for found in founds),
+        {found.workspace.folder for found in founds if found.workspace is not None},
+    )
+    empty = sum("empty" in found.hint.marks for found in founds if found.hint is not None)
     unread = sum(bool(ledger.bad or ledger.parts.bad) for ledger in report.files.values())
-    if unread:
-        click.echo(f"{unread:,} {plural(unread, 'file')} had records that could not be read", err=True)
+    return Overview(len(founds), empty, places, summaries, unread)
 
 
 def _summaries(founds: list[Found], report: Report) -> list[Summary]:
@@ -50,19 +91,18 @@ def _summaries(founds: list[Found], report: Report) -> list[Summary]:
     return sorted(summaries, key=lambda summary: summary.updated_at or LONG_AGO, reverse=True)
 
 
-def _print_totals(settings: Settings, founds: list[Found], summaries: list[Summary]) -> None:
+def _print_totals(settings: Settings, overview: Overview) -> None:
     from rich.text import Text
 
-    empty = sum("empty" in found.hint.marks for found in founds if found.hint is not None)
-    aside = (f"  {empty:,} of them empty" if empty else "", "dim")
-    settings.out.print(Text.assemble(_count(len(founds), "conversation"), aside))
-    settings.out.print(Text(f"  in   {_places(founds)}"))
-    times = [summary.updated_at for summary in summaries if summary.updated_at is not None]
+    aside = (f"  {overview.empty:,} of them empty" if overview.empty else "", "dim")
+    settings.out.print(Text.assemble(_count(overview.number, "conversation"), aside))
+    settings.out.print(Text(f"  in   {overview.places}"))
+    times = [summary.updated_at for summary in overview.newest_first if summary.updated_at is not None]
     if times:
         settings.out.print(Text(f"  from {when(times[-1])} to {when(times[0])}"))
 
 
-def _print_newest(settings: Settings, summaries: list[Summary]) -> None:
+def _print_newest(settings: Settings, summaries: Sequence[Summary | Archived]) -> None:
     from rich.text import Text
 
     out = settings.out
@@ -72,13 +112,18 @@ def _print_newest(settings: Settings, summaries: list[Summary]) -> None:
             Text.assemble(
                 ("  " + short_id(summary.id), "cyan"),
                 f"  {when(summary.updated_at):<12}  ",
-                (_title(summary.title, 56), "bold"),
+                (one_line(summary.title, 56), "bold"),
                 (f"  {folder_name(summary.workspace)}", "dim"),
             )
         )
     flag = " --sample" if settings.sample else ""
     example = short_id(summaries[0].id) if summaries else "ID"
-    hints = {"list": "all of them", f"show {example}": "read one", "doctor": "where copilog looked"}
+    hints = {
+        "list": "all of them",
+        f"show {example}": "read one",
+        "search WORDS": "find one",
+        "doctor": "where copilog looked",
+    }
     out.print()
     for number, (words, meaning) in enumerate(hints.items()):
         lead = "Next:  " if number == 0 else "       "
@@ -89,29 +134,9 @@ def _count(number: int, word: str) -> tuple[str, str]:
     return f"{number:,} {plural(number, word)}", "bold"
 
 
-def _places(founds: list[Found]) -> str:
+def _places(applications: Iterable[str | None], folders: Iterable[str | None]) -> str:
     """How many in each application, and in how many workspaces."""
-    applications = Counter(found.application or "elsewhere" for found in founds)
-    folders = {found.workspace.folder for found in founds if found.workspace is not None}
-    names = ", ".join(f"{name} ({number:,})" for name, number in applications.most_common())
-    return f"{len(folders):,} {plural(len(folders), 'workspace')} of {names}" if names else "no workspace"
-
-
-def _title(text: str, limit: int) -> str:
-    line = " ".join(printable(text).split())
-    return line if len(line) <= limit else line[: limit - 1] + "…"
-
-
-def printable(text: str) -> str:
-    """Text without characters that a terminal would obey."""
-    return "".join(char if char.isprintable() or char in "\n\t" else "�" for char in text)
-
-
-def short_id(conversation_id: str) -> str:
-    """Enough of an id to find the conversation again."""
-    native_id = conversation_id.partition(":")[2] or conversation_id
-    return native_id.rpartition("/")[2][:8]
-
-
-def folder_name(folder: str | None) -> str:
-    return printable((folder or "").rstrip("/\\").replace("\\", "/").rpartition("/")[2])
+    counts = Counter(application or "elsewhere" for application in applications)
+    workspaces = len(set(folders))
+    names = ", ".join(f"{name} ({number:,})" for name, number in counts.most_common())
+    return f"{workspaces:,} {plural(workspaces, 'workspace')} of {names}" if names else "no workspace"

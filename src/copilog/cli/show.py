@@ -4,27 +4,32 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from copilog.cli.common import Settings, finish, json_option, pass_settings, plural, reading_options, strict_option
+from copilog.cli.archives import MOST_CANDIDATES, candidate_rows, fresh_archive, meant_in, reads_archive_or_disk
+from copilog.cli.common import Settings, end_with, finish, json_option, pass_settings, plural, strict_option
+from copilog.cli.dates import when
 from copilog.diagnostics import Report
 from copilog.errors import UsageError
 from copilog.ingest import discover, read
 from copilog.model import Conversation
 from copilog.sources import Found
-from copilog.summaries import Summary, find_by_id, moment_of, of_conversation, summarise
+from copilog.store.summary import Summary as Archived
+from copilog.summaries import find_by_id, moment_of, of_conversation, summarise
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
     from copilog.render.text import TextOptions
+    from copilog.store.archive import Archive
 
-MOST_CANDIDATES = 20
 WIDEST = 120  # longer lines are hard to read
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 FILE_ENDINGS = (".json", ".jsonl", ".vscdb", ".db")
@@ -67,32 +72,35 @@ Examples:
 )
 @json_option
 @strict_option
-@reading_options
 @pass_settings
+@reads_archive_or_disk
 def command(
     settings: Settings,
+    /,
     target: str,
     turns: tuple[int, int] | None,
-    full: bool,
-    thinking: bool,
-    context: bool,
     pager: bool,
     save_attachments: Path | None,
     as_json: bool,
     strict: bool | None,
-    roots: tuple[Path, ...],
-    sample: bool,
+    **chosen: bool,
 ) -> int:
     """Show one conversation.
 
-    The beginning of an id is enough, and `last` is the newest conversation. A file or a folder that holds just one
-    conversation can be named instead. --json prints all that is known of it.
+    The beginning of an id is enough, and `last` is the newest conversation. It is read from the archive, which is
+    looked over for changes first, or from the disk with --live, --root or --sample. A file or a folder that holds just
+    one conversation can be named instead. --json prints all that is known of it.
     """
-    settings = settings.with_reading(roots, sample)
     if as_json and turns is not None:
         raise click.UsageError("--turn does not go with --json, which prints the whole conversation")
     report = Report()
-    conversation = find_conversation(settings, target, report)
+    kept: Kept | None = None
+    with fresh_archive(replace(settings, live=True) if _is_path(target) else settings, report) as archive:
+        if archive is None:
+            conversation = find_conversation(settings, target, report)
+        else:
+            kept = _kept(archive, target)
+            conversation = archive.get(kept.summary.id)
     if turns is not None and turns[0] > len(conversation.turns):
         number = len(conversation.turns)
         raise UsageError(f"there is no turn {turns[0]}; the conversation has {number:,} {plural(number, 'turn')}")
@@ -101,13 +109,17 @@ def command(
     else:
         from copilog.render.text import TextOptions
 
-        is_laid_out = settings.out.is_terminal
-        options = TextOptions(full=full, thinking=thinking, context=context, markdown=is_laid_out, turns=turns)
-        _print(settings.out, conversation, options, pager=pager)
+        options = TextOptions(**chosen, markdown=settings.out.is_terminal, turns=turns)
+        _print(settings.out, conversation, options, kept, pager=pager)
     if save_attachments is not None:
         _save(conversation, save_attachments)
     files = len(conversation.provenance)
-    return finish(settings, report, strict, f"1 conversation from {files:,} {plural(files, 'file')}")
+    what = f"1 conversation from {files:,} {plural(files, 'file')}"
+    if kept is None:
+        return finish(settings, report, strict, what)
+    if kept.summary.gone_at is not None:
+        what += f", gone since {when(kept.summary.gone_at)}; this is what the archive has kept"
+    return end_with(settings, kept.bad_records, 0, strict, what, "copilog problems")
 
 
 def as_json_text(conversation: Conversation) -> bytes:
@@ -122,10 +134,15 @@ def as_json_text(conversation: Conversation) -> bytes:
         return json.dumps(msgspec.to_builtins(conversation), indent=2).encode("ascii")
 
 
-def _print(console: Console, conversation: Conversation, options: TextOptions, *, pager: bool) -> None:
+def _print(
+    console: Console, conversation: Conversation, options: TextOptions, kept: Kept | None, *, pager: bool
+) -> None:
     from copilog.render.text import render_conversation
 
     def print_to_console() -> None:
+        if kept is not None:
+            for line in _annotations(kept.summary):
+                console.print(line, soft_wrap=True)
         for piece in render_conversation(conversation, options):
             if options.markdown:
                 console.print(piece, width=min(console.width, WIDEST), soft_wrap=False)
@@ -157,7 +174,42 @@ def _save(conversation: Conversation, folder: Path) -> None:
         click.echo("no images or other binary data in this conversation; nothing written", err=True)
 
 
-# --- finding it -------------------------------------------------------------------------------------------------
+# --- finding it in the archive ----------------------------------------------------------------------------------
+
+
+class Kept(NamedTuple):
+    """What the archive knows of a conversation besides what it says."""
+
+    summary: Archived
+    bad_records: int
+
+
+def _kept(archive: Archive, target: str) -> Kept:
+    conversation_id = meant_in(archive, target)
+    summary = archive.summaries([conversation_id])[conversation_id]
+    problems = [problem for path in set(summary.paths) for problem in archive.problems(path=path, level="error")]
+    return Kept(summary, sum(problem.path in summary.paths for problem in problems))
+
+
+def _annotations(summary: Archived) -> Iterator[Text]:
+    """What somebody added to the conversation, and whether its files are still there."""
+    from rich.text import Text
+
+    from copilog.render.safe import clean, clean_line
+
+    if summary.is_starred or summary.labels:
+        line = Text("★" if summary.is_starred else "", "yellow")
+        line.append("".join(f"  #{clean_line(label)}" for label in summary.labels), "green")
+        yield line
+    if summary.note:
+        yield Text(clean(summary.note), "italic")
+    if summary.gone_at is not None:
+        yield Text(f"gone: its files are no longer where they were (since {when(summary.gone_at)})", "yellow")
+    if summary.is_starred or summary.labels or summary.note or summary.gone_at is not None:
+        yield Text("")
+
+
+# --- finding it on disk -----------------------------------------------------------------------------------------
 
 
 def find_conversation(settings: Settings, target: str, report: Report) -> Conversation:
@@ -189,10 +241,8 @@ def _by_id(settings: Settings, target: str, report: Report) -> Conversation:
     if len(founds) > 1:
         founds.sort(key=moment_of, reverse=True)
         summaries = [summary for found in founds[:MOST_CANDIDATES] for summary in summarise(found, report=report)]
-        rest = len(founds) - min(len(founds), MOST_CANDIDATES)
-        raise UsageError(
-            f"{target!r} fits {len(founds):,} ids; write more of the one you mean:\n{_table(summaries, rest)}"
-        )
+        rows = candidate_rows(summaries, max(0, len(founds) - MOST_CANDIDATES))
+        raise UsageError(f"{target!r} fits {len(founds):,} ids; write more of the one you mean:\n{rows}")
     return _only(list(read(founds[0], report=report, definitions=settings.definitions())), founds[0].path, report)
 
 
@@ -220,7 +270,7 @@ def _only(conversations: list[Conversation], path: Path, report: Report) -> Conv
     if len(conversations) > 1:
         conversations.sort(key=lambda conversation: conversation.updated_at or LONG_AGO, reverse=True)
         summaries = [of_conversation(conversation) for conversation in conversations[:MOST_CANDIDATES]]
-        table = _table(summaries, len(conversations) - len(summaries), with_path=True)
+        table = candidate_rows(summaries, len(conversations) - len(summaries), with_path=True)
         raise UsageError(
             f"{path} holds {len(conversations):,} conversations; name one of the files, "
             f"or {path} with --root and one of the ids:\n{table}"
@@ -235,18 +285,3 @@ def _why_nothing(path: Path, report: Report) -> str:
     if reason is not None:
         return clean_line(f"{reason.place()}: {reason.reason}; there is nothing to show of it")
     return f"{path}: no conversation in it; `copilog inspect` tells what was read"
-
-
-def _table(summaries: Iterable[Summary], rest: int, *, with_path: bool = False) -> str:
-    return "\n".join(_rows(summaries, rest, with_path=with_path))
-
-
-def _rows(summaries: Iterable[Summary], rest: int, *, with_path: bool) -> Iterator[str]:
-    from copilog.cli.dates import when
-    from copilog.render.safe import clean_line
-
-    for summary in summaries:
-        row = f"  {clean_line(summary.id)}  {when(summary.updated_at):<12}  {clean_line(summary.title, 70)}"
-        yield row + (f"  {clean_line(summary.paths[0])}" if with_path and summary.paths else "")
-    if rest:
-        yield f"  and {rest:,} more"

@@ -69,6 +69,14 @@ def discover(roots: Iterable[Root | Path | str] | None = None, *, report: Report
     return gathering.founds()
 
 
+def discover_in(folders: Iterable[StorageFolder], report: Report) -> Iterator[Found]:
+    """The same for single storage folders."""
+    gathering = Gathering(report)
+    for folder in folders:
+        gathering.add_folder(folder)
+    return gathering.founds()
+
+
 def _as_roots(roots: Iterable[Root | Path | str] | None) -> list[Root]:
     if roots is None:
         return find_roots()
@@ -115,7 +123,7 @@ class Gathering:
         for stub in contained(source.index, found, ledger):
             native_id = stub.native_id or ""
             if "inside" in stub.marks:
-                inside = replace(found, native_id=native_id)
+                inside = replace(found, native_id=native_id, state=source.state_of(stub))
                 group = self.groups.setdefault(native_id, [])
                 if inside not in group:
                     group.append(inside)

@@ -35,6 +35,7 @@ class Found:
     hint: Conversation | None = None  # what an index says about it
     others: tuple[Found, ...] = ()
     is_index_entry: bool = False  # nothing but an index knows of it
+    state: str | None = None  # of a row in a larger file: equal as long as the row is, whatever else the file holds
 
     def alone(self) -> Found:
         """The same without the other traces."""
@@ -164,6 +165,10 @@ class Source:
         A stub with the mark `inside` stands for a conversation that this very file holds.
         """
         return iter(())
+
+    def state_of(self, stub: Conversation) -> str | None:  # noqa: ARG002
+        """What tells whether a conversation inside this file has changed, where `index` has seen all of it."""
+        return None
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
         """What the file says. Bad records go to the ledger, unreadable files raise BadFile."""

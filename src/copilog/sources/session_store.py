@@ -6,6 +6,7 @@ each call of a model took. Read from a private copy. Format notes: docs/formats/
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 
 from copilog.diagnostics import Ledger
@@ -18,6 +19,7 @@ from copilog.sources.roots import StorageFolder
 
 FILE = "session-store.db"
 CLI = "Copilot CLI"
+STATE = "state of rows"
 
 
 class SessionStore(Source):
@@ -39,7 +41,12 @@ class SessionStore(Source):
         for rows in load_store(found.path, ledger).sessions.values():
             stub = stub_of(rows, _namespace(found, rows))
             stub.marks.append("inside")
+            stub.extra = {**(stub.extra or {}), STATE: _digest_of(rows)}
             yield self._placed(stub, found, "index")
+
+    def state_of(self, stub: Conversation) -> str | None:
+        state = (stub.extra or {}).get(STATE)
+        return state if isinstance(state, str) else None
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
         """All sessions; with a `native_id` that one, whose rows `index` has counted."""
@@ -51,6 +58,12 @@ class SessionStore(Source):
         made.application = CLI if made.id.startswith("cli:") else found.application
         made.provenance = [provenance_of(found, role=role, table="sessions", row=made.native_id)]
         return made
+
+
+def _digest_of(rows: SessionRows) -> str:
+    """A few letters that change when any row of the session does."""
+    said = repr((rows.session, rows.tables, rows.indexed))
+    return hashlib.blake2b(said.encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
 def _namespace(found: Found, rows: SessionRows) -> str:

@@ -32,7 +32,7 @@ def attachment_from(item: Json, assets: Assets) -> Attachment:
 
 
 def is_known(kind: Any) -> bool:
-    return kind in KNOWN_TYPES or (isinstance(kind, str) and kind.startswith(GITHUB))
+    return isinstance(kind, str) and (kind in KNOWN_TYPES or kind.startswith(GITHUB))
 
 
 def _file(item: Json, made: Attachment) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from copilog.model import Workspace
 from copilog.sources._cli.checkpoints import FOLDER as CHECKPOINTS
 from copilog.sources._cli.checkpoints import Checkpoints, text_of
 from copilog.sources._cli.flat_yaml import FlatMap, read_flat_map
+from copilog.sources._cli.saved_files import FOLDERS as SAVED
 from copilog.sources._cli.saved_files import saved_entry, saved_files
 from copilog.sources._vscode.take import Json, take_dict, take_str
 
@@ -34,31 +36,34 @@ class Companions:
         self.requests: list[Any] = []
         self.plan: str | None = None
         self.saved: list[Json] = []
-        self.checkpoints = Checkpoints(folder / CHECKPOINTS if folder else None)
+        self._files, folders = _contents_of(folder) if folder else (frozenset(), frozenset())
+        self.checkpoints = Checkpoints(folder / CHECKPOINTS if folder and CHECKPOINTS in folders else None)
         if folder is None:
             return
-        self._read_workspace(folder / WORKSPACE)
-        self.plan = self._text(folder / PLAN)
-        vscode, requests = self._json(folder / VSCODE), self._json(folder / VSCODE_REQUESTS)
+        self._read_workspace(folder)
+        self.plan = self._text(folder, PLAN)
+        vscode, requests = self._json(folder, VSCODE), self._json(folder, VSCODE_REQUESTS)
         self.vscode = vscode if isinstance(vscode, dict) else {}
         self.requests = requests if isinstance(requests, list) else []
         self.paths += [checkpoint.path for checkpoint in self.checkpoints.all]
-        saved = saved_files(folder)
-        self.saved = [saved_entry(path, folder) for path in saved]
-        self.paths += saved
+        if not folders.isdisjoint(SAVED):
+            saved = saved_files(folder)
+            self.saved = [saved_entry(path, folder) for path in saved]
+            self.paths += saved
         for path, reason in self.checkpoints.problems:
             self._tell(path, reason)
 
-    def _read_workspace(self, path: Path) -> None:
-        text = self._text(path)
+    def _read_workspace(self, folder: Path) -> None:
+        text = self._text(folder, WORKSPACE)
         if text is not None:
             self.workspace = read_flat_map(text)
             for line, reason in self.workspace.problems:
-                self._ledger.note("bad-yaml", f"{path.name}, line {line}: {reason}", "info")
+                self._ledger.note("bad-yaml", f"{WORKSPACE}, line {line}: {reason}", "info")
 
-    def _text(self, path: Path) -> str | None:
-        if not is_plain_file(path):
+    def _text(self, folder: Path, name: str) -> str | None:
+        if name not in self._files:
             return None
+        path = folder / name
         try:
             text = text_of(path)
         except BadFile as error:
@@ -67,10 +72,11 @@ class Companions:
         self.paths.append(path)
         return text
 
-    def _json(self, path: Path) -> Any:
+    def _json(self, folder: Path, name: str) -> Any:
         """The value of a JSON file; a crash may have left nothing but NUL bytes in it."""
-        if not is_plain_file(path):
+        if name not in self._files:
             return None
+        path = folder / name
         try:
             data, _ = jsonio.as_utf8(jsonio.read_bytes(path))
             value = jsonio.decode(stripped)[0] if (stripped := data.strip(b"\0 \r\n\t")) else None
@@ -137,6 +143,22 @@ class Companions:
         if untaken:
             made["checkpoints"] = untaken
         return made
+
+
+def _contents_of(folder: Path) -> tuple[frozenset[str], frozenset[str]]:
+    """The names of the plain files in a session folder, and of the folders. One look is cheaper than one for each."""
+    try:
+        with os.scandir(folder) as entries:
+            files, folders = [], []
+            for entry in entries:
+                if entry.is_file(follow_symlinks=False):
+                    files.append(entry.name)
+                elif entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.name)
+            return frozenset(files), frozenset(folders)
+    except OSError:  # what may not be listed may still be read
+        names = (WORKSPACE, PLAN, VSCODE, VSCODE_REQUESTS)
+        return frozenset(name for name in names if is_plain_file(folder / name)), frozenset({CHECKPOINTS, *SAVED})
 
 
 def is_plain_file(path: Path) -> bool:

@@ -3,11 +3,28 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 from copilog.errors import BadRecord
 from copilog.sources._cli.event_types import ALIASES
 from copilog.sources._vscode.take import Json
+
+
+class Envelope(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    """An event as nearly all are, decoded in one go. What is otherwise goes through a dictionary."""
+
+    type: Annotated[str, msgspec.Meta(min_length=1)]
+    data: Json | None = None
+    id: str | None = None
+    timestamp: str | None = None
+    parent_id: Any = msgspec.field(name="parentId", default=None)
+    agent_id: str | None = msgspec.field(name="agentId", default=None)
+    ephemeral: bool | None = None
+
+
+decode_envelope = msgspec.json.Decoder(Envelope).decode
 
 
 class Event:
@@ -29,7 +46,7 @@ class Event:
     )
 
     def __init__(self, raw: Json, line: int = 0, offset: int = 0, size: int = 0) -> None:
-        take = raw.pop  # the hottest place of all: bench_events.py
+        take = raw.pop
         native = take("type", None)
         if not isinstance(native, str) or not native:
             raise BadRecord("an object without a type, so no event")
@@ -62,6 +79,22 @@ class Event:
             raw["ephemeral"] = ephemeral
         if data is not None and not isinstance(data, dict):
             raw["data"] = data
+
+    @classmethod
+    def from_envelope(cls, envelope: Envelope, line: int, offset: int, size: int) -> Event:
+        """The same as from a dictionary, in half the time: the hottest place of all, see bench_events.py."""
+        event = cls.__new__(cls)
+        event.native = native = envelope.type
+        event.type = ALIASES.get(native, native)
+        event.line, event.offset, event.size = line, offset, size
+        event.is_ephemeral = envelope.ephemeral is True
+        event.id, event.agent_id = envelope.id, envelope.agent_id
+        stamp = envelope.timestamp
+        event.at = at = time_from_iso(stamp)
+        event.stamp = stamp if at is not None else None
+        event.data = envelope.data if envelope.data is not None else {}
+        event.rest = {} if stamp is None or at is not None else {"timestamp": stamp}
+        return event
 
     def extra(self, left: Json | None = None) -> Json | None:
         """What is left of the data, and of the envelope, after all that is understood was taken."""

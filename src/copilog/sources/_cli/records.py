@@ -9,17 +9,18 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import msgspec
 
 from copilog import jsonio
 from copilog.diagnostics import Ledger
 from copilog.errors import BadRecord
-from copilog.sources._cli.event import Event, looks_like_event
+from copilog.sources._cli.event import Event, decode_envelope, looks_like_event
 from copilog.sources._cli.joined import Piece, pieces_of
-from copilog.sources._cli.lines import is_utf16, iter_lines
+from copilog.sources._cli.lines import line_from, open_lines
 from copilog.sources._cli.remarks import Remarks
 
 MOST_JOINED_LINES = 64
@@ -46,6 +47,9 @@ class Records:
         self._path = path
         self._ledger = ledger
         self._remarks = remarks
+        self._file: BinaryIO = BytesIO()
+        self._number = 0  # of the line that was read last
+        self._offset = 0  # of the line to come
         self._returned: deque[jsonio.Line] = deque()
         self._join_after = 0  # lines up to this one were tried in vain
         self._seen: set[int] = set()
@@ -54,38 +58,68 @@ class Records:
         self.is_damaged = False
 
     def __iter__(self) -> Iterator[Event]:
-        if is_utf16(self._path):
-            self._remarks.note("utf-16", "the file is UTF-16, not UTF-8", line=1, offset=0)
-        lines = iter_lines(self._path)
-        decode, ledger, returned = jsonio.decode_strictly, self._ledger, self._returned
-        while True:
-            line = returned.popleft() if returned else next(lines, None)
-            if line is None:
-                break
-            number, offset, data, _ = line
-            if offset == 0:
-                data = self._without_mark(data)
-            if not data.isascii():
-                self._look_for_separators(line)
-            try:
-                value = decode(data)
-            except _UNREADABLE:
-                for found in self._repaired(line._replace(data=data), lines):
-                    ledger.seen += 1
-                    event = self._event_from(*found)
-                    if event is not None:
-                        yield event
-            else:
-                ledger.seen += 1
-                event = self._event_from(value, number, offset, len(data))
-                if event is not None:
-                    yield event
+        with open_lines(self._path) as (file, is_utf16):
+            if is_utf16:
+                self._remarks.note("utf-16", "the file is UTF-16, not UTF-8", line=1, offset=0)
+            yield from self._events(file)
         self._tell_doubles()
 
-    def _look_for_separators(self, line: jsonio.Line) -> None:
-        if any(separator in line.data for separator in jsonio.LINE_SEPARATORS):
+    def _events(self, file: BinaryIO) -> Iterator[Event]:
+        self._file = file
+        decode, make, ledger, returned = decode_envelope, Event.from_envelope, self._ledger, self._returned
+        while True:
+            if returned:
+                yield from self._unusual(returned.popleft())
+                continue
+            data = file.readline()
+            if not data:
+                break
+            number, offset = self._pass(data)
+            try:
+                envelope = decode(data)
+            except _UNREADABLE:
+                yield from self._unusual(line_from(data, number, offset))
+                continue
+            if not data.isascii():
+                self._look_for_separators(data, number, offset)
+            ledger.seen += 1
+            event = make(envelope, number, offset, len(data) - data.endswith(b"\n"))
+            if self._is_new(event):
+                yield event
+
+    def _pass(self, data: bytes) -> tuple[int, int]:
+        """Go on behind a line; its number and offset."""
+        offset = self._offset
+        self._number += 1
+        self._offset = offset + len(data)
+        return self._number, offset
+
+    def _next_line(self) -> jsonio.Line | None:
+        if self._returned:
+            return self._returned.popleft()
+        data = self._file.readline()
+        return line_from(data, *self._pass(data)) if data else None
+
+    def _unusual(self, line: jsonio.Line) -> Iterator[Event]:
+        """The events of a line that is no plain event: with fields that nobody knows, or damaged."""
+        number, offset, data, _ = line
+        if offset == 0:
+            data = self._without_mark(data)
+        self._look_for_separators(data, number, offset)
+        try:
+            found = [_Found(jsonio.decode_strictly(data), number, offset, len(data))]
+        except _UNREADABLE:
+            found = self._repaired(line._replace(data=data))
+        for value in found:
+            self._ledger.seen += 1
+            event = self._event_from(*value)
+            if event is not None and self._is_new(event):
+                yield event
+
+    def _look_for_separators(self, data: bytes, number: int, offset: int) -> None:
+        if any(separator in data for separator in jsonio.LINE_SEPARATORS):
             reason = "a raw U+2028 or U+2029 inside the line"
-            self._remarks.note("raw-line-separator", reason, "info", line=line.number, offset=line.offset)
+            self._remarks.note("raw-line-separator", reason, "info", line=number, offset=offset)
 
     def _without_mark(self, data: bytes) -> bytes:
         """The first line without a byte order mark."""
@@ -98,21 +132,24 @@ class Records:
         try:
             if not isinstance(value, dict):
                 raise BadRecord(f"a line that is {type(value).__name__}, not an object")
-            event = Event(value, number, offset, size)
+            return Event(value, number, offset, size)
         except BadRecord as error:
             self._reject(error, number, offset)
             return None
+
+    def _is_new(self, event: Event) -> bool:
+        """Whether an event was not there before. Identical ones stand twice in some logs."""
         if event.is_ephemeral or event.id is None:
-            return event
-        # Identical events stand twice in some logs. An id alone proves nothing: some writers number from 1 again.
-        key = hash((event.id, event.native, event.stamp, size))
+            return True
+        # An id alone proves nothing: some writers number from 1 again.
+        key = hash((event.id, event.native, event.stamp, event.size))
         if key not in self._seen:
             self._seen.add(key)
-            return event
+            return True
         self._twice += 1
         self._first_twice = self._first_twice or event
         self._ledger.ignore("duplicate-event")
-        return None
+        return False
 
     def _tell_doubles(self) -> None:
         if self._first_twice is not None:
@@ -126,7 +163,7 @@ class Records:
 
     # --- repair -----------------------------------------------------------------------------------------------------
 
-    def _repaired(self, line: jsonio.Line, lines: Iterator[jsonio.Line]) -> list[_Found]:
+    def _repaired(self, line: jsonio.Line) -> list[_Found]:
         """The values of a line that is not plain JSON; what is beyond repair goes to the ledger."""
         data = line.data.strip(PADDING)
         if b"\0" in line.data:
@@ -139,17 +176,17 @@ class Records:
         for match in _WITHOUT_NULS.finditer(line.data):
             piece = match[0].strip(PADDING)
             if piece:
-                found += self._repaired_piece(line._replace(offset=line.offset + match.start(), data=piece), lines)
+                found += self._repaired_piece(line._replace(offset=line.offset + match.start(), data=piece))
         return found
 
-    def _repaired_piece(self, line: jsonio.Line, lines: Iterator[jsonio.Line]) -> list[_Found]:
+    def _repaired_piece(self, line: jsonio.Line) -> list[_Found]:
         try:
             return [self._decoded(line)]
         except BadRecord as error:
             pieces = pieces_of(line.data)
             if any(piece.is_event for piece in pieces):
                 return self._separated(line, pieces)
-            return self._escaped(line, 1) or self._joined(line, lines) or self._lost(line, error)
+            return self._escaped(line, 1) or self._joined(line) or self._lost(line, error)
 
     def _decoded(self, line: jsonio.Line) -> _Found:
         value, repairs = jsonio.decode(line.data)
@@ -193,7 +230,7 @@ class Records:
         self._remarks.note("raw-control-character", reason, line=line.number, offset=line.offset)
         return [found]
 
-    def _joined(self, line: jsonio.Line, lines: Iterator[jsonio.Line]) -> list[_Found]:
+    def _joined(self, line: jsonio.Line) -> list[_Found]:
         """The event that this line begins and later ones go on with, the line breaks in its texts being raw."""
         if line.number <= self._join_after or not line.data.startswith(b'{"'):
             return []
@@ -201,7 +238,7 @@ class Records:
         taken: list[jsonio.Line] = []
         is_given_up = True
         while len(taken) < MOST_JOINED_LINES and len(data) < MOST_JOINED_BYTES:
-            following = self._returned.popleft() if self._returned else next(lines, None)
+            following = self._next_line()
             if following is None:
                 break
             taken.append(following)

@@ -22,7 +22,6 @@ WRITERS: dict[str, Action] = {
 ANY_EDITOR = "str_replace_editor"  # the older tool, which also reads; its argument `command` says what it does
 WRITING_COMMANDS = ("create", "str_replace", "insert", "edit")
 
-_FILE_DIFF = re.compile(r"^diff --git ", re.MULTILINE)
 _NEW_PATH = re.compile(r"^\+\+\+ (?:b/)?(.+?)\s*$", re.MULTILINE)
 _OLD_PATH = re.compile(r"^--- (?:a/)?(.+?)\s*$", re.MULTILINE)
 _PATCHED = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+?)\s*$|^\*\*\* Move to: (.+?)\s*$", re.MULTILINE)
@@ -134,7 +133,9 @@ def _diffs_in(detail: str) -> list[str]:
     """A text of diffs, cut where the next file begins; none when it is something else."""
     if not is_diff(detail):
         return []
-    starts = [match.start() for match in _FILE_DIFF.finditer(detail)]
+    starts = [len(detail) - len(detail.lstrip("\n"))]
+    while (before := detail.find("\ndiff --git ", starts[-1])) >= 0:
+        starts.append(before + 1)
     return [detail[start:end] for start, end in zip(starts, [*starts[1:], len(detail)], strict=True)]
 
 

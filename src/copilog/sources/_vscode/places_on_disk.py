@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,7 +26,8 @@ def files_in(folder: Path) -> list[Path]:
     A link is left out: what it points to may lie outside of the folder that is to be read.
     """
     try:
-        return sorted(path for path in folder.iterdir() if path.is_file() and not path.is_symlink())
+        with os.scandir(folder) as entries:
+            return _by_name(folder, [entry.name for entry in entries if entry.is_file(follow_symlinks=False)])
     except OSError:
         return []
 
@@ -33,6 +35,11 @@ def files_in(folder: Path) -> list[Path]:
 def folders_in(folder: Path) -> list[Path]:
     """The plain folders of a folder by name; none when it is missing or cannot be read."""
     try:
-        return sorted(path for path in folder.iterdir() if path.is_dir() and not path.is_symlink())
+        with os.scandir(folder) as entries:
+            return _by_name(folder, [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)])
     except OSError:
         return []
+
+
+def _by_name(folder: Path, names: list[str]) -> list[Path]:
+    return [folder / name for name in sorted(names, key=os.path.normcase)]

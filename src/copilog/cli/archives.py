@@ -1,0 +1,268 @@
+"""What commands share that use the archive: opening it, the quick scan before it is read, and which id is meant."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from copilog.cli.common import (
+    Function,
+    Settings,
+    archive_option,
+    archive_options,
+    end_with,
+    no_scan_option,
+    plural,
+    reading_options,
+)
+from copilog.cli.dates import when
+from copilog.errors import UsageError
+from copilog.store.archive import Archive
+from copilog.store.database import ArchiveError, archive_path
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from copilog.diagnostics import Report
+    from copilog.store.summary import Summary
+    from copilog.summaries import Summary as SummaryOnDisk
+
+    Candidate = Summary | SummaryOnDisk
+
+MOST_CANDIDATES = 20
+QUICK_WAIT_SECONDS = 2.0  # for another scan, before the archive is shown as it stands
+
+
+def reads_archive_or_disk(function: Function) -> Function:
+    """The options of commands that read either; the function is given settings that know what they say."""
+
+    @wraps(function)
+    def with_settings(
+        settings: Settings,
+        /,
+        archive: Path | None,
+        live: bool,
+        no_scan: bool,
+        roots: tuple[Path, ...],
+        sample: bool,
+        **chosen: Any,
+    ) -> Any:
+        return function(settings.with_reading(roots, sample).with_archive(archive, live, no_scan), **chosen)
+
+    return archive_options(reading_options(with_settings))  # type: ignore[return-value]
+
+
+def reads_archive(function: Function) -> Function:
+    """The options of commands that always need an archive; for named places it is made for the moment."""
+
+    @wraps(function)
+    def with_settings(
+        settings: Settings,
+        /,
+        archive: Path | None,
+        no_scan: bool,
+        roots: tuple[Path, ...],
+        sample: bool,
+        **chosen: Any,
+    ) -> Any:
+        return function(settings.with_reading(roots, sample).with_archive(archive, no_scan=no_scan), **chosen)
+
+    return archive_option(no_scan_option(reading_options(with_settings)))  # type: ignore[return-value]
+
+
+def changes_archive(function: Function) -> Function:
+    """The options of commands that change what is in the archive; the function is given settings as above."""
+
+    @wraps(function)
+    def with_settings(settings: Settings, /, archive: Path | None, **chosen: Any) -> Any:
+        return function(settings.with_archive(archive), **chosen)
+
+    return archive_option(with_settings)  # type: ignore[return-value]
+
+
+def default_jobs() -> int:
+    """As many as there are cores that we may use."""
+    count = getattr(os, "sched_getaffinity", None)
+    return len(count(0)) if count else os.cpu_count() or 1
+
+
+# --- opening it -------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def kept_archive(settings: Settings) -> Iterator[Archive]:
+    """The archive as it is, to be changed by hand. Where there is none, none is made."""
+    if settings.reads_disk():
+        raise UsageError("this changes the archive; leave out --root, --sample and --live")
+    path = archive_path(settings.archive)
+    if not _is_there(path):
+        raise UsageError(f"{path}: there is no archive yet; `copilog scan` makes one")
+    with Archive(path, write=True) as archive:
+        yield archive
+
+
+@contextmanager
+def fresh_archive(settings: Settings, report: Report) -> Iterator[Archive | None]:
+    """The archive after a quick scan, or as it is where that cannot be; None where only the disk can be read."""
+    if settings.reads_disk():
+        yield None
+        return
+    path = archive_path(settings.archive)
+    is_new = not _is_there(path)
+    archive, is_writable = _opened(path, is_new, settings)
+    if archive is None:
+        yield None
+        return
+    with archive:
+        if is_writable:
+            _scan_quickly(settings, archive, report, is_new)
+        yield archive
+
+
+@contextmanager
+def searched_archive(settings: Settings, report: Report) -> Iterator[Archive]:
+    """The archive after a quick scan; for places that were named, and where none can be written, one for the moment."""
+    with fresh_archive(settings, report) as archive:
+        if archive is not None:
+            yield archive
+            return
+    from copilog.telemetry.spool import spool_folder
+
+    with spool_folder() as folder, Archive(Path(folder, "archive.db"), write=True) as passing:
+        _scanned(settings, passing, report)
+        yield passing
+
+
+def _opened(path: Path, is_new: bool, settings: Settings) -> tuple[Archive | None, bool]:
+    """The archive, and whether it can be written; none where none can be made."""
+    if settings.no_scan:
+        return Archive(path), False
+    try:
+        return Archive(path, write=True), True
+    except ArchiveError as error:
+        if is_new:
+            click.echo(f"{error}; what follows was read from the disk", err=True)
+            return None, False
+        archive = Archive(path)  # which tells more if it cannot be read either
+        click.echo(f"{error}; this is the archive as it is", err=True)
+        return archive, False
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.is_file() and path.stat().st_size > 0
+    except OSError:
+        return False
+
+
+def _scan_quickly(settings: Settings, archive: Archive, report: Report, is_new: bool) -> None:
+    """Bring the archive up to date. What stands in the way of that does not stand in the way of reading it."""
+    import sqlite3
+
+    try:
+        new = _scanned(settings, archive, report)
+    except (ArchiveError, OSError, sqlite3.OperationalError) as error:
+        if settings.debug:
+            raise
+        click.echo(f"{error}; this is the archive as it is", err=True)
+        return
+    if is_new and new:
+        click.echo(f"the archive is new, and holds {new:,} {plural(new, 'conversation')}: {archive.path}", err=True)
+
+
+def _scanned(settings: Settings, archive: Archive, report: Report) -> int:
+    """Scan, and say how many conversations are new."""
+    from copilog.ingest.scanning import scan
+
+    with ScanBar(settings) as progress:
+        result = scan(
+            archive,
+            roots=settings.places(),
+            jobs=default_jobs(),
+            report=report,
+            progress=progress,
+            definitions=settings.definitions(),
+            lock_seconds=QUICK_WAIT_SECONDS,
+        )
+    return result.new
+
+
+def finish_with(settings: Settings, archive: Archive, report: Report, strict: bool | None, what: str) -> int:
+    """Say in one line what was read, and what of the files could not be; return the exit code."""
+    totals = archive.ledger_totals()
+    crashed = sum(diagnostic.code == "crash" for diagnostic in report.diagnostics())
+    return end_with(settings, totals.bad + totals.parts.bad, crashed, strict, what, "copilog problems")
+
+
+# --- which one is meant -----------------------------------------------------------------------------------------
+
+
+def meant_in(archive: Archive, target: str) -> str:
+    """The id of the one conversation that is meant: by the beginning of its id, or by `last`."""
+    if target == "last":
+        newest = archive.list(limit=1)
+        if not newest:
+            raise UsageError("no conversation is in the archive; `copilog doctor` tells where copilog looked")
+        return newest[0].id
+    try:
+        return archive.find_id(target)
+    except UsageError:
+        candidates = [summary for summary in archive.list(include_empty=True) if _may_be(summary, target)]
+        if len(candidates) < 2:
+            raise
+        fits = f"{target!r} fits {len(candidates):,} ids; write more of the one you mean:"
+        raise UsageError(f"{fits}\n{candidate_rows(candidates)}") from None
+
+
+def _may_be(summary: Summary, target: str) -> bool:
+    native_id = summary.native_id or ""
+    return any(text.startswith(target) for text in (summary.id, native_id, native_id.rpartition("/")[2]))
+
+
+def candidate_rows(summaries: Sequence[Candidate], rest: int = 0, *, with_path: bool = False) -> str:
+    """Conversations for somebody to choose from, a line each."""
+    from copilog.render.safe import clean_line
+
+    rows = []
+    for summary in summaries[:MOST_CANDIDATES]:
+        row = f"  {clean_line(summary.id)}  {when(summary.updated_at):<12}  {clean_line(summary.title, 70)}"
+        rows.append(row + (f"  {clean_line(summary.paths[0])}" if with_path and summary.paths else ""))
+    rest += max(0, len(summaries) - MOST_CANDIDATES)
+    return "\n".join([*rows, f"  and {rest:,} more"] if rest else rows)
+
+
+# --- how far it is ----------------------------------------------------------------------------------------------
+
+
+class ScanBar:
+    """A bar on standard error, from the moment on that there is something to read; nothing when that is no terminal."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._bar: Progress | None = None
+
+    def __enter__(self) -> Callable[[int, int], None]:
+        return self._show if sys.stderr.isatty() else lambda _done, _total: None
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def _show(self, done: int, total: int) -> None:
+        if not total:
+            return
+        if self._bar is None:
+            from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+            columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+            self._bar = Progress(*columns, console=self._settings.err, transient=True)
+            self._bar.add_task("reading", total=total)
+            self._bar.start()
+        self._bar.update(self._bar.task_ids[0], completed=done, total=total)

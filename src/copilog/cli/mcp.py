@@ -1,0 +1,141 @@
+"""`copilog mcp`"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from copilog.cli.archives import reads_archive
+from copilog.cli.common import Settings, pass_settings
+from copilog.errors import CopilogError, UsageError
+
+if TYPE_CHECKING:
+    from copilog.mcp.refreshing import Refresher
+
+DEFAULT_PORT = 7117
+LIBRARIES = frozenset({"mcp", "mcp_types", "pydantic", "anyio", "uvicorn", "starlette"})
+LOCK_SECONDS = 5.0
+
+
+@click.command(
+    "mcp",
+    epilog="""\b
+Examples:
+  copilog mcp                                 what an agent's configuration starts
+  copilog mcp --http --token-file ~/.config/copilog/mcp-token
+  copilog --sample mcp                        to try it with the made-up sample""",
+)
+@click.option("--http", "over_http", is_flag=True, help="Serve HTTP on 127.0.0.1, for those who have the token.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), help=f"The port for --http; {DEFAULT_PORT} unless said, 0 for a free one."
+)
+@click.option(
+    "--token-file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Where the token for --http is kept; made if it is not there. Without it, a new one is printed each time.",
+)
+@pass_settings
+@reads_archive
+def command(settings: Settings, over_http: bool, port: int | None, token_file: Path | None) -> None:
+    """Serve the archive to coding agents, over the Model Context Protocol.
+
+    The tools search, list and read conversations, and tell what they used. They only read. The archive is brought up to
+    date at the start, and again when it is asked something after a while; --no-scan leaves it as it is. What the tools
+    give, and how to put this into an agent's configuration: docs/mcp.md
+    """
+    if not over_http and (port is not None or token_file is not None):
+        raise UsageError("--port and --token-file are for --http")
+    try:
+        from copilog.mcp import over_http as web
+        from copilog.mcp import server
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in LIBRARIES:
+            raise
+        raise CopilogError(
+            f"the server needs version 2 of the SDK, and {error.name} is missing: pip install 'copilog[mcp]'"
+        ) from None
+    with _archive_to_serve(settings) as path:
+        _end_when_told(path.parent if settings.reads_disk() else None)
+        built = server.build_server(path, _refresher(settings, path))
+        if not over_http:
+            server.serve_stdio(built)
+            return
+        token = web.token_from(token_file) if token_file is not None else web.new_token()
+        listener = web.listen(DEFAULT_PORT if port is None else port)
+        address = f"http://{web.LOOPBACK}:{listener.getsockname()[1]}{web.PATH}"
+        click.echo(f"serving {address}; end it with Ctrl-C", err=True)
+        click.echo(f"token: {'in ' + str(token_file) if token_file is not None else token}", err=True)
+        web.serve(built, token, listener)
+
+
+@contextmanager
+def _archive_to_serve(settings: Settings) -> Iterator[Path]:
+    """The user's archive; where only the disk is to be read, one that is gone afterwards."""
+    from copilog.store.database import archive_path
+
+    if not settings.reads_disk():
+        yield archive_path(settings.archive)
+        return
+    from copilog.telemetry.spool import spool_folder
+
+    with spool_folder() as folder:
+        yield Path(folder, "archive.db")
+
+
+def _end_when_told(folder: Path | None) -> None:
+    """End at once when told to, and remove the folder that was made for this run.
+
+    The thread that reads standard input cannot be interrupted. What is being stored is stored whole or not at all.
+    """
+
+    def end(number: int, _: object) -> None:
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+        os._exit(128 + number)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end)
+
+
+def _refresher(settings: Settings, path: Path) -> Refresher | None:
+    """What keeps the archive up to date, its first scan begun; None where it is served as it is."""
+    from copilog.mcp.refreshing import Refresher
+    from copilog.store.archive import Archive
+    from copilog.store.database import ArchiveError
+
+    if settings.no_scan and not settings.reads_disk():
+        Archive(path).close()  # says now, and not at the first question, that there is none
+        return None
+    try:
+        with Archive(path, write=True) as archive:
+            is_first = archive.count() == 0
+    except ArchiveError as error:
+        Archive(path).close()
+        click.echo(f"{error}; this is the archive as it is", err=True)
+        return None
+    refresher = Refresher(lambda: _scan(settings, path), is_first=is_first)
+    refresher.start()
+    return refresher
+
+
+def _scan(settings: Settings, path: Path) -> None:
+    from copilog.ingest.scanning import scan
+    from copilog.store.archive import Archive
+
+    with Archive(path, write=True) as archive:
+        # In this process: its standard input and output belong to the protocol.
+        scan(
+            archive,
+            roots=settings.places(),
+            definitions=settings.definitions(),
+            jobs=1,
+            lock_seconds=LOCK_SECONDS,
+        )

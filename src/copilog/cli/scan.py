@@ -1,0 +1,141 @@
+"""`copilog scan`"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from copilog.cli.archives import ScanBar, changes_archive, default_jobs
+from copilog.cli.common import Settings, end_with, json_option, pass_settings, plural, reading_options, strict_option
+from copilog.errors import UsageError
+
+if TYPE_CHECKING:
+    from copilog.diagnostics import Report
+    from copilog.ingest.scanning import ScanResult
+    from copilog.store.archive import Archive
+
+WAIT_SECONDS = 600.0  # for another scan
+
+
+@click.command(
+    "scan",
+    epilog="""\b
+Examples:
+  copilog scan
+  copilog scan ~/Downloads/chat.json backup/
+  copilog scan --root /mnt/backup/home/ana --archive ana.db
+  copilog scan --json | jq .conversations.new""",
+)
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path, exists=True), metavar="[PATH...]")
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="How many processes; as many as there are cores.")
+@json_option
+@strict_option
+@reading_options
+@pass_settings
+@changes_archive
+def command(
+    settings: Settings,
+    /,
+    paths: tuple[Path, ...],
+    jobs: int | None,
+    as_json: bool,
+    strict: bool | None,
+    roots: tuple[Path, ...],
+    sample: bool,
+) -> int:
+    """Bring the archive up to date with what is on disk.
+
+    Without a PATH the usual places are looked at, and only what has changed is read. A PATH is a file or a folder of
+    any known format, telemetry too. Conversations stay in the archive when their files are gone. Only one scan is at
+    work on an archive at a time; the next one waits for it.
+    """
+    from copilog.diagnostics import Report
+    from copilog.store.archive import Archive
+    from copilog.store.database import archive_path
+
+    settings = settings.with_reading(roots, sample)
+    if settings.sample and settings.archive is None:
+        raise UsageError("the sample is made up, and not for your own archive; name another one with --archive")
+    started = time.monotonic()
+    report = Report()
+    with Archive(archive_path(settings.archive), write=True) as archive:
+        result = _scan(settings, archive, paths, jobs or default_jobs(), report)
+        if as_json:
+            import msgspec
+
+            document = _document(archive, result, report, time.monotonic() - started)
+            click.echo(msgspec.json.format(msgspec.json.encode(document), indent=2))
+    crashed = sum(diagnostic.code == "crash" for diagnostic in report.diagnostics())
+    what = _tell(result, time.monotonic() - started)
+    return end_with(settings, report.bad_records(), crashed, strict, what, "copilog problems")
+
+
+def _scan(settings: Settings, archive: Archive, paths: tuple[Path, ...], jobs: int, report: Report) -> ScanResult:
+    from copilog.ingest.scanning import scan
+
+    _tell_of_another(archive.path)
+    is_whole = not paths or bool(settings.roots) or settings.sample
+    with ScanBar(settings) as progress:
+        return scan(
+            archive,
+            roots=settings.places() if is_whole else (),
+            paths=paths,
+            jobs=jobs,
+            report=report,
+            progress=progress,
+            definitions=settings.definitions(),
+            lock_seconds=WAIT_SECONDS,
+        )
+
+
+def _tell_of_another(path: Path) -> None:
+    """Say it when there is somebody to wait for."""
+    from copilog.store.database import ArchiveError, ScanLock
+
+    try:
+        with ScanLock(path, wait_seconds=0):
+            pass
+    except ArchiveError:
+        click.echo("another scan is at work on this archive; waiting for it to end", err=True)
+
+
+def _document(archive: Archive, result: ScanResult, report: Report, seconds: float) -> dict[str, Any]:
+    """The scan as data."""
+    from copilog.cli.inspecting import totals_of
+
+    return {
+        "archive": str(archive.path),
+        "conversations": {
+            "new": result.new,
+            "changed": result.changed,
+            "unchanged": result.unchanged,
+            "gone": result.gone,
+            "removed": result.removed,
+        },
+        "messages": {
+            "new": result.messages_new,
+            "changed": result.messages_changed,
+            "unchanged": result.messages_unchanged,
+            "gone": archive.count_messages(result.gone_ids),
+        },
+        "files": {"seen": result.files, "read": result.files_read, "bytes_read": result.bytes_read},
+        "ledger": totals_of(report.files.values()),
+        "seconds": round(seconds, 3),
+    }
+
+
+def _tell(result: ScanResult, seconds: float) -> str:
+    """The scan in one line."""
+    counts = {
+        "new": result.new,
+        "changed": result.changed,
+        "unchanged": result.unchanged,
+        "gone": result.gone,
+        "kept out (copilog rm)": result.removed,
+    }
+    told = [f"{number:,} {word}" for word, number in counts.items() if number]
+    line = f"conversations: {', '.join(told) or 'none'}"
+    return line + f"; {result.files_read:,} of {result.files:,} {plural(result.files, 'file')} read in {seconds:.1f} s"

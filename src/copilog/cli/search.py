@@ -1,0 +1,161 @@
+"""`copilog search`. Nothing heavy is imported here: with --no-scan the answer is there in a moment."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import click
+
+from copilog.cli.archives import reads_archive, searched_archive
+from copilog.cli.common import Settings, folder_name, json_option, one_line, pass_settings, plural, printable, short_id
+from copilog.cli.dates import when
+from copilog.diagnostics import Report
+from copilog.store.query import QueryError
+
+if TYPE_CHECKING:
+    from copilog.store.search import Group, Hit, SearchResult
+
+FOUND, FOUND_NOTHING, NO_QUERY = 0, 1, 2  # exit codes
+_SPACE = re.compile(r"\s+")
+
+
+@click.command(
+    "search",
+    epilog="""\b
+Examples:
+  copilog search tide table
+  copilog search '"flaky test" workspace:tide-tables after:30d'
+  copilog search 'parse* AND NOT role:tool' --newest
+  copilog search "'self.cache[key]'" --json
+  copilog search --regex 'TODO\\(\\w+\\)' file:forecast.py""",
+)
+@click.argument("query", nargs=-1, metavar="QUERY...")
+@click.option("--regex", metavar="PATTERN", help="Only texts in which this regular expression is found.")
+@click.option("--newest", is_flag=True, help="The newest first, instead of the best.")
+@click.option("-n", "--limit", type=click.IntRange(min=1), default=50, show_default=True, help="How many hits at most.")
+@click.option("--offset", type=click.IntRange(min=0), default=0, metavar="N", help="Leave out the first N hits.")
+@json_option
+@pass_settings
+@reads_archive
+def command(
+    settings: Settings,
+    /,
+    query: tuple[str, ...],
+    regex: str | None,
+    newest: bool,
+    limit: int,
+    offset: int,
+    as_json: bool,
+) -> int:
+    """Find words, phrases and code in all conversations.
+
+    Words that follow one another must all be in a message; "a phrase" in double quotes, 'exact text' in single ones,
+    begin* of a word, AND, OR, NOT, parentheses, and fields: workspace:, model:, tool:, file:, role:, agent:, skill:,
+    mode:, source:, title:, has:error, has:edit, before:, after:. The shell takes quotes away; put the whole query in
+    others.
+
+    The archive is searched, after a look for changes; with --root or --sample, what is there. The exit code is 0 when
+    something was found, 1 when nothing was, and 2 when the query cannot be understood.
+    """
+    text = " ".join(query)
+    if not text.strip() and not regex:
+        raise click.UsageError("say what to look for: `copilog search WORDS`, or --regex PATTERN")
+    try:
+        with searched_archive(settings, Report()) as archive:
+            order = "newest" if newest else "rank"
+            result = archive.search(text, limit=limit, offset=offset, regex=regex, order=order)
+    except QueryError as error:
+        click.echo(_explained(error, text), err=True)
+        return NO_QUERY
+    if as_json:
+        _print_json(result)
+    else:
+        _print(result, in_colour=_in_colour(settings))
+    click.echo(_told(result, offset), err=True)
+    for note in result.notes:
+        click.echo(note, err=True)
+    return FOUND if result.total else FOUND_NOTHING
+
+
+def _explained(error: QueryError, text: str) -> str:
+    """What is wrong, where, and what would not be."""
+    lines = [f"copilog: {error.reason}"]
+    if error.suggestion is not None:
+        lines += [f"  {printable(_SPACE.sub(' ', text))}", "  " + " " * error.position + "^"]
+        lines.append(f"the nearest query that works: {printable(error.suggestion)}")
+    return "\n".join(lines)
+
+
+def _print_json(result: SearchResult) -> None:
+    import msgspec
+
+    document = {name: value for name, value in msgspec.structs.asdict(result).items() if name != "hits"}
+    document["groups"] = result.groups()
+    click.echo(msgspec.json.format(msgspec.json.encode(document), indent=2))
+
+
+# --- for people -------------------------------------------------------------------------------------------------
+
+
+def _in_colour(settings: Settings) -> bool:
+    """Whether matches are marked with colours: on terminals, unless somebody does not want them."""
+    if settings.color is not None:
+        return settings.color
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or (sys.stdout.isatty() and os.environ.get("TERM") != "dumb")
+
+
+def _print(result: SearchResult, *, in_colour: bool) -> None:
+    for number, group in enumerate(result.groups()):
+        lines = ["", _headline(group)] if number else [_headline(group)]
+        lines += [_line(hit) for hit in group.hits]
+        click.echo("\n".join(lines), color=in_colour)
+
+
+def _headline(group: Group) -> str:
+    touched = when(datetime.fromisoformat(group.updated_at)) if group.updated_at else "-"
+    words = [click.style(short_id(group.conversation), fg="cyan"), touched]
+    if group.workspace:
+        words.append(click.style(folder_name(group.workspace), dim=True))
+    return "  ".join([*words, click.style(one_line(group.title), bold=True)])
+
+
+def _line(hit: Hit) -> str:
+    place = f"--turn {hit.turn + 1}" if hit.turn is not None else ""
+    return f"  {click.style(f'{place:<9}', fg='green')}  {click.style(f'{hit.field:<9}', dim=True)}  {_marked(hit)}"
+
+
+def _marked(hit: Hit) -> str:
+    """The snippet as one line, with what matches set off."""
+    pieces: list[str] = []
+    end = 0
+    for start, stop in hit.highlights:
+        pieces.append(_plain(hit.snippet[end:start]))
+        pieces.append(click.style(_plain(hit.snippet[start:stop]), fg="yellow", bold=True))
+        end = stop
+    return "".join([*pieces, _plain(hit.snippet[end:])]).strip()
+
+
+def _plain(text: str) -> str:
+    return printable(_SPACE.sub(" ", text))
+
+
+def _told(result: SearchResult, offset: int) -> str:
+    """The result in one line, and how to go on."""
+    shown = len(result.hits)
+    if not result.total:
+        return "nothing was found"
+    total = f"{'' if result.total_is_exact else 'at least '}{result.total:,} {plural(result.total, 'hit')}"
+    number = result.conversations
+    place = f"{'' if result.conversations_is_exact else 'at least '}{number:,} {plural(number, 'conversation')}"
+    if not shown:
+        return f"{total} in {place}, and none of them after the first {offset:,}"
+    line = f"{total} in {place}"
+    if offset or shown < result.total:
+        line = f"hits {offset + 1:,}-{offset + shown:,} of {line} (--limit N and --offset {offset + shown} for more)"
+    return f"{line}; `copilog show ID --turn N` opens one"

@@ -1,0 +1,182 @@
+"""`copilog watch`"""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from copilog.cli.archives import ScanBar, changes_archive, default_jobs
+from copilog.cli.common import (
+    Settings,
+    folder_name,
+    json_option,
+    one_line,
+    pass_settings,
+    plural,
+    reading_options,
+    short_id,
+)
+from copilog.errors import CopilogError, UsageError
+
+if TYPE_CHECKING:
+    from copilog.ingest.scanning import ScanResult
+    from copilog.ingest.watching import Watcher
+    from copilog.store.archive import Archive
+
+LOCK_SECONDS = 1.0  # for another scan, before it is tried again
+RETRY_SECONDS, LONGEST_RETRY_SECONDS = 2.0, 60.0  # each time twice as long
+MOST_TOLD = 20  # conversations of one batch, by name
+
+
+@click.command(
+    "watch",
+    epilog="""\b
+Examples:
+  copilog watch
+  copilog watch --json | jq -r '.new[]'
+  copilog watch --root /mnt/c/Users/ana --poll --interval 2""",
+)
+@click.option("--poll", is_flag=True, help="Look at every interval, also where the system would tell of changes.")
+@click.option(
+    "--interval",
+    type=click.FloatRange(min=0.1),
+    default=1.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How often to look where the system does not tell.",
+)
+@json_option
+@reading_options
+@pass_settings
+@changes_archive
+def command(
+    settings: Settings,
+    /,
+    poll: bool,
+    interval: float,
+    as_json: bool,
+    roots: tuple[Path, ...],
+    sample: bool,
+) -> int:
+    """Keep the archive up to date while conversations go on, until Ctrl-C.
+
+    First comes a scan, then another one soon after each change on disk. What is new is told on standard error, or
+    with --json as one line on standard output for the first scan and for each one that changed something.
+    """
+    from copilog.ingest.watching import Watcher
+    from copilog.store.archive import Archive
+    from copilog.store.database import archive_path
+
+    settings = settings.with_reading(roots, sample)
+    if settings.sample and settings.archive is None:
+        raise UsageError("the sample is made up, and not for your own archive; name another one with --archive")
+    path = archive_path(settings.archive)
+    Archive(path, write=True).close()  # one that cannot be used is told before anything else
+    try:
+        with Watcher(settings.places, poll=poll or None, interval_seconds=interval) as watcher:
+            _follow(settings, watcher, path, as_json)
+    except KeyboardInterrupt:  # how a watch is meant to end
+        click.echo("watching ended", err=True)
+    return 0
+
+
+def _follow(settings: Settings, watcher: Watcher, path: Path, as_json: bool) -> None:
+    """Scan at once, and then after every change; a scan that failed is tried again after a while."""
+    is_first, last_failure, delay = True, "", RETRY_SECONDS
+    while True:
+        failure = _scan_and_tell(settings, path, as_json, is_first)
+        if failure is None:
+            if is_first:
+                _tell_how(watcher)
+            is_first, last_failure, delay = False, "", RETRY_SECONDS
+            _wait(watcher, None)
+            continue
+        if failure != last_failure:
+            click.echo(f"{failure}; trying again", err=True)
+        _wait(watcher, time.monotonic() + delay)
+        last_failure, delay = failure, min(2 * delay, LONGEST_RETRY_SECONDS)
+
+
+def _wait(watcher: Watcher, deadline: float | None) -> None:
+    """Until there is a batch of changes, or the time has come."""
+    for _ in watcher.batches(lambda: deadline is not None and time.monotonic() >= deadline):
+        return
+
+
+def _scan_and_tell(settings: Settings, path: Path, as_json: bool, is_first: bool) -> str | None:
+    """Bring the archive up to date once; returns why it could not be done."""
+    from copilog.ingest.scanning import scan
+    from copilog.store.archive import Archive
+
+    started = time.monotonic()
+    try:
+        # It is opened each time: meanwhile somebody may have moved it away.
+        with Archive(path, write=True) as archive, ScanBar(settings) as progress:
+            result = scan(
+                archive,
+                roots=settings.places(),
+                jobs=default_jobs(),
+                progress=progress,
+                definitions=settings.definitions(),
+                lock_seconds=LOCK_SECONDS,
+            )
+            titles = _titles(archive, result)
+    except Exception as error:  # whatever it is, the next change may be read all the same
+        if settings.debug:
+            raise
+        return str(error) if isinstance(error, (CopilogError, OSError)) else f"{type(error).__name__}: {error}"
+    if is_first or result.new_ids or result.changed_ids or result.gone_ids:
+        seconds = time.monotonic() - started
+        _print_json(result, seconds) if as_json else _tell(result, titles, seconds, is_first)
+    return None
+
+
+def _titles(archive: Archive, result: ScanResult) -> dict[str, str]:
+    """What the conversations of one batch are called, and where they belong."""
+    ids = [*result.new_ids, *result.changed_ids, *result.gone_ids][:MOST_TOLD]
+    return {
+        name: f"{one_line(summary.title, 60)}  {folder_name(summary.workspace)}".rstrip()
+        for name, summary in archive.summaries(ids).items()
+    }
+
+
+def _print_json(result: ScanResult, seconds: float) -> None:
+    import msgspec
+
+    document: dict[str, Any] = {
+        "time": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "new": result.new_ids,
+        "changed": result.changed_ids,
+        "gone": result.gone_ids,
+        "seconds": round(seconds, 3),
+    }
+    click.echo(msgspec.json.encode(document))
+
+
+def _tell(result: ScanResult, titles: dict[str, str], seconds: float, is_first: bool) -> None:
+    """One line for each conversation that changed; the first scan is one line, whatever it found."""
+    if is_first:
+        total = result.new + result.changed + result.unchanged
+        line = f"{total:,} {plural(total, 'conversation')}: {result.new:,} new, {result.changed:,} changed"
+        click.echo(f"{line}, {result.gone:,} gone; {seconds:.1f} s", err=True)
+        return
+    now = datetime.now().astimezone().strftime("%H:%M:%S")
+    told = {"new": result.new_ids, "changed": result.changed_ids, "gone": result.gone_ids}
+    lines = [(word, name) for word, names in told.items() for name in names]
+    for word, name in lines[:MOST_TOLD]:
+        click.echo(f"{now}  {word:<7}  {short_id(name)}  {titles.get(name, '')}".rstrip(), err=True)
+    if len(lines) > MOST_TOLD:
+        click.echo(f"{now}  and {len(lines) - MOST_TOLD:,} more", err=True)
+
+
+def _tell_how(watcher: Watcher) -> None:
+    heard, polled = watcher.counts()
+    ways = [f"{heard:,} {plural(heard, 'folder')}"] if heard or not polled else []
+    if polled:
+        why = f": {watcher.why_polling}" if watcher.why_polling else ""
+        ways.append(f"{polled:,} {plural(polled, 'folder')} by polling{why}")
+    click.echo(f"watching {' and '.join(ways)}; Ctrl-C ends it", err=True)

@@ -1,0 +1,307 @@
+"""From disk to archive: what has changed is read, in parallel, and stored, one conversation at a time.
+
+    look       sizes and times of all files           nothing changed: done
+    discover   files -> units (all traces of one conversation)
+    compare    units whose state is in the archive are left alone
+    read       changed units -> entries               in parallel
+    store      entry by entry; the full-text index in bulk, in between and at the end
+
+A unit is remembered when all of it is stored, and files when all units are. A scan that is ended anywhere is taken up
+by the next one, with the same result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from copilog.diagnostics import Ledger, Report
+from copilog.engine import Engine, engine_for
+from copilog.ingest.discovery import discover, discover_in
+from copilog.ingest.footprints import Look, signature_of, signature_of_states, states_below
+from copilog.ingest.reading import WorkspaceDefinitions, read
+from copilog.sources import BY_NAME, Found
+from copilog.sources.roots import Root
+from copilog.sqliteio import keep_copies
+from copilog.store.archive import Archive
+from copilog.store.database import ScanLock
+from copilog.store.entries import Entry, entry_of
+from copilog.store.units import (
+    Unit,
+    forget_units,
+    ids_of_all_units,
+    known_states,
+    known_units,
+    put_states,
+    put_unit,
+)
+
+Progress = Callable[[int, int], None]  # bytes done, of all
+
+BATCH_BYTES, BATCH_UNITS = 4 << 20, 64
+INDEX_BYTES = 24 << 20  # text that waits for the index before it is indexed in bulk
+WORTH_PROCESSES = 8 << 20
+LOCK_SECONDS = 60.0
+NAMED = frozenset({"--root", "named", "bundled sample"})  # why a root is looked at, when somebody named it
+
+
+class ScanResult(msgspec.Struct):
+    """What a scan did."""
+
+    new: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    gone: int = 0
+    removed: int = 0  # not stored again, because somebody removed them
+    messages_new: int = 0
+    messages_changed: int = 0
+    messages_unchanged: int = 0
+    files: int = 0
+    files_read: int = 0
+    bytes_read: int = 0
+    new_ids: list[str] = []
+    changed_ids: list[str] = []
+    gone_ids: list[str] = []
+
+
+class Task(msgspec.Struct):
+    """Units to be read by one process."""
+
+    units: list[tuple[str, str, Found]]  # key, signature
+    definitions: WorkspaceDefinitions | None
+    size: int
+
+
+class Outcome(msgspec.Struct):
+    """What was read of them."""
+
+    units: list[tuple[str, str, list[Entry]]]
+    ledgers: list[Ledger]
+    size: int
+
+
+def scan(
+    archive: Archive,
+    *,
+    roots: Sequence[Root] = (),
+    paths: Sequence[Path] = (),
+    jobs: int = 1,
+    report: Report | None = None,
+    progress: Progress | None = None,
+    definitions: WorkspaceDefinitions | None = None,
+    lock_seconds: float = LOCK_SECONDS,
+) -> ScanResult:
+    """Bring the archive up to date with what is on disk: the places named, and no others."""
+    report = report if report is not None else Report()
+    result = ScanResult()
+    with ScanLock(archive.path, wait_seconds=lock_seconds):
+        run = _Scan(archive, jobs, report, progress or (lambda _done, _total: None), definitions, result)
+        if roots:
+            run.scan_roots([root for root in roots if root.exists], _scope_of(roots))
+        for path in paths:
+            run.scan_path(path)
+        run.finish()
+    return result
+
+
+def read_units(task: Task) -> Outcome:
+    """Read units and make entries of their conversations."""
+    outcome = Outcome([], [], task.size)
+    with keep_copies():
+        for key, signature, found in task.units:
+            report = Report()
+            entries = [entry_of(made) for made in read(found, report=report, definitions=task.definitions)]
+            outcome.units.append((key, signature, entries))
+            outcome.ledgers += _ledgers_of(report, key)
+    return outcome
+
+
+def _ledgers_of(report: Report, key: str) -> Iterator[Ledger]:
+    """The books of a unit. A file of many conversations has its own, from discovery; a row of it is told apart."""
+    for ledger in report.files.values():
+        source = BY_NAME.get(ledger.source or "")
+        if source is not None and source.is_index:
+            if ledger.seen == 0 and not ledger.notes:
+                continue
+            ledger.path = f"{ledger.path}#{key}"
+        yield ledger
+
+
+class _Scan:
+    def __init__(
+        self,
+        archive: Archive,
+        jobs: int,
+        report: Report,
+        progress: Progress,
+        definitions: WorkspaceDefinitions | None,
+        result: ScanResult,
+    ) -> None:
+        self.archive = archive
+        self.connection = archive.connection
+        self.jobs = jobs
+        self.report = report
+        self.progress = progress
+        self.definitions = definitions
+        self.result = result
+        self.now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+        self.waiting = 0  # bytes of text that are stored and not indexed
+        self.lost: set[str] = set()  # conversations that some unit no longer has
+
+    # --- roots: many files, and units of one conversation each, whose traces may lie in several roots -----------
+
+    def scan_roots(self, roots: Sequence[Root], name: str) -> None:
+        look = Look(roots)
+        before = known_states(self.connection, name)
+        units = known_units(self.connection, name)
+        self.result.files += len(look.states)
+        fresh = {path: state for path, state in look.states.items() if before.get(path) != state}
+        gone = before.keys() - look.states.keys()
+        if not fresh and not gone:
+            self._count_unchanged(units.values())
+            return
+        report = Report()
+        folders = look.folders_of(fresh) if not gone and units else None
+        founds = discover(roots, report=report) if folders is None else discover_in(folders, report)
+        changed: list[tuple[str, str, Found]] = []
+        met: set[str] = set()
+        for found in founds:
+            key = found.native_id or str(found.path)
+            signature = signature_of(found)
+            met.add(key)
+            if key not in units or units[key].signature != signature:
+                changed.append((key, signature, found))
+        missing = {key: unit for key, unit in units.items() if key not in met} if folders is None else {}
+        read_again = {key for key, _, _ in changed}
+        self._count_unchanged(unit for key, unit in units.items() if key not in missing and key not in read_again)
+        self._keep_books(report.files.values())
+        self._read_changed(name, changed, units)
+        self._forget(name, missing)
+        put_states(self.connection, name, fresh, gone, self.now)
+
+    def _read_changed(self, root: str, changed: list[tuple[str, str, Found]], units: dict[str, Unit]) -> None:
+        tasks = list(_tasks(changed, self.definitions))
+        total = sum(task.size for task in tasks)
+        done = 0
+        jobs = self.jobs if total >= WORTH_PROCESSES else 1
+        self.progress(done, total)
+        with engine_for(jobs) as engine:
+            for outcome in self._outcomes(engine, tasks):
+                self._keep_books(outcome.ledgers)  # first: a unit that is remembered is not read again
+                for key, signature, entries in outcome.units:
+                    self._store(entries, signature)
+                    ids = [entry.id for entry in entries]
+                    known = units.get(key)
+                    self.lost.update(set(known.ids) - set(ids) if known else ())
+                    put_unit(self.connection, root, key, Unit(signature, ids))
+                done += outcome.size
+                self.progress(done, total)
+
+    def _outcomes(self, engine: Engine, tasks: list[Task]) -> Iterator[Outcome]:
+        return engine.map(read_units, tasks)
+
+    # --- a path that somebody named: read as a whole when anything in it has changed ----------------------------
+
+    def scan_path(self, path: Path) -> None:
+        from copilog.ingest.named import read_named  # telemetry is not needed for what lies in its usual places
+
+        name = str(path.absolute())
+        states = states_below([path])
+        self.result.files += len(states)
+        signature = signature_of_states(states)
+        units = known_units(self.connection, name)
+        known = units.get(name)
+        if known is not None and known.signature == signature:
+            self._count_unchanged([known])
+            return
+        report = Report()
+        ids: list[str] = []
+        for conversation in read_named(path, report, jobs=self.jobs):
+            entry = entry_of(conversation)
+            self._store([entry], signature)
+            ids.append(entry.id)
+        self._keep_books(report.files.values())
+        self.lost.update(set(known.ids) - set(ids) if known else ())
+        put_unit(self.connection, name, name, Unit(signature, ids))
+        put_states(self.connection, name, states, (), self.now)
+
+    # --- storing -----------------------------------------------------------------------------------------------
+
+    def _store(self, entries: Iterable[Entry], signature: str) -> None:
+        for entry in entries:
+            outcome = self.archive.put(entry, signature)
+            number = len(entry.messages) - 1  # the last row is the title's
+            if outcome == "new":
+                self.result.new += 1
+                self.result.messages_new += number
+                self.result.new_ids.append(entry.id)
+            elif outcome == "changed":
+                self.result.changed += 1
+                self.result.messages_changed += number
+                self.result.changed_ids.append(entry.id)
+            elif outcome == "removed":
+                self.result.removed += 1
+            else:
+                self.result.unchanged += 1
+                self.result.messages_unchanged += number
+            if outcome in ("new", "changed"):
+                self.waiting += entry.text_bytes
+        if self.waiting >= INDEX_BYTES:
+            self.archive.index_pending(finish=False)
+            self.waiting = 0
+
+    def _count_unchanged(self, units: Iterable[Unit]) -> None:
+        ids = [name for unit in units for name in unit.ids]
+        self.result.unchanged += len(ids)
+        self.result.messages_unchanged += self.archive.count_messages(ids)
+
+    def _forget(self, root: str, units: dict[str, Unit]) -> None:
+        for unit in units.values():
+            self.lost.update(unit.ids)
+        forget_units(self.connection, root, units)
+
+    def _keep_books(self, ledgers: Iterable[Ledger]) -> None:
+        books = list(ledgers)
+        for ledger in books:
+            self.report.files[ledger.path] = ledger
+            self.result.files_read += 1
+            self.result.bytes_read += _size_of(Path(ledger.path))
+        self.archive.put_ledgers(books)
+
+    def finish(self) -> None:
+        """Index what waits, and say of conversations that no file holds any more that they are gone."""
+        gone = self.lost - ids_of_all_units(self.connection)
+        self.result.gone_ids = sorted(self.archive.mark_gone(gone))
+        self.result.gone = len(self.result.gone_ids)
+        self.archive.index_pending()
+
+
+def _scope_of(roots: Sequence[Root]) -> str:
+    """What a scan answers for: conversations that it once found there, and finds no more, are gone."""
+    if all(root.why in NAMED for root in roots):
+        return "\n".join(sorted(str(root.path) for root in roots))
+    return "this machine"
+
+
+def _tasks(changed: list[tuple[str, str, Found]], definitions: WorkspaceDefinitions | None) -> Iterator[Task]:
+    """Units in batches of some megabytes each."""
+    units: list[tuple[str, str, Found]] = []
+    size = 0
+    for unit in changed:
+        units.append(unit)
+        size += sum(_size_of(trace.path) for trace in unit[2].traces())
+        if size >= BATCH_BYTES or len(units) >= BATCH_UNITS:
+            yield Task(units, definitions, size)
+            units, size = [], 0
+    if units:
+        yield Task(units, definitions, size)
+
+
+def _size_of(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0

@@ -1,0 +1,187 @@
+"""Changes on disk, in batches, soon after they were made.
+
+Where the system tells of changes, `watchfiles` (optional) listens to it. What is heard only says where to look: what
+has changed is always found by comparing sizes and times. Elsewhere, such as on network and WSL mounts, the same
+comparison is made at every interval. So both ways find the same, and a notice that gets lost costs nothing but time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+
+from copilog.errors import CopilogError
+from copilog.ingest.notices import CannotListen, Notices, is_silent
+from copilog.ingest.watched_folders import Rule, WatchedFolders, rules_of
+from copilog.sources.roots import Root
+
+Places = Iterable[Root | Path | str]
+
+QUIET_SECONDS = 0.3  # without a change, and what has changed makes a batch
+LONGEST_SECONDS = 1.5  # from the first change to its batch, however long the writing goes on
+STEP_SECONDS = 0.1
+THOROUGH_SECONDS = 30.0  # between looks at everything, whatever was heard and whatever the times of folders say
+SLOW_SHARE = 0.2  # of the time may go into looking; on slow disks only the busiest folders are looked at in between
+BUSY_FOLDERS = 64
+MOST_FAILURES = 3
+
+
+def watch(
+    folders: Places | Callable[[], Places],
+    *,
+    poll: bool | None = None,
+    interval_seconds: float = 1.0,
+    stop: Callable[[], bool],
+) -> Iterator[set[Path]]:
+    """Yield the files that changed, came or went, a burst of writing as one batch, until `stop()` is true.
+
+    `folders` are roots, or other folders and files; they need not be there yet. A function that gives them is asked
+    again at every interval. `poll` is None to decide for each place by its file system.
+    """
+    with Watcher(folders, poll=poll, interval_seconds=interval_seconds) as watcher:
+        yield from watcher.batches(stop)
+
+
+class Watcher:
+    """Knows how things are from its making on; what changes then is told by `batches`."""
+
+    def __init__(
+        self, folders: Places | Callable[[], Places], *, poll: bool | None = None, interval_seconds: float = 1.0
+    ) -> None:
+        self.why_polling: str | None = "asked for" if poll else None
+        self._ask = folders if callable(folders) else None
+        self._poll = poll
+        self._interval = interval_seconds
+        self._notices: Notices | None = None
+        self._failures = 0
+        self._silent: dict[str, bool] = {}  # tops on file systems of which nothing is heard
+        self._heard, self._polled = WatchedFolders(), WatchedFolders()
+        self._begin_at(rules_of(folders() if callable(folders) else folders))
+        self._listen()
+        self._looked_at = time.monotonic()
+        self._next_look = self._looked_at + interval_seconds
+        self._next_whole_look = 0.0
+        self._next_thorough = self._looked_at + THOROUGH_SECONDS
+
+    def __enter__(self) -> Watcher:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop_listening()
+
+    def counts(self) -> tuple[int, int]:
+        """How many folders are listened to, and how many are polled."""
+        return len(self._heard.folders), len(self._polled.folders)
+
+    def batches(self, stop: Callable[[], bool]) -> Iterator[set[Path]]:
+        """Yield what has changed, each time a burst of changes is over or goes on for too long, and at the end."""
+        changed: set[Path] = set()
+        first = latest = 0.0
+        while not stop():
+            unchanged_until = self._looked_at
+            found = self._step()
+            now = time.monotonic()
+            if found:
+                first = first if changed else unchanged_until
+                latest = now
+                changed |= found
+                self._next_look = min(self._next_look, now + QUIET_SECONDS)  # is it over?
+            if changed and (now - latest >= QUIET_SECONDS or now - first >= LONGEST_SECONDS):
+                yield changed
+                changed = set()
+        if changed:
+            yield changed
+
+    # --- one step ----------------------------------------------------------------------------------------------
+
+    def _step(self) -> set[Path]:
+        """Wait a little, and tell what has changed."""
+        changed: set[Path] = set()
+        if self._notices is None:
+            time.sleep(STEP_SECONDS)
+        else:
+            changed = self._heard_changes(self._notices)
+        if time.monotonic() >= self._next_look:
+            changed |= self._look_around()
+            self._next_look = time.monotonic() + self._interval
+            self._looked_at = time.monotonic()
+        elif not self._polled.folders:
+            self._looked_at = time.monotonic()
+        return changed
+
+    def _heard_changes(self, notices: Notices) -> set[Path]:
+        try:
+            paths = notices.wait()
+        except CannotListen as error:
+            self._give_up_listening(str(error))
+            return set()
+        return self._heard.look({name for path in paths for name in self._heard.folders_of(path)}, lists=True)
+
+    def _look_around(self) -> set[Path]:
+        """What nobody tells: places that appear, folders that are polled, and all others once in a while."""
+        changed = self._ask_again()
+        changed |= self._heard.look_for_missing() | self._polled.look_for_missing()
+        if self._notices is not None:
+            changed |= self._heard.look(self._notices.not_heard(self._heard))
+        began = time.monotonic()
+        if began >= self._next_thorough:
+            changed |= self._heard.look(lists=True) | self._polled.look(lists=True)
+            self._next_thorough = began + THOROUGH_SECONDS
+        elif began >= self._next_whole_look:
+            changed |= self._polled.look()
+            now = time.monotonic()
+            self._next_whole_look = now + (now - began) / SLOW_SHARE
+        else:
+            changed |= self._polled.look(self._polled.busiest(BUSY_FOLDERS))
+        return changed | self._listen()
+
+    # --- where to look and listen ------------------------------------------------------------------------------
+
+    def _ask_again(self) -> set[Path]:
+        try:
+            return self._begin_at(rules_of(self._ask())) if self._ask is not None else set()
+        except (CopilogError, OSError):
+            return set()  # one of the places cannot be found just now
+
+    def _begin_at(self, tops: Mapping[str, Rule]) -> set[Path]:
+        polled = {top: rule for top, rule in tops.items() if self._is_polled(top)}
+        heard = {top: rule for top, rule in tops.items() if top not in polled}
+        return self._polled.begin_at(polled) | self._heard.begin_at(heard)
+
+    def _is_polled(self, top: str) -> bool:
+        if self._poll is not None:
+            return self._poll
+        if top not in self._silent:
+            self._silent[top] = is_silent(top)
+        return self._silent[top]
+
+    def _listen(self) -> set[Path]:
+        """Listen to the folders that are there by now; tells what changed while nobody listened."""
+        if self._poll or not self._heard.folders or (self._notices and self._notices.is_about(self._heard)):
+            return set()
+        self._stop_listening()
+        try:
+            self._notices = Notices(self._heard)
+        except FileNotFoundError:  # a folder went away just now
+            self._failures += 1
+            if self._failures > MOST_FAILURES:
+                self._give_up_listening("folders come and go too fast")
+        except CannotListen as error:
+            self._give_up_listening(str(error))
+        else:
+            self._failures = 0
+        return self._heard.look(lists=True)
+
+    def _give_up_listening(self, why: str) -> None:
+        """Poll everything from now on."""
+        self._stop_listening()
+        self._poll = True
+        self.why_polling = why
+        self._polled.take_over(self._heard)
+        self._heard = WatchedFolders()
+
+    def _stop_listening(self) -> None:
+        if self._notices is not None:
+            self._notices.close()
+            self._notices = None

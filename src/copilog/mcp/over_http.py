@@ -1,0 +1,142 @@
+"""The server over HTTP, for clients that cannot start a process: on this machine alone, and only with the token.
+
+Any web page that a browser shows can send requests to this machine. So a request must come to our own name (a page that
+made its name point here has another), must not come from a page of another origin, and must bring the token.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+import secrets
+import socket
+import sys
+from collections.abc import Awaitable, Callable, MutableMapping
+from pathlib import Path
+from typing import Any
+
+import anyio
+import uvicorn
+from mcp.server.mcpserver import MCPServer
+
+from copilog.errors import CopilogError, UsageError
+
+LOOPBACK = "127.0.0.1"
+PATH = "/mcp"
+SHORTEST_TOKEN = 16
+MOST_SESSIONS = 64
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+class Guard:
+    """Lets requests through that came to this machine by name, from no strange page, and with the token."""
+
+    def __init__(self, application: Application, token: str, port: int) -> None:
+        self._application = application
+        self._token = token.encode()
+        self._hosts = {f"{name}:{port}".encode() for name in (LOOPBACK, "localhost", "[::1]")}
+        self._origins = {b"http://" + host for host in self._hosts}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._application(scope, receive, send)
+        elif scope["type"] != "http":
+            raise CopilogError(f"a connection of kind {scope['type']} is not served")
+        elif (refusal := self._refusal(scope["headers"])) is not None:
+            await _answer(send, *refusal)
+        else:
+            await self._application(scope, receive, send)
+
+    def _refusal(self, headers: list[tuple[bytes, bytes]]) -> tuple[int, str] | None:
+        """The status and the reason, for a request that is not to be answered."""
+        given: dict[bytes, list[bytes]] = {}
+        for name, value in headers:
+            given.setdefault(name.lower(), []).append(value.strip())
+        hosts, origins = given.get(b"host", []), given.get(b"origin", [])
+        if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
+            return 421, "this server answers to its own address only"
+        if any(origin.lower() not in self._origins for origin in origins):
+            return 403, "this server does not answer web pages"
+        tokens = given.get(b"authorization", [])
+        kind, _, token = tokens[0].partition(b" ") if len(tokens) == 1 else (b"", b"", b"")
+        is_right = hmac.compare_digest(token.strip(), self._token)
+        if kind.lower() != b"bearer" or not is_right:
+            return 401, "the token is missing or wrong: send it as `Authorization: Bearer TOKEN`"
+        return None
+
+
+async def _answer(send: Send, status: int, reason: str) -> None:
+    body = f"{reason}\n".encode()
+    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
+    if status == 401:
+        headers.append((b"www-authenticate", b"Bearer"))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+def guarded(server: MCPServer[Any], token: str, port: int) -> Application:
+    """The server as an application that asks for the token. The SDK checks Host and Origin once more."""
+    return Guard(server.streamable_http_app(streamable_http_path=PATH, max_sessions=MOST_SESSIONS), token, port)
+
+
+def listen(port: int) -> socket.socket:
+    """A socket that this machine alone can reach; port 0 takes any that is free."""
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        if sys.platform != "win32":  # there, it would let another program take the port from us
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((LOOPBACK, port))
+        listener.listen()  # from now on who connects waits, so that the address may be told
+    except OSError as error:
+        listener.close()
+        raise CopilogError(f"cannot listen on port {port}: {error.strerror or error}; choose one with --port") from None
+    return listener
+
+
+def serve(server: MCPServer[Any], token: str, listener: socket.socket) -> None:
+    """Serve until the process is told to end."""
+    application = guarded(server, token, listener.getsockname()[1])
+    # Without a configuration of its own uvicorn writes nothing but warnings, and those to standard error.
+    config = uvicorn.Config(application, log_config=None, log_level="warning", access_log=False, server_header=False)
+    with listener:
+        anyio.run(lambda: uvicorn.Server(config).serve(sockets=[listener]))
+
+
+# --- the token ----------------------------------------------------------------------------------------------------
+
+
+def new_token() -> str:
+    return secrets.token_urlsafe(32)
+
+
+def token_from(path: Path) -> str:
+    """The token that a file holds; a file that is not there is made with a new one, for this user alone."""
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return _read_token(path)
+    except OSError as error:
+        raise UsageError(f"{path}: the file for the token cannot be made: {error.strerror or error}") from None
+    token = new_token()
+    with os.fdopen(handle, "w", encoding="ascii") as file:
+        file.write(token + "\n")
+    return token
+
+
+def _read_token(path: Path) -> str:
+    try:
+        is_open = sys.platform != "win32" and path.stat().st_mode & 0o077
+        token = path.read_text(encoding="ascii").strip()
+    except OSError as error:
+        raise UsageError(f"{path}: the token cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{path}: holds no token: one line of ASCII is expected") from None
+    if is_open:
+        raise UsageError(f"{path}: others can read this token; `chmod 600` the file, or name one that is not there yet")
+    if len(token) < SHORTEST_TOKEN or len(token.split()) != 1:
+        raise UsageError(f"{path}: a token is one word of at least {SHORTEST_TOKEN} characters")
+    return token

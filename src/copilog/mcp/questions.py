@@ -1,0 +1,274 @@
+"""What can be asked of the archive, and the answers. Everything is bounded, and cleaned of what cannot be seen."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from copilog.errors import UsageError
+from copilog.mcp.answers import (
+    ConversationLine,
+    FileAnswer,
+    FileWork,
+    Hit,
+    ListAnswer,
+    ModelUsage,
+    SearchAnswer,
+    UsageAnswer,
+    WindowAnswer,
+)
+from copilog.mcp.plain import one_line, plain
+from copilog.mcp.usage import total_usage
+from copilog.mcp.window import Cursor, Reader, ToolResults
+from copilog.model import title_of
+from copilog.store.archive import Archive
+from copilog.store.query_fields import DATE_HINT, moment_of
+
+if TYPE_CHECKING:
+    from copilog.store.search import Hit as Match
+    from copilog.store.summary import Summary
+
+MOST_LINES = 100
+MOST_HITS = 50
+SMALLEST_BUDGET, LARGEST_BUDGET = 200, 20_000
+LONGEST_SNIPPET = 500
+MOST_NAMES = 20  # models, modes or labels of one conversation
+ALL = 1_000_000
+
+_DAY = re.compile(r"\d{4}-\d{1,2}-\d{1,2}")
+
+# What the editor kept of its edits is more exact than what the answer says of them, where there is both.
+_WORK = """
+    SELECT c.id, c.title, c.workspace, c.updated_at, e.path, json_group_array(DISTINCT e.turn),
+           json_group_array(DISTINCT e.action),
+           coalesce(sum(e.added) FILTER (WHERE e.origin = 'snapshot'), sum(e.added)),
+           coalesce(sum(e.removed) FILTER (WHERE e.origin = 'snapshot'), sum(e.removed))
+    FROM file_edits AS e JOIN conversations AS c ON c.id = e.conversation
+    WHERE replace(e.path, '\\', '/') = ?1 OR replace(e.path, '\\', '/') LIKE ?2 ESCAPE '!'
+    GROUP BY c.id, e.path ORDER BY c.updated_at DESC, c.id, e.path LIMIT ?3
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which conversations, as the asker wrote it."""
+
+    workspace: str | None = None
+    since: str | None = None
+    until: str | None = None
+    model: str | None = None
+    mode: str | None = None
+
+    def chosen(self, archive: Archive, limit: int, offset: int = 0) -> list[Summary]:
+        return archive.list(
+            workspace=self.workspace,
+            model=self.model,
+            mode=self.mode,
+            since=_moment_of(self.since) if self.since else None,
+            until=_moment_of(self.until, is_end=True) if self.until else None,
+            limit=limit,
+            offset=offset,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Where a window begins, as the asker wrote it."""
+
+    turn: int | None = None
+    around: int | None = None
+    cursor: str | None = None
+    tool_results: ToolResults = "short"
+    thinking: bool = False
+
+    def cursor_in(self, reader: Reader, budget: int) -> Cursor:
+        if sum(given is not None for given in (self.turn, self.around, self.cursor)) > 1:
+            raise UsageError("give only one of start_turn, around and cursor")
+        if self.cursor is not None:
+            return Cursor.parse(self.cursor)
+        if self.around is not None:
+            return reader.around(self.around, budget, self.tool_results, thinking=self.thinking)
+        return reader.at_turn(self.turn or 1, self.tool_results, thinking=self.thinking)
+
+
+def _moment_of(text: str, *, is_end: bool = False) -> datetime:
+    """A moment; a day without a time is its beginning, or its end where a period ends with it."""
+    try:
+        moment = moment_of(text, datetime.now(UTC))
+        return moment + timedelta(days=1) if is_end and _DAY.fullmatch(text.strip()) else moment
+    except (ValueError, OverflowError):
+        raise UsageError(f"{one_line(text, 60)!r} is no moment; {DATE_HINT}") from None
+
+
+# --- searching and listing ----------------------------------------------------------------------------------------
+
+
+def search(archive: Archive, query: str, limit: int, offset: int, per_conversation: int) -> SearchAnswer:
+    """The best matching messages, only so many of one conversation."""
+    found = archive.search(query, limit=limit + 1, offset=offset, per_conversation=per_conversation)
+    return SearchAnswer(
+        query=plain(query),
+        total=found.total,
+        total_is_exact=found.total_is_exact,
+        hits=[_hit_of(match) for match in found.hits[:limit]],
+        next_offset=offset + limit if len(found.hits) > limit else None,
+        remarks=found.notes,
+    )
+
+
+def _hit_of(match: Match) -> Hit:
+    return Hit(
+        conversation=match.conversation,
+        title=one_line(match.title),
+        workspace=_named(match.workspace),
+        updated_at=match.updated_at,
+        turn=match.turn + 1 if match.turn is not None else None,
+        message=match.position,
+        role=match.role,
+        field=match.field,
+        snippet=one_line(_marked(match.snippet, match.highlights), LONGEST_SNIPPET),
+    )
+
+
+def _marked(text: str, highlights: list[tuple[int, int]]) -> str:
+    pieces: list[str] = []
+    at = 0
+    for start, end in highlights:
+        pieces += [text[at:start], "**", text[start:end], "**"]
+        at = end
+    return "".join([*pieces, text[at:]])
+
+
+def list_conversations(archive: Archive, wanted: Wanted, limit: int, offset: int) -> ListAnswer:
+    """Conversations, the one that was last active first."""
+    found = wanted.chosen(archive, limit + 1, offset)
+    return ListAnswer(
+        conversations=[_line_of(summary) for summary in found[:limit]],
+        next_offset=offset + limit if len(found) > limit else None,
+    )
+
+
+def _line_of(summary: Summary) -> ConversationLine:
+    return ConversationLine(
+        id=summary.id,
+        title=one_line(summary.title),
+        workspace=_named(summary.workspace),
+        repository=_named(summary.repository),
+        branch=_named(summary.branch),
+        source=summary.source,
+        started_at=_time(summary.started_at),
+        updated_at=_time(summary.updated_at),
+        turns=summary.turns,
+        tool_calls=summary.tool_calls,
+        edits=summary.edits,
+        models=[one_line(name, 80) for name in summary.models[:MOST_NAMES]],
+        modes=[one_line(name, 80) for name in summary.modes[:MOST_NAMES]],
+        labels=[one_line(name, 80) for name in summary.labels[:MOST_NAMES]],
+        is_starred=summary.is_starred,
+        is_gone=summary.gone_at is not None,
+    )
+
+
+# --- reading ------------------------------------------------------------------------------------------------------
+
+
+def read_window(archive: Archive, name: str, start: Start, budget: int) -> WindowAnswer:
+    """A part of a conversation that fits a budget of tokens."""
+    conversation = archive.get(name)
+    reader = Reader(conversation)
+    window = reader.window(start.cursor_in(reader, budget), budget, focus=start.around)
+    return WindowAnswer(
+        id=conversation.id,
+        title=one_line(title_of(conversation)),
+        workspace=_named(conversation.workspace.folder if conversation.workspace else None),
+        turns=len(conversation.turns),
+        first_turn=window.first_turn,
+        last_turn=window.last_turn,
+        text=window.text,
+        tokens=window.tokens,
+        tool_results_shortened=window.is_shortened,
+        thinking_left_out=window.thinking_left_out,
+        next_cursor=window.next_cursor,
+    )
+
+
+def window_text(answer: WindowAnswer) -> str:
+    """The window as a text of its own, between marks that the recorded text cannot know."""
+    mark = secrets.token_hex(4)
+    facts = [f"{answer.title} ({answer.id})", answer.workspace or "", f"{answer.turns} turns"]
+    lines = [
+        " · ".join(filter(None, facts)),
+        answer.notice,
+        f"--- recorded text {mark} begins ---",
+        answer.text or "(nothing was said)",
+        f"--- recorded text {mark} ends ---",
+    ]
+    lines += answer.remarks
+    if answer.tool_results_shortened:
+        lines.append('Arguments and results of tools were shortened; tool_results="full" gives them whole.')
+    if answer.next_cursor is not None:
+        lines.append(f'There is more: read_conversation(id="{answer.id}", cursor="{answer.next_cursor}")')
+    return "\n".join(lines)
+
+
+# --- usage and files ----------------------------------------------------------------------------------------------
+
+
+def get_usage(archive: Archive, name: str | None, wanted: Wanted) -> UsageAnswer:
+    """What one conversation used, or all of a period."""
+    if name is not None and wanted != Wanted():
+        raise UsageError("give an id, or a period and a workspace, not both")
+    ids = [archive.get(name).id] if name is not None else [summary.id for summary in wanted.chosen(archive, ALL)]
+    total = total_usage(archive.connection, ids)
+    models = [ModelUsage(model=one_line(model, 80), **sums) for model, sums in total.models.items()]
+    return UsageAnswer(
+        conversations=len(ids),
+        without_usage=len(ids) - total.with_usage,
+        models=sorted(models, key=lambda usage: (-(usage.input or 0), -(usage.output or 0), usage.model)),
+        premium_requests=_rounded(total.premium_requests),
+        credits=_rounded(total.credits),
+        is_estimated=total.is_estimated,
+        is_partial=total.is_partial or total.with_usage < len(ids),
+    )
+
+
+def work_on_file(archive: Archive, file: str, limit: int) -> FileAnswer:
+    """The conversations that changed a file, found by its path or the end of it."""
+    path = file.strip().replace("\\", "/").removeprefix("./")
+    if not path.strip("/"):
+        raise UsageError("name a file, such as lookup.py or src/app/lookup.py")
+    escaped = path.lstrip("/").replace("!", "!!").replace("%", "!%").replace("_", "!_")
+    rows = archive.connection.execute(_WORK, (path, f"%/{escaped}", limit + 1)).fetchall()
+    return FileAnswer(file=plain(file), work=[_work_of(row) for row in rows[:limit]], more=len(rows) > limit)
+
+
+def _work_of(row: tuple[Any, ...]) -> FileWork:
+    name, title, workspace, updated_at, path, turns, actions, added, removed = row
+    return FileWork(
+        id=name,
+        title=one_line(title),
+        workspace=_named(workspace),
+        updated_at=updated_at,
+        path=one_line(path, 500),
+        turns=sorted(turn + 1 for turn in msgspec.json.decode(turns, type=list[int | None]) if turn is not None),
+        actions=sorted(action for action in msgspec.json.decode(actions, type=list[str | None]) if action is not None),
+        added=added,
+        removed=removed,
+    )
+
+
+def _rounded(number: float | None) -> float | None:
+    return None if number is None else round(number, 6)
+
+
+def _named(text: str | None) -> str | None:
+    return one_line(text, 500) if text else None
+
+
+def _time(moment: datetime | None) -> str | None:
+    return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z") if moment is not None else None

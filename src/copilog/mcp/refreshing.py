@@ -1,0 +1,59 @@
+"""Keeps the archive fresh while the server runs: a scan at the start, and before an answer when the last one is old.
+
+Nothing happens while nobody asks. An answer waits for a scan only so long; what the scan finds later is in the next.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+FRESH_SECONDS = 60.0
+PATIENCE_SECONDS = 3.0
+FIRST_PATIENCE_SECONDS = 30.0  # for the scan that fills an empty archive
+
+logger = logging.getLogger(__name__)
+
+
+class Refresher:
+    """Runs scans in a thread of their own, one at a time. A scan may be ended anywhere, so it may end with us."""
+
+    def __init__(self, scan: Callable[[], None], *, is_first: bool = False) -> None:
+        self._scan = scan
+        self._patience = FIRST_PATIENCE_SECONDS if is_first else PATIENCE_SECONDS
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._begun: float | None = None
+        self._has_failed = False
+
+    def start(self) -> None:
+        """Begin a scan if none is under way and the last one is old."""
+        with self._lock:
+            is_fresh = self._begun is not None and time.monotonic() - self._begun < FRESH_SECONDS
+            if is_fresh or (self._thread is not None and self._thread.is_alive()):
+                return
+            self._begun = time.monotonic()
+            self._thread = threading.Thread(target=self._run, name="copilog scan", daemon=True)
+            self._thread.start()
+
+    def wait(self) -> list[str]:
+        """See to it that the archive is fresh, as far as that is a matter of seconds; returns what to know of it."""
+        self.start()
+        thread = self._thread
+        if thread is not None:
+            thread.join(self._patience)
+            if thread.is_alive():
+                return ["the archive is being brought up to date; ask again for what is not found yet"]
+        return ["the archive could not be brought up to date, and may lack the latest"] if self._has_failed else []
+
+    def _run(self) -> None:
+        try:
+            self._scan()
+        except Exception:  # a scan that fails must not end the server: what the archive has can still be asked
+            self._has_failed = True
+            logger.exception("the scan failed; answers come from the archive as it is")
+        else:
+            self._has_failed = False
+            self._patience = PATIENCE_SECONDS

@@ -1,0 +1,217 @@
+"""A window of a conversation: as much as a budget of tokens allows, from a place on, and where to go on from there.
+
+When not all of the rest fits, the results of tools are shortened first, then the window ends earlier. What people and
+models wrote is cut only where a single message is longer than the whole budget.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from copilog.errors import UsageError
+from copilog.mcp.pieces import Piece, pieces_of
+from copilog.mcp.plain import BYTES_PER_TOKEN, beginning_of, one_line, size_of, tokens_of
+from copilog.model import Conversation, Turn
+
+ToolResults = Literal["short", "full", "none"]
+
+LIMITS = (None, 1200, 300)  # characters of a tool's arguments or result: the first with which the rest fits
+BEFORE = 0.35  # of the budget: what came before the message that a window is opened around
+SMALLEST_CUT = 400  # bytes: less than this of a message is not worth beginning it
+MODES: dict[str, ToolResults] = {"s": "short", "f": "full", "n": "none"}
+
+_CURSOR = re.compile(r"(\d{1,9})\.(\d{1,9})\.([sfn])(t?)")
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """Where a window begins, and how it is written: a page and the next one must agree on that."""
+
+    piece: int = 0
+    offset: int = 0
+    tool_results: ToolResults = "short"
+    thinking: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.piece}.{self.offset}.{self.tool_results[0]}{'t' if self.thinking else ''}"
+
+    @classmethod
+    def parse(cls, text: str) -> Cursor:
+        match = _CURSOR.fullmatch(text.strip())
+        if match is None:
+            raise UsageError(f"{one_line(text, 60)!r} is no cursor; give next_cursor of an earlier answer as it was")
+        return cls(int(match[1]), int(match[2]), MODES[match[3]], bool(match[4]))
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What fitted. Turns count from 1; `next_cursor` is None at the end."""
+
+    text: str
+    tokens: int
+    first_turn: int | None
+    last_turn: int | None
+    next_cursor: str | None
+    is_shortened: bool
+    thinking_left_out: int
+
+
+class Reader:
+    """Opens windows of one conversation."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self._turns = {turn.index: turn for turn in conversation.turns}
+        self._messages = len(conversation.messages)
+        self._pieces = pieces_of(conversation)
+
+    def at_turn(self, number: int, tool_results: ToolResults = "short", *, thinking: bool = False) -> Cursor:
+        """The beginning of a turn, counted from 1."""
+        count = len(self._turns)
+        if not 1 <= number <= max(count, 1):
+            raise UsageError(f"there is no turn {number}: the conversation has {count:,}, counted from 1")
+        found = (index for index, piece in enumerate(self._pieces) if (piece.turn or 0) >= number - 1)
+        return Cursor(next(found, 0 if number == 1 else len(self._pieces)), 0, tool_results, thinking)
+
+    def around(
+        self, message: int, budget: int, tool_results: ToolResults = "short", *, thinking: bool = False
+    ) -> Cursor:
+        """A place before a message, so that it and some of what led to it are in the window."""
+        if not 0 <= message <= self._messages:  # the place after the last one stands for the title
+            raise UsageError(f"there is no message {message}: the conversation has {self._messages:,}, counted from 0")
+        if message == self._messages:
+            return Cursor(0, 0, tool_results, thinking)
+        start = next((index for index, piece in enumerate(self._pieces) if piece.message >= message), 0)
+        room = int(budget * BYTES_PER_TOKEN * BEFORE)
+        while start > 0:
+            room -= size_of(self._pieces[start - 1].written(LIMITS[-1]))
+            if room < 0:
+                break
+            start -= 1
+        return Cursor(start, 0, tool_results, thinking)
+
+    def window(self, cursor: Cursor, budget: int, focus: int | None = None) -> Window:
+        """What fits a budget of tokens from a place on; the results of the message in focus are shortened less."""
+        if cursor.piece > len(self._pieces):
+            raise UsageError(f"the cursor {cursor} lies behind the end; give start_turn or around instead")
+        return _Filling(self._pieces, self._turns, cursor, budget * BYTES_PER_TOKEN, focus).fill()
+
+
+class _Filling:
+    """One window while it is filled."""
+
+    def __init__(
+        self, pieces: list[Piece], turns: dict[int, Turn], cursor: Cursor, size: int, focus: int | None
+    ) -> None:
+        self._pieces = pieces
+        self._turns = turns
+        self._cursor = cursor
+        self._size = size
+        self._focus = focus
+        self._limit = self._choose_limit()
+        self._texts: list[str] = []
+        self._used = 0
+        self._shown: list[Piece] = []
+        self._is_shortened = False
+        self._thoughts = 0
+
+    def fill(self) -> Window:
+        end: Cursor | None = None
+        for index in range(self._cursor.piece, len(self._pieces)):
+            piece = self._pieces[index]
+            if not self._is_wanted(piece):
+                self._thoughts += piece.kind == "thinking"
+                continue
+            end = self._add(index, piece)
+            if end is not None:
+                break
+        text = "\n\n".join(self._texts)
+        numbers = [piece.turn + 1 for piece in self._shown if piece.turn is not None]
+        return Window(
+            text=text,
+            tokens=tokens_of(text),
+            first_turn=numbers[0] if numbers else None,
+            last_turn=numbers[-1] if numbers else None,
+            next_cursor=str(end) if end is not None else None,
+            is_shortened=self._is_shortened,
+            thinking_left_out=self._thoughts,
+        )
+
+    def _add(self, index: int, piece: Piece) -> Cursor | None:
+        """Add a piece, or as much of it as there is room for; then return where to go on."""
+        offset = self._cursor.offset if index == self._cursor.piece else 0
+        heading = self._heading_of(piece, is_continued=offset > 0)
+        limit = self._limit_of(piece)
+        text = piece.written(limit)[offset:]
+        if not text:
+            return None
+        room = self._size - self._used - size_of(heading) - 4  # the blank lines between
+        if size_of(text) > room:
+            is_first = not self._texts
+            is_long = piece.kind in ("prose", "thinking") and size_of(text) > self._size // 2
+            if not is_first and not (is_long and room >= SMALLEST_CUT):
+                return self._at(index, offset)
+            text = beginning_of(text, max(room, BYTES_PER_TOKEN * 10))
+            self._put(heading, text, piece)
+            return self._at(index, offset + len(text))
+        self._put(heading, text, piece)
+        self._is_shortened |= limit is not None and len(piece.body) > limit
+        return None
+
+    def _put(self, heading: str, text: str, piece: Piece) -> None:
+        block = f"{heading}\n\n{text}" if heading else text
+        self._texts.append(block)
+        self._used += size_of(block) + 2
+        self._shown.append(piece)
+
+    def _at(self, index: int, offset: int) -> Cursor:
+        return Cursor(index, offset, self._cursor.tool_results, self._cursor.thinking)
+
+    def _is_wanted(self, piece: Piece) -> bool:
+        if piece.kind == "thinking":
+            return self._cursor.thinking
+        return piece.kind != "result" or self._cursor.tool_results != "none"
+
+    def _choose_limit(self) -> int | None:
+        """How far tools are shortened: not at all where everything from here on fits."""
+        if self._cursor.tool_results == "full":
+            return None
+        for limit in LIMITS[:-1]:
+            room = self._size
+            for piece in self._pieces[self._cursor.piece :]:
+                if self._is_wanted(piece):
+                    room -= size_of(piece.written(limit)) + 40  # a heading now and then
+                if room < 0:
+                    break
+            else:
+                return limit
+        return LIMITS[-1]
+
+    def _limit_of(self, piece: Piece) -> int | None:
+        if self._limit is not None and piece.message == self._focus:
+            return max(self._limit, self._size // 8)
+        return self._limit
+
+    def _heading_of(self, piece: Piece, *, is_continued: bool) -> str:
+        """Headings where the turn or the speaker changes."""
+        before = self._shown[-1] if self._shown else None
+        lines = []
+        if before is None or before.turn != piece.turn:
+            lines += self._turn_heading(piece)
+        if lines or before is None or before.role != piece.role:
+            lines.append(f"### {piece.role}{' (continued)' if is_continued else ''}")
+        return "\n\n".join(lines)
+
+    def _turn_heading(self, piece: Piece) -> list[str]:
+        turn = self._turns.get(piece.turn) if piece.turn is not None else None
+        if turn is None:
+            return []
+        words = [f"## Turn {turn.index + 1} of {len(self._turns)}"]
+        if turn.timing.started_at is not None:
+            words.append(turn.timing.started_at.strftime("%Y-%m-%d %H:%M UTC"))
+        if turn.model is not None:
+            words.append(one_line(turn.model.resolved or turn.model.name, 60))
+        if turn.mode is not None and turn.mode.kind:
+            words.append(f"{one_line(turn.mode.kind, 40)} mode")
+        return [" · ".join(words)]

@@ -1,0 +1,77 @@
+"""What a person adds to a conversation: a star, labels, a note. Kept by id, whatever becomes of the conversation."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from copilog.errors import UsageError
+from copilog.store.database import transaction
+from copilog.store.times import now
+from copilog.store.units import read_again
+
+
+def star(connection: sqlite3.Connection, conversation_id: str, on: bool) -> None:
+    _annotate(connection, conversation_id, "is_starred", int(on))
+
+
+def note(connection: sqlite3.Connection, conversation_id: str, text: str | None) -> None:
+    """Write a note in place of the one that is there; an empty one takes it away."""
+    _annotate(connection, conversation_id, "note", (text or "").strip() or None)
+
+
+def label(connection: sqlite3.Connection, conversation_id: str, names: tuple[str, ...]) -> None:
+    rows = [(conversation_id, name) for name in _clean(names)]
+    with transaction(connection):
+        connection.executemany("INSERT OR IGNORE INTO label (id, label) VALUES (?, ?)", rows)
+
+
+def unlabel(connection: sqlite3.Connection, conversation_id: str, names: tuple[str, ...]) -> None:
+    """Take labels away; all of them when none is named."""
+    with transaction(connection):
+        if names:
+            rows = [(conversation_id, name) for name in _clean(names)]
+            connection.executemany("DELETE FROM label WHERE id = ? AND label = ?", rows)
+        else:
+            connection.execute("DELETE FROM label WHERE id = ?", (conversation_id,))
+
+
+def labels(connection: sqlite3.Connection) -> dict[str, int]:
+    """All labels in use, with the number of conversations that have them."""
+    return dict(connection.execute("SELECT label, count(*) FROM label GROUP BY label ORDER BY label").fetchall())
+
+
+def removed(connection: sqlite3.Connection) -> dict[str, str]:
+    """The ids that were removed and do not come back, with the time of it."""
+    return dict(connection.execute("SELECT id, removed_at FROM tombstone ORDER BY removed_at, id").fetchall())
+
+
+def restore(connection: sqlite3.Connection, wanted: str) -> str:
+    """Let a removed conversation come back with the next scan, if its files are still there; return its id."""
+    ids = [name for name in removed(connection) if name == wanted] or [
+        name for name in removed(connection) if name.startswith(wanted) or name.partition(":")[2].startswith(wanted)
+    ]
+    if len(ids) != 1:
+        reason = f"may be {' or '.join(ids[:5])}" if ids else "was not removed"
+        raise UsageError(f"{wanted}: {reason}; name one that was removed, by its id or the beginning of it")
+    (conversation_id,) = ids
+    with transaction(connection):
+        connection.execute("DELETE FROM tombstone WHERE id = ?", (conversation_id,))
+        read_again(connection, conversation_id)
+    return conversation_id
+
+
+def _annotate(connection: sqlite3.Connection, conversation_id: str, column: str, value: str | int | None) -> None:
+    with transaction(connection):
+        connection.execute(
+            f"INSERT INTO annotation (id, {column}, changed_at) VALUES (?, ?, ?) ON CONFLICT (id) "  # noqa: S608
+            f"DO UPDATE SET {column} = excluded.{column}, changed_at = excluded.changed_at",
+            (conversation_id, value, now()),
+        )
+
+
+def _clean(names: tuple[str, ...]) -> list[str]:
+    """Labels as they are kept: without space around them, each once."""
+    cleaned = [name for name in dict.fromkeys(" ".join(name.split()) for name in names) if name]
+    if not cleaned:
+        raise UsageError("a label needs a name")
+    return cleaned

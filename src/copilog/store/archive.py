@@ -1,0 +1,285 @@
+"""The archive as programs use it: put conversations in, list, read, search and annotate them.
+
+with copilog.open() as archive:
+    for summary in archive.list(workspace="tide-tables", limit=5):
+        print(summary.title, len(archive.get(summary.id).messages))
+"""
+
+from __future__ import annotations
+
+import builtins
+import sqlite3
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from copilog.errors import UsageError
+from copilog.store import annotations as added
+from copilog.store import books, indexing, summary
+from copilog.store.database import archive_path, open_database
+from copilog.store.summary import Filters, Summary
+from copilog.store.times import now
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from copilog.diagnostics import Ledger
+    from copilog.model import Conversation
+    from copilog.store.books import Books, Problem
+    from copilog.store.entries import Entry
+    from copilog.store.search import SearchResult
+    from copilog.store.writing import Outcome
+
+SHOWN_IDS = 5  # of those that an ambiguous id may mean
+
+
+def open_archive(path: Path | str | None = None, *, write: bool = False) -> Archive:
+    """The archive: the one named, else that of COPILOG_ARCHIVE, else the user's own. It is read only, as a rule."""
+    return Archive(archive_path(Path(path) if path is not None else None), write=write)
+
+
+class Archive:
+    """One SQLite file with all conversations. `connection` is there for whatever has no method of its own."""
+
+    def __init__(self, path: Path, *, write: bool = False) -> None:
+        self.path = path
+        self.is_writable = write
+        self.connection: sqlite3.Connection = open_database(path, write=write)
+
+    def close(self) -> None:
+        self.connection.close()
+
+    def __enter__(self) -> Archive:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # --- what a scan puts in -------------------------------------------------------------------------------------
+
+    def put(self, entry: Entry, signature: str) -> Outcome:
+        """Store a conversation, in one transaction. Its texts are found after the next `index_pending`."""
+        from copilog.store.writing import put
+
+        return put(self.connection, entry, signature)
+
+    def index_pending(self, limit_bytes: int | None = None, *, finish: bool = True) -> int:
+        """Bring the full-text index up to date; `finish=False` while more is to come. Returns how many were waiting."""
+        return indexing.index_pending(self.connection, limit_bytes, finish=finish)
+
+    def has_pending(self) -> bool:
+        """Whether something is stored that a search would not find yet."""
+        return indexing.has_pending(self.connection)
+
+    def put_ledgers(self, ledgers: Iterable[Ledger]) -> None:
+        """Keep the books of files that were read."""
+        books.put_ledgers(self.connection, ledgers, now())
+
+    def put_ledger(self, ledger: Ledger) -> None:
+        self.put_ledgers([ledger])
+
+    def mark_gone(self, ids: Iterable[str]) -> builtins.list[str]:
+        """Note that no file holds these conversations any more; returns those of which that is news."""
+        return books.mark_gone(self.connection, ids, now())
+
+    def signature_of(self, conversation_id: str) -> str | None:
+        row = self.connection.execute("SELECT signature FROM conversation WHERE id = ?", (conversation_id,)).fetchone()
+        return str(row[0]) if row else None
+
+    def signatures(self) -> dict[str, str]:
+        """Of each conversation, the state of the files it was read from."""
+        return dict(self.connection.execute("SELECT id, signature FROM conversation").fetchall())
+
+    # --- what is there -------------------------------------------------------------------------------------------
+
+    def get(self, wanted: str) -> Conversation:
+        """A whole conversation, by its id or the beginning of it."""
+        from copilog.store.entries import conversation_from
+
+        (document,) = self.connection.execute(
+            "SELECT data FROM document JOIN conversation ON conversation.rowid = document.conversation WHERE id = ?",
+            (self.find_id(wanted),),
+        ).fetchone()
+        return conversation_from(document)
+
+    def find_id(self, wanted: str) -> str:
+        """The id of the one conversation that is meant; UsageError when there is none, or more than one."""
+        ids = _ids_like(self.connection, wanted)
+        if len(ids) == 1:
+            return ids[0]
+        if ids:
+            named = ", ".join(ids[:SHOWN_IDS]) + (", ..." if len(ids) > SHOWN_IDS else "")
+            raise UsageError(f"{wanted!r} may be any of {len(ids):,} conversations: {named}; write more of the id")
+        near = _ids_near(self.connection, wanted)
+        hint = f"the nearest are {', '.join(near)}" if near else "`copilog list` shows what there is"
+        raise UsageError(f"no conversation has an id that begins with {wanted!r}; {hint}")
+
+    def list(self, *, limit: int | None = None, offset: int = 0, **filters: Any) -> builtins.list[Summary]:
+        """Conversations, newest first. The filters are the fields of `Filters`: workspace, model, since, label, ..."""
+        return summary.list_summaries(self.connection, _filters(filters), limit, offset)
+
+    def count(self, **filters: Any) -> int:
+        """How many conversations `list` would give without a limit."""
+        return summary.count_summaries(self.connection, _filters(filters))
+
+    def summaries(self, ids: Sequence[str]) -> dict[str, Summary]:
+        """Those of the ids that are stored."""
+        return summary.summaries_of(self.connection, builtins.list(ids))
+
+    def count_messages(self, ids: Iterable[str]) -> int:
+        """How many messages these conversations have in all."""
+        (count,) = self.connection.execute(
+            "SELECT coalesce(sum(messages), 0) FROM conversation WHERE id IN (SELECT value FROM json_each(?))",
+            (msgspec.json.encode(builtins.list(ids)).decode(),),
+        ).fetchone()
+        return int(count)
+
+    def search(self, query: str, **options: Any) -> SearchResult:
+        """Messages that match, best first; the query language is that of `copilog search`."""
+        from copilog.store.search import search
+
+        if self.is_writable and self.has_pending():
+            self.index_pending()
+        return search(self.connection, query, **options)
+
+    def problems(self, **filters: Any) -> builtins.list[Problem]:
+        """The diagnostics of files: path, source, level, code, include_gone, limit."""
+        return books.problems(self.connection, **filters)
+
+    def ledger_totals(self) -> Books:
+        """The books of all files that are there, added up."""
+        return books.ledger_totals(self.connection)
+
+    # --- what a person adds and takes away -----------------------------------------------------------------------
+
+    def star(self, wanted: str, on: bool = True) -> str:
+        """Set or take away the star; returns the id, as all of these do."""
+        conversation_id = self.find_id(wanted)
+        added.star(self.connection, conversation_id, on)
+        return conversation_id
+
+    def label(self, wanted: str, *names: str) -> str:
+        conversation_id = self.find_id(wanted)
+        added.label(self.connection, conversation_id, names)
+        return conversation_id
+
+    def unlabel(self, wanted: str, *names: str) -> str:
+        """Take labels away; all of them when none is named."""
+        conversation_id = self.find_id(wanted)
+        added.unlabel(self.connection, conversation_id, names)
+        return conversation_id
+
+    def note(self, wanted: str, text: str | None) -> str:
+        """Write a note in place of the one that is there; None or nothing takes it away."""
+        conversation_id = self.find_id(wanted)
+        added.note(self.connection, conversation_id, text)
+        return conversation_id
+
+    def labels(self) -> dict[str, int]:
+        """All labels in use, and how often."""
+        return added.labels(self.connection)
+
+    def remove(self, wanted: str) -> str:
+        """Delete a conversation and leave a tombstone, so that no scan brings it back."""
+        from copilog.store.writing import remove
+
+        conversation_id = self.find_id(wanted)
+        remove(self.connection, conversation_id)
+        return conversation_id
+
+    def removed(self) -> dict[str, str]:
+        """The ids of conversations that were removed, and when."""
+        return added.removed(self.connection)
+
+    def restore(self, wanted: str) -> str:
+        """Take the tombstone away: the next scan brings the conversation back, if its files are still there."""
+        return added.restore(self.connection, wanted)
+
+    def vacuum(self) -> tuple[int, int]:
+        """Give back the space of what was removed, and wipe it; returns the bytes before and after."""
+        before = _size_on_disk(self.path)
+        self.index_pending()
+        indexing.optimise(self.connection)
+        self.connection.execute("PRAGMA temp_store = FILE")  # the whole archive would not fit into memory
+        self.connection.execute("VACUUM")
+        self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self.connection.execute("PRAGMA temp_store = MEMORY")
+        return before, _size_on_disk(self.path)
+
+    # --- as a whole ----------------------------------------------------------------------------------------------
+
+    def arrow(self, view: str) -> Any:
+        """A view of the archive (`conversations`, `messages`, `tool_calls`, ...) as a pyarrow.Table."""
+        from copilog.store import frames
+
+        return frames.arrow(frames.columns_of_view(self.connection, view))
+
+    def polars(self, view: str) -> Any:
+        """The same as a polars.DataFrame."""
+        from copilog.store import frames
+
+        return frames.polars(frames.columns_of_view(self.connection, view))
+
+    def pandas(self, view: str) -> Any:
+        """The same as a pandas.DataFrame."""
+        from copilog.store import frames
+
+        return frames.pandas(frames.columns_of_view(self.connection, view))
+
+    def fingerprint(self) -> str:
+        """A digest of all that the archive says: equal for archives of the same conversations."""
+        from copilog.store.checking import fingerprint
+
+        return fingerprint(self.connection)
+
+    def check(self) -> builtins.list[str]:
+        """What is wrong with the file or its index; nothing, as a rule."""
+        from copilog.store.checking import check
+
+        return check(self.connection)
+
+
+def _filters(named: dict[str, Any]) -> Filters:
+    try:
+        return Filters(**named)
+    except TypeError as error:
+        raise UsageError(f"conversations cannot be listed so: {error}") from None
+
+
+def _ids_like(connection: sqlite3.Connection, wanted: str) -> builtins.list[str]:
+    """Ids that are so, else those that begin so, with or without what stands before the colon."""
+    if not wanted:
+        return []
+    exact = connection.execute("SELECT id FROM conversation WHERE id = ?1 OR native_id = ?1", (wanted,)).fetchall()
+    if len(exact) == 1:
+        return [exact[0][0]]
+    rows = connection.execute(
+        "SELECT id FROM conversation WHERE id >= ?1 AND id < ?1 || char(1114111) "
+        "UNION SELECT id FROM conversation WHERE native_id >= ?1 AND native_id < ?1 || char(1114111)",
+        (wanted,),
+    ).fetchall()
+    if not rows:  # an agent elsewhere has an address for an id: its last part is what people see
+        rows = connection.execute(
+            "SELECT id FROM conversation WHERE instr(native_id, ?) ORDER BY id", (f"/{wanted.rpartition(':')[2]}",)
+        ).fetchall()
+    return [name for (name,) in rows]
+
+
+def _ids_near(connection: sqlite3.Connection, wanted: str) -> builtins.list[str]:
+    """Ids that begin a little like it: its neighbours in their order."""
+    native = wanted.rpartition(":")[2]
+    rows = connection.execute(
+        "SELECT id FROM (SELECT id FROM conversation WHERE native_id < ?1 ORDER BY native_id DESC LIMIT 2) "
+        "UNION SELECT id FROM (SELECT id FROM conversation WHERE native_id > ?1 ORDER BY native_id LIMIT 2)",
+        (native,),
+    )
+    return [name for (name,) in rows if name.rpartition(":")[2][:2] == native[:2]]
+
+
+def _size_on_disk(path: Path) -> int:
+    files = (path.with_name(path.name + suffix) for suffix in ("", "-wal"))
+    return sum(file.stat().st_size for file in files if file.exists())

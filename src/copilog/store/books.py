@@ -1,0 +1,152 @@
+"""What the archive remembers of the reading of files: their ledgers and problems, and what is gone with them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+
+import msgspec
+
+from copilog.diagnostics import Diagnostic, Ledger, Tally, add_counts
+from copilog.store.database import transaction
+
+
+class Counts(msgspec.Struct, omit_defaults=True):
+    """A tally without its diagnostics: those are rows of their own."""
+
+    seen: int = 0
+    used: int = 0
+    ignored: dict[str, int] = {}
+    bad: int = 0
+    unknown: dict[str, int] = {}
+
+
+class Books(Counts, omit_defaults=True):
+    """The ledger of a file as it is kept, or the sum of many."""
+
+    files: int = 0
+    conversations: int = 0
+    parts: Counts = msgspec.field(default_factory=Counts)
+
+    def balances(self) -> bool:
+        return all(
+            counts.seen == counts.used + sum(counts.ignored.values()) + counts.bad for counts in (self, self.parts)
+        )
+
+
+class Problem(msgspec.Struct, kw_only=True):
+    """A diagnostic that was kept."""
+
+    path: str
+    level: str
+    code: str
+    reason: str
+    source: str | None = None
+    place: str | None = None
+    is_gone: bool = False  # the file is not there any more
+
+    @property
+    def advice(self) -> str | None:
+        return Diagnostic(code=self.code, path=self.path, reason=self.reason).advice
+
+
+def put_ledgers(connection: sqlite3.Connection, ledgers: Iterable[Ledger], scanned_at: str) -> None:
+    """Keep what reading files told, in place of what an earlier reading did."""
+    with transaction(connection):
+        for ledger in ledgers:
+            connection.execute(
+                "INSERT INTO file (path, source, size, modified_ns, root, ledger, scanned_at) "
+                "VALUES (?, ?, 0, 0, '', ?, ?) ON CONFLICT (path) DO UPDATE SET source = excluded.source, "
+                "ledger = excluded.ledger, scanned_at = excluded.scanned_at, gone_at = NULL",
+                (ledger.path, ledger.source, _encoded(ledger), scanned_at),
+            )
+            connection.execute("DELETE FROM problem WHERE path = ?", (ledger.path,))
+            connection.executemany("INSERT INTO problem VALUES (?, ?, ?, ?, ?, ?, ?)", _problem_rows(ledger))
+
+
+def mark_gone(connection: sqlite3.Connection, ids: Iterable[str], gone_at: str) -> list[str]:
+    """Note of conversations that no file holds them any more; return those of which that is news."""
+    with transaction(connection):
+        rows = connection.execute(
+            "UPDATE conversation SET gone_at = ? WHERE gone_at IS NULL AND id IN (SELECT value FROM json_each(?)) "
+            "RETURNING id",
+            (gone_at, msgspec.json.encode(list(ids)).decode()),
+        )
+        return sorted(name for (name,) in rows)
+
+
+def problems(
+    connection: sqlite3.Connection,
+    *,
+    path: str | None = None,
+    source: str | None = None,
+    level: str | None = None,
+    code: str | None = None,
+    include_gone: bool = True,
+    limit: int | None = None,
+) -> list[Problem]:
+    """The diagnostics that were kept, by file; errors before warnings before remarks."""
+    rows = connection.execute(
+        """
+        SELECT p.path, p.level, p.code, p.reason, p.source, p.place, f.gone_at IS NOT NULL
+        FROM problem AS p LEFT JOIN file AS f ON f.path = p.path
+        WHERE (?1 IS NULL OR instr(p.path, ?1)) AND (?2 IS NULL OR p.source = ?2) AND (?3 IS NULL OR p.level = ?3)
+        AND (?4 IS NULL OR p.code = ?4) AND (?5 OR f.gone_at IS NULL)
+        ORDER BY CASE p.level WHEN 'error' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END, p.path, p.position LIMIT ?6
+        """,
+        (path, source, level, code, include_gone, -1 if limit is None else limit),
+    )
+    return [
+        Problem(path=where, level=how, code=name, reason=why, source=form, place=place, is_gone=bool(gone))
+        for where, how, name, why, form, place, gone in rows
+    ]
+
+
+def ledger_totals(connection: sqlite3.Connection) -> Books:
+    """The books of all files that are there, added up."""
+    rows = connection.execute("SELECT ledger FROM file WHERE gone_at IS NULL AND ledger IS NOT NULL")
+    total = Books()
+    for (text,) in rows:
+        book = _decode(text)
+        total.files += 1
+        total.conversations += book.conversations
+        _add(total, book)
+        _add(total.parts, book.parts)
+    return total
+
+
+_decode = msgspec.json.Decoder(Books).decode
+
+
+def _problem_rows(ledger: Ledger) -> list[tuple[object, ...]]:
+    rows: list[tuple[object, ...]] = []
+    for position, found in enumerate(ledger.diagnostics()):
+        place = found.place().removeprefix(found.path).strip() or None
+        rows.append((ledger.path, position, ledger.source, found.level, found.code, found.reason, place))
+    return rows
+
+
+def _encoded(ledger: Ledger) -> str:
+    books = Books(
+        seen=ledger.seen,
+        used=ledger.used,
+        ignored=ledger.ignored,
+        bad=ledger.bad_count(),
+        unknown=ledger.unknown,
+        files=1,
+        conversations=ledger.conversations,
+        parts=_counts_of(ledger.parts),
+    )
+    return msgspec.json.encode(books).decode()
+
+
+def _counts_of(tally: Tally) -> Counts:
+    return Counts(seen=tally.seen, used=tally.used, ignored=tally.ignored, bad=tally.bad_count(), unknown=tally.unknown)
+
+
+def _add(total: Counts, counts: Counts) -> None:
+    total.seen += counts.seen
+    total.used += counts.used
+    total.bad += counts.bad
+    total.ignored = add_counts([total.ignored, counts.ignored])
+    total.unknown = add_counts([total.unknown, counts.unknown])

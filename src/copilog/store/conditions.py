@@ -1,0 +1,291 @@
+"""Conditions of a query as SQL: what drives the search through the full-text index, and what is left to check.
+
+A query is put to each message, the row that holds the title being one of them. Words, text and `role:` hold for the
+message itself; `tool:`, `file:` and `has:` for its turn; everything else for its conversation. The title's row stands
+for the whole conversation: what holds for any of its turns holds for it.
+"""
+
+# ruff: noqa: S608 - what people write goes into parameters
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from copilog.store.query import And, Field, Node, Not, Or, Text
+from copilog.store.query_fields import DATES, FIELDS, Level
+from copilog.store.schema import MESSAGE_BITS, TEXT_COLUMNS
+from copilog.store.substrings import NOTHING, Match, literals_of, match_for_substring, match_for_words
+
+REGEX_FLAGS = re.IGNORECASE | re.MULTILINE
+
+# The key of a message's turn; messages without a turn have one in common, and so has the title.
+_TURN = "m.conversation, CASE m.role WHEN 'title' THEN -2 ELSE ifnull(m.turn, -1) END"
+_IN_CONVERSATION = {
+    "workspace": "workspace LIKE ? ESCAPE '\\' OR repository LIKE ? ESCAPE '\\'",
+    "source": "source LIKE ? ESCAPE '\\'",
+    **{
+        name: f"EXISTS (SELECT 1 FROM json_each(conversation.{name}s) WHERE value LIKE ? ESCAPE '\\')"
+        for name in ("model", "mode", "agent", "skill")
+    },
+    "label": "id IN (SELECT id FROM label WHERE label LIKE ? ESCAPE '\\')",
+    "before": "coalesce(updated_at, started_at) < ?",
+    "after": "coalesce(updated_at, started_at) >= ?",
+}
+_IS = {"starred": "id IN (SELECT id FROM annotation WHERE is_starred)", "gone": "gone_at IS NOT NULL"}
+_HAS = {
+    "error": "SELECT conversation, position AS turn FROM turn WHERE error IS NOT NULL OR status = 'failed'"
+    " UNION ALL SELECT conversation, turn FROM tool_call WHERE is_error OR status = 'failed'",
+    "edit": "SELECT conversation, turn FROM file_edit",
+    "tool": "SELECT conversation, turn FROM tool_call",
+    "thinking": "SELECT conversation, turn FROM message WHERE typeof(thinking) = 'text'",  # without reading the text
+}
+
+
+class Sql(NamedTuple):
+    """An expression and its parameters."""
+
+    text: str
+    parameters: tuple[Any, ...] = ()
+
+
+def levels_of(node: Node) -> set[Level]:
+    """What the query says something about."""
+    return {"message" if isinstance(leaf, Text) else FIELDS[leaf.name] for leaf in leaves_of(node)}
+
+
+def leaves_of(node: Node, *, only_wanted: bool = False) -> Iterator[Text | Field]:
+    """All conditions; `only_wanted` leaves out those that must not hold."""
+    if isinstance(node, Not):
+        if not only_wanted:
+            yield from leaves_of(node.item)
+    elif isinstance(node, And | Or):
+        for item in node.items:
+            yield from leaves_of(item, only_wanted=only_wanted)
+    else:
+        yield node
+
+
+def add_functions(connection: sqlite3.Connection) -> None:
+    """Give SQL what it cannot do itself."""
+    connection.create_function("copilog_holds", 2, _holds, deterministic=True)
+    connection.create_function("copilog_matches", 2, _matches, deterministic=True)
+
+
+def _holds(text: str | None, lower_piece: str) -> bool:
+    return text is not None and lower_piece in text.lower()
+
+
+def _matches(text: str | None, pattern: str) -> bool:
+    return text is not None and compiled(pattern).search(text) is not None
+
+
+@lru_cache(maxsize=64)
+def compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, REGEX_FLAGS)
+
+
+class Conditions:
+    """Writes conditions as SQL, for one connection. `can_look_up`: the list of words that occur is up to date."""
+
+    def __init__(self, connection: sqlite3.Connection, *, can_look_up: bool = True) -> None:
+        self.connection = connection
+        self.can_look_up = can_look_up
+        self.known: dict[Text, Match | None] = {}
+
+    # --- the full-text index ------------------------------------------------------------------------------------
+
+    def match(self, node: Node) -> Match | None:
+        """A full-text query that finds all that the condition holds for; None when the index cannot help."""
+        if isinstance(node, Text):
+            if node not in self.known:
+                self.known[node] = self.match_of_text(node)
+            return self.known[node]
+        if isinstance(node, And):
+            return self.match_of_all(node)
+        if isinstance(node, Or):
+            return self.match_of_any(node)
+        return None
+
+    def match_of_text(self, node: Text) -> Match | None:
+        if node.kind == "words":
+            words = match_for_words(node.value, node.column, is_prefix=node.is_prefix)
+            if words is not None:
+                return words
+        if not self.can_look_up:
+            return None
+        if node.kind != "regex":
+            return match_for_substring(self.connection, node.value, node.column)
+        pieces = [match_for_substring(self.connection, piece, node.column) for piece in literals_of(node.value)]
+        return _all_of([piece for piece in pieces if piece is not None], is_exact=False)
+
+    def match_of_all(self, node: And) -> Match | None:
+        wanted = [self.match(item) for item in node.items if not isinstance(item, Not)]
+        found = [match for match in wanted if match is not None]
+        refused = [self.match(item.item) for item in node.items if isinstance(item, Not)]
+        sure = [match for match in refused if match is not None and match.is_exact]
+        is_exact = len(found) == len(wanted) and len(sure) == len(refused)
+        match = _all_of(found, is_exact=is_exact)
+        for unwanted in sure:
+            if match is not None and match is not NOTHING and unwanted is not NOTHING:
+                match = Match(f"(({match.text}) NOT ({unwanted.text}))", match.is_exact)
+        return match
+
+    def match_of_any(self, node: Or) -> Match | None:
+        matches = [self.match(item) for item in node.items]
+        found = [match for match in matches if match is not None and match is not NOTHING]
+        if None in matches:
+            return None
+        if not found:
+            return NOTHING
+        text = " OR ".join(f"({match.text})" for match in found)
+        return Match(f"({text})", all(match.is_exact for match in found))
+
+    # --- conditions on a row ------------------------------------------------------------------------------------
+
+    def rest(self, node: Node, row: str) -> Sql | None:
+        """What is left to check on a row that the condition's own match has found."""
+        match = self.match(node)
+        if match is None:
+            return self.where(node, row)
+        if match.is_exact:
+            return None
+        if isinstance(node, Text):
+            return _in_text(node)
+        if not isinstance(node, And):
+            return self.where(node, row)
+        parts = [self.rest(item, row) for item in node.items if not self.is_refused_by_match(item)]
+        left = [part for part in parts if part is not None]
+        return Sql(" AND ".join(part.text for part in left), _parameters(left)) if left else None
+
+    def is_refused_by_match(self, item: Node) -> bool:
+        match = self.match(item.item) if isinstance(item, Not) else None
+        return match is not None and match.is_exact
+
+    def where(self, node: Node, row: str) -> Sql:
+        """The condition on a row of `message AS m`, whose number is in `row`. It is never NULL."""
+        if isinstance(node, Not):
+            inner = self.where(node.item, row)
+            return Sql(f"NOT ({inner.text})", inner.parameters)
+        if isinstance(node, And | Or):
+            parts = [self.where(item, row) for item in node.items]
+            word = " AND " if isinstance(node, And) else " OR "
+            return Sql("(" + word.join(part.text for part in parts) + ")", _parameters(parts))
+        if isinstance(node, Text):
+            return self.where_text(node, row)
+        level = FIELDS[node.name]
+        if level == "message":
+            return Sql("m.role = ?", (node.value,))
+        return self.where_turn(node) if level == "turn" else _where_conversation(node, row)
+
+    def where_text(self, node: Text, row: str) -> Sql:
+        match = self.match(node)
+        if match is NOTHING:
+            return Sql("0")
+        parts = []
+        if match is not None:
+            parts.append(Sql(f"{row} IN (SELECT rowid FROM words WHERE words MATCH ?)", (match.text,)))
+        if match is None or not match.is_exact:
+            parts.append(_in_text(node))
+        return Sql("(" + " AND ".join(part.text for part in parts) + ")", _parameters(parts))
+
+    def where_turn(self, node: Field) -> Sql:
+        if node.name == "has":
+            facts = Sql(_HAS[node.value])
+        elif node.name == "tool":
+            pattern = _name_like(node.value)
+            facts = Sql("SELECT conversation, turn FROM tool_call WHERE name LIKE ? ESCAPE '\\'", (pattern,))
+        else:
+            facts = self.files(node.value)
+        # Each fact counts for its turn and for the title; the facts are looked up once.
+        keys = (
+            "SELECT f.conversation, CASE t.is_title WHEN 1 THEN -2 ELSE ifnull(f.turn, -1) END"
+            f" FROM ({facts.text}) AS f CROSS JOIN (SELECT 0 AS is_title UNION ALL SELECT 1) AS t"
+        )
+        return Sql(f"({_TURN}) IN ({keys})", facts.parameters)
+
+    def files(self, value: str) -> Sql:
+        """Turns that edited a file, or that name it."""
+        if "*" in value:
+            text = Text("regex", _pattern_of_path(value), column="paths")
+        else:
+            text = Text("substring", value, column="paths")
+        edited = _test(text, "path")
+        named = self.where_text(text, "m.rowid")
+        # Many paths are not like it, which LIKE finds out sooner than an expression.
+        return Sql(
+            f"SELECT conversation, turn FROM file_edit WHERE {edited.text}"
+            " UNION ALL SELECT m.conversation, m.turn FROM message AS m"
+            f" WHERE m.paths LIKE ? ESCAPE '\\' AND {named.text}",
+            (*edited.parameters, _like(value).replace("*", "%"), *named.parameters),
+        )
+
+
+def _all_of(matches: list[Match], *, is_exact: bool) -> Match | None:
+    if NOTHING in matches:
+        return NOTHING
+    if not matches:
+        return None
+    text = " AND ".join(f"({match.text})" for match in matches)
+    return Match(f"({text})", is_exact and all(match.is_exact for match in matches))
+
+
+def _where_conversation(node: Field, row: str) -> Sql:
+    test = _IS[node.value] if node.name == "is" else _IN_CONVERSATION[node.name]
+    value = node.value if node.name in DATES else _name_like(node.value, is_whole=node.name == "label")
+    return Sql(
+        f"({row} >> {MESSAGE_BITS}) IN (SELECT rowid FROM conversation WHERE {test})", (value,) * test.count("?")
+    )
+
+
+def _in_text(node: Text) -> Sql:
+    """The text itself holds it, in one of the columns."""
+    columns = (node.column,) if node.column else TEXT_COLUMNS
+    tests = [_test(node, f"m.{column}") for column in columns]
+    return Sql("(" + " OR ".join(test.text for test in tests) + ")", _parameters(tests))
+
+
+def _test(node: Text, column: str) -> Sql:
+    """A column holds a text. LIKE reads texts several times faster than any other way, so it has the first look."""
+    if node.kind == "regex":
+        likes = [Sql(f"{column} LIKE ? ESCAPE '\\'", (_like(piece),)) for piece in literals_of(node.value)]
+        tests = [*likes, Sql(f"copilog_matches({column}, ?)", (node.value,))]
+        return Sql("ifnull(" + " AND ".join(test.text for test in tests) + ", 0)", _parameters(tests))
+    value = node.value.lower()
+    # LIKE knows the case of ASCII letters only: any character will do for others, and is compared afterwards.
+    loose = "".join("_" if _has_wide_case(character) else _escaped(character) for character in value)
+    like = Sql(f"ifnull({column} LIKE ? ESCAPE '\\', 0)", (f"%{loose}%",))
+    if not any(map(_has_wide_case, value)):
+        return like
+    return Sql(f"({like.text} AND copilog_holds({column}, ?))", (*like.parameters, value))
+
+
+def _has_wide_case(character: str) -> bool:
+    return not character.isascii() and character.lower() != character.upper()
+
+
+def _name_like(value: str, *, is_whole: bool = False) -> str:
+    """A pattern for LIKE: the value is a part of the name; with stars in it, or `is_whole`, it is all of it."""
+    if "*" in value:
+        return _escaped(value).replace("*", "%")
+    return _escaped(value) if is_whole else _like(value)
+
+
+def _like(piece: str) -> str:
+    return f"%{_escaped(piece)}%"
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+
+
+def _pattern_of_path(value: str) -> str:
+    """Stars stand for anything; the pattern ends where the path ends, and begins where a name in it begins."""
+    return r"(?:^|[/\\])" + r"[^\n]*".join(map(re.escape, value.split("*"))) + "$"
+
+
+def _parameters(parts: list[Sql]) -> tuple[Any, ...]:
+    return tuple(value for part in parts for value in part.parameters)

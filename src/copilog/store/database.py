@@ -1,0 +1,312 @@
+"""The archive's file: where it is, who may read it, how it is opened, and how its tables come up to date."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from copilog.errors import CopilogError, UsageError
+from copilog.store.schema import APPLICATION_ID, MIGRATIONS
+
+BUSY_SECONDS = 30.0
+CACHE_KIB = 8_192
+MAPPED_BYTES = 1 << 30
+CHECKPOINT_PAGES = 16_384
+OLDEST_SQLITE = (3, 35, 0)  # trigrams and RETURNING
+BESIDE = ("", "-wal", "-shm", "-journal", ".lock")
+
+_MAGIC = b"SQLite format 3\x00"
+_HEADER_BYTES = 100
+_APPLICATION_ID = slice(68, 72)
+
+
+class ArchiveError(CopilogError):
+    """The archive cannot be used as it is; the message says what to do."""
+
+
+def archive_path(named: Path | None = None) -> Path:
+    """The archive that was named, else that of COPILOG_ARCHIVE, else the user's own."""
+    if named is not None:
+        return named
+    variable = os.environ.get("COPILOG_ARCHIVE")
+    return Path(variable) if variable else _data_folder() / "copilog" / "archive.db"
+
+
+def open_database(path: Path, *, write: bool) -> sqlite3.Connection:
+    """Open an archive, for writing made and brought up to date where that is needed.
+
+    `with connection:` is one transaction, also for statements that only read after the first that writes.
+    """
+    if sqlite3.sqlite_version_info < OLDEST_SQLITE:
+        raise ArchiveError(f"Python's SQLite is {sqlite3.sqlite_version}; the archive needs 3.35 or newer")
+    path = Path(os.path.abspath(path))  # noqa: PTH100 - links are followed by SQLite itself
+    try:
+        is_there = _is_archive(path)
+        if write:
+            _make_private(path)
+        elif not is_there:
+            raise ArchiveError(f"{path}: there is no archive yet; `copilog scan` makes one")
+        connection = _connect_to_write(path, is_new=not is_there) if write else _connect_to_read(path)
+    except OSError as error:
+        raise ArchiveError(f"{path}: the archive cannot be opened: {error.strerror or error}") from None
+    except sqlite3.Error as error:
+        raise ArchiveError(f"{path}: the archive cannot be opened: {error}") from None
+    return connection
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """All or nothing, however the process ends. What is read in it is what it writes upon."""
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        yield
+        connection.execute("COMMIT")
+    except BaseException as error:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        if isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode & 0xFF in _REASONS:
+            raise ArchiveError(_REASONS[error.sqlite_errorcode & 0xFF]) from None
+        raise
+
+
+_REASONS = {
+    sqlite3.SQLITE_READONLY: "the archive was opened to be read only",
+    sqlite3.SQLITE_BUSY: f"another process has been writing to the archive for {BUSY_SECONDS:g} s; try again later",
+    sqlite3.SQLITE_FULL: "the disk is full: the archive cannot be written; what it holds is unharmed",
+}
+
+
+def _data_folder() -> Path:
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Application Support"
+    return Path(os.environ.get("XDG_DATA_HOME", "").strip() or Path.home() / ".local" / "share")
+
+
+# --- the file -------------------------------------------------------------------------------------------------------
+
+
+def _is_archive(path: Path) -> bool:
+    """Whether there is an archive; refuses anything else that stands there. Nothing is touched by asking."""
+    if path.is_dir():
+        raise UsageError(f"{path}: is a folder; the archive is a file, such as {path / 'archive.db'}")
+    try:
+        with path.open("rb") as file:
+            header = file.read(_HEADER_BYTES)
+    except FileNotFoundError:
+        return False
+    if not header:  # made, and then the process ended
+        return False
+    if not header.startswith(_MAGIC) or int.from_bytes(header[_APPLICATION_ID], "big") != APPLICATION_ID:
+        raise UsageError(f"{path}: is not an archive of copilog, and was left as it is; name another with --archive")
+    return True
+
+
+def _make_private(path: Path) -> None:
+    """See to it that nobody else can read the archive, whatever the umask is. SQLite gives its files equal rights."""
+    _make_folder(path.parent)
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+    if sys.platform == "win32":  # there, the user's folders are private by themselves
+        return
+    if path.parent == (_data_folder() / "copilog"):
+        _narrow(path.parent, 0o700)
+    for suffix in BESIDE:
+        _narrow(path.with_name(path.name + suffix), 0o600)
+
+
+def _make_folder(folder: Path) -> None:
+    """Make a folder, and those above it, for this user alone."""
+    if not folder.is_dir():
+        _make_folder(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
+
+
+def _narrow(path: Path, mode: int) -> None:
+    with suppress(FileNotFoundError):
+        if path.stat().st_mode & 0o777 & ~mode:
+            path.chmod(mode)
+
+
+# --- connections ----------------------------------------------------------------------------------------------------
+
+
+def _connect_to_write(path: Path, *, is_new: bool) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level="IMMEDIATE", cached_statements=256)
+    try:
+        if is_new:
+            # Before anything else, and into the file itself: from now on it is known as an archive.
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        _set_wal(connection)
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA secure_delete = FAST")
+        connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
+        connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+        connection.execute("PRAGMA temp_store = MEMORY")
+        _migrate(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _set_wal(connection: sqlite3.Connection) -> None:
+    """Readers go on while one writes. Two that make the archive at once get in each other's way here, shortly."""
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
+
+
+def _connect_to_read(path: Path) -> sqlite3.Connection:
+    address = path.as_uri() + "?mode=ro"
+    try:
+        return _reader(address, path)
+    except sqlite3.OperationalError:
+        log = path.with_name(path.name + "-wal")
+        if log.exists() and log.stat().st_size:
+            raise
+        # A folder without the right to write: SQLite cannot make its -shm, and nobody else is writing either.
+        return _reader(address + "&immutable=1", path)
+
+
+def _reader(address: str, path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, check_same_thread=False)
+    try:
+        map_file(connection)
+        connection.execute("PRAGMA temp_store = MEMORY")
+        version = _version(connection)
+        _refuse_newer(version, path)
+        if version < len(MIGRATIONS):
+            raise ArchiveError(
+                f"{path}: was made by an older copilog (schema {version}, this one needs {len(MIGRATIONS)}); "
+                "`copilog scan` brings it up to date"
+            )
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def map_file(connection: sqlite3.Connection) -> None:
+    """Read the file through the memory of the system: quicker, but it counts as memory of whoever reads it all."""
+    connection.execute(f"PRAGMA mmap_size = {MAPPED_BYTES}")
+
+
+# --- migrations -----------------------------------------------------------------------------------------------------
+
+
+def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+    _refuse_newer(_version(connection), path)
+    while _version(connection) < len(MIGRATIONS):
+        with transaction(connection):
+            version = _version(connection)  # another process may have been faster
+            if version < len(MIGRATIONS):
+                for statement in _statements(MIGRATIONS[version]):
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA user_version = {version + 1}")
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    return int(version)
+
+
+def _refuse_newer(version: int, path: Path) -> None:
+    if version > len(MIGRATIONS):
+        raise ArchiveError(
+            f"{path.name} was made by a newer copilog (schema {version}, this one knows {len(MIGRATIONS)}); "
+            f"upgrade, or use --archive PATH"
+        )
+
+
+def _statements(script: str) -> Iterator[str]:
+    """The statements of a script, each of which ends at the end of a line."""
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
+    if statement.strip():
+        raise ValueError(f"a migration breaks off: {statement.strip()[:60]}")
+
+
+# --- one scan at a time ---------------------------------------------------------------------------------------------
+
+
+class ScanLock:
+    """Held by the one process that scans into an archive; a process that ends, however it does, lets go of it.
+
+    The second waits for `wait_seconds` and then raises ArchiveError, naming the process that it waited for.
+    """
+
+    def __init__(self, archive: Path, wait_seconds: float = 60.0) -> None:
+        self.path = archive.with_name(archive.name + ".lock")
+        self.wait_seconds = wait_seconds
+        self._handle: int | None = None
+
+    def __enter__(self) -> ScanLock:
+        _make_folder(Path(os.path.abspath(self.path)).parent)  # noqa: PTH100 - a link may lead to the folder
+        handle = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            self._wait(handle)
+        except BaseException:
+            os.close(handle)
+            raise
+        _narrow(self.path, 0o600)
+        os.ftruncate(handle, 0)
+        os.lseek(handle, 0, os.SEEK_SET)
+        os.write(handle, b"%d\n" % os.getpid())
+        self._handle = handle
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._handle is not None:
+            os.close(self._handle)  # and the lock is gone; the file stays, as another may be waiting with it open
+            self._handle = None
+
+    def _wait(self, handle: int) -> None:
+        deadline = time.monotonic() + self.wait_seconds
+        while not _try_lock(handle):
+            if time.monotonic() >= deadline:
+                raise ArchiveError(
+                    f"{self.path.with_suffix('')}: another scan ({self._holder()}) is at work on this archive, and was "
+                    f"waited for {self.wait_seconds:g} s; try again when it has ended"
+                )
+            time.sleep(0.05)
+
+    def _holder(self) -> str:
+        try:
+            number = self.path.read_text(encoding="ascii").strip()
+        except OSError:
+            number = ""
+        return f"process {number}" if number.isdigit() else "another process"
+
+
+def _try_lock(handle: int) -> bool:
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            os.lseek(handle, 1 << 20, os.SEEK_SET)  # beyond what is written, so that others can read the number
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

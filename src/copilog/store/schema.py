@@ -1,0 +1,197 @@
+"""The tables of the archive, as numbered migrations. What people query are the views: docs/archive.md
+
+Tables are named in the singular, views in the plural. A message's rowid is its conversation's rowid times 2**20 plus
+its position, so that all rows of a conversation lie together and can be deleted as one range.
+"""
+
+from __future__ import annotations
+
+APPLICATION_ID = 0x434F504C  # "COPL"
+MESSAGE_BITS = 20
+TOKENIZER = "unicode61 remove_diacritics 2"
+TEXT_COLUMNS = ("title", "user", "answer", "thinking", "arguments", "result", "paths")
+
+# Tables with one row or more for a conversation, whose first column is its rowid.
+DETAIL_TABLES = ("turn", "tool_call", "file_edit", "token_usage", "skill", "trace")
+# What people and frames read.
+VIEWS = (
+    "conversations", "messages", "turns", "tool_calls", "file_edits", "usage", "skills", "traces", "files", "problems",
+)  # fmt: skip
+
+# Each migration is applied once, in its order, in a transaction. Never change one that was released.
+MIGRATIONS: tuple[str, ...] = (
+    """
+    CREATE TABLE conversation (
+        rowid INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,          -- "vscode:<native id>"
+        native_id TEXT,
+        source TEXT NOT NULL,             -- of the trace that leads
+        title TEXT NOT NULL,              -- as shown in lists
+        assistant TEXT,
+        application TEXT,
+        location TEXT,
+        workspace TEXT,                   -- the folder
+        repository TEXT,
+        branch TEXT,
+        started_at TEXT,                  -- ISO 8601, UTC, with milliseconds and Z: texts compare as times
+        updated_at TEXT,
+        turns INTEGER NOT NULL,
+        messages INTEGER NOT NULL,
+        tool_calls INTEGER NOT NULL,
+        edits INTEGER NOT NULL,
+        errors INTEGER NOT NULL,          -- turns that failed, and calls that did
+        models TEXT NOT NULL,             -- JSON lists of names
+        modes TEXT NOT NULL,
+        agents TEXT NOT NULL,
+        skills TEXT NOT NULL,             -- those that were loaded
+        marks TEXT NOT NULL,
+        is_empty INTEGER NOT NULL,
+        digest BLOB NOT NULL,             -- of the document: what is equal is not written again
+        signature TEXT NOT NULL,          -- of the files it was read from: what is equal is not read again
+        text_bytes INTEGER NOT NULL,      -- of what is searched
+        indexed INTEGER NOT NULL DEFAULT 0,      -- how many of its messages, from the first, are in the full-text index
+        is_indexed INTEGER NOT NULL DEFAULT 0,   -- whether all of them are
+        stored_at TEXT NOT NULL,
+        gone_at TEXT                      -- when none of its files was there any more
+    );
+    CREATE INDEX conversation_touched ON conversation (coalesce(updated_at, started_at));
+    CREATE INDEX conversation_native ON conversation (native_id);
+    CREATE INDEX conversation_pending ON conversation (is_indexed) WHERE NOT is_indexed;
+
+    CREATE TABLE document (                -- the whole model, as JSON, packed with zstd
+        conversation INTEGER PRIMARY KEY REFERENCES conversation (rowid) ON DELETE CASCADE,
+        data BLOB NOT NULL
+    );
+
+    CREATE TABLE message (                 -- also the content of the full-text index
+        rowid INTEGER PRIMARY KEY,
+        conversation INTEGER NOT NULL,
+        position INTEGER NOT NULL,         -- in the conversation's list; the title's row comes after the last message
+        role TEXT NOT NULL,                -- system, user, assistant, tool; "title" for the row that holds the title
+        turn INTEGER,
+        created_at TEXT,
+        mode TEXT,
+        model TEXT,
+        parent_call_id TEXT,
+        title TEXT, user TEXT, answer TEXT, thinking TEXT, arguments TEXT, result TEXT, paths TEXT
+    );
+
+    CREATE TABLE turn (
+        conversation INTEGER NOT NULL, position INTEGER NOT NULL,
+        request_id TEXT, status TEXT, agent TEXT, custom_agent TEXT, command TEXT, mode TEXT, model TEXT,
+        resolved_model TEXT, started_at TEXT, elapsed_ms REAL, first_progress_ms REAL, waited_ms REAL, error TEXT,
+        vote INTEGER,
+        PRIMARY KEY (conversation, position)
+    ) WITHOUT ROWID;
+
+    CREATE TABLE tool_call (
+        conversation INTEGER NOT NULL, message INTEGER NOT NULL, position INTEGER NOT NULL,  -- part of the message
+        turn INTEGER, call_id TEXT, name TEXT NOT NULL, status TEXT, origin TEXT, server TEXT, is_error INTEGER,
+        started_at TEXT, arguments_bytes INTEGER, result_bytes INTEGER,
+        PRIMARY KEY (conversation, message, position)
+    ) WITHOUT ROWID;
+
+    CREATE TABLE file_edit (
+        conversation INTEGER NOT NULL, position INTEGER NOT NULL,
+        message INTEGER, turn INTEGER, path TEXT, action TEXT, added INTEGER, removed INTEGER, is_undone INTEGER,
+        origin TEXT NOT NULL,              -- "answer" (a part of the answer) or "snapshot" (the editing history)
+        PRIMARY KEY (conversation, position)
+    ) WITHOUT ROWID;
+
+    CREATE TABLE token_usage (
+        conversation INTEGER NOT NULL, position INTEGER NOT NULL,
+        turn INTEGER, scope TEXT, source TEXT, model TEXT, input INTEGER, output INTEGER, cache_read INTEGER,
+        cache_write INTEGER, reasoning INTEGER, last_prompt INTEGER, premium_requests REAL, credits REAL,
+        is_estimated INTEGER NOT NULL,
+        PRIMARY KEY (conversation, position)
+    ) WITHOUT ROWID;
+
+    CREATE TABLE skill (
+        conversation INTEGER NOT NULL, position INTEGER NOT NULL,
+        turn INTEGER, name TEXT NOT NULL, file TEXT, is_loaded INTEGER NOT NULL, evidence TEXT,
+        PRIMARY KEY (conversation, position)
+    ) WITHOUT ROWID;
+
+    CREATE TABLE trace (                   -- every file that a conversation was read from
+        conversation INTEGER NOT NULL, position INTEGER NOT NULL,
+        source TEXT NOT NULL, path TEXT NOT NULL, role TEXT, place TEXT,  -- pointer, or table and row
+        PRIMARY KEY (conversation, position)
+    ) WITHOUT ROWID;
+    CREATE INDEX trace_path ON trace (path);
+
+    CREATE TABLE file (                    -- every file that a scan looked at
+        path TEXT PRIMARY KEY,
+        source TEXT, size INTEGER NOT NULL, modified_ns INTEGER NOT NULL,
+        root TEXT NOT NULL,                -- the scan's root or path it was found under
+        ledger TEXT,                       -- JSON: seen, used, ignored, bad, unknown, parts
+        scanned_at TEXT NOT NULL,
+        gone_at TEXT
+    ) WITHOUT ROWID;
+
+    CREATE TABLE problem (                 -- diagnostics of files
+        path TEXT NOT NULL, position INTEGER NOT NULL,
+        source TEXT, level TEXT NOT NULL, code TEXT NOT NULL, reason TEXT NOT NULL, place TEXT,
+        PRIMARY KEY (path, position)
+    ) WITHOUT ROWID;
+
+    CREATE TABLE annotation (              -- what a person added; kept whatever happens to the conversation
+        id TEXT PRIMARY KEY,               -- the conversation's id
+        is_starred INTEGER NOT NULL DEFAULT 0,
+        note TEXT,
+        changed_at TEXT NOT NULL
+    ) WITHOUT ROWID;
+    CREATE TABLE label (id TEXT NOT NULL, label TEXT NOT NULL, PRIMARY KEY (id, label)) WITHOUT ROWID;
+    CREATE TABLE tombstone (id TEXT PRIMARY KEY, removed_at TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE unit (                    -- what a scan reads as one: all traces of a conversation, or a file of many
+        key TEXT NOT NULL, root TEXT NOT NULL, signature TEXT NOT NULL, ids TEXT NOT NULL,  -- ids: JSON list
+        PRIMARY KEY (root, key)
+    ) WITHOUT ROWID;
+    CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+
+    CREATE VIRTUAL TABLE words USING fts5 (
+        title, user, answer, thinking, arguments, result, paths,
+        content='message', content_rowid='rowid', tokenize="unicode61 remove_diacritics 2"
+    );
+    CREATE VIRTUAL TABLE term USING fts5vocab (words, row);
+    -- Substrings are looked up among the words that occur, not among all texts: a hundred times less to index.
+    CREATE VIRTUAL TABLE word_part USING fts5 (word, content='', tokenize='trigram', detail='none');
+    CREATE TABLE word (rowid INTEGER PRIMARY KEY, word TEXT NOT NULL UNIQUE);
+
+    CREATE VIEW conversations AS
+        SELECT c.id, c.native_id, c.title, c.source, c.application, c.assistant, c.location, c.workspace, c.repository,
+               c.branch, c.started_at, c.updated_at, c.turns, c.messages, c.tool_calls, c.edits, c.errors, c.models,
+               c.modes, c.agents, c.skills, c.marks, c.is_empty, coalesce(a.is_starred, 0) AS is_starred, a.note,
+               (SELECT json_group_array(label) FROM label WHERE label.id = c.id) AS labels,
+               (SELECT json_group_array(path) FROM trace WHERE trace.conversation = c.rowid) AS paths,
+               c.stored_at, c.gone_at
+        FROM conversation AS c LEFT JOIN annotation AS a ON a.id = c.id;
+    CREATE VIEW messages AS
+        SELECT c.id AS conversation, m.position, m.role, m.turn, m.created_at, m.mode, m.model, m.parent_call_id,
+               m.user, m.answer, m.thinking, m.arguments, m.result, m.paths
+        FROM message AS m JOIN conversation AS c ON c.rowid = m.conversation WHERE m.role <> 'title';
+    CREATE VIEW turns AS
+        SELECT c.id AS conversation, t.position, t.request_id, t.status, t.agent, t.custom_agent, t.command, t.mode,
+               t.model, t.resolved_model, t.started_at, t.elapsed_ms, t.first_progress_ms, t.waited_ms, t.error, t.vote
+        FROM turn AS t JOIN conversation AS c ON c.rowid = t.conversation;
+    CREATE VIEW tool_calls AS
+        SELECT c.id AS conversation, t.message, t.position, t.turn, t.call_id, t.name, t.status, t.origin, t.server,
+               t.is_error, t.started_at, t.arguments_bytes, t.result_bytes
+        FROM tool_call AS t JOIN conversation AS c ON c.rowid = t.conversation;
+    CREATE VIEW file_edits AS
+        SELECT c.id AS conversation, e.position, e.message, e.turn, e.path, e.action, e.added, e.removed, e.is_undone,
+               e.origin
+        FROM file_edit AS e JOIN conversation AS c ON c.rowid = e.conversation;
+    CREATE VIEW usage AS
+        SELECT c.id AS conversation, u.position, u.turn, u.scope, u.source, u.model, u.input, u.output, u.cache_read,
+               u.cache_write, u.reasoning, u.last_prompt, u.premium_requests, u.credits, u.is_estimated
+        FROM token_usage AS u JOIN conversation AS c ON c.rowid = u.conversation;
+    CREATE VIEW skills AS
+        SELECT c.id AS conversation, s.position, s.turn, s.name, s.file, s.is_loaded, s.evidence
+        FROM skill AS s JOIN conversation AS c ON c.rowid = s.conversation;
+    CREATE VIEW traces AS
+        SELECT c.id AS conversation, t.position, t.source, t.path, t.role, t.place, f.gone_at
+        FROM trace AS t JOIN conversation AS c ON c.rowid = t.conversation LEFT JOIN file AS f ON f.path = t.path;
+    CREATE VIEW files AS SELECT * FROM file;
+    CREATE VIEW problems AS SELECT * FROM problem;
+    """,
+)

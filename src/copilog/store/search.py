@@ -1,0 +1,307 @@
+"""Search over the archive: a query, and the best of the messages that it holds for.
+
+The full-text index drives the search wherever the query lets it; what the index cannot tell is checked on each row it
+finds. Without its help all messages are read, newest conversations first, and a note says so. Of very many matches
+the titles and those stored last are ranked, as ranking reads more of the index than finding.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sqlite3
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from copilog.store import frames
+from copilog.store.conditions import Conditions, Sql, add_functions, leaves_of, levels_of
+from copilog.store.indexing import has_pending
+from copilog.store.query import And, Node, Query, QueryError, Text, parse, regex_fault
+from copilog.store.schema import MESSAGE_BITS
+from copilog.store.snippets import Matcher, matchers_for, snippet_of
+from copilog.store.substrings import NOTHING, Match
+
+Order = Literal["rank", "newest"]
+
+MOST_RANKED = 3_000
+MOST_TITLES_RANKED = 1_000
+# What a word is worth in each column, in the order of the index.
+WEIGHTS = {"title": 10.0, "user": 5.0, "answer": 3.0, "thinking": 1.0, "arguments": 1.0, "result": 0.5, "paths": 2.0}
+BY_WEIGHT = tuple(sorted(WEIGHTS, key=lambda column: -WEIGHTS[column]))
+FIELD_NAMES = {"paths": "path"}
+
+_SCORE = f"-bm25(words, {', '.join(map(str, WEIGHTS.values()))})"
+_TOUCHED = "coalesce(c.updated_at, c.started_at)"
+_OF_CONVERSATION = f"m.rowid >= c.rowid << {MESSAGE_BITS} AND m.rowid < (c.rowid + 1) << {MESSAGE_BITS}"
+_IS_TITLE = (
+    f"m.rowid = (SELECT max(rowid) FROM message WHERE rowid < (c.rowid + 1) << {MESSAGE_BITS}) AND m.role = 'title'"  # noqa: S608
+)
+_IS_FIRST_OF_TURN = (
+    "m.role <> 'title' AND NOT EXISTS (SELECT 1 FROM message AS b WHERE b.rowid = m.rowid - 1 AND b.turn IS m.turn)"
+)
+
+
+class Hit(msgspec.Struct, kw_only=True):
+    """A message that was found, or a title. `highlights` are places in the snippet."""
+
+    id: str  # "<conversation>#<position>", the same as long as the conversation is
+    conversation: str
+    title: str
+    workspace: str | None
+    updated_at: str | None
+    position: int
+    turn: int | None  # index of the turn
+    role: str
+    field: str  # user, answer, ...: what the snippet is from
+    snippet: str
+    highlights: list[tuple[int, int]]
+    score: float
+    open: str  # the command that shows the place
+
+
+class Group(msgspec.Struct, kw_only=True):
+    """The hits in one conversation, best first."""
+
+    conversation: str
+    title: str
+    workspace: str | None
+    updated_at: str | None
+    hits: list[Hit]
+
+
+class SearchResult(msgspec.Struct, kw_only=True):
+    """What was found. Numbers that are not exact are at least so high."""
+
+    query: str
+    hits: list[Hit]
+    total: int  # messages
+    total_is_exact: bool
+    conversations: int
+    conversations_is_exact: bool
+    notes: list[str] = []
+
+    def groups(self) -> list[Group]:
+        """The hits by conversation, the conversation of the best hit first."""
+        groups: dict[str, Group] = {}
+        for hit in self.hits:
+            if hit.conversation not in groups:
+                groups[hit.conversation] = Group(
+                    conversation=hit.conversation,
+                    title=hit.title,
+                    workspace=hit.workspace,
+                    updated_at=hit.updated_at,
+                    hits=[],
+                )
+            groups[hit.conversation].hits.append(hit)
+        return list(groups.values())
+
+    def arrow(self) -> Any:
+        """The hits as a pyarrow.Table."""
+        return frames.arrow(frames.columns_of_rows(self.hits))
+
+    def polars(self) -> Any:
+        """The hits as a polars.DataFrame."""
+        return frames.polars(frames.columns_of_rows(self.hits))
+
+    def pandas(self) -> Any:
+        """The hits as a pandas.DataFrame."""
+        return frames.pandas(frames.columns_of_rows(self.hits))
+
+
+def search(
+    connection: sqlite3.Connection,
+    query: str | Query,
+    *,
+    limit: int = 50,
+    offset: int = 0,
+    regex: str | None = None,
+    order: Order = "rank",
+    per_conversation: int | None = None,
+) -> SearchResult:
+    """Find messages. `regex` is one more condition, and alone if the query is empty.
+
+    `per_conversation` is the most hits of one conversation. A query that does not parse raises QueryError.
+    """
+    text, root = _with_regex(query, regex)
+    is_behind = has_pending(connection)
+    add_functions(connection)
+    plan = _Plan(root, Conditions(connection, can_look_up=not is_behind))
+    wanted = offset + limit
+    if per_conversation is not None:
+        wanted = max(wanted, MOST_RANKED)
+    found = plan.find(connection, order, wanted)
+    page = _page(found.rows, offset, limit, per_conversation)
+    matchers = matchers_for(leaf for leaf in leaves_of(root, only_wanted=True) if isinstance(leaf, Text))
+    return SearchResult(
+        query=text,
+        hits=list(_hits(connection, page, matchers)),
+        total=found.total,
+        total_is_exact=found.is_exact,
+        conversations=len({row >> MESSAGE_BITS for row, _ in found.rows}),
+        conversations_is_exact=found.total == len(found.rows) and found.is_exact,
+        notes=[*plan.notes(), *(["some conversations are not in the index yet: copilog scan"] if is_behind else [])],
+    )
+
+
+def _with_regex(query: str | Query, regex: str | None) -> tuple[str, Node]:
+    if regex is None:
+        query = parse(query) if isinstance(query, str) else query
+        return query.text, query.root
+    wrong = regex_fault(regex)
+    if wrong is not None:
+        raise QueryError(f"{regex} is no regular expression: {wrong}")
+    condition = Text("regex", regex)
+    if isinstance(query, str) and not query.strip():
+        return "", condition
+    query = parse(query) if isinstance(query, str) else query
+    return query.text, And((query.root, condition))
+
+
+class Found(NamedTuple):
+    """Rows with their scores, best first, and how many match in all."""
+
+    rows: list[tuple[int, float]]
+    total: int
+    is_exact: bool
+
+
+class _Plan:
+    """How a query is answered: driven by the full-text index, or by reading all conversations."""
+
+    def __init__(self, root: Node, conditions: Conditions) -> None:
+        self.root = root
+        self.levels = levels_of(root)
+        self.match: Match | None = conditions.match(root)
+        # What the index cannot tell.
+        self.rest: Sql | None = conditions.rest(root, "m.rowid" if self.match is None else "w.rowid")
+
+    def notes(self) -> list[str]:
+        is_slow = any(isinstance(leaf, Text) and leaf.kind != "words" for leaf in leaves_of(self.root))
+        return (
+            ["the index does not know this: texts were read one by one, newest first"]
+            if self.match is None and is_slow
+            else []
+        )
+
+    def find(self, connection: sqlite3.Connection, order: Order, wanted: int) -> Found:
+        if self.match is NOTHING:
+            return Found([], 0, True)
+        if self.match is None:
+            return self.read_all(connection, wanted)
+        if order == "newest":
+            return self.newest(connection, wanted)
+        return self.ranked(connection, max(wanted, MOST_RANKED))
+
+    def ranked(self, connection: sqlite3.Connection, most: int) -> Found:
+        assert self.match is not None
+        rows = self.scored(connection, self.match.text, most + 1)
+        is_exact = len(rows) <= most
+        if not is_exact:
+            rows = rows[:most] + self.scored(connection, f"{{title}} : ({self.match.text})", MOST_TITLES_RANKED)
+        best: dict[int, tuple[float, str]] = {}
+        for row, score, touched in rows:
+            if row not in best or score > best[row][0]:
+                best[row] = score, touched
+        ordered = sorted(best.items(), key=lambda item: (item[1], item[0] >> MESSAGE_BITS, -item[0]), reverse=True)
+        return self.counted(connection, [(row, score) for row, (score, _) in ordered], is_exact)
+
+    def scored(self, connection: sqlite3.Connection, match: str, most: int) -> list[tuple[int, float, str]]:
+        """Rows from the last stored on, with score and time."""
+        touched = f"(SELECT ifnull({_TOUCHED}, '') FROM conversation AS c WHERE c.rowid = w.rowid >> {MESSAGE_BITS})"  # noqa: S608
+        source, parameters = self.driven(match)
+        sql = f"SELECT w.rowid, {_SCORE}, {touched} FROM {source} ORDER BY w.rowid DESC LIMIT ?"  # noqa: S608
+        return connection.execute(sql, (*parameters, most)).fetchall()
+
+    def newest(self, connection: sqlite3.Connection, wanted: int) -> Found:
+        """Rows of the conversations that were touched last, in their order."""
+        assert self.match is not None
+        source, parameters = self.driven(
+            self.match.text, f"CROSS JOIN conversation AS c ON c.rowid = w.rowid >> {MESSAGE_BITS}"
+        )
+        sql = f"SELECT w.rowid FROM {source} ORDER BY {_TOUCHED} DESC, c.rowid DESC, w.rowid LIMIT ?"  # noqa: S608
+        rows = [(row, 0.0) for (row,) in connection.execute(sql, (*parameters, wanted + 1))]
+        return self.counted(connection, rows[:wanted], len(rows) <= wanted)
+
+    def read_all(self, connection: sqlite3.Connection, wanted: int) -> Found:
+        """Without the index. What says nothing about messages is answered by titles, or by the beginnings of turns."""
+        assert self.rest is not None
+        join = _OF_CONVERSATION
+        if "message" not in self.levels:
+            join = f"{_OF_CONVERSATION} AND {_IS_FIRST_OF_TURN}" if "turn" in self.levels else _IS_TITLE
+        sql = (
+            f"SELECT m.rowid FROM conversation AS c CROSS JOIN message AS m ON {join} WHERE {self.rest.text}"  # noqa: S608
+            f" ORDER BY {_TOUCHED} DESC, c.rowid DESC, m.rowid LIMIT ?"
+        )
+        rows = [(row, 0.0) for (row,) in connection.execute(sql, (*self.rest.parameters, wanted + 1))]
+        is_exact = len(rows) <= wanted
+        return Found(rows[:wanted], len(rows), is_exact)
+
+    def driven(self, match: str, join: str = "") -> tuple[str, tuple[object, ...]]:
+        """What comes after FROM when the index drives, and its parameters."""
+        source = f"words AS w {join}"
+        if self.rest is None:
+            return f"{source} WHERE words MATCH ?", (match,)
+        if "m." in self.rest.text:
+            source += " CROSS JOIN message AS m ON m.rowid = w.rowid"
+        return f"{source} WHERE words MATCH ? AND {self.rest.text}", (match, *self.rest.parameters)
+
+    def counted(self, connection: sqlite3.Connection, rows: list[tuple[int, float]], is_exact: bool) -> Found:
+        """With the number of all matches, where the index knows it."""
+        if is_exact:
+            return Found(rows, len(rows), True)
+        assert self.match is not None
+        if self.rest is not None:
+            return Found(rows, len(rows) + 1, False)
+        sql = "SELECT count(*) FROM words WHERE words MATCH ?"
+        (total,) = connection.execute(sql, (self.match.text,)).fetchone()
+        return Found(rows, total, True)
+
+
+def _page(
+    rows: list[tuple[int, float]], offset: int, limit: int, per_conversation: int | None
+) -> list[tuple[int, float]]:
+    if per_conversation is None:
+        return rows[offset : offset + limit]
+    seen: dict[int, int] = {}
+    kept = []
+    for row, score in rows:
+        conversation = row >> MESSAGE_BITS
+        seen[conversation] = seen.get(conversation, 0) + 1
+        if seen[conversation] <= per_conversation:
+            kept.append((row, score))
+    return kept[offset : offset + limit]
+
+
+def _hits(connection: sqlite3.Connection, rows: Iterable[tuple[int, float]], matchers: list[Matcher]) -> Iterator[Hit]:
+    columns = ", ".join(f"m.{column}" for column in BY_WEIGHT)
+    sql = (
+        f"SELECT c.id, c.title, c.workspace, {_TOUCHED}, m.position, m.turn, m.role, {columns}"  # noqa: S608
+        f" FROM message AS m JOIN conversation AS c ON c.rowid = m.conversation WHERE m.rowid = ?"
+    )
+    for row, score in rows:
+        record = connection.execute(sql, (row,)).fetchone()
+        if record is None:  # removed by another process meanwhile
+            continue
+        conversation, title, workspace, updated_at, position, turn, role, *texts = record
+        snippet = snippet_of(dict(zip(BY_WEIGHT, texts, strict=True)), matchers)
+        yield Hit(
+            id=f"{conversation}#{position}",
+            conversation=conversation,
+            title=title,
+            workspace=workspace,
+            updated_at=updated_at,
+            position=position,
+            turn=turn,
+            role=role,
+            field=FIELD_NAMES.get(snippet.field, snippet.field),
+            snippet=snippet.text,
+            highlights=snippet.highlights,
+            score=round(score, 6),
+            open=_open_command(conversation, turn),
+        )
+
+
+def _open_command(conversation: str, turn: int | None) -> str:
+    command = f"copilog show {shlex.quote(conversation)}"
+    return command if turn is None else f"{command} --turn {turn + 1}"

@@ -1,0 +1,182 @@
+"""The lines that show a hit: a piece of text around the best match, with the places to highlight."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from itertools import islice
+from typing import NamedTuple
+
+from copilog.store.conditions import compiled
+from copilog.store.query import Text
+from copilog.store.substrings import words_of
+
+WIDTH = 160
+LEAD = 40  # characters before the first match
+LONGEST_WORD = 24  # a longer one may be cut
+MOST_SPANS = 100  # of one matcher in one column
+
+Span = tuple[int, int]
+
+
+class Matcher(NamedTuple):
+    """Finds what a condition asks for in a text; `is_folded`: in one without case and accents."""
+
+    pattern: re.Pattern[str]
+    is_folded: bool
+    column: str | None
+
+
+class Snippet(NamedTuple):
+    """One line of text. Highlights are offsets into it, in order, and do not overlap."""
+
+    field: str
+    text: str
+    highlights: list[Span]
+
+
+def matchers_for(conditions: Iterable[Text]) -> list[Matcher]:
+    """What to highlight, each once."""
+    return [_matcher(condition) for condition in dict.fromkeys(conditions)]
+
+
+def snippet_of(texts: Mapping[str, str | None], matchers: list[Matcher]) -> Snippet:
+    """The best piece of a message. Columns come in the order of their weight; the first of equals is taken."""
+    best: tuple[int, str, str, list[tuple[Span, int]]] | None = None
+    for column, text in texts.items():
+        if not text:
+            continue
+        spans = _spans_in(text, column, matchers)
+        matched = len({number for _, number in spans})
+        if best is None or matched > best[0]:
+            best = matched, column, text, spans
+    if best is None:
+        return Snippet(next(iter(texts), ""), "", [])
+    _, column, text, spans = best
+    start, end = _window(text, spans)
+    return Snippet(column, *_one_line(text, start, end, [span for span, _ in spans]))
+
+
+def _matcher(condition: Text) -> Matcher:
+    if condition.kind == "regex":
+        return Matcher(compiled(condition.value), False, condition.column)
+    words = words_of(condition.value).words
+    if condition.kind == "substring" or not words:
+        return Matcher(re.compile(re.escape(condition.value), re.IGNORECASE), False, condition.column)
+    marks = "[\u0300-\u036f]*"
+    spelled = r"[\W_]+".join(marks.join(map(re.escape, word)) for word in words)
+    end = r"[^\W_]*" if condition.is_prefix else r"(?![^\W_])"
+    return Matcher(re.compile(rf"(?<![^\W_]){spelled}{end}"), True, condition.column)
+
+
+def _spans_in(text: str, column: str, matchers: list[Matcher]) -> list[tuple[Span, int]]:
+    """The places of all matches with the number of their matcher, in order."""
+    folded: str | None = None
+    spans: list[tuple[Span, int]] = []
+    for number, matcher in enumerate(matchers):
+        if matcher.column not in (None, column):
+            continue
+        if matcher.is_folded and folded is None:
+            folded = fold(text)
+        searched = folded if matcher.is_folded and folded is not None else text
+        found = islice(matcher.pattern.finditer(searched), MOST_SPANS)
+        spans += [(match.span(), number) for match in found]
+    return sorted(spans)
+
+
+def _window(text: str, spans: list[tuple[Span, int]]) -> Span:
+    """Where the snippet begins and ends: around the place with most different matches."""
+    if not spans:
+        return 0, _next_gap(text, WIDTH)
+    best, most = 0, 0
+    for index, ((start, _), _) in enumerate(spans):
+        within = {number for (first, _), number in spans[index : index + MOST_SPANS] if first < start + WIDTH - LEAD}
+        if len(within) > most:
+            best, most = index, len(within)
+    match_start = spans[best][0][0]
+    start = _gap_before(text, max(0, match_start - LEAD), match_start)
+    return start, _next_gap(text, start + WIDTH)
+
+
+def _gap_before(text: str, place: int, limit: int) -> int:
+    """The beginning of the word after a place, so that no word is cut."""
+    if place == 0:
+        return 0
+    for at in range(place, min(limit, place + LONGEST_WORD)):
+        if text[at - 1].isspace():
+            return at
+    return place
+
+
+def _next_gap(text: str, place: int) -> int:
+    """The end of the word before a place."""
+    if place >= len(text):
+        return len(text)
+    for at in range(place, max(0, place - LONGEST_WORD), -1):
+        if text[at].isspace():
+            return at
+    return place
+
+
+def _one_line(text: str, start: int, end: int, spans: list[Span]) -> tuple[str, list[Span]]:
+    """The piece with single spaces and without control characters, and the places moved along."""
+    pieces = ["…"] if text[:start].strip() else []
+    places: list[int] = []  # of each character of the piece
+    length = len(pieces)
+    is_gap = True
+    for character in text[start:end]:
+        places.append(length)
+        if character.isspace():
+            character = "" if is_gap else " "
+            is_gap = True
+        elif unicodedata.category(character) in ("Cc", "Cf", "Cs"):
+            character = ""
+        else:
+            is_gap = False
+        pieces.append(character)
+        length += len(character)
+    places.append(length)
+    if text[end:].strip():
+        pieces.append("…")
+    line = "".join(pieces)
+    return line, _merged([(places[first - start], places[last - start]) for first, last in _within(spans, start, end)])
+
+
+def _within(spans: list[Span], start: int, end: int) -> list[Span]:
+    return [(max(first, start), min(last, end)) for first, last in spans if first < end and last > start]
+
+
+def _merged(spans: list[Span]) -> list[Span]:
+    """Places that overlap become one; empty ones are left out."""
+    merged: list[Span] = []
+    for first, last in sorted(spans):
+        if merged and first < merged[-1][1]:
+            merged[-1] = merged[-1][0], max(last, merged[-1][1])
+        elif first < last:
+            merged.append((first, last))
+    return merged
+
+
+# --- case and accents -----------------------------------------------------------------------------------------------
+
+
+class _Folded(dict[int, str]):
+    """Each character without case and accent, as one character, so that places stay what they are."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        parts = unicodedata.normalize("NFD", character)
+        is_accented = len(parts) > 1 and all(unicodedata.combining(part) for part in parts[1:])
+        base = parts[0] if is_accented else character
+        lower = base.lower()
+        self[code] = folded = lower if len(lower) == 1 else base
+        return folded
+
+
+_FOLDED = _Folded()
+
+
+def fold(text: str) -> str:
+    """A text of the same length without case and accents."""
+    return text.lower() if text.isascii() else text.translate(_FOLDED)

@@ -1,0 +1,398 @@
+"""The searchable texts of a conversation: one row for each message, and one for the conversation as a whole.
+
+| Column | What goes there |
+|---|---|
+| title | the conversation's title; only in the last row |
+| user | what the user typed: prose, pasted text, answers to questions; queued prompts and the draft in the last row |
+| answer | the assistant's prose, what it asked the user, summaries of the history so far |
+| thinking | reasoning, with its title |
+| arguments | tools' names and arguments, commands, things to do, the tasks of sub-agents, edits that no tool call has |
+| result | what tools, terminals, sub-agents, hooks and the product said, attached text, errors, parts of unknown kind |
+| paths | each file once: found, read, edited, attached, referred to |
+
+What was sent around the user's words is not in there, unless it is all there is: then the user's words are looked for
+in it. Neither are system prompts and the texts that the product attaches by itself, as they repeat from one
+conversation to the next, nor suggested questions, as nobody asked them. What two parts of a call tell alike is there
+once. What belongs to a turn, such as its error, stands with the turn's last message.
+Of a text longer than MAX_CHARACTERS the beginning is searchable; the document keeps all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import msgspec
+
+from copilog import jsonio
+from copilog.model import (
+    AnyPart,
+    Attachment,
+    Compaction,
+    Confirmation,
+    Conversation,
+    FileEdit,
+    FileTree,
+    Hook,
+    Mention,
+    Message,
+    Notice,
+    Place,
+    Prompt,
+    Reference,
+    Terminal,
+    Text,
+    Thinking,
+    TodoList,
+    ToolCall,
+    ToolResult,
+    TreeNode,
+    Turn,
+    Unknown,
+    prose_of,
+    title_of,
+)
+from copilog.tags import user_text
+
+MAX_CHARACTERS = 1 << 20  # of one part
+
+
+class Texts(NamedTuple):
+    """One row, in the order of the columns of the table; what is not there is None."""
+
+    title: str | None = None
+    user: str | None = None
+    answer: str | None = None
+    thinking: str | None = None
+    arguments: str | None = None
+    result: str | None = None
+    paths: str | None = None
+
+
+class Calls:
+    """The tool calls, results and edits of a conversation, found in one walk through it."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self.calls: list[tuple[int, int, ToolCall]] = []  # with the positions of the message, and of the part in it
+        self.edits: list[tuple[int, FileEdit]] = []
+        self.results: dict[str, ToolResult] = {}
+        self.with_arguments: set[str] = set()
+        for number, message in enumerate(conversation.messages):
+            for position, part in enumerate(message.parts):
+                if isinstance(part, ToolResult):
+                    self.results[part.call_id] = part
+                elif isinstance(part, ToolCall):
+                    self.calls.append((number, position, part))
+                    if part.arguments:
+                        self.with_arguments.add(part.id)
+                elif isinstance(part, FileEdit):
+                    self.edits.append((number, part))
+
+    def result_text(self, call_id: str | None) -> str:
+        """What a call gave back, as far as it is known."""
+        result = self.results.get(call_id or "")
+        return (result.full_text or result.text) if result is not None else ""
+
+
+def texts_of(conversation: Conversation, calls: Calls | None = None) -> list[Texts]:
+    """The rows of a conversation: its messages in order, then the one with the title."""
+    calls = calls if calls is not None else Calls(conversation)
+    last_of_turn = {message.turn: position for position, message in enumerate(conversation.messages)}
+    turns = {last_of_turn[turn.index]: turn for turn in conversation.turns if turn.index in last_of_turn}
+    rows: list[Texts] = []
+    for position, message in enumerate(conversation.messages):
+        row = Row(calls)
+        row.add_message(message)
+        if position in turns:
+            row.add_turn(turns[position])
+        rows.append(row.texts())
+    rows.append(_of_the_whole(conversation, calls))
+    return rows
+
+
+class Row:
+    """The texts of one row while they are gathered."""
+
+    __slots__ = ("answer", "arguments", "calls", "paths", "prose", "result", "thinking", "user")
+
+    def __init__(self, calls: Calls) -> None:
+        self.calls = calls
+        self.prose: list[AnyPart] = []  # what the message reads as; the role tells where it belongs
+        self.user: list[str] = []
+        self.answer: list[str] = []
+        self.thinking: list[str] = []
+        self.arguments: list[str] = []
+        self.result: list[str] = []
+        self.paths: dict[str, None] = {}
+
+    def add_message(self, message: Message) -> None:
+        self.prose = []
+        for part in message.parts:
+            add = ADDERS.get(type(part))
+            if add is not None:
+                add(self, part)
+        role = message.role
+        if role == "system":
+            self.result += [part.text[:MAX_CHARACTERS] for part in self.prose if isinstance(part, Notice)]
+        elif role == "user":
+            words = prose_of(self.prose)
+            # What a sub-agent was asked was written by the assistant that called it.
+            column = self.arguments if message.parent_call_id is not None else self.user
+            _put_first(column, words if words.strip() else _words_in_prompt(message.parts))
+        elif self.prose:
+            _put_first(self.answer if role == "assistant" else self.result, prose_of(self.prose))
+
+    def add_turn(self, turn: Turn) -> None:
+        if turn.error is not None:
+            _add_new(self.result, turn.error.message)
+        for reference in turn.references:
+            self.add_place(reference.place)
+        for citation in turn.citations:
+            _add_new(self.result, citation.snippet)
+
+    def add_place(self, place: Place | None) -> None:
+        if place is not None:
+            self.add_path(place.path or place.uri)
+
+    def add_path(self, path: str | None) -> None:
+        if path:
+            self.paths[path] = None
+
+    def texts(self, title: str | None = None) -> Texts:
+        return Texts(
+            title,
+            _joined("\n\n", self.user),
+            _joined("\n\n", self.answer),
+            _joined("\n\n", self.thinking),
+            _joined("\n", self.arguments),
+            _joined("\n", self.result),
+            _joined("\n", self.paths),
+        )
+
+
+def _joined(between: str, texts: Iterable[str]) -> str | None:
+    """The texts as one. SQLite looks for nothing behind a NUL, so there is none."""
+    text = between.join(texts)
+    return text.replace("\0", " ") if "\0" in text else text or None
+
+
+def _of_the_whole(conversation: Conversation, calls: Calls) -> Texts:
+    row = Row(calls)
+    for queued in conversation.queued:
+        row.add_message(queued.message)
+    draft = conversation.draft
+    if draft is not None:
+        row.add_message(Message(role="user", parts=[Text(text=draft.text), *draft.attachments]))
+    for change in conversation.file_changes:
+        row.add_path(change.path or change.uri)
+        row.add_path(change.old_uri)
+    for file in conversation.files:
+        row.add_path(file.path or file.uri)
+    return row.texts(title_of(conversation))
+
+
+def _words_in_prompt(parts: list[AnyPart]) -> str:
+    """The user's words in what was sent, where nothing else has kept them."""
+    sent = (part.text for part in parts if isinstance(part, Prompt) and part.scope == "turn")
+    return next((words for text in sent if (words := user_text(text))), "")
+
+
+def _put_first(pieces: list[str], text: str) -> None:
+    if text:
+        pieces.insert(0, text[:MAX_CHARACTERS])
+
+
+def _add_new(pieces: list[str], text: str | None) -> None:
+    """Add a text, unless the piece before holds it."""
+    if text and not (pieces and _holds(pieces[-1], text)):
+        pieces.append(text[:MAX_CHARACTERS])
+
+
+def _holds(text: str, piece: str) -> bool:
+    """Whether a text has the words of a piece in a row. Where it is found in the middle of a word, it has not."""
+    piece = piece.strip()
+    start = text.find(piece, 0, MAX_CHARACTERS)
+    if start < 0:
+        return False
+    end = start + len(piece)
+    return not text[max(start - 1, 0) : start].isalnum() and not text[end : end + 1].isalnum()
+
+
+# --- one function for each kind of part -----------------------------------------------------------------------------
+
+
+def _add_prose(row: Row, part: Text) -> None:
+    row.prose.append(part)
+
+
+def _add_reference(row: Row, part: Reference) -> None:
+    row.prose.append(part)
+    row.add_place(part.place)
+
+
+def _add_notice(row: Row, part: Notice) -> None:
+    if part.is_prose:
+        row.prose.append(part)
+    elif part.text:
+        row.result.append(part.text[:MAX_CHARACTERS])
+
+
+def _add_thinking(row: Row, part: Thinking) -> None:
+    if part.title:
+        row.thinking.append(part.title)
+    if part.text:
+        row.thinking.append(part.text[:MAX_CHARACTERS])
+
+
+def _add_call(row: Row, part: ToolCall) -> None:
+    arguments = _readable(part.arguments) if part.arguments else ""
+    row.arguments.append(f"{part.name} {arguments[:MAX_CHARACTERS]}" if arguments else part.name)
+    if part.tool_id and part.tool_id != part.name:
+        row.arguments.insert(-1, part.tool_id)
+    if not arguments:
+        _add_new(row.arguments, part.message)
+    agent = part.subagent
+    if agent is not None:
+        asked = (agent.name, agent.description, agent.prompt)
+        row.arguments += [text[:MAX_CHARACTERS] for text in asked if text and not _holds(arguments, text)]
+        if agent.result and not _holds(row.calls.result_text(part.id), agent.result):
+            row.result.append(agent.result[:MAX_CHARACTERS])
+
+
+def _readable(arguments: str) -> str:
+    r"""The JSON text of arguments without its escapes, as `\nreturn` is no word that anybody looks for."""
+    if "\\" not in arguments or not arguments.lstrip().startswith(("{", "[", '"')):
+        return arguments
+    if "\\u" in arguments:
+        with suppress(msgspec.MsgspecError, ValueError, RecursionError):
+            arguments = jsonio.encode(jsonio.decode_strictly(arguments))
+    if "\\\\" not in arguments:
+        return _unescaped(arguments)
+    return "\\".join(map(_unescaped, arguments.split("\\\\")))
+
+
+def _unescaped(text: str) -> str:
+    """A JSON text in which no backslash is meant as such, with the characters that others stand for."""
+    text = text.replace("\\n", "\n").replace('\\"', '"')
+    if "\\" not in text:
+        return text
+    return text.replace("\\t", "\t").replace("\\r", "\r").replace("\\/", "/")
+
+
+def _add_result(row: Row, part: ToolResult) -> None:
+    text = part.full_text or part.text
+    if text:
+        row.result.append(text[:MAX_CHARACTERS])
+    if part.full_text:
+        _add_new(row.result, part.text)
+    if part.display:
+        _add_new(row.result, part.display)
+    for item in part.items:
+        if item.text and not _holds(text, item.text):
+            row.result.append(item.text[:MAX_CHARACTERS])
+        row.add_place(item.place)
+    for place in part.places:
+        row.add_place(place)
+
+
+def _add_terminal(row: Row, part: Terminal) -> None:
+    _add_new(row.arguments, part.command)
+    if part.original and part.original != part.command:
+        _add_new(row.arguments, part.original)
+    if part.output and not _holds(row.calls.result_text(part.call_id), part.output):
+        row.result.append(part.output[:MAX_CHARACTERS])
+    row.add_path(part.cwd)
+
+
+def _add_todos(row: Row, part: TodoList) -> None:
+    held = row.arguments[-1] if row.arguments else ""
+    for item in part.items:
+        row.arguments += [text for text in (item.title, item.description) if text and not _holds(held, text)]
+
+
+def _add_attachment(row: Row, part: Attachment) -> None:
+    row.add_place(part.place)
+    path = (part.place.path or part.place.uri or "") if part.place is not None else ""
+    if part.name and not path.endswith(part.name):
+        row.add_path(part.name)
+    if part.text and part.type == "paste":
+        row.user.append(part.text[:MAX_CHARACTERS])
+    elif part.text and not part.is_automatic:
+        row.result.append(part.text[:MAX_CHARACTERS])
+
+
+def _add_mention(row: Row, part: Mention) -> None:
+    row.add_place(part.place)
+
+
+def _add_edit(row: Row, part: FileEdit) -> None:
+    row.add_path(part.path or part.uri)
+    row.add_path(part.new_uri)
+    if part.call_id not in row.calls.with_arguments:
+        written = "".join(edit.text for batch in part.batches for edit in batch)
+        _add_new(row.arguments, written or part.diff)
+
+
+def _add_tree(row: Row, part: FileTree) -> None:
+    waiting: list[TreeNode] = [part.root]
+    while waiting:
+        node = waiting.pop()
+        row.add_path(node.uri or node.label)
+        waiting += reversed(node.children)
+
+
+def _add_confirmation(row: Row, part: Confirmation) -> None:
+    asked: list[str | None] = [part.title, part.message, *part.options]
+    answered = [part.answer]
+    for question in part.questions:
+        asked += [question.title, question.text, *question.options]
+        answered.append(question.answer)
+    row.answer += [text[:MAX_CHARACTERS] for text in dict.fromkeys(asked) if text]
+    row.user += [text[:MAX_CHARACTERS] for text in answered if text]
+
+
+def _add_compaction(row: Row, part: Compaction) -> None:
+    _add_new(row.answer, part.text)
+
+
+def _add_hook(row: Row, part: Hook) -> None:
+    _add_new(row.result, part.reason)
+    _add_new(row.result, part.message)
+
+
+def _add_unknown(row: Row, part: Unknown) -> None:
+    _add_new(row.result, "\n".join(_strings_in(part.raw)))
+
+
+def _strings_in(value: Any) -> Iterator[str]:
+    """All texts in a JSON value, in order, without the names of its fields."""
+    waiting = [value]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            waiting += reversed(value.values())
+        elif isinstance(value, list):
+            waiting += reversed(value)
+
+
+ADDERS: dict[type, Callable[[Row, Any], None]] = {
+    Text: _add_prose,
+    Reference: _add_reference,
+    Notice: _add_notice,
+    Thinking: _add_thinking,
+    ToolCall: _add_call,
+    ToolResult: _add_result,
+    Terminal: _add_terminal,
+    TodoList: _add_todos,
+    Attachment: _add_attachment,
+    Mention: _add_mention,
+    FileEdit: _add_edit,
+    FileTree: _add_tree,
+    Confirmation: _add_confirmation,
+    Compaction: _add_compaction,
+    Hook: _add_hook,
+    Unknown: _add_unknown,
+}

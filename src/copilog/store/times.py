@@ -1,0 +1,19 @@
+"""Times as the archive writes them: `2026-05-04T06:45:00.123Z`, always UTC, so that texts compare as times do."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+
+def now() -> str:
+    return text_of(datetime.now(UTC))
+
+
+def text_of(moment: datetime) -> str:
+    """A time as the archive writes it; one without a zone is local."""
+    return moment.astimezone(UTC).isoformat("T", "milliseconds")[:23] + "Z"
+
+
+def moment_from(text: str | None) -> datetime | None:
+    """A time that the archive has written."""
+    return None if text is None else datetime.fromisoformat(text)

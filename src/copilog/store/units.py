@@ -1,0 +1,73 @@
+"""What a scan has seen: units that were read, in which state, and the files that a quick look compares."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import msgspec
+
+
+class Unit(NamedTuple):
+    """What was read as one, the state it was in, and the conversations that came of it."""
+
+    signature: str
+    ids: list[str]
+
+
+class FileState(NamedTuple):
+    """What tells whether a file has changed."""
+
+    size: int
+    modified_ns: int
+
+
+def known_units(connection: sqlite3.Connection, root: str) -> dict[str, Unit]:
+    rows = connection.execute("SELECT key, signature, ids FROM unit WHERE root = ?", (root,))
+    return {key: Unit(signature, msgspec.json.decode(ids)) for key, signature, ids in rows}
+
+
+def put_unit(connection: sqlite3.Connection, root: str, key: str, unit: Unit) -> None:
+    """Remember that a unit is stored, all of it; called when its conversations are."""
+    values = (key, root, unit.signature, msgspec.json.encode(unit.ids).decode())
+    with connection:
+        connection.execute("INSERT OR REPLACE INTO unit (key, root, signature, ids) VALUES (?, ?, ?, ?)", values)
+
+
+def forget_units(connection: sqlite3.Connection, root: str, keys: Iterable[str]) -> None:
+    with connection:
+        connection.executemany("DELETE FROM unit WHERE root = ? AND key = ?", [(root, key) for key in keys])
+
+
+def read_again(connection: sqlite3.Connection, conversation_id: str) -> None:
+    """Forget that a conversation was read, so that the next scan reads its files, though they are as they were."""
+    named = "EXISTS (SELECT 1 FROM json_each(unit.ids) WHERE value = ?)"
+    rows = connection.execute(f"SELECT DISTINCT root FROM unit WHERE {named}", (conversation_id,)).fetchall()  # noqa: S608
+    connection.execute(f"DELETE FROM unit WHERE {named}", (conversation_id,))  # noqa: S608
+    connection.executemany("UPDATE file SET modified_ns = -1 WHERE root = ?", rows)
+
+
+def ids_of_all_units(connection: sqlite3.Connection) -> set[str]:
+    """Conversations that some file still holds."""
+    return {name for (ids,) in connection.execute("SELECT ids FROM unit") for name in msgspec.json.decode(ids)}
+
+
+def known_states(connection: sqlite3.Connection, root: str) -> dict[str, FileState]:
+    rows = connection.execute("SELECT path, size, modified_ns FROM file WHERE root = ? AND gone_at IS NULL", (root,))
+    return {path: FileState(size, modified_ns) for path, size, modified_ns in rows}
+
+
+def put_states(
+    connection: sqlite3.Connection, root: str, states: Mapping[str, FileState], gone: Iterable[str], now: str
+) -> None:
+    """Remember how files were; the books of those that were read are kept beside."""
+    rows = [(path, state.size, state.modified_ns, root, now) for path, state in states.items()]
+    with connection:
+        connection.executemany(
+            "INSERT INTO file (path, size, modified_ns, root, scanned_at) VALUES (?, ?, ?, ?, ?) "
+            "ON CONFLICT (path) DO UPDATE SET size = excluded.size, modified_ns = excluded.modified_ns, "
+            "root = excluded.root, scanned_at = excluded.scanned_at, gone_at = NULL",
+            rows,
+        )
+        connection.executemany("UPDATE file SET gone_at = ? WHERE path = ?", [(now, path) for path in gone])

@@ -1,0 +1,179 @@
+"""How a conversation gets into the archive, and out of it: one transaction each."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from typing import Literal, NamedTuple
+
+from copilog.errors import CopilogError
+from copilog.store.database import transaction
+from copilog.store.entries import CONVERSATION_COLUMNS, Entry, Row
+from copilog.store.schema import DETAIL_TABLES, MESSAGE_BITS, TEXT_COLUMNS
+from copilog.store.times import now
+
+Outcome = Literal["new", "changed", "unchanged", "removed"]
+
+MOST_MESSAGES = 1 << MESSAGE_BITS
+_TRACE_PATH = 2  # its place in a row of an entry's traces
+
+_TEXTS = ", ".join(TEXT_COLUMNS)
+_OWN_COLUMNS = (*CONVERSATION_COLUMNS, "signature", "text_bytes", "indexed", "is_indexed", "stored_at")
+_INSERT = f"INSERT INTO conversation ({', '.join(_OWN_COLUMNS)}) VALUES ({', '.join('?' * len(_OWN_COLUMNS))})"  # noqa: S608
+_UPDATE = f"UPDATE conversation SET {', '.join(f'{name} = ?' for name in _OWN_COLUMNS)}, gone_at = NULL WHERE rowid = ?"  # noqa: S608
+_SELECT_MESSAGES = (
+    "SELECT position, role, turn, created_at, mode, model, parent_call_id, "  # noqa: S608
+    f"{_TEXTS} FROM message WHERE rowid >= ? AND rowid < ? ORDER BY rowid"
+)
+_INSERT_MESSAGE = f"INSERT INTO message VALUES ({', '.join('?' * (9 + len(TEXT_COLUMNS)))})"  # noqa: S608
+_WIDTHS = {"turn": 16, "tool_call": 13, "file_edit": 10, "token_usage": 15, "skill": 7, "trace": 6}
+_INSERT_DETAIL = {
+    table: f"INSERT INTO {table} VALUES ({', '.join('?' * width)})"  # noqa: S608
+    for table, width in _WIDTHS.items()
+}
+_UNINDEX = (
+    f"INSERT INTO words (words, rowid, {_TEXTS}) SELECT 'delete', rowid, {_TEXTS} FROM message "  # noqa: S608
+    "WHERE rowid >= ? AND rowid < ?"
+)
+
+# Python looks in three places for what None might be adapted to, each time it is bound: a tenth of a first scan's
+# writing. Told that it stays None, it asks no more.
+sqlite3.register_adapter(type(None), {}.get)  # type: ignore[arg-type] # it gives None for None
+
+
+class Stored(NamedTuple):
+    """What the archive has of a conversation already."""
+
+    rowid: int
+    digest: bytes
+    turns: int
+    messages: int
+    text_bytes: int
+    indexed: int
+
+
+def put(connection: sqlite3.Connection, entry: Entry, signature: str) -> Outcome:
+    """Store a conversation in place of what is there of it. The full-text index follows with `index_pending`."""
+    if len(entry.messages) > MOST_MESSAGES:
+        raise CopilogError(f"{entry.id}: has more than {MOST_MESSAGES - 1:,} messages, which the archive cannot number")
+    with transaction(connection):
+        if connection.execute("SELECT 1 FROM tombstone WHERE id = ?", (entry.id,)).fetchone():
+            return "removed"
+        row = connection.execute(
+            "SELECT rowid, digest, turns, messages, text_bytes, indexed FROM conversation WHERE id = ?", (entry.id,)
+        ).fetchone()
+        if row is None:
+            _insert(connection, entry, signature)
+            return "new"
+        old = Stored(*row)
+        if old.digest == entry.digest:
+            _touch(connection, old.rowid, entry, signature)
+            return "unchanged"
+        missing = _missing_files(connection, old.rowid, entry)
+        if missing and _size_of(entry) < (old.turns, old.messages, old.text_bytes):
+            _keep(connection, old.rowid, missing, signature)
+            return "unchanged"
+        _replace(connection, old, entry, signature)
+        return "changed"
+
+
+def remove(connection: sqlite3.Connection, conversation_id: str) -> None:
+    """Delete a conversation, and see to it that no scan brings it back."""
+    with transaction(connection):
+        rowid, indexed = connection.execute(
+            "SELECT rowid, indexed FROM conversation WHERE id = ?", (conversation_id,)
+        ).fetchone()
+        _delete_messages(connection, rowid, 0, indexed)
+        for table in DETAIL_TABLES:
+            connection.execute(f"DELETE FROM {table} WHERE conversation = ?", (rowid,))  # noqa: S608
+        connection.execute("DELETE FROM document WHERE conversation = ?", (rowid,))
+        connection.execute("DELETE FROM conversation WHERE rowid = ?", (rowid,))
+        connection.execute("INSERT OR REPLACE INTO tombstone VALUES (?, ?)", (conversation_id, now()))
+
+
+def _insert(connection: sqlite3.Connection, entry: Entry, signature: str) -> None:
+    own = (signature, entry.text_bytes, 0, int(not entry.messages), now())
+    rowid = connection.execute(_INSERT, (*entry.row, *own)).lastrowid
+    assert rowid is not None
+    connection.execute("INSERT INTO document VALUES (?, ?)", (rowid, entry.document))
+    _insert_messages(connection, rowid, entry.messages)
+    _insert_details(connection, rowid, entry)
+
+
+def _replace(connection: sqlite3.Connection, old: Stored, entry: Entry, signature: str) -> None:
+    """Put the new state in place of the old one. Messages that are as they were stay, and stay in the index."""
+    kept = _count_equal(connection, old.rowid, entry.messages)
+    _delete_messages(connection, old.rowid, kept, old.indexed)
+    _insert_messages(connection, old.rowid, entry.messages[kept:])
+    for table in DETAIL_TABLES:
+        connection.execute(f"DELETE FROM {table} WHERE conversation = ?", (old.rowid,))  # noqa: S608
+    _insert_details(connection, old.rowid, entry)
+    connection.execute("UPDATE document SET data = ? WHERE conversation = ?", (entry.document, old.rowid))
+    indexed = min(kept, old.indexed)
+    own = (signature, entry.text_bytes, indexed, int(indexed == len(entry.messages)), now())
+    connection.execute(_UPDATE, (*entry.row, *own, old.rowid))
+
+
+def _touch(connection: sqlite3.Connection, rowid: int, entry: Entry, signature: str) -> None:
+    """Note that the conversation was seen again, with the present state of its files."""
+    connection.execute("UPDATE conversation SET signature = ?, gone_at = NULL WHERE rowid = ?", (signature, rowid))
+    connection.execute("UPDATE document SET data = ? WHERE conversation = ?", (entry.document, rowid))
+    connection.execute("DELETE FROM trace WHERE conversation = ?", (rowid,))
+    connection.executemany(_INSERT_DETAIL["trace"], [(rowid, *row) for row in entry.traces])
+
+
+def _missing_files(connection: sqlite3.Connection, rowid: int, entry: Entry) -> list[str]:
+    """Files that hold the conversation as it is stored, and were not read this time."""
+    present = {row[_TRACE_PATH] for row in entry.traces}
+    paths = connection.execute("SELECT path FROM trace WHERE conversation = ? AND role IN ('lead', 'copy')", (rowid,))
+    return [path for (path,) in paths if path not in present]
+
+
+def _size_of(entry: Entry) -> tuple[int, int, int]:
+    turns, messages = (entry.row[CONVERSATION_COLUMNS.index(name)] for name in ("turns", "messages"))
+    return turns, messages, entry.text_bytes
+
+
+def _keep(connection: sqlite3.Connection, rowid: int, missing: list[str], signature: str) -> None:
+    """Stay with what is stored, as less of it was read: an entry of an index, an older copy.
+
+    Either the better files are gone, and the archive outlives them, or they were not asked for this time.
+    """
+    gone_at = None if any(os.path.lexists(path) for path in missing) else now()
+    connection.execute(
+        "UPDATE conversation SET signature = ?, gone_at = coalesce(gone_at, ?) WHERE rowid = ?",
+        (signature, gone_at, rowid),
+    )
+
+
+def _count_equal(connection: sqlite3.Connection, rowid: int, messages: list[Row]) -> int:
+    """How many messages, from the first, are stored as they are now."""
+    first = rowid << MESSAGE_BITS
+    count = 0
+    for stored, row in zip(
+        connection.execute(_SELECT_MESSAGES, (first, first + MOST_MESSAGES)), messages, strict=False
+    ):
+        if stored != tuple(row):
+            break
+        count += 1
+    return count
+
+
+def _insert_messages(connection: sqlite3.Connection, rowid: int, messages: list[Row]) -> None:
+    first = rowid << MESSAGE_BITS
+    connection.executemany(_INSERT_MESSAGE, [(first + row[0], rowid, *row) for row in messages])
+
+
+def _delete_messages(connection: sqlite3.Connection, rowid: int, start: int, indexed: int) -> None:
+    """Delete the messages from a position on, out of the index as well: it must be told what they said."""
+    first = rowid << MESSAGE_BITS
+    if start < indexed:
+        connection.execute(_UNINDEX, (first + start, first + indexed))
+    connection.execute("DELETE FROM message WHERE rowid >= ? AND rowid < ?", (first + start, first + MOST_MESSAGES))
+
+
+def _insert_details(connection: sqlite3.Connection, rowid: int, entry: Entry) -> None:
+    details = (entry.turns, entry.tool_calls, entry.file_edits, entry.usages, entry.skills, entry.traces)
+    for table, rows in zip(DETAIL_TABLES, details, strict=True):
+        if rows:
+            connection.executemany(_INSERT_DETAIL[table], [(rowid, *row) for row in rows])

@@ -1,0 +1,113 @@
+"""A small archive whose rows are written by hand, so that search is tested without anything that makes rows."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from dataclasses import dataclass, field
+
+from copilog.store.indexing import index_pending
+from copilog.store.schema import MESSAGE_BITS, MIGRATIONS, TEXT_COLUMNS
+
+STORED_AT = "2026-06-01T00:00:00.000Z"
+
+
+@dataclass
+class Row:
+    """A message and its texts by column."""
+
+    role: str
+    turn: int | None
+    texts: dict[str, str]
+
+
+@dataclass
+class Talk:
+    """A conversation: the facts that fields ask for, and its messages."""
+
+    id: str
+    title: str
+    rows: list[Row]
+    workspace: str | None = None
+    source: str = "cli-events"
+    updated_at: str | None = "2026-03-01T12:00:00.000Z"
+    models: tuple[str, ...] = ()
+    modes: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
+    skills: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    is_starred: bool = False
+    is_gone: bool = False
+    calls: list[tuple[int, str, bool]] = field(default_factory=list)  # turn, tool, whether it failed
+    edits: list[tuple[int | None, str]] = field(default_factory=list)  # turn, path
+    failed_turns: tuple[int, ...] = ()
+
+    def all_rows(self) -> list[Row]:
+        """The messages, and the row of the title."""
+        return [*self.rows, Row("title", None, {"title": self.title})]
+
+
+def archive_of(talks: list[Talk], *, is_indexed: bool = True) -> sqlite3.Connection:
+    """An archive in memory. The first conversation was stored first."""
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    for migration in MIGRATIONS:
+        connection.executescript(migration)
+    for number, talk in enumerate(talks, start=1):
+        _put(connection, number, talk)
+    if is_indexed:
+        index_pending(connection)
+    return connection
+
+
+def _put(connection: sqlite3.Connection, number: int, talk: Talk) -> None:
+    known = {
+        "rowid": number,
+        "id": talk.id,
+        "source": talk.source,
+        "title": talk.title,
+        "workspace": talk.workspace,
+        "updated_at": talk.updated_at,
+        "turns": 0,
+        "messages": len(talk.rows),
+        "tool_calls": len(talk.calls),
+        "edits": len(talk.edits),
+        "errors": 0,
+        "models": json.dumps(talk.models),
+        "modes": json.dumps(talk.modes),
+        "agents": json.dumps(talk.agents),
+        "skills": json.dumps(talk.skills),
+        "marks": "[]",
+        "is_empty": 0,
+        "digest": b"",
+        "signature": "",
+        "text_bytes": 1,
+        "stored_at": STORED_AT,
+        "gone_at": STORED_AT if talk.is_gone else None,
+    }
+    _insert(connection, "conversation", known)
+    for position, row in enumerate(talk.all_rows()):
+        message = {
+            "rowid": (number << MESSAGE_BITS) + position,
+            "conversation": number,
+            "position": position,
+            "role": row.role,
+            "turn": row.turn,
+        }
+        _insert(connection, "message", {**message, **{column: row.texts.get(column) for column in TEXT_COLUMNS}})
+    for position, (turn, tool, has_failed) in enumerate(talk.calls):
+        numbers = {"conversation": number, "message": 0, "position": position, "turn": turn}
+        _insert(connection, "tool_call", {**numbers, "name": tool, "is_error": int(has_failed)})
+    for position, (edited_in, path) in enumerate(talk.edits):
+        numbers = {"conversation": number, "position": position}
+        _insert(connection, "file_edit", {**numbers, "turn": edited_in, "path": path, "origin": "answer"})
+    for turn in talk.failed_turns:
+        _insert(connection, "turn", {"conversation": number, "position": turn, "status": "failed"})
+    for label in talk.labels:
+        _insert(connection, "label", {"id": talk.id, "label": label})
+    if talk.is_starred:
+        _insert(connection, "annotation", {"id": talk.id, "is_starred": 1, "changed_at": STORED_AT})
+
+
+def _insert(connection: sqlite3.Connection, table: str, row: dict[str, object]) -> None:
+    names, marks = ", ".join(row), ", ".join("?" * len(row))
+    connection.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", tuple(row.values()))

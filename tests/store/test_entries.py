@@ -1,0 +1,377 @@
+"""What the archive keeps of a conversation: nothing is lost, and the rows say what the conversation says."""
+
+from __future__ import annotations
+
+import pickle
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta, timezone
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from copilog import ingest, sample
+from copilog.model import (
+    Agent,
+    AnyPart,
+    Conversation,
+    CustomAgent,
+    FileChange,
+    FileEdit,
+    Message,
+    Mode,
+    Model,
+    Provenance,
+    Role,
+    Skill,
+    SubAgent,
+    Text,
+    Timing,
+    ToolCall,
+    ToolResult,
+    Turn,
+    TurnError,
+    Usage,
+    Vote,
+    Workspace,
+)
+from copilog.store.entries import CONVERSATION_COLUMNS, Entry, conversation_from, entry_of, moment
+from copilog.store.packing import pack, unpack
+from copilog.store.schema import MIGRATIONS
+from tests.samples import EVERY, Sample, read, source_of
+from tests.samples import claiming as sources_claiming
+
+NOON = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
+
+
+@cache
+def sample_conversations() -> list[Conversation]:
+    return [conversation for found in ingest.discover([sample.home()]) for conversation in ingest.read(found)]
+
+
+def rows_of(entry: Entry) -> dict[str, list[tuple[Any, ...]]]:
+    return {
+        "message": entry.messages,
+        "turn": entry.turns,
+        "tool_call": entry.tool_calls,
+        "file_edit": entry.file_edits,
+        "token_usage": entry.usages,
+        "skill": entry.skills,
+        "trace": entry.traces,
+    }
+
+
+def assert_nothing_is_lost(conversation: Conversation) -> None:
+    entry = entry_of(conversation)
+
+    back = conversation_from(entry.document)
+    assert back == conversation
+    assert rows_of(entry_of(back)) == rows_of(entry)
+
+
+# --- nothing is lost --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sample", EVERY, ids=str)
+def test_a_conversation_comes_back_as_it_was(sample: Sample, tmp_path: Path) -> None:
+    path = sample.laid_out(tmp_path)
+    if sources_claiming(path):
+        for conversation in read(path, source_of(path)).conversations:
+            assert_nothing_is_lost(conversation)
+
+
+def test_the_sample_comes_back_as_it_was() -> None:
+    assert sample_conversations()
+    for conversation in sample_conversations():
+        assert_nothing_is_lost(conversation)
+
+
+def test_a_document_is_json_for_whoever_unpacks_it() -> None:
+    [conversation, *_] = sample_conversations()
+
+    document = unpack(entry_of(conversation).document)
+
+    assert msgspec.json.decode(document) == msgspec.to_builtins(conversation)
+
+
+def test_an_entry_crosses_process_borders() -> None:
+    for conversation in sample_conversations():
+        entry = entry_of(conversation)
+        assert pickle.loads(pickle.dumps(entry)) == entry
+
+
+def test_a_file_name_that_is_no_text_does_no_harm() -> None:
+    conversation = conversation_with(provenance=[Provenance(source="cli-events", path="/home/ana/t\udce4de.jsonl")])
+
+    entry = entry_of(conversation)
+
+    assert conversation_from(entry.document).provenance[0].path == "/home/ana/t\ufffdde.jsonl"
+    assert entry.traces[0][2] == "/home/ana/t\ufffdde.jsonl"
+
+
+def test_numbers_beyond_all_tables_stay_in_the_document() -> None:
+    conversation = conversation_with(usage=[Usage(input=10**30, output=7, scope="session")])
+
+    entry = entry_of(conversation)
+
+    assert entry.usages == [(0, None, "session", "", None, None, 7, None, None, None, None, None, None, 0)]
+    assert conversation_from(entry.document) == conversation
+
+
+@given(st.binary())
+def test_packing_loses_nothing(data: bytes) -> None:
+    assert unpack(pack(data)) == data
+    assert unpack(pack(data) + pack(b"more")) == data + b"more"
+
+
+# --- the digest -------------------------------------------------------------------------------------------------
+
+
+def test_touching_a_file_changes_nothing() -> None:
+    trace = Provenance(source="cli-events", path="/home/ana/events.jsonl", size=10, modified_at=NOON)
+    before = conversation_with(provenance=[trace])
+    after = conversation_with(provenance=[replace(trace, size=11, modified_at=NOON + timedelta(hours=1))])
+
+    assert entry_of(before).digest == entry_of(after).digest
+    assert conversation_from(entry_of(after).document) == after
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"title": "Ebb"},
+        {"messages": [Message(role="user", parts=[Text(text="Hello again")])]},
+        {"provenance": [Provenance(source="cli-events", path="/home/ana/copy.jsonl")]},
+        {"extra": {"note": 1}},
+    ],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_whatever_else_changes_shows_in_the_digest(changes: dict[str, Any]) -> None:
+    assert entry_of(conversation_with()).digest != entry_of(conversation_with(**changes)).digest
+
+
+# --- rows -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def database() -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(MIGRATIONS[0])
+        yield connection
+
+
+def test_rows_fit_into_their_tables(database: sqlite3.Connection) -> None:
+    for number, conversation in enumerate(sample_conversations()):
+        entry = entry_of(conversation)
+        for table, rows in rows_of(entry).items():
+            for row in rows:
+                values = (number, *row) if table != "message" else (number << 20 | row[0], number, *row)
+                database.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(values))})", values)
+        assert len(entry.row) == len(CONVERSATION_COLUMNS)
+        assert len(entry.messages) == len(conversation.messages) + 1
+
+
+def test_the_columns_of_a_conversation_are_those_of_its_table(database: sqlite3.Connection) -> None:
+    columns = [name for _, name, *_ in database.execute("PRAGMA table_info(conversation)")]
+
+    assert list(CONVERSATION_COLUMNS) == columns[1 : 1 + len(CONVERSATION_COLUMNS)]
+
+
+def test_a_conversation_is_told_in_one_row() -> None:
+    conversation = conversation_with(
+        message("user", Text(text="When is high tide?\nToday, I mean.")),
+        message(
+            "assistant",
+            ToolCall(id="c1", name="task", status="failed", subagent=SubAgent(name="scout")),
+            ToolCall(id="c2", name="read", status="complete"),
+            FileEdit(path="/a.py"),
+        ),
+        message("tool", ToolResult(call_id="c2", is_error=True)),
+        title=None,
+        native_id="tides",
+        application="Code",
+        workspace=Workspace(folder="/home/ana/tides", repository="ana/tides", branch="main"),
+        started_at=NOON,
+        turns=[
+            Turn(
+                index=0,
+                model=Model(id="copilot/auto", name="auto", resolved="tern-4"),
+                mode=Mode(kind="agent"),
+                custom_agent=CustomAgent(name="pilot"),
+                agent=Agent(id="github.copilot.agent"),
+                skills=[Skill(name="tables", is_loaded=True, evidence="tool call"), Skill(name="maps", file="/m.md")],
+                error=TurnError(message="Rate limit"),
+            )
+        ],
+        marks=["damaged"],
+    )
+
+    entry = entry_of(conversation)
+
+    assert dict(zip(CONVERSATION_COLUMNS, entry.row, strict=True)) == {
+        "id": "vscode:tides",
+        "native_id": "tides",
+        "source": "vscode-session",
+        "title": "When is high tide?",
+        "assistant": None,
+        "application": "Code",
+        "location": None,
+        "workspace": "/home/ana/tides",
+        "repository": "ana/tides",
+        "branch": "main",
+        "started_at": "2026-05-04T12:00:00.000Z",
+        "updated_at": None,
+        "turns": 1,
+        "messages": 3,
+        "tool_calls": 2,
+        "edits": 1,
+        "errors": 3,
+        "models": '["auto","tern-4"]',
+        "modes": '["agent","pilot"]',
+        "agents": '["pilot","github.copilot.agent","scout"]',
+        "skills": '["tables"]',
+        "marks": '["damaged"]',
+        "is_empty": 0,
+        "digest": entry.digest,
+    }
+    assert entry.skills == [(0, 0, "tables", None, 1, "tool call"), (1, 0, "maps", "/m.md", 0, None)]
+
+
+def test_a_conversation_of_nothing_is_empty() -> None:
+    entry = entry_of(Conversation(id="vscode:empty", source="vscode-session"))
+
+    assert entry.row[CONVERSATION_COLUMNS.index("is_empty")] == 1
+    assert entry.messages == [(0, "title", None, None, None, None, None, "(untitled)", *[None] * 6)]
+
+
+def test_a_message_knows_its_mode_and_model_from_its_turn() -> None:
+    conversation = conversation_with(
+        message("user", Text(text="Go"), turn=0, created_at=NOON),
+        message("assistant", Text(text="Gone"), turn=0, model="tern-5", parent_call_id="c1"),
+        turns=[Turn(index=0, mode=Mode(kind="ask"), model=Model(id="copilot/tern-4", name="tern-4"))],
+    )
+
+    entry = entry_of(conversation)
+
+    assert [row[:7] for row in entry.messages] == [
+        (0, "user", 0, "2026-05-04T12:00:00.000Z", "ask", "tern-4", None),
+        (1, "assistant", 0, None, "ask", "tern-5", "c1"),
+        (2, "title", None, None, None, None, None),
+    ]
+    assert entry.text_bytes == len("Go" + "Gone" + "Tides")
+
+
+def test_a_turn_is_told_in_one_row() -> None:
+    turn = Turn(
+        index=3,
+        request_id="request_1",
+        status="complete",
+        agent=Agent(id="workspace", name="workspace"),
+        command="explain",
+        mode=Mode(kind="ask"),
+        model=Model(id="copilot/auto", name="auto", resolved="tern-4"),
+        timing=Timing(started_at=NOON, elapsed_ms=1500, first_progress_ms=200, waited_ms=30),
+        vote=Vote(is_up=False),
+    )
+
+    [row] = entry_of(conversation_with(turns=[turn])).turns
+
+    told = (3, "request_1", "complete", "workspace", None, "explain", "ask", "auto", "tern-4")
+    assert row == (*told, "2026-05-04T12:00:00.000Z", 1500, 200, 30, None, -1)
+
+
+def test_a_call_is_told_with_its_result() -> None:
+    conversation = conversation_with(
+        message(
+            "assistant",
+            Text(text="Let me look."),
+            ToolCall(id="c1", name="read", arguments='{"port":"Ö"}', origin="mcp", server="tides", started_at=NOON),
+            ToolCall(id="c2", name="write"),
+            turn=0,
+        ),
+        message("tool", ToolResult(call_id="c1", text="Öst", is_error=True), turn=0),
+    )
+
+    assert entry_of(conversation).tool_calls == [
+        (0, 1, 0, "c1", "read", "unknown", "mcp", "tides", 1, "2026-05-04T12:00:00.000Z", 13, 4),
+        (0, 2, 0, "c2", "write", "unknown", None, None, None, None, None, None),
+    ]
+
+
+def test_edits_are_told_by_answers_and_by_the_editing_history() -> None:
+    conversation = conversation_with(
+        message("assistant", FileEdit(path="/a.py", added=2, removed=1, position=0), turn=0),
+        message("assistant", FileEdit(uri="untitled:1", action="create", position=4), turn=0),
+        turns=[Turn(index=0, undone_from=3)],
+        file_changes=[
+            FileChange(uri="file:///a.py", path="/a.py", request_id="r1", turn=0, added=2, removed=1),
+            FileChange(uri="file:///a.py", path="/a.py", request_id="r1", turn=0, checkpoint="stop", added=1),
+            FileChange(uri="file:///b.py", request_id="r1", checkpoint="stop", is_undone=True),
+        ],
+    )
+
+    assert entry_of(conversation).file_edits == [
+        (0, 0, 0, "/a.py", "edit", 2, 1, 0, "answer"),
+        (1, 1, 0, "untitled:1", "create", None, None, 1, "answer"),
+        (2, None, 0, "/a.py", "edit", 2, 1, 0, "snapshot"),
+        (3, None, None, "file:///b.py", "edit", None, None, 1, "snapshot"),
+    ]
+
+
+def test_traces_say_where_in_their_file() -> None:
+    traces = [
+        Provenance(source="chat-export", path="/a.json"),
+        Provenance(source="chat-replay", path="/b.json", role="copy", pointer="/prompts/0"),
+        Provenance(source="vscode-state", path="/c.vscdb", role="index", table="ItemTable", row="chat.index"),
+    ]
+
+    assert entry_of(conversation_with(provenance=traces)).traces == [
+        (0, "chat-export", "/a.json", "lead", None),
+        (1, "chat-replay", "/b.json", "copy", "/prompts/0"),
+        (2, "vscode-state", "/c.vscdb", "index", "ItemTable chat.index"),
+    ]
+
+
+# --- times ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("time", "text"),
+    [
+        (None, None),
+        (NOON, "2026-05-04T12:00:00.000Z"),
+        (NOON.replace(microsecond=123999), "2026-05-04T12:00:00.123Z"),
+        (NOON.replace(microsecond=9), "2026-05-04T12:00:00.000Z"),
+        (NOON.astimezone(timezone(timedelta(hours=5, minutes=30))), "2026-05-04T12:00:00.000Z"),
+        (datetime(2026, 5, 4, 12, 0, 1, 500), "2026-05-04T12:00:01.000Z"),
+        (datetime(1, 1, 1, tzinfo=UTC), "0001-01-01T00:00:00.000Z"),
+    ],
+)
+def test_times_are_written_alike(time: datetime | None, text: str | None) -> None:
+    assert moment(time) == text
+
+
+@given(st.datetimes(timezones=st.just(UTC)), st.datetimes(timezones=st.just(UTC)))
+def test_texts_compare_as_times_do(first: datetime, second: datetime) -> None:
+    one, other = moment(first), moment(second)
+    assert one is not None
+    assert other is not None
+    if first <= second:
+        assert one <= other
+
+
+def conversation_with(*messages: Message, **facts: Any) -> Conversation:
+    return Conversation(
+        **{"id": "vscode:tides", "source": "vscode-session", "title": "Tides", "messages": list(messages), **facts}
+    )
+
+
+def message(role: Role, *parts: AnyPart, **facts: Any) -> Message:
+    return Message(role=role, parts=list(parts), **facts)

@@ -1,0 +1,317 @@
+"""What a search answers: the best first, with the place, the words that matched, and honest numbers."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from copilog.store import search as search_module
+from copilog.store.query import QueryError, Text, parse
+from copilog.store.search import Hit, SearchResult, search
+from copilog.store.snippets import WIDTH, matchers_for, snippet_of
+from copilog.store.substrings import literals_of, words_of
+from tests.store.made_up_rows import Row, Talk, archive_of
+
+
+def talk(number: int, *rows: Row, title: str = "Notes", **facts: object) -> Talk:
+    return Talk(f"vscode:{number}", title, list(rows), **facts)  # type: ignore[arg-type]
+
+
+def user(text: str, turn: int = 0) -> Row:
+    return Row("user", turn, {"user": text})
+
+
+def answer(text: str, turn: int = 0, **more: str) -> Row:
+    return Row("assistant", turn, {"answer": text, **more})
+
+
+def result_of(text: str, turn: int = 0) -> Row:
+    return Row("tool", turn, {"result": text})
+
+
+TALKS = [
+    talk(1, user("how do the lanterns work"), answer("a lantern burns oil"), title="Oil"),
+    talk(2, user("why"), result_of("lantern found in the list of things"), title="Shed", workspace="/home/ana/shed"),
+    talk(3, user("please"), answer("done", arguments='{"path": "src/lantern_post.py"}'), title="The lantern"),
+    talk(
+        4,
+        user("first", 0),
+        answer("I call get_user(id) here", 0),
+        user("second", 1),
+        answer("über den Café-Tisch", 1),
+        title="Code",
+        calls=[(1, "grep_search", False)],
+        updated_at="2026-04-01T00:00:00.000Z",
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def archive() -> Iterator[sqlite3.Connection]:
+    with closing(archive_of(TALKS)) as connection:
+        yield connection
+
+
+# For the index: its operators, its quotes, what it splits in its own way.
+PUZZLING = [
+    "NEAR",
+    "NEAR(a",
+    "^a",
+    "a+b",
+    "{a}",
+    '"a""b"',
+    "'a''b'",
+    "a:b",
+    "*a*",
+    "½",
+    "\ue000",
+    "\u0301",
+    "a\u0301*",
+    "-a",
+]
+
+
+def ids(result: SearchResult) -> list[str]:
+    return [hit.id for hit in result.hits]
+
+
+def marked(hit: Hit) -> list[str]:
+    return [hit.snippet[start:end] for start, end in hit.highlights]
+
+
+# --- hits -----------------------------------------------------------------------------------------------------------
+
+
+def test_titles_and_the_users_words_come_before_results(archive: sqlite3.Connection) -> None:
+    result = search(archive, "lantern")
+
+    assert ids(result) == ["vscode:3#2", "vscode:1#1", "vscode:3#1", "vscode:2#1"]
+    assert [hit.field for hit in result.hits] == ["title", "answer", "arguments", "result"]
+    scores = [hit.score for hit in result.hits]
+    assert scores == sorted(scores, reverse=True)
+    assert scores[-1] > 0
+
+
+def test_a_hit_tells_where_it_is_and_how_to_open_it(archive: sqlite3.Connection) -> None:
+    (hit,) = search(archive, "tisch").hits
+
+    assert hit.conversation == "vscode:4"
+    assert (hit.title, hit.workspace, hit.updated_at) == ("Code", None, "2026-04-01T00:00:00.000Z")
+    assert (hit.position, hit.turn, hit.role, hit.field) == (3, 1, "assistant", "answer")
+    assert hit.open == "copilog show vscode:4 --turn 2"
+    assert search(archive, "title:code").hits[0].open == "copilog show vscode:4"
+
+
+def test_a_result_is_json_and_comes_back(archive: sqlite3.Connection) -> None:
+    result = search(archive, "lantern*")
+
+    assert msgspec.json.decode(msgspec.json.encode(result), type=SearchResult) == result
+
+
+def test_hits_are_grouped_by_conversation(archive: sqlite3.Connection) -> None:
+    groups = search(archive, "lantern* OR oil").groups()
+
+    assert [group.conversation for group in groups] == ["vscode:1", "vscode:3", "vscode:2"]
+    assert groups[0].title == "Oil"
+    assert [hit.position for hit in groups[0].hits] == [2, 1, 0]
+
+
+def test_one_hit_of_each_conversation_is_the_best_of_it(archive: sqlite3.Connection) -> None:
+    everything = search(archive, "lantern* OR oil")
+    result = search(archive, "lantern* OR oil", per_conversation=1)
+
+    assert ids(result) == [group.hits[0].id for group in everything.groups()]
+    assert result.total == everything.total
+    assert ids(search(archive, "lantern* OR oil", per_conversation=1, offset=1, limit=1)) == ids(result)[1:2]
+
+
+def test_the_newest_come_first_when_asked() -> None:
+    march, april, unknown = "2026-03-01T00:00:00.000Z", "2026-04-01T00:00:00.000Z", None
+    talks = [
+        talk(1, user("tide"), answer("tide"), updated_at=april),
+        talk(2, user("tide"), updated_at=unknown),
+        talk(3, user("tide"), updated_at=march),
+    ]
+    with closing(archive_of(talks)) as archive:
+        newest = ["vscode:1#0", "vscode:1#1", "vscode:3#0", "vscode:2#0"]
+        assert ids(search(archive, "tide", order="newest")) == newest
+        assert ids(search(archive, "~tid", order="newest")) == newest
+        # Of equal hits the newer one is the better.
+        assert ids(search(archive, "user:tide")) == ["vscode:1#0", "vscode:3#0", "vscode:2#0"]
+
+
+def test_what_says_nothing_about_messages_is_answered_by_titles_or_turns(archive: sqlite3.Connection) -> None:
+    assert ids(search(archive, "workspace:shed")) == ["vscode:2#2"]
+    assert ids(search(archive, "after:2026-04-01T00:00Z")) == ["vscode:4#4"]
+    assert ids(search(archive, "tool:grep")) == ["vscode:4#2"]
+    assert ids(search(archive, "tool:grep role:assistant")) == ["vscode:4#3"]
+    assert ids(search(archive, "tool:grep code")) == ["vscode:4#4"]
+
+
+def test_a_parsed_query_and_a_regular_expression_can_be_given(archive: sqlite3.Connection) -> None:
+    assert ids(search(archive, parse("lantern"), regex="oil$")) == ["vscode:1#1"]
+    assert ids(search(archive, "", regex=r"get_\w+\(")) == ["vscode:4#1"]
+    with pytest.raises(QueryError, match="no regular expression"):
+        search(archive, "lantern", regex="(")
+
+
+@given(st.text(max_size=40) | st.lists(st.sampled_from(PUZZLING), max_size=8).map(" ".join))
+def test_any_text_is_answered_or_refused(archive: sqlite3.Connection, text: str) -> None:
+    with contextlib.suppress(QueryError):
+        search(archive, text)
+
+
+# --- numbers --------------------------------------------------------------------------------------------------------
+
+
+def test_numbers_are_exact_or_said_to_be_less(archive: sqlite3.Connection) -> None:
+    exact = search(archive, "lantern*", limit=1)
+    scanned = search(archive, "~ant", limit=1)
+
+    assert (exact.total, exact.total_is_exact) == (5, True)
+    assert (exact.conversations, exact.conversations_is_exact) == (3, True)
+    assert scanned.total <= 5
+    assert search(archive, "nowhere").total == 0
+
+
+def test_of_very_many_matches_titles_and_the_last_stored_are_ranked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search_module, "MOST_RANKED", 5)
+    talks = [talk(number, *[user("tide")] * 3) for number in range(20)]
+    talks[2].title = "Tide"
+    with closing(archive_of(talks)) as archive:
+        result = search(archive, "tide", limit=3)
+        unsure = search(archive, "tide workspace:nowhere OR tide", limit=3)
+
+    assert ids(result) == ["vscode:2#3", "vscode:19#0", "vscode:19#1"]
+    assert (result.total, result.total_is_exact) == (61, True)
+    assert (result.conversations, result.conversations_is_exact) == (3, False)
+    assert (unsure.total_is_exact, unsure.conversations_is_exact) == (False, False)
+
+
+def test_reading_all_texts_is_told(archive: sqlite3.Connection) -> None:
+    assert search(archive, "->").notes == ["the index does not know this: texts were read one by one, newest first"]
+    assert search(archive, "get_user(").notes == []
+    assert search(archive, "/get_.*id/").notes == []
+    assert search(archive, "tool:grep").notes == []
+
+
+def test_what_is_not_indexed_yet_is_told() -> None:
+    with closing(archive_of(TALKS, is_indexed=False)) as archive:
+        by_word = search(archive, "lantern")
+        by_text = search(archive, "get_user(")
+
+    assert by_word.hits == []
+    assert by_word.notes == ["some conversations are not in the index yet: copilog scan"]
+    assert ids(by_text) == ["vscode:4#1"]
+
+
+def test_parts_of_too_many_words_are_found_without_the_index() -> None:
+    talks = [talk(number, user(f"tide{number}x")) for number in range(70)]
+    with closing(archive_of(talks)) as archive:
+        assert search(archive, "~ide", limit=100).total == 70
+        assert search(archive, "~de6").total == 11
+
+
+# --- snippets -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("uber", ["über"]),
+        ("caf*", ["Café"]),
+        ('"cafe tisch"', ["Café-Tisch"]),
+        ("'FÉ-T'", ["fé-T"]),
+        ("/c.f.\\b/", ["Café"]),
+        ("uber OR tisch", ["über", "Tisch"]),
+        ("uber -nowhere", ["über"]),
+        ("answer:uber user:nowhere OR tisch", ["Tisch", "über"]),
+    ],
+)
+def test_whatever_matched_is_highlighted(archive: sqlite3.Connection, query: str, words: list[str]) -> None:
+    (hit,) = search(archive, query).hits
+
+    assert sorted(marked(hit)) == sorted(words)
+
+
+def snippet(text: str, query: str) -> tuple[str, list[str]]:
+    found = snippet_of({"answer": text}, matchers_for([Text("words", query)]))
+    return found.text, [found.text[start:end] for start, end in found.highlights]
+
+
+def test_a_snippet_is_one_line_around_the_match() -> None:
+    text = "before " * 100 + "\n\n  high\ttide\x1b[1m now" + " after" * 100
+
+    line, words = snippet(text, "tide")
+
+    assert words == ["tide"]
+    assert line.startswith("…before")
+    assert " high tide[1m now after" in line
+    assert line.endswith("after…")
+    assert len(line) <= WIDTH + 2
+
+
+def test_the_place_with_most_of_the_words_is_shown() -> None:
+    text = "tide " + "filler " * 100 + "high tide " + "filler " * 100
+    found = snippet_of({"answer": text}, matchers_for([Text("words", "high"), Text("words", "tide")]))
+
+    assert "high tide" in found.text
+
+
+def test_the_column_with_most_of_the_words_is_shown() -> None:
+    texts = {"user": "tide", "answer": None, "result": "high tide"}
+    found = snippet_of(texts, matchers_for([Text("words", "high"), Text("words", "tide")]))
+
+    assert found.field == "result"
+
+
+def test_a_long_match_is_cut_and_an_empty_one_is_not_marked() -> None:
+    long = snippet_of({"answer": "x" * 1000}, matchers_for([Text("regex", "x+")]))
+    empty = snippet_of({"answer": "tide"}, matchers_for([Text("regex", "z*")]))
+
+    assert long.highlights == [(0, WIDTH)]
+    assert (empty.text, empty.highlights) == ("tide", [])
+
+
+def test_accents_that_stand_apart_are_highlighted_too() -> None:
+    assert snippet("the cafe\u0301 is open", "café") == ("the cafe\u0301 is open", ["cafe"])
+    assert snippet("a cre\u0301me here", "creme") == ("a cre\u0301me here", ["cre\u0301me"])
+
+
+# --- looking up parts of words --------------------------------------------------------------------------------------
+
+
+def test_texts_are_split_as_the_index_splits_them() -> None:
+    assert words_of("Foo->bar(") == (("foo", "bar"), True, False)
+    assert words_of("--no-verify") == (("no", "verify"), False, True)
+    assert words_of("Größe") == (("große",), True, True)
+    assert words_of("->") == ((), False, False)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "literals"),
+    [
+        ("tide", ["tide"]),
+        (r"get_\w+\(", ["get_"]),
+        ("tides?", ["tide"]),
+        ("tide{200}", ["tid"]),
+        ("tide|ebb", []),
+        ("(tide|ebb)flood", ["flood"]),
+        ("[tide]flood", ["flood"]),
+        ("[]tide]flood", ["flood"]),
+        (r"\x74ide", []),
+        ("(?x) t i d e", []),
+        ("a.b", []),
+        (r"src/app\.py", ["src/app.py"]),
+        (r"\btide\b", ["tide"]),
+    ],
+)
+def test_what_an_expression_must_hold_is_seen(pattern: str, literals: list[str]) -> None:
+    assert literals_of(pattern) == literals

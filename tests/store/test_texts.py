@@ -1,0 +1,347 @@
+"""What can be searched for, and where it is found."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from copilog.model import (
+    AnyPart,
+    Attachment,
+    Compaction,
+    Confirmation,
+    Conversation,
+    Draft,
+    FileChange,
+    FileEdit,
+    FileTree,
+    Followup,
+    Hook,
+    Message,
+    Notice,
+    Place,
+    Prompt,
+    Question,
+    Queued,
+    Reference,
+    ResultItem,
+    Role,
+    SubAgent,
+    Terminal,
+    Text,
+    TextEdit,
+    Thinking,
+    TodoItem,
+    TodoList,
+    ToolCall,
+    ToolResult,
+    TreeNode,
+    Turn,
+    TurnError,
+    Unknown,
+    UsedReference,
+)
+from copilog.store.schema import TEXT_COLUMNS
+from copilog.store.texts import MAX_CHARACTERS, Texts, texts_of
+
+
+def conversation_of(*messages: Message, **facts: Any) -> Conversation:
+    return Conversation(id="vscode:tides", source="vscode-session", messages=list(messages), **facts)
+
+
+def message(role: Role, *parts: AnyPart, **facts: Any) -> Message:
+    return Message(role=role, parts=list(parts), **facts)
+
+
+def texts_of_message(role: Role, *parts: AnyPart, **facts: Any) -> Texts:
+    return texts_of(conversation_of(message(role, *parts, **facts)))[0]
+
+
+def filled(texts: Texts) -> dict[str, str]:
+    return {name: text for name, text in zip(Texts._fields, texts, strict=True) if text is not None}
+
+
+def test_a_row_has_the_columns_of_the_index() -> None:
+    assert Texts._fields == TEXT_COLUMNS
+
+
+def test_each_message_has_a_row_and_the_title_has_the_last() -> None:
+    rows = texts_of(conversation_of(message("user", Text(text="Hello")), message("assistant", Text(text="Hi"))))
+
+    assert [filled(row) for row in rows] == [{"user": "Hello"}, {"answer": "Hi"}, {"title": "Hello"}]
+
+
+# --- the user -------------------------------------------------------------------------------------------------------
+
+
+def test_of_a_prompt_only_the_users_words_can_be_found() -> None:
+    sent = "<context>\nToday is Monday.\n</context>\n<userRequest>\nWhen is high tide?\n</userRequest>"
+
+    with_words = texts_of_message("user", Text(text="When is high tide?"), Prompt(text=sent))
+    without = texts_of_message("user", Prompt(text=sent))
+
+    assert filled(with_words) == filled(without) == {"user": "When is high tide?"}
+
+
+def test_a_prompt_that_copilot_made_up_is_not_the_users() -> None:
+    assert filled(texts_of_message("user", Prompt(text="<reminder>\nBe short.\n</reminder>"))) == {}
+
+
+def test_system_prompts_cannot_be_found() -> None:
+    assert filled(texts_of_message("system", Text(text="You help."), Prompt(text="Be kind.", scope="system"))) == {}
+
+
+def test_what_a_sub_agent_was_asked_is_not_the_users() -> None:
+    asked = texts_of_message("user", Text(text="Count the ports."), parent_call_id="call_1")
+
+    assert filled(asked) == {"arguments": "Count the ports."}
+
+
+def test_pasted_text_is_the_users_and_other_attached_text_is_not() -> None:
+    texts = texts_of_message(
+        "user",
+        Text(text="Why?"),
+        Attachment(type="paste", text="Error 17"),
+        Attachment(type="generic", name="notes", text="Low water"),
+        Attachment(type="prompt-text", text="<skills></skills>", is_automatic=True),
+    )
+
+    assert filled(texts) == {"user": "Why?\n\nError 17", "result": "Low water", "paths": "notes"}
+
+
+def test_answers_to_questions_are_the_users() -> None:
+    question = Question(title="Port", text="Which port?", options=["Norrvik", "Stenudden"], answer="Norrvik")
+
+    texts = texts_of_message("assistant", Confirmation(type="questions", title="One thing", questions=[question]))
+
+    assert texts.user == "Norrvik"
+    assert texts.answer == "One thing\n\nPort\n\nWhich port?\n\nNorrvik\n\nStenudden"
+
+
+def test_prompts_that_were_never_sent_stand_beside_the_title() -> None:
+    queued = Queued(message=message("user", Text(text="And then?")))
+    draft = Draft(text="One more", attachments=[Attachment(type="file", place=Place(path="/home/ana/tides.csv"))])
+
+    [row] = texts_of(conversation_of(title="Tides", queued=[queued], draft=draft))
+
+    assert filled(row) == {"title": "Tides", "user": "One more\n\nAnd then?", "paths": "/home/ana/tides.csv"}
+
+
+# --- the assistant --------------------------------------------------------------------------------------------------
+
+
+def test_prose_reads_on_over_its_references() -> None:
+    place = Place(uri="file:///home/ana/app.py", path="/home/ana/app.py")
+
+    texts = texts_of_message(
+        "assistant",
+        Thinking(text="Look first.", title="Looking"),
+        Text(text="See "),
+        Reference(text="app.py", place=place),
+        Text(text=" for more."),
+    )
+
+    assert filled(texts) == {
+        "answer": "See app.py for more.",
+        "thinking": "Looking\n\nLook first.",
+        "paths": "/home/ana/app.py",
+    }
+
+
+def test_notices_are_prose_or_what_the_product_said() -> None:
+    texts = texts_of_message(
+        "assistant",
+        Text(text="Done."),
+        Notice(topic="warning", text="Slow today.", is_prose=True),
+        Notice(topic="model-change", text="tern-4"),
+    )
+
+    assert filled(texts) == {"answer": "Done.Slow today.", "result": "tern-4"}
+
+
+def test_notices_of_the_system_can_be_found() -> None:
+    texts = texts_of_message(
+        "system",
+        Notice(topic="system", text="Taken over.", is_prose=True),
+        Hook(type="PreToolUse", reason="not allowed", message="ask Ana"),
+    )
+
+    assert texts.result is not None
+    assert sorted(texts.result.split("\n")) == ["Taken over.", "ask Ana", "not allowed"]
+
+
+def test_a_summary_of_the_history_can_be_found() -> None:
+    assert texts_of_message("system", Compaction(text="We read tides.")).answer == "We read tides."
+
+
+# --- tools ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_call_is_found_by_name_and_arguments_and_its_result_by_text() -> None:
+    rows = texts_of(
+        conversation_of(
+            message("assistant", ToolCall(id="c1", name="read_file", tool_id="readFile", arguments='{"path":"a.py"}')),
+            message("tool", ToolResult(call_id="c1", text="import csv", places=[Place(path="/a.py")])),
+        )
+    )
+
+    assert filled(rows[0]) == {"arguments": 'readFile\nread_file {"path":"a.py"}'}
+    assert filled(rows[1]) == {"result": "import csv", "paths": "/a.py"}
+
+
+def test_a_call_without_arguments_is_found_by_what_was_shown() -> None:
+    call = ToolCall(id="c1", name="find", message="Searched for `tide`")
+
+    assert texts_of_message("assistant", call).arguments == "find\nSearched for `tide`"
+
+
+def test_escapes_are_no_part_of_words() -> None:
+    written = 'def tide():\n\treturn "C:\\new"  # é'
+    escaped = json.dumps({"code": written})
+    assert "\\u" in escaped
+
+    for arguments in (escaped, json.dumps({"code": written}, ensure_ascii=False)):
+        texts = texts_of_message("assistant", ToolCall(id="c1", name="write", arguments=arguments))
+        assert texts.arguments is not None
+        assert written in texts.arguments
+
+
+@given(st.text())
+def test_any_argument_can_be_found_as_it_was_meant(text: str) -> None:
+    printable = "".join(character for character in text if character >= " " or character in "\n\t\r")
+    arguments = json.dumps({"text": printable}, ensure_ascii=False)
+
+    found = texts_of_message("assistant", ToolCall(id="c1", name="write", arguments=arguments)).arguments
+
+    assert found is not None
+    assert printable in found
+
+
+def test_arguments_that_are_no_json_stay_as_they_are() -> None:
+    patch = '*** Begin Patch\n+print("a\\n")'
+
+    texts = texts_of_message("assistant", ToolCall(id="c1", name="apply_patch", arguments=patch))
+
+    assert texts.arguments == f"apply_patch {patch}"
+
+
+def test_a_command_and_its_output_are_found_once() -> None:
+    rows = texts_of(
+        conversation_of(
+            message(
+                "assistant",
+                ToolCall(id="c1", name="bash", arguments='{"command":"ls tides"}'),
+                Terminal(call_id="c1", command="ls tides", output="norrvik.csv\n", cwd="/home/ana"),
+            ),
+            message("tool", ToolResult(call_id="c1", text="norrvik.csv\n<exited with exit code 0>")),
+        )
+    )
+
+    assert filled(rows[0]) == {"arguments": 'bash {"command":"ls tides"}', "paths": "/home/ana"}
+    assert rows[1].result == "norrvik.csv\n<exited with exit code 0>"
+
+
+def test_what_is_only_a_part_of_a_longer_word_is_told_again() -> None:
+    rows = texts_of(
+        conversation_of(
+            message("assistant", Terminal(call_id="c1", command="ls", output="tide")),
+            message("tool", ToolResult(call_id="c1", text="tides")),
+        )
+    )
+
+    assert rows[0].result == "tide"
+
+
+def test_things_to_do_can_be_found() -> None:
+    todos = TodoList(items=[TodoItem(title="Read the table"), TodoItem(title="Write", description="in ink")])
+
+    assert texts_of_message("assistant", todos).arguments == "Read the table\nWrite\nin ink"
+
+
+def test_what_a_sub_agent_did_can_be_found() -> None:
+    agent = SubAgent(name="scout", prompt="Find the ports", result="There are two.")
+
+    texts = texts_of_message("assistant", ToolCall(id="c1", name="task", subagent=agent))
+
+    assert filled(texts) == {"arguments": "task\nscout\nFind the ports", "result": "There are two."}
+
+
+def test_every_form_of_a_result_can_be_found_once() -> None:
+    result = ToolResult(
+        call_id="c1",
+        text="[cut] 64 passed",
+        full_text="64 tests\n64 passed",
+        display="All is well",
+        items=[ResultItem(text="All is well"), ResultItem(text="64 tests"), ResultItem(place=Place(uri="mem:/x"))],
+    )
+
+    texts = texts_of_message("tool", result)
+
+    assert filled(texts) == {
+        "result": "64 tests\n64 passed\n[cut] 64 passed\nAll is well\nAll is well",
+        "paths": "mem:/x",
+    }
+
+
+# --- files ----------------------------------------------------------------------------------------------------------
+
+
+def test_an_edit_is_found_by_its_text_where_no_call_has_it() -> None:
+    edit = FileEdit(path="/a.py", batches=[[TextEdit(1, 1, 1, 1, "import csv")]])
+    of_call = FileEdit(path="/a.py", call_id="c1", batches=[[TextEdit(1, 1, 1, 1, "import os")]])
+    call = ToolCall(id="c1", name="insert", arguments='{"code":"import os"}')
+
+    assert filled(texts_of_message("assistant", edit)) == {"arguments": "import csv", "paths": "/a.py"}
+    assert texts_of_message("assistant", call, of_call).arguments == 'insert {"code":"import os"}'
+
+
+def test_each_path_is_there_once() -> None:
+    place = Place(path="/home/ana/tides.csv")
+    tree = FileTree(root=TreeNode(label="tides", children=[TreeNode(label="a", uri="file:///a"), TreeNode(label="b")]))
+
+    texts = texts_of_message("assistant", Reference(text="", place=place), Reference(text="", place=place), tree)
+
+    assert texts.paths == "/home/ana/tides.csv\ntides\nfile:///a\nb"
+
+
+def test_files_that_were_changed_stand_beside_the_title() -> None:
+    change = FileChange(uri="file:///b.py", path="/b.py", old_uri="file:///a.py")
+
+    assert texts_of(conversation_of(file_changes=[change]))[-1].paths == "/b.py\nfile:///a.py"
+
+
+# --- turns, and the rest --------------------------------------------------------------------------------------------
+
+
+def test_what_belongs_to_a_turn_stands_with_its_last_message() -> None:
+    turn = Turn(
+        index=0,
+        error=TurnError(message="Rate limit"),
+        references=[UsedReference(place=Place(path="/ports.md"))],
+        followups=[Followup(text="What about tomorrow?")],
+    )
+
+    rows = texts_of(
+        conversation_of(
+            message("user", Text(text="Go"), turn=0), message("assistant", Text(text="Sorry"), turn=0), turns=[turn]
+        )
+    )
+
+    assert filled(rows[0]) == {"user": "Go"}
+    assert filled(rows[1]) == {"answer": "Sorry", "result": "Rate limit", "paths": "/ports.md"}
+
+
+def test_a_part_that_nobody_knows_can_be_found() -> None:
+    part = Unknown(type="canvas", raw={"kind": "canvas", "values": [{"text": "a tide"}, 3, None]})
+
+    assert texts_of_message("assistant", part).result == "canvas\na tide"
+
+
+def test_of_a_very_long_text_the_beginning_can_be_found() -> None:
+    rows = texts_of(conversation_of(message("tool", ToolResult(call_id="c1", text="tide " * MAX_CHARACTERS))))
+
+    assert rows[0].result is not None
+    assert len(rows[0].result) == MAX_CHARACTERS

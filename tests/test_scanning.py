@@ -1,0 +1,205 @@
+"""Scans: what changed is read, nothing else; and a scan that is ended anywhere is taken up by the next."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from benchmarks.generate_home import write_both
+from copilog.diagnostics import Report
+from copilog.ingest import find_roots
+from copilog.ingest.scanning import ScanResult, scan
+from copilog.sample import home as sample_home
+from copilog.store.archive import Archive
+from tests.cli.homes import Home, session
+
+KILLS = 30
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    made = Home(tmp_path / "home")
+    workspace = made.workspace(1, "/home/ana/code/garden")
+    for number in range(3):
+        made.add(workspace, session(f"session-{number}", f"Question {number} about beans"))
+    return made
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Iterator[Archive]:
+    with Archive(tmp_path / "data" / "archive.db", write=True) as opened:
+        yield opened
+
+
+def scanned(archive: Archive, home: Home) -> ScanResult:
+    return scan(archive, roots=find_roots([home.root]))
+
+
+def ids(archive: Archive) -> list[str]:
+    return sorted(summary.id for summary in archive.list(include_gone=True))
+
+
+def test_a_first_scan_stores_everything(archive: Archive, home: Home) -> None:
+    result = scanned(archive, home)
+
+    assert (result.new, result.changed, result.unchanged, result.gone) == (3, 0, 0, 0)
+    assert ids(archive) == ["vscode:session-0", "vscode:session-1", "vscode:session-2"]
+    assert archive.get("session-1").turns[0].request_id == "request_1"
+    assert len(archive.search("beans").hits) >= 3
+
+
+def test_a_second_scan_reads_nothing(archive: Archive, home: Home) -> None:
+    scanned(archive, home)
+    result = scanned(archive, home)
+
+    assert (result.new, result.changed, result.unchanged, result.gone) == (0, 0, 3, 0)
+    assert result.files_read == 0
+
+
+def test_one_changed_file_costs_one_conversation(archive: Archive, home: Home) -> None:
+    scanned(archive, home)
+    home.add(home.workspace(1), session("session-1", "Question 1 about beans", "And about peas?"))
+    result = scanned(archive, home)
+
+    assert (result.new, result.changed, result.unchanged) == (0, 1, 2)
+    assert result.changed_ids == ["vscode:session-1"]
+    assert [hit.conversation for hit in archive.search("peas").hits] == ["vscode:session-1"]
+
+
+def test_a_file_that_was_only_touched_changes_nothing(archive: Archive, home: Home) -> None:
+    scanned(archive, home)
+    path = next(home.root.rglob("session-2.json"))
+    os.utime(path, (2_000_000_000, 2_000_000_000))
+    result = scanned(archive, home)
+
+    assert (result.new, result.changed, result.unchanged) == (0, 0, 3)
+
+
+def test_a_conversation_outlives_its_file(archive: Archive, home: Home) -> None:
+    scanned(archive, home)
+    next(home.root.rglob("session-0.json")).unlink()
+    result = scanned(archive, home)
+
+    assert (result.gone, result.gone_ids, result.unchanged) == (1, ["vscode:session-0"], 2)
+    assert archive.get("session-0").turns
+    assert [summary.id for summary in archive.list(include_gone=True) if summary.gone_at] == ["vscode:session-0"]
+
+    home.add(home.workspace(1), session("session-0", "Question 0 about beans"))
+    scanned(archive, home)
+    assert not any(summary.gone_at for summary in archive.list(include_gone=True))
+
+
+def test_a_removed_conversation_does_not_come_back(archive: Archive, home: Home) -> None:
+    scanned(archive, home)
+    archive.remove("vscode:session-1")
+    home.add(home.workspace(1), session("session-1", "Question 1 about beans", "once more"))
+    result = scanned(archive, home)
+
+    assert result.removed == 1
+    assert "vscode:session-1" not in ids(archive)
+
+
+def test_stars_labels_and_notes_are_kept(archive: Archive, home: Home) -> None:
+    scanned(archive, home)
+    archive.star("vscode:session-1")
+    archive.label("vscode:session-1", "garden")
+    home.add(home.workspace(1), session("session-1", "Question 1 about beans", "And about peas?"))
+    scanned(archive, home)
+
+    (starred,) = archive.list(starred=True)
+    assert (starred.id, starred.labels) == ("vscode:session-1", ["garden"])
+
+
+def test_a_folder_of_files_is_scanned_by_its_path(archive: Archive, tmp_path: Path) -> None:
+    folder = tmp_path / "exports"
+    folder.mkdir()
+    (folder / "old.json").write_text(json.dumps(session("old", "Question about leeks")))
+    first, second = (scan(archive, paths=[folder]) for _ in range(2))
+
+    assert (first.new, second.unchanged, second.files_read) == (1, 1, 0)
+    assert ids(archive) == ["vscode:old"]
+
+
+def test_telemetry_joins_the_archive(archive: Archive, tmp_path: Path) -> None:
+    messages = [{"role": "system", "content": "You help."}, {"role": "user", "content": "Where is the spade?"}]
+    properties = {"conversationId": "talk", "messagesJson": json.dumps(messages)}
+    path = tmp_path / "events.jsonl"
+    path.write_text(json.dumps({"name": "copilot-chat/engine.messages", "properties": properties}) + "\n{}\n")
+    result = scan(archive, paths=[path])
+
+    assert result.new == 1
+    assert {hit.conversation for hit in archive.search("spade").hits} == {"vscode:talk"}
+    assert archive.get("talk").provenance[0].path == str(path)
+
+
+def test_bad_files_are_told_and_kept_as_problems(archive: Archive, home: Home) -> None:
+    (home.workspace(1) / "chatSessions" / "broken.json").write_text('{"sessionId": "broken", "requests": [')
+    report = Report()
+    scan(archive, roots=find_roots([home.root]), report=report)
+
+    assert report.balances()
+    assert any("broken.json" in problem.path for problem in archive.problems())
+
+
+def test_jobs_make_no_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("copilog.ingest.scanning.WORTH_PROCESSES", 1)
+    prints = set()
+    for jobs in (1, 2):
+        with Archive(tmp_path / f"{jobs}.db", write=True) as archive:
+            result = scan(archive, roots=find_roots([sample_home()]), jobs=jobs)
+            assert result.new > 15
+            prints.add(archive.fingerprint())
+    assert len(prints) == 1
+
+
+def test_a_scan_that_is_killed_anywhere_is_taken_up_by_the_next(tmp_path: Path) -> None:
+    folder = tmp_path / "home"
+    write_both(folder, 40, 3)
+    shutil.copytree(sample_home(), folder, dirs_exist_ok=True)
+    undisturbed, disturbed = tmp_path / "undisturbed.db", tmp_path / "disturbed.db"
+    started = time.monotonic()
+    run_scan(undisturbed, folder).wait()
+    seconds = time.monotonic() - started
+
+    moments = random.Random(5)
+    for _ in range(KILLS):
+        process = run_scan(disturbed, folder)
+        time.sleep(moments.uniform(0, seconds))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert run_scan(disturbed, folder).wait() == 0
+
+    with Archive(undisturbed) as one, Archive(disturbed) as other:
+        assert one.fingerprint() == other.fingerprint()
+        assert one.search("the").total == other.search("the").total
+    with closing(sqlite3.connect(disturbed)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+
+
+def run_scan(archive: Path, folder: Path) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "copilog", "scan", "--archive", str(archive), "--root", str(folder), "--jobs", "2"]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def test_traces_in_several_roots_are_one_conversation(archive: Archive, tmp_path: Path) -> None:
+    folder = tmp_path / "home"
+    stable, insiders = Home(folder), Home(folder, "Code - Insiders")
+    stable.add(stable.workspace(1, "/home/ana/a"), session("both", "Question about beans", "And peas?"))
+    insiders.add(insiders.workspace(1, "/home/ana/a"), session("both", "Question about beans"))
+    result = scan(archive, roots=find_roots([folder]))
+
+    assert (result.new, result.changed) == (1, 0)
+    assert len(archive.get("both").provenance) == 2
+    assert scan(archive, roots=find_roots([folder])).unchanged == 1

@@ -203,3 +203,20 @@ def test_traces_in_several_roots_are_one_conversation(archive: Archive, tmp_path
     assert (result.new, result.changed) == (1, 0)
     assert len(archive.get("both").provenance) == 2
     assert scan(archive, roots=find_roots([folder])).unchanged == 1
+
+
+def test_a_change_is_read_as_a_scan_of_everything_would_read_it(tmp_path: Path) -> None:
+    folder = tmp_path / "home"
+    shutil.copytree(sample_home(), folder)
+    with Archive(tmp_path / "one.db", write=True) as one, Archive(tmp_path / "two.db", write=True) as two:
+        scan(one, roots=find_roots([folder]))
+        files = sorted(path for path in folder.rglob("*") if path.name in ("events.jsonl", "state.vscdb"))
+        files += sorted(folder.rglob("chatSessions/*.json*"))
+        for path in files:
+            os.utime(path, (2_000_000_000, 2_000_000_000))
+            result = scan(one, roots=find_roots([folder]))
+            assert (result.new, result.changed, result.gone) == (0, 0, 0), path
+            os.utime(path, (2_000_000_001, 2_000_000_001))
+        scan(one, roots=find_roots([folder]))
+        scan(two, roots=find_roots([folder]))
+        assert one.fingerprint() == two.fingerprint()

@@ -27,7 +27,8 @@ class Look:
         self.folders: list[StorageFolder] = []
         self.single_files: list[Root] = []
         self._folder_of: dict[str, int] = {}
-        self._folders_by_id: dict[str, set[int]] = {}
+        self._key_of: dict[str, str | None] = {}
+        self._folders_by_key: dict[str, set[int]] = {}
         seen: set[Path] = set()
         for root in roots:
             if root.kind == "file":
@@ -46,28 +47,39 @@ class Look:
         own_folders: set[Path] = set()
         for source in SOURCES:
             for found in source.locate(folder):
-                if found.native_id is not None:
-                    self._folders_by_id.setdefault(found.native_id, set()).add(number)
+                key = None if source.is_index and found.native_id is None else found.native_id or str(found.path)
+                if key is not None:
+                    self._folders_by_key.setdefault(key, set()).add(number)
                 own = _own_folder(found.path)
                 if own is None:
-                    self._take(_states_at(found.path), number)
+                    self._take(_states_at(found.path), number, key)
                 elif own not in own_folders:
                     own_folders.add(own)
-                    self._take(_states_below(own), number)
+                    self._take(_states_below(own), number, key)
 
-    def _take(self, states: Iterable[tuple[str, FileState]], number: int) -> None:
+    def _take(self, states: Iterable[tuple[str, FileState]], number: int, key: str | None) -> None:
         for path, state in states:
             self.states[path] = state
             self._folder_of[path] = number
+            self._key_of[path] = key
 
-    def folders_of(self, changed: Iterable[str]) -> list[StorageFolder] | None:
-        """The folders with changed files, and those with other traces of what lies in them; None for too many."""
-        numbers = {self._folder_of.get(path, -1) for path in changed}
-        for folders in self._folders_by_id.values():
-            if not folders.isdisjoint(numbers):
-                numbers |= folders
-        if -1 in numbers or len(numbers) * 4 > len(self.folders) or self.single_files:
-            return None
+    def keys_of(self, paths: Iterable[str]) -> tuple[set[str], list[StorageFolder]]:
+        """The conversations that files belong to, and the folders of files that speak of several."""
+        keys: set[str] = set()
+        folders: set[int] = set()
+        for path in paths:
+            key = self._key_of.get(path)
+            if key is None:
+                folders.add(self._folder_of[path])
+            else:
+                keys.add(key)
+        return keys, [self.folders[number] for number in sorted(folders)]
+
+    def folders_of(self, keys: Iterable[str], traces: Iterable[str]) -> list[StorageFolder]:
+        """All folders that hold something of some conversations: files of theirs, and indexes that spoke of them."""
+        numbers = {self._folder_of[path] for path in traces if path in self._folder_of}
+        for key in keys:
+            numbers |= self._folders_by_key.get(key, set())
         return [self.folders[number] for number in sorted(numbers)]
 
 

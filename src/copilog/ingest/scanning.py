@@ -45,6 +45,7 @@ BATCH_BYTES, BATCH_UNITS = 4 << 20, 64
 INDEX_BYTES = 24 << 20  # text that waits for the index before it is indexed in bulk
 WORTH_PROCESSES = 8 << 20
 LOCK_SECONDS = 60.0
+FEW_FOLDERS = 12
 NAMED = frozenset({"--root", "named", "bundled sample"})  # why a root is looked at, when somebody named it
 
 
@@ -164,8 +165,8 @@ class _Scan:
             self._count_unchanged(units.values())
             return
         report = Report()
-        folders = look.folders_of(fresh) if not gone and units else None
-        founds = discover(roots, report=report) if folders is None else discover_in(folders, report)
+        few = self._few_founds(look, fresh, units, report) if units and not gone and not look.single_files else None
+        founds = list(discover(roots, report=report)) if few is None else few
         changed: list[tuple[str, str, Found]] = []
         met: set[str] = set()
         for found in founds:
@@ -174,13 +175,27 @@ class _Scan:
             met.add(key)
             if key not in units or units[key].signature != signature:
                 changed.append((key, signature, found))
-        missing = {key: unit for key, unit in units.items() if key not in met} if folders is None else {}
+        missing = {key: unit for key, unit in units.items() if key not in met} if few is None else {}
         read_again = {key for key, _, _ in changed}
         self._count_unchanged(unit for key, unit in units.items() if key not in missing and key not in read_again)
         self._keep_books(report.files.values())
         self._read_changed(name, changed, units)
         self._forget(name, missing)
         put_states(self.connection, name, fresh, gone, self.now)
+
+    def _few_founds(
+        self, look: Look, fresh: Iterable[str], units: dict[str, Unit], report: Report
+    ) -> list[Found] | None:
+        """What changed files belong to, with all other traces of it; None when looking at everything is no dearer."""
+        keys, indexes = look.keys_of(fresh)
+        if len(indexes) > FEW_FOLDERS:
+            return None
+        keys.update(found.native_id or str(found.path) for found in discover_in(indexes, Report()))
+        ids = [name for key in keys if key in units for name in units[key].ids]
+        folders = look.folders_of(keys, self.archive.paths_of(ids))
+        if len(folders) > FEW_FOLDERS:
+            return None
+        return [found for found in discover_in(folders, report) if (found.native_id or str(found.path)) in keys]
 
     def _read_changed(self, root: str, changed: list[tuple[str, str, Found]], units: dict[str, Unit]) -> None:
         tasks = list(_tasks(changed, self.definitions))

@@ -138,6 +138,15 @@ class Archive:
         ).fetchone()
         return int(count)
 
+    def paths_of(self, ids: Iterable[str]) -> builtins.list[str]:
+        """The files that these conversations were read from."""
+        rows = self.connection.execute(
+            "SELECT DISTINCT trace.path FROM trace JOIN conversation ON conversation.rowid = trace.conversation "
+            "WHERE conversation.id IN (SELECT value FROM json_each(?))",
+            (msgspec.json.encode(builtins.list(ids)).decode(),),
+        )
+        return [path for (path,) in rows]
+
     def search(self, query: str, **options: Any) -> SearchResult:
         """Messages that match, best first; the query language is that of `copilog search`."""
         from copilog.store.search import search

@@ -248,3 +248,17 @@ except SystemExit:
 
     loaded = set(done.stdout.split())
     assert not loaded & {"msgspec", "rich.console", "sqlite3", "copilog.model", "copilog.ingest", "platformdirs"}
+
+
+def test_doctor_tells_where_the_archive_is(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "kept" / "archive.db"
+    monkeypatch.setenv("COPILOG_ARCHIVE", str(path))
+    assert "copilog scan" in run("doctor", "--root", home.root).out
+    assert run("scan", "--root", home.root).code == 0
+
+    archive = run("doctor", "--json", "--root", home.root).json["archive"]
+    assert (archive["path"], archive["exists"], archive["problem"]) == (str(path), True, None)
+    assert archive["conversations"] > 0
+
+    path.write_bytes(b"something else")
+    assert "not an archive" in run("doctor", "--root", home.root).out

@@ -34,11 +34,29 @@ def command(settings: Settings, verbose: bool, as_json: bool, roots: tuple[Path,
     if as_json:
         import msgspec
 
-        document = {"version": __version__, "roots": checked}
+        document = {"version": __version__, "archive": _check_archive(), "roots": checked}
         click.echo(msgspec.json.format(msgspec.json.encode(document), indent=2))
     else:
         _print(settings, checked, verbose)
+        _print_archive(settings, _check_archive())
     return 0
+
+
+def _check_archive() -> dict[str, Any]:
+    """Where the archive is, how much is in it, and what is wrong with it."""
+    from copilog.errors import CopilogError
+    from copilog.store.archive import Archive
+    from copilog.store.database import archive_path
+
+    path = archive_path()
+    state: dict[str, Any] = {"path": str(path), "exists": path.exists(), "conversations": 0, "problem": None}
+    if state["exists"]:
+        try:
+            with Archive(path) as archive:
+                state["conversations"] = archive.count(include_empty=True, include_gone=True)
+        except CopilogError as error:
+            state["problem"] = str(error)
+    return state
 
 
 def _check(root: Root) -> dict[str, Any]:
@@ -97,3 +115,22 @@ def _print(settings: Settings, checked: list[dict[str, Any]], verbose: bool) -> 
                 out.print(Text(f"      {problem['advice']}", "dim"))
     if missing and not verbose:
         out.print(Text(f"{missing:,} more {plural(missing, 'place')} looked at and not there (--verbose)", "dim"))
+
+
+def _print_archive(settings: Settings, archive: dict[str, Any]) -> None:
+    from rich.text import Text
+
+    from copilog.cli.common import printable
+
+    if archive["problem"]:
+        settings.out.print(Text(f"!  {printable(archive['problem'])}", "yellow"))
+        return
+    number = archive["conversations"]
+    said = (
+        f"{number:,} {plural(number, 'conversation')}"
+        if archive["exists"]
+        else "not there yet; `copilog scan` makes it"
+    )
+    line = Text("archive  ", "bold")
+    line.append(f"{printable(archive['path'])}  {said}")
+    settings.out.print(line)

@@ -220,3 +220,12 @@ def test_a_change_is_read_as_a_scan_of_everything_would_read_it(tmp_path: Path) 
         scan(one, roots=find_roots([folder]))
         scan(two, roots=find_roots([folder]))
         assert one.fingerprint() == two.fingerprint()
+
+
+def test_a_workspace_that_moved_is_noticed(archive: Archive, home: Home) -> None:
+    scanned(archive, home)
+    home.workspace(1, "/home/ana/code/orchard-and-garden")
+    result = scanned(archive, home)
+
+    assert result.changed == 3
+    assert {summary.workspace for summary in archive.list()} == {"/home/ana/code/orchard-and-garden"}

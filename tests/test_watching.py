@@ -366,6 +366,42 @@ def test_without_the_library_everything_is_polled(home: Home, monkeypatch: pytes
         assert next(watcher.batches(after_deadline())) == {path}
 
 
+LIMITED = """
+import sys
+from pathlib import Path
+from copilog.ingest.watching import Watcher
+
+Path("/proc/sys/user/max_inotify_watches").write_text("3")
+with Watcher([Path(sys.argv[1])], poll=False) as watcher:
+    print(watcher.counts()[0], watcher.why_polling)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems are asked about whole trees")
+def test_when_the_system_listens_to_no_more_folders_everything_is_polled(home: Home) -> None:
+    need_library()
+    apart = ["unshare", "--user", "--map-root-user"]  # a limit that holds for nobody else
+    try:
+        subprocess.run([*apart, "test", "-w", "/proc/sys/user/max_inotify_watches"], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("limits of this system cannot be set for one process")
+
+    process = subprocess.run([*apart, sys.executable, "-c", LIMITED, str(home.root)], capture_output=True, text=True)
+
+    assert process.stdout == "0 OS file watch limit reached.\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="needs a user who may not read everything")
+def test_a_folder_that_may_not_be_read_hinders_nothing(home: Home, poll: bool) -> None:
+    closed = home.workspace(3) / "chatSessions"
+    closed.mkdir()
+    closed.chmod(0)
+    with watching(home.root, poll=poll) as told:
+        path = home.add(home.workspace(1), session("session-2", "And peas?"))
+        told.wait_for(path)
+    closed.chmod(0o700)
+
+
 MOUNTS = r"""
 /dev/sda1 / ext4 rw,relatime 0 0
 tmpfs /tmp tmpfs rw 0 0

@@ -45,6 +45,7 @@ class Look:
         number = len(self.folders)
         self.folders.append(folder)
         own_folders: set[Path] = set()
+        self._take(_states_at(folder.path / "workspace.json"), number, None)  # all that lies here belongs to it
         for source in SOURCES:
             for found in source.locate(folder):
                 key = None if source.is_index and found.native_id is None else found.native_id or str(found.path)

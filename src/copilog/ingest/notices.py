@@ -52,7 +52,8 @@ class Notices:
         self._is_linux = is_linux
         self._asked = self._to_ask(folders)
         self._names = _by_real_name(self._asked)
-        self._changes = _changes(list(self._names), is_linux=is_linux)
+        readable = [name for name in self._names if os.access(name, os.R_OK)]
+        self._changes = _changes(readable, is_linux=is_linux)
         self._early = self._next()  # only now it listens
 
     def close(self) -> None:
@@ -114,7 +115,7 @@ def _changes(names: list[str], *, is_linux: bool) -> Generator[set[tuple[Any, st
         yield_on_timeout=True,
         force_polling=False,
         recursive=not is_linux,
-        ignore_permission_denied=True,
+        ignore_permission_denied=False,  # True hides all other errors as well, such as too many folders
     )
     return changes
 

@@ -163,10 +163,10 @@ class Watcher:
         self._stop_listening()
         try:
             self._notices = Notices(self._heard)
-        except FileNotFoundError:  # a folder went away just now
+        except FileNotFoundError as error:  # a folder went away just now
             self._failures += 1
             if self._failures > MOST_FAILURES:
-                self._give_up_listening("folders come and go too fast")
+                self._give_up_listening(str(error))
         except CannotListen as error:
             self._give_up_listening(str(error))
         else:

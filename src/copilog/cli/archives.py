@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from copilog.cli.common import (
     Settings,
     archive_option,
     archive_options,
+    default_jobs,
     end_with,
     no_scan_option,
     plural,
@@ -85,12 +85,6 @@ def changes_archive(function: Function) -> Function:
         return function(settings.with_archive(archive), **chosen)
 
     return archive_option(with_settings)  # type: ignore[return-value]
-
-
-def default_jobs() -> int:
-    """As many as there are cores that we may use."""
-    count = getattr(os, "sched_getaffinity", None)
-    return len(count(0)) if count else os.cpu_count() or 1
 
 
 # --- opening it -------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -203,6 +204,12 @@ def end_with(settings: Settings, bad: int, crashed: int, strict: bool | None, wh
         line += f"; copilog failed on {crashed:,} {plural(crashed, 'file')} (a bug: please report it)"
     click.echo(line, err=True)
     return 1 if crashed or (bad and settings.is_strict(strict)) else 0
+
+
+def default_jobs() -> int:
+    """As many as there are cores that we may use."""
+    count = getattr(os, "sched_getaffinity", None)
+    return len(count(0)) if count else os.cpu_count() or 1
 
 
 def plural(number: int, word: str) -> str:

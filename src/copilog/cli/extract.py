@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -11,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from copilog.cli.common import Settings, json_option, pass_settings, plural, strict_option
+from copilog.cli.common import Settings, default_jobs, json_option, pass_settings, plural, strict_option
 
 if TYPE_CHECKING:
     from copilog.diagnostics import Ledger
@@ -50,12 +49,6 @@ def _with_plain_switch(args: list[str]) -> list[str]:
         rest = iter([*following, *rest])
         return [*plain, *_with_plain_switch(list(rest))]
     return plain
-
-
-def default_jobs() -> int:
-    """As many as there are cores that we may use."""
-    count = getattr(os, "sched_getaffinity", None)
-    return len(count(0)) if count else os.cpu_count() or 1
 
 
 @click.command(

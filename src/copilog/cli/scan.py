@@ -8,8 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from copilog.cli.archives import ScanBar, changes_archive, default_jobs
-from copilog.cli.common import Settings, end_with, json_option, pass_settings, plural, reading_options, strict_option
+from copilog.cli.archives import ScanBar, changes_archive
+from copilog.cli.common import (
+    Settings,
+    default_jobs,
+    end_with,
+    json_option,
+    pass_settings,
+    plural,
+    reading_options,
+    strict_option,
+)
 from copilog.errors import UsageError
 
 if TYPE_CHECKING:

@@ -91,7 +91,8 @@ def _conversations(settings: Settings, inputs: Inputs, report: Report) -> Iterat
     """The texts of each conversation, with their roles. One that telemetry tells is not told again."""
     import msgspec
 
-    from copilog.cli.extract import default_jobs, progress_bar
+    from copilog.cli.common import default_jobs
+    from copilog.cli.extract import progress_bar
     from copilog.telemetry.pipeline import Extraction, Options
     from copilog.telemetry.tag_inventory import texts_of
     from copilog.trajectory import ConversationTrajectory

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from copilog.cli.archives import ScanBar, changes_archive, default_jobs
+from copilog.cli.archives import ScanBar, changes_archive
 from copilog.cli.common import (
     Settings,
+    default_jobs,
     folder_name,
     json_option,
     one_line,

@@ -44,7 +44,7 @@ class Look:
     def _add(self, folder: StorageFolder) -> None:
         number = len(self.folders)
         self.folders.append(folder)
-        own_folders: set[Path] = set()
+        own_folders: set[str] = set()
         self._take(_states_at(folder.path / "workspace.json"), number, None)  # all that lies here belongs to it
         for source in SOURCES:
             for found in source.locate(folder):
@@ -111,16 +111,17 @@ def states_below(paths: Iterable[Path]) -> dict[str, FileState]:
     """Files that were named, and all files of folders that were."""
     states: dict[str, FileState] = {}
     for path in paths:
-        states.update(_states_below(path, None) if path.is_dir() else _states_at(path))
+        states.update(_states_below(str(path), None) if path.is_dir() else _states_at(path))
     return states
 
 
-def _own_folder(path: Path) -> Path | None:
+def _own_folder(path: Path) -> str | None:
     """The folder of the conversation that a file belongs to, if it has one."""
-    for folder in (path.parent, path.parent.parent):
-        if folder.parent.name in _OWN_FOLDERS:
-            return folder
-    return None
+    folder = os.path.dirname(path)  # noqa: PTH120 - thousands of them, at every start
+    above = os.path.dirname(folder)  # noqa: PTH120
+    if os.path.basename(above) in _OWN_FOLDERS:  # noqa: PTH119
+        return folder
+    return above if os.path.basename(os.path.dirname(above)) in _OWN_FOLDERS else None  # noqa: PTH119, PTH120
 
 
 def _states_at(path: Path) -> Iterator[tuple[str, FileState]]:
@@ -134,8 +135,8 @@ def _states_at(path: Path) -> Iterator[tuple[str, FileState]]:
         yield spelled, FileState(stat.st_size, stat.st_mtime_ns)
 
 
-def _states_below(folder: Path, most: int | None = _MOST_FILES) -> Iterator[tuple[str, FileState]]:
-    folders = [str(folder)]
+def _states_below(folder: str, most: int | None = _MOST_FILES) -> Iterator[tuple[str, FileState]]:
+    folders = [folder]
     count = 0
     while folders:
         try:

@@ -13,6 +13,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from functools import cache
 from itertools import chain
 from typing import Any
 
@@ -68,7 +69,6 @@ CONVERSATION_COLUMNS = (
 LARGEST_NUMBER = 1 << 63
 
 _encoder = msgspec.json.Encoder()
-_decoder = msgspec.json.Decoder(Conversation)
 
 
 class Entry(msgspec.Struct, array_like=True, gc=False):
@@ -117,9 +117,15 @@ def entry_of(conversation: Conversation) -> Entry:
     )
 
 
+@cache
+def _decoder() -> msgspec.json.Decoder[Conversation]:
+    """Made when it is needed: knowing the whole model takes a while."""
+    return msgspec.json.Decoder(Conversation)
+
+
 def conversation_from(document: bytes) -> Conversation:
     """The conversation that a document holds, equal to the one that was stored."""
-    return _decoder.decode(unpack(document))
+    return _decoder().decode(unpack(document))
 
 
 def moment(time: datetime | None) -> str | None:

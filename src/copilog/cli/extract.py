@@ -232,6 +232,8 @@ def _tell(
         if verbose:
             for ledger in ledgers:
                 click.echo(safe_line(f"{ledger.path}: {figures([ledger])}"), err=True)
+            for path in run.inputs.unknown:
+                click.echo(safe_line(f"{path}: neither telemetry nor a conversation; not read"), err=True)
         tell_what_is_bad(ledgers, None if verbose else SHOWN_BAD)
         click.echo(_closing_line(run, ledgers), err=True)
     return 1 if crashed or (bad and settings.is_strict(strict)) else 0
@@ -241,6 +243,11 @@ def _closing_line(run: Trajectories, ledgers: list[Ledger]) -> str:
     from copilog.cli.books import figures
 
     line = f"{run.conversations:,} {plural(run.conversations, 'conversation')}; {figures(ledgers)}"
+    if run.told_already:
+        line += f"; {run.told_already:,} of other sources left out, because telemetry tells them"
+    if run.inputs.unknown:
+        number = len(run.inputs.unknown)
+        line += f"; {number:,} {plural(number, 'file')} of no known format not read (-v names them)"
     if not run.conversations:
         line += f"; {_why_nothing(ledgers)}"
     return line
@@ -257,4 +264,9 @@ def _why_nothing(ledgers: list[Ledger]) -> str:
 def _as_data(run: Trajectories, ledgers: list[Ledger]) -> dict[str, Any]:
     from copilog.cli.books import books_entry
 
-    return {"conversations": run.conversations, "files": [books_entry(ledger) for ledger in ledgers]}
+    return {
+        "conversations": run.conversations,
+        "told_already": run.told_already,
+        "unknown": run.inputs.unknown,
+        "files": [books_entry(ledger) for ledger in ledgers],
+    }

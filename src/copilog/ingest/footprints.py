@@ -94,13 +94,13 @@ def signature_of(found: Found) -> str:
             digest.update(f"{trace.path}\0{trace.state}\n".encode("utf-8", "surrogateescape"))
         else:
             states.update(_states_at(trace.path) if own is None else _states_below(own))
-    for path, state in sorted(states.items()):
-        digest.update(f"{path}\0{state.size}\0{state.modified_ns}\n".encode("utf-8", "surrogateescape"))
+    digest.update(signature_of_states(states).encode())
     digest.update(msgspec.json.encode([found.source, found.native_id, found.application, found.workspace, found.hint]))
     return digest.hexdigest()
 
 
 def signature_of_states(states: dict[str, FileState]) -> str:
+    """The state of some files."""
     digest = blake2b(digest_size=16)
     for path, state in sorted(states.items()):
         digest.update(f"{path}\0{state.size}\0{state.modified_ns}\n".encode("utf-8", "surrogateescape"))

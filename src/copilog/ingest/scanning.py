@@ -13,13 +13,12 @@ by the next one, with the same result.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
 from copilog.diagnostics import Ledger, Report
-from copilog.engine import Engine, engine_for
+from copilog.engine import engine_for
 from copilog.ingest.discovery import discover, discover_in
 from copilog.ingest.footprints import Look, signature_of, signature_of_states, states_below
 from copilog.ingest.reading import WorkspaceDefinitions, read
@@ -29,6 +28,7 @@ from copilog.sqliteio import keep_copies
 from copilog.store.archive import Archive
 from copilog.store.database import ScanLock
 from copilog.store.entries import Entry, entry_of
+from copilog.store.times import now
 from copilog.store.units import (
     Unit,
     forget_units,
@@ -148,7 +148,7 @@ class _Scan:
         self.progress = progress
         self.definitions = definitions
         self.result = result
-        self.now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+        self.now = now()
         self.waiting = 0  # bytes of text that are stored and not indexed
         self.lost: set[str] = set()  # conversations that some unit no longer has
 
@@ -204,7 +204,7 @@ class _Scan:
         jobs = self.jobs if total >= WORTH_PROCESSES else 1
         self.progress(done, total)
         with engine_for(jobs) as engine:
-            for outcome in self._outcomes(engine, tasks):
+            for outcome in engine.map(read_units, tasks):
                 self._keep_books(outcome.ledgers)  # first: a unit that is remembered is not read again
                 for key, signature, entries in outcome.units:
                     self._store(entries, signature)
@@ -214,9 +214,6 @@ class _Scan:
                     put_unit(self.connection, root, key, Unit(signature, ids))
                 done += outcome.size
                 self.progress(done, total)
-
-    def _outcomes(self, engine: Engine, tasks: list[Task]) -> Iterator[Outcome]:
-        return engine.map(read_units, tasks)
 
     # --- a path that somebody named: read as a whole when anything in it has changed ----------------------------
 

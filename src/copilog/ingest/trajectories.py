@@ -17,7 +17,7 @@ import msgspec
 
 from copilog.diagnostics import Report
 from copilog.errors import UsageError
-from copilog.ingest.discovery import founds_in
+from copilog.ingest.discovery import founds_in, identify_or_note
 from copilog.ingest.reading import read, read_folder
 from copilog.sources import Probe, identify
 from copilog.tags import load_catalogue
@@ -98,6 +98,7 @@ class Trajectories:
     ) -> None:
         self.report = report if report is not None else Report()
         self.conversations = 0
+        self.told_already = 0  # conversations of other sources that telemetry tells as well
         self._options = _checked(options)
         given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
         self.inputs = sort_inputs(given)
@@ -132,7 +133,9 @@ class Trajectories:
             wanted = {rivals[position] for position in positions}
         for trajectory in self._fitting(self.report):
             key = trajectory.conversation_id
-            if key not in self._telemetry.keys and (wanted is None or key in wanted):
+            if key in self._telemetry.keys:
+                self.told_already += 1
+            elif wanted is None or key in wanted:
                 self.conversations += 1
                 summary = self._own_summary if self._options.wants_tag_summary else None
                 trajectory.context = context_of(trajectory.messages, trajectory.context, self._catalogue, summary)
@@ -173,6 +176,7 @@ class Inputs(msgspec.Struct):
     folders: list[Path] = []
     passed_over: frozenset[Path] = frozenset()  # telemetry in those folders
     left_out: list[LeftOut] = []
+    unknown: list[str] = []  # files that could have been telemetry, and are neither that nor conversations
 
     @property
     def has_conversations(self) -> bool:
@@ -223,6 +227,8 @@ def _sort_folder(folder: AnyPath, inputs: Inputs) -> list[InputFile]:
         return candidates
     inputs.folders.append(Path(folder))
     inputs.passed_over |= passed_over
+    others = (file for file in candidates if Path(file.path) not in passed_over)
+    inputs.unknown += [file.shown for file in others if identify_or_note(Probe(Path(file.path)), Report()) is None]
     return events
 
 

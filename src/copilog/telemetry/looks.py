@@ -1,22 +1,26 @@
-"""Whether a file is telemetry, by a glance at its first event."""
+"""Whether a file is telemetry, by a glance at its beginning."""
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
-from copilog.telemetry.events import raw_name_of
+from copilog.telemetry.events import RECOGNISED, raw_name_of
 from copilog.telemetry.inputs import PACKED_ENDINGS
 
 _HEAD_BYTES = 1 << 20
+_MOST_LINES = 50  # that are tried when the first one is torn
+_NAME = re.compile(r'"name"\s*:\s*"(?:[^"\\]*/)?(?:' + "|".join(map(re.escape, sorted(RECOGNISED))) + '")')
 _ENVELOPE = frozenset({"data", "properties", "customDimensions", "measurements", "iKey"})
 
 
 def looks_like_telemetry(path: Path) -> bool:
-    """Whether the first value of the file is an event. Packed files count by their names.
+    """Whether the file begins with an event. Packed files count by their names.
 
-    What is no file counts, too: it is told of where telemetry is read.
+    A first line that is torn, or longer than what is looked at, does not hide what the file is. What is no file
+    counts, too: it is told of where telemetry is read.
     """
     name = path.name.lower()
     if name.endswith(tuple(PACKED_ENDINGS)):
@@ -28,7 +32,14 @@ def looks_like_telemetry(path: Path) -> bool:
             head = file.read(_HEAD_BYTES)
     except OSError:
         return False
-    return is_event(_first_value(head.decode("utf-8", "replace").lstrip("\ufeff \t\r\n")))
+    text = head.decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
+    if not text.startswith(("{", "[")):
+        return False
+    first = _first_value(text)
+    if first is not None:
+        return is_event(first)
+    lines = text.split("\n", _MOST_LINES)[1:_MOST_LINES]
+    return any(is_event(_first_value(line.strip())) for line in lines) or _NAME.search(text) is not None
 
 
 def is_event(value: Any) -> bool:

@@ -224,6 +224,8 @@ def test_usage_of_a_period_says_how_much_is_missing(archive: Path) -> None:
 
     assert april["conversations"] > april["without_usage"] > 0
     assert april["is_partial"]
+    assert april["is_estimated"]
+    assert sum(usage["estimated_input"] or 0 for usage in april["models"]) > 0
     assert (never["conversations"], never["models"], never["is_partial"]) == (0, [], False)
 
 

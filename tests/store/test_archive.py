@@ -569,3 +569,28 @@ def test_the_page_names_every_column_of_a_view(archive: Archive, view: str) -> N
     columns = rows(archive, "SELECT name FROM pragma_table_info(?)", view)
 
     assert {name for (name,) in columns} <= set(re.findall(r"`(\w+)`", line.split("|")[3]))
+
+
+# --- rows of an earlier version -------------------------------------------------------------------------------------
+
+
+def test_rows_of_an_earlier_version_are_made_again_from_the_documents(tmp_path: Path) -> None:
+    path = tmp_path / "archive.db"
+    with Archive(path, write=True) as archive:
+        archive.put(entry("tides", ("When is high tide?", "At noon."), tool="read_file"), "1")
+        archive.put(entry("ebb", ("And low tide?", "At six."), days=1), "2")
+        archive.mark_gone(["vscode:ebb"])
+        archive.index_pending()
+        before = archive.fingerprint()
+        stored = rows(archive, "SELECT id, stored_at, gone_at, signature FROM conversation")
+        with archive.connection as connection:
+            connection.execute("DELETE FROM spend")
+            connection.execute("UPDATE tool_call SET status = 'as it was once'")
+            connection.execute("UPDATE conversation SET rows_version = 1")
+
+    with Archive(path, write=True) as archive:
+        assert archive.rebuild_rows() == 2
+        assert archive.fingerprint() == before
+        assert rows(archive, "SELECT id, stored_at, gone_at, signature FROM conversation") == stored
+        assert not archive.has_pending()
+        assert archive.rebuild_rows() == 0

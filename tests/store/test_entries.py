@@ -21,6 +21,7 @@ from copilog import ingest, sample
 from copilog.model import (
     Agent,
     AnyPart,
+    Approval,
     Conversation,
     CustomAgent,
     FileChange,
@@ -28,10 +29,13 @@ from copilog.model import (
     Message,
     Mode,
     Model,
+    PromptShare,
     Provenance,
+    Relation,
     Role,
     Skill,
     SubAgent,
+    Terminal,
     Text,
     Timing,
     ToolCall,
@@ -42,9 +46,10 @@ from copilog.model import (
     Vote,
     Workspace,
 )
-from copilog.store.entries import CONVERSATION_COLUMNS, Entry, conversation_from, entry_of, moment
+from copilog.store.entries import CONVERSATION_COLUMNS, Entry, conversation_from, entry_of
 from copilog.store.packing import pack, unpack
 from copilog.store.schema import MIGRATIONS
+from copilog.store.times import moment
 from tests.samples import EVERY, Sample, read, source_of
 from tests.samples import claiming as sources_claiming
 
@@ -65,6 +70,9 @@ def rows_of(entry: Entry) -> dict[str, list[tuple[Any, ...]]]:
         "token_usage": entry.usages,
         "skill": entry.skills,
         "trace": entry.traces,
+        "spend": entry.spends,
+        "prompt_share": entry.shares,
+        "relation": entry.relations,
     }
 
 
@@ -121,7 +129,7 @@ def test_numbers_beyond_all_tables_stay_in_the_document() -> None:
 
     entry = entry_of(conversation)
 
-    assert entry.usages == [(0, None, "session", "", None, None, 7, None, None, None, None, None, None, 0)]
+    assert entry.usages == [(0, None, "session", "", None, None, 7, None, None, None, None, None, None, 0, None, None)]
     assert conversation_from(entry.document) == conversation
 
 
@@ -163,7 +171,8 @@ def test_whatever_else_changes_shows_in_the_digest(changes: dict[str, Any]) -> N
 @pytest.fixture
 def database() -> Iterator[sqlite3.Connection]:
     with closing(sqlite3.connect(":memory:")) as connection:
-        connection.executescript(MIGRATIONS[0])
+        for migration in MIGRATIONS:
+            connection.executescript(migration)
         yield connection
 
 
@@ -278,13 +287,14 @@ def test_a_turn_is_told_in_one_row() -> None:
         mode=Mode(kind="ask"),
         model=Model(id="copilot/auto", name="auto", resolved="tern-4"),
         timing=Timing(started_at=NOON, elapsed_ms=1500, first_progress_ms=200, waited_ms=30),
-        vote=Vote(is_up=False),
+        vote=Vote(is_up=False, reason="incorrect"),
     )
 
     [row] = entry_of(conversation_with(turns=[turn])).turns
 
     told = (3, "request_1", "complete", "workspace", None, "explain", "ask", "auto", "tern-4")
-    assert row == (*told, "2026-05-04T12:00:00.000Z", 1500, 200, 30, None, -1)
+    more = (None, None, "incorrect", None, None, 0, 0)
+    assert row == (*told, "2026-05-04T12:00:00.000Z", 1500, 200, 30, None, -1, *more)
 
 
 def test_a_call_is_told_with_its_result() -> None:
@@ -300,14 +310,58 @@ def test_a_call_is_told_with_its_result() -> None:
     )
 
     assert entry_of(conversation).tool_calls == [
-        (0, 1, 0, "c1", "read", "unknown", "mcp", "tides", 1, "2026-05-04T12:00:00.000Z", 13, 4),
-        (0, 2, 0, "c2", "write", "unknown", None, None, None, None, None, None),
+        (0, 1, 0, "c1", "read", "unknown", "mcp", "tides", 1, "2026-05-04T12:00:00.000Z", 13, 4, *[None] * 8),
+        (0, 2, 0, "c2", "write", "unknown", None, None, None, None, None, None, *[None] * 8),
     ]
+
+
+def test_a_call_is_told_with_who_made_it_and_how_it_went() -> None:
+    conversation = conversation_with(
+        message("assistant", ToolCall(id="c1", name="task", subagent=SubAgent(name="scout", elapsed_ms=90)), turn=0),
+        message(
+            "assistant",
+            ToolCall(id="c2", name="bash", started_at=NOON, approval=Approval(kind="granted", detail="session")),
+            Terminal(call_id="c2", command="cd tides && git push", exit_code=128),
+            turn=0,
+            parent_call_id="c1",
+        ),
+        message("tool", ToolResult(call_id="c2", text="done"), turn=0, created_at=NOON + timedelta(seconds=2)),
+        turns=[Turn(index=0, custom_agent=CustomAgent(name="pilot"))],
+    )
+
+    [started, within] = [row[-8:] for row in entry_of(conversation).tool_calls]
+
+    assert started == (90, None, None, "pilot", "scout", None, None, None)
+    assert within == (2000, "granted", "session", "scout", None, "c1", '["git push"]', 128)
+
+
+def test_a_prompt_that_is_sent_again_is_a_retry() -> None:
+    conversation = conversation_with(
+        *(
+            message("user", Text(text=text), turn=turn)
+            for turn, text in enumerate(("High?", "High? ", "Low?", "High?"))
+        ),
+        turns=[Turn(index=index) for index in range(4)],
+    )
+
+    assert [row[-2] for row in entry_of(conversation).turns] == [0, 1, 0, 0]
+
+
+def test_shares_of_prompts_and_relations_have_rows() -> None:
+    conversation = conversation_with(
+        turns=[Turn(index=0, usage=[Usage(by_category=[PromptShare(category="Tools", label="MCP", percent=12.5)])])],
+        relations=[Relation(kind="fork", other_id="vscode:other", reason="copied")],
+    )
+
+    entry = entry_of(conversation)
+
+    assert entry.shares == [(0, 0, "Tools", "MCP", 12.5)]
+    assert entry.relations == [(0, "fork", "vscode:other", "copied")]
 
 
 def test_edits_are_told_by_answers_and_by_the_editing_history() -> None:
     conversation = conversation_with(
-        message("assistant", FileEdit(path="/a.py", added=2, removed=1, position=0), turn=0),
+        message("assistant", FileEdit(path="/a.py", added=2, removed=1, position=0, call_id="c1"), turn=0),
         message("assistant", FileEdit(uri="untitled:1", action="create", position=4), turn=0),
         turns=[Turn(index=0, undone_from=3)],
         file_changes=[
@@ -318,10 +372,10 @@ def test_edits_are_told_by_answers_and_by_the_editing_history() -> None:
     )
 
     assert entry_of(conversation).file_edits == [
-        (0, 0, 0, "/a.py", "edit", 2, 1, 0, "answer"),
-        (1, 1, 0, "untitled:1", "create", None, None, 1, "answer"),
-        (2, None, 0, "/a.py", "edit", 2, 1, 0, "snapshot"),
-        (3, None, None, "file:///b.py", "edit", None, None, 1, "snapshot"),
+        (0, 0, 0, "/a.py", "edit", 2, 1, 0, "answer", "c1", None, "Python", None),
+        (1, 1, 0, "untitled:1", "create", None, None, 1, "answer", None, "undone", None, None),
+        (2, None, 0, "/a.py", "edit", 2, 1, 0, "snapshot", None, None, "Python", None),
+        (3, None, None, "file:///b.py", "edit", None, None, 1, "snapshot", None, "undone", "Python", None),
     ]
 
 

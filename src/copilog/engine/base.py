@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import reduce
 from types import TracebackType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from copilog.errors import CopilogError
 
@@ -23,6 +23,9 @@ class Engine:
     def map(self, work: Callable[[Part], Result], parts: Iterable[Part]) -> Iterator[Result]:
         """The results in the order of the parts. Parts are asked for little by little."""
         raise NotImplementedError
+
+    def prepare(self, work: Callable[[Any], Any]) -> None:
+        """Get ready for work that is sure to come, while something else is done here."""
 
     def run(
         self,

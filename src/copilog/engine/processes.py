@@ -27,6 +27,11 @@ class Processes(Engine):
         self._jobs = jobs
         self._workers: list[Worker] = []
 
+    def prepare(self, work: Callable[[Any], Any]) -> None:
+        while len(self._workers) < self._jobs:
+            self._workers.append(Worker())
+            self._workers[-1].prepare(work)
+
     def map(self, work: Callable[[Part], Result], parts: Iterable[Part]) -> Iterator[Result]:
         waiting = iter(enumerate(parts))
         todo: SimpleQueue[tuple[int, Any] | None] = SimpleQueue()
@@ -82,6 +87,11 @@ class Worker:
             _COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
         )
         self._send(sys.path)
+
+    def prepare(self, work: Callable[[Any], Any]) -> None:
+        """Have the function's module imported."""
+        with suppress(OSError):  # a process that is gone is noticed when it is given work
+            self._send((None, work))
 
     def serve(
         self,

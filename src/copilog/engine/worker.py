@@ -24,6 +24,8 @@ def main() -> None:
         sys.path[:] = paths
     while (task := _received(source)) is not None:
         work, part = task
+        if work is None:  # only to be known: its module is imported by now
+            continue
         try:
             answer = pickle.dumps((True, work(part)), protocol=5)
         except Exception as error:  # noqa: BLE001 - the parent raises it

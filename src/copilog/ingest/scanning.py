@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 
 from copilog.diagnostics import Ledger, Report
-from copilog.engine import engine_for
+from copilog.engine import Engine, engine_for
 from copilog.ingest.discovery import discover, discover_in
 from copilog.ingest.footprints import Look, signature_of, signature_of_states, states_below
 from copilog.ingest.reading import WorkspaceDefinitions, read
@@ -30,6 +30,7 @@ from copilog.store.database import ScanLock
 from copilog.store.entries import Entry, entry_of
 from copilog.store.times import now
 from copilog.store.units import (
+    FileState,
     Unit,
     forget_units,
     ids_of_all_units,
@@ -99,6 +100,7 @@ def scan(
     report = report if report is not None else Report()
     result = ScanResult()
     with ScanLock(archive.path, wait_seconds=lock_seconds):
+        archive.rebuild_rows()
         run = _Scan(archive, jobs, report, progress or (lambda _done, _total: None), definitions, result)
         if roots:
             run.scan_roots([root for root in roots if root.exists], _scope_of(roots))
@@ -166,7 +168,22 @@ class _Scan:
             return
         report = Report()
         few = self._few_founds(look, fresh, units, report) if units and not gone and not look.single_files else None
-        founds = list(discover(roots, report=report)) if few is None else few
+        with self._engine_for(fresh.values(), is_much=few is None) as engine:
+            founds = list(discover(roots, report=report)) if few is None else few
+            self._scan_founds(engine, name, founds, units, report, is_all=few is None)
+        put_states(self.connection, name, fresh, gone, self.now)
+
+    def _engine_for(self, fresh: Iterable[FileState], *, is_much: bool) -> Engine:
+        """Processes, if there is enough to read for them; they start while what changed is still being found."""
+        is_worth_it = is_much and sum(state.size for state in fresh) >= WORTH_PROCESSES
+        engine = engine_for(self.jobs if is_worth_it else 1)
+        engine.prepare(read_units)
+        return engine
+
+    def _scan_founds(
+        self, engine: Engine, name: str, founds: list[Found], units: dict[str, Unit], report: Report, *, is_all: bool
+    ) -> None:
+        """Read what has changed of what was found; what was not found any more, where all was looked for, is gone."""
         changed: list[tuple[str, str, Found]] = []
         met: set[str] = set()
         for found in founds:
@@ -175,13 +192,12 @@ class _Scan:
             met.add(key)
             if key not in units or units[key].signature != signature:
                 changed.append((key, signature, found))
-        missing = {key: unit for key, unit in units.items() if key not in met} if few is None else {}
+        missing = {key: unit for key, unit in units.items() if key not in met} if is_all else {}
         read_again = {key for key, _, _ in changed}
         self._count_unchanged(unit for key, unit in units.items() if key not in missing and key not in read_again)
         self._keep_books(report.files.values())
-        self._read_changed(name, changed, units)
+        self._read_changed(engine, name, changed, units)
         self._forget(name, missing)
-        put_states(self.connection, name, fresh, gone, self.now)
 
     def _few_founds(
         self, look: Look, fresh: Iterable[str], units: dict[str, Unit], report: Report
@@ -197,23 +213,23 @@ class _Scan:
             return None
         return [found for found in discover_in(folders, report) if (found.native_id or str(found.path)) in keys]
 
-    def _read_changed(self, root: str, changed: list[tuple[str, str, Found]], units: dict[str, Unit]) -> None:
+    def _read_changed(
+        self, engine: Engine, root: str, changed: list[tuple[str, str, Found]], units: dict[str, Unit]
+    ) -> None:
         tasks = list(_tasks(changed, self.definitions))
         total = sum(task.size for task in tasks)
         done = 0
-        jobs = self.jobs if total >= WORTH_PROCESSES else 1
         self.progress(done, total)
-        with engine_for(jobs) as engine:
-            for outcome in engine.map(read_units, tasks):
-                self._keep_books(outcome.ledgers)  # first: a unit that is remembered is not read again
-                for key, signature, entries in outcome.units:
-                    self._store(entries, signature)
-                    ids = [entry.id for entry in entries]
-                    known = units.get(key)
-                    self.lost.update(set(known.ids) - set(ids) if known else ())
-                    put_unit(self.connection, root, key, Unit(signature, ids))
-                done += outcome.size
-                self.progress(done, total)
+        for outcome in engine.map(read_units, tasks):
+            self._keep_books(outcome.ledgers)  # first: a unit that is remembered is not read again
+            for key, signature, entries in outcome.units:
+                self._store(entries, signature)
+                ids = [entry.id for entry in entries]
+                known = units.get(key)
+                self.lost.update(set(known.ids) - set(ids) if known else ())
+                put_unit(self.connection, root, key, Unit(signature, ids))
+            done += outcome.size
+            self.progress(done, total)
 
     # --- a path that somebody named: read as a whole when anything in it has changed ----------------------------
 

@@ -86,7 +86,7 @@ class WindowAnswer(Answer):
 
 
 class ModelUsage(BaseModel):
-    """Tokens of one model. Null where nothing was recorded."""
+    """Tokens of one model. Null where nothing was recorded, or nothing had to be estimated."""
 
     model: str
     input: int | None = None
@@ -94,17 +94,21 @@ class ModelUsage(BaseModel):
     cache_read: int | None = None
     cache_write: int | None = None
     reasoning: int | None = None
+    estimated_input: int | None = Field(
+        default=None, description="For turns that recorded no input: a quarter of the characters, history left out."
+    )
+    estimated_output: int | None = Field(default=None, description="For turns that recorded no output.")
 
 
 class UsageAnswer(Answer):
-    """Tokens and cost as Copilot recorded them."""
+    """Tokens and cost as Copilot recorded them, and estimates of what it did not record."""
 
     conversations: int = Field(description="How many conversations were looked at.")
-    without_usage: int = Field(description="How many of them recorded nothing about usage.")
+    without_usage: int = Field(description="How many of them recorded no tokens.")
     models: list[ModelUsage] = Field(description="Tokens by model, largest first.")
     premium_requests: float | None = None
     credits: float | None = None
-    is_estimated: bool = Field(description="Whether some numbers are estimates.")
+    is_estimated: bool = Field(description="Whether there are estimates, which are never part of the other numbers.")
     is_partial: bool = Field(description="Whether some conversations or turns recorded only part of it.")
 
 

@@ -228,12 +228,12 @@ def get_usage(archive: Archive, name: str | None, wanted: Wanted) -> UsageAnswer
     models = [ModelUsage(model=one_line(model, 80), **sums) for model, sums in total.models.items()]
     return UsageAnswer(
         conversations=len(ids),
-        without_usage=len(ids) - total.with_usage,
+        without_usage=len(ids) - total.with_tokens,
         models=sorted(models, key=lambda usage: (-(usage.input or 0), -(usage.output or 0), usage.model)),
         premium_requests=_rounded(total.premium_requests),
         credits=_rounded(total.credits),
         is_estimated=total.is_estimated,
-        is_partial=total.is_partial or total.with_usage < len(ids),
+        is_partial=total.is_estimated or total.with_tokens < len(ids),
     )
 
 

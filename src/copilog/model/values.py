@@ -103,6 +103,7 @@ class Usage(Value, kw_only=True):
     session_credits: float | None = None
     by_category: list[PromptShare] = []
     scope: Literal["call", "turn", "session"] = "turn"
+    parent_call_id: str | None = None  # the call whose sub-agent used it
     source: str = ""
     is_estimated: bool = False
     extra: Extra | None = None

@@ -19,6 +19,7 @@ from copilog.errors import UsageError
 from copilog.store import annotations as added
 from copilog.store import books, indexing, summary
 from copilog.store.database import archive_path, open_database
+from copilog.store.schema import ROWS_VERSION
 from copilog.store.summary import Filters, Summary
 from copilog.store.times import now
 
@@ -70,6 +71,15 @@ class Archive:
     def index_pending(self, limit_bytes: int | None = None, *, finish: bool = True) -> int:
         """Bring the full-text index up to date; `finish=False` while more is to come. Returns how many were waiting."""
         return indexing.index_pending(self.connection, limit_bytes, finish=finish)
+
+    def rebuild_rows(self) -> int:
+        """Make rows again that an earlier version of copilog made; returns of how many conversations."""
+        (oldest,) = self.connection.execute("SELECT min(rows_version) FROM conversation").fetchone()
+        if oldest is None or oldest >= ROWS_VERSION:
+            return 0
+        from copilog.store.rebuilding import rebuild_rows
+
+        return rebuild_rows(self.connection)
 
     def has_pending(self) -> bool:
         """Whether something is stored that a search would not find yet."""

@@ -12,31 +12,20 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
 from functools import cache
 from itertools import chain
-from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from copilog import jsonio
-from copilog.model import (
-    Conversation,
-    FileChange,
-    FileEdit,
-    Provenance,
-    ToolCall,
-    ToolResult,
-    Turn,
-    Usage,
-    duration_ms,
-    title_of,
-)
+from copilog.model import Conversation, Turn, title_of
+from copilog.store import details
+from copilog.store.details import Row, has_failed, mode_of, model_of
 from copilog.store.packing import pack, unpack
+from copilog.store.spending import spends_of
 from copilog.store.texts import Calls, Texts, texts_of
-
-Row = tuple[Any, ...]
+from copilog.store.times import moment
 
 # The columns of `Entry.row`; the rest of the table is filled in by whoever writes it.
 CONVERSATION_COLUMNS = (
@@ -66,8 +55,6 @@ CONVERSATION_COLUMNS = (
     "digest",
 )
 
-LARGEST_NUMBER = 1 << 63
-
 _encoder = msgspec.json.Encoder()
 
 
@@ -88,6 +75,9 @@ class Entry(msgspec.Struct, array_like=True, gc=False):
     usages: list[Row]
     skills: list[Row]
     traces: list[Row]
+    spends: list[Row]
+    shares: list[Row]
+    relations: list[Row]
     text_bytes: int  # about, of all that goes into the full-text index
 
 
@@ -100,19 +90,21 @@ def entry_of(conversation: Conversation) -> Entry:
         document, digest = _document_of(conversation)
     calls = Calls(conversation)
     texts = texts_of(conversation, calls)
-    tool_calls = _call_rows(conversation, calls)
     return Entry(
         id=conversation.id,
         digest=digest,
         row=(*_conversation_row(conversation, calls), digest),
         document=document,
         messages=list(_message_rows(conversation, texts)),
-        turns=list(_turn_rows(conversation.turns)),
-        tool_calls=tool_calls,
-        file_edits=list(_edit_rows(conversation, calls)),
-        usages=list(_usage_rows(conversation)),
-        skills=list(_skill_rows(conversation.turns)),
-        traces=[_trace_row(position, trace) for position, trace in enumerate(conversation.provenance)],
+        turns=list(details.turn_rows(conversation, texts)),
+        tool_calls=details.call_rows(conversation, calls),
+        file_edits=list(details.edit_rows(conversation, calls)),
+        usages=list(details.usage_rows(conversation)),
+        skills=list(details.skill_rows(conversation.turns)),
+        traces=[details.trace_row(position, trace) for position, trace in enumerate(conversation.provenance)],
+        spends=spends_of(conversation, texts),
+        shares=list(details.share_rows(conversation)),
+        relations=list(details.relation_rows(conversation)),
         text_bytes=sum(map(len, filter(None, chain.from_iterable(texts)))),
     )
 
@@ -126,16 +118,6 @@ def _decoder() -> msgspec.json.Decoder[Conversation]:
 def conversation_from(document: bytes) -> Conversation:
     """The conversation that a document holds, equal to the one that was stored."""
     return _decoder().decode(unpack(document))
-
-
-def moment(time: datetime | None) -> str | None:
-    """A time as the archive writes it, so that texts compare as times do: `2026-05-04T06:45:00.123Z`."""
-    if time is None:
-        return None
-    if time.tzinfo is not UTC and time.tzinfo is not None:
-        time = time.astimezone(UTC)
-    text = _encoder.encode(time).decode()  # in quotes; ten times faster than isoformat
-    return text[1:24] + "Z" if time.microsecond else text[1:20] + ".000Z"
 
 
 # --- the document -----------------------------------------------------------------------------------------------
@@ -212,7 +194,7 @@ def _agents(turns: list[Turn], calls: Calls) -> Iterator[str | None]:
 
 def _message_rows(conversation: Conversation, texts: list[Texts]) -> Iterator[Row]:
     """The messages; where one does not tell its mode and model, its turn does."""
-    known = {turn.index: (_mode_of(turn), _model_of(turn)) for turn in conversation.turns}
+    known = {turn.index: (mode_of(turn), model_of(turn)) for turn in conversation.turns}
     nothing = (None, None)
     position = -1
     for position, message in enumerate(conversation.messages):
@@ -228,134 +210,3 @@ def _message_rows(conversation: Conversation, texts: list[Texts]) -> Iterator[Ro
             *texts[position],
         )
     yield (position + 1, "title", None, moment(conversation.updated_at), None, None, None, *texts[-1])
-
-
-def _mode_of(turn: Turn) -> str | None:
-    return turn.mode.kind or turn.mode.name if turn.mode else None
-
-
-def _model_of(turn: Turn) -> str | None:
-    return turn.model.resolved or turn.model.name if turn.model else None
-
-
-def _turn_rows(turns: list[Turn]) -> Iterator[Row]:
-    for turn in {turn.index: turn for turn in turns}.values():
-        agent, vote = turn.agent, turn.vote
-        yield (
-            turn.index,
-            turn.request_id,
-            turn.status,
-            (agent.name or agent.id) if agent else None,
-            turn.custom_agent.name if turn.custom_agent else None,
-            turn.command,
-            _mode_of(turn),
-            turn.model.name if turn.model else None,
-            turn.model.resolved if turn.model else None,
-            moment(turn.timing.started_at),
-            _number(duration_ms(turn)),
-            _number(turn.timing.first_progress_ms),
-            _number(turn.timing.waited_ms),
-            turn.error.message if turn.error else None,
-            (1 if vote.is_up else -1) if vote else None,
-        )
-
-
-def _call_rows(conversation: Conversation, calls: Calls) -> list[Row]:
-    return [
-        _call_row(number, position, conversation.messages[number].turn, call, calls.results.get(call.id))
-        for number, position, call in calls.calls
-    ]
-
-
-def _call_row(number: int, position: int, turn: int | None, call: ToolCall, result: ToolResult | None) -> Row:
-    is_known = result is not None or call.status != "unknown"
-    return (
-        number,
-        position,
-        turn,
-        call.id,
-        call.name,
-        call.status,
-        call.origin,
-        call.server,
-        int(has_failed(call, result)) if is_known else None,
-        moment(call.started_at),
-        _size(call.arguments) if call.arguments is not None else None,
-        _size(result.full_text or result.text) if result is not None else None,
-    )
-
-
-def has_failed(call: ToolCall, result: ToolResult | None) -> bool:
-    """Whether a call says so itself, or its result does."""
-    return call.status == "failed" or (result is not None and result.is_error)
-
-
-def _size(text: str) -> int:
-    """Bytes of a text as UTF-8."""
-    return len(text) if text.isascii() else len(text.encode())
-
-
-def _edit_rows(conversation: Conversation, calls: Calls) -> Iterator[Row]:
-    """Edits that answers made, then those that the editing history has."""
-    turns = {turn.index: turn for turn in conversation.turns} if calls.edits else {}
-    for position, (number, edit) in enumerate(calls.edits):
-        turn = conversation.messages[number].turn
-        path, is_undone = edit.path or edit.uri, int(turn in turns and _is_undone(edit, turns[turn]))
-        yield position, number, turn, path, edit.action, edit.added, edit.removed, is_undone, "answer"
-    for position, change in enumerate(_whole_changes(conversation.file_changes), len(calls.edits)):
-        path, is_undone = change.path or change.uri, int(change.is_undone)
-        yield position, None, change.turn, path, change.action, change.added, change.removed, is_undone, "snapshot"
-
-
-def _is_undone(edit: FileEdit, turn: Turn) -> bool:
-    if turn.undone_from is not None and edit.position is not None:
-        return edit.position >= turn.undone_from
-    return turn.is_undone
-
-
-def _whole_changes(changes: list[FileChange]) -> Iterator[FileChange]:
-    """The change of each file by each request; the steps of a request only where the whole is not told."""
-    whole = {(change.request_id, change.uri) for change in changes if change.checkpoint is None}
-    for change in changes:
-        if change.checkpoint is None or (change.request_id, change.uri) not in whole:
-            yield change
-
-
-def _usage_rows(conversation: Conversation) -> Iterator[Row]:
-    usages: list[tuple[int | None, Usage]] = [
-        (turn.index, usage) for turn in conversation.turns for usage in turn.usage
-    ]
-    usages += [(None, usage) for usage in conversation.usage]
-    for position, (turn, usage) in enumerate(usages):
-        yield (
-            position,
-            turn,
-            usage.scope,
-            usage.source,
-            usage.model,
-            _number(usage.input),
-            _number(usage.output),
-            _number(usage.cache_read),
-            _number(usage.cache_write),
-            _number(usage.reasoning),
-            _number(usage.last_prompt),
-            _number(usage.premium_requests),
-            _number(usage.credits),
-            int(usage.is_estimated),
-        )
-
-
-def _number(recorded: float | None) -> float | None:
-    """A number as it was recorded, unless it is larger than a table can hold; the document has it in any case."""
-    return None if recorded is None or abs(recorded) >= LARGEST_NUMBER else recorded
-
-
-def _skill_rows(turns: list[Turn]) -> Iterator[Row]:
-    skills = ((turn.index, skill) for turn in turns for skill in turn.skills)
-    for position, (turn, skill) in enumerate(skills):
-        yield position, turn, skill.name, skill.file, int(skill.is_loaded), skill.evidence or None
-
-
-def _trace_row(position: int, trace: Provenance) -> Row:
-    row = f"{trace.table} {trace.row or ''}".rstrip() if trace.table else None
-    return position, trace.source, trace.path, trace.role, trace.pointer or row

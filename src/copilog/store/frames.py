@@ -102,9 +102,9 @@ def _library(name: str) -> Any:
 def _kind_of(view: str, name: str, declared: str) -> Kind:
     if name.startswith("is_"):
         return "flag"
-    if name.endswith("_at"):
+    if name.endswith("_at") or name == "at":
         return "time"
-    if view == "conversations" and name in LISTS:
+    if (view == "conversations" and name in LISTS) or name == "programs":
         return "texts"
     kinds: dict[str, Kind] = {"INTEGER": "integer", "REAL": "number"}
     return kinds.get(declared.upper(), "text")

@@ -12,10 +12,15 @@ TOKENIZER = "unicode61 remove_diacritics 2"
 TEXT_COLUMNS = ("title", "user", "answer", "thinking", "arguments", "result", "paths")
 
 # Tables with one row or more for a conversation, whose first column is its rowid.
-DETAIL_TABLES = ("turn", "tool_call", "file_edit", "token_usage", "skill", "trace")
+DETAIL_TABLES = (
+    "turn", "tool_call", "file_edit", "token_usage", "skill", "trace", "spend", "prompt_share", "relation",
+)  # fmt: skip
+# Of what `entries` makes of a conversation. Rows of an earlier version are made again from the document.
+ROWS_VERSION = 2
 # What people and frames read.
 VIEWS = (
-    "conversations", "messages", "turns", "tool_calls", "file_edits", "usage", "skills", "traces", "files", "problems",
+    "conversations", "messages", "turns", "tool_calls", "file_edits", "usage", "spending", "prompt_shares", "skills",
+    "relations", "traces", "files", "problems",
 )  # fmt: skip
 
 # Each migration is applied once, in its order, in a transaction. Never change one that was released.
@@ -193,5 +198,92 @@ MIGRATIONS: tuple[str, ...] = (
         FROM trace AS t JOIN conversation AS c ON c.rowid = t.conversation LEFT JOIN file AS f ON f.path = t.path;
     CREATE VIEW files AS SELECT * FROM file;
     CREATE VIEW problems AS SELECT * FROM problem;
+    """,
+    """
+    ALTER TABLE conversation ADD COLUMN rows_version INTEGER NOT NULL DEFAULT 1;  -- ROWS_VERSION when it was stored
+    CREATE INDEX conversation_rows_version ON conversation (rows_version);
+
+    ALTER TABLE turn ADD COLUMN completed_at TEXT;
+    ALTER TABLE turn ADD COLUMN details TEXT;             -- the line under the answer
+    ALTER TABLE turn ADD COLUMN vote_reason TEXT;
+    ALTER TABLE turn ADD COLUMN error_code TEXT;
+    ALTER TABLE turn ADD COLUMN agent_evidence TEXT;      -- how we know of the custom agent
+    ALTER TABLE turn ADD COLUMN is_retry INTEGER;         -- the same prompt as that of the turn before
+    ALTER TABLE turn ADD COLUMN is_system INTEGER;        -- begun by the product, not by a person
+    CREATE INDEX turn_request ON turn (request_id);
+
+    ALTER TABLE tool_call ADD COLUMN elapsed_ms REAL;
+    ALTER TABLE tool_call ADD COLUMN approval TEXT;  -- denied, not-needed, setting, granted, user, skipped, unknown
+    ALTER TABLE tool_call ADD COLUMN approval_detail TEXT;
+    ALTER TABLE tool_call ADD COLUMN agent TEXT;          -- who called: a sub-agent, a custom agent, a participant
+    ALTER TABLE tool_call ADD COLUMN subagent TEXT;       -- whom the call started
+    ALTER TABLE tool_call ADD COLUMN parent_call_id TEXT; -- the call whose sub-agent called
+    ALTER TABLE tool_call ADD COLUMN programs TEXT;       -- JSON list: ["git commit", "pytest"]
+    ALTER TABLE tool_call ADD COLUMN exit_code INTEGER;   -- of a command in a terminal
+
+    ALTER TABLE file_edit ADD COLUMN call_id TEXT;
+    ALTER TABLE file_edit ADD COLUMN fate TEXT;           -- kept, undone, changed, pending
+    ALTER TABLE file_edit ADD COLUMN language TEXT;
+    ALTER TABLE file_edit ADD COLUMN created_at TEXT;
+    CREATE INDEX file_edit_path ON file_edit (path);
+
+    ALTER TABLE token_usage ADD COLUMN session_credits REAL;
+    ALTER TABLE token_usage ADD COLUMN parent_call_id TEXT;
+
+    CREATE TABLE spend (                   -- what was used, each token once: any rows may be added up
+        conversation INTEGER NOT NULL, position INTEGER NOT NULL,
+        turn INTEGER, at TEXT, model TEXT, agent TEXT, subagent TEXT, parent_call_id TEXT,
+        input INTEGER, output INTEGER, cache_read INTEGER, cache_write INTEGER, reasoning INTEGER,
+        premium_requests REAL, credits REAL,
+        source TEXT NOT NULL,              -- where the numbers stood
+        method TEXT NOT NULL,              -- recorded, spread (recorded for the whole session), estimated
+        PRIMARY KEY (conversation, position)
+    ) WITHOUT ROWID;
+
+    CREATE TABLE prompt_share (
+        conversation INTEGER NOT NULL, position INTEGER NOT NULL,
+        turn INTEGER, category TEXT NOT NULL, label TEXT, percent REAL,
+        PRIMARY KEY (conversation, position)
+    ) WITHOUT ROWID;
+
+    CREATE TABLE relation (
+        conversation INTEGER NOT NULL, position INTEGER NOT NULL,
+        kind TEXT NOT NULL, other_id TEXT NOT NULL, reason TEXT,
+        PRIMARY KEY (conversation, position)
+    ) WITHOUT ROWID;
+
+    DROP VIEW turns;
+    CREATE VIEW turns AS
+        SELECT c.id AS conversation, t.position, t.request_id, t.status, t.agent, t.custom_agent, t.command, t.mode,
+               t.model, t.resolved_model, t.started_at, t.completed_at, t.elapsed_ms, t.first_progress_ms, t.waited_ms,
+               t.error, t.error_code, t.vote, t.vote_reason, t.details, t.agent_evidence, t.is_retry, t.is_system
+        FROM turn AS t JOIN conversation AS c ON c.rowid = t.conversation;
+    DROP VIEW tool_calls;
+    CREATE VIEW tool_calls AS
+        SELECT c.id AS conversation, t.message, t.position, t.turn, t.call_id, t.parent_call_id, t.name, t.status,
+               t.origin, t.server, t.agent, t.subagent, t.is_error, t.approval, t.approval_detail, t.programs,
+               t.exit_code, t.started_at, t.elapsed_ms, t.arguments_bytes, t.result_bytes
+        FROM tool_call AS t JOIN conversation AS c ON c.rowid = t.conversation;
+    DROP VIEW file_edits;
+    CREATE VIEW file_edits AS
+        SELECT c.id AS conversation, e.position, e.message, e.turn, e.call_id, e.created_at, e.path, e.language,
+               e.action, e.added, e.removed, e.is_undone, e.fate, e.origin
+        FROM file_edit AS e JOIN conversation AS c ON c.rowid = e.conversation;
+    DROP VIEW usage;
+    CREATE VIEW usage AS
+        SELECT c.id AS conversation, u.position, u.turn, u.parent_call_id, u.scope, u.source, u.model, u.input,
+               u.output, u.cache_read, u.cache_write, u.reasoning, u.last_prompt, u.premium_requests, u.credits,
+               u.session_credits, u.is_estimated
+        FROM token_usage AS u JOIN conversation AS c ON c.rowid = u.conversation;
+    CREATE VIEW spending AS
+        SELECT c.id AS conversation, s.position, s.turn, s.at, s.model, s.agent, s.subagent, s.parent_call_id, s.input,
+               s.output, s.cache_read, s.cache_write, s.reasoning, s.premium_requests, s.credits, s.source, s.method
+        FROM spend AS s JOIN conversation AS c ON c.rowid = s.conversation;
+    CREATE VIEW prompt_shares AS
+        SELECT c.id AS conversation, p.position, p.turn, p.category, p.label, p.percent
+        FROM prompt_share AS p JOIN conversation AS c ON c.rowid = p.conversation;
+    CREATE VIEW relations AS
+        SELECT c.id AS conversation, r.position, r.kind, r.other_id, r.reason
+        FROM relation AS r JOIN conversation AS c ON c.rowid = r.conversation;
     """,
 )

@@ -144,6 +144,13 @@ def search(
     )
 
 
+def conversations_with(connection: sqlite3.Connection, query: str | Query) -> list[int]:
+    """The numbers of all conversations in which the query holds for some message."""
+    root = (parse(query) if isinstance(query, str) else query).root
+    add_functions(connection)
+    return _Plan(root, Conditions(connection, can_look_up=not has_pending(connection))).conversations(connection)
+
+
 def _with_regex(query: str | Query, regex: str | None) -> tuple[str, Node]:
     if regex is None:
         query = parse(query) if isinstance(query, str) else query
@@ -224,18 +231,35 @@ class _Plan:
         return self.counted(connection, rows[:wanted], len(rows) <= wanted)
 
     def read_all(self, connection: sqlite3.Connection, wanted: int) -> Found:
-        """Without the index. What says nothing about messages is answered by titles, or by the beginnings of turns."""
+        """Without the index."""
+        source, parameters = self.undriven()
+        sql = f"SELECT m.rowid FROM {source} ORDER BY {_TOUCHED} DESC, c.rowid DESC, m.rowid LIMIT ?"  # noqa: S608
+        rows = [(row, 0.0) for (row,) in connection.execute(sql, (*parameters, wanted + 1))]
+        is_exact = len(rows) <= wanted
+        return Found(rows[:wanted], len(rows), is_exact)
+
+    def undriven(self) -> tuple[str, tuple[object, ...]]:
+        """What comes after FROM without the index, and its parameters.
+
+        What says nothing about messages is answered by titles, or by the beginnings of turns.
+        """
         assert self.rest is not None
         join = _OF_CONVERSATION
         if "message" not in self.levels:
             join = f"{_OF_CONVERSATION} AND {_IS_FIRST_OF_TURN}" if "turn" in self.levels else _IS_TITLE
-        sql = (
-            f"SELECT m.rowid FROM conversation AS c CROSS JOIN message AS m ON {join} WHERE {self.rest.text}"  # noqa: S608
-            f" ORDER BY {_TOUCHED} DESC, c.rowid DESC, m.rowid LIMIT ?"
-        )
-        rows = [(row, 0.0) for (row,) in connection.execute(sql, (*self.rest.parameters, wanted + 1))]
-        is_exact = len(rows) <= wanted
-        return Found(rows[:wanted], len(rows), is_exact)
+        source = f"conversation AS c CROSS JOIN message AS m ON {join} WHERE {self.rest.text}"
+        return source, self.rest.parameters
+
+    def conversations(self, connection: sqlite3.Connection) -> list[int]:
+        if self.match is NOTHING:
+            return []
+        if self.match is None:
+            source, parameters = self.undriven()
+            sql = f"SELECT DISTINCT c.rowid FROM {source}"  # noqa: S608
+        else:
+            source, parameters = self.driven(self.match.text)
+            sql = f"SELECT DISTINCT w.rowid >> {MESSAGE_BITS} FROM {source}"  # noqa: S608
+        return [rowid for (rowid,) in connection.execute(sql, parameters)]
 
     def driven(self, match: str, join: str = "") -> tuple[str, tuple[object, ...]]:
         """What comes after FROM when the index drives, and its parameters."""

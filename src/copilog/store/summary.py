@@ -69,7 +69,7 @@ def list_summaries(
     connection: sqlite3.Connection, filters: Filters, limit: int | None = None, offset: int = 0
 ) -> list[Summary]:
     """The conversations that pass, newest first."""
-    where, values = _conditions(connection, filters)
+    where, values = conditions_of(connection, filters)
     names = ", ".join(Summary.__struct_fields__)
     rows = connection.execute(
         f"SELECT {names} FROM conversations {where} "  # noqa: S608 - names of our own
@@ -81,7 +81,7 @@ def list_summaries(
 
 def count_summaries(connection: sqlite3.Connection, filters: Filters) -> int:
     """How many pass."""
-    where, values = _conditions(connection, filters)
+    where, values = conditions_of(connection, filters)
     (count,) = connection.execute(f"SELECT count(*) FROM conversations {where}", values).fetchone()  # noqa: S608
     return int(count)
 
@@ -114,7 +114,7 @@ _LISTS_AT, _FLAGS_AT, _TIMES_AT = (
 )
 
 
-def _conditions(connection: sqlite3.Connection, filters: Filters) -> tuple[str, list[Any]]:
+def conditions_of(connection: sqlite3.Connection, filters: Filters) -> tuple[str, list[Any]]:
     """The WHERE of a list. Case is folded by Python, as SQLite knows only that of ASCII."""
     connection.create_function("folded", 1, _folded, deterministic=True)
     wanted: list[tuple[str, Any]] = []

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from datetime import datetime
 from typing import Any, NamedTuple
 
 import msgspec
@@ -56,6 +57,7 @@ from copilog.model import (
 from copilog.tags import user_text
 
 MAX_CHARACTERS = 1 << 20  # of one part
+UNNAMED = "(unnamed)"  # a sub-agent without a name
 
 
 class Texts(NamedTuple):
@@ -77,17 +79,26 @@ class Calls:
         self.calls: list[tuple[int, int, ToolCall]] = []  # with the positions of the message, and of the part in it
         self.edits: list[tuple[int, FileEdit]] = []
         self.results: dict[str, ToolResult] = {}
+        self.ended_at: dict[str, datetime] = {}  # when a call's result came, where it is known
+        self.terminals: dict[str, Terminal] = {}  # by call
+        self.subagents: dict[str, str] = {}  # their names by the call that started them
         self.with_arguments: set[str] = set()
         for number, message in enumerate(conversation.messages):
             for position, part in enumerate(message.parts):
                 if isinstance(part, ToolResult):
                     self.results[part.call_id] = part
+                    if message.created_at is not None:
+                        self.ended_at[part.call_id] = message.created_at
                 elif isinstance(part, ToolCall):
                     self.calls.append((number, position, part))
                     if part.arguments:
                         self.with_arguments.add(part.id)
+                    if part.subagent is not None:
+                        self.subagents[part.id] = part.subagent.name or UNNAMED
                 elif isinstance(part, FileEdit):
                     self.edits.append((number, part))
+                elif isinstance(part, Terminal) and part.call_id is not None:
+                    self.terminals[part.call_id] = part
 
     def result_text(self, call_id: str | None) -> str:
         """What a call gave back, as far as it is known."""

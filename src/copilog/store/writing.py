@@ -8,8 +8,9 @@ from typing import Literal, NamedTuple
 
 from copilog.errors import CopilogError
 from copilog.store.database import transaction
-from copilog.store.entries import CONVERSATION_COLUMNS, Entry, Row
-from copilog.store.schema import DETAIL_TABLES, MESSAGE_BITS, TEXT_COLUMNS
+from copilog.store.details import Row
+from copilog.store.entries import CONVERSATION_COLUMNS, Entry
+from copilog.store.schema import DETAIL_TABLES, MESSAGE_BITS, ROWS_VERSION, TEXT_COLUMNS
 from copilog.store.times import now
 
 Outcome = Literal["new", "changed", "unchanged", "removed"]
@@ -18,7 +19,7 @@ MOST_MESSAGES = 1 << MESSAGE_BITS
 _TRACE_PATH = 2  # its place in a row of an entry's traces
 
 _TEXTS = ", ".join(TEXT_COLUMNS)
-_OWN_COLUMNS = (*CONVERSATION_COLUMNS, "signature", "text_bytes", "indexed", "is_indexed", "stored_at")
+_OWN_COLUMNS = (*CONVERSATION_COLUMNS, "signature", "text_bytes", "indexed", "is_indexed", "stored_at", "rows_version")
 _INSERT = f"INSERT INTO conversation ({', '.join(_OWN_COLUMNS)}) VALUES ({', '.join('?' * len(_OWN_COLUMNS))})"  # noqa: S608
 _UPDATE = f"UPDATE conversation SET {', '.join(f'{name} = ?' for name in _OWN_COLUMNS)}, gone_at = NULL WHERE rowid = ?"  # noqa: S608
 _SELECT_MESSAGES = (
@@ -26,7 +27,10 @@ _SELECT_MESSAGES = (
     f"{_TEXTS} FROM message WHERE rowid >= ? AND rowid < ? ORDER BY rowid"
 )
 _INSERT_MESSAGE = f"INSERT INTO message VALUES ({', '.join('?' * (9 + len(TEXT_COLUMNS)))})"  # noqa: S608
-_WIDTHS = {"turn": 16, "tool_call": 13, "file_edit": 10, "token_usage": 15, "skill": 7, "trace": 6}
+_WIDTHS = {
+    "turn": 23, "tool_call": 21, "file_edit": 14, "token_usage": 17, "skill": 7, "trace": 6,
+    "spend": 17, "prompt_share": 6, "relation": 5,
+}  # fmt: skip
 _INSERT_DETAIL = {
     table: f"INSERT INTO {table} VALUES ({', '.join('?' * width)})"  # noqa: S608
     for table, width in _WIDTHS.items()
@@ -77,6 +81,20 @@ def put(connection: sqlite3.Connection, entry: Entry, signature: str) -> Outcome
         return "changed"
 
 
+def replace_rows(connection: sqlite3.Connection, rowid: int, entry: Entry) -> None:
+    """Put rows in place of those that an earlier version made of the same document. The caller has a transaction."""
+    signature, stored_at, gone_at = connection.execute(
+        "SELECT signature, stored_at, gone_at FROM conversation WHERE rowid = ?", (rowid,)
+    ).fetchone()
+    row = connection.execute(
+        "SELECT rowid, digest, turns, messages, text_bytes, indexed FROM conversation WHERE rowid = ?", (rowid,)
+    ).fetchone()
+    _replace(connection, Stored(*row), entry, signature)
+    connection.execute(
+        "UPDATE conversation SET stored_at = ?, gone_at = ? WHERE rowid = ?", (stored_at, gone_at, rowid)
+    )
+
+
 def remove(connection: sqlite3.Connection, conversation_id: str) -> None:
     """Delete a conversation, and see to it that no scan brings it back."""
     with transaction(connection):
@@ -92,7 +110,7 @@ def remove(connection: sqlite3.Connection, conversation_id: str) -> None:
 
 
 def _insert(connection: sqlite3.Connection, entry: Entry, signature: str) -> None:
-    own = (signature, entry.text_bytes, 0, int(not entry.messages), now())
+    own = (signature, entry.text_bytes, 0, int(not entry.messages), now(), ROWS_VERSION)
     rowid = connection.execute(_INSERT, (*entry.row, *own)).lastrowid
     assert rowid is not None
     connection.execute("INSERT INTO document VALUES (?, ?)", (rowid, entry.document))
@@ -110,7 +128,7 @@ def _replace(connection: sqlite3.Connection, old: Stored, entry: Entry, signatur
     _insert_details(connection, old.rowid, entry)
     connection.execute("UPDATE document SET data = ? WHERE conversation = ?", (entry.document, old.rowid))
     indexed = min(kept, old.indexed)
-    own = (signature, entry.text_bytes, indexed, int(indexed == len(entry.messages)), now())
+    own = (signature, entry.text_bytes, indexed, int(indexed == len(entry.messages)), now(), ROWS_VERSION)
     connection.execute(_UPDATE, (*entry.row, *own, old.rowid))
 
 
@@ -173,7 +191,10 @@ def _delete_messages(connection: sqlite3.Connection, rowid: int, start: int, ind
 
 
 def _insert_details(connection: sqlite3.Connection, rowid: int, entry: Entry) -> None:
-    details = (entry.turns, entry.tool_calls, entry.file_edits, entry.usages, entry.skills, entry.traces)
+    details = (
+        entry.turns, entry.tool_calls, entry.file_edits, entry.usages, entry.skills, entry.traces,
+        entry.spends, entry.shares, entry.relations,
+    )  # fmt: skip
     for table, rows in zip(DETAIL_TABLES, details, strict=True):
         if rows:
             connection.executemany(_INSERT_DETAIL[table], [(rowid, *row) for row in rows])

@@ -50,7 +50,7 @@ class Meter:
             same = len(set(last.shares)) == 1
             last.usage.output = output if same else sum(last.shares)
             return
-        usage = Usage(output=output, model=model, scope="call", source=OF_MESSAGE)
+        usage = Usage(output=output, model=model, scope="call", source=OF_MESSAGE, parent_call_id=parent)
         if isinstance(call_id, str):
             self._answers[parent] = _Answer(call_id, usage, output)
         turn.usage.append(usage)
@@ -69,6 +69,7 @@ class Meter:
             credits=_credits_of(data.get("copilotUsage")),
             scope="call",
             source=OF_CALL,
+            parent_call_id=take_str(data, "parentToolCallId") or None,
         )
         usage.extra = rest(data)
         self._calls.append(usage)

@@ -1,0 +1,230 @@
+"""Which of the places that recorded the tokens of a conversation is believed.
+
+Several places record the same use, and none is sure to be there. Each makes an account, and one account is chosen:
+one that knows the input, then the one with more output, then the finer one.
+
+- turns: of each turn one source, the one that tells most, with all its rows;
+- calls: what a store of sessions has for each call of a model, with the number of the turn;
+- session: totals by model, written when the program ends, and what came after the last of them.
+
+What is in no account is kept aside: compactions, and the helpers that make up titles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Literal, NamedTuple
+
+from copilog.model import Conversation, Turn, Usage
+from copilog.store.details import LARGEST_NUMBER
+from copilog.store.talk import NOWHERE, Slot, Talk
+
+TOKENS = ("input", "output", "cache_read", "cache_write", "reasoning")
+SHUTDOWN, COMPACTION = "session.shutdown", "session.compaction_complete"
+AFTER_SHUTDOWN = "after the last shutdown"
+
+Kind = Literal["session", "calls", "turns"]
+FINENESS: dict[Kind, int] = {"session": 0, "calls": 1, "turns": 2}
+
+
+class Counted(NamedTuple):
+    """Recorded numbers, and where they belong."""
+
+    slot: Slot
+    usage: Usage
+
+
+class Account(NamedTuple):
+    """What one place recorded."""
+
+    kind: Kind
+    rows: list[Counted]
+    has_input: bool
+    output: int
+    compactions: list[Counted] = []  # recorded there as well
+
+    def rank(self) -> tuple[bool, int, int]:
+        return self.has_input, self.output, FINENESS[self.kind]
+
+
+class Accounts:
+    """The accounts of one conversation. `chosen` is None where nothing was recorded."""
+
+    def __init__(self, conversation: Conversation, talk: Talk) -> None:
+        whole = conversation.usage
+        logged = [usage for usage in whole if usage.source == COMPACTION]
+        self.turns = _account_of_turns(conversation.turns, talk)
+        self.calls = _accounts_of_calls(conversation, talk, logged)
+        accounts = [self.turns, *self.calls, *_accounts_of_session(whole)]
+        self.chosen = max((account for account in accounts if account.rows), key=Account.rank, default=None)
+        self.aside = [*self._compactions(logged, talk), *self._helpers(whole)]
+
+    def _compactions(self, logged: list[Usage], talk: Talk) -> list[Counted]:
+        """As the chosen account has them, else as the log does, else as any."""
+        chosen = self.chosen
+        if chosen is not None and chosen.kind == "turns" and any(_is_compaction(usage) for _, usage in chosen.rows):
+            return []
+        if chosen is not None and chosen.compactions:
+            return chosen.compactions
+        if logged:
+            turns = talk.compacted if len(talk.compacted) == len(logged) else [None] * len(logged)
+            return [Counted(Slot(turn), usage) for turn, usage in zip(turns, logged, strict=True)]
+        return next((account.compactions for account in self.calls if account.compactions), [])
+
+    def _helpers(self, whole: list[Usage]) -> list[Counted]:
+        """Calls of a model that served the product. Totals of a session may well hold them."""
+        if self.chosen is not None and self.chosen.kind != "turns":
+            return []
+        helpers = _by_source(usage for usage in whole if _is_helper(usage))
+        return [Counted(NOWHERE, usage) for usage in max(helpers.values(), key=output_of, default=[])]
+
+    def with_credits(self, talk: Talk) -> list[Counted]:
+        """The rows of turns, or of calls, whose credits come to more."""
+        of_turns = [
+            Counted(talk.slot(turn.index, caller_of(usage)), usage)
+            for turn in talk.turns.values()
+            for usage in telling([usage for usage in turn.usage if count_of(usage, "credits") is not None])
+        ]
+        told = [of_turns]
+        for account in self.calls:
+            rows = (*account.rows, *account.compactions)
+            told += [[row for row in rows if count_of(row.usage, "credits") is not None]]
+        return max(told, key=lambda rows: sum(usage.credits or 0 for _, usage in rows))
+
+
+# --- the accounts ---------------------------------------------------------------------------------------------------
+
+
+def _account_of_turns(turns: list[Turn], talk: Talk) -> Account:
+    """Of each turn one source. Some turns may tell the output alone: that does not speak for the account."""
+    rows: list[Counted] = []
+    of_whole, of_output = 0, 0
+    has_input = False
+    for turn in turns:
+        usages = telling([usage for usage in turn.usage if _has_tokens(usage)])
+        rows += [Counted(talk.slot(turn.index, caller_of(usage)), usage) for usage in usages]
+        if any(usage.input is not None for usage in usages):
+            has_input = True
+            of_whole += output_of(usages)
+        else:
+            of_output += output_of(usages)
+    return Account("turns", rows, has_input, of_whole if has_input else of_output)
+
+
+def _accounts_of_calls(conversation: Conversation, talk: Talk, logged: list[Usage]) -> list[Account]:
+    calls = _by_source(
+        usage
+        for usage in conversation.usage
+        if usage.scope != "session" and usage.source != COMPACTION and _has_tokens(usage) and not _is_helper(usage)
+    )
+    if not calls:
+        return []
+    index_of = _numbered(conversation.turns)
+    known = {(usage.input, usage.output) for usage in logged}
+    made = []
+    for usages in calls.values():
+        rows: list[Counted] = []
+        compactions: list[Counted] = []
+        for usage in usages:
+            number = (usage.extra or {}).get("turn_index")
+            slot = talk.slot(index_of.get(number) if isinstance(number, int) else None, caller_of(usage))
+            is_compaction = _is_compaction(usage) or (usage.input, usage.output) in known
+            (compactions if is_compaction else rows).append(Counted(slot, usage))
+        told = [row.usage for row in rows]
+        has_input = any(usage.input is not None for usage in told)
+        made.append(Account("calls", rows, has_input, output_of(told), compactions))
+    return made
+
+
+def _numbered(turns: list[Turn]) -> dict[int, int]:
+    """The turns by their number in a store, which counts prompts and may leave some out."""
+    numbers = {turn.index: (turn.extra or {}).get("turn_index") for turn in turns}
+    if any(number is not None for number in numbers.values()):
+        return {number if isinstance(number, int) else index: index for index, number in numbers.items()}
+    prompted = [turn for turn in turns if turn.request_id is not None] or turns
+    return {number: turn.index for number, turn in enumerate(prompted)}
+
+
+def _accounts_of_session(whole: list[Usage]) -> list[Account]:
+    """Totals of the session. Those of a program's end and what came after the last of them are one account."""
+    totals: list[Usage] = []
+    tails: dict[str, list[Usage]] = {}
+    others: dict[str, list[Usage]] = {}
+    for usage in whole:
+        if usage.scope != "session" or not _has_tokens(usage):
+            continue
+        if usage.source == SHUTDOWN:
+            totals.append(usage)
+        elif is_tail(usage):
+            tails.setdefault(usage.source, []).append(usage)
+        else:
+            others.setdefault(usage.source, []).append(usage)
+    totals += max(tails.values(), key=output_of, default=[])
+    made = []
+    for usages in (totals, *others.values()):
+        has_input = any(usage.input is not None for usage in usages)
+        rows = [Counted(NOWHERE, usage) for usage in usages]
+        made.append(Account("session", rows, has_input, output_of(usages)))
+    return made
+
+
+# --- what a row tells -----------------------------------------------------------------------------------------------
+
+
+def telling(usages: list[Usage]) -> list[Usage]:
+    """Those of the source that tells most: input before output alone, then more output, then single calls."""
+    groups: dict[tuple[str, str], list[Usage]] = {}
+    for usage in usages:
+        groups.setdefault((usage.source, usage.scope), []).append(usage)
+    return min(groups.values(), key=_order) if len(groups) > 1 else usages
+
+
+def _order(usages: list[Usage]) -> tuple[Any, ...]:
+    best = min((usage.input is None, usage.output is None, usage.is_estimated) for usage in usages)
+    return best, -output_of(usages), usages[0].scope != "call"
+
+
+def tokens_of(usage: Usage) -> dict[str, Any]:
+    return {name: count for name in TOKENS if (count := count_of(usage, name)) is not None}
+
+
+def count_of(usage: Usage, name: str) -> Any:
+    """A number of a usage, if it makes sense and a table can hold it."""
+    count = getattr(usage, name)
+    return count if count is not None and 0 <= count < LARGEST_NUMBER else None
+
+
+def output_of(usages: Iterable[Usage]) -> int:
+    return sum(count_of(usage, "output") or 0 for usage in usages)
+
+
+def is_tail(usage: Usage) -> bool:
+    """Whether a total covers only what came after the last end of the program."""
+    return usage.extra is not None and usage.extra.get("covers") == AFTER_SHUTDOWN
+
+
+def _has_tokens(usage: Usage) -> bool:
+    return usage.input is not None or usage.output is not None
+
+
+def _is_helper(usage: Usage) -> bool:
+    return usage.extra is not None and "helper" in usage.extra
+
+
+def _is_compaction(usage: Usage) -> bool:
+    return usage.extra is not None and usage.extra.get("initiator") == "compaction"
+
+
+def caller_of(usage: Usage) -> str | None:
+    """The call whose sub-agent used it, in whichever words a source tells it."""
+    if usage.parent_call_id is not None or usage.extra is None:
+        return usage.parent_call_id
+    caller = usage.extra.get("parent_call_id") or usage.extra.get("parent_tool_call_id") or usage.extra.get("agent_id")
+    return caller if isinstance(caller, str) and caller != "main" else None
+
+
+def _by_source(usages: Iterable[Usage]) -> dict[str, list[Usage]]:
+    sources: dict[str, list[Usage]] = {}
+    for usage in usages:
+        sources.setdefault(usage.source, []).append(usage)
+    return sources

@@ -1,0 +1,59 @@
+"""What became of edits: kept, undone, changed by the user afterwards, or not yet decided upon.
+
+VS Code tells it in two places. Each request lists what the user did, since the one before, with files that earlier
+turns had edited; and the editing session has a last state of each file. The first is nearer to the edit, so it counts
+before the second.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from urllib.parse import unquote
+
+from copilog.model import Conversation
+
+_BY_ACTION = {"undo": "undone", "modify": "changed", "keep": "kept"}
+_BY_DECISION = {"accepted": "kept", "rejected": "undone", "undecided": "pending"}
+
+
+class Fates:
+    """The fates of one conversation's edits."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self._told = _told_by_turns(conversation)
+        self._last = {_key(file.uri): _BY_DECISION[file.decision] for file in conversation.files if file.decision}
+        self._is_known = bool(self._told or self._last)
+
+    def of(self, uri: str | None, turn: int | None, is_undone: bool) -> str | None:
+        """What became of an edit of this file by this turn: undone, changed, kept, pending; None if nothing tells."""
+        if is_undone:
+            return "undone"
+        if not self._is_known or not uri:
+            return None
+        key = _key(uri)
+        told = self._told.get(key)
+        if told is not None and turn is not None:
+            place = bisect_left(told, (turn + 1,))
+            if place < len(told):
+                return told[place][1]
+        return self._last.get(key)
+
+
+def _told_by_turns(conversation: Conversation) -> dict[str, list[tuple[int, str]]]:
+    """Of each file, the turns that say what was done with it before them, in their order."""
+    told: dict[str, dict[int, str]] = {}
+    for turn in conversation.turns:
+        for event in turn.edited_files:
+            if event.uri and event.action in _BY_ACTION:
+                by_turn = told.setdefault(_key(event.uri), {})
+                if by_turn.get(turn.index, "kept") == "kept":  # an action counts more than that nothing was done
+                    by_turn[turn.index] = _BY_ACTION[event.action]
+    return {key: sorted(by_turn.items()) for key, by_turn in told.items()}
+
+
+def _key(uri: str) -> str:
+    """A URI such that spellings of the same file are equal: with or without escapes, with a drive of either case."""
+    plain = unquote(uri) if "%" in uri else uri
+    if plain[9:10] == ":" and plain.startswith("file:///"):
+        return plain[:8] + plain[8].lower() + plain[9:]
+    return plain

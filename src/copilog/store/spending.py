@@ -1,0 +1,257 @@
+"""What a conversation took, in slices that never overlap: whichever of them are added up, nothing counts twice.
+
+Tokens are those of one account (`accounts`). Totals of a whole session are spread over its turns in proportion to
+the output that these recorded, else evenly. Compactions come on top, as totals leave them out. The size of the last
+prompt is no input. Premium requests are those of the session, else of the turn, else the multiplier below the answer.
+Credits are the largest sum that any place tells; what a session took beyond its turns has a row of its own. What no
+place knows of a turn that has an answer is estimated: a token for every four characters.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Literal, NamedTuple
+
+from copilog.model import Conversation, Turn, Usage
+from copilog.store.accounts import SHUTDOWN, Account, Accounts, caller_of, count_of, is_tail, telling, tokens_of
+from copilog.store.details import LARGEST_NUMBER, Row, agent_of
+from copilog.store.spreading import Weights, evenly, shares_of, whole_shares
+from copilog.store.talk import NOWHERE, Slot, Talk
+from copilog.store.texts import UNNAMED, Texts
+from copilog.store.times import moment
+
+Method = Literal["recorded", "spread", "estimated"]
+
+COLUMNS = ("input", "output", "cache_read", "cache_write", "reasoning", "premium_requests", "credits")
+SESSION_CREDITS, DETAILS, ESTIMATE = "sessionCopilotCredits", "details", "characters / 4"
+CHARACTERS_PER_TOKEN = 4
+TINY = 1e-6  # what sums of fractions may differ by
+_MULTIPLIER = re.compile(r"[•·]\s*(\d+(?:\.\d+)?)x(?!\w)")  # "GPT-5 • 0.33x"
+
+
+def spends_of(conversation: Conversation, texts: list[Texts]) -> list[Row]:
+    """The rows of `spend`, each with its position first; `texts` are those of `texts_of`."""
+    if not conversation.turns and not conversation.usage:
+        return []
+    talk = Talk(conversation, texts)
+    spends = Spends(talk, Accounts(conversation, talk))
+    spends.add_tokens()
+    spends.add_premium_requests(conversation.usage)
+    spends.add_credits(conversation.usage)
+    spends.add_aside()
+    spends.add_estimates()
+    return list(spends.rows(moment(conversation.updated_at or conversation.started_at)))
+
+
+class Key(NamedTuple):
+    """What the numbers of one row have in common."""
+
+    slot: Slot
+    model: str | None
+    source: str
+    method: Method
+
+
+class Spends:
+    """The rows of one conversation in the making."""
+
+    def __init__(self, talk: Talk, accounts: Accounts) -> None:
+        self._talk = talk
+        self._accounts = accounts
+        self._rows: dict[Key, dict[str, Any]] = {}
+        self._with_input: set[int | None] = set()  # turns of which it was recorded
+        self._with_output: set[int | None] = set()
+
+    def _add(self, slot: Slot, model: str | None, source: str, method: Method, numbers: dict[str, Any]) -> None:
+        if not numbers:
+            return
+        row = self._rows.setdefault(Key(slot, model or self._talk.model_of(slot), source, method), {})
+        for name, number in numbers.items():
+            row[name] = row.get(name, 0) + number
+
+    def rows(self, ended_at: str | None) -> Iterator[Row]:
+        """The rows, by turn; those of no turn at the end, with the time of the conversation."""
+        talk = self._talk
+        known: dict[int | None, tuple[str | None, str | None]] = {None: (ended_at, None)}
+        for index, turn in talk.turns.items():
+            known[index] = moment(turn.timing.started_at or talk.first_at.get(index)) or ended_at, agent_of(turn)
+        ordered = sorted(self._rows.items(), key=lambda row: (row[0].slot.turn is None, row[0].slot.turn or 0))
+        for position, ((slot, model, source, method), numbers) in enumerate(ordered):
+            at, agent = known[slot.turn]
+            subagent = talk.subagents.get(slot.parent, UNNAMED) if slot.parent is not None else None
+            counted = [_storable(numbers.get(name)) for name in COLUMNS]
+            yield (position, slot.turn, at, model, agent, subagent, slot.parent, *counted, source, method)
+
+    # --- tokens -----------------------------------------------------------------------------------------------------
+
+    def add_tokens(self) -> None:
+        chosen, turns = self._accounts.chosen, self._accounts.turns
+        if chosen is None:
+            return
+        if chosen.kind == "session":
+            self._add_session(chosen)
+            return
+        for slot, usage in chosen.rows:
+            self._add_recorded(slot, usage)
+        placed = {slot.turn for slot, _ in chosen.rows}
+        if chosen.kind == "calls" and None in placed:
+            self._with_input.update(self._talk.turns)  # some call may be any turn's
+            self._with_output.update(self._talk.turns)
+        elif chosen.kind == "calls":
+            for slot, usage in turns.rows:
+                if slot.turn not in placed:
+                    self._add_recorded(slot, usage)
+
+    def _add_recorded(self, slot: Slot, usage: Usage) -> None:
+        numbers = tokens_of(usage)
+        self._add(slot, usage.model, usage.source, "estimated" if usage.is_estimated else "recorded", numbers)
+        self._know(slot.turn, numbers)
+
+    def _know(self, turn: int | None, numbers: dict[str, Any]) -> None:
+        if "input" in numbers:
+            self._with_input.add(turn)
+        if "output" in numbers:
+            self._with_output.add(turn)
+
+    def add_aside(self) -> None:
+        """What is no part of the account. What compactions cost is part of the session's credits."""
+        for slot, usage in self._accounts.aside:
+            self._add(slot, usage.model, usage.source, "recorded", tokens_of(usage))
+
+    def _add_session(self, account: Account) -> None:
+        """Spread totals over the turns that they cover: those of a program's end over what was answered before it."""
+        everything = self._talk.turns.keys()
+        late = self._talk.after_shutdown if any(is_tail(usage) for _, usage in account.rows) else set()
+        weights = Weights(self._accounts.turns.rows, self._talk)
+        for _, usage in account.rows:
+            numbers = tokens_of(usage)
+            turns = (late if is_tail(usage) else everything - late) or everything
+            for turn in turns:
+                self._know(turn, numbers)
+            self._spread(usage, numbers, weights.places_of(usage.model, numbers.get("output", 0), turns))
+
+    def _spread(self, usage: Usage, numbers: dict[str, Any], places: dict[Slot, int]) -> None:
+        is_as_recorded = numbers.keys() == {"output"} and numbers["output"] == sum(places.values())
+        method: Method = "recorded" if len(places) == 1 or is_as_recorded else "spread"
+        weights = list(places.values())
+        shares = {name: whole_shares(number, weights) for name, number in numbers.items()}
+        for position, slot in enumerate(places):
+            self._add(slot, usage.model, usage.source, method, {name: each[position] for name, each in shares.items()})
+
+    # --- cost -------------------------------------------------------------------------------------------------------
+
+    def add_premium_requests(self, whole: list[Usage]) -> None:
+        """Those of the session, in equal parts for the prompts of a person; else those of each turn."""
+        bill = bill_of(whole, "premium_requests")
+        if bill is None:
+            for turn in self._talk.turns.values():
+                self._add_premium_requests_of(turn)
+            return
+        asked = [index for index, turn in self._talk.turns.items() if _is_asked(turn)] or list(self._talk.turns)
+        for model, cost in bill.by_model.items():
+            of_model = [turn for turn in asked if self._talk.model_of(Slot(turn)) == model]
+            places = {(slot, model): weight for slot, weight in evenly(of_model or asked).items()}
+            self._share_out("premium_requests", cost, bill.source, places)
+
+    def _add_premium_requests_of(self, turn: Turn) -> None:
+        recorded = telling([usage for usage in turn.usage if usage.premium_requests is not None])
+        for usage in recorded:
+            self._add_cost("premium_requests", self._talk.slot(turn.index, caller_of(usage)), usage)
+        if not recorded and turn.details and _is_asked(turn):
+            multiplier = _MULTIPLIER.search(turn.details)
+            if multiplier is not None:
+                self._add(Slot(turn.index), None, DETAILS, "recorded", {"premium_requests": float(multiplier[1])})
+
+    def add_credits(self, whole: list[Usage]) -> None:
+        """The largest of what turns, calls and the session as a whole tell; where they agree, the finest."""
+        told = self._accounts.with_credits(self._talk)
+        total = sum(usage.credits or 0 for _, usage in told)
+        bill = bill_of(whole, "credits")
+        if bill is not None and (not told or bill.total > total + TINY):
+            for model, cost in bill.by_model.items():
+                self._share_out("credits", cost, bill.source, self._output_of(model))
+            total = bill.total
+        else:
+            for slot, usage in told:
+                self._add_cost("credits", slot, usage)
+        usages = (usage for turn in self._talk.turns.values() for usage in turn.usage)
+        of_session = max((count_of(usage, "session_credits") or 0 for usage in usages), default=0)
+        if of_session > total + TINY:
+            self._add(NOWHERE, None, SESSION_CREDITS, "recorded", {"credits": of_session - total})
+
+    def _output_of(self, model: str | None) -> dict[tuple[Slot, str | None], int]:
+        """Where the output of a model went; of any model, where none is named or it has none."""
+        places: dict[tuple[Slot, str | None], int] = {}
+        for key, numbers in self._rows.items():
+            if numbers.get("output") and model in (None, key.model):
+                places[key.slot, key.model] = places.get((key.slot, key.model), 0) + numbers["output"]
+        if not places and model is not None:
+            return self._output_of(None)
+        return places or {(slot, model): 1 for slot in evenly(self._talk.answered(self._talk.turns))}
+
+    def _add_cost(self, name: str, slot: Slot, usage: Usage) -> None:
+        cost = count_of(usage, name)
+        if cost is not None:
+            self._add(slot, usage.model, usage.source, "estimated" if usage.is_estimated else "recorded", {name: cost})
+
+    def _share_out(self, name: str, cost: float, source: str, places: dict[tuple[Slot, str | None], int]) -> None:
+        method: Method = "recorded" if len(places) == 1 else "spread"
+        for (slot, model), share in zip(places, shares_of(cost, list(places.values())), strict=True):
+            self._add(slot, model, source, method, {name: share})
+
+    # --- estimates --------------------------------------------------------------------------------------------------
+
+    def add_estimates(self) -> None:
+        """What no place knows of turns that have an answer."""
+        talk = self._talk
+        answered = {slot.turn for slot in talk.received} | self._with_output
+        for slot in sorted(talk.received.keys() | talk.sent.keys(), key=_by_turn):
+            estimate: dict[str, Any] = {}
+            if slot.turn in answered and slot.turn not in self._with_input and slot in talk.sent:
+                estimate["input"] = -(-talk.sent[slot] // CHARACTERS_PER_TOKEN)
+            if slot.turn not in self._with_output and slot in talk.received:
+                estimate["output"] = -(-talk.received[slot] // CHARACTERS_PER_TOKEN)
+            if estimate:
+                self._add(slot, None, ESTIMATE, "estimated", estimate)
+
+
+class Bill(NamedTuple):
+    """What a whole session cost; by model where that adds up, else under None."""
+
+    source: str
+    total: float
+    by_model: dict[str | None, float]
+
+
+def bill_of(whole: list[Usage], name: str) -> Bill | None:
+    """The largest of the bills for a session."""
+    totals: dict[str, float] = {}
+    by_model: dict[str | None, float] = {}
+    for usage in whole:
+        if usage.scope != "session":
+            continue
+        cost = count_of(usage, name)
+        if cost is not None:
+            totals[usage.source] = totals.get(usage.source, 0) + cost
+        share = (usage.extra or {}).get(name) if usage.source == SHUTDOWN else None
+        if isinstance(share, int | float) and share > 0:
+            by_model[usage.model] = by_model.get(usage.model, 0) + share
+    if not totals:
+        return None
+    source, total = max(totals.items(), key=lambda bill: bill[1])
+    adds_up = bool(by_model) and abs(sum(by_model.values()) - total) <= TINY
+    return Bill(source, total, by_model if adds_up else {None: total})
+
+
+def _is_asked(turn: Turn) -> bool:
+    """Whether a person asked."""
+    return not (turn.is_system_initiated or turn.is_hidden or turn.is_request_hidden)
+
+
+def _by_turn(slot: Slot) -> tuple[int, str]:
+    return slot.turn or 0, slot.parent or ""
+
+
+def _storable(number: Any) -> Any:
+    return number if number is None or number < LARGEST_NUMBER else None

@@ -1,0 +1,83 @@
+"""What became of edits."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import pytest
+
+from copilog.model import Conversation, EditedFileEvent, FileState, Turn
+from copilog.store.fates import Fates
+
+LAMP, LENS = "file:///home/ana/lamp.py", "file:///home/ana/lens.py"
+
+
+def conversation(*turns: list[tuple[str, str]], **decisions: str) -> Conversation:
+    """Turns with what was done to files before each, and the last state of files."""
+    uris = {"lamp": LAMP, "lens": LENS}
+    return Conversation(
+        id="vscode:lighthouse",
+        source="vscode-session",
+        turns=[
+            Turn(index=index, edited_files=[EditedFileEvent(uri=uri, action=action) for uri, action in events])
+            for index, events in enumerate(turns)
+        ],
+        files=[
+            FileState(uri=uris[name], decision=decision)  # type: ignore[arg-type]
+            for name, decision in decisions.items()
+        ],
+    )
+
+
+def test_an_edit_that_was_undone_needs_no_other_word() -> None:
+    assert Fates(conversation()).of(None, None, True) == "undone"
+    assert Fates(conversation([], [(LAMP, "keep")])).of(LAMP, 0, True) == "undone"
+
+
+@pytest.mark.parametrize(("action", "fate"), [("undo", "undone"), ("modify", "changed"), ("keep", "kept")])
+def test_the_next_turn_tells_what_the_user_did(action: str, fate: str) -> None:
+    assert Fates(conversation([], [(LAMP, action)])).of(LAMP, 0, False) == fate
+
+
+def test_the_first_later_turn_that_names_the_file_counts() -> None:
+    fates = Fates(conversation([(LAMP, "undo")], [], [(LENS, "undo")], [(LAMP, "modify")], [(LAMP, "undo")]))
+
+    assert fates.of(LAMP, 0, False) == "changed"
+    assert fates.of(LAMP, 2, False) == "changed"
+    assert fates.of(LAMP, 3, False) == "undone"
+    assert fates.of(LAMP, 4, False) is None
+
+
+def test_what_was_done_to_a_file_counts_more_than_that_it_was_kept() -> None:
+    assert Fates(conversation([], [(LAMP, "keep"), (LAMP, "modify")])).of(LAMP, 0, False) == "changed"
+    assert Fates(conversation([], [(LAMP, "undo"), (LAMP, "keep")])).of(LAMP, 0, False) == "undone"
+
+
+@pytest.mark.parametrize(("decision", "fate"), [("accepted", "kept"), ("rejected", "undone"), ("undecided", "pending")])
+def test_without_a_later_turn_the_state_of_the_file_tells(
+    decision: Literal["accepted", "rejected", "undecided"], fate: str
+) -> None:
+    fates = Fates(conversation([], [(LENS, "keep")], lamp=decision))
+
+    assert fates.of(LAMP, 0, False) == fate
+    assert fates.of(LAMP, None, False) == fate
+
+
+def test_a_later_turn_counts_before_the_state_of_the_file() -> None:
+    fates = Fates(conversation([], [(LAMP, "modify")], lamp="accepted"))
+
+    assert fates.of(LAMP, 0, False) == "changed"
+    assert fates.of(LAMP, 1, False) == "kept"
+
+
+def test_where_nothing_tells_the_fate_is_unknown() -> None:
+    assert Fates(conversation()).of(LAMP, 0, False) is None
+    assert Fates(conversation([], [(LENS, "keep")], lens="accepted")).of(LAMP, 0, False) is None
+    assert Fates(conversation([], [(LAMP, "keep")])).of(None, 0, False) is None
+    assert Fates(conversation([], [(LAMP, "stare")])).of(LAMP, 0, False) is None
+
+
+def test_spellings_of_the_same_file_are_one() -> None:
+    fates = Fates(conversation([], [("file:///C:/my%20lamp/lamp.py", "undo")]))
+
+    assert fates.of("file:///c%3A/my lamp/lamp.py", 0, False) == "undone"

@@ -27,14 +27,14 @@ MAY_IMPORT: dict[str, set[str]] = {
     "likeness": FOUNDATIONS,
     "definitions": FOUNDATIONS,
     "detection": FOUNDATIONS | {"definitions"},
-    "render": FOUNDATIONS,
+    "render": FOUNDATIONS | {"analysis"},
     "engine": FOUNDATIONS,
     "trajectory": FOUNDATIONS,
     "trajectory_compare": FOUNDATIONS,
     "redact": FOUNDATIONS,
     "telemetry": FOUNDATIONS | {"engine", "trajectory"},
     "store": FOUNDATIONS,
-    "analysis": FOUNDATIONS | {"store"},
+    "analysis": FOUNDATIONS | {"store", "definitions", "detection"},
     "ingest": FOUNDATIONS
     | {"sources", "identity", "likeness", "detection", "definitions", "store", "engine", "telemetry", "trajectory"},
     "summaries": FOUNDATIONS | {"sources", "ingest"},
@@ -45,15 +45,16 @@ MAY_IMPORT: dict[str, set[str]] = {
     "sample": set(),
     "web": ANYTHING,
     "cli": ANYTHING,
-    "__main__": {"cli"},
+    "__main__": {"cli", "analysis"},  # the status line has a quick way around the former
     # for type checkers; at run time names are looked up when used
-    "__init__": FOUNDATIONS | {"sources", "ingest", "trajectory", "store"},
+    "__init__": FOUNDATIONS | {"sources", "ingest", "trajectory", "store", "analysis"},
 }
 # Nothing imports these, but for the modules named here.
 SKINS = {"cli": {"__main__"}, "web": {"cli.serve"}}
 # Libraries that belong to one room; msgspec is at home everywhere.
 AT_HOME = {
     "click": {"cli"},
+    "genai_prices": {"analysis"},
     "platformdirs": {"cli"},
     "rich": {"cli", "render"},
     "starlette": {"web"},

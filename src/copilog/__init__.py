@@ -25,11 +25,13 @@ _EXPORTS = {
     "Found": "copilog.sources",
     "Ledger": "copilog.diagnostics",
     "Report": "copilog.diagnostics",
+    "Selection": "copilog.analysis",
     "UsageError": "copilog.errors",
     "WorkspaceDefinitions": "copilog.ingest",
     "ConversationTrajectory": "copilog.trajectory",
     "discover": "copilog.ingest",
     "extract": "copilog.ingest.trajectories",
+    "measure": "copilog.analysis",
     "open": "copilog.store.archive:open_archive",
     "read": "copilog.ingest",
     "title_of": "copilog.model",
@@ -45,11 +47,13 @@ __all__ = [
     "Found",
     "Ledger",
     "Report",
+    "Selection",
     "UsageError",
     "WorkspaceDefinitions",
     "__version__",
     "discover",
     "extract",
+    "measure",
     "open",
     "read",
     "title_of",
@@ -57,6 +61,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from copilog.analysis import Selection, measure
     from copilog.diagnostics import Diagnostic, Ledger, Report
     from copilog.errors import CopilogError, UsageError
     from copilog.ingest import WorkspaceDefinitions, discover, read

@@ -8,6 +8,11 @@ import sys
 def main() -> None:
     """The command line's entry point."""
     try:
+        if sys.argv[1:2] == ["statusline"]:
+            from copilog.analysis.quick_line import print_quickly
+
+            if print_quickly(sys.argv[2:]):
+                return
         from copilog.cli import run
 
         run()

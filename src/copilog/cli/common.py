@@ -119,16 +119,10 @@ class Settings:
         """The custom agents and skills of this machine; none where only named folders are to be read."""
         if self.roots or self.sample:
             return None
-        from copilog.definitions import definitions_of_user
         from copilog.ingest import WorkspaceDefinitions
+        from copilog.ingest.defined import definitions_of_places
 
-        user = [
-            definition
-            for root in self.places()
-            if root.exists and root.kind in ("copilot-home", "vscode")
-            for definition in definitions_of_user(root.path, root.path / "User" if root.kind == "vscode" else None)
-        ]
-        return WorkspaceDefinitions(*user)
+        return WorkspaceDefinitions(*definitions_of_places(self.places()))
 
     def is_strict(self, option: bool | None) -> bool:
         return self.config.strict.value if option is None else option

@@ -1,0 +1,80 @@
+"""Figures about conversations, from the tables of the archive. docs/metrics.md defines each.
+
+    from copilog.analysis import Selection, measure
+
+    with copilog.open() as archive:
+        stats = measure(archive, Selection(workspace="tide-tables"))
+        print(stats.tokens.total.output, stats.tools.failed)
+
+Every section has a function of its own, which takes what `choose` gives. None of them opens a conversation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from copilog.analysis.figures import Stats
+    from copilog.analysis.selection import Chosen, Selection, choose
+    from copilog.definitions import Definition
+    from copilog.store.archive import Archive
+
+MOST_ROWS = 20
+
+
+def measure(
+    archive: Archive,
+    selection: Selection | None = None,
+    *,
+    defined: Sequence[Definition] | None = None,
+    limit: int | None = MOST_ROWS,
+    prices: bool = True,
+    now: datetime | None = None,
+) -> Stats:
+    """All sections. `defined` are the agents and skills of this machine, where somebody has looked for them."""
+    from copilog.analysis.selection import choose
+
+    return measure_chosen(choose(archive, selection, now=now), defined=defined, limit=limit, prices=prices)
+
+
+def measure_chosen(
+    chosen: Chosen, *, defined: Sequence[Definition] | None = None, limit: int | None = MOST_ROWS, prices: bool = True
+) -> Stats:
+    """The same of what `choose` gave."""
+    from copilog.analysis.activity import activity
+    from copilog.analysis.agents import agents
+    from copilog.analysis.figures import Stats
+    from copilog.analysis.models import models
+    from copilog.analysis.skills import skills
+    from copilog.analysis.tokens import tokens
+    from copilog.analysis.tools import tools
+    from copilog.analysis.totals import totals
+    from copilog.analysis.work import work
+    from copilog.store.times import moment
+
+    return Stats(
+        since=moment(chosen.selection.since),
+        until=moment(chosen.selection.until),
+        totals=totals(chosen),
+        tokens=tokens(chosen, limit=limit, prices=prices),
+        models=models(chosen, limit=limit),
+        tools=tools(chosen, limit=limit),
+        agents=agents(chosen, defined, limit=limit),
+        skills=skills(chosen, defined, limit=limit),
+        work=work(chosen, limit=limit),
+        time=activity(chosen),
+    )
+
+
+def __getattr__(name: str) -> Any:
+    """Names of `selection`, looked up on first use: the status line has no time to load what it does not need."""
+    if name not in ("Chosen", "Selection", "choose"):
+        raise AttributeError(f"module 'copilog.analysis' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module("copilog.analysis.selection"), name)
+
+
+__all__ = ["Chosen", "Selection", "choose", "measure", "measure_chosen"]

@@ -1,0 +1,373 @@
+"""Figures without names, paths, ids and texts, for those who want to show numbers and nobody's work.
+
+Names become numbers, the same number wherever a name occurs in the figures; names that everybody has stay: models,
+languages, days, Copilot's own tools and modes, well-known programs. What is not known for certain to be such a name is
+replaced. Rows that come to bear the same name are added up; how many conversations they have in common is not known,
+so that of the largest row stands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from copilog.analysis import public_names as public
+from copilog.analysis.figures import (
+    AgentRow,
+    AgentsSection,
+    ConflictRow,
+    CountRow,
+    DefinedRow,
+    Figures,
+    FileRow,
+    HandoverRow,
+    LanguageRow,
+    ModelsSection,
+    Prices,
+    ProgramRow,
+    ReferenceRow,
+    ShareRow,
+    SkillRow,
+    SkillsSection,
+    SpendRow,
+    Stats,
+    SwitchRow,
+    TimeSection,
+    TokensSection,
+    ToolsSection,
+    WorkSection,
+)
+
+OTHER_ERROR, OTHER_REASON, OTHER_PROGRAM, OTHER_LANGUAGE = "other error", "other", "other program", "other language"
+NO_DATE, OTHER = "(no date)", "other"
+SCOPES = ("workspace", "user", "extension")
+REFERENCES = {"commit": "commit", "pull-request": "pull request", "issue": "issue", OTHER: "other"}
+
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]{5,15}(?:Z|[+-]\d\d:\d\d)")
+_NOT_ALIKE = re.compile(r"[^a-z0-9]+")
+
+Row = TypeVar("Row", bound=Figures)
+
+
+def anonymous(stats: Stats) -> Stats:
+    """The same figures, of nobody in particular. The original is left as it is."""
+    names = _Names(stats)
+    return Stats(
+        since=_moment(stats.since),
+        until=_moment(stats.until),
+        totals=stats.totals,
+        tokens=_tokens(stats.tokens, names),
+        models=_models(stats.models, names),
+        tools=_tools(stats.tools, names),
+        agents=_agents(stats.agents, names),
+        skills=_skills(stats.skills, names),
+        work=_work(stats.work),
+        time=_time(stats.time),
+    )
+
+
+# --- names ----------------------------------------------------------------------------------------------------------
+
+
+class _Numbered:
+    """Numbers for names, in the order in which they are asked for; names that may stay do."""
+
+    def __init__(self, word: str, stays: Callable[[str], bool] = public.PLACEHOLDERS.__contains__) -> None:
+        self._word = word
+        self._stays = stays
+        self._numbers: dict[str, int] = {}
+
+    def __call__(self, name: str) -> str:
+        if name in public.PLACEHOLDERS or self._stays(name):
+            return name
+        # Agents and skills are known without regard to case, and no two models differ by it alone.
+        return f"{self._word} {self._numbers.setdefault(name.casefold(), len(self._numbers) + 1)}"
+
+
+class _Names:
+    """What each thing is called instead."""
+
+    def __init__(self, stats: Stats) -> None:
+        self.workspace = _Numbered("workspace")
+        self.conversation = _Numbered("conversation")
+        self.agent = _Numbered("agent", lambda name: name.casefold() in public.AGENTS)
+        self.skill = _Numbered("skill")
+        self.model = _Numbered("model", public.is_model)
+        self.server = _Numbered("server")
+        self._tools: dict[str, str] = {}
+        self._own = _Numbered("tool")
+        self._of_servers: dict[str, _Numbered] = {}
+        self._servers = [row.name for row in stats.tools.servers]
+        for name in self._servers:  # by rank, whoever is asked for first
+            self.server(name)
+
+    def tool(self, name: str) -> str:
+        """A tool of Copilot by its name, one of a server by the server's number, any other by a number."""
+        if name in public.PLACEHOLDERS or name in public.TOOLS:
+            return name
+        server = self._server_of(name)
+        if server is None:
+            return self._own(name)
+        numbered = self._of_servers.setdefault(server, _Numbered("tool"))
+        return f"{numbered(name)} of {self.server(server)}"
+
+    def _server_of(self, tool: str) -> str | None:
+        """VS Code writes `mcp_server_tool`, with the server's name cut short; Copilot CLI writes `server-tool`."""
+        name = _alike(tool.removeprefix("mcp_"))
+        fitting = [server for server in self._servers if _alike(server) and name.startswith(_alike(server))]
+        return max(fitting, key=len, default=None)
+
+    def turn(self, row: SpendRow) -> str:
+        """A turn, by its conversation and its place in it."""
+        conversation, mark, number = (row.id or "").rpartition("#")
+        if not mark or not number.isdecimal():
+            return self.conversation(row.id or row.name)
+        return f"{self.conversation(conversation)} #{int(number)}"
+
+
+def _alike(name: str) -> str:
+    return _NOT_ALIKE.sub("", name.casefold())
+
+
+def _day(text: str | None) -> str | None:
+    """The day of a moment; the hours of one person's work are nobody's business."""
+    found = _DAY.match(text) if text else None
+    return found[0] if found else None
+
+
+def _moment(text: str | None) -> str | None:
+    return text if text and _MOMENT.fullmatch(text) else _day(text)
+
+
+# --- tokens and models ----------------------------------------------------------------------------------------------
+
+
+def _tokens(section: TokensSection, names: _Names) -> TokensSection:
+    return TokensSection(
+        total=_spent(section.total, "total"),
+        by_day=[_spent(row, _day(row.name) or NO_DATE) for row in section.by_day],
+        by_workspace=[_spent(row, names.workspace(row.name)) for row in section.by_workspace],
+        by_model=[_spent(row, names.model(row.name)) for row in section.by_model],
+        by_agent=[_spent(row, names.agent(row.name)) for row in section.by_agent],
+        by_subagent=[_spent(row, names.agent(row.name)) for row in section.by_subagent],
+        by_skill=[_spent(row, names.skill(row.name)) for row in section.by_skill],
+        by_tool=[_spent(row, names.tool(row.name)) for row in section.by_tool],
+        by_conversation=[_spent(row, names.conversation(row.id or row.name)) for row in section.by_conversation],
+        by_turn=[_spent(row, names.turn(row)) for row in section.by_turn],
+        composition=_composition(section.composition),
+        origins=section.origins,
+        prices=_prices(section.prices, names) if section.prices is not None else None,
+    )
+
+
+def _spent(row: SpendRow, name: str) -> SpendRow:
+    return replace(row, name=name, id=None)
+
+
+def _composition(rows: Sequence[ShareRow]) -> list[ShareRow]:
+    return [
+        replace(
+            row,
+            category=row.category if row.category in public.CATEGORIES else OTHER,
+            label=row.label if row.label in public.LABELS else None,
+        )
+        for row in rows
+    ]
+
+
+def _prices(prices: Prices, names: _Names) -> Prices:
+    return replace(
+        prices,
+        models={names.model(model): entry for model, entry in prices.models.items()},
+        unpriced=[names.model(model) for model in prices.unpriced],
+    )
+
+
+def _models(section: ModelsSection, names: _Names) -> ModelsSection:
+    return replace(
+        section,
+        models=[replace(row, name=names.model(row.name)) for row in section.models],
+        switches=[
+            SwitchRow(before=names.model(row.before), after=names.model(row.after), times=row.times)
+            for row in section.switches
+        ],
+        conflicts=[
+            ConflictRow(asked=names.model(row.asked), answered=names.model(row.answered), times=row.times)
+            for row in section.conflicts
+        ],
+    )
+
+
+# --- tools, agents and skills ---------------------------------------------------------------------------------------
+
+
+def _tools(section: ToolsSection, names: _Names) -> ToolsSection:
+    programs = [replace(row, name=_program(row.name)) for row in section.programs]
+    return replace(
+        section,
+        tools=[replace(row, name=names.tool(row.name)) for row in section.tools],
+        servers=[replace(row, name=names.server(row.name)) for row in section.servers],
+        programs=_added_up(programs, lambda row: row.name, _two_programs, lambda row: row.calls),
+        sequences=[replace(row, tools=[names.tool(tool) for tool in row.tools]) for row in section.sequences],
+    )
+
+
+def _program(name: str) -> str:
+    first = name.split(maxsplit=1)[0].casefold() if name.strip() else ""
+    return first if first in public.PROGRAMS else OTHER_PROGRAM
+
+
+def _two_programs(one: ProgramRow, other: ProgramRow) -> ProgramRow:
+    return ProgramRow(
+        name=one.name,
+        calls=one.calls + other.calls,
+        failed=one.failed + other.failed,
+        conversations=max(one.conversations, other.conversations),
+    )
+
+
+def _agents(section: AgentsSection, names: _Names) -> AgentsSection:
+    return AgentsSection(
+        agents=[_agent(row, names) for row in section.agents],
+        handovers=[
+            HandoverRow(
+                before=names.agent(row.before),
+                after=names.agent(row.after),
+                kind=row.kind if row.kind in ("switch", "subagent") else OTHER,
+                times=row.times,
+            )
+            for row in section.handovers
+        ],
+        never_used=_defined(section.never_used, names.agent),
+        no_longer_defined=[names.agent(name) for name in section.no_longer_defined],
+    )
+
+
+def _agent(row: AgentRow, names: _Names) -> AgentRow:
+    return replace(
+        row,
+        name=names.agent(row.name),
+        kind=row.kind if row.kind in ("custom", "participant", "subagent") else OTHER,
+        last_at=_day(row.last_at),
+        evidence=list(dict.fromkeys(_evidence(how) for how in row.evidence)),
+        path=None,
+    )
+
+
+def _skills(section: SkillsSection, names: _Names) -> SkillsSection:
+    return SkillsSection(
+        skills=[_skill(row, names) for row in section.skills],
+        never_used=_defined(section.never_used, names.skill),
+        no_longer_defined=[names.skill(name) for name in section.no_longer_defined],
+    )
+
+
+def _skill(row: SkillRow, names: _Names) -> SkillRow:
+    evidence: dict[str, int] = {}
+    for how, turns in row.evidence.items():
+        evidence[_evidence(how)] = evidence.get(_evidence(how), 0) + turns
+    return replace(row, name=names.skill(row.name), last_at=_day(row.last_at), evidence=evidence, path=None)
+
+
+def _evidence(how: str) -> str:
+    """Evidence without what it quotes: `modeInstructions, defined in ...`, `skill.invoked (...)`."""
+    kind = how.partition(", ")[0].partition(" (")[0]
+    return kind if kind in public.EVIDENCE or kind in public.TOOLS else OTHER
+
+
+def _defined(rows: Sequence[DefinedRow], numbered: Callable[[str], str]) -> list[DefinedRow]:
+    return [
+        DefinedRow(name=numbered(row.name), path="", scope=row.scope if row.scope in SCOPES else OTHER) for row in rows
+    ]
+
+
+# --- work and time --------------------------------------------------------------------------------------------------
+
+
+def _work(section: WorkSection) -> WorkSection:
+    languages = [replace(row, name=_language(row.name)) for row in section.languages]
+    return replace(
+        section,
+        top_files=[replace(row, path=_file(row, number)) for number, row in enumerate(section.top_files, start=1)],
+        languages=_added_up(languages, lambda row: row.name, _two_languages, lambda row: row.edits),
+        vote_reasons=_counts(section.vote_reasons, lambda name: name if name in public.VOTE_REASONS else OTHER_REASON),
+        errors=_counts(section.errors, lambda name: name if public.is_error(name) else OTHER_ERROR),
+        references=_references(section.references),
+    )
+
+
+def _file(row: FileRow, number: int) -> str:
+    name = row.path[max(row.path.rfind("/"), row.path.rfind("\\")) + 1 :]
+    ending = name.rpartition(".")[2].casefold()
+    return f"file {number}.{ending}" if "." in name and ending in public.ENDINGS else f"file {number}"
+
+
+def _language(name: str) -> str:
+    return name if name in public.LANGUAGES else OTHER_LANGUAGE
+
+
+def _two_languages(one: LanguageRow, other: LanguageRow) -> LanguageRow:
+    return LanguageRow(
+        name=one.name,
+        edits=one.edits + other.edits,
+        files=one.files + other.files,
+        added=one.added + other.added,
+        removed=one.removed + other.removed,
+    )
+
+
+def _counts(rows: Sequence[CountRow], name_of: Callable[[str], str]) -> list[CountRow]:
+    named = [CountRow(name=name_of(row.name), times=row.times) for row in rows]
+    return _added_up(named, lambda row: row.name, _two_counts, lambda row: row.times)
+
+
+def _two_counts(one: CountRow, other: CountRow) -> CountRow:
+    return CountRow(name=one.name, times=one.times + other.times)
+
+
+def _references(rows: Sequence[ReferenceRow]) -> list[ReferenceRow]:
+    """How many there were of each kind, in place of what they were."""
+    groups: dict[tuple[str, bool], list[ReferenceRow]] = {}
+    for row in rows:
+        kind = row.kind if row.kind in REFERENCES else OTHER
+        groups.setdefault((kind, row.is_made), []).append(row)
+    made = [
+        ReferenceRow(
+            kind=kind,
+            name=f"{len(group):,} {REFERENCES[kind]}{'' if len(group) == 1 else 's'}",
+            url=None,
+            times=sum(row.times for row in group),
+            conversations=max(row.conversations for row in group),
+            is_made=is_made,
+        )
+        for (kind, is_made), group in groups.items()
+    ]
+    return sorted(made, key=lambda row: (-row.times, row.name))
+
+
+def _time(section: TimeSection) -> TimeSection:
+    return replace(
+        section,
+        first_at=_day(section.first_at),
+        last_at=_day(section.last_at),
+        longest_streak_end=_day(section.longest_streak_end),
+        most_parallel_at=_day(section.most_parallel_at),
+    )
+
+
+def _added_up(
+    rows: Sequence[Row],
+    key: Callable[[Row], str],
+    two: Callable[[Row, Row], Row],
+    figure: Callable[[Row], float],
+) -> list[Row]:
+    """Rows of one name as one, the largest first."""
+    sums: dict[str, Row] = {}
+    for row in rows:
+        known = sums.get(key(row))
+        sums[key(row)] = row if known is None else two(known, row)
+    return sorted(sums.values(), key=lambda row: (-figure(row), key(row)))

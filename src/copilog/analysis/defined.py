@@ -1,0 +1,72 @@
+"""What is defined on this machine, held against what was used: by name, without regard to case."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from msgspec.structs import replace
+
+from copilog.analysis.figures import DefinedRow
+from copilog.analysis.names import in_order
+from copilog.definitions import Definition
+from copilog.detection.known import AGENT_KINDS, BUILT_IN
+from copilog.store.texts import UNNAMED
+
+AGENTS = AGENT_KINDS
+SKILLS = ("skill",)
+
+
+class Defined:
+    """The definitions of some kinds. Without a list nobody looked, and nothing is said of what is missing."""
+
+    def __init__(self, definitions: Sequence[Definition] | None, kinds: Collection[str]) -> None:
+        self.is_known = definitions is not None
+        self.definitions = [_readable(made) for made in definitions or () if made.kind in kinds]
+        self._by_name: dict[str, Definition] = {}
+        for made in self.definitions:
+            self._by_name.setdefault(made.name.casefold(), made)
+        self._at_home = BUILT_IN if "agent" in kinds else frozenset[str]()
+
+    def is_defined(self, name: str) -> bool | None:
+        """None where nobody looked, and for what needs no definition because it comes with Copilot."""
+        if not self.is_known:
+            return None
+        key = name.casefold()
+        if key in self._by_name:
+            return True
+        return None if key in self._at_home or key == UNNAMED else False
+
+    def path_of(self, name: str) -> str | None:
+        """Of several definitions with a name the first counts, as it does for Copilot."""
+        made = self._by_name.get(name.casefold())
+        return made.path if made is not None else None
+
+    def never_used(self, used: Iterable[str]) -> list[DefinedRow]:
+        """The definitions whose name is not among those that were used."""
+        keys = {name.casefold() for name in used}
+        rows = [
+            DefinedRow(name=made.name, path=made.path, scope=made.scope, description=made.description)
+            for made in self.definitions
+            if made.name.casefold() not in keys
+        ]
+        return sorted(rows, key=lambda row: (row.name.casefold(), row.path))
+
+    def missing(self, used: Iterable[str]) -> list[str]:
+        """The names that were used and that nothing defines."""
+        return in_order(name for name in used if self.is_defined(name) is False)
+
+
+def _readable(made: Definition) -> Definition:
+    """The same in whole characters: names of files may be any bytes."""
+    return replace(
+        made,
+        name=_whole(made.name),
+        path=_whole(made.path),
+        description=_whole(made.description) if made.description is not None else None,
+        tools=[_whole(tool) for tool in made.tools],
+        handoffs=[_whole(agent) for agent in made.handoffs],
+    )
+
+
+def _whole(text: str) -> str:
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

@@ -1,0 +1,359 @@
+"""What is measured: the shapes of all answers. docs/metrics.md says of each figure how it comes about.
+
+A section is a struct of single figures and of tables; a table is a list of rows. Figures that were not recorded are
+None, never 0. Whatever ends in `_ms` is in milliseconds; times are texts as the archive has them, days are local.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Figures(msgspec.Struct, kw_only=True):
+    """One section, or one row of a table in it."""
+
+
+# --- tokens and cost ------------------------------------------------------------------------------------------------
+
+
+class SpendRow(Figures, kw_only=True):
+    """What something took: a day, a model, a conversation, or everything."""
+
+    name: str
+    conversations: int = 0
+    turns: int = 0
+    input: int = 0  # recorded, what came from a cache included
+    output: int = 0  # recorded, reasoning included
+    cache_read: int = 0
+    cache_write: int = 0
+    reasoning: int = 0
+    estimated_input: int = 0  # of turns for which no input was recorded
+    estimated_output: int = 0
+    premium_requests: float | None = None
+    credits: float | None = None
+    dollars: float | None = None  # recorded tokens at list prices; None where no model has a price
+    estimated_dollars: float | None = None  # the same of estimated tokens
+    unpriced: int = 0  # recorded tokens of models without a price
+    id: str | None = None  # what `copilog show` takes, for conversations and turns
+
+
+class OriginRow(Figures, kw_only=True):
+    """Where numbers come from."""
+
+    source: str  # "session.shutdown", "modelTotals", "characters / 4", ...
+    method: str  # recorded, spread, estimated
+    conversations: int
+    input: int
+    output: int
+    premium_requests: float | None = None
+    credits: float | None = None
+
+
+class ShareRow(Figures, kw_only=True):
+    """What part of the prompts a category took, on average over the turns that tell."""
+
+    category: str
+    label: str | None
+    percent: float
+    turns: int
+
+
+class Prices(Figures, kw_only=True):
+    """Which prices were used."""
+
+    source: str  # "genai-prices 0.2.1"
+    date: str | None  # of the table
+    models: dict[str, str] = {}  # model as recorded -> the entry of the table it was priced by
+    unpriced: list[str] = []
+
+
+class TokensSection(Figures, kw_only=True):
+    """Tokens and cost."""
+
+    total: SpendRow
+    by_day: list[SpendRow]
+    by_workspace: list[SpendRow]
+    by_model: list[SpendRow]
+    by_agent: list[SpendRow]
+    by_subagent: list[SpendRow]
+    by_skill: list[SpendRow]  # of the turns in which it was loaded: they overlap
+    by_tool: list[SpendRow]  # estimated: arguments are output, results are input
+    by_conversation: list[SpendRow]
+    by_turn: list[SpendRow]
+    composition: list[ShareRow]
+    origins: list[OriginRow]
+    prices: Prices | None = None
+
+
+# --- models ---------------------------------------------------------------------------------------------------------
+
+
+class ModelRow(Figures, kw_only=True):
+    name: str
+    turns: int
+    share: float  # of all turns whose model is known, 0 to 1
+    conversations: int
+    failed: int
+    median_ms: float | None
+    p95_ms: float | None
+    first_median_ms: float | None  # to the first token
+    first_p95_ms: float | None
+
+
+class SwitchRow(Figures, kw_only=True):
+    before: str
+    after: str
+    times: int
+
+
+class ConflictRow(Figures, kw_only=True):
+    asked: str
+    answered: str
+    times: int
+
+
+class ModelsSection(Figures, kw_only=True):
+    """Which models answered, and how fast."""
+
+    models: list[ModelRow]
+    switches: list[SwitchRow]
+    switching_conversations: int
+    conflicts: list[ConflictRow]
+    unknown_turns: int  # no model was recorded
+
+
+# --- tools ----------------------------------------------------------------------------------------------------------
+
+
+class ToolRow(Figures, kw_only=True):
+    name: str
+    calls: int
+    conversations: int
+    failed: int
+    failure_rate: float | None  # of the calls whose end is known
+    retries: int
+    automatic: int  # confirmed by a setting, by an earlier grant, or not in need of it
+    by_user: int
+    denied: int
+    timed: int  # calls whose time is known
+    median_ms: float | None
+    p95_ms: float | None
+    total_ms: float | None
+    result_bytes: int
+
+
+class ServerRow(Figures, kw_only=True):
+    name: str
+    tools: int
+    calls: int
+    failed: int
+    conversations: int
+
+
+class ProgramRow(Figures, kw_only=True):
+    name: str  # "git commit"
+    calls: int
+    failed: int
+    conversations: int
+
+
+class SequenceRow(Figures, kw_only=True):
+    tools: list[str]
+    times: int
+    conversations: int
+
+
+class ToolsSection(Figures, kw_only=True):
+    """Which tools were called, and how that went."""
+
+    calls: int
+    failed: int
+    retries: int
+    automatic: int
+    by_user: int
+    denied: int
+    unknown_confirmations: int
+    tools: list[ToolRow]
+    servers: list[ServerRow]
+    programs: list[ProgramRow]
+    sequences: list[SequenceRow]
+
+
+# --- agents and skills ----------------------------------------------------------------------------------------------
+
+
+class AgentRow(Figures, kw_only=True):
+    name: str
+    kind: str  # custom, participant, subagent
+    turns: int  # of a sub-agent: its runs
+    conversations: int
+    tool_calls: int
+    failed: int  # turns that failed; of a sub-agent: runs that did
+    last_at: str | None
+    evidence: list[str]
+    is_defined: bool | None = None  # None: nobody looked
+    path: str | None = None  # of its definition
+
+
+class HandoverRow(Figures, kw_only=True):
+    before: str
+    after: str
+    kind: str  # switch (from a turn to the next), subagent
+    times: int
+
+
+class DefinedRow(Figures, kw_only=True):
+    """Something that is defined on this machine."""
+
+    name: str
+    path: str
+    scope: str
+    description: str | None = None
+
+
+class AgentsSection(Figures, kw_only=True):
+    agents: list[AgentRow]
+    handovers: list[HandoverRow]
+    never_used: list[DefinedRow]
+    no_longer_defined: list[str]
+
+
+class SkillRow(Figures, kw_only=True):
+    name: str
+    offered: int  # turns
+    loaded: int  # turns
+    conversations: int  # in which it was loaded
+    last_at: str | None
+    evidence: dict[str, int]  # how we know that it was loaded -> turns
+    is_defined: bool | None = None
+    path: str | None = None
+
+
+class SkillsSection(Figures, kw_only=True):
+    skills: list[SkillRow]
+    never_used: list[DefinedRow]
+    no_longer_defined: list[str]
+
+
+# --- work -----------------------------------------------------------------------------------------------------------
+
+
+class FileRow(Figures, kw_only=True):
+    path: str
+    edits: int
+    added: int
+    removed: int
+    undone: int
+    conversations: int
+
+
+class LanguageRow(Figures, kw_only=True):
+    name: str
+    edits: int
+    files: int
+    added: int
+    removed: int
+
+
+class CountRow(Figures, kw_only=True):
+    """Something that occurred so often."""
+
+    name: str
+    times: int
+
+
+class ReferenceRow(Figures, kw_only=True):
+    """A commit, a pull request or an issue that conversations refer to."""
+
+    kind: str  # commit, pull-request, issue
+    name: str  # "owner/name#12", or the id of a commit
+    url: str | None
+    times: int  # messages
+    conversations: int
+    is_made: bool  # a commit that the conversation itself made
+
+
+class WorkSection(Figures, kw_only=True):
+    """What came of it."""
+
+    edits: int
+    files: int
+    added: int
+    removed: int
+    kept: int
+    undone: int
+    changed: int  # by the user, afterwards
+    pending: int
+    undecided: int  # nothing was recorded
+    turns: int
+    completed: int
+    cancelled: int
+    failed: int
+    retried: int
+    votes_up: int
+    votes_down: int
+    working_ms: float  # turns as far as their time is known, without waiting
+    waiting_ms: float  # for a person
+    timed_turns: int
+    top_files: list[FileRow]
+    languages: list[LanguageRow]
+    vote_reasons: list[CountRow]
+    errors: list[CountRow]
+    references: list[ReferenceRow]
+
+
+# --- time -----------------------------------------------------------------------------------------------------------
+
+
+class ActivityRow(Figures, kw_only=True):
+    name: str  # "2026-05-04", "09" or "Monday"
+    turns: int
+    conversations: int
+    tool_calls: int
+
+
+class TimeSection(Figures, kw_only=True):
+    """When it happened."""
+
+    first_at: str | None
+    last_at: str | None
+    active_days: int
+    longest_streak: int  # days in a row
+    longest_streak_end: str | None
+    current_streak: int  # up to today or yesterday
+    most_parallel: int  # conversations in which a turn was running at the same moment
+    most_parallel_at: str | None
+    parallel_ms: float  # during which two or more were running
+    by_day: list[ActivityRow]
+    by_weekday: list[ActivityRow]
+    by_hour: list[ActivityRow]
+
+
+# --- everything -----------------------------------------------------------------------------------------------------
+
+
+class TotalsSection(Figures, kw_only=True):
+    """How much there is."""
+
+    conversations: int
+    turns: int
+    messages: int
+    tool_calls: int
+    edits: int
+    workspaces: int
+    sources: list[CountRow]  # conversations by source
+
+
+class Stats(Figures, kw_only=True):
+    """All of it, for a period and a selection."""
+
+    since: str | None
+    until: str | None
+    totals: TotalsSection
+    tokens: TokensSection
+    models: ModelsSection
+    tools: ToolsSection
+    agents: AgentsSection
+    skills: SkillsSection
+    work: WorkSection
+    time: TimeSection

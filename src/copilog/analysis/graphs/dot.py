@@ -1,0 +1,64 @@
+"""The graph as DOT, for Graphviz and whatever else reads it."""
+
+from __future__ import annotations
+
+from copilog.analysis.graphs.shapes import (
+    AGENT,
+    DEFINED,
+    SERVER,
+    SKILL,
+    SUBAGENT,
+    TOOL,
+    Graph,
+    Node,
+    cut,
+    plain,
+    said_of_edge,
+    said_of_node,
+    thickness,
+)
+
+LONGEST_NAME = 60
+LOOKS = {
+    AGENT: 'shape=box, fillcolor="#dbeafe"',
+    SUBAGENT: 'shape=box, fillcolor="#ede9fe"',
+    TOOL: 'shape=box, fillcolor="#f1f5f9"',
+    SKILL: 'shape=note, fillcolor="#dcfce7"',
+    SERVER: 'shape=component, fillcolor="#fef3c7"',
+}
+
+
+def to_dot(graph: Graph) -> str:
+    """A directed graph. Nodes have numbers for ids; names stand in labels, quoted and escaped."""
+    ids = {node.id: f"n{number}" for number, node in enumerate(graph.nodes)}
+    names = {node.id: node.name for node in graph.nodes}
+    lines = [
+        "digraph copilog {",
+        "  rankdir=LR;",
+        '  node [style="filled,rounded", fontname="Helvetica", fontsize=11];',
+        '  edge [fontname="Helvetica", fontsize=9, color="#64748b"];',
+    ]
+    lines += [f"  {ids[node.id]} [{_node(node)}];" for node in graph.nodes]
+    for edge in graph.edges:
+        said = _quoted(said_of_edge(edge, names))
+        taken = f'label="{edge.times}", penwidth={thickness(edge):.1f}'
+        look = "style=dashed" if edge.kind == DEFINED else taken
+        lines.append(f"  {ids[edge.source]} -> {ids[edge.target]} [{look}, tooltip={said}];")
+    return "\n".join([*lines, "}", ""])
+
+
+def _node(node: Node) -> str:
+    name = plain(node.name)
+    label = _quoted(cut(name, LONGEST_NAME) + (f" ({node.count:,})" if node.is_used else ""))
+    look = LOOKS[node.kind]
+    if not node.is_used:
+        look += ', style="filled,dashed"'
+    elif node.is_defined is False:
+        look += ', color="#dc2626"'
+    return f"label={label}, {look}, tooltip={_quoted(said_of_node(node))}"
+
+
+def _quoted(text: str) -> str:
+    """A string of DOT: quotes and backslashes would end it or mean something, entities would be put in."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;")
+    return f'"{escaped}"'

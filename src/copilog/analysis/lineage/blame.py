@@ -1,0 +1,245 @@
+"""Which conversations touched a file, and which of them wrote a line of it.
+
+A file is looked for under its absolute path, under the same place in copies of its project, and under the names that it
+had before. The conversations that edited it are opened; those that only name it are told from the index.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from copilog.analysis.lineage.current_file import CurrentFile
+from copilog.analysis.lineage.edited_lines import Edit
+from copilog.analysis.lineage.evidence import Evidence, Origin, Strength, rank_of, strongest, weakest
+from copilog.analysis.lineage.file_places import Likeness, WantedFiles
+from copilog.analysis.lineage.line_origins import (
+    LineOrigin,
+    Writings,
+    about_edit,
+    origin_from,
+    origin_of_line,
+    told_once,
+)
+from copilog.analysis.lineage.touching import MOST_OPENED, Known, Mention, editors, known, mentions, opened, writers
+from copilog.analysis.selection import Chosen
+from copilog.errors import UsageError
+from copilog.store.times import moment
+
+MOST_LINES = 2_000  # that are looked at one by one
+MOST_TURNS = 5  # that are named as evidence
+
+
+class Touch(Origin, kw_only=True):
+    """A conversation that touched a file."""
+
+    path: str | None = None  # as it was recorded
+    likeness: Likeness | None = None  # of that path to the file
+    edits: int = 0
+    added: int = 0  # lines
+    removed: int = 0
+    still_there: int = 0  # of the file's lines now, those that it wrote last
+    undone: int = 0  # edits
+    mentions: int = 0  # messages that name the file
+    first_at: str | None = None
+    last_at: str | None = None
+
+
+class BlameResult(msgspec.Struct, kw_only=True):
+    """What is known of a file, or of some of its lines."""
+
+    path: str
+    repository: str | None = None  # the folder
+    former_paths: list[str] = []
+    exists: bool
+    lines: int | None = None  # of the file
+    first: int | None = None  # the lines that were asked about
+    last: int | None = None
+    touches: list[Touch] = []  # newest first
+    origins: list[LineOrigin] = []
+    still_there: int = 0  # lines that some conversation wrote
+    unexplained: int = 0  # lines that none did, as far as is known
+    plain: int = 0  # lines of nothing but blanks and signs
+    is_uncertain: bool = True
+    verdict: str = ""
+    notes: list[str] = []
+
+
+def blame(chosen: Chosen, path: Path | str, first: int | None = None, last: int | None = None) -> BlameResult:
+    """The conversations that touched a file; with `first`, where its lines from there to `last` come from."""
+    file = CurrentFile(Path(path))
+    last = first if last is None else last
+    _check_lines(file, first, last)
+    conversations = known(chosen)
+    named = mentions(chosen, conversations, file.wanted)
+    files = WantedFiles([file.wanted])
+    wanted = editors(chosen, conversations, files) | writers(chosen, named)
+    if len(wanted) > MOST_OPENED:
+        file.notes.append(
+            f"{len(wanted):,} conversations may have edited the file; the newest {MOST_OPENED:,} were opened"
+        )
+    edits: dict[int, list[Edit]] = {}
+    for conversation in opened(chosen, conversations, wanted):
+        found = conversation.edits_of(files)
+        if found:
+            edits[conversation.known.number] = found
+    writings = Writings((conversations[number], edit) for number, made in edits.items() for edit in told_once(made))
+    result = BlameResult(
+        path=file.shown_path,
+        repository=str(file.repository.top) if file.repository else None,
+        former_paths=file.wanted.former,
+        exists=file.exists,
+        lines=len(file.lines) if file.lines is not None else None,
+        first=first,
+        last=last,
+        notes=file.notes,
+    )
+    _add_touches(result, file, conversations, edits, named, writings)
+    if first is not None and last is not None and file.lines is not None:
+        result.origins = _origins(file, first, last, writings)
+    _judge(result)
+    return result
+
+
+def _check_lines(file: CurrentFile, first: int | None, last: int | None) -> None:
+    if first is None or last is None:
+        return
+    if first < 1 or last < first:
+        raise UsageError(f"{first}-{last} are no lines; they count from 1, the smaller number first")
+    if last - first >= MOST_LINES:
+        raise UsageError(f"at most {MOST_LINES:,} lines can be looked at at once")
+    if file.lines is not None and last > len(file.lines):
+        raise UsageError(f"{file.shown_path} has {len(file.lines):,} lines")
+
+
+# --- conversations --------------------------------------------------------------------------------------------------
+
+
+def _add_touches(
+    result: BlameResult,
+    file: CurrentFile,
+    conversations: dict[int, Known],
+    edits: dict[int, list[Edit]],
+    named: Sequence[Mention],
+    writings: Writings,
+) -> None:
+    counts = Counter(file.lines or ())
+    shares = {number: share.total() for number, share in writings.shared_out(counts).items()}
+    telling = sum(times for text, times in counts.items() if any(map(str.isalnum, text)))
+    result.still_there = sum(shares.values())
+    result.unexplained = telling - result.still_there
+    result.plain = counts.total() - telling
+    by_conversation: dict[int, list[Mention]] = {}
+    for mention in named:
+        if not mention.is_whole:
+            by_conversation.setdefault(mention.conversation, []).append(mention)
+    for number, facts in conversations.items():  # newest first
+        if number in edits or number in by_conversation:
+            touch = _touch(facts, edits.get(number, []), by_conversation.get(number, []))
+            touch.still_there = shares.get(number, 0)
+            result.touches.append(touch)
+
+
+def _touch(facts: Known, edits: list[Edit], named: list[Mention]) -> Touch:
+    evidence = _evidence_of_edits(edits) + _evidence_of_mentions(named, has_edits=bool(edits))
+    counted = [edit for edit in edits if edit.kind != "snapshot"] or edits
+    told = [edit for edit in told_once(edits) if edit.fate != "undone"]
+    best = max(edits, key=lambda edit: rank_of(_strength_of(edit)), default=None)
+    origin = origin_from(facts, next((item.turn for item in evidence if item.turn is not None), None), evidence)
+    times = sorted(at for at in (*(moment(edit.at) for edit in edits), *(mention.at for mention in named)) if at)
+    return Touch(
+        **msgspec.structs.asdict(origin)
+        | {"strength": _strength_of(best) if best is not None else "weak", "workspace": facts.workspace},
+        path=best.path if best is not None else None,
+        likeness=best.likeness if best is not None else None,
+        edits=len(counted),
+        added=sum(edit.added_count for edit in told),
+        removed=sum(edit.removed_count for edit in told),
+        undone=sum(edit.fate == "undone" for edit in counted),
+        mentions=len(named),
+        first_at=times[0] if times else None,
+        last_at=times[-1] if times else None,
+    )
+
+
+def _strength_of(edit: Edit) -> Strength:
+    return weakest(item.strength for item in about_edit(edit))
+
+
+def _evidence_of_edits(edits: list[Edit]) -> list[Evidence]:
+    """One for each turn that edited the file, the last first, and what speaks against them."""
+    by_turn: dict[int | None, list[Edit]] = {}
+    for edit in reversed(edits):
+        by_turn.setdefault(edit.turn, []).append(edit)
+    found: list[Evidence] = []
+    for turn, made in list(by_turn.items())[:MOST_TURNS]:
+        told = told_once(made)
+        lines = f"+{sum(edit.added_count for edit in told):,} -{sum(edit.removed_count for edit in told):,}"
+        against = [item.text for item in about_edit(made[0]) if item.strength != "strong"]
+        text = ", ".join([f"{_WORDS[made[0].action]} the file, {lines}", *against])
+        found.append(
+            Evidence(
+                kind=made[0].kind,
+                text=text,
+                strength=strongest(map(_strength_of, made)),
+                turn=turn,
+                at=moment(made[0].at),
+            )
+        )
+    return found
+
+
+_WORDS = {"edit": "edited", "create": "made", "delete": "deleted", "rename": "renamed"}
+
+
+def _evidence_of_mentions(named: list[Mention], *, has_edits: bool) -> list[Evidence]:
+    if not named or has_edits:
+        return []
+    by_place = Counter(mention.place for mention in named)
+    found = []
+    for place, text in (("arguments", "a tool call names the file"), ("paths", "a message names the file")):
+        if by_place[place]:
+            first = next(mention for mention in named if mention.place == place)
+            times = f" ({by_place[place]:,} times)" if by_place[place] > 1 else ""
+            kind = "tool-call" if place == "arguments" else "mention"
+            found.append(Evidence(kind=kind, text=text + times, strength="weak", turn=first.turn, at=first.at))
+    return found
+
+
+# --- lines ----------------------------------------------------------------------------------------------------------
+
+
+def _origins(file: CurrentFile, first: int, last: int, writings: Writings) -> list[LineOrigin]:
+    assert file.lines is not None
+    counts = Counter(file.lines)
+    commits = file.commits_of(first, last)
+    return [
+        origin_of_line(number, text, counts[text], writings, commits.get(number))
+        for number, text in enumerate(file.lines[first - 1 : last], first)
+    ]
+
+
+def _judge(result: BlameResult) -> None:
+    """Say in a sentence what was found."""
+    if result.first is not None and result.lines is not None:
+        sure = [origin for origin in result.origins if not origin.is_uncertain]
+        found = {origin.origin.conversation for origin in sure if origin.origin is not None}
+        result.is_uncertain = len(sure) < len(result.origins)
+        number = len(result.origins)
+        result.verdict = f"{len(sure):,} of {number:,} {'line' if number == 1 else 'lines'} found for sure"
+        if found:
+            result.verdict += f", in {len(found):,} {'conversation' if len(found) == 1 else 'conversations'}"
+        return
+    editing = [touch for touch in result.touches if touch.edits]
+    result.is_uncertain = not any(touch.strength == "strong" for touch in editing)
+    if not result.touches:
+        result.verdict = "no conversation is known to have touched the file"
+    elif not editing:
+        naming = len(result.touches)
+        names = f"{naming:,} conversations name" if naming > 1 else "1 conversation names"
+        result.verdict = f"{names} the file, and none is known to have edited it"
+    else:
+        result.verdict = f"{len(editing):,} {'conversation' if len(editing) == 1 else 'conversations'} edited the file"

@@ -1,0 +1,337 @@
+"""Which lines a conversation wrote into files, and which it took away.
+
+The editing history knows the text of a file before and after each request; edits in answers have a diff, or ranges and
+the new text; and where neither is there, the arguments of the tools that edit say what was to be written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from typing import Any, Literal
+
+import msgspec
+
+from copilog import jsonio
+from copilog.analysis.lineage.diffs import added_and_removed, lines_of
+from copilog.analysis.lineage.file_places import Likeness, plain_path
+from copilog.errors import BadRecord
+from copilog.model import Conversation, FileChange, FileEdit, Message, ToolCall, ToolResult, Turn
+from copilog.store.details import is_edit_undone, whole_changes
+from copilog.store.fates import Fates
+from copilog.textdiff import unified_diff
+
+MOST_CHARACTERS = 32 << 20  # of one text that is taken apart
+Kind = Literal["edit", "snapshot", "tool-call"]
+
+PATHS = ("filePath", "path", "file_path", "target_file", "filename", "uri")
+BEFORE = ("oldString", "old_str", "old_string", "oldText", "old_text")
+AFTER = ("newString", "new_str", "new_string", "newText", "new_text", "content", "contents", "file_text",
+         "insert_text", "code", "code_edit")  # fmt: skip
+WHOLE = ("content", "contents", "file_text")  # the whole file, not a piece of it
+LISTS = ("replacements", "edits")
+PATCHES = ("input", "patch")
+PATCHED = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
+NOT_DONE = frozenset({"failed", "denied", "skipped", "cancelled", "prepared"})
+
+# Which of the files in question a recorded path is, and how like it; None if it is another one.
+Judge = Callable[[str], tuple[str, Likeness] | None]
+
+
+class Edit(msgspec.Struct, kw_only=True):
+    """One change of a file in question."""
+
+    kind: Kind
+    file: str  # the one in question
+    path: str  # as recorded
+    likeness: Likeness
+    turn: int | None = None
+    at: datetime | None = None
+    action: str = "edit"
+    added: list[str] = []
+    removed: list[str] = []
+    added_count: int = 0  # as recorded, where the lines are not known
+    removed_count: int = 0
+    fate: str | None = None  # kept, undone, changed, pending; None if nothing tells
+    is_rough: bool = False  # what stood there before is not known: some lines may not be new
+
+
+class Lines(msgspec.Struct):
+    """Lines added and removed, as far as somebody recorded them."""
+
+    added: list[str] = []
+    removed: list[str] = []
+    is_rough: bool = False
+
+
+def edits_in(conversation: Conversation, judge: Judge) -> list[Edit]:
+    """The changes of files that a conversation made: by its answers in order, then by its editing history."""
+    reader = _Reader(conversation, judge)
+    edits = list(reader.edits())
+    told = {edit.file for edit in edits}
+    return [*edits, *(edit for edit in reader.edits_by_states() if edit.file not in told)]
+
+
+class _Reader:
+    """One conversation while it is looked through for one file."""
+
+    def __init__(self, conversation: Conversation, judge: Judge) -> None:
+        self.conversation = conversation
+        self.judge = judge
+        self.fates = Fates(conversation)
+        self.turns = {turn.index: turn for turn in conversation.turns}
+        self.calls: dict[str, ToolCall] = {}
+        self.results: dict[str, ToolResult] = {}
+        self.explained: set[str] = set()  # calls whose edits are parts of the answer
+        for message in conversation.messages:
+            for part in message.parts:
+                if isinstance(part, ToolCall):
+                    self.calls[part.id] = part
+                elif isinstance(part, ToolResult):
+                    self.results[part.call_id] = part
+                elif isinstance(part, FileEdit) and part.call_id is not None:
+                    self.explained.add(part.call_id)
+
+    def edits(self) -> Iterator[Edit]:
+        before = self._lines_before()
+        for message in self.conversation.messages:
+            for part in message.parts:
+                made: Iterable[Edit] = ()
+                if isinstance(part, FileEdit):
+                    made = self._of_answer(part, message)
+                elif isinstance(part, ToolCall) and part.id not in self.explained:
+                    made = self._of_call(part, message)
+                for edit in made:
+                    if edit.is_rough and edit.file in before:
+                        edit.added = [line for line in edit.added if line not in before[edit.file]]
+                        edit.is_rough = False
+                    yield edit
+        for change in whole_changes(self.conversation.file_changes):
+            yield from self._of_snapshot(change)
+
+    def edits_by_states(self) -> Iterator[Edit]:
+        """The whole change of a file, where its first and its last text are all that was recorded."""
+        for state in self.conversation.files:
+            if state.initial is None or state.current is None or state.initial == state.current:
+                continue
+            turn = next((turn for turn in self.conversation.turns if turn.request_id == state.request_id), None)
+            yield from self._of_snapshot(
+                FileChange(
+                    uri=state.uri,
+                    path=state.path,
+                    before=state.initial,
+                    after=state.current,
+                    turn=turn.index if turn is not None else None,
+                )
+            )
+
+    def _lines_before(self) -> dict[str, frozenset[str]]:
+        """The lines that files had before the conversation touched them, where a backup or a snapshot tells."""
+        found: dict[str, frozenset[str]] = {}
+        for state in self.conversation.files:
+            judged = self.judge(_spelled(state.path, state.uri)) if state.initial is not None else None
+            if judged is not None:
+                found[judged[0]] = frozenset(lines_of(state.initial or ""))
+        return found
+
+    # --- parts of answers -------------------------------------------------------------------------------------------
+
+    def _of_answer(self, part: FileEdit, message: Message) -> Iterator[Edit]:
+        for name in dict.fromkeys((_spelled(part.path, part.uri), part.new_uri or "")):
+            judged = self.judge(name) if name else None
+            if judged is None:
+                continue
+            turn = self._turn(message.turn)
+            is_undone = turn is not None and is_edit_undone(part, turn)
+            lines = self._lines_of(part, plain_path(name))
+            yield self._edit(
+                "edit",
+                name,
+                judged,
+                lines,
+                turn=message.turn,
+                at=self._moment(message, turn),
+                action=part.action,
+                added_count=len(lines.added) or part.added or 0,
+                removed_count=len(lines.removed) or part.removed or 0,
+                fate=self.fates.of(part.uri, message.turn, is_undone),
+            )
+            return
+
+    def _lines_of(self, part: FileEdit, path: str) -> Lines:
+        if part.diff is not None and len(part.diff) <= MOST_CHARACTERS:
+            return Lines(*added_and_removed(part.diff))
+        if part.batches:
+            return _lines_of_batches(part)
+        call = self.calls.get(part.call_id or "")
+        if call is not None and part.action in ("edit", "create"):
+            return _joined(lines for named, lines in lines_in_arguments(call.arguments) if _is_like(path, named))
+        return Lines()
+
+    def _of_call(self, call: ToolCall, message: Message) -> Iterator[Edit]:
+        """What a call was to write, where nobody recorded that it did."""
+        result = self.results.get(call.id)
+        if call.status in NOT_DONE or (result is not None and result.is_error):
+            return
+        at = call.started_at or self._moment(message, self._turn(message.turn))
+        for named, lines in lines_in_arguments(call.arguments):
+            judged = self.judge(named)
+            if judged is not None:
+                yield self._edit("tool-call", named, judged, lines, turn=message.turn, at=at)
+
+    # --- the editing history ----------------------------------------------------------------------------------------
+
+    def _of_snapshot(self, change: FileChange) -> Iterator[Edit]:
+        for name in dict.fromkeys((_spelled(change.path, change.uri), change.old_uri or "")):
+            judged = self.judge(name) if name else None
+            if judged is None:
+                continue
+            lines = _lines_of_change(change)
+            yield self._edit(
+                "snapshot",
+                name,
+                judged,
+                lines,
+                turn=change.turn,
+                at=self._moment(None, self._turn(change.turn)),
+                action=change.action,
+                added_count=len(lines.added) or change.added or 0,
+                removed_count=len(lines.removed) or change.removed or 0,
+                fate=self.fates.of(change.uri, change.turn, change.is_undone),
+            )
+            return
+
+    # --- small questions --------------------------------------------------------------------------------------------
+
+    def _edit(self, kind: Kind, name: str, judged: tuple[str, Likeness], lines: Lines, **facts: Any) -> Edit:
+        file, likeness = judged
+        counts = {"added_count": len(lines.added), "removed_count": len(lines.removed)}
+        return Edit(
+            kind=kind,
+            file=file,
+            path=plain_path(name),
+            likeness=likeness,
+            added=lines.added,
+            removed=lines.removed,
+            is_rough=lines.is_rough,
+            **(counts | facts),
+        )
+
+    def _turn(self, index: int | None) -> Turn | None:
+        return self.turns.get(index) if index is not None else None
+
+    def _moment(self, message: Message | None, turn: Turn | None) -> datetime | None:
+        if message is not None and message.created_at is not None:
+            return message.created_at
+        if turn is not None and turn.timing.started_at is not None:
+            return turn.timing.started_at
+        return self.conversation.started_at or self.conversation.updated_at
+
+
+def _spelled(path: str | None, uri: str | None) -> str:
+    """A file as it was recorded; the address of one on another machine says so, its path does not."""
+    if uri and path and not uri.startswith("file:") and "://" in uri:
+        return uri
+    return path or uri or ""
+
+
+def _is_like(path: str, named: str) -> bool:
+    """Whether a call names this file, perhaps from some folder on."""
+    plain = plain_path(named)
+    return path == plain or path.endswith(f"/{plain.lstrip('/')}") or plain.endswith(f"/{path.lstrip('/')}")
+
+
+# --- lines ----------------------------------------------------------------------------------------------------------
+
+
+def _joined(pieces: Iterator[Lines]) -> Lines:
+    joined = Lines()
+    for piece in pieces:
+        joined.added += piece.added
+        joined.removed += piece.removed
+        joined.is_rough = joined.is_rough or piece.is_rough
+    return joined
+
+
+def _lines_of_batches(part: FileEdit) -> Lines:
+    """The texts that were put in. What they replaced is not known, unless they replaced nothing."""
+    lines = Lines()
+    for batch in part.batches:
+        for edit in batch:
+            lines.added += lines_of(edit.text[:MOST_CHARACTERS])
+            is_insertion = (edit.start_line, edit.start_column) == (edit.end_line, edit.end_column)
+            lines.is_rough = lines.is_rough or not is_insertion
+    if part.action == "create":
+        lines.is_rough = False
+    return lines
+
+
+def _lines_of_change(change: FileChange) -> Lines:
+    if change.diff is not None:
+        return Lines(*added_and_removed(change.diff))
+    before = None if change.action == "create" else change.before
+    is_known = change.after is not None and (before is not None or change.action == "create")
+    if not is_known or len(change.after or "") + len(before or "") > MOST_CHARACTERS:
+        return Lines()
+    return Lines(*added_and_removed(unified_diff(before, change.after, "file")))
+
+
+def lines_in_arguments(arguments: str | None) -> Iterator[tuple[str, Lines]]:
+    """What the arguments of an editing tool say is to be written, file by file; nothing for any other tool."""
+    if not arguments or len(arguments) > MOST_CHARACTERS:
+        return
+    try:
+        value = jsonio.decode(arguments.encode("utf-8", "replace"))[0]
+    except BadRecord:
+        value = arguments  # a patch may be all there is
+    if isinstance(value, str):
+        yield from _lines_in_patch(value)
+        return
+    if not isinstance(value, dict):
+        return
+    patch = _text(value, PATCHES)
+    if patch is not None and "*** Begin Patch" in patch:
+        yield from _lines_in_patch(patch)
+        return
+    path = _text(value, PATHS)
+    pieces = next((value[name] for name in LISTS if isinstance(value.get(name), list)), [value])
+    for piece in pieces:
+        if isinstance(piece, dict):
+            named = _text(piece, PATHS) or path
+            lines = _lines_in_piece(piece)
+            if named and lines is not None:
+                yield named, lines
+
+
+def _lines_in_piece(piece: dict[str, Any]) -> Lines | None:
+    before, after = _text(piece, BEFORE), _text(piece, AFTER)
+    if after is None:
+        return None
+    if before is not None:
+        old, new = (f"{text}\n" if text and not text.endswith("\n") else text for text in (before, after))
+        return Lines(*added_and_removed(unified_diff(old, new, "file")))
+    is_new = "insert_text" in piece or "insert_line" in piece or any(name in piece for name in WHOLE)
+    return Lines(lines_of(after), [], is_rough=not is_new)
+
+
+def _lines_in_patch(patch: str) -> Iterator[tuple[str, Lines]]:
+    """The files of a patch as models write them."""
+    path: str | None = None
+    lines = Lines()
+    for line in lines_of(patch):
+        if line.startswith("*** "):
+            name = next((line[len(start) :].strip() for start in PATCHED if line.startswith(start)), None)
+            if path is not None and not line.startswith("*** Move to: "):
+                yield path, lines
+                path, lines = None, Lines()
+            path = name or path
+        elif line[:1] == "+":
+            lines.added.append(line[1:])
+        elif line[:1] == "-":
+            lines.removed.append(line[1:])
+    if path is not None:
+        yield path, lines
+
+
+def _text(value: dict[str, Any], names: tuple[str, ...]) -> str | None:
+    return next((text for name in names if isinstance(text := value.get(name), str)), None)

@@ -1,0 +1,272 @@
+"""Who wrote a line: the recorded edits that hold its text, and what speaks for and against each of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+import msgspec
+
+from copilog.analysis.lineage.edited_lines import Edit
+from copilog.analysis.lineage.evidence import Evidence, Origin, rank_of, span_in_words, weakest
+from copilog.analysis.lineage.file_places import ALLOWS
+from copilog.analysis.lineage.touching import Known
+from copilog.store.times import moment
+
+SHORTEST_TELLING = 12  # characters of a line that hardly anybody else would write
+FEWEST_LETTERS = 6
+COMMIT_WINDOW = timedelta(days=30)  # from an edit to the commit that has it
+CLOCK_SLACK = timedelta(minutes=5)
+MOST_OTHERS = 5
+NEVER = datetime.min.replace(tzinfo=UTC)
+
+
+class LineOrigin(msgspec.Struct, kw_only=True):
+    """Where one line comes from."""
+
+    line: int  # from 1
+    text: str
+    origin: Origin | None = None  # the likeliest conversation; None when none wrote it, as far as is known
+    others: list[Origin] = []  # further ones that may have
+    is_uncertain: bool = True
+    reason: str | None = None  # why it is uncertain
+    commit: str | None = None  # that git blames
+    committed_at: str | None = None
+
+
+class Write(NamedTuple):
+    """An edit of a conversation."""
+
+    known: Known
+    edit: Edit
+    at: datetime
+
+
+class Committed(NamedTuple):
+    """When a line was committed."""
+
+    sha: str
+    at: datetime | None
+
+
+class Writings:
+    """All that conversations wrote into a file, by the text of the lines, the latest last."""
+
+    def __init__(self, edits: Iterable[tuple[Known, Edit]]) -> None:
+        self.writes = sorted((Write(known, edit, time_of(edit)) for known, edit in edits), key=lambda write: write.at)
+        self.exact: dict[str, list[Write]] = {}
+        self.loose: dict[str, list[Write]] = {}
+        self.removed: dict[str, list[Write]] = {}
+        self.times: Counter[tuple[int, str]] = Counter()  # how often a conversation wrote a line
+        for write in self.writes:
+            for text in dict.fromkeys(write.edit.added):
+                self.exact.setdefault(text, []).append(write)
+                if text.strip() not in self.loose or self.loose[text.strip()][-1] is not write:
+                    self.loose.setdefault(text.strip(), []).append(write)
+            for text in write.edit.added:
+                self.times[write.known.number, text.strip()] += 1
+            for text in dict.fromkeys(write.edit.removed):
+                self.removed.setdefault(text, []).append(write)
+
+    def of(self, text: str) -> tuple[list[Write], bool]:
+        """The edits that hold a line, and whether to the letter; else those that hold it with other spaces."""
+        exact = self.exact.get(text)
+        return (exact, True) if exact else (self.loose.get(text.strip(), []), False)
+
+    def shared_out(
+        self, counts: Counter[str], may_have: Callable[[Write], bool] | None = None
+    ) -> dict[int, Counter[str]]:
+        """Whose lines these are: to each conversation as many as it wrote, and of several the latest first."""
+        shares: dict[int, Counter[str]] = {}
+        for text, left in counts.items():
+            if not tells(text):
+                continue
+            writes, _ = self.of(text)
+            kept = [write for write in writes if write.edit.fate != "undone" and (may_have is None or may_have(write))]
+            for number in dict.fromkeys(write.known.number for write in reversed(kept)):
+                share = min(left, self.times[number, text.strip()])
+                if share:
+                    shares.setdefault(number, Counter())[text] += share
+                left -= share
+        return shares
+
+
+def told_once(edits: Sequence[Edit]) -> list[Edit]:
+    """The edits without those that the editing history tells as well, and better."""
+    better = {edit.turn for edit in edits if edit.kind == "snapshot" and (edit.added or edit.removed)}
+    return [edit for edit in edits if edit.kind == "snapshot" or edit.turn not in better]
+
+
+def time_of(edit: Edit) -> datetime:
+    if edit.at is None:
+        return NEVER
+    return edit.at if edit.at.tzinfo is not None else edit.at.replace(tzinfo=UTC)
+
+
+def tells(text: str) -> bool:
+    """Whether a line says anything: brackets and blanks may be anybody's."""
+    return any(map(str.isalnum, text))
+
+
+def is_telling(text: str) -> bool:
+    """Whether hardly anybody would write the same line by chance."""
+    text = text.strip()
+    return len(text) >= SHORTEST_TELLING and sum(map(str.isalnum, text)) >= FEWEST_LETTERS
+
+
+# --- one line -------------------------------------------------------------------------------------------------------
+
+
+def origin_of_line(
+    number: int, text: str, times_in_file: int, writings: Writings, committed: Committed | None
+) -> LineOrigin:
+    """The conversations that may have written a line, the likeliest first."""
+    made = LineOrigin(line=number, text=text)
+    if committed is not None:
+        made.commit, made.committed_at = committed.sha, moment(committed.at)
+    if not tells(text):
+        made.reason = "the line is blank, or nothing but signs: anybody may have written it"
+        return made
+    writes, is_exact = writings.of(text)
+    ranked = _ranked([_weighed(write, text, is_exact, times_in_file, writings, committed) for write in _latest(writes)])
+    if not ranked:
+        ranked = _that_edited_the_file(writings, committed)
+        made.reason = "no recorded edit holds this line" + ("; these only edited the file" if ranked else "")
+    made.origin = ranked[0] if ranked else None
+    made.others = ranked[1 : 1 + MOST_OTHERS]
+    if made.origin is not None and made.reason is None:
+        made.reason = "; ".join(item.text for item in made.origin.evidence if item.strength != "strong") or None
+        made.is_uncertain = made.origin.strength != "strong"
+    return made
+
+
+def _latest(writes: Sequence[Write]) -> list[Write]:
+    """The last write of each conversation, one that stayed before one that was undone; the latest first."""
+    latest: dict[int, Write] = {}
+    for write in sorted(writes, key=lambda write: (write.edit.fate != "undone", write.at)):
+        latest[write.known.number] = write
+    return sorted(latest.values(), key=lambda write: (write.edit.fate != "undone", write.at), reverse=True)
+
+
+def _weighed(
+    write: Write, text: str, is_exact: bool, times_in_file: int, writings: Writings, committed: Committed | None
+) -> tuple[Write, list[Evidence]]:
+    edit = write.edit
+    time = _evidence_of_time(write, committed)
+    is_soon = time is not None and time.strength == "strong"
+    evidence = [_evidence_of_edit(edit, is_exact, is_soon=is_soon)]
+    evidence += about_edit(edit)
+    if edit.is_rough:
+        text_of_doubt = "what stood there before was not recorded, the line may be older"
+        evidence.append(Evidence(kind="text", text=text_of_doubt, strength="medium"))
+    if edit.at is None:
+        evidence.append(Evidence(kind="time", text="when the edit was made was not recorded", strength="medium"))
+    if not is_telling(text):
+        evidence.append(
+            Evidence(kind="text", text="the line is short, others may have written the same", strength="medium")
+        )
+    elif times_in_file > 1:
+        evidence.append(
+            Evidence(kind="text", text=f"the line stands {times_in_file:,} times in the file", strength="medium")
+        )
+    removal = next((other for other in reversed(writings.removed.get(text, ())) if _is_later(other, write)), None)
+    if removal is not None:
+        where = "the same conversation" if removal.known.number == write.known.number else f"{removal.known.title!r}"
+        evidence.append(Evidence(kind="edit", text=f"{where} removed the line later", strength="medium"))
+    if time is not None:
+        evidence.append(time)
+    return write, evidence
+
+
+def _evidence_of_edit(edit: Edit, is_exact: bool, *, is_soon: bool) -> Evidence:
+    what = {"edit": "an edit", "snapshot": "the editing history", "tool-call": "a tool call"}[edit.kind]
+    how = "this very line" if is_exact else "this line with other spaces"
+    return Evidence(
+        kind=edit.kind,
+        text=f"{what} has {how}",
+        # A formatter that ran before the commit moves lines in or out.
+        strength="strong" if is_exact or is_soon else "medium",
+        turn=edit.turn,
+        at=moment(edit.at),
+    )
+
+
+def about_edit(edit: Edit) -> list[Evidence]:
+    """What speaks against an edit, whatever it wrote."""
+    found: list[Evidence] = []
+    if edit.likeness != "exact":
+        words = {
+            "elsewhere": "in a copy of the project",
+            "relative": "in a project that may be another one",
+            "name": "in a folder that is not known",
+        }
+        text = f"the file was {edit.path}, {words[edit.likeness]}"
+        found.append(Evidence(kind="place", text=text, strength=ALLOWS[edit.likeness]))
+    if edit.kind == "tool-call":
+        found.append(Evidence(kind=edit.kind, text="that the file was written was not recorded", strength="medium"))
+    if edit.fate == "undone":
+        found.append(Evidence(kind="fate", text="the edit was undone", strength="weak"))
+    elif edit.fate == "changed":
+        found.append(Evidence(kind="fate", text="the user changed the file afterwards", strength="strong"))
+    return found
+
+
+def _evidence_of_time(write: Write, committed: Committed | None) -> Evidence | None:
+    if committed is None or committed.at is None or write.at == NEVER:
+        return None
+    passed = committed.at - write.at
+    short = committed.sha[:10]
+    if passed < -CLOCK_SLACK:
+        text = f"the line was committed {span_in_words(passed)} before ({short})"
+        return Evidence(kind="time", text=text, strength="weak", at=moment(committed.at))
+    text = f"the line was committed {span_in_words(passed)} after ({short})"
+    return Evidence(
+        kind="time", text=text, strength="strong" if passed <= COMMIT_WINDOW else "medium", at=moment(committed.at)
+    )
+
+
+def _is_later(one: Write, other: Write) -> bool:
+    if one.known.number == other.known.number and one.edit is other.edit:
+        return False
+    return one.at > other.at
+
+
+def _ranked(weighed: list[tuple[Write, list[Evidence]]]) -> list[Origin]:
+    """As origins, the strongest first, of equals the latest. Only one can have written the line last."""
+    ordered = sorted(weighed, key=lambda pair: -rank_of(weakest(item.strength for item in pair[1])))
+    for write, evidence in ordered[1:]:
+        first = ordered[0][0]
+        if first.at >= write.at:
+            text = f"{first.known.title!r} wrote the line again later"
+            evidence.append(Evidence(kind="edit", text=text, strength="medium", at=moment(first.edit.at)))
+    return [origin_from(write.known, write.edit.turn, evidence) for write, evidence in ordered]
+
+
+def origin_from(known: Known, turn: int | None, evidence: list[Evidence]) -> Origin:
+    return Origin(
+        conversation=known.id,
+        title=known.title,
+        source=known.source,
+        workspace=known.workspace,
+        at=known.at,
+        turn=turn,
+        strength=weakest(item.strength for item in evidence),
+        evidence=evidence,
+    )
+
+
+def _that_edited_the_file(writings: Writings, committed: Committed | None) -> list[Origin]:
+    """Conversations that edited the file, before the line was committed; the nearest to that first."""
+    found = []
+    for write in _latest(writings.writes):
+        time = _evidence_of_time(write, committed)
+        if time is not None and time.strength != "strong":
+            continue
+        text = "edited the file, but this line is not in what it wrote"
+        evidence = [
+            Evidence(kind=write.edit.kind, text=text, strength="weak", turn=write.edit.turn, at=moment(write.edit.at))
+        ]
+        found.append(origin_from(write.known, write.edit.turn, [*evidence, *([time] if time else [])]))
+    return found

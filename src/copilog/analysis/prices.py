@@ -1,0 +1,275 @@
+"""What a million tokens of a model cost, by the list prices that the package genai-prices carries. Nothing is fetched.
+
+That package takes a third of a second to be imported. So what was found is kept in a small file of the user's cache
+folder, and the package is imported only when a model turns up that the file does not know. A model that has no price
+is remembered too.
+
+Models are named in many ways: "copilot/gpt-5", "claude-opus-4-6-20260205", "Claude Sonnet 4.5 (Preview)". A name is
+found when it is, letter by letter, one of those that the table lists for a model, apart from vendors in front, dots
+for dashes, and a date or "preview" at the end. What is merely similar has no price: a relative may cost ten times more.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from datetime import UTC, date, datetime
+from operator import itemgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec.structs import replace
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+    from genai_prices.types import ConditionalPrice, MatchLogic, ModelInfo, ModelPrice, TieredPrices
+
+PACKAGE = "genai-prices"
+# Those who make models, then Copilot itself, for the models that nobody else sells.
+PROVIDERS = (
+    "anthropic", "openai", "google", "x-ai", "mistral", "deepseek", "moonshotai", "zai", "minimax", "meta",
+    "github-copilot",
+)  # fmt: skip
+# Of how models are found: what was found by other rules is looked up again.
+RULES = 1
+
+_IN_BRACKETS = re.compile(r"\s*\([^)]*\)")
+_ENDINGS = re.compile(r"([-@](\d{8}|\d{4}-\d\d-\d\d|00\d|latest|preview|thought|thinking))+$")
+
+
+class UnitPrice(msgspec.Struct, frozen=True, kw_only=True):
+    """Dollars for a million tokens, from a day on. A prompt of unusual length may have cost more."""
+
+    since: str = ""  # a day; empty: from the beginning
+    input: float
+    output: float
+    cache_read: float
+    cache_write: float
+
+
+class PricedModel(msgspec.Struct, frozen=True, kw_only=True):
+    """A model of the price table."""
+
+    name: str  # "anthropic/claude-sonnet-4-6"
+    prices: list[UnitPrice]  # in the order of time
+
+
+class PriceTable(msgspec.Struct, kw_only=True):
+    """The prices of some models, by the names they were recorded with; None: there is none."""
+
+    source: str  # "genai-prices 0.2.1"
+    date: str | None = None
+    models: dict[str, PricedModel | None] = {}
+
+    def price_at(self, model: str | None, day: str | None) -> UnitPrice | None:
+        """What a model cost on a day; the latest price if that is not known."""
+        entry = self.models.get(model) if model is not None else None
+        if entry is None:
+            return None
+        if day is None or len(entry.prices) == 1:
+            return entry.prices[-1]
+        return next(price for price in reversed(entry.prices) if price.since <= day)
+
+
+def price_table(models: Iterable[str], folder: Path | None = None) -> PriceTable | None:
+    """The prices of these models, and maybe of others; None where the package is not installed.
+
+    `folder` is where findings are kept: the user's cache folder, as a rule.
+    """
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        number = version(PACKAGE)
+    except PackageNotFoundError:
+        return None
+    file = (folder or cache_folder()) / f"prices-{number}-{RULES}.json"
+    table = _read(file) or PriceTable(source=f"{PACKAGE} {number}")
+    missing = {model for model in models if model not in table.models}
+    if missing:
+        try:
+            table = _looked_up(table, missing)
+        except ImportError:  # a version that has its data elsewhere
+            table.models.update(dict.fromkeys(missing))
+        else:
+            _keep(file, table)
+    return table
+
+
+def cache_folder() -> Path:
+    """Where this user's programs keep what they can find out again."""
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "copilog" / "Cache"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "copilog"
+    return Path(os.environ.get("XDG_CACHE_HOME", "").strip() or Path.home() / ".cache") / "copilog"
+
+
+# --- what was found before --------------------------------------------------------------------------------------
+
+
+def _read(file: Path) -> PriceTable | None:
+    """What was kept; nothing if it is damaged in any way."""
+    try:
+        table = msgspec.json.decode(file.read_bytes(), type=PriceTable)
+    except (OSError, ValueError, RecursionError):  # msgspec's errors are ValueErrors
+        return None
+    is_whole = all(entry is None or (entry.prices and not entry.prices[0].since) for entry in table.models.values())
+    return table if is_whole else None
+
+
+def _keep(file: Path, table: PriceTable) -> None:
+    """Write the file as a whole, for this user alone. Where that cannot be, the package is imported again next time."""
+    draft = file.with_name(f".{file.name}.{secrets.token_hex(6)}.part")
+    with suppress(OSError):
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(msgspec.json.encode(table))
+            draft.replace(file)
+        finally:
+            draft.unlink(missing_ok=True)
+
+
+# --- what the package knows -------------------------------------------------------------------------------------
+
+
+def _looked_up(table: PriceTable, missing: Iterable[str]) -> PriceTable:
+    """The table with these models too. The data is read as it was installed: the package's updates are never begun."""
+    from genai_prices import data
+
+    models = {
+        provider.id: [model for model in provider.models if _unit_prices(model)]
+        for provider in data.providers
+        if provider.id in PROVIDERS
+    }
+    index = _Index(models)
+    found = {model: index.entry_of(model) for model in sorted(missing)}
+    everything = (model for provider in data.providers for model in provider.models)
+    return PriceTable(
+        source=table.source, date=_date_of(everything, _day_of(data.__file__)), models=table.models | found
+    )
+
+
+class _Index:
+    """Models by all names that the table has for them; whoever stands first has a name."""
+
+    def __init__(self, models: dict[str, list[ModelInfo]]) -> None:
+        self.exact: dict[str, PricedModel] = {}
+        self.plain: dict[str, PricedModel] = {}  # by names without dates and the like
+        for provider in PROVIDERS:
+            entries = [
+                (model, PricedModel(name=f"{provider}/{model.id}", prices=_unit_prices(model)))
+                for model in models.get(provider, ())
+            ]
+            for model, entry in entries:
+                for name in (model.id, *_names_in(model.match)):
+                    self._add(name, entry)
+            for model, entry in entries:
+                if model.name is not None:
+                    self._add(model.name, entry)
+
+    def _add(self, name: str, entry: PricedModel) -> None:
+        name = normalised(name)
+        self.exact.setdefault(name, entry)
+        self.plain.setdefault(_ENDINGS.sub("", name), entry)
+
+    def entry_of(self, model: str) -> PricedModel | None:
+        name = normalised(model)
+        plain = _ENDINGS.sub("", name)
+        return self.exact.get(name) or self.exact.get(plain) or self.plain.get(plain)
+
+
+def normalised(name: str) -> str:
+    """A model's name without vendors in front and remarks behind, with dashes alone: "gpt-5-mini"."""
+    name = _IN_BRACKETS.sub("", name.lower()).rpartition("/")[2]
+    return re.sub(r"[\s._]+", "-", name.strip()).strip("-@:")
+
+
+def _names_in(clause: MatchLogic) -> Iterator[str]:
+    """All names that a rule of the table mentions. Patterns only add dates to them."""
+    for kind in ("equals", "starts_with", "contains", "ends_with"):
+        if hasattr(clause, kind):
+            yield str(getattr(clause, kind))
+    for kind in ("or_", "and_"):
+        for inner in getattr(clause, kind, ()):
+            yield from _names_in(inner)
+
+
+def _unit_prices(model: ModelInfo) -> list[UnitPrice]:
+    """What a model cost from when on; nothing if it is not sold by tokens."""
+    found: list[UnitPrice] = []
+    for since, price in sorted(dict(_steps(model.prices)).items(), key=itemgetter(0)):
+        unit = _unit_price(since if found else "", price)  # the first holds for whatever was before, too
+        if unit is not None and (not found or replace(unit, since=found[-1].since) != found[-1]):
+            found.append(unit)
+    return found
+
+
+def _steps(prices: ModelPrice | list[ConditionalPrice]) -> Iterator[tuple[str, ModelPrice]]:
+    if not isinstance(prices, list):
+        yield "", prices
+        return
+    for number, step in enumerate(prices):
+        start = getattr(step.constraint, "start_date", None)
+        if start is not None:
+            yield start.isoformat(), step.prices
+        elif step.constraint is None or number == 0:  # hours of the day are not told apart
+            yield "", step.prices
+
+
+def _unit_price(since: str, price: ModelPrice) -> UnitPrice | None:
+    paid, answered = _dollars(price.input_mtok), _dollars(price.output_mtok)
+    if paid is None or answered is None:
+        return None
+    read, written = _dollars(price.cache_read_mtok), _dollars(price.cache_write_mtok)
+    return UnitPrice(
+        since=since,
+        input=paid,
+        output=answered,
+        cache_read=paid if read is None else read,
+        cache_write=paid if written is None else written,
+    )
+
+
+def _dollars(price: Decimal | TieredPrices | None) -> float | None:
+    """A price as a number; of several tiers, that of prompts of ordinary length."""
+    if price is None:
+        return None
+    base: Any = getattr(price, "base", price)
+    return float(base)
+
+
+def _date_of(models: Iterable[ModelInfo], installed: date) -> str | None:
+    """The last day, up to that of the installation, from which some price is valid: the table was made then or later.
+
+    The package does not tell when its table was made, and its files have the date of their installation. Prices that
+    were announced for later do not count, as far as that can be known.
+    """
+    starts: set[date] = set()
+    for model in models:
+        steps = model.prices if isinstance(model.prices, list) else []
+        for step in (*steps, *(model.price_variants or ())):
+            start = getattr(step.constraint, "start_date", None)
+            if start is not None:
+                starts.add(start)
+    known = [day for day in starts if day <= installed] or [day for day in starts if day <= _today()]
+    return max(known).isoformat() if known else None
+
+
+def _day_of(file: str | None) -> date:
+    """When a file was written; today, if it is none."""
+    try:
+        return datetime.fromtimestamp(Path(file or "").stat().st_mtime, UTC).date()
+    except OSError:
+        return _today()
+
+
+def _today() -> date:
+    return datetime.now(UTC).date()

@@ -1,0 +1,254 @@
+"""The status line in words, and the quick way to it: without the library that reads all other command lines.
+
+Loading that library takes longer than everything the line needs. So `print_quickly` is asked before it is loaded; where
+it knows an option or a terminal not, `copilog statusline` does the same the usual way.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sqlite3
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+from copilog.analysis.statusline import Status, connect, last_scan, status_of, text_of, workspace_filter
+from copilog.errors import UsageError
+from copilog.store.database import ArchiveError, archive_path
+
+STALE = timedelta(days=1)
+LONGEST_TITLE = 40
+NOTHING = "-"  # in a template, for what was not recorded
+SEPARATOR = " · "
+RED, YELLOW, PLAIN = "\x1b[31m", "\x1b[33m", "\x1b[0m"
+ROUNDS_TO_ONE, ROUNDS_TO_TEN = 0.9995, 9.95
+STEPS = ((86_400, "d"), (3_600, "h"), (60, "m"), (1, "s"))
+
+
+class Wishes(NamedTuple):
+    """What somebody wants of the line."""
+
+    template: str | None = None
+    workspace: str | None = None
+    archive: Path | None = None
+    as_json: bool = False
+    in_colour: bool = False
+    at: datetime | None = None  # instead of now
+
+
+def print_quickly(arguments: list[str]) -> bool:
+    """Print the line, if it is for a prompt or a bar and nothing but simple options were given; say whether."""
+    wishes = _wishes_of(arguments)
+    if wishes is None or sys.stdout.isatty() or os.environ.get("FORCE_COLOR"):
+        return False
+    try:
+        line = line_for(wishes)
+    except UsageError:  # which is for people to read
+        return False
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+    try:
+        sys.stdout.write(f"{line}\n")
+        sys.stdout.flush()
+    except BrokenPipeError:  # nobody reads it any more; Python would complain once more while ending
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return True
+
+
+def line_for(wishes: Wishes) -> str:
+    """The line as it is wished for, without its end. What is in the way of it is told in its place."""
+    now = wishes.at or datetime.now(UTC)
+    archive = archive_path(wishes.archive)
+    if wishes.template is not None:
+        _filled(wishes.template, dict.fromkeys(FIELDS, ""))  # wrong ones are complained about in any case
+    try:
+        connection = connect(archive)
+        try:
+            status = _status(connection, archive, wishes.workspace, now)
+        finally:
+            connection.close()
+    except ArchiveError as error:
+        return _excuse(str(error), wishes)
+    except sqlite3.Error:
+        return _excuse("the archive is busy", wishes)
+    except OSError:  # somebody has removed the folder that we are in
+        return _excuse("this folder is gone", wishes)
+    if wishes.as_json:
+        return _json({**status._asdict(), "problem": None})
+    if wishes.template is not None:
+        return _filled(wishes.template, texts_of(status, now))
+    return _usual_line(status, now, in_colour=wishes.in_colour)
+
+
+def _excuse(problem: str, wishes: Wishes) -> str:
+    return _json({"problem": problem}) if wishes.as_json else f"copilog: {problem}"
+
+
+def _status(connection: sqlite3.Connection, archive: Path, workspace: str | None, now: datetime) -> Status:
+    scan = last_scan(archive)
+    return status_of(
+        connection,
+        now,
+        is_wanted=workspace_filter(workspace) if workspace is not None else None,
+        scanned_at=text_of(scan) if scan is not None else None,
+    )
+
+
+# --- arguments ------------------------------------------------------------------------------------------------------
+
+_VALUES = {"--format": "template", "--workspace": "workspace", "-w": "workspace", "--archive": "archive", "--at": "at"}
+
+
+def _wishes_of(arguments: list[str]) -> Wishes | None:
+    """The few options that stand in prompts; None when there is any other."""
+    given: dict[str, str] = {}
+    flags: set[str] = set()
+    rest = iter(arguments)
+    for argument in rest:
+        option, has_value, value = argument.partition("=")
+        if argument in ("--json", "--no-scan"):
+            flags.add(argument)
+        elif option in _VALUES and has_value and option.startswith("--"):
+            given[_VALUES[option]] = value
+        elif argument in _VALUES:
+            following = next(rest, None)
+            if following is None:
+                return None
+            given[_VALUES[argument]] = following
+        else:
+            return None
+    archive, at = given.get("archive"), given.get("at")
+    try:
+        moment = datetime.fromisoformat(at).astimezone() if at is not None else None
+    except ValueError:  # it may be one that people understand
+        return None
+    return Wishes(
+        template=given.get("template"),
+        workspace=given.get("workspace"),
+        archive=Path(archive) if archive is not None else None,
+        as_json="--json" in flags,
+        at=moment,
+    )
+
+
+# --- words ----------------------------------------------------------------------------------------------------------
+
+
+def texts_of(status: Status, now: datetime) -> dict[str, str]:
+    """Every field of a template, as it is shown."""
+    mark = "~" if status.estimated_tokens_today else ""
+    recorded = status.tokens_today - status.estimated_tokens_today
+    folder = (status.workspace or "").replace("\\", "/").rstrip("/").rpartition("/")[2]
+    return {
+        "day": status.day,
+        "conversations_today": str(status.conversations_today),
+        "turns_today": str(status.turns_today),
+        "failed_today": str(status.failed_today),
+        "tokens_today": mark + short_number(status.tokens_today),
+        "recorded_tokens_today": short_number(recorded),
+        "estimated_tokens_today": mark + short_number(status.estimated_tokens_today),
+        "premium_requests_today": _amount(status.premium_requests_today),
+        "credits_today": _amount(status.credits_today),
+        "model": clean(status.model) or NOTHING,
+        "title": _cut(clean(status.title)) or NOTHING,
+        "workspace": clean(folder) or NOTHING,
+        "conversation": clean(status.conversation) or NOTHING,
+        "latest_age": _age(status.latest_at, now) or NOTHING,
+        "scan_age": _age(status.scanned_at, now) or NOTHING,
+        "stale": _stale(status, now),
+    }
+
+
+FIELDS = (
+    "day", "conversations_today", "turns_today", "failed_today", "tokens_today", "recorded_tokens_today",
+    "estimated_tokens_today", "premium_requests_today", "credits_today", "model", "title", "workspace", "conversation",
+    "latest_age", "scan_age", "stale",
+)  # fmt: skip
+
+
+def _usual_line(status: Status, now: datetime, *, in_colour: bool) -> str:
+    """What is worth telling: figures that are 0 or unknown are left out."""
+    texts = texts_of(status, now)
+    red, yellow, plain = (RED, YELLOW, PLAIN) if in_colour else ("", "", "")
+    pieces = [_counted(status.turns_today, "turn") if status.turns_today else "no turns today"]
+    if status.conversations_today:
+        pieces.append(_counted(status.conversations_today, "conversation"))
+    if status.tokens_today:
+        pieces.append(f"{texts['tokens_today']} tokens")
+    if status.premium_requests_today:
+        pieces.append(f"{texts['premium_requests_today']} premium")
+    if status.credits_today:
+        pieces.append(f"{texts['credits_today']} credits")
+    if status.failed_today:
+        pieces.append(f"{red}{status.failed_today} failed{plain}")
+    if status.turns_today and status.model:
+        pieces.append(texts["model"])
+    if texts["stale"]:
+        pieces.append(f"{yellow}{texts['stale']}{plain}")
+    return SEPARATOR.join(pieces)
+
+
+def _filled(template: str, texts: Mapping[str, str]) -> str:
+    try:
+        line = template.format_map(texts)
+    except KeyError as error:
+        known = ", ".join(FIELDS)
+        raise UsageError(f"--format has no field {{{error.args[0]}}}; there are {known}") from None
+    except (ValueError, IndexError, AttributeError, TypeError) as error:
+        raise UsageError(f"--format cannot be filled in: {error}; write {{{{ and }}}} for braces") from None
+    # What a person wrote may hold the signs of an icon font, but nothing that would begin another line.
+    return "".join(" " if sign in "\n\r\t\v\f\x85\u2028\u2029" else sign for sign in line if not _is_control(sign))
+
+
+def _is_control(sign: str) -> bool:
+    return (sign < " " and sign not in "\n\r\t\v\f") or "\x7f" <= sign <= "\x84" or "\x86" <= sign <= "\x9f"
+
+
+def clean(text: str | None) -> str:
+    """Text of a transcript as one line, without anything that a terminal would obey."""
+    return " ".join("".join(sign if sign.isprintable() else " " for sign in text or "").split())
+
+
+def short_number(number: int) -> str:
+    """Three digits or four: 950, 1.2k, 48k, 3.4M."""
+    for size, unit in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):
+        share = number / size
+        if share >= ROUNDS_TO_ONE:
+            return f"{share:.1f}{unit}" if share < ROUNDS_TO_TEN else f"{share:.0f}{unit}"
+    return str(number)
+
+
+def _amount(number: float | None) -> str:
+    return NOTHING if number is None else f"{number:.2f}".rstrip("0").rstrip(".")
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST_TITLE else text[: LONGEST_TITLE - 1] + "…"
+
+
+def _stale(status: Status, now: datetime) -> str:
+    """How old the archive is, if that is more than a day."""
+    if status.scanned_at is None or now - datetime.fromisoformat(status.scanned_at) < STALE:
+        return ""
+    return f"scanned {_age(status.scanned_at, now)} ago"
+
+
+def _age(text: str | None, now: datetime) -> str:
+    if text is None:
+        return ""
+    seconds = max(int((now - datetime.fromisoformat(text)).total_seconds()), 0)
+    size, unit = next((step for step in STEPS if seconds >= step[0]), STEPS[-1])
+    return f"{seconds // size}{unit}"
+
+
+def _json(document: Mapping[str, object]) -> str:
+    import json
+
+    return json.dumps(document)  # in ASCII, so that nothing in it is obeyed by a terminal

@@ -1,0 +1,183 @@
+"""What is measured: the conversations that somebody asks about, and their turns within a period.
+
+    chosen        the conversations
+    chosen_turn   their turns, with local day, hour and weekday; and turn -1, to which facts without a turn belong
+
+Both are temporary tables, so that every figure is one join away: nothing is written to the archive. A period applies
+to turns, everything else to whole conversations. A conversation that was continued under another id repeats the turns
+of the first; such copies are left out, so that no turn is measured twice.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from copilog.store.search import conversations_with
+from copilog.store.summary import Filters, conditions_of
+from copilog.store.times import text_of
+
+if TYPE_CHECKING:
+    from copilog.store.archive import Archive
+
+NO_TURN = -1
+
+
+class Selection(msgspec.Struct, frozen=True, kw_only=True):
+    """Which conversations, and which period. Texts are compared without regard to case."""
+
+    since: datetime | None = None  # turns that began then or later
+    until: datetime | None = None  # turns that began before
+    workspace: str | None = None
+    source: str | None = None
+    model: str | None = None
+    mode: str | None = None
+    label: str | None = None
+    starred: bool | None = None
+    query: str | None = None  # as for `copilog search`: it holds for some message of the conversation
+    conversation: str | None = None  # this one alone, by its id
+
+
+class Chosen:
+    """A selection, ready to be measured."""
+
+    def __init__(self, connection: sqlite3.Connection, selection: Selection, now: datetime) -> None:
+        self.connection = connection
+        self.selection = selection
+        self.now = now
+        self.conversations = self._count("SELECT count(*) FROM chosen")
+        self.turns = self._count("SELECT count(*) FROM chosen_turn WHERE is_turn")
+
+    def _count(self, sql: str) -> int:
+        (count,) = self.connection.execute(sql).fetchone()
+        return int(count)
+
+
+def choose(archive: Archive, selection: Selection | None = None, *, now: datetime | None = None) -> Chosen:
+    """Make a selection the one that figures are taken of. The last one made on an archive counts."""
+    selection = selection if selection is not None else Selection()
+    connection = archive.connection
+    _make_tables(connection)
+    _choose_conversations(archive, selection)
+    _choose_turns(connection, selection)
+    return Chosen(connection, selection, now or datetime.now(UTC))
+
+
+def _make_tables(connection: sqlite3.Connection) -> None:
+    connection.executescript(
+        """
+        DROP TABLE IF EXISTS temp.chosen;
+        DROP TABLE IF EXISTS temp.chosen_turn;
+        CREATE TEMP TABLE chosen (
+            conversation INTEGER PRIMARY KEY, id TEXT, title TEXT, workspace TEXT, source TEXT, at TEXT
+        );
+        CREATE TEMP TABLE chosen_turn (
+            conversation INTEGER, turn INTEGER, at TEXT, day TEXT, hour INTEGER, weekday INTEGER, is_turn INTEGER,
+            PRIMARY KEY (conversation, turn)
+        ) WITHOUT ROWID;
+        """
+    )
+
+
+def _choose_conversations(archive: Archive, selection: Selection) -> None:
+    connection = archive.connection
+    filters = Filters(
+        workspace=selection.workspace,
+        source=selection.source,
+        model=selection.model,
+        mode=selection.mode,
+        label=selection.label,
+        starred=selection.starred,
+    )
+    where = "NOT is_empty"
+    parameters: list[Any] = []
+    if filters != Filters():
+        conditions, parameters = conditions_of(connection, filters)
+        where = f"id IN (SELECT id FROM conversations {conditions})"  # noqa: S608 - what people write is in parameters
+    if selection.conversation is not None:
+        where += " AND id = ?"
+        parameters.append(archive.find_id(selection.conversation))
+    if selection.query is not None and selection.query.strip():
+        where += " AND rowid IN (SELECT value FROM json_each(?))"
+        parameters.append(msgspec.json.encode(conversations_with(connection, selection.query)).decode())
+    _execute(
+        connection,
+        "INSERT INTO temp.chosen SELECT rowid, id, title, workspace, source, coalesce(updated_at, started_at)"  # noqa: S608
+        f" FROM conversation WHERE {where}",
+        parameters,
+    )
+
+
+def _choose_turns(connection: sqlite3.Connection, selection: Selection) -> None:
+    period, parameters = _period(selection)
+    # SQLite counts weekdays from Sunday. The time of a turn is that of its conversation where it has none.
+    _execute(
+        connection,
+        f"""
+        INSERT INTO temp.chosen_turn
+        SELECT conversation, turn, at, date(at, 'localtime'), CAST(strftime('%H', at, 'localtime') AS INTEGER),
+               (CAST(strftime('%w', at, 'localtime') AS INTEGER) + 6) % 7, is_turn
+        FROM (
+            SELECT t.conversation, t.position AS turn, coalesce(t.started_at, c.at) AS at, 1 AS is_turn
+            FROM temp.chosen AS c JOIN turn AS t ON t.conversation = c.conversation
+            UNION ALL
+            SELECT conversation, {NO_TURN}, at, 0 FROM temp.chosen
+        )
+        {period}
+        """,  # noqa: S608
+        parameters,
+    )
+    _leave_out_copies(connection)
+    if period:
+        _execute(
+            connection,
+            "DELETE FROM temp.chosen WHERE conversation NOT IN (SELECT conversation FROM temp.chosen_turn)",
+            [],
+        )
+
+
+def _period(selection: Selection) -> tuple[str, list[Any]]:
+    wanted = [
+        (f"at {sign} ?", text_of(moment))
+        for sign, moment in ((">=", selection.since), ("<", selection.until))
+        if moment is not None
+    ]
+    where = " AND ".join(condition for condition, _ in wanted)
+    return (f"WHERE {where}" if where else ""), [value for _, value in wanted]
+
+
+def _leave_out_copies(connection: sqlite3.Connection) -> None:
+    """Of turns that several of the conversations have, the one in that which began first is measured.
+
+    A copy has the same id and the same time; an id alone may be counted from one in every conversation.
+    """
+    repeated = connection.execute(
+        "SELECT request_id, started_at FROM turn WHERE request_id IS NOT NULL GROUP BY request_id, started_at"
+        " HAVING min(conversation) <> max(conversation)"
+    ).fetchall()
+    for key in repeated:
+        rows = connection.execute(
+            "SELECT t.conversation, t.position FROM turn AS t JOIN conversation AS c ON c.rowid = t.conversation"
+            " JOIN temp.chosen AS v ON v.conversation = t.conversation WHERE t.request_id = ? AND t.started_at IS ?"
+            " ORDER BY c.started_at IS NULL, c.started_at, c.rowid",
+            key,
+        ).fetchall()
+        copies = [row for row in rows if row[0] != rows[0][0]]
+        _execute_many(connection, "DELETE FROM temp.chosen_turn WHERE conversation = ? AND turn = ?", copies)
+
+
+def _execute(connection: sqlite3.Connection, sql: str, parameters: list[Any]) -> None:
+    _execute_many(connection, sql, [tuple(parameters)])
+
+
+def _execute_many(connection: sqlite3.Connection, sql: str, rows: list[tuple[Any, ...]]) -> None:
+    """Change temporary tables, without a transaction, for which Python would lock the archive."""
+    level = connection.isolation_level
+    connection.isolation_level = None
+    try:
+        connection.executemany(sql, rows)
+    finally:
+        connection.isolation_level = level

@@ -1,0 +1,113 @@
+"""In which order tools were called: calls that try once more, and sequences of tools that recur."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from copilog.analysis.figures import SequenceRow
+from copilog.analysis.selection import NO_TURN, Chosen
+
+LENGTHS = (2, 3, 4)
+FEWEST_TIMES = 3
+BREAK = -1  # stands where the calls of one turn end and those of another begin
+
+# All calls that were chosen, as `f`: by conversation, and in each of them in the order in which they were made.
+CHOSEN_CALLS = f"""
+    temp.chosen AS k CROSS JOIN tool_call AS f ON f.conversation = k.conversation
+    CROSS JOIN temp.chosen_turn AS c ON c.conversation = f.conversation AND c.turn = coalesce(f.turn, {NO_TURN})
+"""
+
+Level = tuple[int, int, str | None]  # conversation, turn, and the call whose sub-agent it was
+
+
+class CallOrder(NamedTuple):
+    """What the order of the calls tells."""
+
+    retries: Counter[str]  # by tool
+    sequences: list[SequenceRow]
+
+
+def call_order(chosen: Chosen, *, limit: int | None = 20) -> CallOrder:
+    """Retries and recurring sequences.
+
+    Only calls of one level follow each other: those that a turn made itself, or those of one sub-agent in it. Calls
+    that belong to no turn follow nothing.
+    """
+    numbers: dict[str, int] = {}  # of tools
+    levels: dict[Level, list[int]] = {}
+    retries: Counter[str] = Counter()
+    failing: set[tuple[Level, str]] = set()
+    rows = chosen.connection.execute(
+        "SELECT f.conversation, f.turn, f.parent_call_id, f.name, f.is_error"  # noqa: S608 - of our own
+        f" FROM {CHOSEN_CALLS} WHERE f.turn IS NOT NULL ORDER BY k.conversation, f.message, f.position"
+    )
+    for conversation, turn, parent, name, is_error in rows:
+        level = conversation, turn, parent
+        levels.setdefault(level, []).append(numbers.setdefault(name, len(numbers)))
+        if is_error or failing:
+            place = level, name
+            retries[name] += place in failing
+            if is_error:
+                failing.add(place)
+            elif is_error == 0:
+                failing.discard(place)
+    return CallOrder(+retries, _recurring(levels, list(numbers), limit))
+
+
+# --- sequences ------------------------------------------------------------------------------------------------------
+
+
+def _recurring(levels: dict[Level, list[int]], names: list[str], limit: int | None) -> list[SequenceRow]:
+    """Sequences that recur and are not merely a part of one that recurs as often."""
+    tools: list[int] = []  # of all levels, one after the other
+    conversations: list[int] = []
+    for (conversation, _, _), run in levels.items():
+        if len(run) > 1:
+            tools += run
+            tools.append(BREAK)
+            conversations += [conversation] * (len(run) + 1)
+    times: dict[tuple[int, ...], int] = {}
+    for length in LENGTHS:
+        times |= _often(Counter(_windows(tools, length)))
+    for part in _parts_of_equals(times):
+        del times[part]
+    kept = sorted(times, key=lambda found: (-times[found], [names[tool] for tool in found]))[:limit]
+    spread = _conversations_with(kept, tools, conversations)
+    return [
+        SequenceRow(tools=[names[tool] for tool in found], times=times[found], conversations=spread[found])
+        for found in kept
+    ]
+
+
+def _windows(tools: list[int], length: int) -> Iterable[tuple[int, ...]]:
+    """All pieces of this length, those across a break included: `_often` drops them."""
+    return zip(*(tools[start:] for start in range(length)), strict=False)
+
+
+def _often(counted: Counter[tuple[int, ...]]) -> dict[tuple[int, ...], int]:
+    return {
+        found: times
+        for found, times in counted.items()
+        if times >= FEWEST_TIMES and BREAK not in found and len(set(found)) > 1
+    }
+
+
+def _parts_of_equals(times: dict[tuple[int, ...], int]) -> set[tuple[int, ...]]:
+    """Sequences that never occur but as the beginning or the end of a longer one."""
+    return {part for found, count in times.items() for part in (found[1:], found[:-1]) if times.get(part) == count}
+
+
+def _conversations_with(
+    wanted: list[tuple[int, ...]], tools: list[int], conversations: list[int]
+) -> Counter[tuple[int, ...]]:
+    """In how many conversations each of these sequences occurs."""
+    are_wanted = set(wanted)
+    found = {
+        (conversation, piece)
+        for length in {len(sequence) for sequence in wanted}
+        for conversation, piece in zip(conversations, _windows(tools, length), strict=False)
+        if piece in are_wanted
+    }
+    return Counter(piece for _, piece in found)

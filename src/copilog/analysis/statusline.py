@@ -1,0 +1,230 @@
+"""What a prompt or a status bar tells in one line: today's turns, tokens and cost, and the latest conversation.
+
+This runs each time that somebody presses Enter, so it neither scans nor waits: whatever it needs stands in an index or
+in the few conversations of the day, and as little as possible is imported.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+from copilog.store.database import ArchiveError, map_file
+from copilog.store.schema import APPLICATION_ID, MIGRATIONS
+
+BUSY_SECONDS = 0.02
+NEWEST = 1_000  # conversations among which the latest of a workspace is looked for
+
+IsWanted = Callable[[str | None], bool]
+
+TOUCHED = "coalesce(c.updated_at, c.started_at)"
+# A turn is as old as its conversation where it has no time of its own; what belongs to no turn is so, too.
+TURN_AT = f"coalesce(t.started_at, {TOUCHED})"
+# Conversations of the day, by the index of their times. Turns that an earlier one has as well are measured there.
+OF_TODAY = f"""
+    {TOUCHED} >= :since AND (c.started_at IS NULL OR c.started_at < :until) AND NOT c.is_empty
+    AND {TURN_AT} >= :since AND {TURN_AT} < :until
+    AND (:is_anywhere OR is_wanted(c.workspace))
+    AND NOT EXISTS (
+        SELECT 1 FROM turn AS other JOIN conversation AS first ON first.rowid = other.conversation
+        WHERE other.request_id = t.request_id AND other.started_at IS t.started_at
+        AND other.conversation <> t.conversation
+        AND (coalesce(first.started_at, '~'), first.rowid) < (coalesce(c.started_at, '~'), c.rowid)
+    )
+"""  # noqa: S608 - nothing but names from here is put in
+TURNS = f"""
+    SELECT count(DISTINCT c.rowid), count(*), coalesce(sum(t.status IS 'failed'), 0)
+    FROM conversation AS c JOIN turn AS t ON t.conversation = c.rowid WHERE {OF_TODAY}
+"""  # noqa: S608
+SPENT = f"""
+    SELECT coalesce(sum(iif(s.method = 'estimated', 0, coalesce(s.input, 0) + coalesce(s.output, 0))), 0),
+           coalesce(sum(iif(s.method = 'estimated', coalesce(s.input, 0) + coalesce(s.output, 0), 0)), 0),
+           sum(s.premium_requests), sum(s.credits)
+    FROM conversation AS c JOIN spend AS s ON s.conversation = c.rowid
+    LEFT JOIN turn AS t ON t.conversation = s.conversation AND t.position = s.turn WHERE {OF_TODAY}
+"""  # noqa: S608
+LATEST = f"""
+    SELECT c.id, c.title, c.workspace, {TOUCHED},
+           (SELECT coalesce(t.resolved_model, t.model) FROM turn AS t WHERE t.conversation = c.rowid
+            AND coalesce(t.resolved_model, t.model) IS NOT NULL ORDER BY t.position DESC LIMIT 1)
+    FROM conversation AS c
+    WHERE c.rowid = (
+        SELECT rowid FROM (
+            SELECT c.rowid, c.workspace FROM conversation AS c WHERE {TOUCHED} < :until AND NOT c.is_empty
+            ORDER BY {TOUCHED} DESC LIMIT :newest
+        ) WHERE :is_anywhere OR is_wanted(workspace) LIMIT 1
+    )
+"""  # noqa: S608
+
+
+class Status(NamedTuple):
+    """Figures of one local day, and the conversation that was touched last. What was not recorded is None."""
+
+    day: str
+    conversations_today: int
+    turns_today: int
+    failed_today: int  # turns
+    tokens_today: int  # input and output, recorded or estimated
+    estimated_tokens_today: int  # the part of them that is a guess
+    premium_requests_today: float | None
+    credits_today: float | None
+    model: str | None  # of the latest conversation, as everything below
+    title: str | None
+    workspace: str | None
+    conversation: str | None
+    latest_at: str | None
+    scanned_at: str | None  # when somebody looked for changes last
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Open an archive to read it now or not at all; ArchiveError says in few words what is in the way."""
+    try:
+        path = Path(os.path.abspath(path))  # noqa: PTH100 - links are followed by SQLite itself
+        if not path.stat().st_size:
+            raise FileNotFoundError
+        return _connection(path)
+    except FileNotFoundError:
+        raise ArchiveError("no archive yet; `copilog scan` makes one") from None
+    except (OSError, sqlite3.Error) as error:
+        is_busy = isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode & 0xFF in _BUSY
+        raise ArchiveError("the archive is busy" if is_busy else "the archive cannot be read") from None
+
+
+_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def status_of(
+    connection: sqlite3.Connection, now: datetime, *, is_wanted: IsWanted | None = None, scanned_at: str | None = None
+) -> Status:
+    """The figures of the day that `now` is in, of all workspaces or of those that are wanted."""
+    midnight = now.astimezone().replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None)
+    connection.create_function("is_wanted", 1, is_wanted or bool, deterministic=True)
+    values = {
+        "since": text_of(midnight),
+        "until": text_of(midnight + timedelta(days=1)),
+        "is_anywhere": is_wanted is None,
+        "newest": NEWEST,
+    }
+    conversations, turns, failed = connection.execute(TURNS, values).fetchone()
+    recorded, estimated, premium, credit = connection.execute(SPENT, values).fetchone()
+    latest = connection.execute(LATEST, values).fetchone() or (None,) * 5
+    return Status(
+        day=midnight.date().isoformat(),
+        conversations_today=conversations,
+        turns_today=turns,
+        failed_today=failed,
+        tokens_today=recorded + estimated,
+        estimated_tokens_today=estimated,
+        premium_requests_today=premium,
+        credits_today=credit,
+        model=latest[4],
+        title=latest[1],
+        workspace=latest[2],
+        conversation=latest[0],
+        latest_at=latest[3],
+        scanned_at=scanned_at,
+    )
+
+
+def text_of(moment: datetime) -> str:
+    """A time as `store.times` writes it, which would take longer to import than all else that is done here."""
+    return moment.astimezone(UTC).isoformat("T", "milliseconds")[:23] + "Z"
+
+
+def last_scan(archive: Path) -> datetime | None:
+    """When a scan began last: each leaves its number in the file with the lock, though it may find nothing new."""
+    for suffix in (".lock", "-wal", ""):
+        try:
+            return datetime.fromtimestamp(archive.with_name(archive.name + suffix).stat().st_mtime).astimezone()
+        except OSError:
+            continue
+    return None
+
+
+# --- whose conversations --------------------------------------------------------------------------------------------
+
+
+def workspace_filter(wanted: str) -> IsWanted:
+    """Whether a workspace is meant: by a folder, which it is or lies in, or by a part of its name.
+
+    `.` stands for the folder that we are in, or the repository that this is a part of.
+    """
+    if wanted == ".":
+        folders = _spellings(*map(_repository, _here()))
+    elif os.path.isabs(wanted) or os.path.isdir(wanted):  # noqa: PTH117, PTH112 - no paths need be made of it
+        folders = _spellings(wanted)
+    else:
+        part = wanted.casefold()
+        return lambda workspace: workspace is not None and part in workspace.casefold()
+
+    def is_there(workspace: str | None) -> bool:
+        if workspace is None:
+            return False
+        place = _plain(workspace)
+        return any(place == folder or place.startswith(f"{folder}/") for folder in folders)
+
+    return is_there
+
+
+def _here() -> list[str]:
+    """The folder that we are in, and how the shell calls it, which may be by a link."""
+    called = os.environ.get("PWD")
+    return [".", called] if called and os.path.isdir(called) and os.path.samefile(called, ".") else ["."]  # noqa: PTH112, PTH121
+
+
+def _repository(folder: str) -> str:
+    """The nearest folder above, or this one, that holds a repository; else this one."""
+    folder = os.path.abspath(folder)  # noqa: PTH100 - links stay as they are written
+    place = folder
+    while not os.path.lexists(os.path.join(place, ".git")):  # noqa: PTH118
+        above = os.path.dirname(place)  # noqa: PTH120
+        if above == place:
+            return folder
+        place = above
+    return place
+
+
+def _spellings(*folders: str) -> set[str]:
+    """A folder as it is written and without links: either may have been recorded."""
+    return {_plain(spell(folder)) for folder in folders for spell in (os.path.abspath, os.path.realpath)}
+
+
+def _plain(path: str) -> str:
+    return os.path.normcase(path).replace("\\", "/").rstrip("/")
+
+
+# --- the file -------------------------------------------------------------------------------------------------------
+
+
+def _connection(path: Path) -> sqlite3.Connection:
+    address = path.as_uri() + "?mode=ro"
+    try:
+        return _checked(address)
+    except sqlite3.OperationalError as error:
+        log = path.with_name(path.name + "-wal")
+        if error.sqlite_errorcode & 0xFF in _BUSY or (log.exists() and log.stat().st_size):
+            raise
+        # A folder without the right to write: SQLite cannot make its -shm, and nobody else is writing either.
+        return _checked(address + "&immutable=1")
+
+
+def _checked(address: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS)
+    try:
+        map_file(connection)
+        (application,) = connection.execute("PRAGMA application_id").fetchone()
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if application != APPLICATION_ID:
+            raise ArchiveError("this is no archive of copilog")
+        if version < len(MIGRATIONS):
+            raise ArchiveError("the archive is of an older copilog; `copilog scan` brings it up to date")
+        if version > len(MIGRATIONS):
+            raise ArchiveError("the archive is of a newer copilog")
+    except BaseException:
+        connection.close()
+        raise
+    return connection

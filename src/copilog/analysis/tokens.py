@@ -1,0 +1,167 @@
+"""Tokens and cost: what was used, by day, model, agent and more, and what that costs at list prices.
+
+Recorded counts come first, and estimates stand in fields of their own. `tallies` adds up what the archive has in its
+table `spend`; what tools took is not recorded anywhere, and is estimated here from the sizes of what went in and out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from itertools import pairwise
+from pathlib import Path
+
+import msgspec
+
+from copilog.analysis.figures import Prices, ShareRow, SpendRow, TokensSection
+from copilog.analysis.prices import PriceTable, price_table
+from copilog.analysis.selection import NO_TURN, Chosen
+from copilog.analysis.tallies import BY_CONVERSATION, BY_KEY, DIGITS, Tallies
+from copilog.errors import UsageError
+
+BYTES_OF_A_TOKEN = 4  # about, for what tools were given and gave back
+LONG_AFTER, END_OF_TIME = "9", "~"  # as texts, after all days
+ASKED_FOR = ("total", "day", "workspace", "model", "agent", "subagent", "skill", "conversation", "turn", "origin")
+BY = tuple(sorted({*BY_CONVERSATION, *BY_KEY, "skill", "tool", "turn"} - {"total", "origin"}))
+
+
+def tokens(chosen: Chosen, *, limit: int | None = 20, prices: bool = True, cache: Path | None = None) -> TokensSection:
+    """All figures about tokens and cost. `cache` is the folder where prices are kept: the user's own, as a rule."""
+    models = _models(chosen)
+    table = price_table(models, cache) if prices else None
+    tallies = Tallies(ASKED_FOR, limit, table)
+    tallies.add_all(chosen.connection)
+    return TokensSection(
+        total=next(iter(tallies.rows("total")), SpendRow(name="total")),
+        by_day=tallies.rows("day"),
+        by_workspace=tallies.rows("workspace"),
+        by_model=tallies.rows("model"),
+        by_agent=tallies.rows("agent"),
+        by_subagent=tallies.rows("subagent"),
+        by_skill=tallies.rows("skill"),
+        by_tool=_by_tool(chosen, limit, table),
+        by_conversation=tallies.rows("conversation"),
+        by_turn=tallies.rows("turn"),
+        composition=_composition(chosen),
+        origins=tallies.origins(),
+        prices=_prices_of(models, table),
+    )
+
+
+def spend_by(
+    chosen: Chosen, by: str, limit: int | None = 20, *, prices: bool = True, cache: Path | None = None
+) -> list[SpendRow]:
+    """What was used by each of these, the dearest first; days, weeks and months in the order of time, and all of them.
+
+    `by` is day, week, month, workspace, source, model, agent, subagent, skill, tool, conversation or turn.
+    """
+    if by not in BY:
+        raise UsageError(f"tokens cannot be summed up by {by!r}; choose one of {', '.join(BY)}")
+    table = price_table(_models(chosen), cache) if prices else None
+    if by == "tool":
+        return _by_tool(chosen, limit, table)
+    tallies = Tallies([by], limit, table)
+    tallies.add_all(chosen.connection)
+    return tallies.rows(by)
+
+
+def _models(chosen: Chosen) -> list[str]:
+    """All models that figures are about; those of turns are there for the calls made in them."""
+    rows = chosen.connection.execute(
+        """
+        SELECT s.model FROM temp.chosen AS c CROSS JOIN spend AS s ON s.conversation = c.conversation
+        UNION
+        SELECT coalesce(t.resolved_model, t.model)
+        FROM temp.chosen AS c CROSS JOIN turn AS t ON t.conversation = c.conversation
+        """
+    )
+    return [model for (model,) in rows if model]
+
+
+def _by_tool(chosen: Chosen, limit: int | None, table: PriceTable | None) -> list[SpendRow]:
+    """What tools were given is output of the model of the turn, what they gave back is input. Both are estimated.
+
+    A result is counted once, although it is sent again with every later call.
+    """
+    _put_prices(chosen, table)
+    rows = chosen.connection.execute(
+        f"""
+        SELECT f.name, count(DISTINCT f.conversation),
+               count(DISTINCT CASE WHEN t.is_turn THEN f.conversation << 32 | f.turn END),
+               total(f.result_bytes) / {BYTES_OF_A_TOKEN} AS given,
+               total(f.arguments_bytes) / {BYTES_OF_A_TOKEN} AS asked,
+               sum(coalesce(f.result_bytes, 0) * p.input + coalesce(f.arguments_bytes, 0) * p.output)
+                   / {BYTES_OF_A_TOKEN} / 1e6 AS dollars
+        FROM temp.chosen AS c
+        CROSS JOIN tool_call AS f ON f.conversation = c.conversation
+        CROSS JOIN temp.chosen_turn AS t ON t.conversation = f.conversation AND t.turn = coalesce(f.turn, {NO_TURN})
+        LEFT JOIN turn AS u ON u.conversation = f.conversation AND u.position = f.turn
+        LEFT JOIN temp.unit_price AS p ON p.model = coalesce(u.resolved_model, u.model)
+            AND p.since <= coalesce(t.day, '{LONG_AFTER}') AND p.until > coalesce(t.day, '{LONG_AFTER}')
+        GROUP BY f.name ORDER BY coalesce(dollars, 0) DESC, given + asked DESC, f.name LIMIT ?
+        """,  # noqa: S608
+        (-1 if limit is None else limit,),
+    )
+    return [
+        SpendRow(
+            name=name,
+            conversations=conversations,
+            turns=turns,
+            estimated_input=math.ceil(given),
+            estimated_output=math.ceil(asked),
+            estimated_dollars=round(dollars, DIGITS) if dollars is not None else None,
+        )
+        for name, conversations, turns, given, asked, dollars in rows
+    ]
+
+
+def _put_prices(chosen: Chosen, table: PriceTable | None) -> None:
+    """Make the temporary table `unit_price`: prices of a million tokens, and from which day to which they hold."""
+    rows = []
+    for model, entry in table.models.items() if table is not None else ():
+        for step, after in pairwise([*entry.prices, None] if entry is not None else []):
+            assert step is not None
+            until = after.since if after is not None else END_OF_TIME
+            rows.append((model, step.since, until, step.input, step.output))
+    names = ("model", "since", "until", "input", "output")
+    values = ", ".join(f"json_extract(value, '$[{number}]') AS {name}" for number, name in enumerate(names))
+    chosen.connection.execute("DROP TABLE IF EXISTS temp.unit_price")
+    chosen.connection.execute(  # which begins no transaction, unlike an INSERT
+        f"CREATE TEMP TABLE unit_price AS SELECT {values} FROM json_each(?)",  # noqa: S608 - names of our own
+        (msgspec.json.encode(rows).decode(),),
+    )
+    chosen.connection.execute("CREATE INDEX temp.unit_price_model ON unit_price (model)")
+
+
+def _composition(chosen: Chosen) -> list[ShareRow]:
+    """The part of a prompt that each category has, on average over all turns that tell; one not named has none."""
+    rows = chosen.connection.execute(
+        f"""
+        WITH share AS (
+            SELECT t.conversation, t.turn, f.category, f.label, avg(f.percent) AS percent
+            FROM temp.chosen AS c
+            CROSS JOIN prompt_share AS f ON f.conversation = c.conversation
+            CROSS JOIN temp.chosen_turn AS t ON t.conversation = f.conversation AND t.turn = coalesce(f.turn, {NO_TURN})
+            WHERE f.percent IS NOT NULL GROUP BY 1, 2, 3, 4
+        )
+        SELECT category, label, sum(percent) / (SELECT count(DISTINCT conversation << 32 | turn) FROM share), count(*)
+        FROM share GROUP BY category, label ORDER BY 3 DESC, category, label
+        """  # noqa: S608
+    )
+    return [
+        ShareRow(category=category, label=label, percent=percent, turns=turns)
+        for category, label, percent, turns in rows
+    ]
+
+
+def _prices_of(models: Iterable[str], table: PriceTable | None) -> Prices | None:
+    """Which prices were used for these models."""
+    if table is None:
+        return None
+    entries = {model: table.models.get(model) for model in models}
+    return Prices(
+        source=table.source,
+        date=table.date,
+        models={model: entry.name for model, entry in entries.items() if entry is not None},
+        unpriced=[model for model, entry in entries.items() if entry is None],
+    )

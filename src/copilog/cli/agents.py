@@ -1,0 +1,140 @@
+"""`copilog agents` and `copilog skills`"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from copilog.cli.archives import reads_archive, searched_archive
+from copilog.cli.common import Function, Settings, json_option, one_line, pass_settings, plural
+from copilog.cli.selecting import selects
+from copilog.diagnostics import Report
+
+if TYPE_CHECKING:
+    from copilog.analysis import Chosen, Selection
+    from copilog.analysis.figures import AgentsSection, SkillsSection
+    from copilog.definitions import Definition
+
+MOST = 50
+# What fits on a line; --json and --csv have the rest.
+AGENT_COLUMNS = ("name", "kind", "turns", "conversations", "tool_calls", "failed", "last_at", "is_defined", "evidence")
+SKILL_COLUMNS = ("name", "offered", "loaded", "conversations", "last_at", "is_defined", "evidence")
+
+
+def definitions_for(settings: Settings, chosen: Chosen) -> list[Definition] | None:
+    """What is defined on this machine, for the user and in the chosen conversations' workspaces.
+
+    None where only named places are to be read: then nobody looks at the rest of the machine.
+    """
+    if settings.roots or settings.sample:
+        return None
+    from copilog.ingest.defined import definitions_on_this_machine
+
+    folders = chosen.connection.execute(
+        "SELECT DISTINCT workspace FROM temp.chosen WHERE workspace IS NOT NULL ORDER BY workspace"
+    )
+    return definitions_on_this_machine([folder for (folder,) in folders], settings.places())
+
+
+def _table_options(function: Function) -> Function:
+    function = click.option("--csv", "as_csv", is_flag=True, help="The table as CSV on standard output.")(function)
+    function = click.option("-a", "--all", "show_all", is_flag=True, help="All rows.")(function)
+    return click.option(
+        "-n", "--limit", type=click.IntRange(min=1), default=MOST, show_default=True, help="How many rows at most."
+    )(function)
+
+
+@click.command(
+    "agents",
+    epilog="""\b
+Examples:
+  copilog agents --since 30d
+  copilog agents -w tide-tables --json
+  copilog agents --all --csv > agents.csv""",
+)
+@_table_options
+@json_option
+@pass_settings
+@selects
+@reads_archive
+def agents(settings: Settings, /, limit: int, show_all: bool, as_csv: bool, selection: Selection, as_json: bool) -> int:
+    """Tell which agents were at work, and how they handed over to one another.
+
+    Custom agents, chat participants and sub-agents: turns (of sub-agents: runs), calls of tools, and how copilog knows
+    of them. Then who followed whom from one turn to the next, and who started which sub-agent.
+
+    What is defined on this machine is held against that: agents that are defined and did not run, and agents that
+    ran and are defined no more. With --root or --sample nobody looks at what is defined.
+    """
+    from copilog.analysis import choose
+    from copilog.analysis.agents import agents as measure_agents
+
+    with searched_archive(settings, Report()) as archive:
+        chosen = choose(archive, selection)
+        section = measure_agents(chosen, definitions_for(settings, chosen), limit=None if show_all else limit)
+    _show(settings, section, section.agents, as_json, as_csv, AGENT_COLUMNS, "agent")
+    click.echo(_told(chosen, len(section.agents), "agent"), err=True)
+    return 0
+
+
+@click.command(
+    "skills",
+    epilog="""\b
+Examples:
+  copilog skills
+  copilog skills --since 2026-03-01 --json
+  copilog skills -w tide-tables --csv""",
+)
+@_table_options
+@json_option
+@pass_settings
+@selects
+@reads_archive
+def skills(settings: Settings, /, limit: int, show_all: bool, as_csv: bool, selection: Selection, as_json: bool) -> int:
+    """Tell which skills were offered to the model, and which it loaded, with the evidence.
+
+    What is defined on this machine is held against that: skills that are defined and were not loaded, and skills that
+    were loaded and are defined no more. With --root or --sample nobody looks at what is defined.
+    """
+    from copilog.analysis import choose
+    from copilog.analysis.skills import skills as measure_skills
+
+    with searched_archive(settings, Report()) as archive:
+        chosen = choose(archive, selection)
+        section = measure_skills(chosen, definitions_for(settings, chosen), limit=None if show_all else limit)
+    _show(settings, section, section.skills, as_json, as_csv, SKILL_COLUMNS, "skill")
+    click.echo(_told(chosen, len(section.skills), "skill"), err=True)
+    return 0
+
+
+def _show(
+    settings: Settings,
+    section: AgentsSection | SkillsSection,
+    rows: list[Any],
+    as_json: bool,
+    as_csv: bool,
+    columns: tuple[str, ...],
+    word: str,
+) -> None:
+    from copilog.cli.tables import print_csv, print_json, print_table
+
+    if as_json:
+        print_json(section)
+        return
+    if as_csv:
+        print_csv(rows)
+        return
+    print_table(settings, rows, columns=columns)
+    print_table(settings, getattr(section, "handovers", ()), title="handed over")
+    print_table(settings, section.never_used, title=f"{word}s that are defined, and were not used")
+    if section.no_longer_defined:
+        names = ", ".join(one_line(name, 80) for name in section.no_longer_defined)
+        settings.out.print(f"used, and defined nowhere that copilog looks: {names}")
+
+
+def _told(chosen: Chosen, number: int, word: str) -> str:
+    turns, conversations = chosen.turns, chosen.conversations
+    shown = f"{number:,} {plural(number, word)}" if number else f"no {word}"
+    place = f"{turns:,} {plural(turns, 'turn')} of {conversations:,} {plural(conversations, 'conversation')}"
+    return f"{shown} in {place}"

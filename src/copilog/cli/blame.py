@@ -1,0 +1,282 @@
+"""`copilog blame` and `copilog commit`: where a file, a line or a commit comes from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from copilog.cli.archives import reads_archive, searched_archive
+from copilog.cli.common import Settings, folder_name, json_option, one_line, pass_settings, plural, printable, short_id
+from copilog.cli.dates import when
+from copilog.cli.selecting import selects
+from copilog.diagnostics import Report
+
+if TYPE_CHECKING:
+    from copilog.analysis.lineage.blame import BlameResult, Touch
+    from copilog.analysis.lineage.commits import CommitResult, CommitTouch
+    from copilog.analysis.lineage.evidence import Evidence, Origin, Strength
+    from copilog.analysis.lineage.line_origins import LineOrigin
+    from copilog.analysis.selection import Selection
+    from copilog.store.archive import Archive
+
+FOUND, FOUND_NOTHING = 0, 1  # exit codes
+COLOURS = {"strong": "green", "medium": "yellow", "weak": "red"}
+MOST_FILES = 20
+MOST_TOUCHES = 20  # that are printed; JSON has all
+TEXT_WIDTH = 100
+
+_PLACE = re.compile(r"(?P<file>.+?):(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?", re.DOTALL)
+
+
+@click.command(
+    "blame",
+    epilog="""\b
+Examples:
+  copilog blame src/tides.py
+  copilog blame src/tides.py:120
+  copilog blame src/tides.py:120-140 --since 90d
+  copilog blame deleted/file.py --json""",
+)
+@click.argument("target", metavar="FILE[:LINE]")
+@json_option
+@pass_settings
+@selects
+@reads_archive
+def blame(settings: Settings, /, target: str, selection: Selection, as_json: bool) -> int:
+    """Tell which conversations touched a file, and which wrote a line of it.
+
+    FILE:LINE and FILE:FROM-TO ask about lines as they are now. Each answer has its evidence and a strength: strong,
+    medium or weak; what is not strong is uncertain. The file need not be there any more. Where it lies in a git
+    repository, times of commits and former names are taken into account.
+
+    The exit code is 0 when something was found, and 1 when nothing was.
+    """
+    path, first, last = target_from(target)
+    with searched_archive(settings, Report()) as archive:
+        from copilog.analysis.lineage import blame as blaming
+        from copilog.analysis.selection import choose
+
+        result = blaming.blame(choose(archive, selection), path, first, last)
+        result.notes += _pending(archive)
+    if as_json:
+        _print_json(result)
+    else:
+        _echo(settings, _blame_lines(result))
+    _tell(result.verdict, result.notes, bool(result.touches))
+    return FOUND if result.touches else FOUND_NOTHING
+
+
+@click.command(
+    "commit",
+    epilog="""\b
+Examples:
+  copilog commit HEAD
+  copilog commit 1a2b3c4 --repository ~/src/tide-tables
+  copilog commit v1.2~3 --json""",
+)
+@click.argument("revision", metavar="SHA")
+@click.option(
+    "--repository",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    default=Path(),
+    metavar="DIR",
+    help="The repository that has the commit; that of the current folder without it.",
+)
+@json_option
+@pass_settings
+@selects
+@reads_archive
+def commit(settings: Settings, /, revision: str, repository: Path, selection: Selection, as_json: bool) -> int:
+    """Tell which conversations the changes of a commit come from.
+
+    SHA may be any revision that git knows. Each line that the commit adds counts for one conversation at most, the
+    last that wrote it before; lines that none wrote are counted as such. Each answer has its evidence and a strength:
+    strong, medium or weak; what is not strong is uncertain.
+
+    The exit code is 0 when something was found, and 1 when nothing was.
+    """
+    with searched_archive(settings, Report()) as archive:
+        from copilog.analysis.lineage.commits import trace_commit
+        from copilog.analysis.selection import choose
+
+        result = trace_commit(choose(archive, selection), revision, repository)
+        result.notes += _pending(archive)
+    if as_json:
+        _print_json(result)
+    else:
+        _echo(settings, _commit_lines(result))
+    _tell(result.verdict, result.notes, bool(result.touches))
+    return FOUND if result.touches else FOUND_NOTHING
+
+
+def target_from(target: str) -> tuple[Path, int | None, int | None]:
+    """A file and lines of it. A file whose name looks like both is taken for a file."""
+    place = _PLACE.fullmatch(target)
+    try:
+        is_file = place is None or Path(target).exists()
+    except (OSError, ValueError):
+        is_file = False
+    if "\0" in target:
+        raise click.UsageError("a file's name has no NUL in it")
+    if place is None or is_file:
+        return Path(target), None, None
+    first = int(place["first"])
+    return Path(place["file"]), first, int(place["last"] or first)
+
+
+def _pending(archive: Archive) -> list[str]:
+    """A remark where texts are not in the index yet, as with --no-scan after a scan that was broken off."""
+    if not archive.has_pending():
+        return []
+    return ["some conversations are not in the index yet, and were not searched for names; `copilog scan` puts them in"]
+
+
+# --- how it ends ------------------------------------------------------------------------------------------------
+
+
+def _print_json(result: BlameResult | CommitResult) -> None:
+    from copilog.cli.tables import print_json
+
+    print_json(result)
+
+
+def _echo(settings: Settings, lines: Iterator[str]) -> None:
+    for line in lines:
+        click.echo(line, color=settings.color)
+
+
+def _tell(verdict: str, notes: list[str], has_found: bool) -> None:
+    click.echo(verdict + ("; `copilog show ID --turn N` opens one" if has_found else ""), err=True)
+    for note in notes:
+        click.echo(printable(note), err=True)
+
+
+# --- for people -------------------------------------------------------------------------------------------------
+
+
+def _blame_lines(result: BlameResult) -> Iterator[str]:
+    yield click.style(one_line(result.path), bold=True) + _about_file(result)
+    if result.origins:
+        for _, group in groupby(result.origins, key=_same_origin):
+            yield ""
+            yield from _lines_of_origin(list(group))
+        return
+    for touch in result.touches[:MOST_TOUCHES]:
+        yield ""
+        yield _headline(touch)
+        yield f"  {_counts(touch)}"
+        yield from _evidence(touch.evidence)
+    yield from _rest(len(result.touches))
+
+
+def _about_file(result: BlameResult) -> str:
+    if result.lines is None:
+        return "" if result.exists else "  (not there any more)"
+    parts = [f"{result.lines:,} {plural(result.lines, 'line')}"]
+    if result.still_there:
+        parts.append(f"{result.still_there:,} written in conversations")
+        parts.append(f"{result.unexplained:,} in none that is known")
+    return f"  {', '.join(parts)}"
+
+
+def _same_origin(line: LineOrigin) -> tuple[object, ...]:
+    origin = line.origin
+    known = (origin.conversation, origin.turn, origin.strength) if origin is not None else ()
+    return (*known, line.is_uncertain, line.reason, line.commit)
+
+
+def _lines_of_origin(lines: list[LineOrigin]) -> Iterator[str]:
+    """Lines in a row that come from the same place."""
+    for line in lines:
+        yield f"{click.style(f'{line.line:>6}', dim=True)}  {printable(line.text)[:TEXT_WIDTH].expandtabs(4)}"
+    first = lines[0]
+    if first.origin is not None:
+        yield _headline(first.origin)
+        yield from _evidence(first.origin.evidence)
+    if first.is_uncertain:
+        yield f"  {click.style('uncertain', fg='red')}: {printable(first.reason or 'nothing is known of it')}"
+    for other in first.others:
+        yield f"  or {_headline(other)}"
+    if first.commit:
+        yield click.style(f"  git: {first.commit[:10]}, {_day(first.committed_at)}", dim=True)
+
+
+def _counts(touch: Touch) -> str:
+    if not touch.edits:
+        return f"named {touch.mentions:,} {plural(touch.mentions, 'time')}, not edited"
+    parts = [f"{touch.edits:,} {plural(touch.edits, 'edit')}", f"+{touch.added:,} -{touch.removed:,}"]
+    if touch.still_there:
+        parts.append(f"{touch.still_there:,} {plural(touch.still_there, 'line')} still there")
+    if touch.undone:
+        parts.append(f"{touch.undone:,} undone")
+    return ", ".join(parts)
+
+
+def _commit_lines(result: CommitResult) -> Iterator[str]:
+    yield f"{click.style(result.sha[:10], fg='cyan')}  {_day(result.committed_at)}  " + click.style(
+        one_line(result.subject), bold=True
+    )
+    for file in result.files[:MOST_FILES]:
+        name = f"{one_line(file.old_path)} -> {one_line(file.path)}" if file.old_path else one_line(file.path)
+        told = "binary" if file.is_binary else f"+{file.added:,} -{file.removed:,}"
+        written = f", {file.written:,} written in conversations" if file.written else ""
+        yield f"  {name}  {click.style(told + written, dim=True)}"
+    if len(result.files) > MOST_FILES:
+        yield f"  and {len(result.files) - MOST_FILES:,} more files"
+    for touch in result.touches[:MOST_TOUCHES]:
+        yield ""
+        yield _headline(touch)
+        yield from _share(touch)
+        yield from _evidence(touch.evidence)
+    yield from _rest(len(result.touches))
+    if result.is_uncertain:
+        yield ""
+        yield f"{click.style('uncertain', fg='red')}: {_why_uncertain(result)}"
+
+
+def _rest(touches: int) -> Iterator[str]:
+    if touches > MOST_TOUCHES:
+        left = touches - MOST_TOUCHES
+        yield ""
+        yield f"and {left:,} more {plural(left, 'conversation')} (--json has all)"
+
+
+def _share(touch: CommitTouch) -> Iterator[str]:
+    if touch.lines:
+        files = f"{len(touch.files):,} {plural(len(touch.files), 'file')}"
+        yield f"  {touch.lines:,} {plural(touch.lines, 'line')} ({touch.share:.0%}) in {files}"
+
+
+def _why_uncertain(result: CommitResult) -> str:
+    if not result.touches:
+        return "nothing speaks for any conversation"
+    best = result.touches[0]
+    return f"the best there is, is {best.strength} ({printable(best.evidence[0].text)})"
+
+
+def _headline(origin: Origin) -> str:
+    words = [_strength(origin.strength), click.style(short_id(origin.conversation), fg="cyan"), _day(origin.at)]
+    if origin.workspace:
+        words.append(click.style(folder_name(origin.workspace), dim=True))
+    return "  ".join([*words, click.style(one_line(origin.title), bold=True)])
+
+
+def _strength(strength: Strength) -> str:
+    return click.style(f"{strength:<6}", fg=COLOURS[strength])
+
+
+def _evidence(evidence: list[Evidence]) -> Iterator[str]:
+    for item in evidence:
+        place = f"--turn {item.turn + 1}" if item.turn is not None else ""
+        kind = click.style(f"{item.kind:<9}", dim=True)
+        yield f"  {click.style(f'{place:<9}', fg='green')}  {kind}  {one_line(item.text)}"
+
+
+def _day(at: str | None) -> str:
+    return when(datetime.fromisoformat(at)) if at else "-"

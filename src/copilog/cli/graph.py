@@ -1,0 +1,168 @@
+"""`copilog graph`"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from copilog.cli.archives import reads_archive, searched_archive
+from copilog.cli.common import Settings, json_option, one_line, pass_settings, plural
+from copilog.cli.selecting import selects
+from copilog.diagnostics import Report
+
+if TYPE_CHECKING:
+    from copilog.analysis import Selection
+    from copilog.analysis.graphs.shapes import Edge, Graph, Node
+
+FORMATS = ("text", "dot", "json", "svg")
+BY_SUFFIX = {".svg": "svg", ".dot": "dot", ".gv": "dot", ".json": "json"}
+MOST_IN_PICTURE = 80  # edges: with more nobody sees anything
+LONGEST_NAME = 60
+
+
+@click.command(
+    "graph",
+    epilog="""\b
+Examples:
+  copilog graph
+  copilog graph -o agents.svg --since 30d
+  copilog graph --format dot --most 40 | dot -Tpdf -o agents.pdf
+  copilog graph --format json -w tide-tables""",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    help="How to write it; else the name of the file tells, and without one it is text.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write here, not to standard output. The file appears when it is whole.",
+)
+@click.option(
+    "--most",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help=f"Only the N strongest edges, and what they join (in a picture {MOST_IN_PICTURE}, if you say nothing).",
+)
+@json_option
+@pass_settings
+@selects
+@reads_archive
+def command(
+    settings: Settings,
+    /,
+    form: str | None,
+    output: Path | None,
+    most: int | None,
+    selection: Selection,
+    as_json: bool,
+) -> int:
+    """Draw who uses what: agents, sub-agents, tools, MCP servers and skills.
+
+    From what was used, and from what is defined on this machine: dashed is what a definition names and nobody used,
+    red what was used and is defined no more. With --root or --sample nobody looks at what is defined.
+    """
+    from copilog.analysis import choose
+    from copilog.analysis.graphs import graph, strongest
+    from copilog.cli.agents import definitions_for
+
+    form = "json" if as_json and form is None else _form(form, output)
+    with searched_archive(settings, Report()) as archive:
+        chosen = choose(archive, selection)
+        whole = graph(chosen, definitions_for(settings, chosen))
+    kept = strongest(whole, most or (MOST_IN_PICTURE if form == "svg" else None))
+    _write(_written(kept, form), output)
+    click.echo(_told(whole, kept), err=True)
+    return 0
+
+
+def _form(form: str | None, output: Path | None) -> str:
+    by_name = BY_SUFFIX.get(output.suffix.lower()) if output is not None else None
+    return form or by_name or "text"
+
+
+def _written(graph: Graph, form: str) -> str:
+    from copilog.analysis.graphs import to_dot, to_svg
+
+    if form == "svg":
+        return to_svg(graph)
+    if form == "dot":
+        return to_dot(graph)
+    if form == "json":
+        import msgspec
+
+        return msgspec.json.format(msgspec.json.encode(graph), indent=2).decode() + "\n"
+    return "".join(f"{line}\n" for line in _tree(graph))
+
+
+def _write(text: str, output: Path | None) -> None:
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    from copilog.wholefiles import whole_file
+
+    with whole_file(output) as file:
+        file.write(text.encode())
+
+
+def _told(whole: Graph, kept: Graph) -> str:
+    nodes, edges = len(kept.nodes), len(kept.edges)
+    line = f"{nodes:,} {plural(nodes, 'node')}, {edges:,} {plural(edges, 'edge')}"
+    if edges < len(whole.edges):
+        line += f", the strongest of {len(whole.edges):,} (--most N for more or fewer)"
+    return line
+
+
+# --- for a terminal ---------------------------------------------------------------------------------------------
+
+
+def _tree(graph: Graph) -> Iterator[str]:
+    """Each agent with what it uses, a line each, then what is defined and was not used."""
+    from copilog.analysis.graphs.shapes import AGENT, DEFINED, SERVED_BY, SUBAGENT
+
+    nodes = {node.id: node for node in graph.nodes}
+    servers = {edge.source: _name(nodes[edge.target]) for edge in graph.edges if edge.kind == SERVED_BY}
+    for node in graph.nodes:
+        edges = [edge for edge in graph.edges if edge.source == node.id and edge.kind != DEFINED]
+        if node.kind not in (AGENT, SUBAGENT) or not node.is_used:
+            continue
+        yield _headline(node)
+        for edge in edges:
+            branch = "└─" if edge is edges[-1] else "├─"
+            yield f"{branch} {_said(edge, nodes[edge.target], servers.get(edge.target))}"
+        yield ""
+    idle = [node for node in graph.nodes if not node.is_used]
+    if idle:
+        yield "defined, and not used"
+        yield from (f"   {_headline(node)}" for node in idle)
+
+
+def _name(node: Node) -> str:
+    return one_line(node.name, LONGEST_NAME)
+
+
+def _headline(node: Node) -> str:
+    from copilog.analysis.graphs.shapes import COUNTED, NAMES_OF_KINDS
+
+    told = [NAMES_OF_KINDS[node.kind]]
+    if node.is_used:
+        told.append(f"{node.count:,} {plural(node.count, COUNTED[node.kind])}")
+    if node.is_defined is False:
+        told.append("defined nowhere")
+    if node.path:
+        told.append(one_line(node.path))
+    return f"{_name(node)}  ({', '.join(told)})"
+
+
+def _said(edge: Edge, target: Node, server: str | None) -> str:
+    from copilog.analysis.graphs.shapes import WORDS
+
+    place = f" of {server}" if server else ""
+    return f"{WORDS[edge.kind]} {_name(target)}{place}  {edge.times:,}×"

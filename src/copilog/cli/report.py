@@ -1,0 +1,163 @@
+"""`copilog report`"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import click
+
+from copilog.cli.archives import reads_archive, searched_archive
+from copilog.cli.common import Settings, json_option, pass_settings, plural
+from copilog.cli.selecting import selects
+from copilog.diagnostics import Report
+
+if TYPE_CHECKING:
+    from copilog.analysis import Selection
+    from copilog.analysis.figures import Stats
+
+MOST_ROWS = 20
+PRIVATE = 0o077  # what nobody else may do with the page
+# What a selection is called on the page; the period is on it anyway.
+CHOICES = {
+    "workspace": "Workspace",
+    "source": "Format",
+    "model": "Model",
+    "mode": "Mode",
+    "label": "Label",
+    "query": "Search",
+    "conversation": "Conversation",
+}
+
+
+@click.command(
+    "report",
+    epilog="""\b
+Examples:
+  copilog report -o report.html --since 30d
+  copilog report -o team.html --anonymous --title 'Our spring with Copilot'
+  copilog report -o - -w tide-tables | less
+  copilog report --sample -o sample.html""",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, allow_dash=True),
+    metavar="FILE",
+    help="Where the page goes; it appears when it is whole, for your eyes only. `-` is standard output.",
+)
+@click.option("--anonymous", is_flag=True, help="Without names, paths, ids and texts.")
+@click.option("--title", metavar="TEXT", help="What stands at the top of the page.")
+@click.option(
+    "-n",
+    "--limit",
+    type=click.IntRange(min=1),
+    default=MOST_ROWS,
+    show_default=True,
+    help="How many rows a table has at most.",
+)
+@json_option
+@pass_settings
+@selects
+@reads_archive
+def command(
+    settings: Settings,
+    /,
+    output: Path | None,
+    anonymous: bool,
+    title: str | None,
+    limit: int,
+    selection: Selection,
+    as_json: bool,
+) -> int:
+    """Write all figures of a period to one page, to hand to others.
+
+    The page is one HTML file without scripts, which needs nothing from anywhere. With --anonymous workspaces,
+    conversations, files, agents and skills have numbers instead of names, and no text of any conversation is in it;
+    a title that you give is taken as it is.
+
+    With --json the figures that the page shows are printed, and the page is only written where -o says so.
+    """
+    if output is None and not as_json:
+        raise click.UsageError(
+            "say where the page goes: `copilog report -o report.html`, or `-o -` for standard output"
+        )
+    if as_json and output == Path("-"):
+        raise click.UsageError("--json and the page cannot both go to standard output; name a file with -o")
+    stats = _measured(settings, selection, limit, anonymous)
+    if output is not None:
+        page = _page(stats, selection, title, anonymous).encode()
+        with _target(output) as file:
+            file.write(page)
+    if as_json:
+        from copilog.cli.tables import print_json
+
+        print_json(stats)
+    click.echo(_told(stats, output), err=True)
+    return 0
+
+
+def _measured(settings: Settings, selection: Selection, limit: int, is_anonymous: bool) -> Stats:
+    from copilog.analysis import choose, measure_chosen
+    from copilog.cli.agents import definitions_for
+
+    with searched_archive(settings, Report()) as archive:
+        chosen = choose(archive, selection)
+        stats = measure_chosen(chosen, defined=definitions_for(settings, chosen), limit=limit)
+    if not is_anonymous:
+        return stats
+    from copilog.analysis.anonymity import anonymous
+
+    return anonymous(stats)
+
+
+def _page(stats: Stats, selection: Selection, title: str | None, is_anonymous: bool) -> str:
+    from datetime import UTC, datetime
+
+    from copilog import __version__
+    from copilog.render.report import Cover, report_page
+
+    cover = Cover(
+        made_at=datetime.now(UTC),
+        made_by=f"copilog {__version__}",
+        title=title,
+        selection=_choices(selection, is_anonymous),
+        is_anonymous=is_anonymous,
+    )
+    return report_page(stats, cover)
+
+
+def _choices(selection: Selection, is_anonymous: bool) -> list[tuple[str, str]]:
+    """What was chosen, in words; of an anonymous page only by what."""
+    made = [(name, value) for field, name in CHOICES.items() if (value := getattr(selection, field)) is not None]
+    if selection.starred:
+        made.append(("Starred", "only those with a star"))
+    if not is_anonymous:
+        return made
+    return [("Chosen by", ", ".join(name.lower() for name, _ in made))] if made else []
+
+
+@contextmanager
+def _target(output: Path) -> Iterator[IO[bytes]]:
+    from copilog.wholefiles import whole_file
+
+    if output == Path("-"):
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    mask = os.umask(PRIVATE)
+    try:
+        with whole_file(output) as file:
+            yield file
+    finally:
+        os.umask(mask)
+
+
+def _told(stats: Stats, output: Path | None) -> str:
+    turns, conversations = stats.totals.turns, stats.totals.conversations
+    line = f"{turns:,} {plural(turns, 'turn')} of {conversations:,} {plural(conversations, 'conversation')}"
+    return line if output is None or output == Path("-") else f"{output}: {line}"

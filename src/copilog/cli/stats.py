@@ -1,0 +1,265 @@
+"""`copilog stats`"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from copilog.cli.archives import reads_archive, searched_archive
+from copilog.cli.common import Settings, json_option, one_line, pass_settings, plural
+from copilog.cli.selecting import selects
+from copilog.diagnostics import Report
+from copilog.errors import UsageError
+
+if TYPE_CHECKING:
+    from copilog.analysis import Chosen, Selection
+    from copilog.analysis.figures import Figures
+
+FEW, MOST = 5, 20
+TOKENS_DRAWN = "output+estimated_output"
+# What people see of a row, where that is not all of it.
+COLUMNS = {
+    "SpendRow": (
+        "id", "name", "turns", "input", "cache_read", "output", "estimated_input", "estimated_output",
+        "premium_requests", "credits", "dollars", "estimated_dollars",
+    ),
+    "ToolRow": (
+        "name", "calls", "failed", "failure_rate", "retries", "automatic", "by_user", "denied", "median_ms", "p95_ms",
+        "total_ms",
+    ),
+    "AgentRow": ("name", "kind", "turns", "conversations", "tool_calls", "failed", "last_at", "is_defined", "evidence"),
+    "SkillRow": ("name", "offered", "loaded", "conversations", "last_at", "is_defined", "evidence"),
+}  # fmt: skip
+WAYS = (
+    "day",
+    "week",
+    "month",
+    "workspace",
+    "model",
+    "agent",
+    "subagent",
+    "skill",
+    "tool",
+    "conversation",
+    "turn",
+    "source",
+)
+
+
+class Section(NamedTuple):
+    """What `copilog stats NAME` shows; the first table is the one that --csv gives by itself."""
+
+    tables: tuple[str, ...]
+    bars: dict[str, str]  # table -> the column that is drawn
+
+
+SECTIONS = {
+    "totals": Section(("sources",), {"sources": "times"}),
+    "tokens": Section(
+        (
+            "by_day", "by_model", "by_workspace", "by_agent", "by_subagent", "by_skill", "by_tool", "by_conversation",
+            "by_turn", "composition", "origins",
+        ),
+        {"composition": "percent", "by_day": TOKENS_DRAWN, "by_model": TOKENS_DRAWN, "by_workspace": TOKENS_DRAWN},
+    ),
+    "models": Section(("models", "switches", "conflicts"), {"models": "turns"}),
+    "tools": Section(("tools", "servers", "programs", "sequences"), {"tools": "calls", "programs": "calls"}),
+    "agents": Section(("agents", "handovers", "never_used"), {"agents": "turns"}),
+    "skills": Section(("skills", "never_used"), {"skills": "loaded"}),
+    "work": Section(
+        ("top_files", "languages", "errors", "vote_reasons", "references"), {"top_files": "edits", "languages": "edits"}
+    ),
+    "time": Section(("by_day", "by_weekday", "by_hour"), dict.fromkeys(("by_day", "by_weekday", "by_hour"), "turns")),
+}  # fmt: skip
+TABLES = sorted({table for section in SECTIONS.values() for table in section.tables})
+
+
+@click.command(
+    "stats",
+    epilog="""\b
+Examples:
+  copilog stats --since 30d
+  copilog stats tokens --by model --since 2026-03-01
+  copilog stats tools -w tide-tables
+  copilog stats tokens --by day --csv > tokens.csv
+  copilog stats --query 'flaky test' --json | jq .tokens.total""",
+)
+@click.argument("section", required=False, type=click.Choice(list(SECTIONS)))
+@click.option("--by", "way", type=click.Choice(WAYS), help="Tokens and cost by this alone.")
+@click.option("--table", type=click.Choice(TABLES), metavar="NAME", help="This table of the section alone.")
+@click.option("-n", "--limit", type=click.IntRange(min=1), help=f"How many rows at most (default {MOST}).")
+@click.option("-a", "--all", "show_all", is_flag=True, help="All rows.")
+@click.option(
+    "--csv", "as_csv", is_flag=True, help="A table as CSV on standard output: of a section the first, or --table."
+)
+@json_option
+@pass_settings
+@selects
+@reads_archive
+def command(
+    settings: Settings,
+    /,
+    section: str | None,
+    way: str | None,
+    table: str | None,
+    limit: int | None,
+    show_all: bool,
+    as_csv: bool,
+    selection: Selection,
+    as_json: bool,
+) -> int:
+    """Measure usage: tokens, cost, models, tools, agents, skills, work and time.
+
+    Without a section the most telling of all. A period (--since, --until) counts the turns in it; all other options
+    choose whole conversations. docs/metrics.md says how each figure comes about; estimates are marked as such.
+    """
+    asked = _Asked(section or ("tokens" if way or as_csv or table else None), way, table)
+    asked.check()
+    most = None if show_all else limit or (MOST if section or way or as_json or as_csv else FEW)
+    with searched_archive(settings, Report()) as archive:
+        from copilog.analysis import choose
+
+        chosen = choose(archive, selection)
+        if asked.section is None:
+            _show_everything(settings, chosen, most, as_json)
+        elif way is not None:
+            from copilog.analysis.tokens import spend_by
+
+            _show_rows(settings, f"by_{way}", spend_by(chosen, way, most), as_json, as_csv, TOKENS_DRAWN)
+        else:
+            _show_section(settings, asked, chosen, most, as_json, as_csv)
+        click.echo(_told(chosen), err=True)
+    return 0
+
+
+class _Asked(NamedTuple):
+    section: str | None
+    way: str | None
+    table: str | None
+
+    def check(self) -> None:
+        if self.way is not None and self.section != "tokens":
+            raise UsageError(f"--by is for tokens: `copilog stats tokens --by {self.way}`")
+        if self.way is not None and self.table is not None:
+            raise UsageError("--by and --table each name a table; leave out one of them")
+        if self.table is not None and self.section and self.table not in SECTIONS[self.section].tables:
+            has = ", ".join(SECTIONS[self.section].tables)
+            raise UsageError(f"{self.section} has no table {self.table}; it has {has}")
+
+
+def _told(chosen: Chosen) -> str:
+    selection = chosen.selection
+    period = "".join(
+        f" {word} {moment.astimezone():%Y-%m-%d %H:%M}"
+        for word, moment in (("since", selection.since), ("until", selection.until))
+        if moment is not None
+    )
+    number = chosen.conversations
+    turns = f"{chosen.turns:,} {plural(chosen.turns, 'turn')}"
+    return f"{turns} of {number:,} {plural(number, 'conversation')}{period}"
+
+
+# --- one section ------------------------------------------------------------------------------------------------
+
+
+def _figures_of(name: str, settings: Settings, chosen: Chosen, limit: int | None) -> Figures:
+    from copilog.analysis.activity import activity
+    from copilog.analysis.agents import agents
+    from copilog.analysis.models import models
+    from copilog.analysis.skills import skills
+    from copilog.analysis.tokens import tokens
+    from copilog.analysis.tools import tools
+    from copilog.analysis.totals import totals
+    from copilog.analysis.work import work
+    from copilog.cli.agents import definitions_for
+
+    functions: dict[str, Callable[[], Figures]] = {
+        "totals": lambda: totals(chosen),
+        "tokens": lambda: tokens(chosen, limit=limit),
+        "models": lambda: models(chosen, limit=limit),
+        "tools": lambda: tools(chosen, limit=limit),
+        "agents": lambda: agents(chosen, definitions_for(settings, chosen), limit=limit),
+        "skills": lambda: skills(chosen, definitions_for(settings, chosen), limit=limit),
+        "work": lambda: work(chosen, limit=limit),
+        "time": lambda: activity(chosen),
+    }
+    return functions[name]()
+
+
+def _show_section(
+    settings: Settings,
+    asked: _Asked,
+    chosen: Chosen,
+    limit: int | None,
+    as_json: bool,
+    as_csv: bool,
+) -> None:
+    assert asked.section is not None
+    section = SECTIONS[asked.section]
+    figures = _figures_of(asked.section, settings, chosen, limit)
+    if asked.table or as_csv:
+        name = asked.table or section.tables[0]
+        _show_rows(settings, name, getattr(figures, name), as_json, as_csv, section.bars.get(name))
+        return
+    if as_json:
+        from copilog.cli.tables import print_json
+
+        print_json(figures)
+        return
+    from copilog.cli.tables import print_figures, print_table
+
+    single = [(name, getattr(figures, name)) for name in figures.__struct_fields__ if name not in section.tables]
+    plain = [(name, value) for name, value in single if isinstance(value, int | float | str)]
+    print_figures(settings, plain)
+    if asked.section == "tokens":
+        from copilog.cli.stats_words import spend_lines
+
+        for line in spend_lines(figures.total, figures.prices):  # type: ignore[attr-defined]
+            settings.out.print(line)
+    settings.out.print()
+    for name in section.tables:
+        rows = getattr(figures, name)
+        print_table(
+            settings, rows, title=name.replace("_", " "), columns=_columns_of(rows), bars=section.bars.get(name)
+        )
+    for name, value in single:
+        if isinstance(value, list) and value:
+            settings.out.print(f"{name.replace('_', ' ')}: {', '.join(one_line(str(item)) for item in value)}")
+
+
+def _show_rows(
+    settings: Settings, name: str, rows: list[Any], as_json: bool, as_csv: bool, bars: str | None = None
+) -> None:
+    from copilog.cli.tables import print_csv, print_json, print_table
+
+    if as_csv:
+        print_csv(rows)
+    elif as_json:
+        print_json(rows)
+    else:
+        print_table(settings, rows, title=name.replace("_", " "), columns=_columns_of(rows), bars=bars)
+
+
+def _columns_of(rows: list[Any]) -> tuple[str, ...] | None:
+    """What fits on a line; --json and --csv have the rest."""
+    return COLUMNS.get(type(rows[0]).__name__) if rows else None
+
+
+# --- everything -------------------------------------------------------------------------------------------------
+
+
+def _show_everything(settings: Settings, chosen: Chosen, limit: int | None, as_json: bool) -> None:
+    from copilog.analysis import measure_chosen
+    from copilog.cli.agents import definitions_for
+
+    stats = measure_chosen(chosen, defined=definitions_for(settings, chosen), limit=limit)
+    if as_json:
+        from copilog.cli.tables import print_json
+
+        print_json(stats)
+        return
+    from copilog.cli.stats_words import print_overview
+
+    print_overview(settings, stats)

@@ -1,0 +1,139 @@
+"""The most telling figures on one screen: what `copilog stats` shows by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import date, timedelta
+from typing import TYPE_CHECKING
+
+from copilog.cli.common import folder_name, plural
+from copilog.cli.tables import cell, duration, money, print_table, short_number
+
+if TYPE_CHECKING:
+    from copilog.analysis.figures import ActivityRow, Prices, SpendRow, Stats
+    from copilog.cli.common import Settings
+
+HEIGHTS = " ▁▂▃▄▅▆▇█"
+MOST_DAYS = 60
+
+
+def print_overview(settings: Settings, stats: Stats) -> None:
+    """All sections, in short."""
+    out = settings.out
+    for line in (*_heads(stats), ""):
+        out.print(line)
+    for line in activity_lines(stats.time.by_day):
+        out.print(line)
+    tokens = stats.tokens
+    workspaces = [_with_short_name(row) for row in tokens.by_workspace]
+    spent = ("name", "turns", "input", "output", "estimated_output", "premium_requests", "credits", "dollars")
+    print_table(settings, tokens.by_model, title="models", columns=spent, bars="turns")
+    print_table(settings, workspaces, title="workspaces", columns=spent, bars="turns")
+    print_table(
+        settings,
+        stats.tools.tools,
+        title="tools",
+        columns=("name", "calls", "failed", "failure_rate", "retries", "median_ms", "p95_ms"),
+        bars="calls",
+    )
+    print_table(
+        settings,
+        stats.agents.agents,
+        title="agents",
+        columns=("name", "kind", "turns", "conversations", "tool_calls", "failed"),
+        bars="turns",
+    )
+    print_table(
+        settings,
+        stats.skills.skills,
+        title="skills",
+        columns=("name", "offered", "loaded", "conversations"),
+        bars="loaded",
+    )
+    files = ("path", "edits", "added", "removed", "undone")
+    print_table(settings, stats.work.top_files, title="files", columns=files, bars="edits")
+    out.print("more: copilog stats tokens|models|tools|agents|skills|work|time; copilog report -o report.html")
+
+
+def _heads(stats: Stats) -> Iterator[str]:
+    totals, work, time = stats.totals, stats.work, stats.time
+    counts = (
+        (totals.conversations, "conversation"),
+        (totals.turns, "turn"),
+        (totals.messages, "message"),
+        (totals.tool_calls, "tool call"),
+    )
+    yield ", ".join(f"{number:,} {plural(number, word)}" for number, word in counts)
+    yield from spend_lines(stats.tokens.total, stats.tokens.prices)
+    if work.edits:
+        fates = ((work.kept, "kept"), (work.undone, "undone"), (work.changed, "changed"), (work.pending, "pending"))
+        known = ", ".join(f"{number:,} {word}" for number, word in fates if number)
+        yield (
+            f"{work.edits:,} {plural(work.edits, 'edit')} of {work.files:,} {plural(work.files, 'file')}"
+            f" (+{work.added:,} -{work.removed:,})" + (f": {known}" if known else "")
+        )
+    ends = ((work.cancelled, "cancelled"), (work.failed, "failed"), (work.retried, "asked again"))
+    ended = ", ".join(f"{number:,} {word}" for number, word in ends if number)
+    if ended:
+        yield f"turns: {ended}"
+    if work.timed_turns:
+        waiting = f", {duration(work.waiting_ms)} waiting for a person" if work.waiting_ms else ""
+        yield f"{duration(work.working_ms)} working{waiting}"
+    if time.active_days:
+        streak = f"; longest streak {time.longest_streak:,} {plural(time.longest_streak, 'day')}"
+        parallel = f"; up to {time.most_parallel} at the same time" if time.most_parallel > 1 else ""
+        yield f"{time.active_days:,} active {plural(time.active_days, 'day')}{streak}{parallel}"
+
+
+def spend_lines(total: SpendRow, prices: Prices | None) -> Iterator[str]:
+    """Tokens and cost in a few lines, each figure with what it is."""
+    if total.input or total.output:
+        cached = f" ({total.cache_read / total.input:.0%} from a cache)" if total.input and total.cache_read else ""
+        yield f"tokens recorded: {short_number(total.input)} in{cached}, {short_number(total.output)} out"
+    if total.estimated_input or total.estimated_output:
+        yield (
+            f"tokens estimated, where none were recorded: ~{short_number(total.estimated_input)} in, "
+            f"~{short_number(total.estimated_output)} out (characters / 4, each text once)"
+        )
+    bills = []
+    if total.premium_requests is not None:
+        bills.append(f"{cell('premium_requests', total.premium_requests)} premium requests")
+    if total.credits is not None:
+        bills.append(f"{cell('credits', total.credits)} AI credits")
+    if bills:
+        yield f"billed: {', '.join(bills)} (as recorded)"
+    if prices is not None and (total.dollars is not None or total.estimated_dollars is not None):
+        dollars = [money(total.dollars)] if total.dollars is not None else []
+        if total.estimated_dollars:
+            dollars.append(f"~{money(total.estimated_dollars)} for what is estimated")
+        table = f"{prices.source}{f', {prices.date}' if prices.date else ''}"
+        missing = f"; no price for {', '.join(prices.unpriced)}" if prices.unpriced else ""
+        yield f"at list prices ({table}): {' + '.join(dollars)}{missing}"
+
+
+def _with_short_name(row: SpendRow) -> SpendRow:
+    import msgspec
+
+    return msgspec.structs.replace(row, name=folder_name(row.name) or row.name)
+
+
+def activity_lines(days: Sequence[ActivityRow]) -> Iterator[str]:
+    """A small chart of turns by day: the last weeks, one character each."""
+    if not days:
+        return
+    turns = {row.name: row.turns for row in days}
+    last = date.fromisoformat(days[-1].name)
+    first = max(date.fromisoformat(days[0].name), last - timedelta(days=MOST_DAYS - 1))
+    length = (last - first).days + 1
+    counts = [turns.get(str(first + timedelta(days=number)), 0) for number in range(length)]
+    most = max(counts)
+    chart = "".join(HEIGHTS[_height(count, most)] for count in counts)
+    yield f"turns by day, {first} to {last}, {most:,} at most"
+    yield f"  {chart}"
+    yield ""
+
+
+def _height(count: int, most: int) -> int:
+    if not count:
+        return 0
+    return max(1, round(count / most * (len(HEIGHTS) - 1)))

@@ -1,0 +1,85 @@
+"""`copilog statusline`. For prompts, `quick_line` prints the same before this is even loaded."""
+
+from __future__ import annotations
+
+import os
+import sys
+from datetime import datetime
+from pathlib import Path
+
+import click
+
+from copilog.analysis.quick_line import FIELDS, Wishes, line_for
+from copilog.cli.common import Settings, archive_option, json_option, no_scan_option, pass_settings
+from copilog.cli.dates import as_moment
+from copilog.errors import UsageError
+
+
+@click.command(
+    "statusline",
+    epilog="""\b
+Examples:
+  copilog statusline
+  copilog statusline --workspace .
+  copilog statusline --format '{turns_today} turns · {tokens_today} tokens'
+  PS1='$(copilog statusline -w .) \\$ '""",
+)
+@click.option(
+    "--format",
+    "template",
+    metavar="TEMPLATE",
+    help=f"The line with fields in braces: {', '.join(FIELDS)}. What was not recorded is shown as -.",
+)
+@click.option(
+    "-w",
+    "--workspace",
+    metavar="PATH",
+    help="Only of this folder and those in it; of the repository that we are in for `.`; "
+    "else of folders with this in their name.",
+)
+@click.option(
+    "--at", callback=as_moment, metavar="MOMENT", help="The day of this moment, such as yesterday, not today."
+)
+@json_option
+@no_scan_option
+@archive_option
+@pass_settings
+def command(
+    settings: Settings,
+    /,
+    template: str | None,
+    workspace: str | None,
+    at: datetime | None,
+    as_json: bool,
+    no_scan: bool,
+    archive: Path | None,
+) -> None:
+    """Tell in one line what happened today: for a prompt or a status bar.
+
+    Turns, conversations, tokens (with ~ where a part of them is estimated), premium requests, credits, failures, and
+    the model that was used last. The archive is read as it is, and nothing is waited for: `copilog watch` or
+    `copilog scan` keeps it up to date, and the line says so when that was not done for a day. Where there is no archive
+    yet, the line says that, and the exit code is 0 all the same.
+    """
+    settings = settings.with_archive(archive, no_scan=no_scan)
+    if settings.reads_disk():
+        raise UsageError("the status line is made of the archive alone; leave out --root, --sample and --live")
+    wishes = Wishes(
+        template=template,
+        workspace=workspace,
+        archive=settings.archive,
+        as_json=as_json,
+        in_colour=_in_colour(settings),
+        at=at,
+    )
+    line = line_for(wishes)
+    click.echo(line, color=True)
+
+
+def _in_colour(settings: Settings) -> bool:
+    """On terminals, unless somebody does not want it; elsewhere only where it is asked for."""
+    if settings.color is not None:
+        return settings.color
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or (sys.stdout.isatty() and os.environ.get("TERM") != "dumb")

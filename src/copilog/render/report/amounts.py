@@ -1,0 +1,104 @@
+"""Figures as people write them. What was not recorded is a dash, and never a nought."""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import datetime
+
+from copilog.render.safe import clean_line
+from copilog.render.words import counted, duration_words, size_words
+
+__all__ = [
+    "NONE",
+    "counted",
+    "decimal",
+    "dollars",
+    "duration",
+    "moment",
+    "percent",
+    "short",
+    "shown",
+    "size",
+    "whole",
+]
+
+NONE = "–"
+LONGEST_NAME = 160
+SCALES = ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**3, "k"))
+# Beyond what a terminal would obey: characters that nobody sees, or that turn the direction of what follows. Joiners
+# stay, for the scripts and emoji that are written with them.
+_UNSEEN = re.compile(
+    "[\u00ad\u061c\u115f\u180e\u200b\u200e\u200f\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+
+
+def shown(text: str, limit: int = LONGEST_NAME) -> str:
+    """Any text as one line of a page, with nothing in it that hides or turns."""
+    return clean_line(_UNSEEN.sub("\ufffd", text), limit)
+
+
+def whole(number: float | None) -> str:
+    if number is None or not math.isfinite(number):
+        return NONE
+    return f"{number:,.0f}"
+
+
+def decimal(number: float | None) -> str:
+    """Premium requests and credits: whole where they are, else to two places."""
+    if number is None or not math.isfinite(number):
+        return NONE
+    return f"{number:,.0f}" if number == int(number) else f"{number:,.2f}"
+
+
+def short(number: float | None) -> str:
+    """`950`, `12.4 k`, `3.1 M`."""
+    if number is None or not math.isfinite(number):
+        return NONE
+    for scale, letter in SCALES:
+        if abs(number) >= scale * 0.9995:
+            value = number / scale
+            return f"{value:.1f} {letter}".replace(".0 ", " ") if value < 99.95 else f"{value:,.0f} {letter}"
+    return f"{number:,.0f}" if number == int(number) else f"{number:,.1f}"
+
+
+def percent(share: float | None) -> str:
+    """A share from 0 to 1."""
+    if share is None or not math.isfinite(share):
+        return NONE
+    value = share * 100
+    if 0 < value < 0.1:
+        return "< 0.1 %"
+    return f"{value:.0f} %" if value in (0, 100) else f"{value:.1f} %"
+
+
+def dollars(amount: float | None) -> str:
+    if amount is None or not math.isfinite(amount):
+        return NONE
+    if 0 < amount < 0.005:
+        return "< $0.01"
+    return f"${amount:,.2f}" if amount < 1000 else f"${amount:,.0f}"
+
+
+def duration(milliseconds: float | None) -> str:
+    return NONE if milliseconds is None else duration_words(max(0.0, milliseconds))
+
+
+def size(number: int | None) -> str:
+    return NONE if number is None else size_words(number)
+
+
+def moment(text: str | None) -> str:
+    """A time of the archive as local time, to the minute; what is only a day stays one."""
+    if not text:
+        return NONE
+    try:
+        parsed = datetime.fromisoformat(text)
+    except ValueError:
+        return shown(text, 40)
+    if len(text) <= len("2026-05-04"):
+        return shown(text)
+    try:
+        return (parsed.astimezone() if parsed.tzinfo else parsed).strftime("%Y-%m-%d %H:%M")
+    except (OverflowError, OSError, ValueError):  # the first and the last day of the calendar have no local time
+        return parsed.isoformat(" ", "minutes")

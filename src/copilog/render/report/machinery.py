@@ -1,0 +1,180 @@
+"""Models and tools."""
+
+from __future__ import annotations
+
+from copilog.analysis.figures import ModelRow, SequenceRow, Stats, ToolRow, ToolsSection
+from copilog.render import charts
+from copilog.render.report import amounts
+from copilog.render.report.blocks import (
+    Block,
+    Chart,
+    Figure,
+    Figures,
+    Paragraph,
+    Row,
+    Section,
+    number,
+    table_of,
+    text,
+    worded,
+)
+
+MOST_BARS = 10
+
+
+# --- models ---------------------------------------------------------------------------------------------------------
+
+
+def models(stats: Stats) -> Section:
+    """Which models answered, and how fast."""
+    section = stats.models
+    blocks: list[Block] = []
+    if section.models:
+        shares = charts.bars(
+            "model-turns",
+            "Turns by model",
+            [charts.Bar(amounts.shown(row.name), [row.turns]) for row in section.models[:MOST_BARS]],
+            words=amounts.whole,
+        )
+        charted: list[Block] = [Chart("Turns by model", [shares])]
+        if (speed := _speed(section.models)) is not None:
+            charted.append(speed)
+        blocks += [Row(charted), _models_table(section.models)]
+    if section.switches:
+        switches = table_of(
+            "Switches within a conversation",
+            section.switches,
+            [text("From", "before"), text("To", "after"), number("Times", "times")],
+            f"In {amounts.counted(section.switching_conversations, 'conversation')}.",
+        )
+        blocks.append(switches)
+    if section.conflicts:
+        conflicts = table_of(
+            "Another model than the one that was asked for",
+            section.conflicts,
+            [text("Asked for", "asked"), text("Answered", "answered"), number("Times", "times")],
+        )
+        blocks.append(conflicts)
+    if section.unknown_turns:
+        blocks.append(Paragraph(f"Of {amounts.counted(section.unknown_turns, 'turn')} no model was recorded."))
+    return Section("models", "Models", "Which models answered, how often and how fast.", blocks)
+
+
+def _speed(rows: list[ModelRow]) -> Chart | None:
+    timed = [row for row in rows[:MOST_BARS] if row.median_ms is not None]
+    if not timed:
+        return None
+    picture = charts.bars(
+        "model-speed",
+        "Median time of a turn by model",
+        [charts.Bar(amounts.shown(row.name), [row.median_ms or 0]) for row in timed],
+        words=amounts.duration,
+    )
+    return Chart("Median time of a turn", [picture])
+
+
+def _models_table(rows: list[ModelRow]) -> Block:
+    return table_of(
+        "Models",
+        rows,
+        [
+            text("Model", "name"),
+            number("Turns", "turns"),
+            number("Share", "share", amounts.percent),
+            number("Conversations", "conversations"),
+            number("Failed", "failed"),
+            number("Median", "median_ms", amounts.duration, optional=True),
+            number("95 %", "p95_ms", amounts.duration, optional=True),
+            number("First token, median", "first_median_ms", amounts.duration, optional=True),
+            number("First token, 95 %", "first_p95_ms", amounts.duration, optional=True),
+        ],
+        "Times are of whole turns; 95 % were not slower than the figure of that name.",
+    )
+
+
+# --- tools ----------------------------------------------------------------------------------------------------------
+
+
+def tools(stats: Stats) -> Section:
+    """Which tools were called, and how that went."""
+    section = stats.tools
+    blocks: list[Block] = [_tool_figures(section)]
+    if section.tools:
+        calls = charts.bars(
+            "tool-calls",
+            "Calls by tool",
+            [charts.Bar(amounts.shown(row.name), _ends(row)) for row in section.tools[:MOST_BARS]],
+            words=amounts.whole,
+        )
+        legend = [("tone-1", "well or unknown"), ("tone-2", "failed")]
+        blocks += [Chart("Calls by tool", [calls], legend=legend), _tools_table(section.tools)]
+    blocks += _tables_of_calls(section)
+    return Section("tools", "Tools", "What was called, what failed, and who let it run.", blocks)
+
+
+def _ends(row: ToolRow) -> list[float]:
+    return [max(0, row.calls - row.failed), row.failed]
+
+
+def _tool_figures(section: ToolsSection) -> Figures:
+    asked = f"{section.denied:,} denied, {section.unknown_confirmations:,} unknown"
+    return Figures(
+        [
+            Figure("Calls", amounts.whole(section.calls), amounts.counted(section.retries, "retry", "retries")),
+            Figure(
+                "Failed",
+                amounts.whole(section.failed),
+                f"{amounts.percent(_share(section.failed, section.calls))} of all",
+            ),
+            Figure(
+                "Ran by themselves", amounts.whole(section.automatic), "by a setting, an earlier grant, or without need"
+            ),
+            Figure("Confirmed by a person", amounts.whole(section.by_user), asked),
+        ]
+    )
+
+
+def _share(part: int, all_of_it: int) -> float | None:
+    return part / all_of_it if all_of_it else None
+
+
+def _tools_table(rows: list[ToolRow]) -> Block:
+    return table_of(
+        "Tools",
+        rows,
+        [
+            text("Tool", "name"),
+            number("Calls", "calls"),
+            number("Conversations", "conversations"),
+            number("Failed", "failed"),
+            number("Failure rate", "failure_rate", amounts.percent),
+            number("Retries", "retries", optional=True),
+            number("Automatic", "automatic", optional=True),
+            number("By a person", "by_user", optional=True),
+            number("Denied", "denied", optional=True),
+            number("Timed", "timed", optional=True),
+            number("Median", "median_ms", amounts.duration, optional=True),
+            number("95 %", "p95_ms", amounts.duration, optional=True),
+            number("In total", "total_ms", amounts.duration, optional=True),
+            number("Results", "result_bytes", amounts.size, optional=True),
+        ],
+        "The failure rate is of the calls whose end is known; times are of those that were timed.",
+    )
+
+
+def _tables_of_calls(section: ToolsSection) -> list[Block]:
+    ends = [number("Calls", "calls"), number("Failed", "failed"), number("Conversations", "conversations")]
+    beside: list[Block] = []
+    if section.servers:
+        columns = [text("Server", "name"), number("Tools", "tools"), *ends]
+        beside.append(table_of("MCP servers", section.servers, columns))
+    if section.programs:
+        beside.append(table_of("Programs run in the terminal", section.programs, [text("Program", "name"), *ends]))
+    if section.sequences:
+        columns = [worded("Tools", _in_sequence), number("Times", "times"), number("Conversations", "conversations")]
+        beside.append(table_of("Tools that follow one another", section.sequences, columns))
+    return [Row(beside)] if beside else []
+
+
+def _in_sequence(row: SequenceRow) -> str:
+    return " → ".join(amounts.shown(name, 60) for name in row.tools)

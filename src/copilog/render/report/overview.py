@@ -1,0 +1,158 @@
+"""The first two sections: everything in a few numbers, and when it happened."""
+
+from __future__ import annotations
+
+from markupsafe import Markup
+
+from copilog.analysis.figures import ActivityRow, Stats, TimeSection
+from copilog.render import charts
+from copilog.render.report import amounts
+from copilog.render.report.blocks import Block, Chart, Figure, Figures, Paragraph, Row, Section, number, table_of, text
+from copilog.render.report.timeline import Timeline, by_year, timeline_of
+
+MOST_YEARS = 5
+ACTIVITY_COLUMNS = (
+    number("Turns", "turns"),
+    number("Conversations", "conversations"),
+    number("Tool calls", "tool_calls"),
+)
+
+
+def overview(stats: Stats) -> Section:
+    """Everything in a few numbers."""
+    totals, time = stats.totals, stats.time
+    days = timeline_of(time.by_day)
+    figures = [
+        Figure(
+            "Conversations",
+            amounts.whole(totals.conversations),
+            f"in {amounts.counted(totals.workspaces, 'workspace')}",
+            _spark("conversations", days),
+        ),
+        Figure("Turns", amounts.whole(totals.turns), f"{totals.messages:,} messages", _spark("turns", days)),
+        Figure(
+            "Active days",
+            amounts.whole(time.active_days),
+            f"longest streak {amounts.counted(time.longest_streak, 'day')}",
+        ),
+        *_cost_figures(stats),
+        Figure(
+            "Tool calls",
+            amounts.whole(totals.tool_calls),
+            f"{amounts.whole(stats.tools.failed)} failed",
+            _spark("tool_calls", days),
+        ),
+        Figure(
+            "Edits",
+            amounts.whole(stats.work.edits),
+            f"+{stats.work.added:,} −{stats.work.removed:,} lines in {amounts.counted(stats.work.files, 'file')}",
+        ),
+        Figure(
+            "Time at work",
+            amounts.duration(stats.work.working_ms) if stats.work.timed_turns else amounts.NONE,
+            f"and {amounts.duration(stats.work.waiting_ms)} waiting for a person",
+        ),
+    ]
+    return Section("overview", "Overview", "", [Figures(figures)])
+
+
+def _cost_figures(stats: Stats) -> list[Figure]:
+    total = stats.tokens.total
+    estimated = total.estimated_input + total.estimated_output
+    tokens = Figure(
+        "Tokens",
+        amounts.short(total.input + total.output),
+        f"recorded; {amounts.short(estimated)} more are estimated" if estimated else "recorded",
+    )
+    figures = [tokens]
+    if total.dollars is not None or total.estimated_dollars is not None:
+        more = f"; {amounts.dollars(total.estimated_dollars)} more for estimated tokens"
+        note = "recorded tokens at list prices" + (more if total.estimated_dollars else "")
+        figures.append(Figure("Cost", amounts.dollars(total.dollars), note))
+    if total.premium_requests is not None:
+        figures.append(Figure("Premium requests", amounts.decimal(total.premium_requests), "as Copilot counted them"))
+    if total.credits is not None:
+        figures.append(Figure("AI credits", amounts.decimal(total.credits), "as Copilot recorded them"))
+    return figures
+
+
+def _spark(field_name: str, days: Timeline[ActivityRow]) -> Markup | None:
+    title = f"{field_name.replace('_', ' ').capitalize()} by {days.unit}"
+    return charts.sparkline(f"spark-{field_name}", title, days.values(lambda row: getattr(row, field_name))) or None
+
+
+# --- when -----------------------------------------------------------------------------------------------------------
+
+
+def activity(stats: Stats) -> Section:
+    """The calendar, and the hours and weekdays."""
+    time = stats.time
+    if not time.by_day:
+        return Section("activity", "Activity", "Nothing in this period has a time.", [])
+    blocks: list[Block] = [_calendar(time), Row([_weekdays(time), _hours(time)])]
+    blocks.append(Paragraph(_in_words(time)))
+    return Section("activity", "Activity", "When people asked something, in local time.", blocks)
+
+
+def _calendar(time: TimeSection) -> Chart:
+    years = by_year(time.by_day, lambda row: row.turns)
+    shown = list(years.items())[-MOST_YEARS:]
+    left_out = len(years) - len(shown)
+    return Chart(
+        "Turns by day",
+        [charts.calendar(f"calendar-{year}", f"Turns by day in {year}", values) for year, values in shown],
+        legend=[(f"heat-{level}", word) for level, word in enumerate(("none", "few", "some", "many", "most"))],
+        note=f"The calendar leaves out {amounts.counted(left_out, 'earlier year')}." if left_out else None,
+        table=table_of("Activity by day", time.by_day, [text("Day", "name"), *ACTIVITY_COLUMNS]),
+        is_wide=True,
+    )
+
+
+def _weekdays(time: TimeSection) -> Chart:
+    return Chart(
+        "Turns by weekday",
+        [
+            charts.columns(
+                "weekdays",
+                "Turns by weekday",
+                [row.name[:3] for row in time.by_weekday],
+                [charts.Series("turns", [row.turns for row in time.by_weekday])],
+                words=amounts.short,
+            )
+        ],
+        table=table_of("Activity by weekday", time.by_weekday, [text("Weekday", "name"), *ACTIVITY_COLUMNS]),
+    )
+
+
+def _hours(time: TimeSection) -> Chart:
+    by_name = {row.name: row.turns for row in time.by_hour}
+    hours = [f"{hour:02}" for hour in range(24)]
+    return Chart(
+        "Turns by hour",
+        [
+            charts.columns(
+                "hours",
+                "Turns by hour of the day",
+                [f"{hour} h" for hour in hours],
+                [charts.Series("turns", [by_name.get(hour, 0) for hour in hours])],
+                words=amounts.short,
+            )
+        ],
+        table=table_of("Activity by hour", time.by_hour, [text("Hour", "name"), *ACTIVITY_COLUMNS]),
+    )
+
+
+def _in_words(time: TimeSection) -> str:
+    words = [f"From {amounts.moment(time.first_at)} to {amounts.moment(time.last_at)}."]
+    if time.longest_streak > 1:
+        end = f", up to {amounts.moment(time.longest_streak_end)}" if time.longest_streak_end else ""
+        words.append(f"The longest streak was {time.longest_streak:,} days in a row{end}.")
+    if time.current_streak > 1:
+        words.append(f"The current one has {time.current_streak:,} days.")
+    if time.most_parallel > 1:
+        at = f" ({amounts.moment(time.most_parallel_at)})" if time.most_parallel_at else ""
+        words.append(
+            f"At most {time.most_parallel:,} conversations were at work at once{at}; "
+            f"for {amounts.duration(time.parallel_ms)} there were two or more."
+        )
+    return " ".join(words)

@@ -1,0 +1,66 @@
+"""docs/metrics.md defines every figure, and no others."""
+
+from __future__ import annotations
+
+import re
+import typing
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from copilog.analysis.figures import SpendRow, Stats
+from copilog.analysis.graphs import Graph
+
+PAGE = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text(encoding="utf-8")
+ROWS = dict(re.findall(r"^\| `([\w.*]+)` \| (.+?) \| .+ \|$", PAGE, re.MULTILINE))
+STATUSLINE = {name for name in ROWS if name.startswith("statusline.")}
+EVIDENCE = {name for name in ROWS if name.startswith(("blame.", "commit."))}
+
+
+def figures_in(struct: type[msgspec.Struct], above: str = "") -> Iterator[str]:
+    """The full names of all fields, down to the columns of tables."""
+    for name, kind in typing.get_type_hints(struct).items():
+        rows = struct_in(kind)
+        full = f"{above}.{name}" if above else name
+        if not (rows is not None and not above):  # a section itself is no figure
+            yield full
+        if rows is not None:
+            yield from figures_in(rows, f"{above}.*" if rows is SpendRow else full)
+
+
+def struct_in(kind: Any) -> type[msgspec.Struct] | None:
+    """The struct that a field holds, be it one, perhaps one, or a list of them."""
+    if typing.get_origin(kind) is None and isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        return kind
+    return next((found for part in typing.get_args(kind) if (found := struct_in(part)) is not None), None)
+
+
+FIGURES = sorted({*figures_in(Stats), *(f"graph.{name}" for name in ("nodes", "edges")), *figures_in(Graph, "graph")})
+
+
+@pytest.mark.parametrize("figure", FIGURES)
+def test_every_figure_is_defined(figure: str) -> None:
+    assert figure in ROWS, f"docs/metrics.md has no row for {figure}"
+    assert ROWS[figure].endswith("."), "a definition is a sentence"
+
+
+def test_nothing_is_defined_that_is_not_there() -> None:
+    assert ROWS.keys() - STATUSLINE - EVIDENCE - set(FIGURES) == set()
+
+
+def test_every_line_of_the_status_line_is_defined() -> None:
+    from copilog.analysis import statusline
+
+    assert {f"statusline.{name}" for name in statusline.Status._fields} == STATUSLINE
+
+
+@pytest.mark.parametrize("figure", sorted(EVIDENCE))
+def test_evidence_is_told_in_figures_that_are_there(figure: str) -> None:
+    from copilog.analysis.lineage.blame import BlameResult
+    from copilog.analysis.lineage.commits import CommitResult
+
+    names = {*figures_in(BlameResult, "blame"), *figures_in(CommitResult, "commit")}
+    assert figure in names

@@ -1,0 +1,150 @@
+"""Which conversations and turns are measured."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from copilog.analysis import Selection, choose
+from copilog.analysis.selection import Chosen
+from copilog.analysis.totals import totals
+from copilog.errors import UsageError
+from copilog.store.archive import Archive
+from copilog.store.query import QueryError
+
+
+def ids(chosen: Chosen) -> set[str]:
+    return {name.partition(":")[2] for (name,) in chosen.connection.execute("SELECT id FROM chosen")}
+
+
+def turns(chosen: Chosen) -> set[tuple[str, int]]:
+    rows = chosen.connection.execute(
+        "SELECT c.id, t.turn FROM chosen_turn AS t JOIN chosen AS c USING (conversation) WHERE t.is_turn"
+    )
+    return {(name.partition(":")[2], turn) for name, turn in rows}
+
+
+def test_everything_but_empty_conversations_is_measured(chosen: Chosen) -> None:
+    assert ids(chosen) == {"harbour", "lighthouse", "lighthouse-2", "beacon"}
+    assert (chosen.conversations, chosen.turns) == (4, 8)
+
+
+def test_a_turn_that_a_fork_repeats_is_measured_once(chosen: Chosen) -> None:
+    assert ("lighthouse", 0) in turns(chosen)
+    assert ("lighthouse-2", 0) not in turns(chosen)
+
+
+def test_a_fork_that_is_chosen_alone_is_measured_whole(archive: Archive) -> None:
+    assert turns(choose(archive, Selection(conversation="cli:lighthouse-2"))) == {
+        ("lighthouse-2", 0),
+        ("lighthouse-2", 1),
+    }
+
+
+@pytest.mark.parametrize(
+    ("selection", "expected"),
+    [
+        (Selection(workspace="TIDE"), {"harbour"}),
+        (Selection(source="cli-events"), {"lighthouse", "lighthouse-2"}),
+        (Selection(model="gpt-4.1"), {"beacon"}),
+        (Selection(mode="Navigator"), {"harbour"}),
+        (Selection(query="fog"), {"lighthouse-2"}),
+        (Selection(query="tool:edit_file"), {"harbour"}),
+        (Selection(query="lamp NOT source:cli"), {"beacon"}),
+        (Selection(query="workspace:lighthouse", model="claude"), {"lighthouse"}),
+        (Selection(query="no such words"), set()),
+        (Selection(conversation="harb"), {"harbour"}),
+    ],
+    ids=lambda value: str(value) if isinstance(value, Selection) else "",
+)
+def test_whole_conversations_are_chosen(archive: Archive, selection: Selection, expected: set[str]) -> None:
+    assert ids(choose(archive, selection)) == expected
+
+
+def test_stars_and_labels_choose(archive: Archive) -> None:
+    archive.star("vscode:harbour")
+    archive.label("vscode:beacon", "later")
+
+    assert ids(choose(archive, Selection(starred=True))) == {"harbour"}
+    assert ids(choose(archive, Selection(label="LATER"))) == {"beacon"}
+
+
+def test_a_period_applies_to_turns(archive: Archive) -> None:
+    since, until = datetime(2026, 5, 5, tzinfo=UTC), datetime(2026, 5, 6, tzinfo=UTC)
+
+    chosen = choose(archive, Selection(since=since, until=until))
+
+    assert turns(chosen) == {("harbour", 2), ("lighthouse", 0), ("lighthouse", 1)}
+    assert ids(chosen) == {"harbour", "lighthouse"}
+
+
+def test_facts_without_a_turn_belong_to_the_conversations_own_time(archive: Archive) -> None:
+    before = choose(archive, Selection(until=datetime(2026, 5, 5, tzinfo=UTC)))
+
+    rows = before.connection.execute("SELECT count(*) FROM chosen_turn WHERE NOT is_turn").fetchone()
+
+    assert turns(before) == {("harbour", 0), ("harbour", 1)}
+    assert rows == (0,)  # it was touched last on the day after
+
+
+def test_days_hours_and_weekdays_are_local(archive: Archive, monkeypatch: pytest.MonkeyPatch) -> None:
+    time = pytest.importorskip("time")
+    if not hasattr(time, "tzset"):
+        pytest.skip("this system has no tzset")
+    monkeypatch.setenv("TZ", "XXX-2")  # two hours east of Greenwich
+    time.tzset()
+
+    chosen = choose(archive, Selection(conversation="vscode:beacon"))
+
+    rows = chosen.connection.execute("SELECT turn, day, hour, weekday FROM chosen_turn WHERE is_turn ORDER BY turn")
+    assert rows.fetchall() == [(0, "2026-05-07", 1, 3), (1, "2026-05-07", 1, 3)]
+
+
+def test_the_last_selection_counts(archive: Archive) -> None:
+    choose(archive, Selection(workspace="tide"))
+
+    assert choose(archive).conversations == 4
+
+
+def test_choosing_leaves_no_transaction_open_and_locks_nobody_out(archive: Archive) -> None:
+    choose(archive)
+
+    assert not archive.connection.in_transaction
+    with closing(sqlite3.connect(archive.path, timeout=0)) as other, other:
+        other.execute("INSERT INTO meta VALUES ('written', 'meanwhile')")
+
+
+def test_an_archive_that_is_only_read_can_be_measured(archive: Archive) -> None:
+    with Archive(Path(archive.path)) as reader:
+        assert choose(reader).conversations == 4
+
+
+def test_a_query_that_cannot_be_understood_is_told(archive: Archive) -> None:
+    with pytest.raises(QueryError):
+        choose(archive, Selection(query='"open'))
+
+
+def test_a_conversation_that_is_not_there_is_told(archive: Archive) -> None:
+    with pytest.raises(UsageError, match="no conversation has an id"):
+        choose(archive, Selection(conversation="nobody"))
+
+
+def test_totals_count_what_was_chosen(chosen: Chosen) -> None:
+    section = totals(chosen)
+
+    assert (section.conversations, section.turns, section.workspaces) == (4, 8, 2)
+    # harbour 8, lighthouse 3 + 3, lighthouse-2 2 (its first three are copies), beacon 4
+    assert section.messages == 20
+    assert section.tool_calls == 11  # a0 to a6, b0 to b3
+    assert section.edits == 2
+    assert [(row.name, row.times) for row in section.sources] == [("cli-events", 2), ("vscode-session", 2)]
+
+
+def test_totals_of_a_period(archive: Archive) -> None:
+    section = totals(choose(archive, Selection(since=datetime(2026, 5, 6, tzinfo=UTC))))
+
+    assert (section.conversations, section.turns, section.messages, section.tool_calls) == (2, 3, 6, 0)

@@ -1,0 +1,158 @@
+"""`copilog blame` and `copilog commit`: what is printed, and what the exit code says."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from copilog.cli.blame import target_from
+from copilog.model import FileEdit
+from tests.analysis.made_up_edits import AFTER, BEFORE, Repo, Shelf, edit, ran, talk
+from tests.cli.homes import Outcome, run
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Repo:
+    made = Repo(tmp_path / "tide-tables")
+    made.commit("low water", hours=-24, src__tides_py=BEFORE)
+    made.commit("high water", hours=2, src__tides_py=AFTER)
+    return made
+
+
+@pytest.fixture
+def tides(repo: Repo) -> Path:
+    return repo.folder / "src" / "tides.py"
+
+
+@pytest.fixture
+def archive(repo: Repo, tides: Path, tmp_path: Path) -> Path:
+    sha = repo.git("rev-parse", "HEAD")
+    shelf = Shelf(tmp_path).put(
+        talk("harbour-1", [], [edit(tides, BEFORE, AFTER)], folder=repo.folder, title="Spring \x1b[31mtides"),
+        talk("maker-22", ran("git commit -m x", f"[main {sha[:7]}] x"), folder=repo.folder, hours=2, title="Commit it"),
+        talk("boats-33", [FileEdit(path="/home/ben/boats/main.py", added=1)], folder="/home/ben/boats"),
+    )
+    shelf.close()
+    return tmp_path / "archive.db"
+
+
+def asked(archive: Path, *arguments: object) -> Outcome:
+    return run(*arguments, "--archive", archive, "--no-scan")
+
+
+def test_a_file_is_blamed_on_the_conversations_that_touched_it(archive: Path, tides: Path) -> None:
+    outcome = asked(archive, "blame", tides)
+
+    assert outcome.code == 0
+    assert outcome.out.splitlines() == [
+        f"{tides}  8 lines, 3 written in conversations, 3 in none that is known",
+        "",
+        outcome.out.splitlines()[2],
+        "  1 edit, +4 -0, 3 lines still there",
+        "  --turn 2   edit       edited the file, +4 -0",
+    ]
+    assert outcome.out.splitlines()[2].startswith("strong  harbour-  ")
+    assert outcome.out.splitlines()[2].endswith("  tide-tables  Spring \ufffd[31mtides")
+    assert outcome.err == "1 conversation edited the file; `copilog show ID --turn N` opens one\n"
+
+
+def test_a_line_is_blamed_with_its_evidence(archive: Path, tides: Path) -> None:
+    outcome = asked(archive, "blame", f"{tides}:6")
+
+    assert outcome.code == 0
+    assert "     6  def high_water_of_spring(day):" in outcome.out
+    assert "--turn 2   edit       an edit has this very line" in outcome.out
+    assert "the line was committed 1 hour after" in outcome.out
+    assert "uncertain" not in outcome.out
+
+
+def test_what_is_uncertain_is_called_so(archive: Path, tides: Path) -> None:
+    outcome = asked(archive, "blame", f"{tides}:1-4")
+
+    assert "  uncertain: the line is blank, or nothing but signs: anybody may have written it" in outcome.out
+    assert "  uncertain: no recorded edit holds this line" in outcome.out
+    assert outcome.err.startswith("0 of 4 lines found for sure;")
+
+
+def test_blame_as_json_has_everything(archive: Path, tides: Path) -> None:
+    document = asked(archive, "blame", f"{tides}:6-7", "--json").json
+
+    assert [origin["origin"]["conversation"] for origin in document["origins"]] == ["vscode:harbour-1"] * 2
+    assert [touch["conversation"] for touch in document["touches"]] == ["vscode:harbour-1"]
+    assert (document["first"], document["last"], document["is_uncertain"]) == (6, 7, False)
+
+
+def test_a_file_that_nobody_touched_ends_with_one(archive: Path, repo: Repo) -> None:
+    outcome = asked(archive, "blame", repo.folder / "never.py")
+
+    assert (outcome.code, outcome.out) == (1, f"{repo.folder / 'never.py'}  (not there any more)\n")
+    assert "no conversation is known to have touched the file" in outcome.err
+    assert "the file is not there" in outcome.err
+
+
+def test_a_commit_is_traced_with_shares_and_verdict(archive: Path, repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(repo.folder / "src")
+    outcome = asked(archive, "commit", "HEAD")
+
+    lines = outcome.out.splitlines()
+    assert outcome.code == 0
+    assert lines[0].endswith("  high water")
+    assert lines[1] == "  src/tides.py  +4 -0, 3 written in conversations"
+    assert "  3 lines (100%) in 1 file" in lines
+    assert "  --turn 1   commit     it ran `git commit`, which answered with this commit" in lines
+    assert outcome.err.startswith("3 of 3 lines (100%) were written in 1 conversation; 0 in none that is known;")
+
+
+def test_a_commit_of_another_repository_as_json(archive: Path, repo: Repo) -> None:
+    outcome = asked(archive, "commit", "HEAD~1", "--repository", repo.folder, "--json", "-w", "boats")
+
+    assert (outcome.code, outcome.json["subject"], outcome.json["touches"]) == (1, "low water", [])
+    assert outcome.json["is_uncertain"] is True
+
+
+def test_a_selection_limits_both(archive: Path, repo: Repo, tides: Path) -> None:
+    assert asked(archive, "blame", tides, "--until", "2026-05-01").code == 1
+    assert asked(archive, "commit", "HEAD", "--repository", repo.folder, "-q", "nothing-like-it").code == 1
+
+
+def test_what_cannot_be_asked_ends_with_two(archive: Path, repo: Repo, tides: Path, tmp_path: Path) -> None:
+    for arguments, said in (
+        (["blame", f"{tides}:99"], "has 8 lines"),
+        (["blame", repo.folder], "is a folder"),
+        (["commit", "no-such-thing", "--repository", repo.folder], "is no commit of"),
+        (["commit", "HEAD", "--repository", tmp_path], "lies in no git repository"),
+    ):
+        outcome = asked(archive, *arguments)
+        assert (outcome.code, said in outcome.err) == (2, True), outcome.err
+
+
+def test_the_sample_can_be_blamed_too() -> None:
+    assert run("blame", "/home/nobody/at/all.py", "--sample").code == 1
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        ("a.py", ("a.py", None, None)),
+        ("a.py:12", ("a.py", 12, 12)),
+        ("a.py:12-15", ("a.py", 12, 15)),
+        ("C:\\src\\a.py:3", ("C:\\src\\a.py", 3, 3)),
+        ("C:\\src\\a.py", ("C:\\src\\a.py", None, None)),
+        ("a:b", ("a:b", None, None)),
+        (":5", (":5", None, None)),
+    ],
+)
+def test_a_target_is_a_file_and_perhaps_lines(target: str, expected: tuple[str, int | None, int | None]) -> None:
+    path, first, last = target_from(target)
+
+    assert (str(path), first, last) == expected
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows knows no such names")
+def test_a_file_whose_name_looks_like_a_line_is_a_file(tmp_path: Path) -> None:
+    odd = tmp_path / "a.py:12"
+    odd.touch()
+
+    assert target_from(str(odd)) == (odd, None, None)

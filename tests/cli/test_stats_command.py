@@ -1,0 +1,181 @@
+"""`copilog stats` as people call it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from copilog.analysis.figures import Stats
+from copilog.cli import main
+from copilog.cli.stats import COLUMNS, SECTIONS
+from copilog.cli.tables import bar, cell, duration, money, short_number, size
+from tests.measured import measured_archive
+
+
+@pytest.fixture(autouse=True)
+def clock_in_utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TZ", "UTC")
+    if hasattr(time, "tzset"):
+        time.tzset()
+    yield
+    monkeypatch.undo()
+    if hasattr(time, "tzset"):
+        time.tzset()
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> str:
+    measured_archive(tmp_path / "archive.db").close()
+    return str(tmp_path / "archive.db")
+
+
+def run(archive: str, *arguments: str) -> int:
+    return main(["--archive", archive, "stats", "--no-scan", *arguments])
+
+
+def told(capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
+    printed = capsys.readouterr()
+    return printed.out, printed.err
+
+
+def as_json(archive: str, capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    assert run(archive, *arguments, "--json") == 0
+    return json.loads(told(capsys)[0])
+
+
+def test_the_most_telling_figures_fit_on_a_screen(archive: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(archive) == 0
+
+    out, err = told(capsys)
+    assert "4 conversations, 8 turns, 20 messages, 11 tool calls" in out
+    assert "2 edits of 2 files (+14 -3): 1 kept, 1 undone" in out
+    assert "turns: 1 cancelled, 2 failed, 1 asked again" in out
+    assert "turns by day, 2026-05-04 to 2026-05-06" in out
+    for name in ("gpt-5-mini", "tide-tables", "run_in_terminal", "Navigator", "chart-reading", "tides.py"):
+        assert name in out
+    assert len(out.splitlines()) < 70
+    assert err == "8 turns of 4 conversations\n"
+
+
+def test_all_of_it_is_there_as_json(archive: str, capsys: pytest.CaptureFixture[str]) -> None:
+    document = as_json(archive, capsys)
+
+    assert list(document) == list(Stats.__struct_fields__)
+    assert document["totals"]["turns"] == 8
+    assert document["tokens"]["total"]["premium_requests"] == 4
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_every_section_has_a_page_of_its_own(archive: str, capsys: pytest.CaptureFixture[str], section: str) -> None:
+    assert run(archive, section) == 0
+    out, _ = told(capsys)
+    document = as_json(archive, capsys, section)
+
+    assert set(SECTIONS[section].tables) <= set(document)
+    for table in SECTIONS[section].tables:
+        assert (table.replace("_", " ") in out) == bool(document[table])
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_a_table_of_each_section_is_there_as_csv(
+    archive: str, capsys: pytest.CaptureFixture[str], section: str
+) -> None:
+    assert run(archive, section, "--csv") == 0
+    rows = list(csv.DictReader(io.StringIO(told(capsys)[0])))
+    document = as_json(archive, capsys, section, "--table", SECTIONS[section].tables[0])
+
+    assert len(rows) == len(document) > 0
+    assert set(rows[0]) == set(document[0])
+
+
+def test_tokens_by_day(archive: str, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = as_json(archive, capsys, "tokens", "--by", "day")
+
+    assert [row["name"] for row in rows] == ["2026-05-04", "2026-05-05", "2026-05-06"]
+    assert (rows[0]["input"], rows[0]["output"], rows[0]["credits"]) == (32_000, 1_500, 3.5)
+
+
+def test_a_period_and_a_query_choose(archive: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(archive, "--since", "2026-05-05T00:00:00Z", "--until", "2026-05-06T00:00:00Z", "-q", "lamp") == 0
+
+    out, err = told(capsys)
+    assert "1 conversation, 2 turns" in out
+    assert err == "2 turns of 1 conversation since 2026-05-05 00:00 until 2026-05-06 00:00\n"
+
+
+def test_nothing_chosen_is_no_error(archive: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(archive, "-w", "nowhere") == 0
+
+    out, err = told(capsys)
+    assert out.startswith("0 conversations, 0 turns")
+    assert err == "0 turns of 0 conversations\n"
+    for section in SECTIONS:
+        assert run(archive, section, "-w", "nowhere") == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["tools", "--by", "day"], "--by is for tokens"),
+        (["tools", "--table", "by_day"], "tools has no table by_day; it has tools"),
+        (["tokens", "--by", "day", "--table", "by_day"], "leave out one"),
+        (["--since", "whenever"], "is no date"),
+        (["rocks"], "Invalid value for"),
+        (["-q", '"open'], "is not closed"),
+    ],
+)
+def test_what_cannot_be_is_said(
+    archive: str, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    assert run(archive, *arguments) == 2
+    assert message in told(capsys)[1]
+
+
+def test_names_in_transcripts_cannot_write_to_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with measured_archive(tmp_path / "odd.db") as opened, opened.connection as connection:
+        connection.execute("UPDATE tool_call SET name = 'a' || char(27) || '[2J' WHERE name = 'bash'")
+
+    assert run(str(tmp_path / "odd.db"), "tools") == 0
+    assert "\x1b" not in told(capsys)[0]
+
+
+def test_the_columns_that_people_see_are_there() -> None:
+    from copilog.analysis import figures
+
+    for name, columns in COLUMNS.items():
+        assert set(columns) <= set(getattr(figures, name).__struct_fields__)
+
+
+def test_a_name_that_a_spreadsheet_would_run_is_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with measured_archive(tmp_path / "odd.db") as opened, opened.connection as connection:
+        connection.execute("UPDATE tool_call SET name = '=1+1' WHERE name = 'bash'")
+
+    assert run(str(tmp_path / "odd.db"), "tools", "--csv") == 0
+    assert "'=1+1," in told(capsys)[0]
+
+
+def test_values_read_well() -> None:
+    assert [duration(value) for value in (950, 1500, 90_000, 7_200_000)] == ["950 ms", "1.5 s", "2 min", "2.0 h"]
+    assert [money(value) for value in (0, 0.002, 3.14159, 12_345)] == ["$0.00", "$0.0020", "$3.14", "$12,345.00"]
+    assert [short_number(value) for value in (950, 1_234, 45_600, 999_999, 4_500_000)] == [
+        "950", "1.2K", "45.6K", "1.0M", "4.5M",
+    ]  # fmt: skip
+    assert [size(value) for value in (12, 1_500, 250_000_000)] == ["12 B", "1.5 KB", "250 MB"]
+    assert cell("failure_rate", 0.034) == "3.4%"
+    assert cell("tools", ["read", "edit"]) == "read > edit"
+    assert cell("evidence", {"file read": 2}) == "file read (2)"
+    assert cell("path", "/home/ana/" + "deep/" * 20 + "tides.py").endswith("deep/tides.py")
+
+
+def test_bars_grow_in_eighths() -> None:
+    assert bar(1, 4) == "████"
+    assert bar(0.5, 4) == "██"
+    assert bar(0.001, 4) == "▏"
+    assert bar(0, 4) == ""

@@ -75,13 +75,14 @@ def test_the_measured_conversations_by_day_weekday_and_hour(chosen: Chosen) -> N
         "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday",
     ]  # fmt: skip
     assert [row.turns for row in made.by_weekday] == [2, 3, 3, 0, 0, 0, 0]
+    assert [row.conversations for row in made.by_weekday] == [1, 2, 2, 0, 0, 0, 0]
     assert [row.tool_calls for row in made.by_weekday] == [6, 5, 0, 0, 0, 0, 0]
     assert [row.name for row in made.by_hour] == [f"{hour:02}" for hour in range(24)]
-    assert {row.name: (row.turns, row.conversations) for row in made.by_hour if row.turns} == {
-        "08": (1, 1),
-        "09": (2, 1),
-        "10": (3, 2),
-        "23": (2, 1),
+    assert {row.name: (row.turns, row.conversations, row.tool_calls) for row in made.by_hour if row.turns} == {
+        "08": (1, 1, 0),
+        "09": (2, 1, 6),
+        "10": (3, 2, 5),
+        "23": (2, 1, 0),
     }
 
 

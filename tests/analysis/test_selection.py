@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from copilog.analysis import Selection, choose
+from copilog.analysis import Selection, choose, measure
 from copilog.analysis.selection import Chosen
 from copilog.analysis.totals import totals
 from copilog.errors import UsageError
+from copilog.model import Conversation, Message, Text, Turn
 from copilog.store.archive import Archive
+from copilog.store.entries import entry_of
 from copilog.store.query import QueryError
 
 
@@ -144,7 +146,32 @@ def test_totals_count_what_was_chosen(chosen: Chosen) -> None:
     assert [(row.name, row.times) for row in section.sources] == [("cli-events", 2), ("vscode-session", 2)]
 
 
+def test_the_period_is_told_with_the_figures(archive: Archive) -> None:
+    since, until = datetime(2026, 5, 5, tzinfo=UTC), datetime(2026, 5, 6, tzinfo=UTC)
+
+    stats = measure(archive, Selection(since=since, until=until), prices=False)
+
+    assert (stats.since, stats.until) == ("2026-05-05T00:00:00.000Z", "2026-05-06T00:00:00.000Z")
+    assert (stats.totals.turns, stats.work.turns, stats.time.active_days) == (3, 3, 1)
+
+
 def test_totals_of_a_period(archive: Archive) -> None:
     section = totals(choose(archive, Selection(since=datetime(2026, 5, 6, tzinfo=UTC))))
 
     assert (section.conversations, section.turns, section.messages, section.tool_calls) == (2, 3, 6, 0)
+
+
+@pytest.mark.parametrize(("request_id", "measured"), [("req-001", 2), ("request_5f0c7a52-88d1", 1)])
+def test_turns_without_a_time_are_copies_by_an_id_that_nobody_counts(
+    tmp_path: Path, request_id: str, measured: int
+) -> None:
+    with Archive(tmp_path / "own.db", write=True) as own:
+        for name in ("one", "other"):
+            turn = Turn(index=0, request_id=request_id)
+            made = Conversation(id=f"export:{name}", source="chat-export", turns=[turn])
+            made.messages = [Message(role="user", turn=0, parts=[Text(text="why?")])]
+            own.put(entry_of(made), "made up")
+
+        chosen = choose(own)
+
+        assert (chosen.turns, chosen.is_whole, totals(chosen).messages) == (measured, measured == 2, measured)

@@ -428,12 +428,17 @@ def test_two_models_in_a_turn_are_one_turn(tmp_path: Path, cache: Path) -> None:
 
 
 def test_skills_loaded_in_the_same_turn_overlap(tmp_path: Path, cache: Path) -> None:
-    turns = [turn_of(0, used(100, 1), skills=("knots", "sails")), turn_of(1, used(200, 2), skills=("knots",))]
+    turns = [
+        turn_of(0, used(100, 1), skills=("knots", "sails")),
+        turn_of(1, used(200, 2), skills=("knots", "Knots")),
+        turn_of(2, used(400, 4), skills=("Knots",)),
+        turn_of(3, used(800, 8), skills=("knots",)),
+    ]
 
     section = measured(tmp_path, *turns, cache=cache)
 
     assert [(row.name, row.conversations, row.turns, row.input) for row in section.by_skill] == [
-        ("knots", 1, 2, 300),
+        ("knots", 1, 4, 1_500),
         ("sails", 1, 1, 100),
     ]
 

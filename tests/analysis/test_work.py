@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from copilog.analysis.figures import CountRow, FileRow, LanguageRow
+from copilog.analysis.figures import CountRow, FileRow, LanguageRow, ReferenceRow
 from copilog.analysis.selection import Chosen, Selection, choose
 from copilog.analysis.work import LONGEST_NAME, work
 from copilog.model import (
@@ -18,12 +18,15 @@ from copilog.model import (
     FileEdit,
     FileState,
     Message,
+    Status,
+    Timing,
     Turn,
     TurnError,
     Vote,
 )
 from copilog.store.archive import Archive
 from copilog.store.entries import entry_of
+from tests.measured import PULL_REQUEST, at
 
 LAMP, LENS = "/home/ana/lamp.py", "/home/ana/lens.md"
 Choose = Callable[..., Chosen]
@@ -103,12 +106,12 @@ def test_files_and_languages_of_the_measured_conversations(chosen: Chosen) -> No
 
 
 def test_what_the_measured_conversations_refer_to(chosen: Chosen) -> None:
-    named = [(row.kind, row.name, row.times, row.conversations, row.is_made) for row in work(chosen).references]
-
     # the prompt of beacon, asked twice; the commit of lighthouse, not again that of its fork
-    assert named == [
-        ("pull-request", "ana/lighthouse#12", 2, 1, False),
-        ("commit", "1a2b3c4", 1, 1, True),
+    assert work(chosen).references == [
+        ReferenceRow(
+            kind="pull-request", name="ana/lighthouse#12", url=PULL_REQUEST, times=2, conversations=1, is_made=False
+        ),
+        ReferenceRow(kind="commit", name="1a2b3c4", url=None, times=1, conversations=1, is_made=True),
     ]
 
 
@@ -153,6 +156,20 @@ def test_an_edit_without_a_turn_or_a_path_is_still_an_edit(choose_of: Choose) ->
 
     assert (counted.edits, counted.files, counted.added, counted.undone) == (2, 1, 5, 1)
     assert [row.path for row in counted.top_files] == [LAMP]
+
+
+def test_a_window_that_is_opened_again_days_later_did_not_work_for_days(choose_of: Choose) -> None:
+    def ended(index: int, status: Status, hours: float) -> Turn:
+        begun = at(4, "09:00:00")
+        return Turn(
+            index=index, status=status, timing=Timing(started_at=begun, completed_at=begun + timedelta(hours=hours))
+        )
+
+    turns = [ended(0, "cancelled", 48), ended(1, "cancelled", 1), ended(2, "complete", 2)]
+
+    found = work(choose_of(Conversation(id="cli:c", native_id="c", source="cli-events", turns=turns)))
+
+    assert (found.turns, found.timed_turns, found.working_ms) == (3, 2, 3 * 3_600_000)
 
 
 def test_errors_have_the_code_or_the_first_line_and_cancelling_is_none(choose_of: Choose) -> None:

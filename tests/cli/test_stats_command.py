@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -164,6 +165,7 @@ def test_a_name_that_a_spreadsheet_would_run_is_text(tmp_path: Path, capsys: pyt
 def test_values_read_well() -> None:
     assert [duration(value) for value in (950, 1500, 90_000, 7_200_000)] == ["950 ms", "1.5 s", "2 min", "2.0 h"]
     assert [money(value) for value in (0, 0.002, 3.14159, 12_345)] == ["$0.00", "$0.0020", "$3.14", "$12,345.00"]
+    assert money(0.00002) == "<$0.0001"
     assert [short_number(value) for value in (950, 1_234, 45_600, 999_999, 4_500_000)] == [
         "950", "1.2K", "45.6K", "1.0M", "4.5M",
     ]  # fmt: skip
@@ -179,3 +181,58 @@ def test_bars_grow_in_eighths() -> None:
     assert bar(0.5, 4) == "██"
     assert bar(0.001, 4) == "▏"
     assert bar(0, 4) == ""
+
+
+def test_two_forms_at_once_are_one_too_many(archive: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(archive, "tokens", "--csv", "--json") == 2
+    assert "--csv and --json" in told(capsys)[1]
+
+
+def test_tokens_that_nobody_recorded_are_not_shown_as_none(archive: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(archive, "tokens", "--query", "pull/12") == 0
+    out, _ = told(capsys)
+
+    assert "tokens recorded: 400 out; those that went in were not" in out
+    assert cell("input", 0) == cell("estimated_output", 0) == cell("credits", None) == "-"
+    assert cell("premium_requests", 0.0) == cell("failed", 0) == "0"
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="the clock of this system cannot be set")
+def test_moments_are_shown_by_the_clock_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "EST5")
+    time.tzset()
+
+    assert cell("last_at", "2026-05-06T02:30:00.000Z") == "2026-05-05 21:30"
+
+
+def test_a_turn_can_be_opened_by_its_id() -> None:
+    assert cell("id", "vscode:5152790e-278e#12") == "5152790e#12"
+
+
+def test_a_narrow_window_tells_what_it_has_no_room_for(
+    archive: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("TERM", "xterm")
+
+    assert run(archive, "tokens", "--by", "conversation") == 0
+
+    out, _ = told(capsys)
+    assert "no room here for cache read, ~input" in out
+    assert max(map(len, re.sub(r"\x1b\[[\d;]*m", "", out).splitlines())) <= 60
+
+
+def test_a_table_is_found_without_its_section(archive: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert as_json(archive, capsys, "--table", "switches") == as_json(archive, capsys, "models", "--table", "switches")
+    assert as_json(archive, capsys, "--table", "by_hour")[9]["turns"] == 2
+
+
+def test_the_page_of_a_section_shows_the_last_days(archive: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(archive, "time", "-n", "2") == 0
+    out, _ = told(capsys)
+
+    assert "by day, the last 2 of 3" in out
+    assert "2026-05-05" in out
+    assert "2026-05-04  " not in out
+    assert len(as_json(archive, capsys, "time", "-n", "2")["by_day"]) == 3

@@ -12,6 +12,8 @@ import pytest
 from copilog import identity
 from copilog.model import Conversation, Usage
 from copilog.sources.session_store import SessionStore
+from copilog.store.details import turn_rows
+from copilog.store.texts import texts_of
 from tests.measured import lighthouse_again
 from tests.sources.cli_builders import SESSION, Json, Log, read_cleanly, read_path, write_log
 from tests.sources.extension_builders import database_from, found_at, read
@@ -152,6 +154,49 @@ def test_resumed_sessions_are_counted_once(tmp_path: Path, summaries: list[Json]
     assert recorded(spends) == spends
 
 
+def test_what_is_part_of_a_total_is_not_added_to_it(tmp_path: Path) -> None:
+    parts = {"cacheReadTokens": 150_000, "cacheWriteTokens": 22_000, "reasoningTokens": 900}
+    metrics = {
+        "opus": {"requests": {"count": 9, "cost": 2}, "usage": {"inputTokens": 180_000, "outputTokens": 4_100, **parts}}
+    }
+    log = Log().start(selectedModel="opus").ask().call("T", "task", outputTokens=100)
+    log.add("subagent.started", {"toolCallId": "T", "agentName": "explore"}, agentId="a-1")
+    log.add("assistant.message", {"content": "found", "outputTokens": 1_000}, agentId="a-1")
+    log.add("subagent.completed", {"toolCallId": "T", "agentName": "explore", "totalTokens": 99_999}, agentId="a-1")
+    log.end("T").say(outputTokens=3_000)
+    log.shut_down(
+        modelMetrics=metrics,
+        agentMetrics={"main": {"modelMetrics": metrics}, "a-1": {"agentName": "explore", "modelMetrics": metrics}},
+        tokenDetails={"input": {"tokenCount": 8_000}, "output": {"tokenCount": 4_100}},
+        totalPremiumRequests=2,
+        currentTokens=40_000,
+        systemTokens=9_000,
+        conversationTokens=30_000,
+        toolDefinitionsTokens=1_000,
+    )
+
+    spends = spent(read_cleanly(tmp_path, log))
+
+    names = ("input", "output", "cache_read", "cache_write", "reasoning", "premium_requests")
+    assert [total(spends, name) for name in names] == [180_000, 4_100, 150_000, 22_000, 900, 2]
+    assert {(spend.subagent, spend.output) for spend in spends if spend.output} == {(None, 3_100), ("explore", 1_000)}
+
+
+def test_a_summary_that_was_written_twice_counts_once(tmp_path: Path) -> None:
+    log = Log().start().ask().say(outputTokens=24).shut_down(**shutdown(opus=24))
+    log.events.append(log.events[-1])
+
+    assert total(spent(read_path(write_log(tmp_path, log))[0][0]), "output") == 24
+
+
+def test_premium_requests_of_older_summaries_add_up(tmp_path: Path) -> None:
+    log = Log().start()
+    for requests in (24, 6, 174):
+        log.ask().say(outputTokens=1).shut_down(**shutdown(opus=1), totalPremiumRequests=requests).add("session.resume")
+
+    assert total(spent(read_cleanly(tmp_path, log)), "premium_requests") == 204
+
+
 def test_after_the_last_end_the_output_is_known_and_the_input_estimated(tmp_path: Path) -> None:
     log = Log().start(selectedModel="opus").ask().say(outputTokens=10).shut_down(**shutdown(opus=40))
     log.add("session.resume").ask("x" * 21).say(outputTokens=7).ask("y" * 4).say(outputTokens=3)
@@ -237,7 +282,10 @@ def test_a_captured_stream_tells_each_call(tmp_path: Path) -> None:
 
 def with_store(tmp_path: Path, log: Log, *calls: Json) -> Conversation:
     """A session as its log and the store have it together."""
-    columns = "turn_index, parent_tool_call_id, model, input_tokens, output_tokens, total_nano_aiu, initiator"
+    columns = (
+        "turn_index, parent_tool_call_id, model, input_tokens, output_tokens, total_nano_aiu, initiator,"
+        " time_to_first_token_ms"
+    )
     names = [name.strip() for name in columns.split(",")]
     script = f"""
         CREATE TABLE sessions (id TEXT PRIMARY KEY, cwd TEXT);
@@ -325,3 +373,20 @@ def test_credits_are_those_of_the_calls_where_these_tell_as_much(tmp_path: Path)
 
     assert pick(by_call, "turn", "credits", "source") == [(0, 2.0, "session-store"), (1, 1.0, "session-store")]
     assert pick(by_output, "turn", "credits", "method") == [(0, 0.75, "spread"), (1, 2.25, "spread")]
+
+
+def test_the_first_call_of_a_turn_tells_when_its_answer_began(tmp_path: Path) -> None:
+    log = Log().start().ask().say(outputTokens=10).ask().say(outputTokens=20).ask().say(outputTokens=1)
+    calls = [
+        call(0, 10, time_to_first_token_ms=812.5),
+        call(0, 2, time_to_first_token_ms=90),
+        call(1, 3, time_to_first_token_ms=700, parent_tool_call_id="T"),
+        call(1, 4, time_to_first_token_ms=800, initiator="compaction"),
+        call(1, 5, time_to_first_token_ms=900),
+        call(2, 6),
+    ]
+    made = with_store(tmp_path, log, *calls)
+
+    first_progress = [row[11] for row in turn_rows(made, texts_of(made))]
+
+    assert first_progress == [812.5, 900, None]

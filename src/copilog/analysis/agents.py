@@ -35,7 +35,7 @@ CALLERS = f"""
     CASE WHEN f.parent_call_id IS NOT NULL THEN coalesce(s.subagent, '{UNNAMED}') END AS inside
 """
 _JOINED = """
-    JOIN temp.chosen_turn AS c ON c.conversation = f.conversation AND c.turn = coalesce(f.turn, -1)
+    CROSS JOIN temp.chosen_turn AS c ON c.conversation = f.conversation AND c.turn = coalesce(f.turn, -1)
     LEFT JOIN turn AS t ON t.conversation = f.conversation AND t.position = f.turn
     LEFT JOIN started AS s ON s.conversation = f.conversation AND s.call_id = f.parent_call_id
 """
@@ -44,7 +44,7 @@ CALLS = f"""
     WITH {STARTED},
     calls AS (
         SELECT f.conversation, f.name, f.origin, f.server, f.is_error, f.subagent AS starts, c.at, {CALLERS}
-        FROM tool_call AS f {_JOINED}
+        FROM temp.chosen AS k CROSS JOIN tool_call AS f ON f.conversation = k.conversation {_JOINED}
     )
 """  # noqa: S608
 
@@ -64,7 +64,9 @@ RUNS = f"""
 TOOL_CALLS = f"""
     WITH {STARTED},
     counted AS (
-        SELECT conversation, turn, parent_call_id, count(*) AS calls FROM tool_call GROUP BY conversation, message
+        SELECT f.conversation, f.turn, f.parent_call_id, count(*) AS calls
+        FROM temp.chosen AS k CROSS JOIN tool_call AS f ON f.conversation = k.conversation
+        GROUP BY k.conversation, f.message
     )
     SELECT {CALLERS}, sum(f.calls) FROM counted AS f {_JOINED} GROUP BY 1, 2, 3
 """  # noqa: S608

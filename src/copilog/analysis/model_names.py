@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from functools import lru_cache
 
 from copilog.analysis.names import most_common
@@ -32,7 +32,7 @@ class ModelNames:
     """The spellings that were met of each model, and how often."""
 
     def __init__(self) -> None:
-        self._met: dict[str, Counter[str]] = {}
+        self._met: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
     def key_of(self, name: str | None, times: int = 1) -> str:
         """The model's key, its spelling noted."""
@@ -40,7 +40,7 @@ class ModelNames:
             return ""
         key = key_of(name)
         if key:
-            self._met.setdefault(key, Counter())[plain_name(name)] += times
+            self._met[key][plain_name(name)] += times
         return key
 
     def shown(self, key: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 
 
@@ -10,12 +10,12 @@ class Spellings:
     """How names were spelled, and how often."""
 
     def __init__(self) -> None:
-        self._counts: dict[str, Counter[str]] = {}
+        self._counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
     def key(self, name: str, times: int = 1) -> str:
         """What all spellings of a name have in common."""
         key = name.casefold()
-        self._counts.setdefault(key, Counter())[name] += times
+        self._counts[key][name] += times
         return key
 
     def shown(self, key: str) -> str:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from copilog.store.archive import Archive
 
 NO_TURN = -1
+SHORTEST_UNIQUE_ID = 20
 
 
 class Selection(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,10 +45,11 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
 class Chosen:
     """A selection, ready to be measured."""
 
-    def __init__(self, connection: sqlite3.Connection, selection: Selection, now: datetime) -> None:
+    def __init__(self, connection: sqlite3.Connection, selection: Selection, now: datetime, *, is_whole: bool) -> None:
         self.connection = connection
         self.selection = selection
         self.now = now
+        self.is_whole = is_whole  # all turns of the conversations: no period, no copies
         self.conversations = self._count("SELECT count(*) FROM chosen")
         self.turns = self._count("SELECT count(*) FROM chosen_turn WHERE is_turn")
 
@@ -62,8 +64,8 @@ def choose(archive: Archive, selection: Selection | None = None, *, now: datetim
     connection = archive.connection
     _make_tables(connection)
     _choose_conversations(archive, selection)
-    _choose_turns(connection, selection)
-    return Chosen(connection, selection, now or datetime.now(UTC))
+    is_whole = _choose_turns(connection, selection)
+    return Chosen(connection, selection, now or datetime.now(UTC), is_whole=is_whole)
 
 
 def _make_tables(connection: sqlite3.Connection) -> None:
@@ -111,7 +113,8 @@ def _choose_conversations(archive: Archive, selection: Selection) -> None:
     )
 
 
-def _choose_turns(connection: sqlite3.Connection, selection: Selection) -> None:
+def _choose_turns(connection: sqlite3.Connection, selection: Selection) -> bool:
+    """Fill `chosen_turn`, and say whether it has all turns of the chosen conversations."""
     period, parameters = _period(selection)
     # SQLite counts weekdays from Sunday. The time of a turn is that of its conversation where it has none.
     _execute(
@@ -130,13 +133,14 @@ def _choose_turns(connection: sqlite3.Connection, selection: Selection) -> None:
         """,  # noqa: S608
         parameters,
     )
-    _leave_out_copies(connection)
+    has_copies = _leave_out_copies(connection)
     if period:
         _execute(
             connection,
             "DELETE FROM temp.chosen WHERE conversation NOT IN (SELECT conversation FROM temp.chosen_turn)",
             [],
         )
+    return not period and not has_copies
 
 
 def _period(selection: Selection) -> tuple[str, list[Any]]:
@@ -149,14 +153,18 @@ def _period(selection: Selection) -> tuple[str, list[Any]]:
     return (f"WHERE {where}" if where else ""), [value for _, value in wanted]
 
 
-def _leave_out_copies(connection: sqlite3.Connection) -> None:
+def _leave_out_copies(connection: sqlite3.Connection) -> bool:
     """Of turns that several of the conversations have, the one in that which began first is measured.
 
-    A copy has the same id and the same time; an id alone may be counted from one in every conversation.
+    A copy has the same id and the same time. Where no time is known the id must be a long one, as short ones may be
+    counted from one in every conversation. Says whether there were any.
     """
+    has_copies = False
     repeated = connection.execute(
-        "SELECT request_id, started_at FROM turn WHERE request_id IS NOT NULL GROUP BY request_id, started_at"
-        " HAVING min(conversation) <> max(conversation)"
+        "SELECT request_id, started_at FROM turn"
+        " WHERE request_id IS NOT NULL AND (started_at IS NOT NULL OR length(request_id) >= ?)"
+        " GROUP BY request_id, started_at HAVING min(conversation) <> max(conversation)",
+        (SHORTEST_UNIQUE_ID,),
     ).fetchall()
     for key in repeated:
         rows = connection.execute(
@@ -167,6 +175,8 @@ def _leave_out_copies(connection: sqlite3.Connection) -> None:
         ).fetchall()
         copies = [row for row in rows if row[0] != rows[0][0]]
         _execute_many(connection, "DELETE FROM temp.chosen_turn WHERE conversation = ? AND turn = ?", copies)
+        has_copies = has_copies or bool(copies)
+    return has_copies
 
 
 def _execute(connection: sqlite3.Connection, sql: str, parameters: list[Any]) -> None:

@@ -23,14 +23,16 @@ Level = tuple[int, int, str | None]  # conversation, turn, and the call whose su
 
 
 class CallOrder(NamedTuple):
-    """What the order of the calls tells."""
+    """What one walk through the calls tells, by tool."""
 
-    retries: Counter[str]  # by tool
+    retries: Counter[str]
+    times: dict[str, list[float]]  # how long calls took, where that is known
+    conversations: Counter[str]
     sequences: list[SequenceRow]
 
 
 def call_order(chosen: Chosen, *, limit: int | None = 20) -> CallOrder:
-    """Retries and recurring sequences.
+    """Retries and recurring sequences, and what else is told in passing.
 
     Only calls of one level follow each other: those that a turn made itself, or those of one sub-agent in it. Calls
     that belong to no turn follow nothing.
@@ -39,11 +41,18 @@ def call_order(chosen: Chosen, *, limit: int | None = 20) -> CallOrder:
     levels: dict[Level, list[int]] = {}
     retries: Counter[str] = Counter()
     failing: set[tuple[Level, str]] = set()
+    times: dict[str, list[float]] = {}
+    places: set[tuple[int, str]] = set()
     rows = chosen.connection.execute(
-        "SELECT f.conversation, f.turn, f.parent_call_id, f.name, f.is_error"  # noqa: S608 - of our own
-        f" FROM {CHOSEN_CALLS} WHERE f.turn IS NOT NULL ORDER BY k.conversation, f.message, f.position"
+        "SELECT f.conversation, f.turn, f.parent_call_id, f.name, f.is_error, f.elapsed_ms"  # noqa: S608 - of our own
+        f" FROM {CHOSEN_CALLS} ORDER BY k.conversation, f.message, f.position"
     )
-    for conversation, turn, parent, name, is_error in rows:
+    for conversation, turn, parent, name, is_error, elapsed_ms in rows:
+        places.add((conversation, name))
+        if elapsed_ms is not None:
+            times.setdefault(name, []).append(elapsed_ms)
+        if turn is None:
+            continue
         level = conversation, turn, parent
         levels.setdefault(level, []).append(numbers.setdefault(name, len(numbers)))
         if is_error or failing:
@@ -53,7 +62,8 @@ def call_order(chosen: Chosen, *, limit: int | None = 20) -> CallOrder:
                 failing.add(place)
             elif is_error == 0:
                 failing.discard(place)
-    return CallOrder(+retries, _recurring(levels, list(numbers), limit))
+    conversations = Counter(name for _, name in places)
+    return CallOrder(+retries, times, conversations, _recurring(levels, list(numbers), limit))
 
 
 # --- sequences ------------------------------------------------------------------------------------------------------

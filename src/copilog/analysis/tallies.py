@@ -1,21 +1,22 @@
 """What was used, added up by day, model, agent and whatever else somebody asks for.
 
-The table `spend` of the archive has each token once, so that any of its rows may be added up. They are read once,
-conversation by conversation: first those are added up that have all else in common, then these few sums are priced and
-filed under all that is asked for. SQLite would have to sort all rows anew for each question.
+The table `spend` of the archive has each token once, so that any of its rows may be added up. They are read once and
+go to two places each: to the sum of their turn, of which conversations and workspaces are made, and to the sum of all
+rows with the same day, model, agent and source, of which all other tables are. SQLite would have to sort all rows anew
+for each question.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import date, timedelta
-from itertools import groupby, islice
+from itertools import groupby
 from operator import add, itemgetter
 from typing import Any, NamedTuple
 
 from copilog.analysis.figures import OriginRow, SpendRow
-from copilog.analysis.model_names import ModelNames
+from copilog.analysis.model_names import ModelNames, key_of
 from copilog.analysis.names import Spellings
 from copilog.analysis.prices import PriceTable
 from copilog.analysis.selection import NO_TURN
@@ -35,17 +36,8 @@ Row = tuple[Any, ...]  # as `_spent` gives it
 Tally = dict[Any, Numbers]  # by name: conversations, turns, then as above
 
 
-class Key(NamedTuple):
-    """What rows of a conversation have in common."""
-
-    day: str | None
-    model: str | None
-    agent: str | None
-    subagent: str | None
-
-
 class Of(NamedTuple):
-    """The conversation that they are of."""
+    """The conversation that rows are of."""
 
     id: str
     title: str
@@ -53,41 +45,71 @@ class Of(NamedTuple):
     source: str
 
 
-class Slice(NamedTuple):
-    """A sum, and the turns it is of."""
+class Cell:
+    """Rows of all conversations that have everything in common but their numbers."""
 
-    turns: set[int]
-    numbers: Numbers
+    __slots__ = ("agent", "conversations", "day", "method", "model", "numbers", "price", "source", "subagent", "turns")
+
+    def __init__(self, key: Row, table: PriceTable | None) -> None:
+        self.day, self.model, self.agent, self.subagent, self.source, self.method = key
+        self.price = table.price_at(self.model, self.day) if table is not None else None
+        self.numbers: Numbers | None = None
+        self.conversations: set[int] = set()
+        self.turns: set[int] = set()
+
+    def add(self, conversation: int, turn: int, numbers: Numbers) -> None:
+        self.numbers = _sum(self.numbers, numbers)
+        self.conversations.add(conversation)
+        if turn != NO_TURN:
+            self.turns.add(conversation << 32 | turn)
+
+    def priced(self, used: Sequence[float], is_asked: bool) -> Numbers:
+        """What was used, as COUNTS and AMOUNTS, with its price at that day, if anybody asked for prices."""
+        given, answered, read, written, reasoned, requests, paid, *known = used
+        price, dollars, is_priced = self.price, 0.0, False
+        if price is not None and (given or answered):
+            fresh = max(given - read - written, 0)
+            cached = read * price.cache_read + written * price.cache_write
+            dollars, is_priced = (fresh * price.input + cached + answered * price.output) / 1e6, True
+        if self.method == "estimated":
+            return (0, 0, 0, 0, 0, given, answered, 0, requests, paid, 0, dollars, *known, 0, is_priced)
+        unpriced = given + answered if is_asked and not is_priced else 0
+        counts = (given, answered, read, written, reasoned, 0, 0, unpriced)
+        return (*counts, requests, paid, dollars, 0, *known, is_priced, 0)
 
 
-# What is the same for a whole conversation, and what is not. None: it is left out.
+# What is the same for a whole conversation, and what is for a cell. None: it is left out.
 BY_CONVERSATION: dict[str, Callable[[Of], Any]] = {
     "total": lambda _: "total",
     "workspace": lambda of: of.workspace or NO_WORKSPACE,
     "source": lambda of: of.source,
     "conversation": lambda of: (of.title, of.id),
 }
-BY_KEY: dict[str, Callable[[Key], Any]] = {
-    "day": lambda key: key.day or NO_DAY,
-    "week": lambda key: _monday(key.day) if key.day else NO_DAY,
-    "month": lambda key: key.day[:7] if key.day else NO_DAY,
-    "model": lambda key: key.model or NO_MODEL,
-    "agent": lambda key: key.agent or NO_AGENT,
-    "subagent": lambda key: key.subagent,
+BY_CELL: dict[str, Callable[[Cell], Any]] = {
+    "day": lambda cell: cell.day or NO_DAY,
+    "week": lambda cell: _monday(cell.day) if cell.day else NO_DAY,
+    "month": lambda cell: cell.day[:7] if cell.day else NO_DAY,
+    "model": lambda cell: key_of(cell.model or "") or NO_MODEL,
+    "agent": lambda cell: cell.agent.casefold() if cell.agent else NO_AGENT,
+    "subagent": lambda cell: cell.subagent and cell.subagent.casefold(),
+    "origin": lambda cell: (cell.source, cell.method),
 }
 IN_ORDER_OF_TIME = ("day", "week", "month")
+SPELLED = ("model", "agent", "subagent")  # in more than one way
 
 
 class Tallies:
-    """Sums by all that is wanted. They grow conversation by conversation."""
+    """Sums by all that is wanted."""
 
     def __init__(self, wanted: Iterable[str], limit: int | None, table: PriceTable | None) -> None:
         self._tallies: dict[str, Tally] = {by: {} for by in wanted}
         self._limit = limit
         self._table = table
-        self._turns: list[Row] = []  # by what they are ordered, up to the turn's number; its rows
+        self._cells: dict[Row, Cell] = {}
+        self._turns: list[Row] = []  # by what they are ordered, up to the turn's number; what they took
         self._models = ModelNames()
         self._agents = Spellings()
+        self._skills = Spellings()
 
     def add_all(self, connection: sqlite3.Connection) -> None:
         """Add what the chosen turns took."""
@@ -95,100 +117,73 @@ class Tallies:
         known = {number: Of(*rest) for number, *rest in names}
         loaded = _loaded_skills(connection) if "skill" in self._tallies else {}
         for number, rows in groupby(_spent(connection), itemgetter(0)):
-            self._add(known[number], rows, loaded.get(number, {}))
+            turns = self._add_rows(rows)
+            self._add_conversation(known[number], turns)
+            self._add_skills(turns, loaded.get(number, {}))
+            self._keep_turns(known[number], turns)
+        for by in self._tallies.keys() & BY_CELL.keys():
+            self._add_cells(by)
 
-    def _add(self, of: Of, rows: Iterable[Row], skills: dict[int, set[str]]) -> None:
-        alike: dict[Row, list[Row]] = {}
-        turns: dict[int, list[Row]] = {}
+    def _add_rows(self, rows: Iterable[Row]) -> dict[int, Numbers]:
+        """Add the rows of a conversation to their cells, and give the sums of its turns."""
+        turns: dict[int, Numbers] = {}
+        cells, is_asked = self._cells, self._table is not None
         for row in rows:
-            alike.setdefault(row[2:_USED], []).append(row)
-            turns.setdefault(row[1], []).append(row)
-        turns.pop(NO_TURN, None)
-        slices = [
-            (self._named(key, len(same)), Slice({row[1] for row in same}, self._priced(key, _used_in(same))))
-            for key, same in alike.items()
-        ]
-        self._file_origins(slices)
-        self._file(of, {Key(*key): _together(same) for key, same in _grouped(slices, slice(None, -2)).items()})
-        self._file_skills(turns, skills)
-        self._keep_turns(of, turns)
+            conversation, turn, key = row[0], row[1], row[2:_USED]
+            cell = cells.get(key)
+            if cell is None:
+                cell = cells[key] = Cell(key, self._table)
+            numbers = cell.priced(row[_USED:], is_asked)
+            cell.add(conversation, turn, numbers)
+            turns[turn] = _sum(turns.get(turn), numbers)
+        return turns
 
-    def _named(self, key: Row, times: int) -> Row:
-        """The same with what all spellings of a name have in common."""
-        day, model, agent, subagent, *origin = key
-        return (
-            day,
-            self._models.key_of(model, times),
-            agent and self._agents.key(agent, times),
-            subagent and self._agents.key(subagent, times),
-            *origin,
-        )
+    def _add_conversation(self, of: Of, turns: dict[int, Numbers]) -> None:
+        whole = (1, len(turns) - (NO_TURN in turns), *_sum_of(turns.values()))
+        for by in self._tallies.keys() & BY_CONVERSATION.keys():
+            tally, name = self._tallies[by], BY_CONVERSATION[by](of)
+            tally[name] = _sum(tally.get(name), whole)
 
-    def _priced(self, key: Row, used: Sequence[float]) -> Numbers:
-        """What was used, as COUNTS and AMOUNTS, with its price at that day."""
-        given, answered, read, written, reasoned, requests, paid, *known = used
-        dollars = self._dollars(key[1], key[0], used)
-        is_priced = dollars is not None
-        if key[-1] == "estimated":
-            return (0, 0, 0, 0, 0, given, answered, 0, requests, paid, 0, dollars or 0, *known, 0, is_priced)
-        unpriced = given + answered if self._table is not None and not is_priced else 0
-        counts = (given, answered, read, written, reasoned, 0, 0, unpriced)
-        return (*counts, requests, paid, dollars or 0, 0, *known, is_priced, 0)
-
-    def _dollars(self, model: str | None, day: str | None, used: Sequence[float]) -> float | None:
-        given, answered, read, written = used[:4]
-        if self._table is None or not (given or answered):
-            return None
-        price = self._table.price_at(model, day)
-        if price is None:
-            return None
-        fresh = max(given - read - written, 0)
-        cached = read * price.cache_read + written * price.cache_write
-        return (fresh * price.input + cached + answered * price.output) / 1e6
-
-    def _file(self, of: Of, slices: dict[Key, Slice]) -> None:
-        """File sums of one conversation so that it counts once under each name, and each of its turns once."""
-        whole = _counted(slices.values())
-        for by, tally in self._tallies.items():
-            if by in BY_CONVERSATION:
-                _add_to(tally, BY_CONVERSATION[by](of), whole)
-            elif by in BY_KEY:
-                named: dict[Any, list[Slice]] = {}
-                for key, some in slices.items():
-                    named.setdefault(BY_KEY[by](key), []).append(some)
-                named.pop(None, None)
-                for name, several in named.items():
-                    _add_to(tally, name, whole if len(several) == len(slices) else _counted(several))
-
-    def _file_origins(self, slices: list[tuple[Row, Slice]]) -> None:
-        if "origin" in self._tallies:
-            for origin, several in _grouped(slices, slice(-2, None)).items():
-                _add_to(self._tallies["origin"], origin, _counted(several))
-
-    def _file_skills(self, turns: dict[int, list[Row]], skills: dict[int, set[str]]) -> None:
+    def _add_skills(self, turns: dict[int, Numbers], skills: dict[int, set[str]]) -> None:
         """Of each skill, all of the turns in which it was loaded."""
-        found: dict[str, list[Slice]] = {}
+        found: dict[str, list[Numbers]] = {}
         for turn in skills.keys() & turns.keys():
-            for name in skills[turn]:
-                found.setdefault(name, []).append(Slice({turn}, self._sum_of(turns[turn])))
+            for name in {self._skills.key(name) for name in skills[turn]}:
+                found.setdefault(name, []).append(turns[turn])
         for name, several in found.items():
-            _add_to(self._tallies["skill"], name, _counted(several))
+            tally = self._tallies["skill"]
+            tally[name] = _sum(tally.get(name), (1, len(several), *_sum_of(several)))
 
-    def _sum_of(self, rows: list[Row]) -> Numbers:
-        """What the rows of one turn come to."""
-        return _added([self._priced(row[2:_USED], row[_USED:]) for row in rows])
+    def _add_cells(self, by: str) -> None:
+        """Each conversation counts once under a name, and so does each turn."""
+        named: dict[Any, list[Cell]] = {}
+        name_of = BY_CELL[by]
+        for cell in self._cells.values():
+            named.setdefault(name_of(cell), []).append(cell)
+        if by in SPELLED:
+            self._note_spellings(by)
+        named.pop(None, None)
+        for name, cells in named.items():
+            conversations = set().union(*(cell.conversations for cell in cells))
+            turns = set().union(*(cell.turns for cell in cells))
+            numbers = _sum_of([cell.numbers for cell in cells if cell.numbers is not None])
+            self._tallies[by][name] = (len(conversations), len(turns), *numbers)
 
-    def _keep_turns(self, of: Of, turns: dict[int, list[Row]]) -> None:
+    def _note_spellings(self, by: str) -> None:
+        for cell in self._cells.values():
+            name, times = getattr(cell, by), max(len(cell.turns), 1)
+            if by == "model":
+                self._models.key_of(name, times)
+            elif name:
+                self._agents.key(name, times)
+
+    def _keep_turns(self, of: Of, turns: dict[int, Numbers]) -> None:
         """Keep the dearest."""
         if "turn" not in self._tallies:
             return
-        for turn, rows in turns.items():
-            dollars = tokens = 0.0
-            for row in rows:
-                used = row[_USED:]
-                dollars += self._dollars(row[3], row[2], used) or 0
-                tokens += used[0] + used[1]
-            self._turns.append((-dollars, -tokens, of.title, of.id, turn, rows))
+        self._turns += (
+            (*_dearness(numbers), of.title, of.id, turn, numbers) for turn, numbers in turns.items() if turn != NO_TURN
+        )
         if self._limit is not None and len(self._turns) > self._limit + MANY:
             self._turns = sorted(self._turns)[: self._limit]
 
@@ -198,6 +193,8 @@ class Tallies:
         """A name in the spelling that occurs most."""
         if by == "model" and name != NO_MODEL:
             return self._models.shown(name)
+        if by == "skill":
+            return self._skills.shown(name)
         return self._agents.shown(name) if by in ("agent", "subagent") and name != NO_AGENT else name
 
     def rows(self, by: str) -> list[SpendRow]:
@@ -215,8 +212,8 @@ class Tallies:
     def _turn_rows(self) -> list[SpendRow]:
         """Turns by the title of their conversation and their number, from 1 on, as `copilog show --turn` takes it."""
         return [
-            _row_of(f"{title} #{turn + 1}", (1, 1, *self._sum_of(rows)), f"{name}#{turn + 1}")
-            for *_, title, name, turn, rows in sorted(self._turns)[: self._limit]
+            _row_of(f"{title} #{turn + 1}", (1, 1, *numbers), f"{name}#{turn + 1}")
+            for *_, title, name, turn, numbers in sorted(self._turns)[: self._limit]
         ]
 
     def origins(self) -> list[OriginRow]:
@@ -245,7 +242,7 @@ _USED = 8  # where that begins in a row
 
 
 def _spent(connection: sqlite3.Connection) -> Iterator[Row]:
-    """The rows that are chosen: conversation, turn, the fields of Key, source, method, then what was used."""
+    """The rows that are chosen: conversation, turn, what a cell has in common, then what was used."""
     return connection.execute(
         f"""
         SELECT c.conversation, t.turn, t.day, s.model, s.agent, s.subagent, s.source, s.method,
@@ -275,43 +272,14 @@ def _loaded_skills(connection: sqlite3.Connection) -> dict[int, dict[int, set[st
 # --- sums ---------------------------------------------------------------------------------------------------------
 
 
-def _used_in(rows: list[Row]) -> Sequence[float]:
-    """What rows come to that have all else in common."""
-    return (
-        rows[0][_USED:] if len(rows) == 1 else [sum(column) for column in islice(zip(*rows, strict=True), _USED, None)]
-    )
+def _sum(before: Numbers | None, numbers: Numbers) -> Numbers:
+    return numbers if before is None else tuple(map(add, before, numbers))
 
 
-def _added(sums: Sequence[Numbers]) -> Numbers:
-    total = sums[0]
-    for numbers in sums[1:]:
-        total = tuple(map(add, total, numbers))
-    return total
-
-
-def _grouped(slices: list[tuple[Row, Slice]], part: slice) -> dict[Row, list[Slice]]:
-    """Slices by a part of what their rows have in common."""
-    found: dict[Row, list[Slice]] = {}
-    for key, some in slices:
-        found.setdefault(key[part], []).append(some)
-    return found
-
-
-def _together(slices: Sequence[Slice]) -> Slice:
-    if len(slices) == 1:
-        return slices[0]
-    return Slice(set().union(*(some.turns for some in slices)), _added([some.numbers for some in slices]))
-
-
-def _counted(slices: Iterable[Slice]) -> Numbers:
-    """One conversation, its turns, and what they come to."""
-    turns, numbers = _together(list(slices))
-    return (1, len(turns) - (NO_TURN in turns), *numbers)
-
-
-def _add_to(tally: Tally, name: Any, numbers: Numbers) -> None:
-    before = tally.get(name)
-    tally[name] = numbers if before is None else tuple(map(add, before, numbers))
+def _sum_of(several: Collection[Numbers]) -> Numbers:
+    if len(several) == 1:
+        return next(iter(several))
+    return tuple(map(sum, zip(*several, strict=True)))
 
 
 def _dearness(numbers: Numbers) -> tuple[float, float]:

@@ -16,13 +16,13 @@ import msgspec
 from copilog.analysis.figures import Prices, ShareRow, SpendRow, TokensSection
 from copilog.analysis.prices import PriceTable, price_table
 from copilog.analysis.selection import NO_TURN, Chosen
-from copilog.analysis.tallies import BY_CONVERSATION, BY_KEY, DIGITS, Tallies
+from copilog.analysis.tallies import BY_CELL, BY_CONVERSATION, DIGITS, Tallies
 from copilog.errors import UsageError
 
 BYTES_OF_A_TOKEN = 4  # about, for what tools were given and gave back
 LONG_AFTER, END_OF_TIME = "9", "~"  # as texts, after all days
 ASKED_FOR = ("total", "day", "workspace", "model", "agent", "subagent", "skill", "conversation", "turn", "origin")
-BY = tuple(sorted({*BY_CONVERSATION, *BY_KEY, "skill", "tool", "turn"} - {"total", "origin"}))
+BY = tuple(sorted({*BY_CONVERSATION, *BY_CELL, "skill", "tool", "turn"} - {"total", "origin"}))
 
 
 def tokens(chosen: Chosen, *, limit: int | None = 20, prices: bool = True, cache: Path | None = None) -> TokensSection:

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
 from copilog.analysis.figures import ProgramRow, ServerRow, ToolRow, ToolsSection
 from copilog.analysis.numbers import percentile
 from copilog.analysis.selection import Chosen
-from copilog.analysis.sequences import CHOSEN_CALLS, call_order
+from copilog.analysis.sequences import CHOSEN_CALLS, CallOrder, call_order
 from copilog.store.texts import UNNAMED
 
-# Who decided about a call. A refusal outweighs whatever else was recorded. Nobody knows of a call that was passed over
-# whether a person did so or the record ends before the answer.
-CONFIRMATION = """
-    CASE WHEN f.approval = 'denied' OR f.status = 'denied' THEN 'denied'
-         WHEN f.approval IN ('setting', 'granted', 'not-needed') THEN 'automatic'
-         WHEN f.approval = 'user' THEN 'user' END
-"""
+AUTOMATIC = ("setting", "granted", "not-needed")
 
 
 def tools(chosen: Chosen, *, limit: int | None = 20) -> ToolsSection:
     """Tools, the MCP servers they come from, programs run in terminals, and sequences that recur."""
     order = call_order(chosen, limit=limit)
-    rows = _tool_rows(chosen)
-    for row in rows:
-        row.retries = order.retries[row.name]
+    rows = _tool_rows(chosen, order)
     automatic, by_user, denied = (
         sum(getattr(row, name) for row in rows) for name in ("automatic", "by_user", "denied")
     )
@@ -42,54 +39,51 @@ def tools(chosen: Chosen, *, limit: int | None = 20) -> ToolsSection:
     )
 
 
-def _tool_rows(chosen: Chosen) -> list[ToolRow]:
-    """A row for each tool, most called first, without its retries."""
-    times = _times(chosen)
+def _tool_rows(chosen: Chosen, order: CallOrder) -> list[ToolRow]:
+    """A row for each tool, most called first."""
     found = chosen.connection.execute(
         f"""
-        SELECT name, count(*), count(DISTINCT conversation), count(CASE WHEN is_error THEN 1 END), count(is_error),
-               count(CASE WHEN decided = 'automatic' THEN 1 END), count(CASE WHEN decided = 'user' THEN 1 END),
-               count(CASE WHEN decided = 'denied' THEN 1 END), coalesce(sum(result_bytes), 0)
-        FROM (
-            SELECT f.name, f.conversation, f.is_error, {CONFIRMATION} AS decided, f.result_bytes FROM {CHOSEN_CALLS}
-        )
-        GROUP BY name ORDER BY count(*) DESC, name
+        SELECT f.name, f.approval, f.status, count(*), count(CASE WHEN f.is_error THEN 1 END), count(f.is_error),
+               coalesce(sum(f.result_bytes), 0)
+        FROM {CHOSEN_CALLS} GROUP BY f.name, f.approval, f.status ORDER BY f.name
         """  # noqa: S608 - of our own
     )
-    rows: list[ToolRow] = []
-    for name, calls, conversations, failed, ended, automatic, by_user, denied, result_bytes in found:
-        elapsed = times.get(name, [])
-        row = ToolRow(
-            name=name,
-            calls=calls,
-            conversations=conversations,
-            failed=failed,
-            failure_rate=failed / ended if ended else None,
-            retries=0,
-            automatic=automatic,
-            by_user=by_user,
-            denied=denied,
-            timed=len(elapsed),
-            median_ms=percentile(elapsed, 0.5),
-            p95_ms=percentile(elapsed, 0.95),
-            total_ms=sum(elapsed) if elapsed else None,
-            result_bytes=result_bytes,
-        )
-        rows.append(row)
-    return rows
+    rows = [_tool_row(name, list(some), order) for name, some in groupby(found, itemgetter(0))]
+    return sorted(rows, key=lambda row: (-row.calls, row.name))
 
 
-def _times(chosen: Chosen) -> dict[str, list[float]]:
-    """How long the calls of each tool took, the shortest first."""
-    times: dict[str, list[float]] = {}
-    rows = chosen.connection.execute(
-        f"SELECT f.name, f.elapsed_ms FROM {CHOSEN_CALLS} WHERE f.elapsed_ms IS NOT NULL"  # noqa: S608
+def _tool_row(name: str, counted: list[tuple[Any, ...]], order: CallOrder) -> ToolRow:
+    decided: Counter[str | None] = Counter()
+    for _, approval, status, calls, *_ in counted:
+        decided[_decided(approval, status)] += calls
+    calls, failed, ended, result_bytes = (sum(row[column] for row in counted) for column in range(3, 7))
+    elapsed = sorted(order.times.get(name, ()))
+    return ToolRow(
+        name=name,
+        calls=calls,
+        conversations=order.conversations[name],
+        failed=failed,
+        failure_rate=failed / ended if ended else None,
+        retries=order.retries[name],
+        automatic=decided["automatic"],
+        by_user=decided["user"],
+        denied=decided["denied"],
+        timed=len(elapsed),
+        median_ms=percentile(elapsed, 0.5),
+        p95_ms=percentile(elapsed, 0.95),
+        total_ms=sum(elapsed) if elapsed else None,
+        result_bytes=result_bytes,
     )
-    for name, elapsed_ms in rows:
-        times.setdefault(name, []).append(elapsed_ms)
-    for elapsed in times.values():
-        elapsed.sort()
-    return times
+
+
+def _decided(approval: str | None, status: str | None) -> str | None:
+    """Who decided about a call. A refusal outweighs whatever else was recorded.
+
+    Nobody knows of a call that was passed over whether a person did so or the record ends before the answer.
+    """
+    if "denied" in (approval, status):
+        return "denied"
+    return "automatic" if approval in AUTOMATIC else "user" if approval == "user" else None
 
 
 def _servers(chosen: Chosen) -> list[ServerRow]:

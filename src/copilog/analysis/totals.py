@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from copilog.analysis.edits import COUNTED_EDITS
 from copilog.analysis.figures import CountRow, TotalsSection
-from copilog.analysis.selection import Chosen
+from copilog.analysis.selection import NO_TURN, Chosen
+from copilog.analysis.sequences import CHOSEN_CALLS
+from copilog.store.schema import MESSAGE_BITS
+
+CHOSEN_MESSAGES = f"""
+    temp.chosen AS v CROSS JOIN message AS f
+      ON f.rowid >= v.conversation << {MESSAGE_BITS} AND f.rowid < v.conversation + 1 << {MESSAGE_BITS}
+    CROSS JOIN temp.chosen_turn AS c ON c.conversation = v.conversation AND c.turn = coalesce(f.turn, {NO_TURN})
+"""
 
 
 def totals(chosen: Chosen) -> TotalsSection:
@@ -14,20 +22,28 @@ def totals(chosen: Chosen) -> TotalsSection:
     sources = chosen.connection.execute(
         "SELECT source, count(*) FROM temp.chosen GROUP BY source ORDER BY count(*) DESC, source"
     )
+    messages, tool_calls = _messages_and_calls(chosen)
     return TotalsSection(
         conversations=chosen.conversations,
         turns=chosen.turns,
-        messages=_count(chosen, "message", "f.role <> 'title'"),
-        tool_calls=_count(chosen, "tool_call"),
+        messages=messages,
+        tool_calls=tool_calls,
         edits=edits,
         workspaces=workspaces,
         sources=[CountRow(name=name, times=times) for name, times in sources],
     )
 
 
-def _count(chosen: Chosen, table: str, condition: str = "1") -> int:
-    (count,) = chosen.connection.execute(
-        f"SELECT count(*) FROM {table} AS f JOIN temp.chosen_turn AS c"  # noqa: S608 - names of our own
-        f" ON c.conversation = f.conversation AND c.turn = coalesce(f.turn, -1) WHERE {condition}"
+def _messages_and_calls(chosen: Chosen) -> tuple[int, int]:
+    """Conversations have been counted when they were stored; parts of them have not."""
+    if chosen.is_whole:
+        messages, calls = chosen.connection.execute(
+            "SELECT total(c.messages), total(c.tool_calls) FROM temp.chosen AS v"
+            " JOIN conversation AS c ON c.rowid = v.conversation"
+        ).fetchone()
+        return int(messages), int(calls)
+    (messages,) = chosen.connection.execute(
+        f"SELECT count(*) FROM {CHOSEN_MESSAGES} WHERE +f.role <> 'title'"  # noqa: S608 - of our own
     ).fetchone()
-    return int(count)
+    (calls,) = chosen.connection.execute(f"SELECT count(*) FROM {CHOSEN_CALLS}").fetchone()  # noqa: S608
+    return messages, calls

@@ -115,8 +115,10 @@ def command(
     Without a section the most telling of all. A period (--since, --until) counts the turns in it; all other options
     choose whole conversations. docs/metrics.md says how each figure comes about; estimates are marked as such.
     """
-    asked = _Asked(section or ("tokens" if way or as_csv or table else None), way, table)
+    asked = _Asked(section or _section_of(way, table, as_csv), way, table)
     asked.check()
+    if as_csv and as_json:
+        raise UsageError("--csv and --json are two forms of the same; leave out one of them")
     most = None if show_all else limit or (MOST if section or way or as_json or as_csv else FEW)
     with searched_archive(settings, Report()) as archive:
         from copilog.analysis import choose
@@ -132,6 +134,13 @@ def command(
             _show_section(settings, asked, chosen, most, as_json, as_csv)
         click.echo(_told(chosen), err=True)
     return 0
+
+
+def _section_of(way: str | None, table: str | None, as_csv: bool) -> str | None:
+    """The section that is meant where none is named: the first that has the table; None: all of them."""
+    if table is not None and way is None:
+        return next(name for name, section in SECTIONS.items() if table in section.tables)
+    return "tokens" if way or as_csv else None
 
 
 class _Asked(NamedTuple):
@@ -220,10 +229,11 @@ def _show_section(
             settings.out.print(line)
     settings.out.print()
     for name in section.tables:
-        rows = getattr(figures, name)
-        print_table(
-            settings, rows, title=name.replace("_", " "), columns=_columns_of(rows), bars=section.bars.get(name)
-        )
+        rows, title = getattr(figures, name), name.replace("_", " ")
+        if name == "by_day" and limit is not None and len(rows) > limit:  # which as JSON are all there
+            title = f"by day, the last {limit} of {len(rows)}"
+            rows = rows[-limit:]
+        print_table(settings, rows, title=title, columns=_columns_of(rows), bars=section.bars.get(name))
     for name, value in single:
         if isinstance(value, list) and value:
             settings.out.print(f"{name.replace('_', ' ')}: {', '.join(one_line(str(item)) for item in value)}")

@@ -22,7 +22,7 @@ def print_overview(settings: Settings, stats: Stats) -> None:
     out = settings.out
     for line in (*_heads(stats), ""):
         out.print(line)
-    for line in activity_lines(stats.time.by_day):
+    for line in activity_lines(stats.time.by_day, out.width - 2):
         out.print(line)
     tokens = stats.tokens
     workspaces = [_with_short_name(row) for row in tokens.by_workspace]
@@ -87,14 +87,15 @@ def _heads(stats: Stats) -> Iterator[str]:
 
 def spend_lines(total: SpendRow, prices: Prices | None) -> Iterator[str]:
     """Tokens and cost in a few lines, each figure with what it is."""
-    if total.input or total.output:
-        cached = f" ({total.cache_read / total.input:.0%} from a cache)" if total.input and total.cache_read else ""
+    if total.input:
+        cached = f" ({total.cache_read / total.input:.0%} from a cache)" if total.cache_read else ""
         yield f"tokens recorded: {short_number(total.input)} in{cached}, {short_number(total.output)} out"
-    if total.estimated_input or total.estimated_output:
-        yield (
-            f"tokens estimated, where none were recorded: ~{short_number(total.estimated_input)} in, "
-            f"~{short_number(total.estimated_output)} out (characters / 4, each text once)"
-        )
+    elif total.output:
+        yield f"tokens recorded: {short_number(total.output)} out; those that went in were not"
+    estimates = ((total.estimated_input, "in"), (total.estimated_output, "out"))
+    estimated = ", ".join(f"~{short_number(number)} {word}" for number, word in estimates if number)
+    if estimated:
+        yield f"tokens estimated, where none were recorded: {estimated} (characters / 4, each text once)"
     bills = []
     if total.premium_requests is not None:
         bills.append(f"{cell('premium_requests', total.premium_requests)} premium requests")
@@ -117,13 +118,13 @@ def _with_short_name(row: SpendRow) -> SpendRow:
     return msgspec.structs.replace(row, name=folder_name(row.name) or row.name)
 
 
-def activity_lines(days: Sequence[ActivityRow]) -> Iterator[str]:
-    """A small chart of turns by day: the last weeks, one character each."""
+def activity_lines(days: Sequence[ActivityRow], room: int = MOST_DAYS) -> Iterator[str]:
+    """A small chart of turns by day: the last weeks, one character each, as many as there is room for."""
     if not days:
         return
     turns = {row.name: row.turns for row in days}
     last = date.fromisoformat(days[-1].name)
-    first = max(date.fromisoformat(days[0].name), last - timedelta(days=MOST_DAYS - 1))
+    first = max(date.fromisoformat(days[0].name), last - timedelta(days=max(min(MOST_DAYS, room), 1) - 1))
     length = (last - first).days + 1
     counts = [turns.get(str(first + timedelta(days=number)), 0) for number in range(length)]
     most = max(counts)

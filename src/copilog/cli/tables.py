@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 import msgspec
@@ -11,11 +11,12 @@ import msgspec
 from copilog.cli.common import one_line, short_id
 
 if TYPE_CHECKING:
+    from copilog.cli.columns import Column
     from copilog.cli.common import Settings
 
-BAR_WIDTH = 16
 EIGHTHS = " ▏▎▍▌▋▊▉"
-NAME_WIDTH, NARROW = 44, 12
+NAME_WIDTH = 44
+NOTHING = "-"
 SHORT = {
     "premium_requests": "premium",
     "conversations": "convs",
@@ -34,52 +35,62 @@ def print_table(
     columns: Sequence[str] | None = None,
     bars: str | None = None,
 ) -> None:
-    """One line for each row. Columns that say nothing in any row are left out.
+    """One line for each row. Columns that say nothing in any row are left out, and those that a window has no room for.
 
     `bars` names the column that is drawn as well, or several whose sum is: "output+estimated_output".
     """
     from rich.table import Table
     from rich.text import Text
 
+    from copilog.cli.columns import cut, laid_out
+
     if not rows:
         return
-    names = [name for name in columns or rows[0].__struct_fields__ if not _is_empty(rows, name)]
+    shown = [_column(rows, name) for name in columns or rows[0].__struct_fields__ if not _is_empty(rows, name)]
+    room = settings.out.width if settings.out.is_terminal else None
+    layout = laid_out(shown, room)
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="dim", title_style="bold")
-    texts = {name: [cell(name, getattr(row, name)) for row in rows] for name in names}
-    for name in names:
-        is_number = all(isinstance(getattr(row, name), int | float | None) for row in rows)
-        table.add_column(
-            heading(name),
-            justify="right" if is_number else "left",
-            overflow="ellipsis",
-            no_wrap=True,
-            min_width=_narrowest([heading(name), *texts[name]], is_number),
-        )
+    for column in shown:
+        if (width := layout.widths.get(column.name)) is not None:
+            justify: Literal["left", "right"] = "right" if _are_numbers(rows, column.name) else "left"
+            table.add_column(cut(column.texts[0], width), justify=justify, no_wrap=True, min_width=width)
     drawn = [sum(getattr(row, name) or 0 for name in bars.split("+")) for row in rows] if bars else []
-    most = max(drawn, default=0)
+    most = max(drawn, default=0) if layout.bar else 0
     if most:
-        table.add_column("", no_wrap=True)
+        table.add_column("", no_wrap=True, min_width=layout.bar)
     for number in range(len(rows)):
-        cells = [Text(texts[name][number]) for name in names]
+        cells = [
+            Text(cut(column.texts[number + 1], layout.widths[column.name], keeps_end=column.name == "path"))
+            for column in shown
+            if column.name in layout.widths
+        ]
         if most:
-            cells.append(Text(bar(drawn[number] / most), style="cyan"))
+            cells.append(Text(bar(drawn[number] / most, layout.bar), style="cyan"))
         table.add_row(*cells)
     settings.out.print(table)
+    if layout.left_out:
+        left_out = ", ".join(map(heading, layout.left_out))
+        settings.out.print(f"no room here for {left_out}; a wider window has it, or --json", style="dim")
     settings.out.print()
 
 
-def _narrowest(texts: list[str], is_number: bool) -> int:
-    """What a column is not made narrower than: a number that was cut would say something else."""
-    longest = max(map(len, texts))
-    return longest if is_number else min(longest, NARROW)
+def _column(rows: Sequence[msgspec.Struct], name: str) -> Column:
+    from copilog.cli.columns import Column
+
+    texts = [heading(name), *(cell(name, getattr(row, name)) for row in rows)]
+    return Column(name, texts, name == "id" or name.endswith("_at") or _are_numbers(rows, name))
+
+
+def _are_numbers(rows: Sequence[msgspec.Struct], name: str) -> bool:
+    return all(isinstance(getattr(row, name), int | float | None) for row in rows)
 
 
 def print_figures(settings: Settings, figures: Sequence[tuple[str, object]]) -> None:
     """Single figures, each on a line with its name."""
-    told = [(name, cell(name, value)) for name, value in figures if value is not None]
-    width = max((len(heading(name)) for name, _ in told), default=0)
-    for name, text in told:
-        settings.out.print(f"{heading(name):<{width}}  {text}")
+    told = [(_in_words(name), cell(name, value)) for name, value in figures if value is not None]
+    width = max((len(words) for words, _ in told), default=0)
+    for words, text in told:
+        settings.out.print(f"{words:<{width}}  {text}")
 
 
 def print_csv(rows: Sequence[msgspec.Struct]) -> None:
@@ -108,7 +119,8 @@ def _csv_value(value: Any) -> Any:
 
 
 def _is_empty(rows: Sequence[msgspec.Struct], name: str) -> bool:
-    return name != "name" and all(getattr(row, name) in (None, 0, "", [], {}) for row in rows)
+    values = [getattr(row, name) for row in rows]
+    return name != "name" and all(value is not False and value in (None, 0, "", [], {}) for value in values)
 
 
 # --- how values read --------------------------------------------------------------------------------------------
@@ -117,13 +129,19 @@ def _is_empty(rows: Sequence[msgspec.Struct], name: str) -> bool:
 def heading(name: str) -> str:
     if name.startswith("estimated_"):
         return f"~{name.removeprefix('estimated_')}"
-    return SHORT.get(name) or name.removesuffix("_ms").removesuffix("_at").replace("_", " ")
+    return SHORT.get(name) or _in_words(name)
+
+
+def _in_words(name: str) -> str:
+    if name == "most_parallel_at":
+        return "first so many at"
+    return name.removesuffix("_ms").removesuffix("_at").replace("_", " ")
 
 
 def cell(name: str, value: Any) -> str:
     """A value as people read it; the name of its field tells what it is."""
     if value is None:
-        return "-"
+        return NOTHING
     if isinstance(value, bool):
         return "yes" if value else "no"
     if name.endswith("_ms"):
@@ -135,13 +153,16 @@ def cell(name: str, value: Any) -> str:
     if name.endswith("bytes"):
         return size(value)
     if name.removeprefix("estimated_") in TOKENS:
-        return short_number(value)
+        return short_number(value) if value else NOTHING  # nothing was recorded: no call has no tokens
     if name == "path":
-        return _end_of(value)
+        from copilog.cli.columns import cut
+
+        return cut(one_line(value), NAME_WIDTH, keeps_end=True)
     if name == "id":
-        return short_id(value.partition("#")[0])
+        conversation, mark, turn = value.partition("#")
+        return f"{short_id(conversation)}{mark}{turn}"
     if name.endswith("_at"):
-        return str(value)[:16].replace("T", " ")
+        return _local(value)
     if isinstance(value, float):
         return f"{value:,.1f}".removesuffix(".0")
     if isinstance(value, int):
@@ -153,10 +174,12 @@ def cell(name: str, value: Any) -> str:
     return one_line(str(value), NAME_WIDTH)
 
 
-def _end_of(path: str) -> str:
-    """A path as far as it fits, its end rather than its beginning."""
-    line = one_line(path)
-    return line if len(line) <= NAME_WIDTH else "…" + line[1 - NAME_WIDTH :]
+def _local(moment: str) -> str:
+    """A moment as the clock of this machine showed it."""
+    from copilog.store.times import moment_from
+
+    found = moment_from(moment)
+    return found.astimezone().strftime("%Y-%m-%d %H:%M") if found is not None else moment
 
 
 def duration(milliseconds: float) -> str:
@@ -170,7 +193,9 @@ def duration(milliseconds: float) -> str:
 
 
 def money(dollars: float) -> str:
-    return f"${dollars:,.2f}" if dollars >= 0.01 or not dollars else f"${dollars:.4f}"
+    if dollars >= 0.01 or not dollars:
+        return f"${dollars:,.2f}"
+    return f"${dollars:.4f}" if dollars >= 0.0001 else "<$0.0001"
 
 
 def size(count: float) -> str:
@@ -191,7 +216,7 @@ def short_number(number: float) -> str:
     raise AssertionError
 
 
-def bar(share: float, width: int = BAR_WIDTH) -> str:
+def bar(share: float, width: int) -> str:
     """A bar of blocks, in eighths of a character."""
     eighths = round(min(max(share, 0), 1) * width * 8)
     if share > 0:

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple
 
 from copilog.model import Conversation, Turn, Usage
-from copilog.store.details import LARGEST_NUMBER
+from copilog.store.details import LARGEST_NUMBER, turns_by_number
 from copilog.store.talk import NOWHERE, Slot, Talk
 
 TOKENS = ("input", "output", "cache_read", "cache_write", "reasoning")
@@ -119,7 +119,7 @@ def _accounts_of_calls(conversation: Conversation, talk: Talk, logged: list[Usag
     )
     if not calls:
         return []
-    index_of = _numbered(conversation.turns)
+    index_of = turns_by_number(conversation.turns)
     known = {(usage.input, usage.output) for usage in logged}
     made = []
     for usages in calls.values():
@@ -134,15 +134,6 @@ def _accounts_of_calls(conversation: Conversation, talk: Talk, logged: list[Usag
         has_input = any(usage.input is not None for usage in told)
         made.append(Account("calls", rows, has_input, output_of(told), compactions))
     return made
-
-
-def _numbered(turns: list[Turn]) -> dict[int, int]:
-    """The turns by their number in a store, which counts prompts and may leave some out."""
-    numbers = {turn.index: (turn.extra or {}).get("turn_index") for turn in turns}
-    if any(number is not None for number in numbers.values()):
-        return {number if isinstance(number, int) else index: index for index, number in numbers.items()}
-    prompted = [turn for turn in turns if turn.request_id is not None] or turns
-    return {number: turn.index for number, turn in enumerate(prompted)}
 
 
 def _accounts_of_session(whole: list[Usage]) -> list[Account]:

@@ -31,6 +31,7 @@ from copilog.store.times import moment
 Row = tuple[Any, ...]
 
 LARGEST_NUMBER = 1 << 63
+LONGEST_CANCELLED_MS = 3_600_000
 
 
 # --- turns ----------------------------------------------------------------------------------------------------------
@@ -39,6 +40,7 @@ LARGEST_NUMBER = 1 << 63
 def turn_rows(conversation: Conversation, texts: list[Texts]) -> Iterator[Row]:
     turns = {turn.index: turn for turn in conversation.turns}
     repeated = _repeated_prompts(conversation, texts) if len(turns) > 1 else ()
+    first_tokens = _first_tokens(conversation)
     for turn in turns.values():
         agent, vote, timing, error = turn.agent, turn.vote, turn.timing, turn.error
         yield (
@@ -52,8 +54,8 @@ def turn_rows(conversation: Conversation, texts: list[Texts]) -> Iterator[Row]:
             turn.model.name if turn.model else None,
             turn.model.resolved if turn.model else None,
             moment(timing.started_at),
-            number(duration_ms(turn)),
-            number(timing.first_progress_ms),
+            number(_took_ms(turn)),
+            number(timing.first_progress_ms if timing.first_progress_ms is not None else first_tokens.get(turn.index)),
             number(timing.waited_ms),
             error.message if error else None,
             (1 if vote.is_up else -1) if vote else None,
@@ -81,6 +83,44 @@ def _repeated_prompts(conversation: Conversation, texts: list[Texts]) -> set[int
             repeated.add(turn.index)
         before = prompt
     return repeated
+
+
+def _took_ms(turn: Turn) -> float | None:
+    """How long a turn took, without waiting for a person.
+
+    A turn that was open when its window was closed is cancelled when that is opened again, which may be days later: of
+    cancelled turns, such an end tells nothing.
+    """
+    took = duration_ms(turn)
+    is_recorded = turn.timing.generated_ms is not None or turn.timing.completed_at is None
+    if took is not None and turn.status == "cancelled" and not is_recorded and took > LONGEST_CANCELLED_MS:
+        return None
+    return took
+
+
+def turns_by_number(turns: list[Turn]) -> dict[int, int]:
+    """The turns by their number in a store, which counts prompts and may leave some out."""
+    numbers = {turn.index: (turn.extra or {}).get("turn_index") for turn in turns}
+    if any(number is not None for number in numbers.values()):
+        return {number if isinstance(number, int) else index: index for index, number in numbers.items()}
+    prompted = [turn for turn in turns if turn.request_id is not None] or turns
+    return {number: turn.index for number, turn in enumerate(prompted)}
+
+
+def _first_tokens(conversation: Conversation) -> dict[int, Any]:
+    """How long the first call of each turn took to its first token, where a store of sessions tells of each call."""
+    found: dict[int, Any] = {}
+    index_of: dict[int, int] = {}
+    for usage in conversation.usage:
+        told = usage.extra or {}
+        is_aside = told.get("agent_id") or told.get("parent_tool_call_id") or told.get("initiator") == "compaction"
+        if is_aside or "time_to_first_token_ms" not in told:
+            continue
+        index_of = index_of or turns_by_number(conversation.turns)
+        number_of_turn, first_ms = told.get("turn_index"), told["time_to_first_token_ms"]
+        if isinstance(number_of_turn, int) and number_of_turn in index_of and isinstance(first_ms, int | float):
+            found.setdefault(index_of[number_of_turn], first_ms)
+    return found
 
 
 def mode_of(turn: Turn) -> str | None:

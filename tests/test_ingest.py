@@ -12,6 +12,7 @@ import pytest
 from copilog import ingest
 from copilog.diagnostics import Report
 from copilog.sources import BY_NAME
+from copilog.sources._vscode import session as vscode_session
 from tests.cli.homes import Home, entry, session
 
 ONE, TWO = "11111111-aaaa", "22222222-bbbb"
@@ -126,7 +127,12 @@ def test_a_reader_that_breaks_costs_its_file_and_balances(home: Home, monkeypatc
     home.add(home.workspace(1), session(ONE, "hello"))
     home.add_log(home.workspace(1), TWO, [{"kind": 0, "v": session(TWO, "hi")}])
     monkeypatch.delenv("COPILOG_RAISE", raising=False)
-    monkeypatch.setattr("copilog.sources.vscode_session.conversation_from", lambda *_, **__: 1 / 0)
+    works = vscode_session.conversation_from
+    monkeypatch.setattr(
+        vscode_session,
+        "conversation_from",
+        lambda *state, source, **how: 1 / 0 if source == "vscode-session" else works(*state, source=source, **how),
+    )
     report = Report()
 
     conversations = [c for found in ingest.discover([home.root]) for c in ingest.read(found, report=report)]
@@ -218,3 +224,9 @@ def test_a_merge_or_a_detection_that_breaks_costs_no_other_conversation(
         assert [c for found in founds for c in ingest.read(found, report=report)] == []
 
     assert [diagnostic.code for diagnostic in report.diagnostics()] == ["crash"] * 4
+
+
+def test_names_of_the_package_are_there_when_they_are_asked_for() -> None:
+    assert {name for name in dir(ingest) if getattr(ingest, name) is not None} == set(ingest.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'write'"):
+        _ = ingest.write

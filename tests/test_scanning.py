@@ -19,7 +19,7 @@ import pytest
 
 from benchmarks.generate_home import write_both
 from copilog.diagnostics import Report
-from copilog.ingest import find_roots
+from copilog.ingest import WorkspaceDefinitions, find_roots
 from copilog.ingest.scanning import ScanResult, scan
 from copilog.sample import home as sample_home
 from copilog.store.archive import Archive
@@ -229,3 +229,43 @@ def test_a_workspace_that_moved_is_noticed(archive: Archive, home: Home) -> None
 
     assert result.changed == 3
     assert {summary.workspace for summary in archive.list()} == {"/home/ana/code/orchard-and-garden"}
+
+
+def test_definitions_are_looked_for_only_when_something_is_read(archive: Archive, home: Home) -> None:
+    asked: list[str] = []
+
+    def definitions() -> WorkspaceDefinitions:
+        asked.append("once")
+        return WorkspaceDefinitions()
+
+    for _ in range(2):
+        scan(archive, roots=find_roots([home.root]), definitions=definitions)
+
+    assert asked == ["once"]
+
+
+def test_a_storage_folder_that_two_roots_lead_to_is_looked_at_once(
+    archive: Archive, home: Home, tmp_path: Path
+) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(home.workspace(1), target_is_directory=True)
+    roots = [*find_roots([home.root]), *find_roots([home.workspace(1)]), *find_roots([link])]
+
+    first = scan(archive, roots=roots)
+    second = scan(archive, roots=roots)
+
+    assert (first.new, first.files) == (3, 4)
+    assert (second.unchanged, second.files) == (3, 4)
+
+
+def test_what_only_reading_needs_is_loaded_when_something_is_read() -> None:
+    code = "import sys, copilog.ingest.scanning; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    loaded = set(done.stdout.split())
+    assert "copilog.sources.vscode_session" in loaded
+    readers = ("conversation", "conversations", "documents", "editing", "reader", "session", "span_source")
+    assert [name for name in sorted(loaded) if "._" in name and name.rpartition(".")[2] in readers] == []
+    assert loaded.isdisjoint(
+        {"copilog.detection", "copilog.identity", "copilog.ingest.reading", "copilog.store.entries"}
+    )

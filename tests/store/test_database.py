@@ -347,3 +347,19 @@ def test_a_process_that_is_killed_lets_go_of_the_lock(archive: Path) -> None:
 
     with ScanLock(archive, wait_seconds=5):
         assert archive.with_name("archive.db.lock").read_text() == f"{os.getpid()}\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there, locks are not lost with a handle")
+def test_opening_an_archive_again_does_not_let_go_of_its_locks(archive: Path) -> None:
+    other = (
+        "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('SELECT * FROM meta').fetchall(); c.close()"
+    )
+
+    with closing(open_database(archive, write=True)) as first:
+        with first:
+            first.execute("INSERT INTO meta VALUES ('a', 'b')")
+        with closing(open_database(archive, write=False)) as second:
+            # Another process that thinks it is the last takes the log away when it closes the archive.
+            subprocess.run([sys.executable, "-c", other, str(archive)], check=True)
+            assert archive.with_name(archive.name + "-wal").exists()
+            assert second.execute("SELECT * FROM meta").fetchall() == [("a", "b")]

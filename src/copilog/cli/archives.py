@@ -182,7 +182,7 @@ def _scanned(settings: Settings, archive: Archive, report: Report) -> int:
             jobs=default_jobs(),
             report=report,
             progress=progress,
-            definitions=settings.definitions(),
+            definitions=settings.definitions,
             lock_seconds=QUICK_WAIT_SECONDS,
         )
     return result.new

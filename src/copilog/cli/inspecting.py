@@ -10,7 +10,6 @@ import click
 
 from copilog.cli.common import Settings, json_option, pass_settings, plural, strict_option
 from copilog.diagnostics import Diagnostic, Ledger, Tally, add_counts
-from copilog.ingest import inspect
 from copilog.sources import SOURCES
 
 
@@ -46,6 +45,8 @@ def command(
     Every record ends as used, as ignored for a named reason, or as bad with its place and a reason. Files of no
     known format inside a folder are passed over.
     """
+    from copilog.ingest import inspect
+
     ledgers: list[Ledger] = []
     with settings.progress("reading") as advance:
         for ledger in inspect(paths, source=source):

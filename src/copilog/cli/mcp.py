@@ -135,7 +135,7 @@ def _scan(settings: Settings, path: Path) -> None:
         scan(
             archive,
             roots=settings.places(),
-            definitions=settings.definitions(),
+            definitions=settings.definitions,
             jobs=1,
             lock_seconds=LOCK_SECONDS,
         )

@@ -95,7 +95,7 @@ def _scan(settings: Settings, archive: Archive, paths: tuple[Path, ...], jobs: i
             jobs=jobs,
             report=report,
             progress=progress,
-            definitions=settings.definitions(),
+            definitions=settings.definitions,
             lock_seconds=WAIT_SECONDS,
         )
 

@@ -122,7 +122,7 @@ def _scan_and_tell(settings: Settings, path: Path, as_json: bool, is_first: bool
                 roots=settings.places(),
                 jobs=default_jobs(),
                 progress=progress,
-                definitions=settings.definitions(),
+                definitions=settings.definitions,
                 lock_seconds=LOCK_SECONDS,
             )
             titles = _titles(archive, result)

@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
-from copilog.ingest.containment import contained
-from copilog.ingest.discovery import discover, find_roots, found_at, walk
-from copilog.ingest.inspection import inspect, inspect_file
-from copilog.ingest.reading import WorkspaceDefinitions, read
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from copilog.ingest.containment import contained
+    from copilog.ingest.discovery import discover, found_at, walk
+    from copilog.ingest.inspection import inspect, inspect_file
+    from copilog.ingest.places import find_roots
+    from copilog.ingest.reading import WorkspaceDefinitions, read
+
+# Name -> module, looked up on first use: a scan that finds nothing changed reads nothing, and loads no readers.
+_EXPORTS = {
+    "WorkspaceDefinitions": "copilog.ingest.reading",
+    "contained": "copilog.ingest.containment",
+    "discover": "copilog.ingest.discovery",
+    "find_roots": "copilog.ingest.places",
+    "found_at": "copilog.ingest.discovery",
+    "inspect": "copilog.ingest.inspection",
+    "inspect_file": "copilog.ingest.inspection",
+    "read": "copilog.ingest.reading",
+    "walk": "copilog.ingest.discovery",
+}
 
 __all__ = [
     "WorkspaceDefinitions",
@@ -18,3 +35,17 @@ __all__ = [
     "read",
     "walk",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _EXPORTS:
+        raise AttributeError(f"module 'copilog.ingest' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(_EXPORTS[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -2,45 +2,25 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from copilog import identity
 from copilog.diagnostics import Report
 from copilog.errors import UsageError
 from copilog.ingest.containment import contained
+from copilog.ingest.places import SeenFolders, find_roots
 from copilog.model import Conversation, Workspace
 from copilog.sources import BY_NAME, SOURCES, Found, Probe, Source, identify
-from copilog.sources.roots import Root, StorageFolder, default_roots, folder_around, roots_from, storage_folders
+from copilog.sources.roots import Root, StorageFolder, folder_around, storage_folders
 from copilog.sources.vscode_workspace import workspace_from
 from copilog.sqliteio import remove_stale_copies
 
 # The trace that speaks for a conversation before it is read, best first.
 ORDER = {source.name: position for position, source in enumerate(SOURCES)}
-
-
-def find_roots(paths: Sequence[Path] = ()) -> list[Root]:
-    """The places to look at: those named, and then nothing else of this machine; else the usual ones."""
-    if not paths:
-        return default_roots()
-    roots: list[Root] = []
-    for path in paths:
-        if path.is_file():
-            roots.append(Root("file", path, None, "named", True))
-            continue
-        if not path.is_dir():
-            raise UsageError(f"{path}: no such file or folder")
-        found = roots_from(path)
-        if not found:
-            raise UsageError(
-                f"{path}: neither a home folder nor a place where VS Code or Copilot keeps its data; "
-                "to read single files, use `copilog inspect` or `copilog show`"
-            )
-        roots += found
-    return roots
 
 
 def discover(roots: Iterable[Root | Path | str] | None = None, *, report: Report | None = None) -> Iterator[Found]:
@@ -50,7 +30,7 @@ def discover(roots: Iterable[Root | Path | str] | None = None, *, report: Report
     """
     remove_stale_copies()
     gathering = Gathering(report if report is not None else Report())
-    seen: set[Path] = set()
+    seen = SeenFolders()
     for root in _as_roots(roots):
         if not root.exists:
             continue
@@ -59,9 +39,7 @@ def discover(roots: Iterable[Root | Path | str] | None = None, *, report: Report
             continue
         skipped: list[tuple[Path, str]] = []
         for folder in storage_folders(root, skipped):
-            place = folder.path.resolve()
-            if place not in seen:  # roots may lie within one another
-                seen.add(place)
+            if seen.is_new(folder):
                 gathering.add_folder(folder)
         for path, reason in skipped:
             code = "broken-link" if path.is_symlink() else "unreadable"
@@ -69,9 +47,11 @@ def discover(roots: Iterable[Root | Path | str] | None = None, *, report: Report
     return gathering.founds()
 
 
-def discover_in(folders: Iterable[StorageFolder], report: Report) -> Iterator[Found]:
-    """The same for single storage folders."""
-    gathering = Gathering(report)
+def discover_in(
+    folders: Iterable[StorageFolder], report: Report, only: Container[str] | None = None
+) -> Iterator[Found]:
+    """The same for single storage folders. `only` names the ids that matter; files without an id come with them."""
+    gathering = Gathering(report, only)
     for folder in folders:
         gathering.add_folder(folder)
     return gathering.founds()
@@ -89,8 +69,9 @@ def _as_roots(roots: Iterable[Root | Path | str] | None) -> list[Root]:
 class Gathering:
     """Traces by the id of their conversation, and what indexes say about conversations kept elsewhere."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: Report, only: Container[str] | None = None) -> None:
         self.report = report
+        self.only = only
         self.groups: dict[str, list[Found]] = {}
         self.hints: dict[str, Conversation] = {}
         self.workspaces: dict[Path, Workspace | None] = {}
@@ -101,6 +82,8 @@ class Gathering:
         application = "Copilot CLI" if folder.kind == "copilot-home" else folder.application
         for source in SOURCES:
             for found in source.locate(folder):
+                if self.only is not None and found.native_id is not None and found.native_id not in self.only:
+                    continue
                 known = found.application or application
                 self.add(source, replace(found, workspace=found.workspace or workspace, application=known))
 
@@ -236,6 +219,8 @@ def identify_or_note(probe: Probe, report: Report) -> Source | None:
 
 def _content_key(path: Path) -> str:
     """Files with the same bytes are copies of one another."""
+    import hashlib
+
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

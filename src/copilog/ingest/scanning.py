@@ -12,26 +12,23 @@ by the next one, with the same result.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from copilog.diagnostics import Ledger, Report
-from copilog.engine import Engine, engine_for
-from copilog.ingest.discovery import discover, discover_in
 from copilog.ingest.footprints import Look, signature_of, signature_of_states, states_below
-from copilog.ingest.reading import WorkspaceDefinitions, read
-from copilog.sources import BY_NAME, Found
+from copilog.sources import Found
 from copilog.sources.roots import Root
-from copilog.sqliteio import keep_copies
 from copilog.store.archive import Archive
 from copilog.store.database import ScanLock
-from copilog.store.entries import Entry, entry_of
 from copilog.store.times import now
 from copilog.store.units import (
     FileState,
     Unit,
+    count_units,
     forget_units,
     ids_of_all_units,
     known_states,
@@ -40,9 +37,15 @@ from copilog.store.units import (
     put_unit,
 )
 
+# What reads is loaded where something is read: as a rule nothing has changed, and then a scan is over in no time.
+if TYPE_CHECKING:
+    from copilog.engine import Engine
+    from copilog.ingest.reading import WorkspaceDefinitions
+    from copilog.store.entries import Entry
+
+Definitions = Callable[[], "WorkspaceDefinitions | None"]
 Progress = Callable[[int, int], None]  # bytes done, of all
 
-BATCH_BYTES, BATCH_UNITS = 4 << 20, 64
 INDEX_BYTES = 24 << 20  # text that waits for the index before it is indexed in bulk
 WORTH_PROCESSES = 8 << 20
 LOCK_SECONDS = 60.0
@@ -69,22 +72,6 @@ class ScanResult(msgspec.Struct):
     gone_ids: list[str] = []
 
 
-class Task(msgspec.Struct):
-    """Units to be read by one process."""
-
-    units: list[tuple[str, str, Found]]  # key, signature
-    definitions: WorkspaceDefinitions | None
-    size: int
-
-
-class Outcome(msgspec.Struct):
-    """What was read of them."""
-
-    units: list[tuple[str, str, list[Entry]]]
-    ledgers: list[Ledger]
-    size: int
-
-
 def scan(
     archive: Archive,
     *,
@@ -93,10 +80,13 @@ def scan(
     jobs: int = 1,
     report: Report | None = None,
     progress: Progress | None = None,
-    definitions: WorkspaceDefinitions | None = None,
+    definitions: WorkspaceDefinitions | Definitions | None = None,
     lock_seconds: float = LOCK_SECONDS,
 ) -> ScanResult:
-    """Bring the archive up to date with what is on disk: the places named, and no others."""
+    """Bring the archive up to date with what is on disk: the places named, and no others.
+
+    `definitions` are those of this machine, or a function that finds them, asked when there is something to read.
+    """
     report = report if report is not None else Report()
     result = ScanResult()
     with ScanLock(archive.path, wait_seconds=lock_seconds):
@@ -110,29 +100,6 @@ def scan(
     return result
 
 
-def read_units(task: Task) -> Outcome:
-    """Read units and make entries of their conversations."""
-    outcome = Outcome([], [], task.size)
-    with keep_copies():
-        for key, signature, found in task.units:
-            report = Report()
-            entries = [entry_of(made) for made in read(found, report=report, definitions=task.definitions)]
-            outcome.units.append((key, signature, entries))
-            outcome.ledgers += _ledgers_of(report, key)
-    return outcome
-
-
-def _ledgers_of(report: Report, key: str) -> Iterator[Ledger]:
-    """The books of a unit. A file of many conversations has its own, from discovery; a row of it is told apart."""
-    for ledger in report.files.values():
-        source = BY_NAME.get(ledger.source or "")
-        if source is not None and source.is_index:
-            if ledger.seen == 0 and not ledger.notes:
-                continue
-            ledger.path = f"{ledger.path}#{key}"
-        yield ledger
-
-
 class _Scan:
     def __init__(
         self,
@@ -140,7 +107,7 @@ class _Scan:
         jobs: int,
         report: Report,
         progress: Progress,
-        definitions: WorkspaceDefinitions | None,
+        definitions: WorkspaceDefinitions | Definitions | None,
         result: ScanResult,
     ) -> None:
         self.archive = archive
@@ -159,13 +126,17 @@ class _Scan:
     def scan_roots(self, roots: Sequence[Root], name: str) -> None:
         look = Look(roots)
         before = known_states(self.connection, name)
-        units = known_units(self.connection, name)
         self.result.files += len(look.states)
         fresh = {path: state for path, state in look.states.items() if before.get(path) != state}
         gone = before.keys() - look.states.keys()
         if not fresh and not gone:
-            self._count_unchanged(units.values())
+            conversations, messages = count_units(self.connection, name)
+            self.result.unchanged += conversations
+            self.result.messages_unchanged += messages
             return
+        from copilog.ingest.discovery import discover
+
+        units = known_units(self.connection, name)
         report = Report()
         few = self._few_founds(look, fresh, units, report) if units and not gone and not look.single_files else None
         with self._engine_for(fresh.values(), is_much=few is None) as engine:
@@ -175,6 +146,9 @@ class _Scan:
 
     def _engine_for(self, fresh: Iterable[FileState], *, is_much: bool) -> Engine:
         """Processes, if there is enough to read for them; they start while what changed is still being found."""
+        from copilog.engine import engine_for
+        from copilog.ingest.batches import read_units
+
         is_worth_it = is_much and sum(state.size for state in fresh) >= WORTH_PROCESSES
         engine = engine_for(self.jobs if is_worth_it else 1)
         engine.prepare(read_units)
@@ -203,6 +177,8 @@ class _Scan:
         self, look: Look, fresh: Iterable[str], units: dict[str, Unit], report: Report
     ) -> list[Found] | None:
         """What changed files belong to, with all other traces of it; None when looking at everything is no dearer."""
+        from copilog.ingest.discovery import discover_in
+
         keys, indexes = look.keys_of(fresh)
         if len(indexes) > FEW_FOLDERS:
             return None
@@ -211,12 +187,14 @@ class _Scan:
         folders = look.folders_of(keys, self.archive.paths_of(ids))
         if len(folders) > FEW_FOLDERS:
             return None
-        return [found for found in discover_in(folders, report) if (found.native_id or str(found.path)) in keys]
+        return [found for found in discover_in(folders, report, keys) if (found.native_id or str(found.path)) in keys]
 
     def _read_changed(
         self, engine: Engine, root: str, changed: list[tuple[str, str, Found]], units: dict[str, Unit]
     ) -> None:
-        tasks = list(_tasks(changed, self.definitions))
+        from copilog.ingest.batches import read_units, tasks_of
+
+        tasks = list(tasks_of(changed, self._defined() if changed else None))
         total = sum(task.size for task in tasks)
         done = 0
         self.progress(done, total)
@@ -231,10 +209,14 @@ class _Scan:
             done += outcome.size
             self.progress(done, total)
 
+    def _defined(self) -> WorkspaceDefinitions | None:
+        return self.definitions() if callable(self.definitions) else self.definitions
+
     # --- a path that somebody named: read as a whole when anything in it has changed ----------------------------
 
     def scan_path(self, path: Path) -> None:
         from copilog.ingest.named import read_named  # telemetry is not needed for what lies in its usual places
+        from copilog.store.entries import entry_of
 
         name = str(path.absolute())
         states = states_below([path])
@@ -301,7 +283,7 @@ class _Scan:
 
     def finish(self) -> None:
         """Index what waits, and say of conversations that no file holds any more that they are gone."""
-        gone = self.lost - ids_of_all_units(self.connection)
+        gone = self.lost - ids_of_all_units(self.connection) if self.lost else self.lost
         self.result.gone_ids = sorted(self.archive.mark_gone(gone))
         self.result.gone = len(self.result.gone_ids)
         self.archive.index_pending()
@@ -312,20 +294,6 @@ def _scope_of(roots: Sequence[Root]) -> str:
     if all(root.why in NAMED for root in roots):
         return "\n".join(sorted(str(root.path) for root in roots))
     return "this machine"
-
-
-def _tasks(changed: list[tuple[str, str, Found]], definitions: WorkspaceDefinitions | None) -> Iterator[Task]:
-    """Units in batches of some megabytes each."""
-    units: list[tuple[str, str, Found]] = []
-    size = 0
-    for unit in changed:
-        units.append(unit)
-        size += sum(_size_of(trace.path) for trace in unit[2].traces())
-        if size >= BATCH_BYTES or len(units) >= BATCH_UNITS:
-            yield Task(units, definitions, size)
-            units, size = [], 0
-    if units:
-        yield Task(units, definitions, size)
 
 
 def _size_of(path: Path) -> int:

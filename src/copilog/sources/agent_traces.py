@@ -7,20 +7,21 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from copilog import jsonio, sqliteio
 from copilog.diagnostics import Ledger
 from copilog.errors import BadRecord
 from copilog.model import Conversation
-from copilog.sources._extension.moments import moment_from
-from copilog.sources._extension.places import extension_folders, is_plain_file
+from copilog.sources._extension.places import extension_folders
 from copilog.sources._extension.rows import read_rows
-from copilog.sources._extension.span_forms import span_from_row
-from copilog.sources._extension.span_source import conversations_from, stubs_from
-from copilog.sources._extension.spans import Span, SpanEvent
+from copilog.sources._vscode.places_on_disk import is_plain_file
 from copilog.sources._vscode.take import Json
 from copilog.sources.base import Found, Probe, Source
 from copilog.sources.roots import StorageFolder
+
+if TYPE_CHECKING:
+    from copilog.sources._extension.spans import Span
 
 FILE = "agent-traces.db"
 SPANS, ATTRIBUTES, EVENTS = "spans", "span_attributes", "span_events"
@@ -41,15 +42,21 @@ class AgentTraces(Source):
 
     def index(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
         """One stub for each session; all rows are counted here, so that reading a session counts none again."""
+        from copilog.sources._extension.span_source import stubs_from
+
         yield from stubs_from(_load(found, ledger), found)
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
+        from copilog.sources._extension.span_source import conversations_from
+
         ledger = ledger if found.native_id is None else Ledger()
         yield from conversations_from(_load(found, ledger), found, ledger)
 
 
 def _load(found: Found, ledger: Ledger) -> list[Span]:
     """The spans of a database, each row of its tables being one record."""
+    from copilog.sources._extension.span_forms import span_from_row
+
     with sqliteio.open_copy(found.path) as snapshot:
         for note in snapshot.notes:
             ledger.note("copied-while-busy", note, "info")
@@ -94,6 +101,9 @@ def _attributes(connection: sqlite3.Connection, tables: dict[str, list[str]], le
 def _add_events(
     connection: sqlite3.Connection, tables: dict[str, list[str]], ledger: Ledger, spans: dict[str, Span]
 ) -> None:
+    from copilog.sources._extension.moments import moment_from
+    from copilog.sources._extension.spans import SpanEvent
+
     columns = tables.get(EVENTS, [])
     if "span_id" not in columns:
         return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from pathlib import Path, PureWindowsPath
 
@@ -10,8 +9,6 @@ from copilog import jsonio
 from copilog.diagnostics import Ledger
 from copilog.errors import BadRecord, CopilogError
 from copilog.model import Agent, Conversation, Relation, prose_of
-from copilog.sources._replay.trajectory import StepReader, usage_from
-from copilog.sources._vscode.documents import read_document
 from copilog.sources._vscode.take import Json, rest, take_dict, take_list
 from copilog.sources.base import Found, Probe, Source, provenance_of
 
@@ -32,6 +29,8 @@ class Atif(Source):
         return file.text_value("session_id") or file.text_value("trajectory_id")
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
+        from copilog.sources._vscode.documents import read_document
+
         document = read_document(found.path, ledger)
         if document is None:
             return
@@ -66,6 +65,8 @@ def _trajectories(document: Json, pointer: str, ledger: Ledger) -> Iterator[tupl
 
 
 def _conversation(document: Json, pointer: str, ledger: Ledger) -> Conversation:
+    from copilog.sources._replay.trajectory import StepReader, usage_from
+
     steps = take_list(document, "steps")
     if steps is None:
         raise BadRecord("a trajectory without a list of steps")
@@ -158,6 +159,8 @@ def _resolve_continuation(conversation: Conversation, path: Path) -> None:
 
 
 def _content_hash(conversation: Conversation) -> str:
+    import hashlib
+
     digest = hashlib.sha256()
     for message in conversation.messages:
         digest.update(f"{message.role}\0{message.id or ''}\0{prose_of(message.parts)}\0".encode("utf-8", "replace"))

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
+
+import msgspec
+from msgspec.structs import replace
 
 from copilog import jsonio, sqliteio
 from copilog.diagnostics import Ledger
@@ -23,8 +25,7 @@ from copilog.sources.roots import StorageFolder
 HEAD_BYTES = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(msgspec.Struct, frozen=True):
     """One trace of a conversation: a file (or a row of one), what is known without reading it, and its siblings."""
 
     path: Path

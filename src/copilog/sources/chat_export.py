@@ -6,9 +6,7 @@ from collections.abc import Iterator
 
 from copilog.diagnostics import Ledger
 from copilog.model import Conversation
-from copilog.sources._vscode.documents import read_session_document
 from copilog.sources._vscode.places_on_disk import SESSION_FOLDERS
-from copilog.sources._vscode.session import conversation_from
 from copilog.sources.base import Found, Probe, Source, provenance_of
 
 
@@ -28,6 +26,9 @@ class ChatExport(Source):
         return "message" in first and bool(first & {"response", "requestId", "result", "variableData"})
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
+        from copilog.sources._vscode.documents import read_session_document
+        from copilog.sources._vscode.session import conversation_from
+
         document = read_session_document(found.path, ledger)
         if document is None:
             return

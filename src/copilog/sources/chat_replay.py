@@ -6,15 +6,16 @@ Format notes: docs/formats/chat-replay.md
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from copilog.diagnostics import Ledger
 from copilog.model import Conversation
-from copilog.sources._replay.conversations import conversations_from
-from copilog.sources._replay.groups import Group, group_from
-from copilog.sources._vscode.documents import read_document
 from copilog.sources._vscode.places_on_disk import SESSION_FOLDERS
 from copilog.sources._vscode.take import Json
 from copilog.sources.base import Found, Probe, Source, provenance_of
+
+if TYPE_CHECKING:
+    from copilog.sources._replay.groups import Group
 
 REQUEST_KEYS = frozenset({"kind", "metadata", "requestMessages"})
 TOOL_KEYS = frozenset({"kind", "tool", "args", "response"})
@@ -36,6 +37,9 @@ class ChatReplay(Source):
         return keys >= REQUEST_KEYS or keys >= TOOL_KEYS
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
+        from copilog.sources._replay.conversations import conversations_from
+        from copilog.sources._vscode.documents import read_document
+
         document = read_document(found.path, ledger)
         if document is None:
             return
@@ -62,6 +66,8 @@ class ChatReplay(Source):
 
 def _groups_in(document: Json, ledger: Ledger) -> list[Group] | None:
     """Take the prompts out of an export of any variant: all prompts, one prompt, one entry."""
+    from copilog.sources._replay.groups import group_from
+
     prompts = document.get("prompts")
     if isinstance(prompts, list):
         del document["prompts"]

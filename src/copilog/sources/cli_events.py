@@ -12,11 +12,7 @@ from copilog import jsonio
 from copilog.diagnostics import Ledger
 from copilog.errors import CopilogError
 from copilog.model import Conversation, Message
-from copilog.sources._cli.companion_books import count_companion
-from copilog.sources._cli.companions import Companions
-from copilog.sources._cli.conversation import conversation_from, stub_from
 from copilog.sources._cli.event_types import RESULT, is_known
-from copilog.sources._cli.handlers import messages_from
 from copilog.sources._cli.places import (
     SESSIONS,
     is_companion,
@@ -25,7 +21,6 @@ from copilog.sources._cli.places import (
     session_folder_of,
     session_traces,
 )
-from copilog.sources._cli.reader import Reader
 from copilog.sources.base import Found, Probe, Source
 from copilog.sources.roots import StorageFolder
 
@@ -67,6 +62,11 @@ class CliEvents(Source):
         return session_id if isinstance(session_id, str) and session_id else _id_at_the_end(file.path)
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
+        from copilog.sources._cli.companions import Companions
+        from copilog.sources._cli.conversation import conversation_from
+        from copilog.sources._cli.handlers import messages_from
+        from copilog.sources._cli.reader import Reader
+
         if is_companion(found.path):
             yield from _read_companion(found, ledger)
             return
@@ -82,12 +82,20 @@ class CliEvents(Source):
 
 def stream_messages(found: Found, ledger: Ledger) -> Iterator[Message]:
     """The messages of a log, turn by turn, without holding those that came before: for logs larger than memory."""
+    from copilog.sources._cli.companions import Companions
+    from copilog.sources._cli.handlers import messages_from
+    from copilog.sources._cli.reader import Reader
+
     companions = Companions(session_folder_of(found.path), ledger)
     return messages_from(Reader(found.path, ledger, companions.checkpoints), keeps_turns=False)
 
 
 def _read_companion(found: Found, ledger: Ledger) -> Iterator[Conversation]:
     """A file beside a log is read with the log; without a log, one of them gives a stub of the session."""
+    from copilog.sources._cli.companion_books import count_companion
+    from copilog.sources._cli.companions import Companions
+    from copilog.sources._cli.conversation import stub_from
+
     count_companion(found.path, ledger)
     folder = session_folder_of(found.path)
     if folder is not None and main_file(folder) == found.path:

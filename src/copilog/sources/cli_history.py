@@ -11,10 +11,6 @@ from pathlib import Path
 
 from copilog.diagnostics import Ledger
 from copilog.model import Conversation
-from copilog.sources._cli.conversation import APPLICATION, ASSISTANT
-from copilog.sources._cli.event import take_iso
-from copilog.sources._cli.history import History
-from copilog.sources._vscode.documents import read_document
 from copilog.sources._vscode.places_on_disk import files_in
 from copilog.sources._vscode.take import Json, rest, take_list, take_str
 from copilog.sources.base import Found, Probe, Source, provenance_of
@@ -46,6 +42,8 @@ class CliHistory(Source):
         return file.text_value("sessionId") or _id_in_name(file.path)
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
+        from copilog.sources._vscode.documents import read_document
+
         state = read_document(found.path, ledger)
         if state is None:
             return
@@ -62,6 +60,10 @@ def _id_in_name(path: Path) -> str:
 
 
 def _conversation_from(state: Json, found: Found, ledger: Ledger) -> Conversation:
+    from copilog.sources._cli.conversation import APPLICATION, ASSISTANT
+    from copilog.sources._cli.event import take_iso
+    from copilog.sources._cli.history import History
+
     session_id = take_str(state, "sessionId")
     native_id = found.native_id or session_id or _id_in_name(found.path)
     if session_id is not None and session_id != native_id:

@@ -6,7 +6,6 @@ Format notes: docs/formats/chat-replay.md, "Markdown"
 from __future__ import annotations
 
 import re
-import tarfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,10 +15,6 @@ from copilog import jsonio
 from copilog.diagnostics import Ledger
 from copilog.errors import BadRecord
 from copilog.model import Conversation
-from copilog.sources._replay.conversations import conversations_from
-from copilog.sources._replay.groups import Group, read_entries
-from copilog.sources._replay.markdown import entry_from_markdown
-from copilog.sources._replay.names import request_name
 from copilog.sources.base import HEAD_BYTES, Found, Probe, Source, provenance_of
 
 SUFFIX = ".copilotmd"
@@ -56,6 +51,10 @@ class CopilotMarkdown(Source):
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
         """One conversation, or several where the entries tell of several; a folder is read as a whole, too."""
+        from copilog.sources._replay.conversations import conversations_from
+        from copilog.sources._replay.groups import Group, read_entries
+        from copilog.sources._replay.markdown import entry_from_markdown
+
         entries: list[tuple[Any, str]] = []
         for shown in _shown_in(found.path, ledger):
             try:
@@ -107,6 +106,8 @@ def _batches(entries: list[tuple[Any, str]]) -> list[list[tuple[Any, str]]]:
 
 def _is_known(entry: Any) -> bool:
     """Whether an entry is by its name a part of a conversation."""
+    from copilog.sources._replay.names import request_name
+
     return request_name(entry.get("name", "")).purpose in ("main", "subagent")
 
 
@@ -117,6 +118,8 @@ def _is_entry(head: bytes) -> bool:
 
 def _is_archive(path: Path) -> bool:
     """Whether the first file in an archive is a log entry."""
+    import tarfile
+
     try:
         with tarfile.open(path, "r|gz") as archive:
             first = next((member for member in archive if member.isfile()), None)
@@ -158,6 +161,8 @@ def _text(data: bytes, ledger: Ledger) -> str:
 
 def _members(path: Path, ledger: Ledger) -> Iterator[Shown]:
     """The files of an archive, read in memory; nothing is ever unpacked to disk."""
+    import tarfile
+
     total = 0
     try:
         with tarfile.open(path, "r|gz") as archive:

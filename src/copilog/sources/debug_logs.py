@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 from copilog.diagnostics import Ledger
 from copilog.model import Conversation
-from copilog.sources._extension.debug_conversation import conversation_from
 from copilog.sources._extension.debug_folder import (
     FOLDER,
     Companions,
@@ -19,7 +18,6 @@ from copilog.sources._extension.debug_folder import (
     session_of,
     speaks_for_session,
 )
-from copilog.sources._extension.debug_log import DebugLog
 from copilog.sources._extension.places import extension_folders
 from copilog.sources._vscode.places_on_disk import files_in, folders_in
 from copilog.sources.base import Found, Probe, Source, provenance_of
@@ -50,6 +48,9 @@ class DebugLogs(Source):
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
         """The conversation of a session, given by its main log; the files beside that are only counted."""
+        from copilog.sources._extension.debug_conversation import conversation_from
+        from copilog.sources._extension.debug_log import DebugLog
+
         if is_document(found.path):
             count_document(found.path, ledger)
             return

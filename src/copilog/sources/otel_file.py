@@ -6,17 +6,18 @@ Format notes: docs/formats/copilot-chat-extension.md
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from copilog.diagnostics import Ledger
 from copilog.model import Conversation
 from copilog.sources._extension.lines import read_records
-from copilog.sources._extension.span_forms import span_from_sdk
-from copilog.sources._extension.span_source import conversations_from, stubs_from
-from copilog.sources._extension.spans import SESSION_KEYS, Span
 from copilog.sources._vscode.places_on_disk import files_in
 from copilog.sources._vscode.take import Json
 from copilog.sources.base import Found, Probe, Source
 from copilog.sources.roots import StorageFolder
+
+if TYPE_CHECKING:
+    from copilog.sources._extension.spans import Span
 
 FOLDER = "otel"
 SUFFIXES = (".jsonl", ".json", ".ndjson", ".log", ".txt")
@@ -42,9 +43,13 @@ class OtelFile(Source):
 
     def index(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
         """One stub for each session; all lines are counted here, so that reading a session counts none again."""
+        from copilog.sources._extension.span_source import stubs_from
+
         yield from stubs_from(Telemetry(found, ledger).spans, found)
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
+        from copilog.sources._extension.span_source import conversations_from
+
         ledger = ledger if found.native_id is None else Ledger()
         telemetry = Telemetry(found, ledger)
         for conversation in conversations_from(telemetry.spans, found, ledger):
@@ -64,6 +69,8 @@ class Telemetry:
         read_records(found.path, ledger, self._use)
 
     def _use(self, value: Json, line: int) -> str | None:  # noqa: ARG002
+        from copilog.sources._extension.span_forms import span_from_sdk
+
         if not value:
             return "empty-record"  # what the exporter leaves when it fails
         if _is_metrics(value):
@@ -79,6 +86,8 @@ class Telemetry:
 
     def _use_log(self, value: Json) -> str | None:
         """Most log records repeat a span; those that name their session are kept."""
+        from copilog.sources._extension.spans import SESSION_KEYS
+
         attributes = value.get("attributes")
         if not isinstance(attributes, dict):
             return "log-record"

@@ -6,19 +6,18 @@ Format notes: docs/formats/copilot-chat-extension.md
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from copilog import jsonio
 from copilog.diagnostics import Ledger
 from copilog.errors import BadRecord
 from copilog.model import Conversation
-from copilog.sources._extension.cut_json import decode_cut
 from copilog.sources._extension.lines import read_records
-from copilog.sources._extension.span_forms import attributes_from, span_from_otlp
-from copilog.sources._extension.span_source import conversations_from, stubs_from
-from copilog.sources._extension.spans import Span
 from copilog.sources._vscode.take import Json, take_str
 from copilog.sources.base import Found, Probe, Source
+
+if TYPE_CHECKING:
+    from copilog.sources._extension.spans import Span
 
 SPANS, ABOUT = "resourceSpans", "copilotChat"
 SIGNS = (b"gen_ai.", b"copilot")  # other programs write OTLP too
@@ -36,9 +35,13 @@ class OtlpExport(Source):
         return SPANS in keys and (ABOUT in keys or any(sign in file.head for sign in SIGNS))
 
     def index(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
+        from copilog.sources._extension.span_source import stubs_from
+
         yield from stubs_from(Document(found, ledger).spans, found)
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
+        from copilog.sources._extension.span_source import conversations_from
+
         ledger = ledger if found.native_id is None else Ledger()
         document = Document(found, ledger)
         for conversation in conversations_from(document.spans, found, ledger):
@@ -73,6 +76,8 @@ class Document:
 
     def _salvage(self, data: bytes, error: BadRecord) -> None:
         """Read what stands before the place where a document breaks off."""
+        from copilog.sources._extension.cut_json import decode_cut
+
         self._ledger.seen += 1
         value, _ = decode_cut(data.decode("utf-8", "replace"))
         if not isinstance(value, dict) or SPANS not in value:
@@ -103,6 +108,8 @@ class Document:
                     self._add(span, service, where)
 
     def _add(self, value: Json, service: str | None, pointer: str) -> None:
+        from copilog.sources._extension.span_forms import span_from_otlp
+
         self._ledger.seen += 1
         try:
             span = span_from_otlp(value, service)
@@ -126,6 +133,8 @@ def _is_whole(line: bytes) -> bool:
 
 
 def _service_of(resource: object) -> str | None:
+    from copilog.sources._extension.span_forms import attributes_from
+
     attributes = attributes_from(resource.get("attributes")) if isinstance(resource, dict) else {}
     name = attributes.get("service.name")
     return name if isinstance(name, str) else None

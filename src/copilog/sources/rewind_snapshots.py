@@ -16,9 +16,8 @@ from copilog import jsonio
 from copilog.diagnostics import Ledger
 from copilog.errors import BadFile, BadRecord
 from copilog.model import Conversation, FileState, Message, Text, Turn
-from copilog.sources._extension.moments import take_moment
-from copilog.sources._extension.places import SESSION_STATE, below, is_plain_file, session_folders
-from copilog.sources._vscode.documents import read_document
+from copilog.sources._extension.places import SESSION_STATE, below, files_of_sessions
+from copilog.sources._vscode.places_on_disk import is_plain_file
 from copilog.sources._vscode.take import Json, rest, take_dict, take_list, take_str
 from copilog.sources.base import Found, Probe, Source, provenance_of
 from copilog.sources.roots import StorageFolder
@@ -34,10 +33,8 @@ class RewindSnapshots(Source):
     is_companion = True
 
     def locate(self, folder: StorageFolder) -> Iterator[Found]:
-        for session in session_folders(folder):
-            path = session / FOLDER / FILE
-            if is_plain_file(path) and not path.parent.is_symlink():
-                yield Found(path, self.name, native_id=session.name)
+        for path, session_id in files_of_sessions(folder, FOLDER, FILE):
+            yield Found(path, self.name, native_id=session_id)
 
     def claims(self, file: Probe) -> bool:
         if file.lies_in(FOLDER) and file.name == FILE:
@@ -51,6 +48,8 @@ class RewindSnapshots(Source):
         return inner[0] if inner is not None and len(inner) > 1 and file.name == FILE else None
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
+        from copilog.sources._vscode.documents import read_document
+
         if found.path.parent.name == BACKUPS:  # a file as it was: the index says which one
             ledger.seen += 1
             _text_of(found.path, ledger)
@@ -78,6 +77,8 @@ def _add_snapshot(raw: Any, position: int, made: Conversation, files: Files) -> 
     """A snapshot was taken when a prompt came in, before anything was done about it."""
     if not isinstance(raw, dict):
         raise BadRecord(f"a snapshot that is {type(raw).__name__}, not an object")
+    from copilog.sources._extension.moments import take_moment
+
     snapshot_id = take_str(raw, "snapshotId")
     event_id = take_str(raw, "eventId")
     text = take_str(raw, "userMessage")

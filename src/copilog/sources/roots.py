@@ -11,9 +11,11 @@ import os
 import platform
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from stat import S_ISDIR
 from typing import Any, Literal
+
+import msgspec
 
 from copilog.sources._vscode.uris import uri_parts, uri_to_path, uri_to_string
 
@@ -69,8 +71,7 @@ _NOBODYS_FOLDERS = {"All Users", "Default", "Default User", "Public"}
 _WORKSPACE_SIGNS = ("chatSessions", "chatEditingSessions", "state.vscdb", "workspace.json", "GitHub.copilot-chat")
 
 
-@dataclass(frozen=True, slots=True)
-class Root:
+class Root(msgspec.Struct, frozen=True):
     """A folder to look into, and why we know of it.
 
     The kind says what the path is: a user data root, which has User/ (vscode); that User/ or a profile (vscode-user);
@@ -85,8 +86,7 @@ class Root:
     exists: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(msgspec.Struct, frozen=True):
     """All that the usual places depend on, so that any system can be imitated."""
 
     system: Literal["linux", "darwin", "windows"]
@@ -97,8 +97,7 @@ class Machine:
     path_dirs: tuple[Path, ...] = ()  # where executables are
 
 
-@dataclass(frozen=True, slots=True)
-class StorageFolder:
+class StorageFolder(msgspec.Struct, frozen=True):
     """A folder with conversations: of one workspace, of no workspace (global), of a profile, or of Copilot CLI."""
 
     path: Path
@@ -107,8 +106,7 @@ class StorageFolder:
     root: Root | None  # None for the folder around a single file that somebody named
 
 
-@dataclass(frozen=True, slots=True)
-class WorkspaceRecord:
+class WorkspaceRecord(msgspec.Struct, frozen=True):
     """What a workspace's storage folder belongs to: a folder, or a .code-workspace file."""
 
     kind: Literal["folder", "workspace"]
@@ -382,7 +380,10 @@ def _storage_places(root: Root, skipped: list[tuple[Path, str]]) -> Iterator[tup
     def enter_all_in(folder: Path) -> Iterator[Path]:
         for place in enter(folder):
             for child in _children(place):
-                yield from enter(child)
+                if is_plain_folder(child) and _can_be_listed(child):
+                    yield child  # as certain as to resolve its path, which takes far longer
+                else:
+                    yield from enter(child)
 
     if root.kind == "copilot-home":
         yield from (("copilot-home", folder) for folder in enter(root.path))
@@ -438,6 +439,22 @@ def _children(folder: Path) -> list[Path]:
         return sorted(folder.iterdir())
     except OSError:
         return []
+
+
+def is_plain_folder(path: Path) -> bool:
+    """Whether a folder lies where its path says; never sure on Windows, which has many kinds of links."""
+    try:
+        return os.name == "posix" and path.name != ".." and S_ISDIR(os.lstat(path).st_mode)
+    except OSError:
+        return False
+
+
+def _can_be_listed(folder: Path) -> bool:
+    try:
+        with os.scandir(folder):
+            return True
+    except OSError:
+        return False
 
 
 def _is_folder(path: Path) -> bool:

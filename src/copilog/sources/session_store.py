@@ -6,16 +6,18 @@ each call of a model took. Read from a private copy. Format notes: docs/formats/
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from copilog.diagnostics import Ledger
 from copilog.model import Conversation
-from copilog.sources._extension.places import extension_folders, is_extension_folder, is_plain_file
-from copilog.sources._extension.store_conversation import conversation_of, stub_of
-from copilog.sources._extension.store_rows import SessionRows, load_store
+from copilog.sources._extension.places import extension_folders, is_extension_folder
+from copilog.sources._vscode.places_on_disk import is_plain_file
 from copilog.sources.base import Found, Probe, Source, provenance_of
 from copilog.sources.roots import StorageFolder
+
+if TYPE_CHECKING:
+    from copilog.sources._extension.store_rows import SessionRows
 
 FILE = "session-store.db"
 CLI = "Copilot CLI"
@@ -38,6 +40,9 @@ class SessionStore(Source):
 
     def index(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
         """One stub for each session; all rows are counted here, so that reading a session counts none again."""
+        from copilog.sources._extension.store_conversation import stub_of
+        from copilog.sources._extension.store_rows import load_store
+
         for rows in load_store(found.path, ledger).sessions.values():
             stub = stub_of(rows, _namespace(found, rows))
             stub.marks.append("inside")
@@ -50,6 +55,9 @@ class SessionStore(Source):
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
         """All sessions; with a `native_id` that one, whose rows `index` has counted."""
+        from copilog.sources._extension.store_conversation import conversation_of
+        from copilog.sources._extension.store_rows import load_store
+
         store = load_store(found.path, ledger if found.native_id is None else Ledger(), found.native_id)
         for rows in store.sessions.values():
             yield self._placed(conversation_of(rows, _namespace(found, rows), store.version), found, "lead")
@@ -62,6 +70,8 @@ class SessionStore(Source):
 
 def _digest_of(rows: SessionRows) -> str:
     """A few letters that change when any row of the session does."""
+    import hashlib
+
     said = repr((rows.session, rows.tables, rows.indexed))
     return hashlib.blake2b(said.encode("utf-8", "replace"), digest_size=16).hexdigest()
 

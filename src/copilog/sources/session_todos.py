@@ -11,7 +11,7 @@ from typing import Any
 from copilog import sqliteio
 from copilog.diagnostics import Ledger
 from copilog.model import Conversation
-from copilog.sources._extension.places import SESSION_STATE, below, is_plain_file, session_folders
+from copilog.sources._extension.places import SESSION_STATE, below, files_of_sessions
 from copilog.sources._extension.rows import read_rows
 from copilog.sources._vscode.take import Json
 from copilog.sources.base import Found, Probe, Source, provenance_of
@@ -30,9 +30,8 @@ class SessionTodos(Source):
     is_companion = True
 
     def locate(self, folder: StorageFolder) -> Iterator[Found]:
-        for session in session_folders(folder):
-            if is_plain_file(session / FILE):
-                yield Found(session / FILE, self.name, native_id=session.name)
+        for path, session_id in files_of_sessions(folder, FILE):
+            yield Found(path, self.name, native_id=session_id)
 
     def claims(self, file: Probe) -> bool:
         if file.name == FILE and len(below(file.path, SESSION_STATE) or ()) == 2:

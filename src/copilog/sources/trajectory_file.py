@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from copilog.diagnostics import Ledger
 from copilog.model import Conversation
-from copilog.sources._trajectory.conversation import conversation_from, line_from, pointer_of
-from copilog.sources._trajectory.lines import Place, places_in, survey, trajectory_at
 from copilog.sources.base import Found, Probe, Source, provenance_of
+
+if TYPE_CHECKING:
+    from copilog.sources._trajectory.lines import Place
 
 SUFFIXES = (".jsonl", ".ndjson", ".json")
 SIGNS = frozenset({"metadata", "mode_distribution", "context", "telemetry_type"})
@@ -36,6 +38,9 @@ class TrajectoryFile(Source):
 
     def index(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
         """One stub for each conversation; all lines are counted here, so that reading one counts none again."""
+        from copilog.sources._trajectory.conversation import pointer_of
+        from copilog.sources._trajectory.lines import survey
+
         for native_id, places in survey(found.path, ledger).items():
             yield Conversation(
                 id=places[0].id,
@@ -47,6 +52,8 @@ class TrajectoryFile(Source):
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
         """All conversations; with a `native_id` that one, whose lines `index` has counted."""
+        from copilog.sources._trajectory.lines import places_in, survey
+
         if found.native_id is None:
             places = survey(found.path, ledger)
         else:
@@ -57,6 +64,9 @@ class TrajectoryFile(Source):
                 yield from self._read(native_id, copy, found, ledger)
 
     def _read(self, native_id: str, places: list[Place], found: Found, ledger: Ledger) -> Iterator[Conversation]:
+        from copilog.sources._trajectory.conversation import conversation_from, line_from, pointer_of
+        from copilog.sources._trajectory.lines import trajectory_at
+
         lines = []
         for place in places:
             trajectory = trajectory_at(found.path, place)

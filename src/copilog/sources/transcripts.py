@@ -11,7 +11,6 @@ from copilog.diagnostics import Ledger
 from copilog.model import Conversation
 from copilog.sources._extension.lines import read_records
 from copilog.sources._extension.places import EXTENSION, extension_folders
-from copilog.sources._extension.transcript import EVENTS, Transcript
 from copilog.sources._vscode.places_on_disk import files_in
 from copilog.sources._vscode.take import Json
 from copilog.sources.base import Found, Probe, Source, provenance_of
@@ -35,6 +34,8 @@ class Transcripts(Source):
             return False
         if file.lies_in(FOLDER) and file.folders[-2:-1] and file.folders[-2].lower() == EXTENSION:
             return True
+        from copilog.sources._extension.transcript import EVENTS
+
         first = file.first_line or {}
         data = first.get("data")
         if not isinstance(data, dict) or first.get("type") not in EVENTS:
@@ -49,6 +50,8 @@ class Transcripts(Source):
         return session_id if isinstance(session_id, str) and session_id else file.path.stem
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
+        from copilog.sources._extension.transcript import Transcript
+
         transcript = Transcript(ledger)
         read_records(found.path, ledger, transcript.use, begins=b'{"type":')
         if ledger.seen == 0:

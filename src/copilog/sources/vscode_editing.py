@@ -5,7 +5,6 @@ Format notes: docs/formats/vscode-editing.md
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,9 +13,7 @@ from copilog import jsonio
 from copilog.diagnostics import Ledger
 from copilog.errors import BadFile
 from copilog.model import Conversation
-from copilog.sources._vscode.documents import read_document
-from copilog.sources._vscode.editing import editing_from
-from copilog.sources._vscode.places_on_disk import folders_in
+from copilog.sources._vscode.places_on_disk import folder_names_in, is_plain_file
 from copilog.sources.base import Found, Probe, Source, provenance_of
 from copilog.sources.roots import StorageFolder
 
@@ -24,7 +21,7 @@ FOLDER = "chatEditingSessions"
 CONTENTS = "contents"
 STATE_FILE = "state.json"
 
-_EMPTY_HASH = hashlib.sha1(b"", usedforsecurity=False).hexdigest()
+_EMPTY_HASH = "da39a3ee5e6b4b0d3255bfef95601890afd80709"  # SHA-1 of no text
 _content_name = re.compile(r"[0-9a-f]{7}")
 _safe_hash = re.compile(r"[0-9a-f]{4,40}")
 
@@ -35,10 +32,11 @@ class VSCodeEditing(Source):
     is_companion = True
 
     def locate(self, folder: StorageFolder) -> Iterator[Found]:
-        for session in folders_in(folder.path / FOLDER):
-            state = session / STATE_FILE
-            if state.is_file() and not state.is_symlink():
-                yield Found(state, self.name, native_id=session.name, application=folder.application)
+        sessions = folder.path / FOLDER
+        for session in folder_names_in(sessions):
+            state = sessions.joinpath(session, STATE_FILE)
+            if is_plain_file(state):
+                yield Found(state, self.name, native_id=session, application=folder.application)
 
     def claims(self, file: Probe) -> bool:
         if file.name == STATE_FILE and file.folders[-2:-1] == (FOLDER,):
@@ -54,6 +52,9 @@ class VSCodeEditing(Source):
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
         """A conversation of file changes and file states, to be joined to the one that it belongs to."""
+        from copilog.sources._vscode.documents import read_document
+        from copilog.sources._vscode.editing import editing_from
+
         if found.path.parent.name == CONTENTS:
             _check_content(found.path, ledger)
             return
@@ -111,6 +112,8 @@ class Contents:
 
 
 def _checked_text(name: str, data: bytes, ledger: Ledger) -> str:
+    import hashlib
+
     digest = hashlib.sha1(data, usedforsecurity=False).hexdigest()
     if not digest.startswith(name):
         ledger.note("content-hash-mismatch", f"{CONTENTS}/{name} holds another text: its hash is {digest[:7]}")

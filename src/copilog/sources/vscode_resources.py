@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from copilog import jsonio
 from copilog.diagnostics import Ledger
 from copilog.model import Conversation, Message, ToolResult
-from copilog.sources._vscode.places_on_disk import files_in, folders_in
+from copilog.sources._vscode.places_on_disk import files_in, folder_names_in, folders_in
 from copilog.sources._vscode.rounds import clean_id
 from copilog.sources.base import Found, Probe, Source, provenance_of
 from copilog.sources.roots import StorageFolder
@@ -25,7 +25,7 @@ class VSCodeResources(Source):
     is_companion = True
 
     def locate(self, folder: StorageFolder) -> Iterator[Found]:
-        extensions = [child for child in folders_in(folder.path) if child.name.lower() == EXTENSION]
+        extensions = [folder.path / name for name in folder_names_in(folder.path) if name.lower() == EXTENSION]
         for parent in (*extensions, folder.path):
             for session in folders_in(parent / FOLDER):
                 for call in folders_in(session):

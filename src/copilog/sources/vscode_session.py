@@ -6,9 +6,7 @@ from collections.abc import Iterator
 
 from copilog.diagnostics import Ledger
 from copilog.model import Conversation
-from copilog.sources._vscode.documents import read_session_document
 from copilog.sources._vscode.places_on_disk import SESSION_FOLDERS, session_files
-from copilog.sources._vscode.session import conversation_from
 from copilog.sources.base import Found, Probe, Source, provenance_of
 from copilog.sources.roots import StorageFolder
 
@@ -29,6 +27,9 @@ class VSCodeSession(Source):
         return file.path.stem if file.lies_in(*SESSION_FOLDERS) else file.text_value("sessionId")
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
+        from copilog.sources._vscode.documents import read_session_document
+        from copilog.sources._vscode.session import conversation_from
+
         document = read_session_document(found.path, ledger)
         if document is None:
             return

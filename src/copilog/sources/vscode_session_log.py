@@ -7,9 +7,7 @@ from collections.abc import Iterator
 from copilog import jsonio
 from copilog.diagnostics import Ledger
 from copilog.model import Conversation
-from copilog.sources._vscode.mutations import replay
 from copilog.sources._vscode.places_on_disk import SESSION_FOLDERS, session_files
-from copilog.sources._vscode.session import conversation_from
 from copilog.sources.base import Found, Probe, Source, provenance_of
 from copilog.sources.roots import StorageFolder
 
@@ -37,6 +35,9 @@ class VSCodeSessionLog(Source):
         return session_id if isinstance(session_id, str) else file.path.stem
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
+        from copilog.sources._vscode.mutations import replay
+        from copilog.sources._vscode.session import conversation_from
+
         log = replay(jsonio.read_bytes(found.path), ledger)
         if log.state is None:
             return

@@ -6,7 +6,6 @@ looked at: the store also holds secrets. Format notes: docs/formats/vscode-chat.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -21,7 +20,7 @@ from copilog.sources._vscode.agent_sessions import (
     states_from_cache,
     stubs_from_cache,
 )
-from copilog.sources._vscode.session import conversation_from
+from copilog.sources._vscode.places_on_disk import is_plain_file
 from copilog.sources._vscode.take import Json, take_bool, take_dict, take_str, take_time, time_from_ms
 from copilog.sources._vscode.uris import uri_to_string
 from copilog.sources.base import Found, Probe, Source, provenance_of
@@ -44,7 +43,7 @@ class VSCodeState(Source):
 
     def locate(self, folder: StorageFolder) -> Iterator[Found]:
         path = folder.path / "state.vscdb"
-        if path.is_file() and not path.is_symlink():
+        if is_plain_file(path):
             yield Found(path, self.name, application=folder.application)
 
     def claims(self, file: Probe) -> bool:
@@ -139,6 +138,8 @@ def _kept_sessions(key: str, value: Any) -> Iterator[Kept]:
 
 
 def _sessions(key: str, value: Any, found: Found, ledger: Ledger) -> Iterator[Conversation]:
+    from copilog.sources._vscode.session import conversation_from
+
     if found.native_id is None:
         _reject_what_is_no_session(key, value, ledger)
     for pointer, state, transfer in _kept_sessions(key, value):
@@ -159,6 +160,8 @@ def _id_of(state: Json) -> str:
     native_id = state.get("sessionId")
     if isinstance(native_id, str) and native_id:
         return native_id
+    import hashlib
+
     return hashlib.sha256(jsonio.encode(state).encode()).hexdigest()[:32]
 
 

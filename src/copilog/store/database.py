@@ -20,6 +20,10 @@ CHECKPOINT_PAGES = 16_384
 OLDEST_SQLITE = (3, 35, 0)  # trigrams and RETURNING
 BESIDE = ("", "-wal", "-shm", "-journal", ".lock")
 
+# Archives that this process has opened. To close any handle of a file is, on POSIX, to let go of all locks that the
+# process has on it, those of SQLite too: the header is read before the first connection, and never again.
+_known_archives: set[tuple[int, int]] = set()
+
 _MAGIC = b"SQLite format 3\x00"
 _HEADER_BYTES = 100
 _APPLICATION_ID = slice(68, 72)
@@ -52,6 +56,7 @@ def open_database(path: Path, *, write: bool) -> sqlite3.Connection:
         elif not is_there:
             raise ArchiveError(f"{path}: there is no archive yet; `copilog scan` makes one")
         connection = _connect_to_write(path, is_new=not is_there) if write else _connect_to_read(path)
+        _known_archives.add(_file_id(path))
     except OSError as error:
         raise ArchiveError(f"{path}: the archive cannot be opened: {error.strerror or error}") from None
     except sqlite3.Error as error:
@@ -97,6 +102,9 @@ def _is_archive(path: Path) -> bool:
     if path.is_dir():
         raise UsageError(f"{path}: is a folder; the archive is a file, such as {path / 'archive.db'}")
     try:
+        file_id = _file_id(path)
+        if file_id in _known_archives:
+            return True
         with path.open("rb") as file:
             header = file.read(_HEADER_BYTES)
     except FileNotFoundError:
@@ -105,7 +113,13 @@ def _is_archive(path: Path) -> bool:
         return False
     if not header.startswith(_MAGIC) or int.from_bytes(header[_APPLICATION_ID], "big") != APPLICATION_ID:
         raise UsageError(f"{path}: is not an archive of copilog, and was left as it is; name another with --archive")
+    _known_archives.add(file_id)
     return True
+
+
+def _file_id(path: Path) -> tuple[int, int]:
+    state = path.stat()
+    return state.st_dev, state.st_ino
 
 
 def _make_private(path: Path) -> None:

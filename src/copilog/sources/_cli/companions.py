@@ -15,6 +15,7 @@ from copilog.sources._cli.checkpoints import Checkpoints, text_of
 from copilog.sources._cli.flat_yaml import FlatMap, read_flat_map
 from copilog.sources._cli.saved_files import FOLDERS as SAVED
 from copilog.sources._cli.saved_files import saved_entry, saved_files
+from copilog.sources._vscode.places_on_disk import is_plain_file
 from copilog.sources._vscode.take import Json, take_dict, take_str
 
 LOG = "events.jsonl"
@@ -159,11 +160,3 @@ def _contents_of(folder: Path) -> tuple[frozenset[str], frozenset[str]]:
     except OSError:  # what may not be listed may still be read
         names = (WORKSPACE, PLAN, VSCODE, VSCODE_REQUESTS)
         return frozenset(name for name in names if is_plain_file(folder / name)), frozenset({CHECKPOINTS, *SAVED})
-
-
-def is_plain_file(path: Path) -> bool:
-    """Whether there is a file that is no link: what a link points to may lie anywhere."""
-    try:
-        return path.is_file() and not path.is_symlink()
-    except OSError:
-        return False

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from copilog.sources._cli.checkpoints import FOLDER as CHECKPOINTS
-from copilog.sources._cli.companions import LOG, PLAN, VSCODE, VSCODE_REQUESTS, WORKSPACE, is_plain_file
+from copilog.sources._cli.companions import LOG, PLAN, VSCODE, VSCODE_REQUESTS, WORKSPACE
 from copilog.sources._cli.saved_files import session_of_saved
-from copilog.sources._vscode.places_on_disk import files_in, folders_in
+from copilog.sources._vscode.places_on_disk import file_names_in, files_in, folder_names_in, is_plain_file
 
 SESSIONS = "session-state"
 COMPANIONS = (WORKSPACE, PLAN, VSCODE, VSCODE_REQUESTS)
@@ -23,11 +24,13 @@ def session_traces(home: Path) -> Iterator[tuple[Path, str]]:
     sessions = home / SESSIONS
     if sessions.is_symlink():
         return
-    for folder in folders_in(sessions):
-        path = main_file(folder)
+    above, log = f"{sessions}{os.sep}", os.sep + LOG
+    for name in folder_names_in(sessions):
+        path = sessions.joinpath(name, LOG) if is_plain_file(above + name + log) else main_file(sessions / name)
         if path is not None:
-            yield path, folder.name
-    for path in files_in(sessions):
+            yield path, name
+    for name in file_names_in(sessions):
+        path = sessions / name
         if path.suffix.lower() == ".jsonl":
             yield path, path.stem
 

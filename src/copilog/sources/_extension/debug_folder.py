@@ -9,8 +9,8 @@ from typing import Any
 from copilog import jsonio
 from copilog.diagnostics import Ledger
 from copilog.errors import BadFile, BadRecord
-from copilog.sources._extension.places import below, is_plain_file
-from copilog.sources._vscode.places_on_disk import files_in
+from copilog.sources._extension.places import below
+from copilog.sources._vscode.places_on_disk import files_in, is_plain_file
 
 FOLDER = "debug-logs"
 MAIN = "main.jsonl"

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
-import hashlib
 import re
 from pathlib import Path
 from typing import NamedTuple
@@ -53,6 +50,8 @@ def memory_at(path: Path) -> Memory | None:
 
 def _of_all(root: Path, scope: str, inner: tuple[str, ...]) -> Memory:
     """Memory that belongs to no conversation: that of a user, of a repository, of a workspace."""
+    import hashlib
+
     key = "/".join(root.parent.parent.absolute().parts[-FOLDER_NAMES_IN_KEY:])
     native_id = f"{scope}:{hashlib.sha256(key.encode('utf-8', 'replace')).hexdigest()[:16]}"
     return Memory(scope, f"memory:{native_id}", native_id, _SCOPES[scope] + "/".join(inner))
@@ -62,6 +61,9 @@ def session_of_folder(name: str) -> str:
     """The session behind a folder's name: base64 of its id without padding, or the id itself."""
     if _UUID.fullmatch(name):
         return name
+    import base64
+    import binascii
+
     for alphabet in (b"-_", b"+/"):
         try:
             decoded = base64.b64decode(name + "=" * (-len(name) % 4), altchars=alphabet, validate=True).decode("ascii")

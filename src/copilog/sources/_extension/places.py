@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path, PurePath
 
-from copilog.sources._vscode.places_on_disk import folders_in
+from copilog.sources._vscode.places_on_disk import folder_names_in, is_plain_file
 from copilog.sources.roots import StorageFolder
 
 EXTENSION = "github.copilot-chat"  # with capitals below a workspace, without them in globalStorage
@@ -16,10 +17,10 @@ def extension_folders(folder: StorageFolder, *names: str) -> Iterator[Path]:
     """The folders of these names, one below the other, that the extension has in a storage folder of VS Code."""
     if folder.kind == "copilot-home":
         return
-    for child in folders_in(folder.path):
-        if child.name.lower() == EXTENSION:
-            inner = child.joinpath(*names)
-            if not any(path.is_symlink() for path in _steps(child, names)):
+    for child in folder_names_in(folder.path):
+        if child.lower() == EXTENSION:
+            inner = folder.path.joinpath(child, *names)
+            if not any(path.is_symlink() for path in _steps(folder.path / child, names)):
                 yield inner
 
 
@@ -43,16 +44,14 @@ def is_extension_folder(path: PurePath) -> bool:
     return path.name.lower() == EXTENSION
 
 
-def session_folders(folder: StorageFolder) -> list[Path]:
-    """The folders of the sessions in a home of Copilot CLI."""
-    if folder.kind != "copilot-home" or (folder.path / SESSION_STATE).is_symlink():
-        return []
-    return folders_in(folder.path / SESSION_STATE)
-
-
-def is_plain_file(path: Path) -> bool:
-    """Whether there is a file that is no link: what a link points to may lie anywhere."""
-    try:
-        return path.is_file() and not path.is_symlink()
-    except OSError:
-        return False
+def files_of_sessions(folder: StorageFolder, *names: str) -> Iterator[tuple[Path, str]]:
+    """The files of this name, through no link, of the sessions in a home of Copilot CLI, each with its session's id."""
+    sessions = folder.path / SESSION_STATE
+    if folder.kind != "copilot-home" or sessions.is_symlink():
+        return
+    above, inside = f"{sessions}{os.sep}", f"{os.sep}{PurePath(*names)}"
+    for session in folder_names_in(sessions):
+        if is_plain_file(above + session + inside):
+            path = sessions.joinpath(session, *names)
+            if not path.parent.is_symlink():
+                yield path, session

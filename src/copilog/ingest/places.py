@@ -1,0 +1,54 @@
+"""The places that are read: the usual ones of this machine, or those that somebody named."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from copilog.errors import UsageError
+from copilog.sources.roots import Root, StorageFolder, default_roots, is_plain_folder, roots_from
+
+
+def find_roots(paths: Sequence[Path] = ()) -> list[Root]:
+    """The places to look at: those named, and then nothing else of this machine; else the usual ones."""
+    if not paths:
+        return default_roots()
+    roots: list[Root] = []
+    for path in paths:
+        if path.is_file():
+            roots.append(Root("file", path, None, "named", True))
+            continue
+        if not path.is_dir():
+            raise UsageError(f"{path}: no such file or folder")
+        found = roots_from(path)
+        if not found:
+            raise UsageError(
+                f"{path}: neither a home folder nor a place where VS Code or Copilot keeps its data; "
+                "to read single files, use `copilog inspect` or `copilog show`"
+            )
+        roots += found
+    return roots
+
+
+class SeenFolders:
+    """Storage folders that were met, by their real places: roots may lie within one another."""
+
+    def __init__(self) -> None:
+        self._places: set[str] = set()
+        self._real: dict[Path, str] = {}  # folders above them, of which there are few
+
+    def is_new(self, folder: StorageFolder) -> bool:
+        """Whether a folder is met for the first time."""
+        place = self._place_of(folder.path)
+        is_new = place not in self._places
+        self._places.add(place)
+        return is_new
+
+    def _place_of(self, path: Path) -> str:
+        if not is_plain_folder(path):
+            return os.path.realpath(path)
+        above = path.parent
+        if above not in self._real:
+            self._real[above] = os.path.realpath(above)
+        return f"{self._real[above]}{os.sep}{path.name}"

@@ -3,11 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
-ARGS ?=
+ARGS ?= serve
 
-.PHONY: run test check format lock bench docs clean
+.PHONY: run test check format lock bench docs screenshots clean
 
-run: $(VENV)/.run-ready  ## read this machine (or the bundled sample)
+run: $(VENV)/.run-ready  ## show this machine's conversations (or the bundled sample) in the browser; ARGS="..." for anything else
 	@$(BIN)/copilog $(ARGS)
 
 test: check  ## all checks and all tests
@@ -25,6 +25,9 @@ format: $(VENV)/.test-ready
 docs: $(VENV)/.test-ready  ## write docs/cli.md anew
 	$(BIN)/python -m tests.cli_reference
 
+screenshots: $(VENV)/.test-ready  ## take the pictures of docs/images anew (needs Chromium)
+	$(BIN)/python -m tests.web.screenshots
+
 bench: $(VENV)/.test-ready  ## print the ratios
 	$(BIN)/python -m benchmarks.bench_read
 	$(BIN)/python -m benchmarks.bench_extract
@@ -34,15 +37,19 @@ lock:  ## pin again what pyproject.toml asks for (needs uv)
 		--no-header --group build pyproject.toml -o requirements/run.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
 		--no-header --group build --group dev pyproject.toml -o requirements/dev.txt
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
+		--no-header --group pyproject.toml:node -o requirements/node.txt
 
 $(VENV)/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "copilog needs Python 3.11 or newer; set PYTHON=python3.x")'
 	@$(PYTHON) -m venv $(VENV)
 	@touch $@
 
-$(VENV)/.run-ready: $(VENV)/.made requirements/run.txt pyproject.toml
+# The build fetches the browser libraries through npm; where there is none, it comes from PyPI.
+$(VENV)/.run-ready: $(VENV)/.made requirements/run.txt requirements/node.txt pyproject.toml hatch_build.py assets/package-lock.json
 	@echo "setting up $(VENV) ..." >&2
 	@$(PIP) install --require-hashes -r requirements/run.txt
+	@command -v npm >/dev/null || $(PIP) install --require-hashes -r requirements/node.txt
 	@$(PIP) install --no-deps --no-build-isolation -e .
 	@touch $@
 

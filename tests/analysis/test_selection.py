@@ -16,6 +16,7 @@ from copilog.errors import UsageError
 from copilog.model import Conversation, Message, Text, Turn
 from copilog.store.archive import Archive
 from copilog.store.entries import entry_of
+from copilog.store.narrowing import Wanted
 from copilog.store.query import QueryError
 
 
@@ -65,6 +66,13 @@ def test_a_fork_that_is_chosen_alone_is_measured_whole(archive: Archive) -> None
 )
 def test_whole_conversations_are_chosen(archive: Archive, selection: Selection, expected: set[str]) -> None:
     assert ids(choose(archive, selection)) == expected
+
+
+def test_a_name_that_is_there_is_meant_exactly_where_lists_are_narrowed_down(archive: Archive) -> None:
+    assert ids(choose(archive, Selection(wanted=Wanted(model="gpt-5")))) == {"harbour"}
+    assert ids(choose(archive, Selection(model="gpt-5"))) == {"harbour", "lighthouse", "lighthouse-2"}
+    assert ids(choose(archive, Selection(wanted=Wanted(agent="Keeper", tool="bash")))) == {"lighthouse"}
+    assert ids(choose(archive, Selection(wanted=Wanted(error=True, query="lamp")))) == {"beacon", "lighthouse"}
 
 
 def test_stars_and_labels_choose(archive: Archive) -> None:

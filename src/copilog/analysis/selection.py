@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from copilog.analysis.model_names import key_of
+from copilog.store.narrowing import Narrowed, Wanted
 from copilog.store.search import conversations_with
 from copilog.store.summary import Filters, conditions_of
 from copilog.store.times import text_of
@@ -40,6 +42,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
     starred: bool | None = None
     query: str | None = None  # as for `copilog search`: it holds for some message of the conversation
     conversation: str | None = None  # this one alone, by its id
+    wanted: Wanted | None = None  # as a list is narrowed down: names that are there are meant exactly
 
 
 class Chosen:
@@ -99,6 +102,10 @@ def _choose_conversations(archive: Archive, selection: Selection) -> None:
     if filters != Filters():
         conditions, parameters = conditions_of(connection, filters)
         where = f"id IN (SELECT id FROM conversations {conditions})"  # noqa: S608 - what people write is in parameters
+    if selection.wanted is not None:
+        narrowed, values = Narrowed(connection, selection.wanted, key_of).where()
+        where += f" AND rowid IN (SELECT c.rowid FROM conversation AS c WHERE {narrowed})"  # noqa: S608 - as above
+        parameters += values
     if selection.conversation is not None:
         where += " AND id = ?"
         parameters.append(archive.find_id(selection.conversation))

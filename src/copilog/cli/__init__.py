@@ -17,6 +17,7 @@ from copilog.errors import CopilogError, UsageError
 # Command -> (module, one line of help). The help stands here so that listing commands imports none of them.
 # A module that holds several commands is named with the one that is meant.
 COMMANDS = {
+    "serve": ("copilog.cli.serve", "Read, search and measure conversations in the browser."),
     "list": ("copilog.cli.listing", "List conversations, newest first."),
     "show": ("copilog.cli.show", "Show one conversation."),
     "search": ("copilog.cli.search", "Find words, phrases and code in all conversations."),
@@ -27,6 +28,7 @@ COMMANDS = {
     "agents": ("copilog.cli.agents:agents", "Tell which custom agents and sub-agents ran, and which never do."),
     "skills": ("copilog.cli.agents:skills", "Tell which skills were offered and loaded, and which never are."),
     "graph": ("copilog.cli.graph", "Draw agents, their tools, skills and hand-overs."),
+    "export": ("copilog.cli.export", "Write conversations to HTML or Markdown files."),
     "report": ("copilog.cli.report", "Write all figures of a period to one page, to hand to others."),
     "blame": ("copilog.cli.blame:blame", "Tell which conversations touched a file or a line."),
     "commit": ("copilog.cli.blame:commit", "Tell which conversations a commit's changes come from."),

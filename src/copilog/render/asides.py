@@ -54,7 +54,7 @@ def _reference(part: Reference, scene: Scene, level: int) -> Iterator[Block]:
 
 def _tree(part: FileTree, scene: Scene, level: int) -> Iterator[Block]:
     limit = None if scene.options.full else TREE_LINES
-    yield Block(folded("\n".join(_tree_lines(part.root)), limit), level)
+    yield Block(folded("\n".join(tree_lines(part.root)), limit), level)
 
 
 def _confirmation(part: Confirmation, scene: Scene, level: int) -> Iterator[Block]:
@@ -128,7 +128,7 @@ def _options_and_answer(options: list[str], answer: str | None, level: int) -> I
         yield Block(Line.assemble(("→ ", "green"), clean(answer)), level)
 
 
-def _tree_lines(root: TreeNode) -> Iterator[str]:
+def tree_lines(root: TreeNode) -> Iterator[str]:
     """The tree as indented lines, without recursion: a tree may be as deep as its writer liked."""
     waiting = [(root, 0)]
     while waiting:

@@ -34,7 +34,7 @@ def edit_blocks(edit: FileEdit, scene: Scene, level: int) -> Iterator[Block]:
     if edit.diff:
         yield Block(diff_lines(edit.diff, scene), level + 2)
     elif ranges:
-        yield Block(diff_lines(_as_hunks(ranges), scene), level + 2)
+        yield Block(diff_lines(as_hunks(ranges), scene), level + 2)
     if edit.cells and scene.options.full:
         yield Block(folded("\n".join(json_text(cell) for cell in edit.cells), None, "dim"), level + 2)
 
@@ -82,7 +82,7 @@ def _style_of(line: str, styles: dict[str, str]) -> str:
     return styles.get(line[:1], "dim")
 
 
-def _as_hunks(edits: Iterable[TextEdit]) -> str:
+def as_hunks(edits: Iterable[TextEdit]) -> str:
     """Edits whose file is not at hand: where each one begins, and the text that it puts there."""
     lines: list[str] = []
     for edit in _joined(edits):

@@ -46,7 +46,7 @@ def _who(turn: Turn) -> Iterator[str]:
         name = turn.model.name if not resolved or resolved == turn.model.name else f"{turn.model.name}: {resolved}"
         yield clean_line(name, 100)
     if turn.details:
-        yield _details(turn)
+        yield details_words(turn)
     if turn.mode is not None and (turn.mode.kind or turn.mode.name):
         yield clean_line(f"{turn.mode.kind or turn.mode.name} mode", 80)
     if turn.custom_agent is not None:
@@ -57,7 +57,7 @@ def _who(turn: Turn) -> Iterator[str]:
         yield clean_line(f"/{turn.command}", 80)
 
 
-def _details(turn: Turn) -> str:
+def details_words(turn: Turn) -> str:
     """VS Code's line under the answer: the model as people call it, and its multiplier. Not the same name twice."""
     name, _, rest = clean_line(turn.details or "", 100).partition(" • ")
     model = turn.model

@@ -1,0 +1,272 @@
+"""One conversation as a waterfall: what ran when, and what was waited for.
+
+The axis is time at work. Where nothing happened for long, as between two evenings, the axis has a break, so that
+seconds stay readable. Much is recorded without a time, in VS Code above all: what is known to have happened in a turn,
+but not when, is laid out in its order and marked as a guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from copilog.analysis.figures import Figures
+from copilog.model import Conversation, Message, Terminal, ToolCall, ToolResult, Turn, duration_ms
+from copilog.store.details import agent_of, model_of
+from copilog.store.texts import UNNAMED
+from copilog.store.times import moment
+
+LONGEST_GAP_MS = 20_000.0  # between turns, as drawn
+UNKNOWN_TURN_MS = 10_000.0  # of a turn of which nothing tells how long it took
+MAIN = "main"
+
+
+class Span(Figures, kw_only=True):
+    """Something that took time. Offsets are those of the axis, in milliseconds."""
+
+    kind: str  # turn, first-token, tool, subagent, wait
+    name: str
+    track: int
+    start_ms: float
+    end_ms: float
+    turn: int
+    at: str | None = None  # when it began, if that was recorded
+    message: int | None = None
+    status: str | None = None
+    is_guessed: bool = False  # that it happened in this turn is known, when is not
+
+
+class Switch(Figures, kw_only=True):
+    """From here on another model answered, or another agent."""
+
+    kind: str  # model, agent
+    before: str
+    after: str
+    at_ms: float
+    turn: int
+
+
+class Break(Figures, kw_only=True):
+    """Here the axis leaves out a time in which nothing happened."""
+
+    at_ms: float
+    gap_ms: float
+
+
+class Timeline(Figures, kw_only=True):
+    tracks: list[str]  # the main conversation, then sub-agents in the order of their start
+    spans: list[Span]
+    switches: list[Switch]
+    breaks: list[Break]
+    length_ms: float
+    guessed: int  # spans whose time is not recorded
+
+
+def timeline_of(conversation: Conversation) -> Timeline:
+    """The waterfall of a conversation."""
+    drawing = _Drawing(conversation)
+    for turn in conversation.turns:
+        drawing.add(turn)
+    spans = drawing.spans
+    return Timeline(
+        tracks=drawing.tracks,
+        spans=spans,
+        switches=list(_switches(conversation, drawing.starts)),
+        breaks=drawing.breaks,
+        length_ms=max((span.end_ms for span in spans), default=0.0),
+        guessed=sum(span.is_guessed for span in spans),
+    )
+
+
+class _Call:
+    """A tool call, with what tells its time."""
+
+    def __init__(self, number: int, message: Message, part: ToolCall) -> None:
+        self.number = number
+        self.parent = message.parent_call_id
+        self.part = part
+        self.started_at = part.started_at or (part.subagent.started_at if part.subagent is not None else None)
+        self.elapsed_ms = part.subagent.elapsed_ms if part.subagent is not None else None
+        self.ended_at: datetime | None = None
+
+    def length_ms(self) -> float | None:
+        if self.elapsed_ms is not None:
+            return max(self.elapsed_ms, 0.0)
+        if self.started_at is not None and self.ended_at is not None and self.ended_at >= self.started_at:
+            return _ms(self.ended_at - self.started_at)
+        return None
+
+
+class _Drawing:
+    """The waterfall while it grows, turn by turn."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self.spans: list[Span] = []
+        self.breaks: list[Break] = []
+        self.tracks: list[str] = [MAIN]
+        self.starts: dict[int, float] = {}  # of turns, on the axis
+        self._track_of: dict[str, int] = {}  # of sub-agents, by the call that started them
+        self._offsets: dict[str, float] = {}  # of calls, from the begin of their turn
+        self._calls = _calls_by_turn(conversation)
+        self._times = _times_by_turn(conversation)
+        self._cursor = 0.0  # where the last turn ended, on the axis
+        self._ended_at: datetime | None = None  # and when
+
+    def add(self, turn: Turn) -> None:
+        times = self._times.get(turn.index, [])
+        begun = turn.timing.started_at or (times[0] if times else None)
+        length = _length_ms(turn, begun, times, self._calls.get(turn.index, []))
+        start = self._start_of(begun)
+        self.starts[turn.index] = start
+        whole = Span(
+            kind="turn",
+            name=model_of(turn) or "turn",
+            track=0,
+            start_ms=start,
+            end_ms=start + (length if length is not None else UNKNOWN_TURN_MS),
+            turn=turn.index,
+            at=moment(begun),
+            status=turn.status,
+            is_guessed=begun is None or length is None,
+        )
+        self.spans.append(whole)
+        self._fill(turn, whole, begun)
+        self._cursor = whole.end_ms
+        if begun is not None:
+            self._ended_at = begun + timedelta(milliseconds=length or 0)
+
+    def _start_of(self, begun: datetime | None) -> float:
+        """Where on the axis: as long after the turn before as it was, but for long breaks."""
+        if not self.spans:
+            return 0.0
+        if begun is None or self._ended_at is None:
+            return self._cursor
+        gap = _ms(begun - self._ended_at)
+        if gap > LONGEST_GAP_MS:
+            self.breaks.append(Break(at_ms=self._cursor, gap_ms=gap))
+            gap = LONGEST_GAP_MS
+        return max(self._cursor + gap, 0.0)
+
+    def _fill(self, turn: Turn, whole: Span, begun: datetime | None) -> None:
+        """What happened in a turn."""
+        first = turn.timing.first_progress_ms
+        if first is not None and first >= 0:
+            self.spans.append(_part_of(whole, "first-token", "first token", 0.0, min(first, _length(whole))))
+        calls = self._calls.get(turn.index, [])
+        known = {call.part.id for call in calls}
+        inner: dict[str | None, list[_Call]] = {}
+        for call in calls:
+            inner.setdefault(call.parent if call.parent in known else None, []).append(call)
+        self._place(inner, None, whole, begun, min(first or 0.0, _length(whole)), _length(whole))
+        waited = turn.timing.waited_ms
+        if waited:
+            asked = [call for call in calls if call.part.approval and call.part.approval.kind == "user"]
+            until = self._offsets.get(asked[0].part.id, 0.0) if asked else _length(whole)
+            start = max(until - waited, 0.0)
+            self.spans.append(_part_of(whole, "wait", "waiting for a person", start, start + waited, is_guessed=True))
+
+    def _place(
+        self,
+        inner: dict[str | None, list[_Call]],
+        parent: str | None,
+        whole: Span,
+        begun: datetime | None,
+        start: float,
+        end: float,
+    ) -> None:
+        """Calls between two offsets of the turn: those whose time is known there, the others in their order."""
+        calls = inner.pop(parent, [])
+        slot = max(end - start, 0.0) / (len(calls) or 1)
+        for number, call in enumerate(calls):
+            took = call.length_ms()
+            if call.started_at is not None and begun is not None:
+                offset = max(_ms(call.started_at - begun), 0.0)
+                length, is_guessed = took or 0.0, took is None
+            else:
+                offset = start + number * slot
+                length, is_guessed = min(took if took is not None else slot, max(end - offset, 0.0)), True
+            self._offsets[call.part.id] = offset
+            self.spans.append(self._span_of(call, whole, offset, offset + length, is_guessed))
+            self._place(inner, call.part.id, whole, begun, offset, offset + length)
+
+    def _span_of(self, call: _Call, whole: Span, start: float, end: float, is_guessed: bool) -> Span:
+        span = _part_of(whole, "tool", call.part.name, start, end, is_guessed=is_guessed)
+        span.track = self._track_of.get(call.parent, 0) if call.parent is not None else 0
+        span.message, span.status, span.at = call.number, call.part.status, moment(call.started_at)
+        subagent = call.part.subagent
+        if subagent is not None:
+            span.kind, span.name = "subagent", subagent.name or UNNAMED
+            span.track = self._track_of.setdefault(call.part.id, len(self.tracks))
+            if span.track == len(self.tracks):
+                self.tracks.append(span.name)
+        return span
+
+
+def _part_of(whole: Span, kind: str, name: str, start: float, end: float, *, is_guessed: bool = False) -> Span:
+    """A span within a turn; its offsets are those from the turn's begin."""
+    return Span(
+        kind=kind,
+        name=name,
+        track=0,
+        start_ms=whole.start_ms + start,
+        end_ms=whole.start_ms + max(start, end),
+        turn=whole.turn,
+        is_guessed=is_guessed or whole.is_guessed,
+    )
+
+
+def _length_ms(turn: Turn, begun: datetime | None, times: list[datetime], calls: list[_Call]) -> float | None:
+    """How long a turn took, waiting included: as recorded, else up to the last thing that has a time."""
+    worked = duration_ms(turn)
+    recorded = worked + (turn.timing.waited_ms or 0.0) if worked is not None else None
+    if begun is None:
+        return recorded
+    ends = [_ms(time - begun) for time in times]
+    ends += [_ms(call.started_at - begun) + (call.length_ms() or 0.0) for call in calls if call.started_at is not None]
+    last = max(ends, default=0.0)
+    if recorded is None:
+        return last if last > 0 else None
+    return max(recorded, last)
+
+
+def _calls_by_turn(conversation: Conversation) -> dict[int, list[_Call]]:
+    found: dict[int, list[_Call]] = {}
+    by_id: dict[str, _Call] = {}
+    for number, message in enumerate(conversation.messages):
+        for part in message.parts:
+            if isinstance(part, ToolCall):
+                call = by_id[part.id] = _Call(number, message, part)
+                if message.turn is not None:
+                    found.setdefault(message.turn, []).append(call)
+            elif isinstance(part, ToolResult) and part.call_id in by_id:
+                by_id[part.call_id].ended_at = message.created_at
+            elif isinstance(part, Terminal) and part.call_id in by_id:
+                by_id[part.call_id].elapsed_ms = part.elapsed_ms
+                by_id[part.call_id].started_at = by_id[part.call_id].started_at or part.started_at
+    return found
+
+
+def _times_by_turn(conversation: Conversation) -> dict[int, list[datetime]]:
+    found: dict[int, list[datetime]] = {}
+    for message in conversation.messages:
+        if message.turn is not None and message.created_at is not None:
+            found.setdefault(message.turn, []).append(message.created_at)
+    return found
+
+
+def _switches(conversation: Conversation, starts: dict[int, float]) -> Iterator[Switch]:
+    for kind, name_of in (("model", model_of), ("agent", agent_of)):
+        before: str | None = None
+        for turn in conversation.turns:
+            name = name_of(turn)
+            if name and before and name != before:
+                yield Switch(kind=kind, before=before, after=name, at_ms=starts[turn.index], turn=turn.index)
+            before = name or before
+
+
+def _length(span: Span) -> float:
+    return span.end_ms - span.start_ms
+
+
+def _ms(delta: timedelta) -> float:
+    return delta.total_seconds() * 1000

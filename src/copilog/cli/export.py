@@ -1,0 +1,192 @@
+"""`copilog export`"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import click
+
+from copilog.cli.archives import meant_in, reads_archive, searched_archive
+from copilog.cli.common import Settings, pass_settings, plural
+from copilog.cli.selecting import selects
+from copilog.diagnostics import Report
+from copilog.errors import UsageError
+
+if TYPE_CHECKING:
+    from copilog.analysis import Selection
+    from copilog.export import Format
+    from copilog.model import Conversation
+    from copilog.store.archive import Archive
+
+PRIVATE = 0o077  # what nobody else may do with the file
+STANDARD_OUTPUT = Path("-")
+
+
+@click.command(
+    "export",
+    epilog="""\b
+Examples:
+  copilog export last
+  copilog export 5f0c2a9e --format markdown -o tides.md
+  copilog export -w tide-tables --since 30d -o tides.html
+  copilog export --starred --format markdown -o notes/""",
+)
+@click.argument("targets", metavar="[ID|last]...", nargs=-1)
+@click.option(
+    "-f",
+    "--format",
+    "format_name",
+    type=click.Choice(["html", "markdown"]),
+    default="html",
+    show_default=True,
+    help="A page that needs nothing else, or a Markdown document.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, allow_dash=True),
+    metavar="FILE|DIR",
+    help="A file, for all of them; a folder, for a file each; `-` is standard output. "
+    "Without it, one conversation goes to a file in this folder, named after its title.",
+)
+@pass_settings
+@selects
+@reads_archive
+def command(
+    settings: Settings,
+    /,
+    targets: tuple[str, ...],
+    format_name: str,
+    output: Path | None,
+    selection: Selection,
+) -> int:
+    """Write conversations to files that can be read without copilog.
+
+    The beginning of an id is enough, and `last` is the newest conversation. Instead of ids, options choose which ones.
+    Files appear when they are whole, for your eyes only. A file that -o names is replaced; in a folder nothing is:
+    where a name is taken, a number makes it different. They hold all that was said: look before you pass them on.
+    """
+    from copilog.export import FORMATS
+
+    kind = FORMATS[format_name]
+    with searched_archive(settings, Report()) as archive:
+        ids = _wanted(archive, targets, selection)
+        if output is None and len(ids) > 1:
+            raise UsageError(
+                f"these are {len(ids):,} conversations; say where they go: -o all{kind.ending} for one file, "
+                "or -o a-folder/ for a file each"
+            )
+        folder = Path() if output is None else output if _is_folder(output) else None
+        if folder is not None:
+            paths = _write_each(archive, ids, kind, folder)
+            where = str(paths[0]) if len(paths) == 1 else str(folder)
+        else:
+            assert output is not None
+            _write_all(archive, ids, kind, output)
+            where = "" if output == STANDARD_OUTPUT else str(output)
+    told = f"{len(ids):,} {plural(len(ids), 'conversation')}"
+    click.echo(f"{where}: {told}" if where else told, err=True)
+    return 0
+
+
+# --- which ----------------------------------------------------------------------------------------------------------
+
+
+def _wanted(archive: Archive, targets: tuple[str, ...], selection: Selection) -> list[str]:
+    """The ids of what is to be written, each once."""
+    from copilog.analysis import Selection, choose
+
+    is_chosen = selection != Selection()
+    if targets and is_chosen:
+        raise UsageError("ids and options that choose conversations do not go together; use either")
+    if not targets and not is_chosen:
+        raise UsageError("say which: `copilog export ID`, `copilog export last`, or options such as --since 7d")
+    if targets:
+        return list(dict.fromkeys(meant_in(archive, target) for target in targets))
+    chosen = choose(archive, selection)
+    ids = [row[0] for row in chosen.connection.execute("SELECT id FROM temp.chosen ORDER BY at DESC, id")]
+    if not ids:
+        raise UsageError("no conversation is like that; `copilog list` shows those that are there")
+    return ids
+
+
+# --- where to -------------------------------------------------------------------------------------------------------
+
+
+def _is_folder(output: Path) -> bool:
+    """Whether a folder is meant: one that is there, or a name that ends like one."""
+    return output != STANDARD_OUTPUT and (output.is_dir() or not output.suffix)
+
+
+def _write_each(archive: Archive, ids: list[str], kind: Format, folder: Path) -> list[Path]:
+    from copilog.export import file_name
+
+    folder.mkdir(parents=True, exist_ok=True)
+    paths: list[Path] = []
+    for conversation_id in ids:
+        conversation = archive.get(conversation_id)
+        path = _free_path(folder, file_name(conversation, kind))
+        with _private_file(path) as file:
+            _write(file, _pieces(archive, [conversation], [conversation_id], kind))
+        paths.append(path)
+    return paths
+
+
+def _write_all(archive: Archive, ids: list[str], kind: Format, output: Path) -> None:
+    conversations = (archive.get(conversation_id) for conversation_id in ids)
+    with _private_file(output) as file:
+        _write(file, _pieces(archive, conversations, ids, kind))
+
+
+def _pieces(archive: Archive, conversations: Iterable[Conversation], ids: list[str], kind: Format) -> Iterator[str]:
+    from datetime import UTC, datetime
+
+    from copilog import __version__
+    from copilog.export import html_pieces, markdown_pieces
+    from copilog.export.index import entry
+
+    summaries = archive.summaries(ids)
+    index = [
+        entry(summary.title, summary.updated_at or summary.started_at, summary.turns)
+        for summary in (summaries[each] for each in ids)
+    ]
+    if kind.name == "markdown":
+        return markdown_pieces(conversations, index)
+    return html_pieces(conversations, index, made_by=f"copilog {__version__}", made_at=datetime.now(UTC))
+
+
+def _write(file: IO[bytes], pieces: Iterator[str]) -> None:
+    for piece in pieces:
+        file.write(piece.encode("utf-8", "replace"))
+
+
+def _free_path(folder: Path, name: str) -> Path:
+    """A path in the folder at which there is nothing yet."""
+    from copilog.export.file_names import numbered
+
+    path, number = folder / name, 1
+    while path.exists() or path.is_symlink():
+        number += 1
+        path = folder / numbered(name, number)
+    return path
+
+
+@contextmanager
+def _private_file(output: Path) -> Iterator[IO[bytes]]:
+    from copilog.wholefiles import whole_file
+
+    if output == STANDARD_OUTPUT:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    mask = os.umask(PRIVATE)
+    try:
+        with whole_file(output) as file:
+            yield file
+    finally:
+        os.umask(mask)

@@ -1,0 +1,203 @@
+"""`copilog serve`"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from copilog.cli.archives import reads_archive, searched_archive
+from copilog.cli.common import Settings, pass_settings
+from copilog.diagnostics import Report
+from copilog.errors import UsageError
+
+if TYPE_CHECKING:
+    from copilog.web.scans import Places
+
+DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8765
+SHORTEST_TOKEN = 16
+SAMPLE = "This is the sample that comes with copilog; nothing in it is real."
+NO_DATA = "No Copilot data was found on this machine."
+
+
+class Served(NamedTuple):
+    """What is shown."""
+
+    archive: Path
+    notice: str | None
+    is_followed: bool  # whether what changes on disk is to be seen
+
+
+class Wanted(NamedTuple):
+    """How it is shown."""
+
+    host: str
+    port: int | None
+    token: str
+    files: tuple[Path, ...]  # of trajectories
+    no_browser: bool
+
+
+@click.command(
+    "serve",
+    epilog="""\b
+Examples:
+  copilog serve
+  copilog serve --no-browser --port 9000
+  copilog serve --root /mnt/backup/home/ana
+  copilog serve before.jsonl after.jsonl      to read and compare trajectories, too
+  copilog --sample serve                      to try it with the made-up sample""",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    help=f"The port; {DEFAULT_PORT} unless said, or a free one where that is taken. 0 takes any that is free.",
+)
+@click.option(
+    "--host",
+    default=DEFAULT_HOST,
+    show_default=True,
+    metavar="ADDRESS",
+    help="The address to listen on. Any other than the default lets other machines in, if they have the token.",
+)
+@click.option("--no-browser", is_flag=True, help="Print the address, and open no browser.")
+@click.option(
+    "--token",
+    envvar="COPILOG_TOKEN",
+    metavar="TEXT",
+    help="The token that lets in, such as one to be used again; COPILOG_TOKEN names one too. Else it is a new one.",
+)
+@click.argument(
+    "files", nargs=-1, type=click.Path(path_type=Path, exists=True, dir_okay=False, readable=True), metavar="[FILE...]"
+)
+@pass_settings
+@reads_archive
+def command(
+    settings: Settings, /, files: tuple[Path, ...], port: int | None, host: str, no_browser: bool, token: str | None
+) -> int:
+    """Read, search and measure conversations in the browser.
+
+    The archive is brought up to date, and the viewer opens in the browser. It runs until Ctrl-C, and what is written
+    meanwhile appears on its pages; --no-scan shows the archive as it is. The address goes to standard output. It holds
+    a token, without which nobody gets in. Where there is no Copilot data, the sample that comes with copilog is shown.
+
+    FILEs are trajectories that `copilog extract` wrote: they are open on the page of that name.
+    """
+    if token is not None and (len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable()):
+        raise UsageError(f"a token is one word of at least {SHORTEST_TOKEN} ASCII characters")
+    try:
+        with _ends_when_told(), _archive_to_serve(settings) as served:
+            wanted = Wanted(host, port, token or secrets.token_urlsafe(32), files, no_browser)
+            _serve(settings, served, wanted)
+    except KeyboardInterrupt:  # before there was a server to end
+        pass
+    click.echo("the viewer has ended", err=True)
+    return 0
+
+
+@contextmanager
+def _ends_when_told() -> Iterator[None]:
+    """Take the signal to end as Ctrl-C, so that what was made for this run is removed."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+# --- what is shown --------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _archive_to_serve(settings: Settings) -> Iterator[Served]:
+    """The archive, brought up to date; where there is nothing at all, the sample in one that is gone afterwards."""
+    with searched_archive(settings, Report()) as archive:
+        has_any = archive.count(include_empty=True) > 0
+        archive.close()  # each request opens it for itself
+        if has_any or settings.roots or settings.sample:
+            if not has_any:
+                click.echo("no conversation was found in the folders named", err=True)
+            notice = SAMPLE if settings.sample else None
+            yield Served(archive.path, notice, is_followed=not (settings.sample or settings.no_scan))
+            return
+    with searched_archive(replace(settings, sample=True), Report()) as archive:
+        archive.close()
+        yield Served(archive.path, f"{NO_DATA} {SAMPLE}", is_followed=False)
+
+
+def _places(settings: Settings, served: Served) -> Places | None:
+    """What is followed while the viewer runs."""
+    from copilog.web.scans import Places
+
+    if not served.is_followed or not os.access(served.archive, os.W_OK):
+        return None
+    return Places(served.archive, settings.places, has_definitions=not (settings.roots or settings.sample))
+
+
+# --- serving --------------------------------------------------------------------------------------------------------
+
+
+def _serve(settings: Settings, served: Served, wanted: Wanted) -> None:
+    from copilog.web.app import create_app
+    from copilog.web.serving import ViewerServer, address_of, is_loopback, listen, names_for, serve
+    from copilog.web.viewer import ViewerSettings
+
+    host, port, token = wanted.host, wanted.port, wanted.token
+    listener = listen(host, DEFAULT_PORT if port is None else port, or_any=port is None)
+    address = address_of(listener, host)
+    entry = secrets.token_urlsafe(32)
+    told = ViewerSettings(
+        archive=served.archive,
+        token=token,
+        entry=entry,
+        hosts=names_for(host),
+        notice=served.notice,
+        is_of_this_machine=not (settings.roots or settings.sample) and served.notice is None,
+        files=wanted.files,
+    )
+    server = ViewerServer(create_app(told, _places(settings, served)), is_talkative=settings.debug)
+    if not is_loopback(host):
+        click.echo(_warning(host), err=True)
+    if served.notice:
+        click.echo(served.notice, err=True)
+    click.echo(f"{address}?token={token}")
+    opens = not wanted.no_browser and has_display()
+    click.echo(f"{'opening' if opens else 'open'} the address in a browser; end the viewer with Ctrl-C", err=True)
+    serve(server, listener, (lambda: _open(f"{address}?token={entry}")) if opens else (lambda: None))
+
+
+def _warning(host: str) -> str:
+    return (
+        f"warning: with --host {host} other machines can reach the viewer. Whoever has the token can read all "
+        "conversations, and on the way they are not encrypted; a tunnel such as `ssh -L` is safer."
+    )
+
+
+def has_display() -> bool:
+    """Whether a browser that is started would be seen by whoever started us."""
+    if os.environ.get("BROWSER"):
+        return True
+    if os.environ.get("SSH_CONNECTION") and not os.environ.get("DISPLAY"):
+        return False
+    if sys.platform in ("win32", "darwin"):
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def _open(address: str) -> None:
+    import webbrowser
+
+    try:
+        is_open = webbrowser.open(address)
+    except (OSError, webbrowser.Error):
+        is_open = False
+    if not is_open:
+        click.echo("no browser could be opened; open the address yourself", err=True)

@@ -1,0 +1,91 @@
+"""Conversations as one HTML file that needs nothing else and can do nothing: the viewer's templates, without scripts.
+
+Styles are in the page, pictures are data in it, and its policy allows just these: opened from a disk or sent by mail,
+it loads nothing and tells nobody.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
+
+from markupsafe import Markup
+
+from copilog.export.index import Entry, entry_of
+from copilog.model import Conversation, title_of
+from copilog.render.html.addresses import Addresses
+from copilog.render.html.conversation import View
+from copilog.render.html.outline import outline_of
+from copilog.render.html.panel import panel_of
+from copilog.render.pages import environment, render_page, stylesheet
+from copilog.render.report.page import content_policy
+from copilog.render.safe import clean_line
+from copilog.render.words import counted
+from copilog.store.fates import Fates
+
+STYLES = ("tokens", "page", "code", "conversation", "export")
+
+_TAG = re.compile(r'<(?:[^"<>]|"[^"]*")*>')
+_ANCHOR = re.compile(r' (id="|href="#)(?=[mt]-\d)')
+_COPY_BUTTON = '<button type="button" class="copy">Copy</button>'
+_PICTURE_LINK = re.compile(r'<a class="picture" href="data:[^"]*"[^<>]*>')
+
+
+def html_page(conversation: Conversation, *, made_by: str, made_at: datetime | None = None) -> str:
+    """One conversation as an HTML document."""
+    return "".join(html_pieces([conversation], [entry_of(conversation)], made_by=made_by, made_at=made_at))
+
+
+def html_pieces(
+    conversations: Iterable[Conversation],
+    index: Sequence[Entry],
+    *,
+    made_by: str,
+    title: str | None = None,
+    made_at: datetime | None = None,
+    missing: str = "",
+) -> Iterator[str]:
+    """Several conversations as one document with an index, piece by piece: only one of them is in memory at a time.
+
+    `missing` is said at the end: what was asked for and could not be read.
+    """
+    style = stylesheet(*STYLES)
+    only = index[0].title if len(index) == 1 else counted(len(index), "conversation")
+    return (
+        environment()
+        .get_template("export.html")
+        .generate(
+            style=Markup(style),  # noqa: S704 - files of ours
+            policy=content_policy(style),
+            title=clean_line(title or only, 200),
+            index=index,
+            conversations=(_section(each, number) for number, each in enumerate(conversations, 1)),
+            made_by=made_by,
+            made_at=made_at,
+            missing=missing,
+        )
+    )
+
+
+def _section(conversation: Conversation, number: int) -> Markup:
+    """One conversation in a document; `number` tells its anchors from those of the others."""
+    section = render_page(
+        "export_conversation.html",
+        anchor=f"c{number}",
+        title=clean_line(title_of(conversation), 200),
+        about=panel_of(conversation, Addresses(), is_whole=True),
+        entries=outline_of(conversation),
+        messages=View(conversation, fate_of=Fates(conversation).of).whole(),
+    )
+    return Markup(_TAG.sub(_for_paper(f"c{number}-"), section.replace(_COPY_BUTTON, "")))  # noqa: S704 - a template
+
+
+def _for_paper(prefix: str) -> Callable[[re.Match[str]], str]:
+    """What becomes of a tag: anchors get a prefix, and a picture is no link to itself."""
+
+    def changed(match: re.Match[str]) -> str:
+        tag = _PICTURE_LINK.sub('<a class="picture">', match[0])
+        return _ANCHOR.sub(rf" \1{prefix}", tag)
+
+    return changed

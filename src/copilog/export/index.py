@@ -1,0 +1,30 @@
+"""What an exported file with several conversations says of each before it comes."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import NamedTuple
+
+from copilog.model import Conversation, title_of
+from copilog.render.safe import clean_line
+from copilog.render.words import counted, moment_words
+
+LONGEST_TITLE = 200
+
+
+class Entry(NamedTuple):
+    """A line of the index."""
+
+    title: str
+    facts: str = ""
+
+
+def entry_of(conversation: Conversation) -> Entry:
+    """The line of one conversation."""
+    return entry(title_of(conversation), conversation.updated_at or conversation.started_at, len(conversation.turns))
+
+
+def entry(title: str, moment: datetime | None, turns: int) -> Entry:
+    """A line from what a list knows."""
+    facts = [moment_words(moment)[:16] if moment is not None else "", counted(turns, "turn")]
+    return Entry(clean_line(title, LONGEST_TITLE) or "(untitled)", ", ".join(fact for fact in facts if fact))

@@ -1,0 +1,32 @@
+"""Untrusted text as HTML. Whatever a conversation holds may be given to these functions; what they give back is safe.
+
+    markdown.py    prose: Markdown without HTML, links that lead only to the web
+    code.py        highlighted code, JSON laid out, plain text
+    terminal.py    what programs printed, with its colours
+    diffs.py       changes to files, in one column or two; diff_lines.py takes them apart, changed_words.py marks words
+    links.py       where a link may lead, and what is said about it
+    names.py       names of languages
+    characters.py  characters that nobody sees, or that mislead, made visible
+
+Each takes text and returns `Markup` that is complete in itself: every element that opens also closes. Time and size
+grow with the text and no faster; what is too much is shown plainly, or cut with a note that says so.
+"""
+
+from __future__ import annotations
+
+from copilog.render.html.code import code_html, json_html, text_html
+from copilog.render.html.diffs import side_by_side_html, unified_html
+from copilog.render.html.markdown import markdown_html
+from copilog.render.html.names import language_of_path
+from copilog.render.html.terminal import terminal_html
+
+__all__ = [
+    "code_html",
+    "json_html",
+    "language_of_path",
+    "markdown_html",
+    "side_by_side_html",
+    "terminal_html",
+    "text_html",
+    "unified_html",
+]

@@ -1,0 +1,96 @@
+"""Where each message of a conversation is shown: on its own, in the tool call it answers, or below the call.
+
+Messages are one flat list. A page shows the result of a call with the call, wherever in the list it stands, and what a
+sub-agent did below the call that started it; what is left are the messages at the top, which make the page.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from copilog.model import Conversation, FileEdit, Message, Terminal, TodoList, ToolCall, ToolResult
+
+DEEPEST = 12  # levels of sub-agents: what lies deeper, or in a circle, stands at the top
+
+ANSWERS = (ToolResult, Terminal)
+
+At = tuple[int, int]  # the index of a message, and that of a part in it
+
+
+class Nesting:
+    """One walk through a conversation; everything after that is a look-up."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self.calls: dict[str, At] = {}
+        self.results: dict[str, list[At]] = {}
+        self.terminals: dict[str, list[At]] = {}
+        self.todos: set[str] = set()
+        self.diffs: set[str] = set()  # calls whose edit stands in the answer, with a diff
+        for number, message in enumerate(conversation.messages):
+            self._note(number, message)
+        self.below: dict[str, list[int]] = {}
+        self.top: list[int] = []
+        self.holders: list[int] = []  # of each message, the one at the top in which it is shown
+        self._nest(conversation.messages)
+
+    def _note(self, number: int, message: Message) -> None:
+        for position, part in enumerate(message.parts):
+            match part:
+                case ToolCall():
+                    self.calls.setdefault(part.id, (number, position))
+                case ToolResult():
+                    self.results.setdefault(part.call_id, []).append((number, position))
+                case Terminal(call_id=str(call)):
+                    self.terminals.setdefault(call, []).append((number, position))
+                case TodoList(call_id=str(call)):
+                    self.todos.add(call)
+                case FileEdit(call_id=str(call), diff=str()):
+                    self.diffs.add(call)
+
+    def _nest(self, messages: list[Message]) -> None:
+        self._answers = [self.is_answer_to_call(message) for message in messages]
+        above = [self._above(number, message) for number, message in enumerate(messages)]
+        for number, message in enumerate(messages):
+            holder = _top_of(number, above)
+            if holder is None:  # nested too deeply, or in itself, as no program writes it
+                above[number] = None
+                holder = number
+            self.holders.append(holder)
+            if holder == number:
+                self.top.append(number)
+            elif not self._answers[number]:
+                self.below.setdefault(message.parent_call_id or "", []).append(number)
+
+    def _above(self, number: int, message: Message) -> int | None:
+        """The message with the call in which, or below which, this one is shown."""
+        call: str | None = message.parent_call_id
+        if self._answers[number]:
+            call = next(part.call_id for part in message.parts if isinstance(part, ANSWERS))
+        if call is None or call not in self.calls or self.calls[call][0] == number:
+            return None
+        return self.calls[call][0]
+
+    def is_answer_to_call(self, message: Message) -> bool:
+        """Whether a message is nothing but results of calls that are here."""
+        for part in message.parts:
+            if not isinstance(part, ANSWERS) or part.call_id not in self.calls:
+                return False
+        return bool(message.parts)
+
+    def place_of(self, message: int) -> int:
+        """The position, among those at the top, of the message that shows this one, or of the last one before it."""
+        if not self.top:
+            return 0
+        if 0 <= message < len(self.holders):
+            message = self.holders[message]
+        return max(0, bisect_right(self.top, message) - 1)
+
+
+def _top_of(number: int, above: list[int | None]) -> int | None:
+    """The message at the top above this one; None when there is no end to the way up."""
+    for _ in range(DEEPEST):
+        higher = above[number]
+        if higher is None:
+            return number
+        number = higher
+    return None

@@ -1,0 +1,255 @@
+"""What is known of a conversation as a whole: where it was found, who took part, how long it took, what it used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from copilog.model import (
+    Conversation,
+    FileEdit,
+    Provenance,
+    ToolCall,
+    Turn,
+    Usage,
+    best_usage,
+    duration_ms,
+    parts_of,
+)
+from copilog.render.header import MARKS
+from copilog.render.html.addresses import Addresses
+from copilog.render.safe import clean_line
+from copilog.render.words import counted, duration_words, moment_words, size_words, span_words
+
+MOST_TURNS = 200  # rows of the table
+
+
+@dataclass(slots=True, kw_only=True)
+class Trace:
+    """One file that the conversation was found in."""
+
+    role: str
+    source: str
+    path: str
+    place: str
+    facts: list[str]
+
+
+@dataclass(slots=True, kw_only=True)
+class Share:
+    """What part of a prompt a category took."""
+
+    label: str
+    percent: float
+
+
+@dataclass(slots=True, kw_only=True)
+class TurnRow:
+    """A turn in the table of times and tokens."""
+
+    turn: int
+    status: str
+    model: str
+    started: str
+    taken: str
+    first: str
+    waited: str
+    input: int | None
+    output: int | None
+    cached: int | None
+    cost: str
+    source: str  # where the numbers come from
+
+
+@dataclass(slots=True, kw_only=True)
+class Panel:
+    facts: list[tuple[str, str]]
+    marks: list[tuple[str, str]]
+    related: list[tuple[str, str, str | None, str]]  # kind, id, address, reason
+    traces: list[Trace]
+    usage: list[tuple[str, list[tuple[str, str]], str]]  # model, counts, where they come from
+    shares: list[Share]
+    shares_of: str = ""
+    turns: list[TurnRow] = field(default_factory=list)
+    turns_left_out: int = 0
+
+
+def panel_of(conversation: Conversation, addresses: Addresses, *, is_whole: bool = False) -> Panel:
+    """All of it; of a very long conversation only the first turns, unless everything is wanted."""
+    marks = [*conversation.marks, *(["pending-edits"] if conversation.has_pending_edits else [])]
+    shares_of, shares = _shares(conversation)
+    shown = conversation.turns if is_whole else conversation.turns[:MOST_TURNS]
+    return Panel(
+        facts=list(facts_of(conversation)),
+        marks=[(clean_line(mark, 60), MARKS.get(mark, "")) for mark in marks],
+        related=[
+            (
+                clean_line(relation.kind, 60),
+                clean_line(relation.other_id, 200),
+                addresses.conversation(relation.other_id),
+                clean_line(relation.reason or "", 200),
+            )
+            for relation in conversation.relations
+        ],
+        traces=[_trace(trace) for trace in conversation.provenance],
+        usage=list(_usage(conversation)),
+        shares=shares,
+        shares_of=shares_of,
+        turns=[_row(turn) for turn in shown],
+        turns_left_out=len(conversation.turns) - len(shown),
+    )
+
+
+def facts_of(conversation: Conversation) -> Iterator[tuple[str, str]]:
+    """Name and value of what is worth a line."""
+    workspace = conversation.workspace
+    start = conversation.started_at or conversation.updated_at
+    yield from _fact("Id", conversation.id)
+    yield from _fact("Source", conversation.source)
+    yield from _fact("Assistant", conversation.assistant)
+    yield from _fact("Application", conversation.application, conversation.location)
+    if workspace is not None:
+        yield from _fact("Workspace", workspace.folder or workspace.uri, workspace.authority)
+        yield from _fact("Repository", workspace.repository, workspace.branch, workspace.commit)
+    if start is not None:
+        yield "Time", span_words(start, conversation.updated_at)
+    taken = [elapsed for turn in conversation.turns if (elapsed := duration_ms(turn)) is not None]
+    waited = sum(turn.timing.waited_ms or 0 for turn in conversation.turns)
+    if taken:
+        yield "Working time", duration_words(sum(taken))
+    if waited:
+        yield "Waiting for you", duration_words(waited)
+    yield from _fact("Models", *distinct(model_names(conversation)))
+    modes = (turn.mode.kind or turn.mode.name for turn in conversation.turns if turn.mode is not None)
+    yield from _fact("Modes", *distinct(modes))
+    agents = (turn.custom_agent.name for turn in conversation.turns if turn.custom_agent is not None)
+    yield from _fact("Custom agents", *distinct(agents))
+    skills = (skill.name for turn in conversation.turns for skill in turn.skills if skill.is_loaded)
+    yield from _fact("Skills", *distinct(skills))
+    yield "Content", ", ".join(_counts(conversation))
+
+
+def _fact(name: str, *values: str | None) -> Iterator[tuple[str, str]]:
+    words = [clean_line(value, 300) for value in values if value]
+    if words:
+        yield name, " · ".join(words)
+
+
+def model_names(conversation: Conversation) -> Iterator[str]:
+    for turn in conversation.turns:
+        if turn.model is not None:
+            yield turn.model.resolved or turn.model.name
+
+
+def distinct(words: Iterable[str | None]) -> list[str]:
+    """Each once, in order."""
+    return list(dict.fromkeys(word for word in words if word))
+
+
+def _counts(conversation: Conversation) -> Iterator[str]:
+    yield counted(len(conversation.turns), "turn")
+    yield counted(len(conversation.messages), "message")
+    calls = sum(isinstance(part, ToolCall) for part in parts_of(conversation))
+    if calls:
+        yield counted(calls, "tool call")
+    edits = {part.uri or part.path for part in parts_of(conversation) if isinstance(part, FileEdit)}
+    edits |= {change.uri for change in conversation.file_changes}
+    if edits:
+        yield f"{counted(len(edits), 'file')} edited"
+    if conversation.queued:
+        yield counted(len(conversation.queued), "queued prompt")
+
+
+def _trace(trace: Provenance) -> Trace:
+    place = trace.pointer or " ".join(word for word in (trace.table, trace.row) if word)
+    facts = [
+        size_words(trace.size) if trace.size is not None else "",
+        f"changed {moment_words(trace.modified_at)}" if trace.modified_at is not None else "",
+    ]
+    return Trace(
+        role=trace.role,
+        source=clean_line(trace.source, 60),
+        path=clean_line(trace.path),
+        place=clean_line(place, 300),
+        facts=[fact for fact in facts if fact],
+    )
+
+
+# --- tokens -----------------------------------------------------------------------------------------------------
+
+
+def _usage(conversation: Conversation) -> Iterator[tuple[str, list[tuple[str, str]], str]]:
+    """What was recorded for the conversation as a whole, model by model; else the turns added up."""
+    recorded = [usage for usage in conversation.usage if usage.scope != "call"]
+    for total in recorded:
+        yield clean_line(total.model or "all models", 80), _counts_of(total), _source(total)
+    if recorded:
+        return
+    usages = [usage for turn in conversation.turns if (usage := best_usage(turn)) is not None]
+    if usages:
+        names = ("input", "output", "cache_read", "cache_write", "reasoning", "premium_requests", "credits")
+        sums = {name: _sum(usages, name) for name in names}
+        added = Usage(**sums, is_estimated=any(usage.is_estimated for usage in usages))  # type: ignore[arg-type]
+        sources = ", ".join(distinct(clean_line(usage.source, 60) for usage in usages))
+        yield "turns added up", _counts_of(added), sources
+
+
+def _sum(usages: list[Usage], name: str) -> float | None:
+    values = [value for usage in usages if (value := getattr(usage, name)) is not None]
+    return sum(values) if values else None
+
+
+def _counts_of(usage: Usage) -> list[tuple[str, str]]:
+    counts: list[tuple[str, float | None]] = [
+        ("input", usage.input),
+        ("output", usage.output),
+        ("from cache", usage.cache_read),
+        ("to cache", usage.cache_write),
+        ("reasoning", usage.reasoning),
+        ("last prompt", usage.last_prompt),
+        ("premium requests", usage.premium_requests),
+        ("credits", usage.credits),
+    ]
+    return [(name, f"{value:,.10g}") for name, value in counts if value is not None]
+
+
+def _source(usage: Usage) -> str:
+    words = clean_line(usage.source, 80) or "not said"
+    return f"{words} (estimated)" if usage.is_estimated else words
+
+
+def _shares(conversation: Conversation) -> tuple[str, list[Share]]:
+    """The last prompt whose shares were recorded: the latest is the fullest."""
+    for turn in reversed(conversation.turns):
+        for usage in turn.usage:
+            shares = [
+                Share(label=clean_line(share.label or share.category, 60), percent=share.percent)
+                for share in usage.by_category
+                if share.percent is not None
+            ]
+            if shares:
+                return f"turn {turn.index + 1}", shares
+    return "", []
+
+
+def _row(turn: Turn) -> TurnRow:
+    usage = best_usage(turn)
+    timing = turn.timing
+    taken = duration_ms(turn)
+    spent = next((item.credits for item in turn.usage if item.credits is not None), None)
+    premium = next((item.premium_requests for item in turn.usage if item.premium_requests is not None), None)
+    cost = f"{spent:g} credits" if spent is not None else f"{premium:g} premium" if premium is not None else ""
+    return TurnRow(
+        turn=turn.index,
+        status=turn.status or "",
+        model=clean_line((turn.model.resolved or turn.model.name) if turn.model is not None else "", 60),
+        started=moment_words(timing.started_at) if timing.started_at is not None else "",
+        taken=duration_words(taken) if taken is not None else "",
+        first=duration_words(timing.first_progress_ms) if timing.first_progress_ms is not None else "",
+        waited=duration_words(timing.waited_ms) if timing.waited_ms else "",
+        input=(usage.input if usage.input is not None else usage.last_prompt) if usage is not None else None,
+        output=usage.output if usage is not None else None,
+        cached=usage.cache_read if usage is not None else None,
+        cost=cost,
+        source=_source(usage) if usage is not None else "",
+    )

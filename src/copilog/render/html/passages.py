@@ -1,0 +1,108 @@
+"""Texts of any length and kind, made fit for the page."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from markupsafe import Markup
+
+from copilog.render.html.blocks import Diff, Long
+from copilog.render.html.code import code_html, json_html, text_html
+from copilog.render.html.diffs import side_by_side_html, unified_html
+from copilog.render.html.markdown import markdown_html
+from copilog.render.html.terminal import terminal_html
+from copilog.render.words import counted
+
+SHORT = 12_000  # characters of a tool's text that are shown at once
+KEPT_LENGTH = 10_000
+SPLIT_LIMIT = 60_000  # characters of a diff that is shown in both ways
+
+_TAG_OR_MARK = re.compile('<(?:[^"<>]|"[^"]*")*>|[\U00100000-\U0010fffd]')
+_MARKS = re.compile("[\U00100000-\U0010fffd]")
+_FIRST_MARK = 0x100000
+_MOST_MARKS = 0xFFF0
+
+
+def long_text(text: str, link: str | None = None, *, is_whole: bool = False, language: str | None = None) -> Long:
+    """Text that a program wrote: JSON, a diff, code of a language, output with colours, or anything else."""
+    shown, left_out = _beginning(text, is_whole)
+    stripped = shown.lstrip()
+    if not left_out and stripped[:1] in ("{", "[") and stripped.rstrip()[-1:] in ("}", "]"):
+        html = json_html(shown)
+    elif stripped.startswith(("diff --git ", "--- a/")) and "\n@@ " in stripped:
+        html = unified_html(stripped)
+    elif language is not None and "\x1b" not in shown:
+        html = code_html(shown, language)
+    else:
+        html = terminal_html(shown)
+    return Long(html=html, left_out=left_out, link=link if left_out else None)
+
+
+def long_plain(text: str, link: str | None = None, *, is_whole: bool = False) -> Long:
+    """Text as it is, its lines kept."""
+    shown, left_out = _beginning(text, is_whole)
+    return Long(html=text_html(shown), left_out=left_out, link=link if left_out else None)
+
+
+def prose_html(text: str) -> Markup:
+    """Markdown as HTML. What was laid out lately is kept: a page that grows shows most of it again."""
+    return _kept_prose(text) if len(text) <= KEPT_LENGTH else markdown_html(text)
+
+
+@lru_cache(maxsize=1000)
+def _kept_prose(text: str) -> Markup:
+    return markdown_html(text)
+
+
+def long_markdown(text: str, link: str | None = None, *, is_whole: bool = False) -> Long:
+    """Text that is laid out."""
+    shown, left_out = _beginning(text, is_whole)
+    return Long(html=prose_html(shown), left_out=left_out, link=link if left_out else None)
+
+
+def diff_of(text: str) -> Diff:
+    """A diff in both ways, a long one only in one."""
+    return Diff(unified=unified_html(text), split=side_by_side_html(text) if len(text) <= SPLIT_LIMIT else None)
+
+
+def _beginning(text: str, is_whole: bool) -> tuple[str, str]:
+    if is_whole or len(text) <= SHORT:
+        return text, ""
+    return text[:SHORT], counted(len(text) - SHORT, "more character")
+
+
+class Places:
+    """Marks in a text for things that are put in after it was laid out, such as chips for files in the prose.
+
+    A mark is a character that nobody uses. Text that holds one already loses it.
+    """
+
+    def __init__(self) -> None:
+        self._things: list[tuple[Markup, str]] = []
+
+    @staticmethod
+    def without_marks(text: str) -> str:
+        return _MARKS.sub("\ufffd", text)
+
+    def mark(self, thing: Markup, words: str) -> str:
+        """A mark for a thing; the words themselves when there are too many."""
+        if len(self._things) >= _MOST_MARKS:
+            return self.without_marks(words)
+        self._things.append((thing, words))
+        return chr(_FIRST_MARK + len(self._things) - 1)
+
+    def fill(self, html: Markup) -> Markup:
+        """The things in their places. Within a tag, as in the title of a link, only words can stand."""
+        if not self._things:
+            return html
+        return Markup(_TAG_OR_MARK.sub(self._filled, str(html)))  # noqa: S704 - things and words are safe
+
+    def _filled(self, match: re.Match[str]) -> str:
+        if match[0][0] == "<":
+            return _MARKS.sub(lambda mark: str(Markup.escape(self._at(mark[0])[1])), match[0])
+        return str(self._at(match[0])[0])
+
+    def _at(self, mark: str) -> tuple[Markup, str]:
+        index = ord(mark) - _FIRST_MARK
+        return self._things[index] if index < len(self._things) else (Markup("\ufffd"), "\ufffd")

@@ -1,0 +1,195 @@
+"""What conversations can be narrowed down by, and how many there are of each name.
+
+The numbers of a facet hold for all other filters: whoever has chosen a model still sees how many conversations the
+other models would give. So it is noted of each conversation which filters it fails: those that fail none count
+everywhere, those that fail a single one count for its facet. One pass groups them by all that their rows say, and what
+is left is a few hundred kinds, which are counted here. To count tools is to look at every call; that is done by itself.
+"""
+
+# ruff: noqa: S608 - names of our own; what people write goes into parameters
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+import msgspec
+
+from copilog.store.narrowing import FLAGS, LISTED, NO_NAME, SINGLE, TOUCHED, Key, Narrowed, names_in
+
+
+class Value(NamedTuple):
+    """One name of a facet."""
+
+    name: str
+    conversations: int  # that there would be with it
+    is_chosen: bool
+
+
+class Facet(msgspec.Struct, kw_only=True):
+    """One kind of names. Those that are chosen come first, then the most frequent."""
+
+    name: str  # of the filter; "is" has filters of its own for values
+    values: list[Value]
+
+
+class Facets(msgspec.Struct, kw_only=True):
+    """All that one pass can count."""
+
+    total: int  # conversations there are
+    matching: int  # that pass all filters
+    facets: list[Facet]
+    without: dict[str, int]  # of each filter that is set: how many more there would be without it
+
+
+class _Kind(NamedTuple):
+    """Conversations that are alike in all that their rows say."""
+
+    workspace: str | None
+    source: str
+    model: str  # JSON lists
+    mode: str
+    agent: str
+    skill: str
+    starred: int
+    error: int
+    edit: int
+    failed: int  # a bit for each filter
+    conversations: int
+
+
+def facets_of(narrowed: Narrowed) -> Facets:
+    """How many conversations there are, of each name and of each other choice."""
+    source = _source_of(narrowed)
+    kinds = _kinds(narrowed, source)
+    bits = _bits(narrowed)
+    matching = sum(kind.conversations for kind in kinds if not kind.failed)
+    facets = []
+    for name in (*SINGLE, *LISTED):
+        counts = _names_in_column(kinds, name, bits.get(name, 0), narrowed.key_for(name))
+        facets.append(_facet(narrowed, name, counts, matching))
+    facets.append(_facet(narrowed, "label", _labels(narrowed, source), matching))
+    facets.append(_flags(narrowed, kinds))
+    facets.append(_months(narrowed, source))
+    (total,) = narrowed.connection.execute("SELECT count(*) FROM conversation WHERE NOT is_empty").fetchone()
+    return Facets(
+        total=total,
+        matching=matching,
+        facets=facets,
+        without={name: sum(kind.conversations for kind in kinds if kind.failed == bit) for name, bit in bits.items()},
+    )
+
+
+def tools_of(narrowed: Narrowed) -> Facet:
+    """How many conversations called each tool."""
+    if not narrowed.conditions:  # an empty conversation calls none
+        rows = narrowed.connection.execute("SELECT name, count(DISTINCT conversation) FROM tool_call GROUP BY 1")
+    else:
+        _source_of(narrowed)
+        rows = narrowed.connection.execute(
+            "SELECT t.name, count(DISTINCT t.conversation) FROM temp.narrowed AS n"
+            " CROSS JOIN tool_call AS t ON t.conversation = n.number WHERE n.failed IN (0, ?) GROUP BY 1",
+            (_bits(narrowed).get("tool", 0),),
+        )
+    counts = dict(rows.fetchall())
+    matching = 0
+    if narrowed.wanted.tool is not None:
+        (matching,) = narrowed.connection.execute("SELECT count(*) FROM temp.narrowed WHERE failed = 0").fetchone()
+    return _facet(narrowed, "tool", counts, matching)
+
+
+# --- one pass -------------------------------------------------------------------------------------------------------
+
+
+def _bits(narrowed: Narrowed) -> dict[str, int]:
+    return {condition.name: 1 << place for place, condition in enumerate(narrowed.conditions)}
+
+
+def _source_of(narrowed: Narrowed) -> str:
+    """What stands after FROM: conversations, as `c`, and what they fail, as `n.failed`; but for those that fail twice.
+
+    With filters it is a temporary table, so that no filter is put to a conversation more than once.
+    """
+    if not narrowed.conditions:
+        return "(SELECT 0 AS failed) AS n CROSS JOIN conversation AS c ON NOT c.is_empty"
+    failed = " | ".join(
+        f"((({condition.sql}) IS NOT TRUE) << {place})" for place, condition in enumerate(narrowed.conditions)
+    )
+    narrowed.connection.execute("DROP TABLE IF EXISTS temp.narrowed")
+    narrowed.connection.execute(
+        "CREATE TEMP TABLE narrowed AS SELECT number, failed FROM"
+        f" (SELECT c.rowid AS number, {failed} AS failed FROM conversation AS c WHERE NOT c.is_empty)"
+        " WHERE failed & (failed - 1) = 0",
+        [value for condition in narrowed.conditions for value in condition.parameters],
+    )
+    return "temp.narrowed AS n CROSS JOIN conversation AS c ON c.rowid = n.number"
+
+
+def _kinds(narrowed: Narrowed, source: str) -> list[_Kind]:
+    columns = [f"c.{column}" for column in (*SINGLE.values(), *LISTED.values())]
+    columns += [*(f"({sql})" for sql in FLAGS.values()), "n.failed"]
+    places = ", ".join(str(number) for number in range(1, len(columns) + 1))
+    rows = narrowed.connection.execute(f"SELECT {', '.join(columns)}, count(*) FROM {source} GROUP BY {places}")
+    return [_Kind(*row) for row in rows]
+
+
+def _names_in_column(kinds: list[_Kind], name: str, own: int, key: Key) -> dict[str, int]:
+    """Of conversations that pass all filters but this one."""
+    spelled: dict[str, Counter[str]] = {}
+    counts: Counter[str] = Counter()
+    for kind in kinds:
+        if kind.failed & ~own:
+            continue
+        keys = {key(one): one for one in reversed(names_in(name, getattr(kind, name))) if key(one)}
+        for one, spelling in keys.items():
+            spelled.setdefault(one, Counter())[spelling] += kind.conversations
+            counts[one] += kind.conversations
+        if not keys and name in NO_NAME:
+            counts[NO_NAME[name]] += kind.conversations
+    return {_spelling(spelled.get(one), one): count for one, count in counts.items()}
+
+
+def _spelling(spellings: Counter[str] | None, key: str) -> str:
+    """The shortest, which says all that the others do; of several the most frequent."""
+    return min(spellings, key=lambda name: (len(name), -spellings[name], name)) if spellings else key
+
+
+def _labels(narrowed: Narrowed, source: str) -> dict[str, int]:
+    own = _bits(narrowed).get("label", 0)
+    rows = narrowed.connection.execute(
+        f"SELECT l.label, count(*) FROM {source} JOIN label AS l ON l.id = c.id WHERE n.failed IN (0, ?) GROUP BY 1",
+        (own,),
+    )
+    return dict(rows.fetchall())
+
+
+def _flags(narrowed: Narrowed, kinds: list[_Kind]) -> Facet:
+    values = []
+    for name in FLAGS:
+        own = _bits(narrowed).get(name, 0)
+        count = sum(kind.conversations for kind in kinds if getattr(kind, name) and not kind.failed & ~own)
+        values.append(Value(name, count, getattr(narrowed.wanted, name)))
+    return Facet(name="is", values=values)
+
+
+def _months(narrowed: Narrowed, source: str) -> Facet:
+    """Months in which conversations were touched last, in local time; the last month first."""
+    rows = narrowed.connection.execute(
+        f"SELECT strftime('%Y-%m', {TOUCHED}, 'localtime') AS month, count(*) FROM {source} WHERE n.failed IN (0, ?)"
+        " GROUP BY 1 HAVING month IS NOT NULL ORDER BY 1 DESC",
+        (_bits(narrowed).get("month", 0),),
+    )
+    chosen = narrowed.wanted.month
+    return Facet(name="month", values=[Value(month, count, month == chosen) for month, count in rows])
+
+
+def _facet(narrowed: Narrowed, name: str, counts: dict[str, int], matching: int) -> Facet:
+    """The names in their order; with them what is chosen, although it may be only a piece of some of them."""
+    chosen: str | None = getattr(narrowed.wanted, name)
+    key = narrowed.key_for(name)
+    chosen_key = key(chosen) if chosen is not None else None
+    values = [Value(one, count, chosen_key is not None and key(one) == chosen_key) for one, count in counts.items()]
+    if chosen is not None and not any(value.is_chosen for value in values):
+        values.append(Value(chosen, matching, True))
+    values.sort(key=lambda value: (not value.is_chosen, -value.conversations, value.name.casefold(), value.name))
+    return Facet(name=name, values=values)

@@ -1,0 +1,108 @@
+"""The conversations of the archive as the viewer lists them: a row each, a page at a time, in one of some orders."""
+
+# ruff: noqa: S608 - names of our own; what people write goes into parameters
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from copilog.store.narrowing import TOUCHED, Narrowed, as_json, decode_names
+
+PAGE_ROWS = 100
+
+_TOKENS = "(SELECT sum(ifnull(s.input, 0) + ifnull(s.output, 0)) FROM spend AS s WHERE s.conversation = c.rowid)"
+_ESTIMATED = (
+    "(SELECT sum(ifnull(s.input, 0) + ifnull(s.output, 0)) FROM spend AS s"
+    " WHERE s.conversation = c.rowid AND s.method = 'estimated')"
+)
+_ELAPSED = "(SELECT sum(t.elapsed_ms) FROM turn AS t WHERE t.conversation = c.rowid)"
+_LAST_TURN = "FROM turn AS t WHERE t.conversation = c.rowid ORDER BY t.position DESC LIMIT 1"
+
+# The orders of the list; the last part of each makes it the same every time.
+SORTS = {
+    "newest": f"{TOUCHED} DESC, c.rowid DESC",
+    "oldest": f"{TOUCHED} IS NULL, {TOUCHED}, c.rowid",
+    "longest": f"{_ELAPSED} DESC, c.turns DESC, c.rowid DESC",
+    "tokens": f"{_TOKENS} DESC, c.rowid DESC",
+    "tools": "c.tool_calls DESC, c.rowid DESC",
+    "title": "c.title COLLATE NOCASE, c.rowid",
+}
+
+
+class Row(msgspec.Struct, kw_only=True):
+    """One conversation of the list. What was not recorded is None."""
+
+    number: int  # of the conversation in the archive
+    id: str
+    title: str
+    workspace: str | None
+    source: str
+    application: str | None
+    models: list[str]
+    modes: list[str]
+    agents: list[str]
+    turns: int
+    tool_calls: int
+    edits: int
+    errors: int
+    touched_at: str | None
+    gone_at: str | None
+    is_starred: bool
+    labels: list[str]
+    note: str | None
+    tokens: int | None
+    estimated: int  # how many of the tokens nobody recorded
+    elapsed_ms: float | None
+    status: str | None  # of the last turn
+    error: str | None  # of the last turn
+
+
+_COLUMNS = f"""
+    c.rowid, c.id, c.title, c.workspace, c.source, c.application, c.models, c.modes, c.agents, c.turns, c.tool_calls,
+    c.edits, c.errors, {TOUCHED}, c.gone_at, ifnull(a.is_starred, 0),
+    (SELECT json_group_array(label) FROM (SELECT label FROM label WHERE label.id = c.id ORDER BY label)), a.note,
+    {_TOKENS}, ifnull({_ESTIMATED}, 0), {_ELAPSED}, (SELECT t.status {_LAST_TURN}), (SELECT t.error {_LAST_TURN})
+"""
+
+
+def rows_of(narrowed: Narrowed, *, sort: str = "newest", offset: int = 0, limit: int = PAGE_ROWS) -> list[Row]:
+    """A page of the conversations that are wanted."""
+    where, parameters = narrowed.where()
+    # First just the numbers: what else a row shows is looked up for one page only.
+    found = narrowed.connection.execute(
+        f"SELECT c.rowid FROM conversation AS c WHERE {where} ORDER BY {SORTS[sort]} LIMIT ? OFFSET ?",
+        [*parameters, limit, offset],
+    )
+    return rows_numbered(narrowed.connection, [number for (number,) in found])
+
+
+def rows_numbered(connection: sqlite3.Connection, numbers: Sequence[int]) -> list[Row]:
+    """Rows by their numbers, in that order."""
+    found = connection.execute(
+        f"SELECT {_COLUMNS} FROM json_each(?) AS listed JOIN conversation AS c ON c.rowid = listed.value"
+        " LEFT JOIN annotation AS a ON a.id = c.id ORDER BY listed.key",
+        (as_json(numbers),),
+    )
+    return [_row(values) for values in found]
+
+
+def rows_among(narrowed: Narrowed, ids: Sequence[str]) -> dict[str, Row]:
+    """Those of these conversations that are wanted."""
+    where, parameters = narrowed.where()
+    found = narrowed.connection.execute(
+        f"SELECT c.rowid FROM conversation AS c WHERE c.id IN (SELECT value FROM json_each(?)) AND {where}",
+        [as_json(ids), *parameters],
+    )
+    return {row.id: row for row in rows_numbered(narrowed.connection, [number for (number,) in found])}
+
+
+def _row(values: Sequence[Any]) -> Row:
+    named = dict(zip(Row.__struct_fields__, values, strict=True))
+    for name in ("models", "modes", "agents", "labels"):
+        named[name] = decode_names(named[name])
+    named["is_starred"] = bool(named["is_starred"])
+    return Row(**named)

@@ -1,0 +1,66 @@
+"""What the dashboard can be asked for: a time range, and facets with the names that there are."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import msgspec
+
+from copilog.analysis.model_names import key_of
+from copilog.store.archive import Archive
+from copilog.store.facets import Value, facets_of
+from copilog.store.narrowing import NO_NAME, Narrowed
+from copilog.web.dashboard.links import Links
+from copilog.web.filters import Filters, wanted_of
+
+DAYS = (7, 30, 90)
+FACETS = {"workspace": "Workspace", "model": "Model", "source": "Source", "agent": "Agent"}
+MOST_NAMES = 200  # of a facet
+
+
+class Range(msgspec.Struct, frozen=True):
+    """A time range to choose."""
+
+    words: str
+    link: str
+    is_chosen: bool
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """A facet to choose from."""
+
+    name: str  # of the filter
+    words: str
+    values: list[Value]
+
+
+def this_minute() -> datetime:
+    """Now, to the minute: what is asked for twice within one is measured once."""
+    return datetime.now(UTC).replace(second=0, microsecond=0)
+
+
+def ranges_of(filters: Filters, links: Links, now: datetime) -> list[Range]:
+    year = f"{now.astimezone().year}-01-01"
+    wanted = [(f"{days} days", f"{days}d") for days in DAYS]
+    choices: list[tuple[str, str | None]] = [*wanted, ("This year", year), ("All", None)]
+    return [
+        Range(
+            words,
+            links.dashboard(since=since, until=None, month=None),
+            filters.since == since and filters.until is None and filters.month is None,
+        )
+        for words, since in choices
+    ]
+
+
+def choices_of(archive: Archive, filters: Filters, now: datetime) -> list[Choice]:
+    """The names of each facet, with how many conversations they would leave."""
+    narrowed = Narrowed(archive.connection, wanted_of(filters, now), key_of)
+    found = {facet.name: facet.values for facet in facets_of(narrowed).facets}
+    return [_choice(name, words, found[name]) for name, words in FACETS.items()]
+
+
+def _choice(name: str, words: str, values: list[Value]) -> Choice:
+    """Names to choose from; what has no name cannot be measured by itself."""
+    shown = [value for value in values if value.is_chosen or value.name != NO_NAME.get(name)]
+    return Choice(name, words, shown[:MOST_NAMES])

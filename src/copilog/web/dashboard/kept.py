@@ -1,0 +1,58 @@
+"""Dashboards, kept for as long as the archive is the same: paging around measures nothing again."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from datetime import datetime
+from threading import Lock
+from typing import Any, NamedTuple
+
+from copilog.analysis import choose
+from copilog.store.archive import Archive
+from copilog.web.dashboard.links import Links
+from copilog.web.dashboard.measured import Look, Measured, measure
+from copilog.web.dashboard.page import sections_of
+from copilog.web.dashboard.panels import Section
+from copilog.web.filters import Filters, selection_of
+
+MOST_KEPT = 24
+
+
+class Board(NamedTuple):
+    """Figures, and what a page shows of them."""
+
+    measured: Measured
+    sections: list[Section]
+
+
+class Boards:
+    """Those that were asked for last. Many threads may ask."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._kept: OrderedDict[Any, Board] = OrderedDict()
+
+    def of(self, archive: Archive, filters: Filters, now: datetime, look: Look) -> Board:
+        """What is measured for these filters. UsageError where they ask for something that cannot be."""
+        selection = selection_of(filters, now)
+        key = (archive.path, state_of(archive), filters, selection, now.astimezone().date())
+        with self._lock:
+            board = self._kept.get(key)
+        if board is None or look(board.measured.workspaces) != board.measured.defined:
+            measured = measure(choose(archive, selection, now=now), look)
+            board = Board(measured, sections_of(measured, Links(filters, now)))
+        with self._lock:
+            self._kept[key] = board
+            self._kept.move_to_end(key)
+            while len(self._kept) > MOST_KEPT:
+                self._kept.popitem(last=False)
+        return board
+
+
+def state_of(archive: Archive) -> tuple[Any, ...]:
+    """Something that is another once a conversation, a star or a label is."""
+    connection = archive.connection
+    stored = connection.execute("SELECT count(*), max(stored_at), max(gone_at) FROM conversation").fetchone()
+    annotated = connection.execute("SELECT count(*), max(changed_at) FROM annotation").fetchone()
+    labelled = connection.execute("SELECT id, label FROM label").fetchall()
+    return stored, annotated, hash(tuple(labelled))

@@ -1,0 +1,62 @@
+"""From a number to the conversations behind it.
+
+What the library can be narrowed down by is a link to it, with the facets and the period of the dashboard. For anything
+else there is a list of its own, `/dashboard/conversations`.
+"""
+
+from __future__ import annotations
+
+from datetime import date, datetime, time
+from typing import Any
+from urllib.parse import quote
+
+from copilog.store.texts import UNNAMED
+from copilog.web.filters import Filters, library_link, period_of, query_of
+
+BEHIND = "/dashboard/conversations"
+
+
+class Links:
+    """Links that keep what the dashboard was asked for."""
+
+    def __init__(self, filters: Filters, now: datetime) -> None:
+        self.filters = filters
+        self.since, self.until = period_of(filters, now)
+
+    def library(self, **changes: Any) -> str:
+        return library_link(self.filters, sort="newest", **changes)
+
+    def named(self, facet: str, name: str) -> str | None:
+        """Conversations with this model, tool, agent, skill, workspace or source; none for those without a name."""
+        return None if name == UNNAMED else self.library(**{facet: name})
+
+    def failed(self, facet: str, name: str) -> str | None:
+        """The same, if something failed in them."""
+        return self.library(**{facet: name}, error=True)
+
+    def file(self, path: str) -> str:
+        """Conversations that edited or named a file."""
+        doubled = path.replace('"', '""')
+        wanted = f'file:"{doubled}"'
+        return self.library(q=f"({self.filters.q}) {wanted}" if self.filters.q else wanted)
+
+    def period(self, first: date, end: date) -> str:
+        """Conversations of these days, and of no more than the dashboard shows."""
+        changes: dict[str, str] = {}
+        if self.since is None or _midnight(first) > self.since:
+            changes["since"] = first.isoformat()
+        if self.until is None or _midnight(end) < self.until:
+            changes["until"] = end.isoformat()
+        return self.library(**changes)
+
+    def behind(self, what: str, value: str = "") -> str:
+        """The list of exactly those that a number counts."""
+        query = query_of(self.filters, sort="newest")
+        return f"{BEHIND}{query}{'&' if query else '?'}what={quote(what, safe='')}&value={quote(value, safe='')}"
+
+    def dashboard(self, **changes: Any) -> str:
+        return f"/dashboard{query_of(self.filters, **changes)}"
+
+
+def _midnight(day: date) -> datetime:
+    return datetime.combine(day, time()).astimezone()

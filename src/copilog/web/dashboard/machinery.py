@@ -1,0 +1,246 @@
+"""Models, tools, MCP servers and programs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from copilog.analysis.figures import ModelRow, ModelsSection, ProgramRow, ServerRow, ToolRow, ToolsSection
+from copilog.render.report import amounts
+from copilog.render.report.blocks import number, table_of, text, worded
+from copilog.web.dashboard.links import Links
+from copilog.web.dashboard.panels import (
+    Link,
+    Panel,
+    Point,
+    Section,
+    Series,
+    Tile,
+    bars,
+    linked_table,
+    make_point,
+    ranges,
+)
+
+ENDS = [Series("well or unknown", "tone-1"), Series("failed", "bad")]
+TURN_ENDS = [Series("turns", "tone-1"), Series("failed", "bad")]
+TIMES = [Series("median", "tone-1"), Series("95 %", "tone-5")]
+
+
+# --- models ---------------------------------------------------------------------------------------------------------
+
+
+def models(section: ModelsSection, links: Links) -> Section:
+    panels: list[Panel] = []
+    if section.models:
+        panels.append(_shares(section.models, links))
+        panels += _speeds(section.models, links)
+    if section.switches:
+        title = "Switches within a conversation"
+        columns = [text("From", "before"), text("To", "after"), number("Times", "times")]
+        note = f"In {amounts.counted(section.switching_conversations, 'conversation')}."
+        panels.append(Panel(key="switches", title=title, table=table_of(title, section.switches, columns), note=note))
+    if section.conflicts:
+        title = "Another model than the one that was asked for"
+        columns = [text("Asked for", "asked"), text("Answered", "answered"), number("Times", "times")]
+        panels.append(Panel(key="conflicts", title=title, table=table_of(title, section.conflicts, columns)))
+    unknown = section.unknown_turns
+    remarks = [f"Of {amounts.counted(unknown, 'turn')} no model was recorded."] if unknown else []
+    lead = "Which models answered, how often and how fast."
+    return Section(key="models", title="Models", lead=lead, panels=panels, remarks=remarks)
+
+
+def _shares(rows: Sequence[ModelRow], links: Links) -> Panel:
+    title = "Turns by model"
+    points = [
+        make_point(
+            row.name,
+            TURN_ENDS,
+            [max(0, row.turns - row.failed), row.failed],
+            "count",
+            links.named("model", row.name),
+            aside=f"{row.turns:,}, {amounts.percent(row.share)}",
+            words=f"{amounts.shown(row.name)}: {amounts.counted(row.turns, 'turn')},"
+            f" {amounts.percent(row.share)} of all whose model is known; {row.failed:,} failed",
+        )
+        for row in rows
+    ]
+    columns = [
+        text("Model", "name"),
+        number("Turns", "turns"),
+        number("Share", "share", amounts.percent),
+        number("Conversations", "conversations"),
+        number("Failed", "failed"),
+    ]
+    table = linked_table(
+        title,
+        rows,
+        columns,
+        {"Model": lambda row: links.named("model", row.name), "Failed": lambda row: links.failed("model", row.name)},
+    )
+    return Panel(
+        key="models", title=title, chart=bars("models", title, "count", "turns", TURN_ENDS, points), table=table
+    )
+
+
+def _speeds(rows: Sequence[ModelRow], links: Links) -> list[Panel]:
+    def link(row: ModelRow) -> str | None:
+        return links.named("model", row.name)
+
+    panels = []
+    for key, title, median, slow in (
+        ("latency", "Time of a turn by model", "median_ms", "p95_ms"),
+        ("first-token", "Time to the first token by model", "first_median_ms", "first_p95_ms"),
+    ):
+        timed = [row for row in rows if getattr(row, median) is not None]
+        if timed:
+            points = [_range(row.name, getattr(row, median), getattr(row, slow), link(row)) for row in timed]
+            columns = [
+                text("Model", "name"),
+                number("Median", median, amounts.duration),
+                number("95 %", slow, amounts.duration),
+            ]
+            table = linked_table(title, timed, columns, {"Model": link})
+            panels.append(Panel(key=key, title=title, chart=ranges(key, title, TIMES, points), table=table, note=SLOW))
+    return panels
+
+
+SLOW = "From the median to the time that 95 % did not exceed, on a logarithmic scale."
+
+
+def _range(name: str, median: float, slow: float | None, link: str | None) -> Point:
+    words = f"{amounts.shown(name)}: median {amounts.duration(median)}, 95 % within {amounts.duration(slow)}"
+    times = [amounts.duration(median)] + ([amounts.duration(slow)] if slow is not None and slow > median else [])
+    return make_point(name, TIMES, [median, slow], "ms", link, words=words, aside=" – ".join(times))
+
+
+# --- tools ----------------------------------------------------------------------------------------------------------
+
+
+def tools(section: ToolsSection, links: Links) -> Section:
+    panels: list[Panel] = []
+    if section.tools:
+        panels.append(_calls(section.tools, links))
+        panels += _durations(section.tools, links)
+    if section.servers:
+        panels.append(
+            _by_name("servers", "MCP servers", "Server", section.servers, lambda row: links.behind("server", row.name))
+        )
+    if section.programs:
+        title = "Programs run in the terminal"
+        panels.append(
+            _by_name("programs", title, "Program", section.programs, lambda row: links.behind("program", row.name))
+        )
+    if section.sequences:
+        title = "Tools that follow one another"
+        columns = [
+            worded("Tools", lambda row: " → ".join(amounts.shown(name, 60) for name in row.tools)),
+            number("Times", "times"),
+            number("Conversations", "conversations"),
+        ]
+        panels.append(Panel(key="sequences", title=title, table=table_of(title, section.sequences, columns)))
+    lead = "What was called, what failed, how long it took, and who let it run."
+    return Section(key="tools", title="Tools", lead=lead, tiles=_tool_tiles(section, links), panels=panels)
+
+
+def _tool_tiles(section: ToolsSection, links: Links) -> list[Tile]:
+    rate = amounts.percent(section.failed / section.calls if section.calls else None)
+    return [
+        Tile(
+            label="Calls", value=amounts.whole(section.calls), note=amounts.counted(section.retries, "retry", "retries")
+        ),
+        Tile(
+            label="Failed",
+            value=amounts.whole(section.failed),
+            note=f"{rate} of all",
+            link=links.library(error=True) if section.failed else None,
+        ),
+        Tile(label="Ran by themselves", value=amounts.whole(section.automatic), note="a setting, a grant, or no need"),
+        Tile(
+            label="Confirmed by a person",
+            value=amounts.whole(section.by_user),
+            note=f"{section.unknown_confirmations:,} unknown",
+        ),
+        Tile(
+            label="Denied", value=amounts.whole(section.denied), link=links.behind("denied") if section.denied else None
+        ),
+    ]
+
+
+def _calls(rows: Sequence[ToolRow], links: Links) -> Panel:
+    title = "Calls by tool"
+    points = [
+        make_point(
+            row.name,
+            ENDS,
+            [max(0, row.calls - row.failed), row.failed],
+            "count",
+            links.named("tool", row.name),
+            aside=f"{row.calls:,}" + (f", {amounts.percent(row.failure_rate)} failed" if row.failed else ""),
+            words=f"{amounts.shown(row.name)}: {amounts.counted(row.calls, 'call')}, {row.failed:,} failed"
+            f" ({amounts.percent(row.failure_rate)} of those whose end is known)",
+        )
+        for row in rows
+    ]
+    columns = [
+        text("Tool", "name"),
+        number("Calls", "calls"),
+        number("Conversations", "conversations"),
+        number("Failed", "failed"),
+        number("Failure rate", "failure_rate", amounts.percent),
+        number("Retries", "retries", optional=True),
+        number("Automatic", "automatic", optional=True),
+        number("By a person", "by_user", optional=True),
+        number("Denied", "denied", optional=True),
+        number("Results", "result_bytes", amounts.size, optional=True),
+    ]
+    table = linked_table(
+        title,
+        rows,
+        columns,
+        {
+            "Tool": lambda row: links.named("tool", row.name),
+            "Failed": lambda row: links.behind("failed-tool", row.name),
+        },
+    )
+    note = "The failure rate is of the calls whose end is known."
+    return Panel(
+        key="tools", title=title, chart=bars("tools", title, "count", "calls", ENDS, points), table=table, note=note
+    )
+
+
+def _durations(rows: Sequence[ToolRow], links: Links) -> list[Panel]:
+    timed = [row for row in rows if row.median_ms is not None]
+    if not timed:
+        return []
+
+    def link(row: ToolRow) -> str | None:
+        return links.named("tool", row.name)
+
+    title = "Time of a call by tool"
+    points = [_range(row.name, row.median_ms or 0, row.p95_ms, link(row)) for row in timed]
+    columns = [
+        text("Tool", "name"),
+        number("Timed", "timed"),
+        number("Median", "median_ms", amounts.duration),
+        number("95 %", "p95_ms", amounts.duration),
+        number("In total", "total_ms", amounts.duration),
+    ]
+    table = linked_table(title, timed, columns, {"Tool": link})
+    return [
+        Panel(key="tool-times", title=title, chart=ranges("tool-times", title, TIMES, points), table=table, note=SLOW)
+    ]
+
+
+def _by_name(key: str, title: str, head: str, rows: Sequence[ServerRow | ProgramRow], link: Link) -> Panel:
+    points = [
+        make_point(row.name, ENDS, [max(0, row.calls - row.failed), row.failed], "count", link(row)) for row in rows
+    ]
+    columns = [
+        text(head, "name"),
+        *([number("Tools", "tools")] if key == "servers" else []),
+        number("Calls", "calls"),
+        number("Failed", "failed"),
+        number("Conversations", "conversations"),
+    ]
+    table = linked_table(title, rows, columns, {head: link})
+    return Panel(key=key, title=title, chart=bars(key, title, "count", "calls", ENDS, points), table=table)

@@ -1,0 +1,173 @@
+"""Everything in a few numbers, and when it happened."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from copilog.analysis.figures import ActivityRow, SpendRow, Stats, TimeSection
+from copilog.render.report import amounts
+from copilog.render.report.blocks import number, text
+from copilog.web.dashboard.links import Links
+from copilog.web.dashboard.panels import Chart, Panel, Section, Series, Tile, columns, linked_table, make_point
+from copilog.web.dashboard.spans import day_of
+
+MOST_YEARS = 5
+TURNS = [Series("turns", "tone-1")]
+ACTIVITY_COLUMNS = (
+    number("Turns", "turns"),
+    number("Conversations", "conversations"),
+    number("Tool calls", "tool_calls"),
+)
+
+
+def overview(stats: Stats, links: Links) -> Section:
+    totals, work = stats.totals, stats.work
+    tiles = [
+        Tile(
+            label="Conversations",
+            value=amounts.whole(totals.conversations),
+            note=f"in {amounts.counted(totals.workspaces, 'workspace')}",
+            link=links.library(),
+        ),
+        Tile(label="Turns", value=amounts.whole(totals.turns), note=f"{totals.messages:,} messages"),
+        *_cost_tiles(stats.tokens.total),
+        Tile(
+            label="Tool calls",
+            value=amounts.whole(totals.tool_calls),
+            note=f"{stats.tools.failed:,} failed",
+            link="#tools",
+        ),
+        Tile(
+            label="Edits",
+            value=amounts.whole(work.edits),
+            note=f"+{work.added:,} −{work.removed:,} lines in {amounts.counted(work.files, 'file')}",
+            link=links.library(edit=True) if work.edits else None,
+        ),
+        Tile(
+            label="Time at work",
+            value=amounts.duration(work.working_ms) if work.timed_turns else amounts.NONE,
+            note=f"and {amounts.duration(work.waiting_ms)} waiting for a person",
+        ),
+        *_time_tiles(stats.time, links),
+    ]
+    return Section(key="overview", title="Overview", tiles=tiles)
+
+
+def _cost_tiles(total: SpendRow) -> list[Tile]:
+    estimated = total.estimated_input + total.estimated_output
+    more = f"; {amounts.short(estimated)} more are estimated" if estimated else ""
+    tiles = [
+        Tile(label="Tokens", value=amounts.short(total.input + total.output), note=f"recorded{more}", link="#tokens")
+    ]
+    if total.dollars is not None or total.estimated_dollars is not None:
+        more = f"; {amounts.dollars(total.estimated_dollars)} more for estimates" if total.estimated_dollars else ""
+        tiles.append(
+            Tile(label="Cost", value=amounts.dollars(total.dollars), note=f"at list prices{more}", link="#tokens")
+        )
+    if total.premium_requests is not None:
+        tiles.append(Tile(label="Premium requests", value=amounts.decimal(total.premium_requests), note="as recorded"))
+    if total.credits is not None:
+        tiles.append(Tile(label="AI credits", value=amounts.decimal(total.credits), note="as recorded"))
+    return tiles
+
+
+def _time_tiles(time: TimeSection, links: Links) -> list[Tile]:
+    streak = f"longest streak {amounts.counted(time.longest_streak, 'day')}"
+    tiles = [Tile(label="Active days", value=amounts.whole(time.active_days), note=streak, link="#activity")]
+    if time.most_parallel > 1:
+        day = day_of(amounts.moment(time.most_parallel_at)[:10])
+        tiles.append(
+            Tile(
+                label="At the same time",
+                value=amounts.whole(time.most_parallel),
+                note=f"conversations at most; two or more for {amounts.duration(time.parallel_ms)}",
+                link=links.period(day, day + timedelta(days=1)) if day is not None else None,
+            )
+        )
+    return tiles
+
+
+# --- when -----------------------------------------------------------------------------------------------------------
+
+
+def activity(stats: Stats, links: Links) -> Section:
+    time = stats.time
+    if not time.by_day:
+        return Section(key="activity", title="Activity", lead="Nothing in this period has a time.")
+    panels = [
+        _calendar(time, links),
+        _clock("weekdays", "Turns by weekday", "weekday", time.by_weekday, links),
+        _clock("hours", "Turns by hour of the day", "hour", time.by_hour, links),
+    ]
+    lead = "When people asked something, by this machine's clock."
+    return Section(key="activity", title="Activity", lead=lead, panels=panels, remarks=[_in_words(time)])
+
+
+def _calendar(time: TimeSection, links: Links) -> Panel:
+    years = sorted({row.name[:4] for row in time.by_day})
+    shown = [row for row in time.by_day if row.name[:4] in years[-MOST_YEARS:] and day_of(row.name) is not None]
+    points = [
+        make_point(row.name, TURNS, [row.turns], "count", _day_link(row.name, links), words=_told(row)) for row in shown
+    ]
+    title = "Turns by day"
+    table = linked_table(
+        title, shown, [text("Day", "name"), *ACTIVITY_COLUMNS], {"Day": lambda row: _day_link(row.name, links)}
+    )
+    left_out = len(years) - MOST_YEARS
+    return Panel(
+        key="calendar",
+        title=title,
+        chart=Chart(
+            key="calendar",
+            kind="calendar",
+            title=title,
+            unit="count",
+            across="week",
+            up="weekday",
+            series=TURNS,
+            points=points,
+        ),
+        table=table,
+        note=f"The calendar leaves out {amounts.counted(left_out, 'earlier year')}." if left_out > 0 else None,
+        is_wide=True,
+    )
+
+
+def _told(row: ActivityRow) -> str:
+    turns, conversations = amounts.counted(row.turns, "turn"), amounts.counted(row.conversations, "conversation")
+    return f"{row.name}: {turns} in {conversations}, {amounts.counted(row.tool_calls, 'tool call')}"
+
+
+def _day_link(name: str, links: Links) -> str | None:
+    day = day_of(name)
+    return links.period(day, day + timedelta(days=1)) if day is not None else None
+
+
+def _clock(key: str, title: str, what: str, rows: list[ActivityRow], links: Links) -> Panel:
+    def link(row: ActivityRow) -> str | None:
+        return links.behind(what, row.name) if row.turns else None
+
+    points = [
+        make_point(row.name, TURNS, [row.turns], "count", link(row), label=row.name[:3], words=_told(row))
+        for row in rows
+    ]
+    head = what.capitalize()
+    table = linked_table(title, rows, [text(head, "name"), *ACTIVITY_COLUMNS], {head: link})
+    chart = columns(key, title, "count", what, "turns", TURNS, points)
+    return Panel(key=key, title=title, chart=chart, table=table)
+
+
+def _in_words(time: TimeSection) -> str:
+    words = [f"From {amounts.moment(time.first_at)} to {amounts.moment(time.last_at)}."]
+    if time.longest_streak > 1:
+        words.append(
+            f"The longest streak was {time.longest_streak:,} days in a row, up to {time.longest_streak_end or '?'}."
+        )
+    if time.current_streak > 1:
+        words.append(f"The current one has {time.current_streak:,} days.")
+    if time.most_parallel > 1:
+        words.append(
+            f"At most {time.most_parallel:,} conversations were at work at once"
+            f" ({amounts.moment(time.most_parallel_at)}); for {amounts.duration(time.parallel_ms)} two or more were."
+        )
+    return " ".join(words)

@@ -1,0 +1,52 @@
+"""The sections in their order, and the document from which a browser draws the pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from copilog.web.dashboard.links import Links
+from copilog.web.dashboard.machinery import models, tools
+from copilog.web.dashboard.measured import Measured
+from copilog.web.dashboard.overview import activity, overview
+from copilog.web.dashboard.panels import Chart, Section
+from copilog.web.dashboard.people import agents_and_skills, workspaces
+from copilog.web.dashboard.spending import spending
+from copilog.web.dashboard.work import work
+
+
+class Drawing(msgspec.Struct, kw_only=True):
+    """What the pictures show. Names in it are any text at all, to be shown as text."""
+
+    conversations: int
+    turns: int
+    since: str | None
+    until: str | None
+    charts: list[Chart]
+
+
+def sections_of(measured: Measured, links: Links) -> list[Section]:
+    stats = measured.stats
+    return [
+        overview(stats, links),
+        activity(stats, links),
+        spending(measured, links),
+        models(stats.models, links),
+        tools(stats.tools, links),
+        agents_and_skills(measured, links),
+        workspaces(stats, links),
+        work(stats.work, links),
+    ]
+
+
+def drawing_of(measured: Measured, sections: Iterable[Section]) -> Drawing:
+    stats = measured.stats
+    panels = [panel for section in sections for panel in section.panels]
+    return Drawing(
+        conversations=stats.totals.conversations,
+        turns=stats.totals.turns,
+        since=stats.since,
+        until=stats.until,
+        charts=[panel.chart for panel in panels if panel.chart is not None],
+    )

@@ -1,0 +1,173 @@
+"""What sections are made of. A panel is a picture with its table; a browser without scripts shows the table alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+import msgspec
+
+from copilog.render.report import amounts
+from copilog.render.report.blocks import Cell, Column, Table, table_of
+
+Kind = Literal["calendar", "columns", "bars", "ranges"]
+Unit = Literal["count", "tokens", "dollars", "ms"]
+Link = Callable[[Any], str | None]
+
+MOST_BARS = 12
+WORDS: dict[Unit, Callable[[float | None], str]] = {
+    "count": amounts.whole,
+    "tokens": amounts.short,
+    "dollars": amounts.dollars,
+    "ms": amounts.duration,
+}
+
+
+class Series(msgspec.Struct, frozen=True):
+    """What a colour stands for."""
+
+    name: str
+    tone: str  # the name of a custom property: "tone-1", "good"
+
+
+class Point(msgspec.Struct, kw_only=True):
+    """A bar, a column or a day."""
+
+    label: str  # as there is room for at an axis
+    name: str  # in full
+    values: list[float | None]  # as many as there are series
+    words: str  # what it says when one points at it
+    link: str | None = None
+    aside: str | None = None  # beside a bar, in place of its length in numbers
+    tone: str | None = None  # a colour of its own
+
+
+class Chart(msgspec.Struct, kw_only=True):
+    """All that is needed to draw a picture."""
+
+    key: str
+    kind: Kind
+    title: str
+    unit: Unit
+    across: str  # what the horizontal axis shows
+    up: str  # what the vertical axis shows
+    series: list[Series]
+    points: list[Point]
+
+
+class Panel(msgspec.Struct, kw_only=True):
+    key: str
+    title: str
+    chart: Chart | None = None
+    table: Any = None  # a Table
+    note: str | None = None
+    is_wide: bool = False
+
+    @property
+    def rows(self) -> int:
+        """How much room the picture takes, before it is drawn; none where it does not depend on the figures."""
+        return len(self.chart.points) if self.chart is not None and self.chart.kind in ("bars", "ranges") else 0
+
+
+class Tile(msgspec.Struct, kw_only=True):
+    """One big number."""
+
+    label: str
+    value: str
+    note: str | None = None
+    link: str | None = None
+
+
+class Section(msgspec.Struct, kw_only=True):
+    key: str
+    title: str
+    lead: str = ""
+    tiles: list[Tile] = []
+    panels: list[Panel] = []
+    remarks: list[str] = []
+
+
+# --- pictures -------------------------------------------------------------------------------------------------------
+
+
+def make_point(
+    name: str,
+    series: Sequence[Series],
+    values: Sequence[float | None],
+    unit: Unit,
+    link: str | None,
+    *,
+    label: str | None = None,
+    words: str | None = None,
+    aside: str | None = None,
+    tone: str | None = None,
+) -> Point:
+    return Point(
+        label=amounts.shown(label if label is not None else name),
+        name=amounts.shown(name),
+        values=list(values),
+        words=words or _told(name, series, values, unit),
+        link=link,
+        aside=aside,
+        tone=tone,
+    )
+
+
+def columns(key: str, title: str, unit: Unit, across: str, up: str, series: list[Series], points: list[Point]) -> Chart:
+    """Columns in a row, stacked where there are several series."""
+    return Chart(key=key, kind="columns", title=title, unit=unit, across=across, up=up, series=series, points=points)
+
+
+def bars(key: str, title: str, unit: Unit, across: str, series: list[Series], points: list[Point]) -> Chart:
+    """Bars below one another with their names; only as many as are told apart at a glance."""
+    return Chart(
+        key=key, kind="bars", title=title, unit=unit, across=across, up="", series=series, points=points[:MOST_BARS]
+    )
+
+
+def ranges(key: str, title: str, series: list[Series], points: list[Point]) -> Chart:
+    """From one time to a longer one, on a logarithmic scale."""
+    return Chart(
+        key=key, kind="ranges", title=title, unit="ms", across="time", up="", series=series, points=points[:MOST_BARS]
+    )
+
+
+def _told(name: str, series: Sequence[Series], values: Sequence[float | None], unit: Unit) -> str:
+    """What a point says: its name, and each of its values that is there."""
+    words = WORDS[unit]
+    parts = [f"{words(value)} {one.name}" for one, value in zip(series, values, strict=True) if value]
+    return f"{amounts.shown(name)}: {', '.join(parts) or 'nothing'}"
+
+
+# --- tables ---------------------------------------------------------------------------------------------------------
+
+
+def linked_table(
+    caption: str, rows: Sequence[Any], columns: Sequence[Column], links: Mapping[str, Link], note: str | None = None
+) -> Table:
+    """Rows as a table in which some columns, named by their heads, lead somewhere."""
+    return with_links(table_of(caption, rows, columns, note), rows, links)
+
+
+def with_links(table: Table, rows: Sequence[Any], links: Mapping[str, Link]) -> Table:
+    """The table with links; a nought leads nowhere."""
+    for at, head in enumerate(table.heads):
+        link = links.get(head.text)
+        if link is not None:
+            for cells, row in zip(table.rows, rows, strict=True):
+                if cells[at].text not in (amounts.NONE, "0"):
+                    cells[at] = replace(cells[at], link=link(row))
+    return table
+
+
+def table_of_points(chart: Chart, head: str, note: str | None = None) -> Table:
+    """The points of a chart in numbers, without those that have none."""
+    words = WORDS[chart.unit]
+    heads = [Cell(head), *(Cell(series.name.capitalize(), is_number=True) for series in chart.series)]
+    rows = [
+        [Cell(point.name, link=point.link), *(Cell(words(value), is_number=True) for value in point.values)]
+        for point in chart.points
+        if any(point.values)
+    ]
+    return Table(chart.title, heads, rows, note)

@@ -1,0 +1,130 @@
+"""What the reader asked to see, as it stands in the address: a view can be bookmarked, and a number be a link.
+
+    /?q=tide+table&model=gpt-5&since=30d&sort=tokens
+
+A name that some conversation has is meant exactly, so that a link shows just what it counted; any other is looked for
+within names, as the command line does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlencode
+
+import msgspec
+
+from copilog.analysis.selection import Selection
+from copilog.errors import UsageError
+from copilog.store.library import SORTS
+from copilog.store.narrowing import Wanted, month_period
+from copilog.store.query import parse
+from copilog.store.query_fields import DATE_HINT, moment_of
+
+NEWEST, BEST = "newest", "best"
+
+
+class Filters(msgspec.Struct, frozen=True, kw_only=True):
+    """One view of the archive. Dates are as typed ("7d", "2026-03-01"); None is no wish."""
+
+    q: str | None = None  # in the language of `copilog search`
+    workspace: str | None = None  # the folder
+    source: str | None = None
+    model: str | None = None
+    mode: str | None = None
+    agent: str | None = None
+    skill: str | None = None
+    tool: str | None = None
+    label: str | None = None
+    starred: bool = False
+    error: bool = False  # something failed in it
+    edit: bool = False  # a file was edited in it
+    month: str | None = None  # "2026-03": it was touched last in that month
+    since: str | None = None
+    until: str | None = None
+    sort: str = NEWEST  # "best" is for searches only
+
+
+FLAGS = ("starred", "error", "edit")
+TEXTS = tuple(name for name in Filters.__struct_fields__ if name not in (*FLAGS, "sort"))
+
+
+def filters_from(params: Mapping[str, str]) -> Filters:
+    """The filters that an address asks for; what it says beside them is passed over."""
+    values: dict[str, Any] = {name: _text(params.get(name)) for name in TEXTS}
+    values |= {name: params.get(name, "").lower() in ("1", "true", "on", "yes") for name in FLAGS}
+    sort = params.get("sort", "")
+    is_known = sort in SORTS or (sort == BEST and values["q"] is not None)
+    return Filters(**values, sort=sort if is_known else _usual_sort(values["q"]))
+
+
+def query_of(filters: Filters, **changes: Any) -> str:
+    """The part of an address that says so, from the question mark on; nothing where there are no wishes.
+
+    query_of(filters, model="gpt-5", label=None) is the same view with another model and any label.
+    """
+    changed = msgspec.structs.replace(filters, **changes)
+    pairs = [(name, getattr(changed, name)) for name in (*TEXTS, *FLAGS)]
+    said = [(name, "1" if value is True else value) for name, value in pairs if value]
+    if changed.sort not in (_usual_sort(changed.q), BEST):
+        said.append(("sort", changed.sort))
+    query = urlencode(said, errors="replace")
+    return f"?{query}" if query else ""
+
+
+def library_link(filters: Filters | None = None, **changes: Any) -> str:
+    """The address of the library with these filters: the conversations behind a number."""
+    return f"/{query_of(filters if filters is not None else Filters(), **changes)}"
+
+
+def selection_of(filters: Filters, now: datetime | None = None) -> Selection:
+    """What figures are taken of: the conversations that the library shows, and of those the turns of the period.
+
+    UsageError where a date is none, or the search does not parse.
+    """
+    if filters.q is not None:
+        parse(filters.q)
+    since, until = period_of(filters, now)
+    wanted = msgspec.structs.replace(wanted_of(filters, now), since=None, until=None, month=None)
+    return Selection(since=since, until=until, wanted=wanted if wanted != Wanted() else None)
+
+
+def wanted_of(filters: Filters, now: datetime | None = None) -> Wanted:
+    """What the library shows. UsageError where a date is none."""
+    return Wanted(
+        **{name: getattr(filters, name) for name in TEXTS if name not in ("q", "since", "until")},
+        **{name: getattr(filters, name) for name in FLAGS},
+        query=filters.q,
+        since=_moment(filters.since, now),
+        until=_moment(filters.until, now),
+    )
+
+
+def period_of(filters: Filters, now: datetime | None = None) -> tuple[datetime | None, datetime | None]:
+    """From when and until when, the month included."""
+    since, until = _moment(filters.since, now), _moment(filters.until, now)
+    if filters.month is None:
+        return since, until
+    first, end = month_period(filters.month)
+    return max(first, since) if since else first, min(end, until) if until else end
+
+
+def _moment(text: str | None, now: datetime | None) -> datetime | None:
+    if text is None:
+        return None
+    try:
+        return moment_of(text, now or datetime.now(UTC))
+    except ValueError:
+        raise UsageError(f"{text} is no date; {DATE_HINT}") from None
+
+
+def _usual_sort(q: str | None) -> str:
+    """Where the address does not say: the best first of what was searched for, else the newest."""
+    return BEST if q else NEWEST
+
+
+def _text(value: str | None) -> str | None:
+    """What was typed, if anything was."""
+    value = (value or "").replace("\0", " ").strip()
+    return value or None

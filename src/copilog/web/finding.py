@@ -1,0 +1,41 @@
+"""Words in one conversation: which of its messages hold them, loaded into a page or not."""
+
+from __future__ import annotations
+
+import msgspec
+
+from copilog.store.archive import Archive
+from copilog.store.schema import MESSAGE_BITS
+
+MOST_HITS = 5_000
+LONGEST_WORDS = 200
+
+
+class Hits(msgspec.Struct):
+    """Messages, by their position, and whether there are more."""
+
+    words: str
+    messages: list[int]
+    is_cut: bool = False
+
+
+def find_in(archive: Archive, conversation_id: str, words: str) -> Hits:
+    """The messages whose texts hold these words as they are written, whatever their case."""
+    wanted = words.strip()[:LONGEST_WORDS].casefold()
+    found = Hits(words.strip()[:LONGEST_WORDS], [])
+    row = archive.connection.execute("SELECT rowid FROM conversation WHERE id = ?", (conversation_id,)).fetchone()
+    if row is None or not wanted:
+        return found
+    first = row[0] << MESSAGE_BITS  # all rows of a conversation lie together
+    rows = archive.connection.execute(
+        "SELECT position, user, answer, thinking, arguments, result, paths FROM message "
+        "WHERE rowid >= ? AND rowid < ? AND role <> 'title' ORDER BY rowid",
+        (first, first + (1 << MESSAGE_BITS)),
+    )
+    for position, *texts in rows:
+        if any(text and wanted in text.casefold() for text in texts):
+            if len(found.messages) == MOST_HITS:
+                found.is_cut = True
+                break
+            found.messages.append(position)
+    return found

@@ -1,0 +1,167 @@
+"""The facets of the library as links: each choice keeps what else is chosen, and one that is chosen leads out of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import msgspec
+
+from copilog.analysis.model_names import plain_name
+from copilog.errors import UsageError
+from copilog.store.facets import Facet, Facets, Value
+from copilog.store.narrowing import NO_NAME, month_period
+from copilog.web.filters import FLAGS, TEXTS, Filters, library_link, query_of
+
+SHOWN_NAMES = 8  # of a facet; the others can be unfolded
+MOST_NAMES = 1_000
+
+FACET_WORDS = {
+    "workspace": "Workspace",
+    "source": "Source",
+    "model": "Model",
+    "mode": "Mode",
+    "agent": "Agent",
+    "skill": "Skill",
+    "tool": "Tool",
+    "label": "Label",
+    "is": "Only with",
+    "month": "Last active",
+}
+OPEN_FACETS = ("workspace", "model", "is", "month")
+CHIP_WORDS = {"q": "search", "month": "last active"}
+FLAG_WORDS = {"starred": "a star", "error": "an error", "edit": "an edit"}
+
+
+class Choice(NamedTuple):
+    """A value of a facet."""
+
+    words: str
+    title: str  # in full
+    conversations: int
+    is_chosen: bool
+    link: str  # takes it away where it is chosen
+
+
+class FacetView(msgspec.Struct, kw_only=True):
+    """A facet with its choices."""
+
+    name: str
+    words: str
+    choices: list[Choice]
+    more: list[Choice] = []  # folded
+    is_open: bool = False
+    later: str | None = None  # where its choices come from when it is opened
+    later_page: str = "/"  # the same for browsers without scripts
+
+
+class Chip(NamedTuple):
+    """A filter that is set."""
+
+    words: str
+    link: str  # without it
+    gain: int = 0  # how many conversations there would be more
+
+
+def facet_views(filters: Filters, facets: Facets, tools: Facet | None) -> Iterable[FacetView]:
+    """All facets in their order; those without a name to choose are left out."""
+    known = {facet.name: facet for facet in facets.facets}
+    for name in FACET_WORDS:
+        if name == "tool":
+            yield facet_view(filters, tools) if tools is not None else _tools_to_come(filters, facets)
+        elif known[name].values:
+            yield facet_view(filters, known[name])
+
+
+def _tools_to_come(filters: Filters, facets: Facets) -> FacetView:
+    """To count tools takes a while: the browser asks for them when somebody opens the facet."""
+    values = [Value(filters.tool, facets.matching, True)] if filters.tool else []
+    view = facet_view(filters, Facet(name="tool", values=values))
+    query = query_of(filters)
+    view.later = f"/library/tools{query}"
+    view.later_page = f"/{query}{'&' if query else '?'}tools=1"
+    return view
+
+
+def facet_view(filters: Filters, facet: Facet) -> FacetView:
+    values = facet.values[:MOST_NAMES]
+    words = _words_for(facet.name, [value.name for value in values])
+    choices = [_choice(filters, facet.name, value, text) for value, text in zip(values, words, strict=True)]
+    return FacetView(
+        name=facet.name,
+        words=FACET_WORDS[facet.name],
+        choices=choices[:SHOWN_NAMES],
+        more=choices[SHOWN_NAMES:],
+        is_open=facet.name in OPEN_FACETS or any(value.is_chosen for value in values),
+    )
+
+
+def _choice(filters: Filters, facet: str, value: Value, words: str) -> Choice:
+    name, wanted = (value.name, True) if facet == "is" else (facet, value.name)
+    nothing = False if facet == "is" else None
+    link = library_link(filters, **{name: nothing if value.is_chosen else wanted})
+    return Choice(words, value.name if facet != "is" else words, value.conversations, value.is_chosen, link)
+
+
+def _words_for(facet: str, names: list[str]) -> list[str]:
+    if facet == "workspace":
+        return folder_words(names)
+    if facet == "model":
+        return [name if name == NO_NAME["model"] else plain_name(name) for name in names]
+    if facet == "is":
+        return [FLAG_WORDS[name] for name in names]
+    if facet == "month":
+        return [month_words(name) for name in names]
+    return names
+
+
+def folder_words(paths: list[str]) -> list[str]:
+    """Folders by their last name; those that share it by two, and those that share both in full."""
+    ends = [[part for part in path.replace("\\", "/").split("/") if part][-2:] for path in paths]
+    times = Counter("/".join(end[-count:]) for end in ends for count in {1, len(end)} if end)
+    words = []
+    for path, end in zip(paths, ends, strict=True):
+        tries = ("/".join(end[-1:]), "/".join(end))
+        words.append(next((text for text in tries if text and times[text] == 1), path))
+    return words
+
+
+def month_words(month: str) -> str:
+    """`May 2026` of `2026-05`; what is no month stays as it is."""
+    try:
+        return month_period(month)[0].strftime("%B %Y")
+    except UsageError:
+        return month
+
+
+def chips_of(filters: Filters, without: dict[str, int]) -> list[Chip]:
+    """The filters that are set, each with the way out of it; the period is one."""
+    chips = []
+    for name, value in said(filters):
+        if name in ("since", "until"):
+            continue
+        nothing = False if name in FLAGS else None
+        gain = without.get("query" if name == "q" else name, 0)
+        chips.append(Chip(_chip_words(name, value), library_link(filters, **{name: nothing}), gain))
+    period = [f"{word} {text}" for word, text in (("since", filters.since), ("before", filters.until)) if text]
+    if period:
+        link = library_link(filters, since=None, until=None)
+        chips.append(Chip(" and ".join(period), link, without.get("period", 0)))
+    return chips
+
+
+def _chip_words(name: str, value: str) -> str:
+    if name in FLAGS:
+        return f"with {FLAG_WORDS[name]}"
+    if name == "workspace":
+        value = folder_words([value])[0]
+    elif name == "month":
+        value = month_words(value)
+    return f"{CHIP_WORDS.get(name, name)}: {value}"
+
+
+def said(filters: Filters) -> list[tuple[str, str]]:
+    """What the filters say, as a form says it."""
+    pairs: list[tuple[str, Any]] = [(name, getattr(filters, name)) for name in (*TEXTS, *FLAGS)]
+    return [(name, "1" if value is True else value) for name, value in pairs if value]

@@ -1,0 +1,302 @@
+"""What the library page shows: rows, what was found in them, facets, and what to do where nothing is left."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from copilog.analysis.model_names import key_of, plain_name
+from copilog.errors import UsageError
+from copilog.store.archive import Archive
+from copilog.store.facets import Facets, facets_of, tools_of
+from copilog.store.library import PAGE_ROWS, Row, rows_among, rows_of
+from copilog.store.narrowing import Narrowed
+from copilog.store.query import QueryError
+from copilog.store.search import Hit, Order, search
+from copilog.web.filters import BEST, NEWEST, Filters, library_link, wanted_of
+from copilog.web.library_facets import Chip, FacetView, chips_of, facet_view, facet_views, said
+
+HITS_AT_ONCE = 120
+HITS_OF_ONE = 3  # conversation
+ENOUGH_CONVERSATIONS = 20  # to be shown before more is looked for
+KEPT_COUNTS = 64
+JUST_NOW_NS = 2_000_000_000
+MOST_LOOKS = 5  # for hits that pass the filters, before somebody must ask for more
+
+SORT_WORDS = {
+    "best": "best match",
+    "newest": "newest",
+    "oldest": "oldest",
+    "longest": "longest",
+    "tokens": "most tokens",
+    "tools": "most tools",
+    "title": "title",
+}
+STATE_WORDS = {
+    "complete": "complete",
+    "failed": "failed",
+    "cancelled": "cancelled",
+    "needs-input": "needs input",
+    "pending": "running?",
+    "unanswered": "no answer",
+}
+# Chat participants that every conversation has.
+_USUAL_AGENTS = frozenset({"agent", "githubcopilot", "copilot", "github copilot", "workspace", "editor"})
+_MODES = frozenset({"agent", "ask", "edit"})
+_LAST_WORD = re.compile(r"(?:^|[\s(])(?!(?:AND|OR|NOT)$)[^\W_]{2,}$")
+
+
+class Piece(NamedTuple):
+    """A piece of a line, and whether it is what was looked for."""
+
+    text: str
+    is_match: bool
+
+
+class Found(NamedTuple):
+    """A message that was found."""
+
+    hit: Hit
+    pieces: list[Piece]
+
+
+class Listed(msgspec.Struct, kw_only=True):
+    """One conversation of the list."""
+
+    row: Row
+    models: list[str]
+    agents: list[str]
+    status: str | None
+    state: str | None  # the status in words
+    found: list[Found] = []
+
+
+class Trouble(msgspec.Struct, kw_only=True):
+    """Why there is no answer, and what would have one."""
+
+    reason: str
+    before: str = ""  # the query up to the place
+    after: str = ""
+    suggestion: str | None = None
+    link: str = "/"
+
+
+class LibraryView(msgspec.Struct, kw_only=True):
+    """All that the page needs."""
+
+    filters: Filters
+    listed: list[Listed]
+    facets: list[FacetView]
+    chips: list[Chip]
+    sorts: list[tuple[str, str]]
+    hidden: list[tuple[str, str]]  # what the form must say beside its fields
+    total: int
+    matching: int
+    more: str | None = None  # where the list goes on
+    end: str | None = None
+    offset: int = 0
+    notes: list[str] = []
+    trouble: Trouble | None = None
+    first: str = "/"  # the beginning of the list
+
+
+class PartView(NamedTuple):
+    """Some more rows, and where to go on."""
+
+    listed: list[Listed]
+    more: str | None
+    notes: list[str]
+    end: str | None = None  # what is said where the list ends
+
+
+def library_view(archive: Archive, filters: Filters, offset: int = 0, *, with_tools: bool = False) -> LibraryView:
+    """The page. What cannot be understood is told, and left out of the filters."""
+    try:
+        narrowed, notes = _narrowed(archive, filters)
+        trouble = None
+    except UsageError as error:
+        trouble = _trouble(filters, error)
+        filters = _without_fault(filters, error)
+        narrowed, notes = _narrowed(archive, filters)
+    facets = _counted(archive, narrowed)
+    part = _part(archive, narrowed, filters, offset, PAGE_ROWS) if trouble is None else PartView([], None, [])
+    return LibraryView(
+        filters=filters,
+        listed=part.listed,
+        more=part.more,
+        end=part.end,
+        facets=list(facet_views(filters, facets, tools_of(narrowed) if with_tools else None)),
+        chips=chips_of(filters, facets.without),
+        sorts=[(name, words) for name, words in SORT_WORDS.items() if name != BEST or filters.q],
+        hidden=[(name, value) for name, value in said(filters) if name not in ("q", "since", "until")],
+        total=facets.total,
+        matching=facets.matching,
+        offset=offset,
+        first=library_link(filters),
+        notes=[*notes, *part.notes],
+        trouble=trouble,
+    )
+
+
+def _counted(archive: Archive, narrowed: Narrowed) -> Facets:
+    """Counting takes longer than all the rest: it is kept while the files of the archive stay as they are."""
+    states = [_state(archive.path), _state(archive.path.with_name(f"{archive.path.name}-wal"))]
+    key = (archive.path, tuple(states), narrowed.wanted)
+    counted = _kept.get(key)
+    if counted is None:
+        counted = facets_of(narrowed)
+        # What was written a moment ago may be written again before the clock of the file system moves on.
+        if all(time.time_ns() - changed > JUST_NOW_NS for changed, _ in states):
+            if len(_kept) >= KEPT_COUNTS:
+                _kept.clear()
+            _kept[key] = counted
+    return counted
+
+
+_kept: dict[Any, Facets] = {}
+
+
+def _state(file: Path) -> tuple[int, int]:
+    """When a file was written last, and its size; noughts where there is none."""
+    try:
+        state = file.stat()
+    except FileNotFoundError:
+        return 0, 0
+    return state.st_mtime_ns, state.st_size
+
+
+def part_view(archive: Archive, filters: Filters, offset: int, limit: int = PAGE_ROWS) -> PartView:
+    """More rows of the same view. UsageError where it cannot be understood."""
+    narrowed, _ = _narrowed(archive, filters)
+    return _part(archive, narrowed, filters, offset, limit)
+
+
+def tools_view(archive: Archive, filters: Filters) -> FacetView:
+    """The facet that takes its time."""
+    narrowed, _ = _narrowed(archive, filters)
+    return facet_view(filters, tools_of(narrowed))
+
+
+# --- what is listed -------------------------------------------------------------------------------------------------
+
+
+def _narrowed(archive: Archive, filters: Filters) -> tuple[Narrowed, list[str]]:
+    """What is wanted. While somebody types, the last word may be the beginning of one: if there is none, it is."""
+    wanted = wanted_of(filters)
+    narrowed = Narrowed(archive.connection, wanted, key_of)
+    if wanted.query is None or not _LAST_WORD.search(wanted.query):
+        return narrowed, []
+    if narrowed.found:
+        return narrowed, []
+    begun = Narrowed(archive.connection, msgspec.structs.replace(wanted, query=f"{wanted.query}*"), key_of)
+    if not begun.found:
+        return narrowed, []
+    return begun, [f"Nothing has the word {wanted.query.split()[-1]}: these are words that begin so."]
+
+
+def _part(archive: Archive, narrowed: Narrowed, filters: Filters, offset: int, limit: int) -> PartView:
+    if narrowed.wanted.query is not None and filters.sort in (BEST, NEWEST):
+        return _found_part(archive, narrowed, filters, offset)
+    sort = filters.sort if filters.sort != BEST else NEWEST
+    rows = rows_of(narrowed, sort=sort, offset=offset, limit=limit + 1)
+    more = _more(filters, offset + limit) if len(rows) > limit else None
+    return PartView([_listed(row) for row in rows[:limit]], more, [])
+
+
+def _found_part(archive: Archive, narrowed: Narrowed, filters: Filters, offset: int) -> PartView:
+    """Hits from the `offset`th on, by conversation. Those that other filters refuse are passed over."""
+    query = narrowed.narrowed_query()
+    allowed = Narrowed(archive.connection, msgspec.structs.replace(narrowed.wanted, query=None), key_of)
+    order: Order = "newest" if filters.sort == NEWEST else "rank"
+    listed: dict[str, Listed] = {}
+    first = offset
+    for _ in range(MOST_LOOKS):
+        result = search(
+            archive.connection,
+            query,
+            limit=HITS_AT_ONCE,
+            offset=offset,
+            order=order,
+            per_conversation=HITS_OF_ONE,
+        )
+        offset += len(result.hits)
+        is_more = len(result.hits) == HITS_AT_ONCE
+        rows = rows_among(allowed, [group.conversation for group in result.groups()])
+        for hit in result.hits:
+            if hit.conversation in rows:
+                if hit.conversation not in listed:
+                    listed[hit.conversation] = _listed(rows[hit.conversation])
+                listed[hit.conversation].found.append(Found(hit, pieces_of(hit)))
+        if not is_more or len(listed) >= ENOUGH_CONVERSATIONS:
+            break
+    if is_more:
+        return PartView(list(listed.values()), _more(filters, offset), result.notes)
+    if not first and not result.conversations_is_exact:  # of very many hits not all are ranked: what else there is
+        others = rows_of(narrowed, limit=PAGE_ROWS)
+        listed |= {row.id: _listed(row) for row in others if row.id not in listed}
+    end = None if result.conversations_is_exact else "These are the best. Any other order lists all that match."
+    return PartView(list(listed.values()), None, result.notes, end)
+
+
+def pieces_of(hit: Hit) -> list[Piece]:
+    """The snippet, cut where a match begins and ends."""
+    pieces, end = [], 0
+    for start, stop in hit.highlights:
+        pieces += [Piece(hit.snippet[end:start], False), Piece(hit.snippet[start:stop], True)]
+        end = stop
+    return [piece for piece in (*pieces, Piece(hit.snippet[end:], False)) if piece.text]
+
+
+def _listed(row: Row) -> Listed:
+    models = {key_of(name): plain_name(name) for name in reversed(row.models)}
+    status = "failed" if row.status is None and row.error is not None else row.status
+    return Listed(
+        row=row,
+        models=[models[key] for key in reversed(models) if key],
+        agents=_agents(row),
+        status=status,
+        state=STATE_WORDS.get(status or "", status),
+    )
+
+
+def _agents(row: Row) -> list[str]:
+    """Custom agents and others that were at work, then modes, each once; without those that are always there."""
+    modes = {name.casefold() for name in row.modes}
+    names: dict[str, str] = {}
+    for name in (*row.modes, *row.agents):
+        key = name.casefold()
+        is_usual = key in _USUAL_AGENTS or key.startswith("github.copilot.")
+        if key in modes or not is_usual:
+            names.setdefault(key, name)
+    return sorted(names.values(), key=lambda name: name.casefold() in _MODES)
+
+
+def _more(filters: Filters, offset: int) -> str:
+    link = library_link(filters)
+    return f"{link}{'&' if '?' in link else '?'}from={offset}"
+
+
+# --- what went wrong ------------------------------------------------------------------------------------------------
+
+
+def _trouble(filters: Filters, error: UsageError) -> Trouble:
+    if not isinstance(error, QueryError) or filters.q is None:
+        return Trouble(reason=str(error), link=library_link(_without_fault(filters, error)))
+    return Trouble(
+        reason=error.reason,
+        before=filters.q[: error.position],
+        after=filters.q[error.position :],
+        suggestion=error.suggestion,
+        link=library_link(filters, q=error.suggestion),
+    )
+
+
+def _without_fault(filters: Filters, error: UsageError) -> Filters:
+    """The filters without what cannot be understood."""
+    if isinstance(error, QueryError):
+        return msgspec.structs.replace(filters, q=None, sort=NEWEST if filters.sort == BEST else filters.sort)
+    return msgspec.structs.replace(filters, month=None, since=None, until=None)

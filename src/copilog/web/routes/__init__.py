@@ -1,0 +1,29 @@
+"""The routes of all pages, one module per page."""
+
+from __future__ import annotations
+
+from starlette.routing import BaseRoute
+
+from copilog.web.routes import (
+    annotate,
+    conversation,
+    dashboard,
+    export,
+    graph,
+    library,
+    problems,
+    timeline,
+    trajectories,
+)
+
+ROUTES: list[BaseRoute] = [
+    *library.routes,
+    *conversation.routes,
+    *timeline.routes,
+    *dashboard.routes,
+    *graph.routes,
+    *trajectories.routes,
+    *problems.routes,
+    *export.routes,
+    *annotate.routes,
+]

@@ -1,0 +1,292 @@
+"""The page of one conversation, and what it loads as one reads on."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+import msgspec
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from copilog.model import (
+    Attachment,
+    Conversation,
+    Message,
+    Terminal,
+    ToolCall,
+    ToolResult,
+    title_of,
+)
+from copilog.render.html.addresses import ServedAddresses, picture_type
+from copilog.render.html.code import json_html
+from copilog.render.html.conversation import View
+from copilog.render.html.outline import outline_of
+from copilog.render.html.panel import distinct, model_names, panel_of
+from copilog.render.safe import clean_line
+from copilog.render.words import counted, span_words
+from copilog.store.fates import Fates
+from copilog.store.summary import Summary
+from copilog.web.finding import find_in
+from copilog.web.viewer import page, viewer_of
+
+MANY_TURNS = 300  # from here on the outline comes after the page
+KEPT_VIEWS = 8
+LONGEST_RAW = 1_000_000  # characters of JSON
+# What a browser may do with something that came out of a conversation: show it, and nothing else.
+SANDBOX = {"Content-Security-Policy": "default-src 'none'; sandbox", "Cross-Origin-Resource-Policy": "same-origin"}
+
+
+# --- the page ---------------------------------------------------------------------------------------------------
+
+
+def _page(request: Request) -> Response:
+    view = _view(request)
+    conversation = view.conversation
+    message = _number(request, "message")
+    turn = _number(request, "turn")
+    if message is None and turn is not None:
+        message = view.first_message_of(turn)
+    window = view.window_around(message) if message is not None else view.window(_number(request, "from") or 0)
+    many = len(conversation.turns) > MANY_TURNS
+
+    def part_url(part: str) -> str:
+        return f"/conversation/{part}?{urlencode({'id': conversation.id})}"
+
+    def export_url(kind: str) -> str:
+        return f"/export?{urlencode({'id': conversation.id, 'format': kind})}"
+
+    return page(
+        request,
+        "conversation.html",
+        page_name="library",
+        title=clean_line(title_of(conversation), 200),
+        summary=_summary(request, conversation),
+        facts=_facts(conversation),
+        messages=window,
+        wanted=_number(request, "message"),
+        entries=None if many else outline_of(conversation),
+        number_of_turns=len(conversation.turns),
+        number_of_messages=len(conversation.messages),
+        part_url=part_url,
+        export_url=export_url,
+        timeline_url=part_url("timeline"),
+        next_url=f"/conversation?{urlencode({'id': conversation.id, 'from': window.next or 0})}",
+        find=request.query_params.get("find", "")[:200],
+    )
+
+
+def _facts(conversation: Conversation) -> list[str]:
+    """The line below the title."""
+    start = conversation.started_at or conversation.updated_at
+    models = distinct(model_names(conversation))
+    workspace = conversation.workspace
+    facts = [
+        span_words(start, conversation.updated_at) if start is not None else "",
+        clean_line(conversation.assistant or "", 80),
+        clean_line(", ".join(models), 200),
+        clean_line(workspace.folder or "", 200) if workspace is not None else "",
+        counted(len(conversation.turns), "turn"),
+        counted(len(conversation.messages), "message"),
+        *conversation.marks,
+    ]
+    return [fact for fact in facts if fact]
+
+
+# --- parts of it ------------------------------------------------------------------------------------------------
+
+
+def _messages(request: Request) -> Response:
+    """A window: from a message on, before one, around one, or from the beginning of a turn."""
+    view = _view(request)
+    around, before, turn = (_number(request, name) for name in ("around", "before", "turn"))
+    if around is not None:
+        window = view.window_around(around)
+    elif before is not None:
+        window = view.window_before(before)
+    elif turn is not None:
+        window = view.window(view.first_message_of(turn))
+    else:
+        window = view.window(_number(request, "from") or 0)
+    return page(request, "conversation_part.html", what="window", messages=window)
+
+
+def _below(request: Request) -> Response:
+    """Messages of a sub-agent that did not come with the page."""
+    view = _view(request)
+    call = request.query_params.get("call", "")
+    messages, more_address = view.messages_below(call, _number(request, "skip") or 0)
+    return page(request, "conversation_part.html", what="below", messages=messages, more_address=more_address)
+
+
+def _outline(request: Request) -> Response:
+    entries = outline_of(_conversation(request))
+    return page(request, "conversation_part.html", what="outline", entries=entries)
+
+
+def _panel(request: Request) -> Response:
+    conversation = _conversation(request)
+    values = panel_of(conversation, ServedAddresses(conversation.id))
+    summary = _summary(request, conversation)
+    return page(request, "conversation_part.html", what="panel", panel_values=values, summary=summary)
+
+
+def _find(request: Request) -> Response:
+    conversation = _conversation(request)
+    with viewer_of(request).archive() as archive:
+        found = find_in(archive, conversation.id, request.query_params.get("q", ""))
+    return Response(msgspec.json.encode(found), media_type="application/json")
+
+
+# --- what is behind it ------------------------------------------------------------------------------------------
+
+
+def _raw(request: Request) -> Response:
+    """The JSON of a part, a message or a turn, with the file it came from and its place there."""
+    conversation = _conversation(request)
+    number = _number(request, "turn")
+    if number is not None:
+        value: Any = next((turn for turn in conversation.turns if turn.index == number), None)
+        if value is None:
+            raise HTTPException(404, f"there is no turn {number + 1} in this conversation")
+        heading, places = f"Turn {number + 1}", _places(conversation, number, None)
+    else:
+        at, message = _message(request, conversation)
+        position = _number(request, "part")
+        value = message if position is None else _part(message, position)
+        heading = f"Message {at + 1}" if position is None else f"Message {at + 1}, part {position + 1}"
+        places = _places(conversation, message.turn, getattr(value, "position", None))
+    text = msgspec.json.encode(value).decode()
+    json = json_html(text) if len(text) <= LONGEST_RAW else json_html(text[:LONGEST_RAW])
+    return page(request, "conversation_part.html", what="raw", heading=heading, places=places, json=json)
+
+
+def _places(conversation: Conversation, turn_index: int | None, position: int | None) -> list[tuple[str, str]]:
+    """The file that leads, and where in it the turn stands, and the part in the turn."""
+    lead = next((trace for trace in conversation.provenance if trace.role == "lead"), None)
+    turn = next((turn for turn in conversation.turns if turn.index == turn_index), None)
+    places: list[tuple[str, str]] = []
+    if lead is not None:
+        places.append(("File", clean_line(lead.path)))
+        if lead.pointer or lead.table or lead.row:
+            where = lead.pointer or " ".join(word for word in (lead.table, lead.row) if word)
+            places.append(("In it", clean_line(where, 300)))
+    if turn is not None and turn.pointer:
+        places.append(("Request", clean_line(turn.pointer, 300)))
+    if position is not None:
+        places.append(("Part of the response", str(position)))
+    return places
+
+
+def _text(request: Request) -> Response:
+    """A text that is too long for the page, as it is."""
+    _, message = _message(request, _conversation(request))
+    part = _part(message, _number(request, "part") or 0)
+    text = _text_of(part, request.query_params.get("field", "text"))
+    if text is None:
+        raise HTTPException(404, "there is no such text here")
+    return PlainTextResponse(text.encode("utf-8", "replace"), headers=SANDBOX)
+
+
+def _text_of(part: Any, field: str) -> str | None:
+    """One of the texts of a part, by the names that the page's links use."""
+    if isinstance(part, ToolResult) and field.startswith("item-"):
+        index = field.removeprefix("item-")
+        return part.items[int(index)].text if index.isdecimal() and int(index) < len(part.items) else None
+    if isinstance(part, ToolCall):
+        agent = part.subagent
+        texts = {
+            "arguments": part.arguments,
+            "task": agent.prompt if agent is not None else None,
+            "answer": agent.result if agent is not None else None,
+        }
+        return texts.get(field)
+    allowed = ("output",) if isinstance(part, Terminal) else ("text", "display", "full_text")
+    value = getattr(part, field, None) if field in allowed else None
+    return value if isinstance(value, str) else None
+
+
+def _attachment(request: Request) -> Response:
+    """A picture out of a conversation: bytes that were kept in it, never a file that a path names."""
+    _, message = _message(request, _conversation(request))
+    part = _part(message, _number(request, "part") or 0)
+    item = _number(request, "item")
+    data: bytes | None = None
+    if isinstance(part, Attachment):
+        data = part.data
+    elif isinstance(part, ToolResult) and item is not None and item < len(part.items):
+        data = part.items[item].data
+    kind = picture_type(data) if data is not None else None
+    if data is None or kind is None:
+        raise HTTPException(404, "there is no picture here that can be shown")
+    name = f"picture.{kind.rpartition('/')[2]}"
+    headers = {**SANDBOX, "Content-Disposition": f'inline; filename="{name}"'}
+    return Response(data, media_type=kind, headers=headers)
+
+
+# --- what was asked for -----------------------------------------------------------------------------------------
+
+
+def _conversation(request: Request) -> Conversation:
+    return viewer_of(request).conversation(request.query_params.get("id", ""))
+
+
+def _view(request: Request) -> View:
+    """How a conversation is shown; as long as the conversation is the same, so is this."""
+    conversation = _conversation(request)
+    state = request.app.state
+    if not hasattr(state, "views"):
+        state.views = {}
+    kept: dict[str, View] = state.views
+    view = kept.get(conversation.id)
+    if view is None or view.conversation is not conversation:
+        view = View(conversation, ServedAddresses(conversation.id), fate_of=Fates(conversation).of)
+        if len(kept) >= KEPT_VIEWS:
+            kept.clear()
+        kept[conversation.id] = view
+    return view
+
+
+def _summary(request: Request, conversation: Conversation) -> Summary:
+    with viewer_of(request).archive() as archive:
+        found = archive.summaries([conversation.id])
+    if conversation.id not in found:  # removed a moment ago
+        raise HTTPException(404, "this conversation is not in the archive any more")
+    return found[conversation.id]
+
+
+def _number(request: Request, name: str) -> int | None:
+    given = request.query_params.get(name)
+    if given is None or given == "":
+        return None
+    if not given.isascii() or not given.isdecimal() or len(given) > 9:
+        raise HTTPException(400, f"{name} must be a number")
+    return int(given)
+
+
+def _message(request: Request, conversation: Conversation) -> tuple[int, Message]:
+    number = _number(request, "message")
+    if number is None or number >= len(conversation.messages):
+        raise HTTPException(404, "there is no such message in this conversation")
+    return number, conversation.messages[number]
+
+
+def _part(message: Message, position: int) -> Any:
+    if position >= len(message.parts):
+        raise HTTPException(404, "there is no such part in this message")
+    return message.parts[position]
+
+
+routes = [
+    Route("/conversation", _page),
+    Route("/conversation/messages", _messages),
+    Route("/conversation/below", _below),
+    Route("/conversation/outline", _outline),
+    Route("/conversation/panel", _panel),
+    Route("/conversation/find", _find),
+    Route("/conversation/raw", _raw),
+    Route("/conversation/text", _text),
+    Route("/conversation/attachment", _attachment),
+]

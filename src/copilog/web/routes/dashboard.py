@@ -1,0 +1,106 @@
+"""The dashboard: figures as pictures and tables, the document pictures are drawn from, and who is behind a number."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+from starlette.responses import Response
+from starlette.routing import Route
+
+from copilog.analysis.behind import conversations_behind
+from copilog.analysis.selection import choose
+from copilog.errors import UsageError
+from copilog.web.dashboard.asked import choices_of, ranges_of, this_minute
+from copilog.web.dashboard.behind import words_of
+from copilog.web.dashboard.kept import Board, Boards
+from copilog.web.dashboard.links import BEHIND, Links
+from copilog.web.dashboard.page import drawing_of
+from copilog.web.filters import Filters, filters_from, query_of, selection_of
+from copilog.web.viewer import is_partial, page, viewer_of
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from starlette.requests import Request
+
+    from copilog.store.archive import Archive
+
+MOST_BEHIND = 500  # conversations in a list
+
+
+def dashboard_page(request: Request) -> Response:
+    """The page. What cannot be asked is told on it, so that it can be put right."""
+    filters = filters_from(request.query_params)
+    try:
+        return _page(request, filters)
+    except UsageError as error:
+        if is_partial(request):
+            raise
+        return _page(request, Filters(), asked=filters, problem=str(error))
+
+
+def _page(request: Request, filters: Filters, *, asked: Filters | None = None, problem: str | None = None) -> Response:
+    now = this_minute()
+    links = Links(filters, now)
+    with viewer_of(request).archive() as archive:
+        board = _board(request, archive, filters, now)
+        choices = choices_of(archive, filters, now)
+    totals = board.measured.stats.totals
+    return page(
+        request,
+        "dashboard.html",
+        400 if problem else 200,
+        page_name="dashboard",
+        asked=asked or filters,
+        problem=problem,
+        ranges=ranges_of(filters, links, now),
+        choices=choices,
+        sections=board.sections if problem is None and totals.conversations else [],
+        totals=totals,
+        library=links.library(),
+        here=links.dashboard(),
+        data=f"/dashboard/data{query_of(filters)}",
+    )
+
+
+def dashboard_data(request: Request) -> Response:
+    """What the pictures show, as JSON."""
+    filters = filters_from(request.query_params)
+    now = this_minute()
+    with viewer_of(request).archive() as archive:
+        board = _board(request, archive, filters, now)
+    return Response(msgspec.json.encode(drawing_of(*board)), media_type="application/json")
+
+
+def behind_page(request: Request) -> Response:
+    """The conversations that one number counts."""
+    filters = filters_from(request.query_params)
+    what, value = request.query_params.get("what", ""), request.query_params.get("value", "")
+    now = this_minute()
+    with viewer_of(request).archive() as archive:
+        rows = conversations_behind(choose(archive, selection_of(filters, now), now=now), what, value)
+    return page(
+        request,
+        "dashboard_behind.html",
+        page_name="dashboard",
+        heading=words_of(what, value),
+        rows=rows[:MOST_BEHIND],
+        found=len(rows),
+        back=Links(filters, now).dashboard(),
+    )
+
+
+def _board(request: Request, archive: Archive, filters: Filters, now: datetime) -> Board:
+    state = request.app.state
+    if not hasattr(state, "boards"):
+        state.boards = Boards()
+    boards: Boards = state.boards
+    return boards.of(archive, filters, now, viewer_of(request).defined)
+
+
+routes = [
+    Route("/dashboard", dashboard_page),
+    Route("/dashboard/data", dashboard_data),
+    Route(BEHIND, behind_page),
+]

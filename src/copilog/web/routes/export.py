@@ -1,0 +1,81 @@
+"""Conversations as files to keep: a page that needs nothing else, or a Markdown document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from copilog import __version__
+from copilog.export import FORMATS, Format, content_disposition, entry_of, file_name, html_pieces, markdown_pieces
+from copilog.export.index import entry
+from copilog.model import Conversation
+from copilog.web.viewer import Viewer, viewer_of
+
+MOST_AT_ONCE = 500
+# Should a browser show it after all: it may do nothing there.
+HEADERS = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"}
+
+
+def _export(request: Request) -> Response:
+    """One conversation, or several that the address names one after another: /export?id=..&id=..&format=markdown."""
+    viewer = viewer_of(request)
+    ids = list(dict.fromkeys(value for value in request.query_params.getlist("id") if value))
+    kind = FORMATS.get(request.query_params.get("format", "html"))
+    if not ids:
+        raise HTTPException(400, "No conversation was named.")
+    if kind is None:
+        raise HTTPException(400, "There is no such format; there are html and markdown.")
+    if len(ids) > MOST_AT_ONCE:
+        raise HTTPException(400, f"These are too many at once; `copilog export` has no such limit as {MOST_AT_ONCE}.")
+    if len(ids) == 1:
+        return _one(viewer.conversation(ids[0]), kind)
+    return _many(viewer, ids, kind)
+
+
+def _one(conversation: Conversation, kind: Format) -> Response:
+    if kind.name == "markdown":
+        pieces = markdown_pieces([conversation], [])
+    else:
+        pieces = html_pieces([conversation], [entry_of(conversation)], made_by=_made_by(), made_at=datetime.now(UTC))
+    return _download("".join(pieces), file_name(conversation, kind), kind)
+
+
+def _many(viewer: Viewer, ids: list[str], kind: Format) -> Response:
+    """Several in one file, each read when its turn comes."""
+    with viewer.archive() as archive:
+        found = archive.summaries(ids)
+    missing = [each for each in ids if each not in found]
+    if missing:
+        raise HTTPException(404, f"There is no conversation {missing[0]}.")
+    index = [
+        entry(found[each].title, found[each].updated_at or found[each].started_at, found[each].turns) for each in ids
+    ]
+    conversations = (viewer.conversation(each) for each in ids)
+    if kind.name == "markdown":
+        pieces = markdown_pieces(conversations, index)
+    else:
+        pieces = html_pieces(conversations, index, made_by=_made_by(), made_at=datetime.now(UTC))
+    return _streamed(pieces, f"{len(ids)}-conversations{kind.ending}", kind)
+
+
+def _made_by() -> str:
+    return f"copilog {__version__}"
+
+
+def _download(text: str, name: str, kind: Format) -> Response:
+    headers = {**HEADERS, "Content-Disposition": content_disposition(name)}
+    return Response(text.encode("utf-8", "replace"), media_type=kind.media_type, headers=headers)
+
+
+def _streamed(pieces: Iterator[str], name: str, kind: Format) -> Response:
+    headers = {**HEADERS, "Content-Disposition": content_disposition(name)}
+    encoded = (piece.encode("utf-8", "replace") for piece in pieces)
+    return StreamingResponse(encoded, media_type=kind.media_type, headers=headers)
+
+
+routes = [Route("/export", _export, methods=["GET"])]

@@ -1,0 +1,46 @@
+"""The library: all conversations, narrowed down, searched and sorted by what the address says."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from copilog.store.library import PAGE_ROWS
+from copilog.web.filters import filters_from
+from copilog.web.library_view import library_view, part_view, tools_view
+from copilog.web.viewer import is_partial, page, viewer_of
+
+MOST_ROWS = 2_000  # at once: who comes back to the list gets all the rows that were there
+
+
+def library(request: Request) -> Response:
+    """The page; for htmx just the list with its facets, and where the list goes on only the rows."""
+    filters = filters_from(request.query_params)
+    offset = _whole(request, "from", 0)
+    with viewer_of(request).archive() as archive:
+        if is_partial(request) and offset:
+            limit = min(max(1, _whole(request, "rows", PAGE_ROWS)), MOST_ROWS)
+            part = part_view(archive, filters, offset, limit)
+            return page(request, "library_rows.html", part=part)
+        view = library_view(archive, filters, offset, with_tools="tools" in request.query_params)
+    template = "library_list.html" if is_partial(request) else "library.html"
+    return page(request, template, page_name="library", view=view, asked=request.query_params.get("q", ""))
+
+
+def tools(request: Request) -> Response:
+    """The facet of tools, when somebody opens it."""
+    with viewer_of(request).archive() as archive:
+        facet = tools_view(archive, filters_from(request.query_params))
+    return page(request, "facets.html", facets=[facet], only_choices=True)
+
+
+def _whole(request: Request, name: str, otherwise: int) -> int:
+    text = request.query_params.get(name, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else otherwise
+
+
+routes = [
+    Route("/", library),
+    Route("/library/tools", tools),
+]

@@ -1,0 +1,100 @@
+"""`copilog export`: which conversations, in which form, and where they go."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from tests.cli.homes import Home, move_in, request, run, session
+
+FOLDER = "/home/ana/tide-tables"
+QUESTION = "Parse the tide file of Quillhaven"
+
+
+@pytest.fixture(autouse=True)
+def archive(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    home = Home(tmp_path / "home")
+    home.add(home.workspace(1, FOLDER), session("11111111-aaaa", QUESTION, "And test it", customTitle="Tide parser"))
+    home.add(
+        home.workspace(2, "/home/ana/garden-planner"),
+        session("22222222-bbbb", requests=[request(9, "Plan the beds")], customTitle="Garden"),
+    )
+    work = tmp_path / "work"
+    work.mkdir()
+    monkeypatch.chdir(work)
+    kept = move_in(monkeypatch, tmp_path, home)
+    run("scan")
+    return kept
+
+
+def test_one_conversation_goes_to_a_file_named_after_it() -> None:
+    outcome = run("export", "11111111")
+    (path,) = Path().iterdir()
+    assert outcome.code == 0, outcome.err
+    assert outcome.out == ""
+    assert outcome.err == f"{path}: 1 conversation\n"
+    assert path.name.endswith("-tide-parser.html")
+    page = path.read_text(encoding="utf-8")
+    assert page.startswith("<!DOCTYPE html>")
+    assert QUESTION in page
+
+
+def test_a_file_that_is_there_is_not_replaced_unless_it_was_named() -> None:
+    run("export", "11111111", "-f", "markdown")
+    run("export", "11111111", "-f", "markdown")
+    first, second = sorted(Path().iterdir(), key=lambda path: len(path.name))
+    assert second.name == first.name.replace(".md", "-2.md")
+    first.write_text("old")
+    assert run("export", "11111111", "-f", "markdown", "-o", first).code == 0
+    assert QUESTION in first.read_text(encoding="utf-8")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="rights of this kind are those of other systems")
+def test_files_are_for_nobody_else() -> None:
+    run("export", "last")
+    (path,) = Path().iterdir()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_selection_goes_to_one_file_or_to_a_file_each() -> None:
+    outcome = run("export", "--since", "2020-01-01", "-o", "all.html")
+    assert outcome.err == "all.html: 2 conversations\n"
+    page = Path("all.html").read_text(encoding="utf-8")
+    assert QUESTION in page
+    assert "Plan the beds" in page
+    assert 'href="#c2"' in page
+
+    outcome = run("export", "--since", "2020-01-01", "--format", "markdown", "-o", "notes/")
+    assert outcome.err == "notes: 2 conversations\n"
+    assert sorted(path.name[11:] for path in Path("notes").iterdir()) == ["garden.md", "tide-parser.md"]
+
+    outcome = run("export", "-w", "garden", "--format", "markdown", "-o", "-")
+    assert outcome.out.startswith("# Garden\n")
+    assert QUESTION not in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "say which"),
+        (["nonsense"], "nonsense"),
+        (["last", "--starred"], "use either"),
+        (["11111111", "22222222"], "say where they go"),
+        (["--since", "2020-01-01"], "say where they go"),
+        (["-w", "nowhere"], "no conversation is like that"),
+        (["last", "-o", "there/is/no/folder.html"], "there is no folder"),
+    ],
+)
+def test_what_cannot_be_is_said_in_words(arguments: list[str], words: str) -> None:
+    outcome = run("export", *arguments)
+    assert outcome.code == 2
+    assert words in outcome.err
+    assert list(Path().iterdir()) == []
+
+
+def test_the_same_conversation_named_twice_is_written_once() -> None:
+    outcome = run("export", "11111111", "vscode:11111111-aaaa", "-o", "-", "-f", "markdown")
+    assert outcome.out.count("# Tide parser") == 1

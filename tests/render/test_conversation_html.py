@@ -1,0 +1,594 @@
+"""Conversations as HTML: every kind of part is there, in its place, and nothing in them is obeyed."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from markupsafe import Markup, escape
+
+from copilog.model import (
+    Agent,
+    Approval,
+    Attachment,
+    Checkpoint,
+    Citation,
+    Compaction,
+    Confirmation,
+    Conversation,
+    Draft,
+    EditedFileEvent,
+    FileChange,
+    FileEdit,
+    FileState,
+    FileTree,
+    Followup,
+    Hook,
+    Mention,
+    Message,
+    Mode,
+    Model,
+    Notice,
+    Place,
+    Prompt,
+    PromptShare,
+    Provenance,
+    Question,
+    Queued,
+    Reference,
+    ResultItem,
+    SubAgent,
+    Terminal,
+    Text,
+    Thinking,
+    Timing,
+    TodoItem,
+    TodoList,
+    ToolCall,
+    ToolResult,
+    TreeNode,
+    Turn,
+    TurnError,
+    Unknown,
+    Usage,
+    UsedReference,
+    Vote,
+    Workspace,
+)
+from copilog.render.html.addresses import Addresses, ServedAddresses, picture_type
+from copilog.render.html.conversation import View, Window, window_of
+from copilog.render.html.nesting import Nesting
+from copilog.render.html.outline import outline_of
+from copilog.render.html.panel import panel_of
+from copilog.render.html.passages import Places
+from copilog.render.pages import environment, render_page
+from copilog.store.fates import Fates
+from copilog.store.summary import Summary
+
+NOON = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
+PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
+DIFF = "--- a/src/tides.py\n+++ b/src/tides.py\n@@ -1,2 +1,2 @@\n import math\n-low = 1\n+low = 2\n"
+
+
+def told(*messages: Message, turns: int = 1, **more: object) -> Conversation:
+    values: dict[str, object] = {
+        "id": "vscode:1",
+        "source": "vscode-session",
+        "assistant": "GitHub Copilot",
+        "workspace": Workspace(folder="/home/ana/tide-tables"),
+        "turns": [Turn(index=index, status="complete") for index in range(turns)],
+        "messages": list(messages),
+        **more,
+    }
+    return Conversation(**values)  # type: ignore[arg-type]
+
+
+def with_turns(messages: list[Message], turns: list[Turn], **more: object) -> Conversation:
+    made = told(*messages, **more)  # type: ignore[arg-type]
+    made.turns = turns
+    return made
+
+
+def asked(*parts: object, turn: int = 0) -> Message:
+    return Message(role="user", parts=list(parts), turn=turn)  # type: ignore[arg-type]
+
+
+def answered(*parts: object, turn: int = 0, **more: object) -> Message:
+    return Message(role="assistant", parts=list(parts), turn=turn, **more)  # type: ignore[arg-type]
+
+
+def drawn(window: Window) -> str:
+    return render_page("conversation_part.html", what="window", messages=window)
+
+
+def shown(conversation: Conversation, *, is_served: bool = False) -> str:
+    addresses = ServedAddresses(conversation.id) if is_served else None
+    return drawn(View(conversation, addresses, fate_of=Fates(conversation).of).whole())
+
+
+# --- what was asked ---------------------------------------------------------------------------------------------
+
+
+def test_words_are_shown_as_typed_with_their_lines_code_and_mentions() -> None:
+    words = "Fix #file:tides.py\n<b>now</b>\n```python\nlow = 1\n```\nand `x`"
+    html = shown(told(asked(Text(text=words), Mention(type="file", name="tides.py", start=4, end=18))))
+
+    assert '<span class="mention" title="file">#file:tides.py</span>' in html
+    assert "&lt;b&gt;now&lt;/b&gt;" in html
+    assert 'class="code"' in html
+    assert "<code>x</code>" in html
+
+
+def test_a_mention_whose_place_does_not_fit_does_no_harm() -> None:
+    html = shown(told(asked(Text(text="short"), Mention(type="file", name="x", start=3, end=400))))
+
+    assert "short" in html
+
+
+def test_injected_context_is_folded_and_set_apart_from_the_users_words() -> None:
+    sent = "<context>\nThe date is 4 May.\n</context>\n<userRequest>\nWhen is low tide?\n</userRequest>"
+    html = shown(told(asked(Text(text="When is low tide?"), Prompt(text=sent))))
+
+    assert '<details class="part context">' in html
+    assert "&lt;context&gt;" in html
+    assert "The date is 4 May." in html
+    assert "the user's own words" in html
+
+
+def test_tags_among_the_words_themselves_are_set_apart() -> None:
+    html = shown(told(asked(Text(text="<context>\nThe date.\n</context>\n<userRequest>\nLow tide?\n</userRequest>"))))
+
+    assert "Injected context" in html
+    words = html.split('class="part words"')[1].split("</article>")[0]
+    assert "Low tide?" in words
+    assert "The date." not in words.split('class="part')[0]
+
+
+def test_attachments_are_chips_and_pictures_are_drawn() -> None:
+    conversation = told(
+        asked(
+            Attachment(type="image", name="chart.png", data=PNG, mime_type="image/png"),
+            Attachment(type="file", name="tides.py", place=Place(path="/home/ana/tide-tables/src/tides.py")),
+            Attachment(type="prompt-text", name="rules", text="Be brief.", is_automatic=True),
+        )
+    )
+
+    assert 'src="data:image/png;base64,' in shown(conversation)
+    assert 'src="/conversation/attachment?id=vscode%3A1&amp;message=0&amp;part=0"' in shown(
+        conversation, is_served=True
+    )
+    assert "src/tides.py" in shown(conversation)
+    assert "added by itself" in shown(conversation)
+
+
+def test_what_says_it_is_a_picture_and_is_none_is_not_drawn() -> None:
+    vector = Attachment(type="image", name="x.svg", data=b"<svg onload='alert(1)'/>", mime_type="image/svg+xml")
+    html = shown(told(asked(vector)))
+
+    assert "<img" not in html
+    assert picture_type(b"<svg/>") is None
+    assert picture_type(b"RIFF\0\0\0\0WEBPVP8 ") == "image/webp"
+    assert picture_type(b"\xff\xd8\xff\xe0") == "image/jpeg"
+    assert picture_type(b"GIF89a") == "image/gif"
+
+
+def test_a_system_prompt_is_folded() -> None:
+    html = shown(told(Message(role="system", parts=[Text(text="You are careful.")], turn=0)))
+
+    assert "System prompt" in html
+    assert "You are careful." in html
+
+
+# --- what was answered ------------------------------------------------------------------------------------------
+
+
+def test_prose_goes_on_from_part_to_part_with_files_as_chips() -> None:
+    html = shown(
+        told(
+            answered(
+                Text(text="Look at "),
+                Reference(text="`tides.py`", place=Place(path="/home/ana/tide-tables/src/tides.py")),
+                Text(text=" and | **this**\n\n| a | b |\n|---|---|\n| 1 | 2 |\n", vulnerabilities=["hard-coded name"]),
+            )
+        )
+    )
+
+    assert '<p>Look at <span class="ref" title="src/tides.py">tides.py</span> and | <strong>this</strong></p>' in html
+    assert "<table>" in html
+    assert "Possible vulnerability: hard-coded name" in html
+
+
+def test_a_chip_cannot_break_out_of_the_title_of_a_link() -> None:
+    evil = Reference(text='" onmouseover="alert(1)', place=Place(path="/x"))
+    html = shown(told(answered(Text(text='[a](https://example.com "'), evil, Text(text='") end'))))
+
+    assert '"alert(1)' not in html
+    assert " onmouseover=" not in html.replace("&#34; onmouseover=", "").replace("&quot; onmouseover=", "")
+
+
+def test_characters_that_serve_as_marks_do_no_harm_in_texts() -> None:
+    places = Places()
+    text = places.without_marks("a\U00100000b") + " " + places.mark(Markup("<i>x</i>"), "x")
+
+    assert places.fill(escape(text)) == "a\ufffdb <i>x</i>"
+    assert places.fill(Markup('<a title="\U00100000">')) == '<a title="x">'
+
+
+def test_thinking_is_folded() -> None:
+    html = shown(told(answered(Thinking(text="Hm.", title="Weighing"), Thinking(text="So."), Text(text="Yes."))))
+
+    assert html.count('class="part thought"') == 1
+    assert "Weighing" in html
+    assert html.index("Hm.") < html.index("So.") < html.index("Yes.")
+
+
+def test_a_tool_call_stands_in_its_place_with_arguments_and_result() -> None:
+    html = shown(
+        told(
+            answered(
+                Text(text="First."),
+                ToolCall(
+                    id="c1", name="station_info", arguments='{"station": "norrvik", "depth": 2}', status="complete"
+                ),
+                Text(text="Last."),
+            ),
+            Message(role="tool", turn=0, parts=[ToolResult(call_id="c1", text='{"zone": 7}')]),
+        )
+    )
+
+    assert html.index("First.") < html.index("station_info") < html.index("zone") < html.index("Last.")
+    assert 'id="m-1"' in html
+    assert html.count("<article") == 1
+
+
+def test_terminal_output_keeps_its_colours_and_tells_how_it_ended() -> None:
+    html = shown(
+        told(
+            answered(
+                ToolCall(id="c1", name="run_in_terminal", arguments='{"command": "pytest"}', status="complete"),
+                Terminal(call_id="c1", command="pytest", output="\x1b[31m2 failed\x1b[0m", exit_code=1, cwd="/tmp/x"),
+            ),
+            Message(role="tool", turn=0, parts=[ToolResult(call_id="c1", text="2 failed")]),
+        )
+    )
+
+    assert '<span class="t-red">2 failed</span>' in html
+    assert "exit code 1" in html
+    assert "What the model was told" in html
+
+
+def test_results_show_pictures_files_errors_and_what_the_user_saw() -> None:
+    call = ToolCall(id="c1", name="look", status="failed", approval=Approval(kind="denied"), origin="mcp", server="sea")
+    result = ToolResult(
+        call_id="c1",
+        text="no such station",
+        is_error=True,
+        display="Nothing found",
+        full_text="no such station, at all",
+        full_text_path="/home/ana/output.txt",
+        items=[ResultItem(data=PNG, mime_type="image/png"), ResultItem(text="more"), ResultItem(data=b"?")],
+        places=[Place(path="/home/ana/tide-tables/a.py")],
+    )
+    html = shown(told(answered(call), Message(role="tool", turn=0, parts=[result])))
+
+    for words in (
+        "no such station",
+        "Nothing found",
+        "at all",
+        "/home/ana/output.txt",
+        "more",
+        "a.py",
+        "MCP server sea",
+    ):
+        assert words in html
+    assert "<img" in html
+    assert "is-failed" in html
+
+
+def test_a_result_without_its_call_is_not_lost() -> None:
+    html = shown(told(Message(role="tool", turn=0, parts=[ToolResult(call_id="gone", text="42 cm")])))
+
+    assert "The result of a call that is not here (gone)" in html
+    assert "42 cm" in html
+
+
+def test_todo_lists_show_what_is_done() -> None:
+    items = [TodoItem(title="Read", status="completed"), TodoItem(title="Write", status="in-progress")]
+    html = shown(told(answered(TodoList(items=[*items, TodoItem(title="Test")]))))
+
+    assert "1 of 3 done" in html
+    assert '<li class="is-done">' in html
+    assert '<li class="is-doing">' in html
+    assert '<li class="is-open">' in html
+
+
+def test_edits_have_diffs_in_both_ways_and_tell_what_became_of_them() -> None:
+    edit = FileEdit(uri="file:///t/tides.py", path="/t/tides.py", diff=DIFF, added=1, removed=1)
+    conversation = told(answered(edit), files=[FileState(uri="file:///t/tides.py", decision="rejected")])
+    served = shown(conversation, is_served=True)
+
+    assert 'class="unified-view"' in served
+    assert 'class="split-view"' in served
+    assert ">undone</span>" in served
+
+
+def test_a_page_without_scripts_has_details_in_place_of_buttons() -> None:
+    window = View(told(answered(FileEdit(path="/t/tides.py", diff=DIFF)))).whole()
+    html = str(environment().get_template("turn.html").module.window(window, is_static=True))  # type: ignore[attr-defined]
+
+    assert "<summary>Side by side</summary>" in html
+    assert 'class="raw"' not in html
+
+
+def test_changes_that_only_the_editing_history_knows_stand_below_the_turn() -> None:
+    change = FileChange(uri="file:///t/a.py", path="/t/a.py", turn=0, diff=DIFF, added=1, removed=1, is_undone=True)
+    stray = FileChange(uri="file:///t/b.py", path="/t/b.py", turn=7, diff=DIFF)
+    html = shown(told(answered(Text(text="Done.")), file_changes=[change, stray]))
+
+    assert "Changes of files in this turn" in html
+    assert "Changes of requests that are not here" in html
+    assert ">undone</span>" in html
+
+
+def test_sub_agents_are_nested_below_the_call_that_started_them() -> None:
+    agent = SubAgent(name="Explore", prompt="Find all stations.", model="gpt-5-mini", elapsed_ms=2100)
+    conversation = told(
+        answered(ToolCall(id="c1", name="runSubagent", status="complete", subagent=agent)),
+        Message(
+            role="assistant", parts=[ToolCall(id="c2", name="grep", status="complete")], turn=0, parent_call_id="c1"
+        ),
+        Message(role="tool", parts=[ToolResult(call_id="c2", text="3 hits")], turn=0, parent_call_id="c1"),
+        Message(role="assistant", parts=[Text(text="Three stations.")], turn=0, parent_call_id="c1"),
+        Message(role="tool", parts=[ToolResult(call_id="c1", text="Three stations.")], turn=0),
+        answered(Text(text="There are three.")),
+    )
+    html = shown(conversation)
+
+    outer = html[html.index('class="below"') : html.index("There are three.")]
+    for words in ("Explore", "Find all stations.", "gpt-5-mini", "3 hits", "Three stations.", 'id="m-3"'):
+        assert words in outer
+    assert Nesting(conversation).holders == [0, 0, 0, 0, 0, 5]
+
+
+def test_calls_that_start_each_other_are_shown_all_the_same() -> None:
+    conversation = told(
+        Message(role="assistant", parts=[ToolCall(id="a", name="first")], turn=0, parent_call_id="b"),
+        Message(role="assistant", parts=[ToolCall(id="b", name="second")], turn=0, parent_call_id="a"),
+    )
+
+    html = shown(conversation)
+
+    assert "first" in html
+    assert "second" in html
+
+
+def test_a_long_sub_agent_comes_in_pieces() -> None:
+    below = [
+        Message(role="assistant", parts=[Text(text=f"step {n}.")], turn=0, parent_call_id="c1") for n in range(100)
+    ]
+    view = View(told(answered(ToolCall(id="c1", name="task")), *below), ServedAddresses("vscode:1"))
+
+    html = drawn(view.window())
+    messages, more = view.messages_below("c1", 90)
+
+    assert "step 29." in html
+    assert "step 30." not in html
+    assert "/conversation/below?id=vscode%3A1&amp;call=c1&amp;skip=30" in html
+    assert [message.number for message in messages] == list(range(91, 101))
+    assert more is None
+    assert "step 70." in drawn(view.window_around(71))
+
+
+def test_asides_of_all_kinds_are_there() -> None:
+    html = shown(
+        told(
+            answered(
+                Confirmation(
+                    type="confirmation", title="Go on?", options=["Yes", "No"], answer="Yes", state="accepted"
+                ),
+                Confirmation(type="questions", questions=[Question(text="Which?", options=["a"], answer="b")]),
+                Notice(topic="warning", text="Careful with **tides**"),
+                Notice(topic="mcp-servers"),
+                Hook(type="PreToolUse", is_blocking=True, reason="not allowed", tool="rm"),
+                Compaction(text="It was about tides.", trigger="manual"),
+                Checkpoint(id="cp-1"),
+                FileTree(root=TreeNode(label="src", children=[TreeNode(label="tides.py")])),
+                Unknown(type="hologram", raw={"depth": 3}),
+                Reference(type="pull-request", text="Fix tides", place=Place(uri="https://example.com/1")),
+                Attachment(type="file", name="loose.txt"),
+            )
+        )
+    )
+
+    for words in ("Go on?", 'class="option taken">Yes', "Which?", "Careful with", "MCP servers started", "not allowed"):
+        assert words in html
+    for words in ("It was about tides.", "Checkpoint", "tides.py", "hologram", "depth", "Fix tides", "loose.txt"):
+        assert words in html
+
+
+# --- turns ------------------------------------------------------------------------------------------------------
+
+
+def full_turn(index: int, **more: object) -> Turn:
+    values: dict[str, object] = {
+        "index": index,
+        "pointer": f"/requests/{index}",
+        "status": "complete",
+        "model": Model(id="copilot/gpt-5", name="gpt-5"),
+        "mode": Mode(kind="agent"),
+        "timing": Timing(started_at=NOON + timedelta(minutes=index), first_progress_ms=900, elapsed_ms=4000),
+        **more,
+    }
+    return Turn(**values)  # type: ignore[arg-type]
+
+
+def test_turns_tell_what_changed_how_they_ended_and_what_came_with_them() -> None:
+    first = full_turn(0, status="failed", error=TurnError(message="Too **many** requests", code="rate_limited"))
+    second = full_turn(
+        1,
+        model=Model(id="copilot/auto", name="auto", resolved="gpt-5-mini"),
+        mode=Mode(kind="ask"),
+        agent=Agent(id="github.copilot", name="agent"),
+        vote=Vote(is_up=False, reason="wrong"),
+        followups=[Followup(text="And tomorrow?")],
+        references=[UsedReference(place=Place(path="/home/ana/tide-tables/a.py"), status="partial")],
+        citations=[Citation(uri="https://example.com/c", license="MIT")],
+        edited_files=[EditedFileEvent(uri="file:///home/ana/tide-tables/a.py", action="undo")],
+        usage=[Usage(input=10, output=20, source="turn")],
+        details="auto • 0.9x",
+        confirmation="Continue",
+    )
+    third = full_turn(2, status="cancelled", is_undone=True, error=TurnError(message="Canceled", code="canceled"))
+    messages = [asked(Text(text=words), turn=turn) for turn, words in enumerate(("Tide?", "Tide?", "Stop"))]
+    html = shown(with_turns(messages, [first, second, third]))
+
+    for words in ("Too <strong>many</strong> requests", "rate_limited", "Model changed from gpt-5 to auto: gpt-5-mini"):
+        assert words in html
+    for words in (
+        "Mode changed from agent mode to ask mode",
+        "voted down: wrong",
+        "And tomorrow?",
+        "asked again",
+        "0.9x",
+    ):
+        assert words in html
+    for words in ("MIT", "Undid the edits to a.py", "10 in, 20 out", "Continue", "undone", "Cancelled", "partial"):
+        assert words in html
+
+
+def test_a_turn_without_messages_is_not_lost() -> None:
+    html = shown(with_turns([asked(Text(text="Hello"), turn=1)], [full_turn(0), full_turn(1), full_turn(2)]))
+
+    assert html.index('id="t-0"') < html.index('id="t-1"') < html.index("Hello") < html.index('id="t-2"')
+
+
+def test_queued_prompts_and_the_draft_stand_at_the_end() -> None:
+    html = shown(
+        told(
+            answered(Text(text="Done.")),
+            queued=[Queued(type="steering", message=Message(role="user", parts=[Text(text="Also this")]))],
+            draft=Draft(text="And th"),
+        )
+    )
+
+    assert html.index("Done.") < html.index("Never sent (steering)") < html.index("Also this") < html.index("And th")
+
+
+def test_the_outline_has_a_line_for_each_turn() -> None:
+    messages = [asked(Text(text="Tide?"), turn=0), answered(ToolCall(id="c", name="x"), turn=0)]
+    entries = outline_of(with_turns(messages, [full_turn(0), full_turn(1, status="failed", command="fix")]))
+
+    assert [(entry.words, entry.status, entry.calls) for entry in entries] == [
+        ("Tide?", "complete", 1),
+        ("/fix", "failed", 0),
+    ]
+    assert entries[1].marks == ["failed"]
+
+
+def test_the_panel_tells_where_it_was_found_and_what_it_used() -> None:
+    usage = Usage(input=10, output=5, source="metadata", by_category=[PromptShare(category="System", percent=12.5)])
+    conversation = with_turns(
+        [asked(Text(text="Tide?"))],
+        [full_turn(0, usage=[usage])],
+        provenance=[Provenance(source="vscode-session", path="/home/ana/1.json", size=2000, pointer="/requests")],
+    )
+    summary = Summary(id="vscode:1", title="Tides", source="vscode-session")
+    panel = panel_of(conversation, Addresses())
+    html = render_page("conversation_part.html", what="panel", panel_values=panel, summary=summary)
+
+    for words in ("/home/ana/1.json", "metadata", "12.50 %", "System", "4.0 s", "lead"):
+        assert words in html
+
+
+# --- windows ----------------------------------------------------------------------------------------------------
+
+
+def long_conversation(count: int) -> Conversation:
+    messages = [answered(Text(text=f"answer {number}.")) for number in range(count)]
+    return told(asked(Text(text="Count.")), *messages)
+
+
+def test_windows_follow_each_other_without_gap_or_overlap() -> None:
+    view = View(long_conversation(500), ServedAddresses("vscode:1"))
+    seen: list[int] = []
+    at: int | None = 0
+    while at is not None:
+        window = view.window(at)
+        seen += [item.number for item in window.items if item.kind == "message"]
+        at = window.next
+
+    assert seen == list(range(501))
+
+
+def test_windows_lead_upwards_too() -> None:
+    view = View(long_conversation(500), ServedAddresses("vscode:1"))
+    window = view.window_around(300)
+    seen = [item.number for item in window.items if item.kind == "message"]
+    assert 300 in seen
+    while window.previous is not None:
+        window = view.window_before(window.previous)
+        seen = [item.number for item in window.items if item.kind == "message"] + seen
+
+    assert seen == list(range(seen[-1] + 1))
+
+
+def test_a_window_in_the_middle_of_a_turn_says_which() -> None:
+    html = drawn(View(long_conversation(100), ServedAddresses("vscode:1")).window(50))
+
+    assert "Turn 1, continued" in html
+    assert "answer 10." not in html
+
+
+def test_an_odd_place_gives_a_window_all_the_same() -> None:
+    view = View(long_conversation(5), ServedAddresses("vscode:1"))
+
+    assert [item.number for item in view.window(9999).items if item.kind == "message"] == [5]
+    assert "t-0" in drawn(View(told(), ServedAddresses("x")).window(3))
+    assert window_of(told()).next is None
+
+
+def test_long_texts_are_cut_on_the_page_and_whole_on_one_that_stands_alone() -> None:
+    result = ToolResult(call_id="c1", text="x\n" * 20_000 + "the end")
+    conversation = told(answered(ToolCall(id="c1", name="cat")), Message(role="tool", turn=0, parts=[result]))
+
+    served = shown(conversation, is_served=True)
+
+    assert "the end" not in served
+    assert "/conversation/text?id=vscode%3A1&amp;message=1&amp;part=0&amp;field=text" in served
+    assert "the end" in shown(conversation)
+
+
+def test_nothing_in_a_conversation_is_obeyed() -> None:
+    evil = "<script>alert(1)</script><img src=x onerror=alert(1)>"
+    conversation = with_turns(
+        [
+            asked(
+                Text(text=evil),
+                Attachment(type=evil, name=evil, text=evil),
+                Prompt(text=evil),
+                Mention(type=evil, name=evil),
+            ),
+            answered(
+                Text(text=evil + " [x](javascript:alert(1))"),
+                Thinking(text=evil, title=evil),
+                ToolCall(id=evil, name=evil, arguments=evil, message=evil, subagent=SubAgent(name=evil, prompt=evil)),
+                Terminal(command=evil, output=evil, original=evil + "x"),
+                TodoList(items=[TodoItem(title=evil, status=evil)]),
+                FileEdit(path=evil, diff=evil),
+                Confirmation(type=evil, title=evil, message=evil, options=[evil], answer=evil, state=evil),
+                Hook(type=evil, reason=evil, message=evil),
+                Unknown(type=evil, raw={evil: evil}),
+                Notice(topic=evil, text=evil),
+                Compaction(text=evil),
+                FileTree(root=TreeNode(label=evil)),
+                Reference(text=evil, place=Place(path=evil)),
+            ),
+        ],
+        [full_turn(0, error=TurnError(message=evil, code=evil), followups=[Followup(text=evil)], details=evil)],
+        assistant=evil,
+        title=evil,
+    )
+    html = shown(conversation, is_served=True)
+
+    assert "<script" not in html
+    assert "<img" not in html
+    assert 'href="javascript' not in html

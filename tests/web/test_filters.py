@@ -1,0 +1,90 @@
+"""Filters stand in the address, and come back from it as they were."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from urllib.parse import parse_qsl
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from copilog.analysis import Selection
+from copilog.errors import UsageError
+from copilog.store.library import SORTS
+from copilog.store.narrowing import Wanted
+from copilog.store.query import QueryError
+from copilog.web.filters import FLAGS, TEXTS, Filters, filters_from, library_link, query_of, selection_of, wanted_of
+
+NOON = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
+NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1).map(str.strip)
+VIEWS = st.builds(
+    Filters,
+    **{name: st.none() | NAMES.filter(bool) for name in TEXTS},
+    **dict.fromkeys(FLAGS, st.booleans()),
+    sort=st.sampled_from(sorted(SORTS)),
+)
+
+
+@given(VIEWS)
+def test_an_address_brings_the_same_view_back(filters: Filters) -> None:
+    query = query_of(filters)
+    assert not query or query.startswith("?")
+    assert filters_from(dict(parse_qsl(query[1:], keep_blank_values=True))) == filters
+
+
+@given(st.dictionaries(st.sampled_from([*TEXTS, *FLAGS, "sort", "from", "other"]), st.text()))
+def test_any_address_is_some_view(params: dict[str, str]) -> None:
+    filters = filters_from(params)
+    assert filters_from(dict(parse_qsl(query_of(filters)[1:]))) == filters
+
+
+def test_the_usual_view_has_a_plain_address() -> None:
+    assert query_of(Filters()) == ""
+    assert library_link() == "/"
+    assert query_of(Filters(q="tide", sort="best")) == "?q=tide"
+
+
+def test_a_search_shows_the_best_first_unless_told_otherwise() -> None:
+    assert filters_from({"q": "tide"}).sort == "best"
+    assert filters_from({"q": "tide", "sort": "newest"}).sort == "newest"
+    assert filters_from({"sort": "best"}).sort == "newest"
+    assert filters_from({"sort": "by magic"}).sort == "newest"
+
+
+def test_a_link_changes_one_filter_and_keeps_the_others() -> None:
+    filters = Filters(model="gpt-5", label="good", starred=True)
+    assert library_link(filters, label=None, tool="read_file") == "/?model=gpt-5&tool=read_file&starred=1"
+
+
+def test_filters_choose_what_is_measured() -> None:
+    selection = selection_of(Filters(workspace="tide", skill='say "hello"', edit=True, since="7d", starred=True), NOON)
+    assert selection.wanted == Wanted(workspace="tide", skill='say "hello"', edit=True, starred=True)
+    assert selection.since == datetime(2026, 4, 27, 12, 0, tzinfo=UTC)
+    assert selection_of(Filters()) == Selection()
+
+
+def test_a_month_is_a_period() -> None:
+    selection = selection_of(Filters(month="2026-12"))
+    assert selection.since == datetime(2026, 12, 1).astimezone()
+    assert selection.until == datetime(2027, 1, 1).astimezone()
+    within = selection_of(Filters(month="2026-12", since="2026-12-24", until="2030-01-01"))
+    assert within.since == datetime(2026, 12, 24).astimezone()
+    assert within.until == datetime(2027, 1, 1).astimezone()
+
+
+def test_a_search_that_does_not_parse_is_told() -> None:
+    with pytest.raises(QueryError, match="has no"):
+        selection_of(Filters(q="tide) OR (wave", agent="Reviewer"))
+
+
+@pytest.mark.parametrize("filters", [Filters(since="someday"), Filters(until="2026-13-01"), Filters(month="2026-00")])
+def test_what_is_no_date_is_told(filters: Filters) -> None:
+    with pytest.raises(UsageError, match="is no"):
+        selection_of(filters)
+
+
+def test_the_library_is_told_all_filters() -> None:
+    wanted = wanted_of(Filters(q="tide", agent="Reviewer", month="2026-03", error=True, until="2026-05-01"), NOON)
+    assert (wanted.query, wanted.agent, wanted.month, wanted.error) == ("tide", "Reviewer", "2026-03", True)
+    assert wanted.until == datetime(2026, 5, 1).astimezone()

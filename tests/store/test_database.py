@@ -363,3 +363,20 @@ def test_opening_an_archive_again_does_not_let_go_of_its_locks(archive: Path) ->
             subprocess.run([sys.executable, "-c", other, str(archive)], check=True)
             assert archive.with_name(archive.name + "-wal").exists()
             assert second.execute("SELECT * FROM meta").fetchall() == [("a", "b")]
+
+
+def test_what_was_an_archive_and_was_overwritten_is_refused_and_left_alone(archive: Path, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "other.db")) as other, other:
+        other.execute("CREATE TABLE tide (height REAL)")
+    for content in (b"no database at all" * 100, (tmp_path / "other.db").read_bytes()):
+        open_database(archive, write=True).close()
+        with archive.open("r+b") as file:  # in place: it is still the same file
+            file.truncate()
+            file.write(content)
+
+        for write in (True, False):
+            with pytest.raises(UsageError, match="is not an archive of copilog"):
+                open_database(archive, write=write)
+
+        assert archive.read_bytes() == content
+        archive.unlink()

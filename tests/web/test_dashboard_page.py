@@ -15,14 +15,12 @@ import pytest
 from playwright.sync_api import Page, expect
 from starlette.testclient import TestClient
 
-from copilog.analysis.behind import KINDS, conversations_behind
 from copilog.analysis.methods import MethodRow, tokens_by_method
 from copilog.analysis.selection import choose
 from copilog.definitions import Definition
 from copilog.model import Conversation
 from copilog.store.archive import Archive
 from copilog.store.entries import entry_of
-from copilog.web.dashboard.behind import WORDS
 from copilog.web.dashboard.links import Links
 from copilog.web.dashboard.spans import MOST_SPANS, spans_between
 from copilog.web.filters import Filters
@@ -190,43 +188,6 @@ def test_a_link_never_leaves_the_period_that_is_shown() -> None:
     assert first == {"since": "2d", "until": "2026-05-06"}, "the day began before the period did"
     last = asked_by(links.period(date(2026, 5, 6), date(2026, 5, 7)))
     assert last == {"since": "2026-05-06", "until": "2026-05-06T12:00"}
-
-
-@pytest.mark.parametrize(
-    ("what", "value", "expected"),
-    [
-        ("vote", "up", {"Tide tables": 1}),
-        ("vote", "down", {"Tide tables": 1}),
-        ("vote-reason", "incorrectCode", {"Tide tables": 1}),
-        ("status", "failed", {"Lighthouse": 1, "A pull request": 1}),
-        ("status", "cancelled", {"Tide tables": 1}),
-        ("retry", "", {"A pull request": 1}),
-        ("weekday", "Tuesday", {"Tide tables": 1, "Lighthouse": 2}),
-        ("hour", "10", {"Tide tables": 1, "Lighthouse": 2}),
-        ("error", "rate_limit", {"Lighthouse": 1}),
-        ("server", "github", {"Lighthouse": 1}),
-        ("failed-tool", "run_in_terminal", {"Tide tables": 1}),
-        ("program", "pytest", {"Tide tables": 2}),
-        ("denied", "", {"Lighthouse": 1}),
-        ("fate", "kept", {"Tide tables": 1}),
-        ("fate", "pending", {}),
-    ],
-)
-def test_who_is_behind_a_number(pages: TestClient, measured: Path, what: str, value: str, expected: Any) -> None:
-    with Archive(measured) as archive:
-        rows = conversations_behind(choose(archive), what, value)
-    assert {row.title: row.times for row in rows} == expected
-
-    answer = pages.get("/dashboard/conversations", params={"what": what, "value": value})
-    assert answer.status_code == 200
-    for title in expected:
-        assert title in answer.text
-
-
-def test_what_nobody_counts_is_refused_and_everything_else_has_words(pages: TestClient) -> None:
-    assert set(WORDS) == set(KINDS)
-    for query in ("what=moods&value=good", "what=vote&value=sideways", "what=hour&value=25", ""):
-        assert pages.get(f"/dashboard/conversations?{query}").status_code == 400
 
 
 # --- the page -------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ by the next one, with the same result.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -166,6 +167,7 @@ class _Scan:
             met.add(key)
             if key not in units or units[key].signature != signature:
                 changed.append((key, signature, found))
+        founds.clear()
         missing = {key: unit for key, unit in units.items() if key not in met} if is_all else {}
         read_again = {key for key, _, _ in changed}
         self._count_unchanged(unit for key, unit in units.items() if key not in missing and key not in read_again)
@@ -194,11 +196,12 @@ class _Scan:
     ) -> None:
         from copilog.ingest.batches import read_units, tasks_of
 
-        tasks = list(tasks_of(changed, self._defined() if changed else None))
+        tasks = deque(tasks_of(changed, self._defined() if changed else None))
         total = sum(task.size for task in tasks)
         done = 0
         self.progress(done, total)
-        for outcome in engine.map(read_units, tasks):
+        changed.clear()  # what was read need not be remembered, so that memory is given back on the way
+        for outcome in engine.map(read_units, (tasks.popleft() for _ in range(len(tasks)))):
             self._keep_books(outcome.ledgers)  # first: a unit that is remembered is not read again
             for key, signature, entries in outcome.units:
                 self._store(entries, signature)

@@ -24,6 +24,7 @@ BESIDE = ("", "-wal", "-shm", "-journal", ".lock")
 # process has on it, those of SQLite too: the header is read before the first connection, and never again.
 _known_archives: set[tuple[int, int]] = set()
 
+_NO_ARCHIVE = "{}: is not an archive of copilog, and was left as it is; name another with --archive"
 _MAGIC = b"SQLite format 3\x00"
 _HEADER_BYTES = 100
 _APPLICATION_ID = slice(68, 72)
@@ -60,6 +61,8 @@ def open_database(path: Path, *, write: bool) -> sqlite3.Connection:
     except OSError as error:
         raise ArchiveError(f"{path}: the archive cannot be opened: {error.strerror or error}") from None
     except sqlite3.Error as error:
+        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_NOTADB:  # it was one when we last looked
+            raise UsageError(_NO_ARCHIVE.format(path)) from None
         raise ArchiveError(f"{path}: the archive cannot be opened: {error}") from None
     return connection
 
@@ -112,7 +115,7 @@ def _is_archive(path: Path) -> bool:
     if not header:  # made, and then the process ended
         return False
     if not header.startswith(_MAGIC) or int.from_bytes(header[_APPLICATION_ID], "big") != APPLICATION_ID:
-        raise UsageError(f"{path}: is not an archive of copilog, and was left as it is; name another with --archive")
+        raise UsageError(_NO_ARCHIVE.format(path))
     _known_archives.add(file_id)
     return True
 
@@ -157,6 +160,7 @@ def _connect_to_write(path: Path, *, is_new: bool) -> sqlite3.Connection:
         if is_new:
             # Before anything else, and into the file itself: from now on it is known as an archive.
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        _refuse_others(connection, path)
         _set_wal(connection)
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA foreign_keys = ON")
@@ -201,6 +205,7 @@ def _reader(address: str, path: Path) -> sqlite3.Connection:
     try:
         map_file(connection)
         connection.execute("PRAGMA temp_store = MEMORY")
+        _refuse_others(connection, path)
         version = _version(connection)
         _refuse_newer(version, path)
         if version < len(MIGRATIONS):
@@ -236,6 +241,12 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
 def _version(connection: sqlite3.Connection) -> int:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     return int(version)
+
+
+def _refuse_others(connection: sqlite3.Connection, path: Path) -> None:
+    """The file may have been replaced since its header was read."""
+    if connection.execute("PRAGMA application_id").fetchone() != (APPLICATION_ID,):
+        raise UsageError(_NO_ARCHIVE.format(path))
 
 
 def _refuse_newer(version: int, path: Path) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from datetime import date, datetime, time
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from copilog.store.texts import UNNAMED
 from copilog.web.filters import Filters, library_link, period_of, query_of
@@ -30,10 +30,6 @@ class Links:
         """Conversations with this model, tool, agent, skill, workspace or source; none for those without a name."""
         return None if name == UNNAMED else self.library(**{facet: name})
 
-    def failed(self, facet: str, name: str) -> str | None:
-        """The same, if something failed in them."""
-        return self.library(**{facet: name}, error=True)
-
     def file(self, path: str) -> str:
         """Conversations that edited or named a file."""
         doubled = path.replace('"', '""')
@@ -49,10 +45,15 @@ class Links:
             changes["until"] = end.isoformat()
         return self.library(**changes)
 
-    def behind(self, what: str, value: str = "") -> str:
+    def behind(self, what: str, *values: str) -> str:
         """The list of exactly those that a number counts."""
         query = query_of(self.filters, sort="newest")
-        return f"{BEHIND}{query}{'&' if query else '?'}what={quote(what, safe='')}&value={quote(value, safe='')}"
+        asked = urlencode([("what", what), *(("value", value) for value in values)], errors="replace", quote_via=quote)
+        return f"{BEHIND}{query}{'&' if query else '?'}{asked}"
+
+    def behind_if(self, count: float | None, what: str, *values: str) -> str | None:
+        """The same; a nought leads nowhere."""
+        return self.behind(what, *values) if count else None
 
     def dashboard(self, **changes: Any) -> str:
         return f"/dashboard{query_of(self.filters, **changes)}"

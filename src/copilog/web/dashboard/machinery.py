@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 from copilog.analysis.figures import ModelRow, ModelsSection, ProgramRow, ServerRow, ToolRow, ToolsSection
 from copilog.render.report import amounts
-from copilog.render.report.blocks import number, table_of, text, worded
+from copilog.render.report.blocks import number, text, worded
 from copilog.web.dashboard.links import Links
 from copilog.web.dashboard.panels import (
-    Link,
     Panel,
     Point,
     Section,
@@ -37,16 +36,48 @@ def models(section: ModelsSection, links: Links) -> Section:
     if section.switches:
         title = "Switches within a conversation"
         columns = [text("From", "before"), text("To", "after"), number("Times", "times")]
-        note = f"In {amounts.counted(section.switching_conversations, 'conversation')}."
-        panels.append(Panel(key="switches", title=title, table=table_of(title, section.switches, columns), note=note))
+        table = linked_table(
+            title,
+            section.switches,
+            columns,
+            {"Times": lambda row: links.behind("switch", row.before, row.after)},
+        )
+        panels.append(Panel(key="switches", title=title, table=table))
     if section.conflicts:
         title = "Another model than the one that was asked for"
         columns = [text("Asked for", "asked"), text("Answered", "answered"), number("Times", "times")]
-        panels.append(Panel(key="conflicts", title=title, table=table_of(title, section.conflicts, columns)))
-    unknown = section.unknown_turns
-    remarks = [f"Of {amounts.counted(unknown, 'turn')} no model was recorded."] if unknown else []
+        table = linked_table(
+            title,
+            section.conflicts,
+            columns,
+            {"Times": lambda row: links.behind("conflict", row.asked, row.answered)},
+        )
+        panels.append(Panel(key="conflicts", title=title, table=table))
     lead = "Which models answered, how often and how fast."
-    return Section(key="models", title="Models", lead=lead, panels=panels, remarks=remarks)
+    return Section(key="models", title="Models", lead=lead, tiles=_model_tiles(section, links), panels=panels)
+
+
+def _model_tiles(section: ModelsSection, links: Links) -> list[Tile]:
+    tiles = []
+    if section.switching_conversations:
+        tiles.append(
+            Tile(
+                label="Switched models",
+                value=amounts.whole(section.switching_conversations),
+                note="conversations",
+                link=links.behind("switch"),
+            )
+        )
+    if section.unknown_turns:
+        tiles.append(
+            Tile(
+                label="Model unknown",
+                value=amounts.whole(section.unknown_turns),
+                note="turns of which none was recorded",
+                link=links.behind("no-model"),
+            )
+        )
+    return tiles
 
 
 def _shares(rows: Sequence[ModelRow], links: Links) -> Panel:
@@ -75,7 +106,12 @@ def _shares(rows: Sequence[ModelRow], links: Links) -> Panel:
         title,
         rows,
         columns,
-        {"Model": lambda row: links.named("model", row.name), "Failed": lambda row: links.failed("model", row.name)},
+        {
+            "Model": lambda row: links.named("model", row.name),
+            "Turns": lambda row: links.behind("model", row.name),
+            "Conversations": lambda row: links.behind("model", row.name),
+            "Failed": lambda row: links.behind("failed-model", row.name),
+        },
     )
     return Panel(
         key="models", title=title, chart=bars("models", title, "count", "turns", TURN_ENDS, points), table=table
@@ -122,14 +158,10 @@ def tools(section: ToolsSection, links: Links) -> Section:
         panels.append(_calls(section.tools, links))
         panels += _durations(section.tools, links)
     if section.servers:
-        panels.append(
-            _by_name("servers", "MCP servers", "Server", section.servers, lambda row: links.behind("server", row.name))
-        )
+        panels.append(_by_name("servers", "MCP servers", "server", section.servers, links))
     if section.programs:
         title = "Programs run in the terminal"
-        panels.append(
-            _by_name("programs", title, "Program", section.programs, lambda row: links.behind("program", row.name))
-        )
+        panels.append(_by_name("programs", title, "program", section.programs, links))
     if section.sequences:
         title = "Tools that follow one another"
         columns = [
@@ -137,7 +169,10 @@ def tools(section: ToolsSection, links: Links) -> Section:
             number("Times", "times"),
             number("Conversations", "conversations"),
         ]
-        panels.append(Panel(key="sequences", title=title, table=table_of(title, section.sequences, columns)))
+        table = linked_table(
+            title, section.sequences, columns, {"Tools": lambda row: links.behind("sequence", *row.tools)}
+        )
+        panels.append(Panel(key="sequences", title=title, table=table))
     lead = "What was called, what failed, how long it took, and who let it run."
     return Section(key="tools", title="Tools", lead=lead, tiles=_tool_tiles(section, links), panels=panels)
 
@@ -146,22 +181,35 @@ def _tool_tiles(section: ToolsSection, links: Links) -> list[Tile]:
     rate = amounts.percent(section.failed / section.calls if section.calls else None)
     return [
         Tile(
-            label="Calls", value=amounts.whole(section.calls), note=amounts.counted(section.retries, "retry", "retries")
+            label="Calls",
+            value=amounts.whole(section.calls),
+            link=links.behind_if(section.calls, "call"),
         ),
         Tile(
             label="Failed",
             value=amounts.whole(section.failed),
             note=f"{rate} of all",
-            link=links.library(error=True) if section.failed else None,
-        ),
-        Tile(label="Ran by themselves", value=amounts.whole(section.automatic), note="a setting, a grant, or no need"),
-        Tile(
-            label="Confirmed by a person",
-            value=amounts.whole(section.by_user),
-            note=f"{section.unknown_confirmations:,} unknown",
+            link=links.behind_if(section.failed, "failed-call"),
         ),
         Tile(
-            label="Denied", value=amounts.whole(section.denied), link=links.behind("denied") if section.denied else None
+            label="Retries",
+            value=amounts.whole(section.retries),
+            note="after a failure",
+            link=links.behind_if(section.retries, "retried-call"),
+        ),
+        *(
+            Tile(
+                label=label,
+                value=amounts.whole(count),
+                note=note,
+                link=links.behind_if(count, "confirmation", by),
+            )
+            for label, by, count, note in (
+                ("Ran by themselves", "automatic", section.automatic, "a setting, a grant, or no need"),
+                ("Confirmed by a person", "user", section.by_user, None),
+                ("Denied", "denied", section.denied, None),
+                ("Confirmation unknown", "unknown", section.unknown_confirmations, None),
+            )
         ),
     ]
 
@@ -199,7 +247,13 @@ def _calls(rows: Sequence[ToolRow], links: Links) -> Panel:
         columns,
         {
             "Tool": lambda row: links.named("tool", row.name),
-            "Failed": lambda row: links.behind("failed-tool", row.name),
+            "Calls": lambda row: links.behind("call", row.name),
+            "Conversations": lambda row: links.behind("call", row.name),
+            "Failed": lambda row: links.behind("failed-call", row.name),
+            "Retries": lambda row: links.behind("retried-call", row.name),
+            "Automatic": lambda row: links.behind("confirmation", "automatic", row.name),
+            "By a person": lambda row: links.behind("confirmation", "user", row.name),
+            "Denied": lambda row: links.behind("confirmation", "denied", row.name),
         },
     )
     note = "The failure rate is of the calls whose end is known."
@@ -225,13 +279,19 @@ def _durations(rows: Sequence[ToolRow], links: Links) -> list[Panel]:
         number("95 %", "p95_ms", amounts.duration),
         number("In total", "total_ms", amounts.duration),
     ]
-    table = linked_table(title, timed, columns, {"Tool": link})
+    table = linked_table(
+        title, timed, columns, {"Tool": link, "Timed": lambda row: links.behind("timed-call", row.name)}
+    )
     return [
         Panel(key="tool-times", title=title, chart=ranges("tool-times", title, TIMES, points), table=table, note=SLOW)
     ]
 
 
-def _by_name(key: str, title: str, head: str, rows: Sequence[ServerRow | ProgramRow], link: Link) -> Panel:
+def _by_name(key: str, title: str, what: str, rows: Sequence[ServerRow | ProgramRow], links: Links) -> Panel:
+    def link(row: ServerRow | ProgramRow) -> str:
+        return links.behind(what, row.name)
+
+    head = what.capitalize()
     points = [
         make_point(row.name, ENDS, [max(0, row.calls - row.failed), row.failed], "count", link(row)) for row in rows
     ]
@@ -242,5 +302,7 @@ def _by_name(key: str, title: str, head: str, rows: Sequence[ServerRow | Program
         number("Failed", "failed"),
         number("Conversations", "conversations"),
     ]
-    table = linked_table(title, rows, columns, {head: link})
+    table = linked_table(
+        title, rows, columns, {head: link, "Failed": lambda row: links.behind(f"failed-{what}", row.name)}
+    )
     return Panel(key=key, title=title, chart=bars(key, title, "count", "calls", ENDS, points), table=table)

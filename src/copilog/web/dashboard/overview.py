@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from copilog.analysis.figures import ActivityRow, SpendRow, Stats, TimeSection
+from copilog.analysis.figures import ActivityRow, SpendRow, Stats, TimeSection, WorkSection
 from copilog.render.report import amounts
 from copilog.render.report.blocks import number, text
 from copilog.web.dashboard.links import Links
@@ -29,59 +29,73 @@ def overview(stats: Stats, links: Links) -> Section:
             note=f"in {amounts.counted(totals.workspaces, 'workspace')}",
             link=links.library(),
         ),
-        Tile(label="Turns", value=amounts.whole(totals.turns), note=f"{totals.messages:,} messages"),
-        *_cost_tiles(stats.tokens.total),
+        Tile(
+            label="Turns",
+            value=amounts.whole(totals.turns),
+            note=f"{totals.messages:,} messages",
+            link=links.behind_if(totals.turns, "turn"),
+        ),
+        *_cost_tiles(stats.tokens.total, links),
         Tile(
             label="Tool calls",
             value=amounts.whole(totals.tool_calls),
             note=f"{stats.tools.failed:,} failed",
-            link="#tools",
+            link=links.behind_if(totals.tool_calls, "call"),
         ),
         Tile(
             label="Edits",
             value=amounts.whole(work.edits),
             note=f"+{work.added:,} −{work.removed:,} lines in {amounts.counted(work.files, 'file')}",
-            link=links.library(edit=True) if work.edits else None,
+            link=links.behind_if(work.edits, "edit"),
         ),
         Tile(
             label="Time at work",
             value=amounts.duration(work.working_ms) if work.timed_turns else amounts.NONE,
-            note=f"and {amounts.duration(work.waiting_ms)} waiting for a person",
+            note=f"of {amounts.counted(work.timed_turns, 'turn')}",
+            link=links.behind_if(work.timed_turns, "working"),
         ),
+        *_waiting_tile(work, links),
         *_time_tiles(stats.time, links),
     ]
     return Section(key="overview", title="Overview", tiles=tiles)
 
 
-def _cost_tiles(total: SpendRow) -> list[Tile]:
-    estimated = total.estimated_input + total.estimated_output
+def _waiting_tile(work: WorkSection, links: Links) -> list[Tile]:
+    if not work.waiting_ms:
+        return []
+    return [Tile(label="Waiting for a person", value=amounts.duration(work.waiting_ms), link=links.behind("waiting"))]
+
+
+def _cost_tiles(total: SpendRow, links: Links) -> list[Tile]:
+    recorded, estimated = total.input + total.output, total.estimated_input + total.estimated_output
     more = f"; {amounts.short(estimated)} more are estimated" if estimated else ""
-    tiles = [
-        Tile(label="Tokens", value=amounts.short(total.input + total.output), note=f"recorded{more}", link="#tokens")
-    ]
+    link = links.behind_if(recorded, "spent", "recorded")
+    tiles = [Tile(label="Tokens", value=amounts.short(recorded), note=f"recorded{more}", link=link)]
     if total.dollars is not None or total.estimated_dollars is not None:
         more = f"; {amounts.dollars(total.estimated_dollars)} more for estimates" if total.estimated_dollars else ""
-        tiles.append(
-            Tile(label="Cost", value=amounts.dollars(total.dollars), note=f"at list prices{more}", link="#tokens")
-        )
-    if total.premium_requests is not None:
-        tiles.append(Tile(label="Premium requests", value=amounts.decimal(total.premium_requests), note="as recorded"))
-    if total.credits is not None:
-        tiles.append(Tile(label="AI credits", value=amounts.decimal(total.credits), note="as recorded"))
+        link = links.behind_if(total.dollars, "priced")
+        tiles.append(Tile(label="Cost", value=amounts.dollars(total.dollars), note=f"at list prices{more}", link=link))
+    for label, what, amount in (
+        ("Premium requests", "premium-requests", total.premium_requests),
+        ("AI credits", "credits", total.credits),
+    ):
+        if amount is not None:
+            link = links.behind_if(amount, "spent", what)
+            tiles.append(Tile(label=label, value=amounts.decimal(amount), note="as recorded", link=link))
     return tiles
 
 
 def _time_tiles(time: TimeSection, links: Links) -> list[Tile]:
     streak = f"longest streak {amounts.counted(time.longest_streak, 'day')}"
-    tiles = [Tile(label="Active days", value=amounts.whole(time.active_days), note=streak, link="#activity")]
+    link = links.behind_if(time.active_days, "dated")
+    tiles = [Tile(label="Active days", value=amounts.whole(time.active_days), note=streak, link=link)]
     if time.most_parallel > 1:
-        day = day_of(amounts.moment(time.most_parallel_at)[:10])
         tiles.append(
             Tile(
                 label="At the same time",
                 value=amounts.whole(time.most_parallel),
                 note=f"conversations at most; two or more for {amounts.duration(time.parallel_ms)}",
-                link=links.period(day, day + timedelta(days=1)) if day is not None else None,
+                link=links.behind("parallel", time.most_parallel_at) if time.most_parallel_at else None,
             )
         )
     return tiles

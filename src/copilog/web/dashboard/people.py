@@ -34,7 +34,13 @@ def agents_and_skills(measured: Measured, links: Links) -> Section:
             worded("How", lambda row: HANDOVERS.get(row.kind, row.kind)),
             number("Times", "times"),
         ]
-        panels.append(Panel(key="handovers", title=title, table=table_of(title, agents.handovers, columns)))
+        table = linked_table(
+            title,
+            agents.handovers,
+            columns,
+            {"Times": lambda row: links.behind("handover", row.kind, row.before, row.after)},
+        )
+        panels.append(Panel(key="handovers", title=title, table=table))
     if measured.defined is not None:
         panels += _unused("unused-agents", "Agents that are defined and were never used", agents.never_used)
         panels += _unused("unused-skills", "Skills that are defined and were never loaded", skills.never_used)
@@ -61,7 +67,10 @@ def _remarks(measured: Measured, is_any: bool) -> list[str]:
 
 def _agents(rows: Sequence[AgentRow], links: Links) -> Panel:
     def link(row: AgentRow) -> str | None:
-        return links.named("agent", row.name)
+        return links.named("agent", row.name) or counted(row)
+
+    def counted(row: AgentRow) -> str:
+        return links.behind("agent", row.kind, row.name)
 
     title = "Agents"
     points = [
@@ -87,7 +96,17 @@ def _agents(rows: Sequence[AgentRow], links: Links) -> Panel:
         worded("Evidence", lambda row: ", ".join(row.evidence), optional=True),
         worded("Defined", lambda row: _yes_or_no(row.is_defined), optional=True),
     ]
-    table = linked_table(title, rows, columns, {"Agent": link})
+    table = linked_table(
+        title,
+        rows,
+        columns,
+        {
+            "Agent": link,
+            "Turns or runs": counted,
+            "Conversations": counted,
+            "Failed": lambda row: links.behind("failed-agent", row.kind, row.name),
+        },
+    )
     chart = bars("agents", title, "count", "turns or runs", AGENT_ENDS, points)
     return Panel(key="agents", title=title, chart=chart, table=table)
 
@@ -101,7 +120,10 @@ def _aside(row: AgentRow) -> str:
 
 def _skills(rows: Sequence[SkillRow], links: Links) -> Panel:
     def link(row: SkillRow) -> str | None:
-        return links.named("skill", row.name) if row.loaded else None
+        return links.named("skill", row.name) if row.loaded else links.behind("offered-skill", row.name)
+
+    def loaded(row: SkillRow) -> str:
+        return links.behind("loaded-skill", row.name)
 
     title = "Skills"
     points = [
@@ -126,7 +148,17 @@ def _skills(rows: Sequence[SkillRow], links: Links) -> Panel:
         worded("Evidence", _evidence, optional=True),
         worded("Defined", lambda row: _yes_or_no(row.is_defined), optional=True),
     ]
-    table = linked_table(title, rows, columns, {"Skill": link})
+    table = linked_table(
+        title,
+        rows,
+        columns,
+        {
+            "Skill": link,
+            "Turns offered": lambda row: links.behind("offered-skill", row.name),
+            "Turns loaded": loaded,
+            "Conversations": loaded,
+        },
+    )
     note = "Offered: the model was told of it. Loaded: its text was read."
     chart = bars("skills", title, "count", "turns", SKILL_USE, points)
     return Panel(key="skills", title=title, chart=chart, table=table, note=note)

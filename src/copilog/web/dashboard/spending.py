@@ -45,13 +45,18 @@ def spending(measured: Measured, links: Links) -> Section:
     tokens = measured.stats.tokens
     panels = _over_time(measured, links)
     panels += spend_bars(
-        "tokens-by-model", "Tokens by model", tokens.by_model, lambda row: links.named("model", row.name)
+        "tokens-by-model", "Tokens by model", tokens.by_model, lambda row: links.behind("spent-by-model", row.name)
     )
     if tokens.by_conversation:
         panels.append(_conversations(tokens.by_conversation))
     if tokens.origins:
         title = "Where the numbers come from"
-        panels.append(Panel(key="origins", title=title, table=origins_table(tokens.origins), is_wide=True))
+        table = with_links(
+            origins_table(tokens.origins),
+            tokens.origins,
+            {"Source": lambda row: links.behind("origin", row.source, row.method)},
+        )
+        panels.append(Panel(key="origins", title=title, table=table, is_wide=True))
     return Section(
         key="tokens",
         title="Tokens and cost",

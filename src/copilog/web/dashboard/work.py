@@ -43,7 +43,7 @@ def work(section: WorkSection, links: Links) -> Section:
     if section.top_files:
         panels.append(_files(section.top_files, links))
     if section.languages:
-        panels.append(_languages(section.languages))
+        panels.append(_languages(section.languages, links))
     if section.errors:
         panels.append(_counts("errors", "Errors", "Error", section.errors, lambda row: links.behind("error", row.name)))
     if section.vote_reasons:
@@ -64,29 +64,29 @@ def _tiles(section: WorkSection, links: Links) -> list[Tile]:
             label="Edits kept",
             value=amounts.percent(section.kept / judged if judged else None),
             note=f"of {amounts.counted(judged, 'edit')} of which the end is known",
-            link=links.behind("fate", "kept") if section.kept else None,
+            link=links.behind_if(section.kept, "fate", "kept"),
         ),
         Tile(
             label="Turns failed",
             value=amounts.whole(section.failed),
             note=f"of {section.turns:,}; {section.cancelled:,} cancelled",
-            link=links.behind("status", "failed") if section.failed else None,
+            link=links.behind_if(section.failed, "status", "failed"),
         ),
         Tile(
             label="Asked again",
             value=amounts.whole(section.retried),
             note="with the same words",
-            link=links.behind("retry") if section.retried else None,
+            link=links.behind_if(section.retried, "retry"),
         ),
         Tile(
             label="Votes up",
             value=amounts.whole(section.votes_up),
-            link=links.behind("vote", "up") if section.votes_up else None,
+            link=links.behind_if(section.votes_up, "vote", "up"),
         ),
         Tile(
             label="Votes down",
             value=amounts.whole(section.votes_down),
-            link=links.behind("vote", "down") if section.votes_down else None,
+            link=links.behind_if(section.votes_down, "vote", "down"),
         ),
     ]
 
@@ -96,7 +96,7 @@ def _fates(section: WorkSection, links: Links) -> Panel:
     points = []
     for key, name, tone in FATES:
         times = getattr(section, key)
-        link = links.behind("fate", key) if times else None
+        link = links.behind_if(times, "fate", key)
         aside = f"{times:,}, {amounts.percent(times / section.edits)}"
         points.append(make_point(name, EDITS, [times], "count", link, tone=tone, aside=aside))
     chart = bars("fates", title, "count", "edits", EDITS, points)
@@ -109,11 +109,13 @@ def _ends(section: WorkSection, links: Links) -> Panel:
     points = []
     for key, name, tone in ENDS:
         times = getattr(section, key)
-        link = links.behind("status", key) if times else None
+        link = links.behind_if(times, "status", key)
         points.append(make_point(name, TURNS, [times], "count", link, tone=tone))
     others = section.turns - section.completed - section.cancelled - section.failed
     if others > 0:
-        points.append(make_point("not known", TURNS, [others], "count", None, tone="tone-4"))
+        points.append(
+            make_point("not known", TURNS, [others], "count", links.behind("status", "unknown"), tone="tone-4")
+        )
     chart = bars("ends", title, "count", "turns", TURNS, points)
     return Panel(key="ends", title=title, chart=chart, table=table_of_points(chart, "End"))
 
@@ -147,12 +149,26 @@ def _files(rows: Sequence[FileRow], links: Links) -> Panel:
         number("Conversations", "conversations"),
     ]
     chart = bars("files", title, "count", "edits", EDITS, points)
-    return Panel(key="files", title=title, chart=chart, table=linked_table(title, rows, columns, {"File": link}))
+    table = linked_table(
+        title,
+        rows,
+        columns,
+        {
+            "File": link,
+            "Edits": lambda row: links.behind("file", row.path),
+            "Undone": lambda row: links.behind("undone-file", row.path),
+            "Conversations": lambda row: links.behind("file", row.path),
+        },
+    )
+    return Panel(key="files", title=title, chart=chart, table=table)
 
 
-def _languages(rows: Sequence[LanguageRow]) -> Panel:
+def _languages(rows: Sequence[LanguageRow], links: Links) -> Panel:
+    def link(row: LanguageRow) -> str:
+        return links.behind("language", row.name)
+
     title = "Lines by language"
-    points = [make_point(row.name, LINES, [row.added, row.removed], "count", None) for row in rows]
+    points = [make_point(row.name, LINES, [row.added, row.removed], "count", link(row)) for row in rows]
     columns = [
         text("Language", "name"),
         number("Edits", "edits"),
@@ -161,7 +177,9 @@ def _languages(rows: Sequence[LanguageRow]) -> Panel:
         number("Lines removed", "removed"),
     ]
     chart = bars("languages", title, "count", "lines", LINES, points)
-    return Panel(key="languages", title=title, chart=chart, table=linked_table(title, rows, columns, {}))
+    return Panel(
+        key="languages", title=title, chart=chart, table=linked_table(title, rows, columns, {"Language": link})
+    )
 
 
 def _counts(key: str, title: str, head: str, rows: Sequence[CountRow], link: Link) -> Panel:

@@ -76,15 +76,16 @@ def dashboard_data(request: Request) -> Response:
 def behind_page(request: Request) -> Response:
     """The conversations that one number counts."""
     filters = filters_from(request.query_params)
-    what, value = request.query_params.get("what", ""), request.query_params.get("value", "")
+    what = request.query_params.get("what", "")
+    values = [value for value in request.query_params.getlist("value") if value]
     now = this_minute()
     with viewer_of(request).archive() as archive:
-        rows = conversations_behind(choose(archive, selection_of(filters, now), now=now), what, value)
+        rows = conversations_behind(choose(archive, selection_of(filters, now), now=now), what, *values)
     return page(
         request,
         "dashboard_behind.html",
         page_name="dashboard",
-        heading=words_of(what, value),
+        heading=words_of(what, *values),
         rows=rows[:MOST_BEHIND],
         found=len(rows),
         back=Links(filters, now).dashboard(),

@@ -32,6 +32,7 @@ function onKey(event) {
 function leave(event) {
   if (document.querySelector("dialog[open]")) return;
   if (isTyping(event.target)) {
+    event.preventDefault(); // browsers would empty a search field, and the list would still show what was looked for
     event.target.blur();
     return;
   }

@@ -134,6 +134,14 @@ def test_the_sample_can_be_asked_for(home: Home) -> None:
     assert TITLE not in answer.text
 
 
+def test_places_that_were_named_are_shown_with_a_word_on_what_does_not_last(home: Home) -> None:
+    with serving("--root", str(home.root), "--port", "0") as server:
+        answer = server.get()
+
+    assert TITLE in answer.text
+    assert "notes are gone when the viewer ends" in answer.text
+
+
 def test_a_port_that_is_taken_is_told_or_another_one_is_found(home: Home) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         taken = other.getsockname()[1]

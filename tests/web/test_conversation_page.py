@@ -20,6 +20,7 @@ from copilog.model import (
     Message,
     Model,
     Provenance,
+    Relation,
     ResultItem,
     Text,
     Thinking,
@@ -152,6 +153,18 @@ def test_raw_json_comes_with_its_file_and_place(client: TestClient) -> None:
     assert "Part of the response" in part
     assert "pointer" in turn
     assert "Message 2" in message
+
+
+def test_related_conversations_are_links_where_they_can_be_opened(
+    client_of: Callable[[Path], TestClient], own_archive: Path
+) -> None:
+    forked = told([Message(role="user", turn=0, parts=[Text(text="Again?")])], 1)
+    forked.relations = [Relation(kind="fork", other_id=FULL), Relation(kind="fork", other_id="vscode:elsewhere")]
+    panel = client_of(stored(own_archive, forked)).get(where(forked.id, "/panel")).text
+
+    assert f'<a href="{where(FULL)}">' in panel
+    assert "vscode:elsewhere" in panel
+    assert where("vscode:elsewhere") not in panel
 
 
 def test_pictures_come_from_the_conversation_and_are_pictures(
@@ -312,6 +325,8 @@ def test_a_conversation_grows_while_one_reads_it(
         page.evaluate(f"() => document.dispatchEvent(new CustomEvent('copilog:changed', {detail}))")
         expect(page.locator("#m-47")).to_be_attached()
         expect(page.locator("#outline a")).to_have_count(12)
+        expect(page.locator("#conv-facts")).to_contain_text("12 turns")
+        expect(page.locator("#outline-box summary")).to_have_text("Turns 12")
     expect(page.locator("#m-17 details.thought")).to_have_attribute("open", "")
     numbers = page.evaluate("() => [...document.querySelectorAll('.turn-head')].map(it => Number(it.dataset.turn))")
     assert numbers == list(range(12))

@@ -237,6 +237,18 @@ def test_one_can_go_through_the_list_with_keys(browser_page: Page) -> None:
     page.wait_for_load_state("networkidle")
 
 
+def test_escape_leaves_the_search_as_it_is(browser_page: Page) -> None:
+    page = browser_page
+    page.keyboard.press("/")
+    page.keyboard.type("tide")
+    expect(page.locator(".found mark").first).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("#q")).not_to_be_focused()
+    expect(page.locator("#q")).to_have_value("tide")
+    page.keyboard.press("j")
+    expect(page.locator(".title").first).to_be_focused()
+
+
 def test_the_list_is_searched_while_one_types_and_back_leads_out(browser_page: Page) -> None:
     page = browser_page
     expect(page.locator(".conversation")).to_have_count(18)

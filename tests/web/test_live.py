@@ -313,6 +313,18 @@ def test_stars_labels_and_notes_are_kept_and_taken_away(annotated: Callable[...,
     assert (now["is_starred"], now["labels"], now["note"]) == (False, [], None)
 
 
+def test_no_archive_is_made_where_there_is_none_any_more(
+    client_of: Callable[[Path], TestClient], own_archive: Path
+) -> None:
+    named = ids_in(own_archive)[0]
+    own_archive.unlink()
+    answer = client_of(own_archive).post("/annotate", json={"id": named, "star": True})
+
+    assert answer.status_code == 503
+    assert "copilog scan" in answer.json()["error"]
+    assert not own_archive.exists()
+
+
 def test_what_is_not_named_stays_as_it_is(annotated: Callable[..., Any]) -> None:
     annotated(star=True, note="kept")
 

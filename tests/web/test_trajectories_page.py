@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 from starlette.testclient import TestClient
 
 from copilog.web.opened import OpenedFiles
@@ -111,6 +111,22 @@ def test_two_files_are_compared_as_the_command_does(client: TestClient, opened: 
     assert "messages[1]" in one
     alone = client.get("/trajectories/compare", params={"old": old, "new": new, "conversation": "gone"}).text
     assert "new.jsonl does not have it" in alone
+
+
+def test_texts_of_several_lines_stand_side_by_side_where_there_is_room(
+    open_page: Callable[..., Page], address: str
+) -> None:
+    page = open_page(address, "/trajectories")
+    keys = []
+    for answer in ("At noon.\nOr so.", "At noon.\nOr a little later."):
+        sent = page.request.post(f"{address}/trajectories?name=run.jsonl", data=jsonl(line("tides", answer)))
+        keys.append(sent.json()["address"].partition("key=")[2])
+    page.goto(f"{address}/trajectories/compare?old={keys[0]}&new={keys[1]}&conversation=tides")
+    expect(page.locator(".wide-only").first).to_be_visible()
+    expect(page.locator(".narrow-only").first).to_be_hidden()
+    page.set_viewport_size({"width": 390, "height": 844})
+    expect(page.locator(".wide-only").first).to_be_hidden()
+    expect(page.locator(".narrow-only").first).to_be_visible()
 
 
 def test_a_file_that_is_closed_is_gone(client: TestClient, opened: Callable[[str, bytes], str]) -> None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8765
 SHORTEST_TOKEN = 16
 SAMPLE = "This is the sample that comes with copilog; nothing in it is real."
+PASSING = "This was read from the disk, beside the archive: stars, labels and notes are gone when the viewer ends."
 NO_DATA = "No Copilot data was found on this machine."
 
 
@@ -125,7 +126,7 @@ def _archive_to_serve(settings: Settings) -> Iterator[Served]:
         if has_any or settings.roots or settings.sample:
             if not has_any:
                 click.echo("no conversation was found in the folders named", err=True)
-            notice = SAMPLE if settings.sample else None
+            notice = SAMPLE if settings.sample else PASSING if settings.reads_disk() else None
             yield Served(archive.path, notice, is_followed=not (settings.sample or settings.no_scan))
             return
     with searched_archive(replace(settings, sample=True), Report()) as archive:
@@ -160,7 +161,7 @@ def _serve(settings: Settings, served: Served, wanted: Wanted) -> None:
         entry=entry,
         hosts=names_for(host),
         notice=served.notice,
-        is_of_this_machine=not (settings.roots or settings.sample) and served.notice is None,
+        is_of_this_machine=not (settings.roots or settings.sample) and served.notice in (None, PASSING),
         files=wanted.files,
     )
     server = ViewerServer(create_app(told, _places(settings, served)), is_talkative=settings.debug)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Container
 from urllib.parse import urlencode
 
 
@@ -55,8 +56,9 @@ class Addresses:
 class ServedAddresses(Addresses):
     """Those of a page that the viewer serves."""
 
-    def __init__(self, conversation_id: str) -> None:
+    def __init__(self, conversation_id: str, others: Container[str] = ()) -> None:
         self.id = conversation_id
+        self._others = others  # conversations that can be opened
 
     def _address(self, path: str, **values: object) -> str:
         given = {name: value for name, value in values.items() if value is not None}
@@ -83,4 +85,4 @@ class ServedAddresses(Addresses):
         return self._address("/conversation/below", call=call, skip=skip)
 
     def conversation(self, other: str) -> str | None:
-        return f"/conversation?{urlencode({'id': other})}"
+        return f"/conversation?{urlencode({'id': other})}" if other in self._others else None

@@ -82,11 +82,12 @@ def _wanted(kind: str, body: bytes) -> Wanted:
 def _changed(viewer: Viewer, wanted: Wanted) -> Annotated:
     if wanted.add_label is not None and len(wanted.add_label) > LONGEST_LABEL:
         raise UsageError(f"a label has at most {LONGEST_LABEL} characters")
-    with Archive(viewer.settings.archive, write=True) as archive:
+    with viewer.archive() as archive:  # to open it for writing would make one where there is none any more
         try:
             conversation_id = archive.find_id(wanted.id)
         except UsageError as error:
             raise HTTPException(404, str(error)) from None
+    with Archive(viewer.settings.archive, write=True) as archive:
         if wanted.star is not None:
             archive.star(conversation_id, wanted.star)
         if wanted.add_label is not None:

@@ -122,13 +122,17 @@ def _below(request: Request) -> Response:
 
 
 def _outline(request: Request) -> Response:
-    entries = outline_of(_conversation(request))
-    return page(request, "conversation_part.html", what="outline", entries=entries)
+    """The turns, and the line below the title: both change while a conversation grows."""
+    conversation = _conversation(request)
+    entries = outline_of(conversation)
+    return page(request, "conversation_part.html", what="outline", entries=entries, facts=_facts(conversation))
 
 
 def _panel(request: Request) -> Response:
     conversation = _conversation(request)
-    values = panel_of(conversation, ServedAddresses(conversation.id))
+    with viewer_of(request).archive() as archive:
+        others = archive.summaries([relation.other_id for relation in conversation.relations])
+    values = panel_of(conversation, ServedAddresses(conversation.id, others))
     summary = _summary(request, conversation)
     return page(request, "conversation_part.html", what="panel", panel_values=values, summary=summary)
 

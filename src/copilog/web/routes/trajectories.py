@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from copilog.diagnostics import Ledger
-from copilog.render.html import unified_html
+from copilog.render.html import side_by_side_html, unified_html
 from copilog.render.html.blocks import Shown
 from copilog.render.html.conversation import View
 from copilog.render.safe import clean_line
@@ -179,7 +179,8 @@ def _told(difference: Difference) -> dict[str, Any]:
     return {
         "path": difference.path,
         "kind": difference.kind,
-        "diff": unified_html(diff) if diff is not None else None,
+        "unified": unified_html(diff) if diff is not None else None,
+        "split": side_by_side_html(diff) if diff is not None else None,
         "old": _value(difference.old),
         "new": _value(difference.new),
     }

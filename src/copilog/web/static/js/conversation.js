@@ -21,6 +21,7 @@ import {
   stream,
   topOfText,
   whenLoaded,
+  windows,
 } from "./windows.js";
 
 // --- turns ----------------------------------------------------------------------------------------------------------
@@ -37,12 +38,16 @@ async function goToTurn(turn) {
 
 function turnHere() {
   const top = topOfText() + 16;
-  let found = null;
-  for (const each of stream.querySelectorAll("[data-turn]")) {
-    if (found !== null && each.getBoundingClientRect().top > top) break;
-    found = Number(each.dataset.turn);
+  const isAbove = (each) => each.getBoundingClientRect().top <= top;
+  // Windows first: of thousands of heads only a few are measured at each step. A turn may begin in a window before.
+  const all = windows();
+  const above = all.slice(0, all.findLastIndex(isAbove) + 1);
+  for (const each of above.reverse()) {
+    const head = [...each.querySelectorAll("[data-turn]")].findLast(isAbove);
+    if (head) return Number(head.dataset.turn);
   }
-  return found;
+  const first = stream.querySelector("[data-turn]");
+  return first ? Number(first.dataset.turn) : null;
 }
 
 function goTurns(step) {
@@ -88,6 +93,10 @@ addEventListener(
 async function refreshOutline() {
   const outline = document.getElementById("outline");
   outline.innerHTML = await load(outline.dataset.load);
+  const facts = outline.querySelector("template");
+  document.getElementById("conv-facts").replaceChildren(facts.content);
+  facts.remove();
+  document.querySelector("#outline-box .fact").textContent = outline.querySelectorAll("li").length;
   const turn = turnHere();
   if (turn !== null) markTurn(turn);
 }

@@ -101,10 +101,11 @@ function settle(nodes, edges, width, height) {
   }
   const columns = d3.groups(nodes, (node) => LAYERS[node.kind]).sort((one, other) => one[0] - other[0]);
   const tallest = Math.max(...columns.map(([, members]) => members.length * ROW));
+  const reach = width * Math.max(1, tallest / height); // a tall picture is made smaller to fit: it needs its width still
   const spread = ([layer, members]) => {
     const step = Math.min(Math.max(tallest, height * 0.8) / members.length, ROW * 4);
     members.forEach((node, number) => {
-      node.x = (width / 4) * (0.5 + layer);
+      node.x = (reach / 4) * (0.5 + layer);
       node.y = (number - (members.length - 1) / 2) * step;
     });
   };

@@ -23,6 +23,7 @@ from copilog.store.query import parse
 from copilog.store.query_fields import DATE_HINT, moment_of
 
 NEWEST, BEST = "newest", "best"
+LONGEST = 2_000  # characters of a search or a name; nobody types more
 
 
 class Filters(msgspec.Struct, frozen=True, kw_only=True):
@@ -126,5 +127,5 @@ def _usual_sort(q: str | None) -> str:
 
 def _text(value: str | None) -> str | None:
     """What was typed, if anything was."""
-    value = (value or "").replace("\0", " ").strip()
+    value = (value or "")[:LONGEST].replace("\0", " ").strip()
     return value or None

@@ -95,8 +95,11 @@ def environment() -> Environment:
 
 @cache
 def stylesheet() -> str:
+    """The colours that all pages share, and what is the report's own."""
+    from copilog.render.pages import stylesheet as shared  # which needs the words of this package
+
     source, _, _ = PackageLoader("copilog.render.report", "templates").get_source(environment(), "style.css")
-    return source.replace("\r\n", "\n")  # as a browser reads it, so that the hash is the same
+    return shared("tokens") + source.replace("\r\n", "\n")  # as a browser reads it, so that the hash is the same
 
 
 def content_policy(style: str) -> str:

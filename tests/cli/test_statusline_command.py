@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import subprocess
 import sys
 import time
@@ -176,3 +177,27 @@ def test_all_options_of_the_quick_way_are_options_of_the_command() -> None:
     known = {name for option in command.params for name in option.opts}
 
     assert {"--format", "--workspace", "-w", "--archive", "--json", "--no-scan"} <= known
+
+
+@pytest.mark.parametrize(
+    ("options", "turns", "conversations"),
+    [
+        (("--since", "2026-05-04"), 5, 2),  # of harbour all three, of lighthouse two
+        (("--since", "2026-05-04", "--until", "2026-05-05"), 2, 1),
+        (("--since", "2026-05-04", "-q", "lamp"), 2, 1),
+        (("--since", "2026-05-04", "--model", "claude", "-w", "tide"), 3, 1),
+        (("--source", "cli-events"), 2, 1),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
+)
+def test_periods_and_filters_choose_as_they_do_everywhere(
+    archive: Path, options: tuple[str, ...], turns: int, conversations: int
+) -> None:
+    told = status("--archive", archive, "--at", TUESDAY, "--json", *options)
+
+    found = json.loads(told.out)
+    assert (found["turns_today"], found["conversations_today"]) == (turns, conversations)
+
+
+def test_a_query_that_cannot_be_understood_is_told(archive: Path) -> None:
+    assert status("--archive", archive, "-q", '"open').code == 2

@@ -37,6 +37,9 @@ class Wishes(NamedTuple):
     as_json: bool = False
     in_colour: bool = False
     at: datetime | None = None  # instead of now
+    since: datetime | None = None  # instead of the beginning of the day
+    until: datetime | None = None
+    conversations: str | None = None  # a JSON list: the numbers of those that are meant, if not all are
 
 
 def print_quickly(arguments: list[str]) -> bool:
@@ -67,7 +70,7 @@ def line_for(wishes: Wishes) -> str:
     try:
         connection = connect(archive)
         try:
-            status = _status(connection, archive, wishes.workspace, now)
+            status = _status(connection, archive, wishes, now)
         finally:
             connection.close()
     except ArchiveError as error:
@@ -87,12 +90,14 @@ def _excuse(problem: str, wishes: Wishes) -> str:
     return _json({"problem": problem}) if wishes.as_json else f"copilog: {problem}"
 
 
-def _status(connection: sqlite3.Connection, archive: Path, workspace: str | None, now: datetime) -> Status:
+def _status(connection: sqlite3.Connection, archive: Path, wishes: Wishes, now: datetime) -> Status:
     scan = last_scan(archive)
     return status_of(
         connection,
         now,
-        is_wanted=workspace_filter(workspace) if workspace is not None else None,
+        period=(wishes.since, wishes.until),
+        conversations=wishes.conversations,
+        is_wanted=workspace_filter(wishes.workspace) if wishes.workspace is not None else None,
         scanned_at=text_of(scan) if scan is not None else None,
     )
 

@@ -29,6 +29,7 @@ OF_TODAY = f"""
     {TOUCHED} >= :since AND (c.started_at IS NULL OR c.started_at < :until) AND NOT c.is_empty
     AND {TURN_AT} >= :since AND {TURN_AT} < :until
     AND (:is_anywhere OR is_wanted(c.workspace))
+    AND (:conversations IS NULL OR c.rowid IN (SELECT value FROM json_each(:conversations)))
     AND NOT EXISTS (
         SELECT 1 FROM turn AS other JOIN conversation AS first ON first.rowid = other.conversation
         WHERE other.request_id = t.request_id AND other.started_at IS t.started_at
@@ -56,7 +57,8 @@ LATEST = f"""
         SELECT rowid FROM (
             SELECT c.rowid, c.workspace FROM conversation AS c WHERE {TOUCHED} < :until AND NOT c.is_empty
             ORDER BY {TOUCHED} DESC LIMIT :newest
-        ) WHERE :is_anywhere OR is_wanted(workspace) LIMIT 1
+        ) WHERE (:is_anywhere OR is_wanted(workspace))
+        AND (:conversations IS NULL OR rowid IN (SELECT value FROM json_each(:conversations))) LIMIT 1
     )
 """  # noqa: S608
 
@@ -98,23 +100,30 @@ _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 def status_of(
-    connection: sqlite3.Connection, now: datetime, *, is_wanted: IsWanted | None = None, scanned_at: str | None = None
+    connection: sqlite3.Connection,
+    now: datetime,
+    *,
+    period: tuple[datetime | None, datetime | None] = (None, None),
+    conversations: str | None = None,
+    is_wanted: IsWanted | None = None,
+    scanned_at: str | None = None,
 ) -> Status:
-    """The figures of the day that `now` is in, of all workspaces or of those that are wanted."""
+    """The figures of the day that `now` is in, or of a period, of all conversations or of those that are wanted."""
     midnight = now.astimezone().replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None)
     connection.create_function("is_wanted", 1, is_wanted or bool, deterministic=True)
     values = {
-        "since": text_of(midnight),
-        "until": text_of(midnight + timedelta(days=1)),
+        "since": text_of(period[0] or midnight),
+        "until": text_of(period[1] or midnight + timedelta(days=1)),
+        "conversations": conversations,
         "is_anywhere": is_wanted is None,
         "newest": NEWEST,
     }
-    conversations, turns, failed = connection.execute(TURNS, values).fetchone()
+    count, turns, failed = connection.execute(TURNS, values).fetchone()
     recorded, estimated, premium, credit = connection.execute(SPENT, values).fetchone()
     latest = connection.execute(LATEST, values).fetchone() or (None,) * 5
     return Status(
         day=midnight.date().isoformat(),
-        conversations_today=conversations,
+        conversations_today=count,
         turns_today=turns,
         failed_today=failed,
         tokens_today=recorded + estimated,

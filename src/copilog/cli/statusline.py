@@ -6,13 +6,18 @@ import os
 import sys
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from copilog.analysis.quick_line import FIELDS, Wishes, line_for
 from copilog.cli.common import Settings, archive_option, json_option, no_scan_option, pass_settings
 from copilog.cli.dates import as_moment
+from copilog.cli.selecting import selects
 from copilog.errors import UsageError
+
+if TYPE_CHECKING:
+    from copilog.analysis.selection import Selection
 
 
 @click.command(
@@ -31,25 +36,19 @@ Examples:
     help=f"The line with fields in braces: {', '.join(FIELDS)}. What was not recorded is shown as -.",
 )
 @click.option(
-    "-w",
-    "--workspace",
-    metavar="PATH",
-    help="Only of this folder and those in it; of the repository that we are in for `.`; "
-    "else of folders with this in their name.",
-)
-@click.option(
     "--at", callback=as_moment, metavar="MOMENT", help="The day of this moment, such as yesterday, not today."
 )
 @json_option
 @no_scan_option
 @archive_option
 @pass_settings
+@selects
 def command(
     settings: Settings,
     /,
     template: str | None,
-    workspace: str | None,
     at: datetime | None,
+    selection: Selection,
     as_json: bool,
     no_scan: bool,
     archive: Path | None,
@@ -60,20 +59,45 @@ def command(
     the model that was used last. The archive is read as it is, and nothing is waited for: `copilog watch` or
     `copilog scan` keeps it up to date, and the line says so when that was not done for a day. Where there is no archive
     yet, the line says that, and the exit code is 0 all the same.
+
+    With --since and --until the figures are those of that period instead, whatever the fields are called; --workspace
+    may also be a folder, or `.` for the repository that we are in.
     """
     settings = settings.with_archive(archive, no_scan=no_scan)
     if settings.reads_disk():
         raise UsageError("the status line is made of the archive alone; leave out --root, --sample and --live")
     wishes = Wishes(
         template=template,
-        workspace=workspace,
+        workspace=selection.workspace,
         archive=settings.archive,
+        since=selection.since,
+        until=selection.until,
+        conversations=_chosen(settings, selection),
         as_json=as_json,
         in_colour=_in_colour(settings),
         at=at,
     )
     line = line_for(wishes)
     click.echo(line, color=True)
+
+
+def _chosen(settings: Settings, selection: Selection) -> str | None:
+    """The numbers of the conversations that are meant, as JSON; None where none are left out but by place and time."""
+    import msgspec
+
+    from copilog.analysis.selection import Selection, choose
+    from copilog.store.archive import open_archive
+    from copilog.store.database import ArchiveError
+
+    rest = msgspec.structs.replace(selection, workspace=None, since=None, until=None)
+    if rest == Selection():
+        return None
+    try:
+        with open_archive(settings.archive) as archive:
+            rows = choose(archive, rest).connection.execute("SELECT conversation FROM temp.chosen").fetchall()
+    except ArchiveError:
+        return None  # the line itself tells what is in the way
+    return msgspec.json.encode([number for (number,) in rows]).decode()
 
 
 def _in_colour(settings: Settings) -> bool:

@@ -182,6 +182,16 @@ def remove_stale_copies() -> list[Path]:
     return removed
 
 
+def remove_own_copies() -> None:
+    """Delete all copies of this process, for one that is about to end while its threads are at work."""
+    for _ in range(20):  # a thread may be writing into one, or making the next
+        folders = list(Path(tempfile.gettempdir()).glob(f"copilog-{os.getpid()}-*"))
+        if not folders:
+            return
+        for folder in folders:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
 def _original(path: Path) -> Path:
     """Where the database really is, since SQLite keeps -wal and -journal beside the target of a link."""
     original = Path(os.path.realpath(path, strict=True))

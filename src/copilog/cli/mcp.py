@@ -15,6 +15,7 @@ import click
 from copilog.cli.archives import reads_archive
 from copilog.cli.common import Settings, pass_settings
 from copilog.errors import CopilogError, UsageError
+from copilog.sqliteio import remove_own_copies
 
 if TYPE_CHECKING:
     from copilog.mcp.refreshing import Refresher
@@ -91,7 +92,7 @@ def _archive_to_serve(settings: Settings) -> Iterator[Path]:
 
 
 def _end_when_told(folder: Path | None) -> None:
-    """End at once when told to, and remove the folder that was made for this run.
+    """End at once when told to, and remove what was made for this run.
 
     The thread that reads standard input cannot be interrupted. What is being stored is stored whole or not at all.
     """
@@ -99,6 +100,7 @@ def _end_when_told(folder: Path | None) -> None:
     def end(number: int, _: object) -> None:
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
+        remove_own_copies()  # of databases that are being read just now
         os._exit(128 + number)
 
     for number in (signal.SIGINT, signal.SIGTERM):

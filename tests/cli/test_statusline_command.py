@@ -201,3 +201,10 @@ def test_periods_and_filters_choose_as_they_do_everywhere(
 
 def test_a_query_that_cannot_be_understood_is_told(archive: Path) -> None:
     assert status("--archive", archive, "-q", '"open').code == 2
+
+
+def test_a_period_without_turns_is_not_called_today(archive: Path) -> None:
+    told = status("--archive", archive, "--since", "2026-06-01", "--until", "2026-07-01", "--at", TUESDAY)
+
+    assert "no turns then" in told.out
+    assert "today" not in told.out

@@ -83,7 +83,8 @@ def line_for(wishes: Wishes) -> str:
         return _json({**status._asdict(), "problem": None})
     if wishes.template is not None:
         return _filled(wishes.template, texts_of(status, now))
-    return _usual_line(status, now, in_colour=wishes.in_colour)
+    nothing = "no turns today" if wishes.since is None and wishes.until is None else "no turns then"
+    return _usual_line(status, now, nothing, in_colour=wishes.in_colour)
 
 
 def _excuse(problem: str, wishes: Wishes) -> str:
@@ -174,11 +175,11 @@ FIELDS = (
 )  # fmt: skip
 
 
-def _usual_line(status: Status, now: datetime, *, in_colour: bool) -> str:
+def _usual_line(status: Status, now: datetime, nothing: str, *, in_colour: bool) -> str:
     """What is worth telling: figures that are 0 or unknown are left out."""
     texts = texts_of(status, now)
     red, yellow, plain = (RED, YELLOW, PLAIN) if in_colour else ("", "", "")
-    pieces = [_counted(status.turns_today, "turn") if status.turns_today else "no turns today"]
+    pieces = [_counted(status.turns_today, "turn") if status.turns_today else nothing]
     if status.conversations_today:
         pieces.append(_counted(status.conversations_today, "conversation"))
     if status.tokens_today:

@@ -6,7 +6,6 @@ Everything that reaches a template as text is escaped, and loses what hides or t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from datetime import datetime
 from functools import cache
@@ -17,14 +16,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from copilog.render.report import amounts
-from copilog.render.safe import clean, clean_line
+from copilog.render.safe import UNSEEN, clean, clean_line
 from copilog.render.words import counted, moment_words
-
-# Characters that nobody sees, or that turn the direction of what follows; joiners stay, for the scripts and emoji that
-# are written with them.
-_UNSEEN = re.compile(
-    "[\u00ad\u061c\u115f\u180e\u200b\u200e\u200f\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
-)
 
 
 def render_page(template: str, /, **values: Any) -> str:
@@ -61,7 +54,7 @@ def stylesheet(*names: str) -> str:
 def harmless(value: Any) -> Any:
     """Text without characters that nobody sees or that turn its direction, line breaks kept; all else as it is."""
     if isinstance(value, str) and not isinstance(value, Markup):
-        return clean(_UNSEEN.sub("\ufffd", value))
+        return clean(UNSEEN.sub("\ufffd", value))
     return value
 
 

@@ -14,6 +14,9 @@ from copilog import jsonio
 _REPLACEMENT = "\ufffd"
 # Control characters but tab and line feed, marks that reverse the direction of what follows, half characters.
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+# Characters that nobody sees, or that turn the direction of what follows, as a page would draw them; joiners stay, for
+# the scripts and emoji that are written with them.
+UNSEEN = re.compile("[\u00ad\u061c\u115f\u180e\u200b\u200e\u200f\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]")
 _LINE_END = re.compile("\r\n|[\r\x85\u2028\u2029]")
 _ESCAPE_SEQUENCE = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # colours, cursor movements

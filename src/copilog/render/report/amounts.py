@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-import re
 from datetime import datetime
 
-from copilog.render.safe import clean_line
+from copilog.render.safe import UNSEEN, clean_line
 from copilog.render.words import counted, duration_words, size_words
 
 __all__ = [
@@ -26,16 +25,11 @@ __all__ = [
 NONE = "–"
 LONGEST_NAME = 160
 SCALES = ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**3, "k"))
-# Beyond what a terminal would obey: characters that nobody sees, or that turn the direction of what follows. Joiners
-# stay, for the scripts and emoji that are written with them.
-_UNSEEN = re.compile(
-    "[\u00ad\u061c\u115f\u180e\u200b\u200e\u200f\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
-)
 
 
 def shown(text: str, limit: int = LONGEST_NAME) -> str:
     """Any text as one line of a page, with nothing in it that hides or turns."""
-    return clean_line(_UNSEEN.sub("\ufffd", text), limit)
+    return clean_line(UNSEEN.sub("\ufffd", text), limit)
 
 
 def whole(number: float | None) -> str:

@@ -48,7 +48,12 @@ def places(tmp_path: Path) -> Iterator[dict[str, Path]]:
     for folder in folders.values():
         folder.mkdir()
     yield folders
-    assert list(folders["temporary"].iterdir()) == []
+    assert [path for path in folders["temporary"].iterdir() if not is_a_trial_of_python(path)] == []
+
+
+def is_a_trial_of_python(path: Path) -> bool:
+    """Python's tempfile tries out a folder by a file of four letters; an interruption in that moment leaves it."""
+    return path.is_file() and len(path.name) == 8 and path.read_bytes() in (b"blat", b"")
 
 
 def environment(places: dict[str, Path]) -> dict[str, str]:
@@ -281,7 +286,7 @@ def test_packed_input_leaves_nothing_in_the_temporary_folder(large: Path, places
     assert out.count(b"\n") == TALKS // 2
 
     process = start(places, packed, "--jobs", 2)
-    wait_until(process, lambda: list(places["temporary"].iterdir()))
+    wait_until(process, lambda: list(places["temporary"].glob("copilog-*")))
     workers = interrupt(process)
     code, _, err = finish(process)
     assert code == 130, err

@@ -204,6 +204,24 @@ class Report(msgspec.Struct):
     """The ledgers of a run."""
 
     files: dict[str, Ledger] = {}
+    quiet: Ledger = msgspec.field(default_factory=Ledger)  # those of `quiet_files`, added up, that told nothing
+    quiet_files: int = 0
+
+    def add_up(self, ledger: Ledger) -> None:
+        """Take in the books of a file that is done with: one by one only where there is something to tell.
+
+        For runs over so many files that nobody could hold the books of all.
+        """
+        if ledger.diagnostics() or ledger.unlisted or ledger.parts.unlisted:
+            self.files[ledger.path] = ledger
+            return
+        self.quiet_files += 1
+        self.quiet.conversations += ledger.conversations
+        for total, tally in ((self.quiet, ledger), (self.quiet.parts, ledger.parts)):
+            total.seen += tally.seen
+            total.used += tally.used
+            total.ignored = add_counts([total.ignored, tally.ignored])
+            total.unknown = add_counts([total.unknown, tally.unknown])
 
     def open(self, path: str, source: str | None) -> Ledger:
         """The books of a file; those begun before go on, as one file may be read in several steps."""
@@ -213,7 +231,7 @@ class Report(msgspec.Struct):
         return ledger
 
     def balances(self) -> bool:
-        return all(ledger.balances() for ledger in self.files.values())
+        return self.quiet.balances() and all(ledger.balances() for ledger in self.files.values())
 
     def bad_records(self) -> int:
         return sum(ledger.bad_count() + ledger.parts.bad_count() for ledger in self.files.values())

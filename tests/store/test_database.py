@@ -236,6 +236,17 @@ def test_a_transaction_that_fails_leaves_nothing_behind(archive: Path) -> None:
         assert not connection.in_transaction
 
 
+def test_a_transaction_within_another_ends_with_it(archive: Path) -> None:
+    with closing(open_database(archive, write=True)) as connection:
+        with pytest.raises(sqlite3.IntegrityError), transaction(connection):
+            with transaction(connection):
+                connection.execute("INSERT INTO meta VALUES ('a', 'b')")
+            assert connection.in_transaction
+            connection.executemany("INSERT INTO meta VALUES (?, 'b')", [("c",), ("c",)])
+
+        assert connection.execute("SELECT * FROM meta").fetchall() == []
+
+
 @pytest.fixture
 def public_folder() -> Iterator[Path]:
     """A folder that everybody can reach, and only its owner can change."""

@@ -106,12 +106,12 @@ def _entry(diagnostic: Diagnostic) -> dict[str, Any]:
     return {**place, "code": diagnostic.code, "level": diagnostic.level, "reason": diagnostic.reason}
 
 
-def totals_of(ledgers: Iterable[Ledger]) -> dict[str, Any]:
-    """The books of all files together."""
+def totals_of(ledgers: Iterable[Ledger], files: int | None = None) -> dict[str, Any]:
+    """The books of all files together; it is told how many those are where some are added up already."""
     books = list(ledgers)
     parts = [ledger.parts for ledger in books]
     return {
-        "files": len(books),
+        "files": len(books) if files is None else files,
         "conversations": sum(ledger.conversations for ledger in books),
         **_sums(books),
         "unknown": add_counts([count for ledger in books for count in (ledger.unknown, ledger.parts.unknown)]),

@@ -131,7 +131,7 @@ def _document(archive: Archive, result: ScanResult, report: Report, seconds: flo
             "gone": archive.count_messages(result.gone_ids),
         },
         "files": {"seen": result.files, "read": result.files_read, "bytes_read": result.bytes_read},
-        "ledger": totals_of(report.files.values()),
+        "ledger": totals_of([*report.files.values(), report.quiet], len(report.files) + report.quiet_files),
         "seconds": round(seconds, 3),
     }
 

@@ -7,19 +7,39 @@ from contextlib import closing
 from pathlib import Path
 
 from copilog.diagnostics import Report
+from copilog.ingest.discovery import founds_in
 from copilog.ingest.reading import read
 from copilog.ingest.trajectories import Inputs, sort_inputs
 from copilog.model import Conversation
+from copilog.sources import BY_NAME, Found
 from copilog.telemetry.pipeline import Extraction, Options
 from copilog.telemetry.spool import spool_folder
 
 
-def read_named(path: Path, report: Report, *, jobs: int = 1) -> Iterator[Conversation]:
-    """All conversations of a file or a folder; telemetry is rebuilt first."""
-    inputs = sort_inputs([path])
-    yield from inputs.conversations(report)
-    if inputs.telemetry:
-        yield from _rebuilt(inputs, report, jobs)
+class Named:
+    """A file or a folder; `report` has the books of looking at it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.report = Report()
+        self.inputs = sort_inputs([path])
+
+    def independent_founds(self) -> list[Found] | None:
+        """What is in a folder, if each of it can be read without the rest.
+
+        None where files do not say which conversation they are of, as those join whatever they fit, and where there
+        is telemetry, as the events of a conversation may be anywhere.
+        """
+        if self.inputs.telemetry or not self.path.is_dir():
+            return None
+        founds = list(founds_in(self.path, self.report))
+        return None if any(BY_NAME[found.source].is_nameless for found in founds) else founds
+
+    def conversations(self, report: Report, *, jobs: int = 1) -> Iterator[Conversation]:
+        """All conversations; telemetry is rebuilt first."""
+        yield from self.inputs.conversations(report)
+        if self.inputs.telemetry:
+            yield from _rebuilt(self.inputs, report, jobs)
 
 
 def _rebuilt(inputs: Inputs, report: Report, jobs: int) -> Iterator[Conversation]:

@@ -4,7 +4,7 @@
     discover   files -> units (all traces of one conversation)
     compare    units whose state is in the archive are left alone
     read       changed units -> entries               in parallel
-    store      entry by entry; the full-text index in bulk, in between and at the end
+    store      a conversation whole or not at all; the full-text index in bulk, in between and at the end
 
 A unit is remembered when all of it is stored, and files when all units are. A scan that is ended anywhere is taken up
 by the next one, with the same result.
@@ -24,7 +24,7 @@ from copilog.ingest.footprints import Look, signature_of, signature_of_states, s
 from copilog.sources import Found
 from copilog.sources.roots import Root
 from copilog.store.archive import Archive
-from copilog.store.database import ScanLock
+from copilog.store.database import ScanLock, transaction
 from copilog.store.times import now
 from copilog.store.units import (
     FileState,
@@ -41,13 +41,14 @@ from copilog.store.units import (
 # What reads is loaded where something is read: as a rule nothing has changed, and then a scan is over in no time.
 if TYPE_CHECKING:
     from copilog.engine import Engine
+    from copilog.ingest.named import Named
     from copilog.ingest.reading import WorkspaceDefinitions
     from copilog.store.entries import Entry
 
 Definitions = Callable[[], "WorkspaceDefinitions | None"]
 Progress = Callable[[int, int], None]  # bytes done, of all
 
-INDEX_BYTES = 24 << 20  # text that waits for the index before it is indexed in bulk
+INDEX_BYTES = 16 << 20  # text that waits for the index before it is indexed in bulk
 WORTH_PROCESSES = 8 << 20
 LOCK_SECONDS = 60.0
 FEW_FOLDERS = 12
@@ -202,44 +203,57 @@ class _Scan:
         self.progress(done, total)
         changed.clear()  # what was read need not be remembered, so that memory is given back on the way
         for outcome in engine.map(read_units, (tasks.popleft() for _ in range(len(tasks)))):
-            self._keep_books(outcome.ledgers)  # first: a unit that is remembered is not read again
-            for key, signature, entries in outcome.units:
-                self._store(entries, signature)
-                ids = [entry.id for entry in entries]
-                known = units.get(key)
-                self.lost.update(set(known.ids) - set(ids) if known else ())
-                put_unit(self.connection, root, key, Unit(signature, ids))
+            with transaction(self.connection):  # one for all that was read together: a third of the writing is saved
+                self._keep_books(outcome.ledgers)
+                for key, signature, entries in outcome.units:
+                    self._store(entries, signature)
+                    ids = [entry.id for entry in entries]
+                    known = units.get(key)
+                    self.lost.update(set(known.ids) - set(ids) if known else ())
+                    put_unit(self.connection, root, key, Unit(signature, ids))
+            self._index_in_bulk()
             done += outcome.size
             self.progress(done, total)
 
     def _defined(self) -> WorkspaceDefinitions | None:
         return self.definitions() if callable(self.definitions) else self.definitions
 
-    # --- a path that somebody named: read as a whole when anything in it has changed ----------------------------
+    # --- a path that somebody named -----------------------------------------------------------------------------
 
     def scan_path(self, path: Path) -> None:
-        from copilog.ingest.named import read_named  # telemetry is not needed for what lies in its usual places
-        from copilog.store.entries import entry_of
+        """Read what has changed of the files in a folder; all of them where one may speak of what another holds."""
+        from copilog.ingest.named import Named  # telemetry is not needed for what lies in its usual places
 
         name = str(path.absolute())
         states = states_below([path])
         self.result.files += len(states)
-        signature = signature_of_states(states)
         units = known_units(self.connection, name)
-        known = units.get(name)
-        if known is not None and known.signature == signature:
-            self._count_unchanged([known])
+        before = known_states(self.connection, name)
+        if units and before == states:
+            self._count_unchanged(units.values())
             return
+        named = Named(path)
+        founds = named.independent_founds()
+        if founds is None:
+            self._scan_as_one(named, name, signature_of_states(states), units)
+        else:
+            with self._engine_for(states.values(), is_much=True) as engine:
+                self._scan_founds(engine, name, founds, units, named.report, is_all=True)
+        put_states(self.connection, name, states, before.keys() - states.keys(), self.now)
+
+    def _scan_as_one(self, named: Named, name: str, signature: str, units: dict[str, Unit]) -> None:
+        from copilog.store.entries import entry_of
+
         report = Report()
         ids: list[str] = []
-        for conversation in read_named(path, report, jobs=self.jobs):
+        for conversation in named.conversations(report, jobs=self.jobs):
             entry = entry_of(conversation)
             self._store([entry], signature)
+            self._index_in_bulk()
             ids.append(entry.id)
         self._keep_books(report.files.values())
-        self.lost.update(set(known.ids) - set(ids) if known else ())
+        self._forget(name, units)
         put_unit(self.connection, name, name, Unit(signature, ids))
-        put_states(self.connection, name, states, (), self.now)
 
     # --- storing -----------------------------------------------------------------------------------------------
 
@@ -262,6 +276,8 @@ class _Scan:
                 self.result.messages_unchanged += number
             if outcome in ("new", "changed"):
                 self.waiting += entry.text_bytes
+
+    def _index_in_bulk(self) -> None:
         if self.waiting >= INDEX_BYTES:
             self.archive.index_pending(finish=False)
             self.waiting = 0
@@ -279,7 +295,7 @@ class _Scan:
     def _keep_books(self, ledgers: Iterable[Ledger]) -> None:
         books = list(ledgers)
         for ledger in books:
-            self.report.files[ledger.path] = ledger
+            self.report.add_up(ledger)
             self.result.files_read += 1
             self.result.bytes_read += _size_of(Path(ledger.path))
         self.archive.put_ledgers(books)

@@ -69,7 +69,13 @@ def open_database(path: Path, *, write: bool) -> sqlite3.Connection:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """All or nothing, however the process ends. What is read in it is what it writes upon."""
+    """All or nothing, however the process ends. What is read in it is what it writes upon.
+
+    Within another one it is a part of that.
+    """
+    if connection.in_transaction:
+        yield
+        return
     try:
         connection.execute("BEGIN IMMEDIATE")
         yield

@@ -17,6 +17,7 @@ from copilog.store.schema import MESSAGE_BITS, TEXT_COLUMNS, TOKENIZER
 BATCH_BYTES = 16 << 20
 FEW_BYTES = 4 << 20
 HASH_BYTES = 64 << 20
+BATCHES_UNMERGED = 8
 SHORTEST_PART = 3  # of a word that can be looked up by trigrams
 
 _TEXTS = ", ".join(TEXT_COLUMNS)
@@ -114,11 +115,12 @@ def _next_batch(connection: sqlite3.Connection) -> list[Pending]:
 
 
 def _let_gather(connection: sqlite3.Connection) -> None:
-    """Let the index gather a whole batch in memory before it writes."""
+    """Let the index gather a whole batch in memory before it writes, and some batches before it merges them."""
     for table in ("words", "word_part"):
         known = dict(connection.execute(f"SELECT k, v FROM {table}_config"))  # noqa: S608
-        if known.get("hashsize") != HASH_BYTES:
-            connection.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('hashsize', ?)", (HASH_BYTES,))  # noqa: S608
+        for name, value in (("hashsize", HASH_BYTES), ("automerge", BATCHES_UNMERGED)):
+            if known.get(name) != value:
+                connection.execute(f"INSERT INTO {table} ({table}, rank) VALUES (?, ?)", (name, value))  # noqa: S608
 
 
 # --- words ----------------------------------------------------------------------------------------------------------

@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from copilog.store.database import transaction
+
 
 class Unit(NamedTuple):
     """What was read as one, the state it was in, and the conversations that came of it."""
@@ -40,12 +42,12 @@ def count_units(connection: sqlite3.Connection, root: str) -> tuple[int, int]:
 def put_unit(connection: sqlite3.Connection, root: str, key: str, unit: Unit) -> None:
     """Remember that a unit is stored, all of it; called when its conversations are."""
     values = (key, root, unit.signature, msgspec.json.encode(unit.ids).decode())
-    with connection:
+    with transaction(connection):
         connection.execute("INSERT OR REPLACE INTO unit (key, root, signature, ids) VALUES (?, ?, ?, ?)", values)
 
 
 def forget_units(connection: sqlite3.Connection, root: str, keys: Iterable[str]) -> None:
-    with connection:
+    with transaction(connection):
         connection.executemany("DELETE FROM unit WHERE root = ? AND key = ?", [(root, key) for key in keys])
 
 
@@ -73,7 +75,7 @@ def put_states(
 ) -> None:
     """Remember how files were; the books of those that were read are kept beside."""
     rows = [(path, state.size, state.modified_ns, root, now) for path, state in states.items()]
-    with connection:
+    with transaction(connection):
         connection.executemany(
             "INSERT INTO file (path, size, modified_ns, root, scanned_at) VALUES (?, ?, ?, ?, ?) "
             "ON CONFLICT (path) DO UPDATE SET size = excluded.size, modified_ns = excluded.modified_ns, "

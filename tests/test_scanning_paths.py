@@ -1,0 +1,96 @@
+"""Scans of a path that somebody named: only what changed in it is read, unless its files may speak of one another."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from copilog.diagnostics import Report
+from copilog.ingest.scanning import scan
+from copilog.store.archive import Archive
+from tests.cli.homes import session
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Iterator[Archive]:
+    with Archive(tmp_path / "data" / "archive.db", write=True) as opened:
+        yield opened
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "kept"
+    made.mkdir()
+    for number in range(4):
+        write(made / f"{number}.json", kept(number, "leeks"))
+    return made
+
+
+def kept(number: int, *subjects: str) -> dict[str, Any]:
+    """A session, with requests that have ids of their own."""
+    made = session(f"kept-{number}", *(f"Question {number} about {subject}" for subject in subjects))
+    for position, request in enumerate(made["requests"]):
+        request["requestId"] = f"request_{number}_{position}"
+    return made
+
+
+def write(path: Path, document: object) -> None:
+    path.write_text(json.dumps(document))
+
+
+def test_one_file_that_changed_is_read_and_the_others_are_not(archive: Archive, folder: Path) -> None:
+    assert scan(archive, paths=[folder]).new == 4
+    write(folder / "2.json", kept(2, "leeks", "onions"))
+    result = scan(archive, paths=[folder])
+
+    assert (result.changed, result.unchanged, result.files_read) == (1, 3, 1)
+    assert len(archive.search("onions").hits) > 0
+
+
+def test_what_was_taken_out_of_a_folder_is_gone(archive: Archive, folder: Path) -> None:
+    scan(archive, paths=[folder])
+    (folder / "3.json").unlink()
+    result = scan(archive, paths=[folder])
+
+    assert (result.gone_ids, result.unchanged, result.files_read) == (["vscode:kept-3"], 3, 0)
+    assert scan(archive, paths=[folder]).gone == 0
+
+
+def test_where_a_file_may_fit_any_conversation_all_are_read_again(archive: Archive, folder: Path) -> None:
+    scan(archive, paths=[folder])
+    exported = {name: value for name, value in kept(1, "leeks").items() if name in ("responderUsername", "requests")}
+    write(folder / "exported.json", exported)
+    joined = scan(archive, paths=[folder])
+
+    assert (joined.new, joined.gone, joined.files_read) == (0, 0, 5)
+    assert {Path(trace.path).name for trace in archive.get("kept-1").provenance} == {"1.json", "exported.json"}
+    assert scan(archive, paths=[folder]).unchanged == 4
+
+    (folder / "exported.json").unlink()
+    parted = scan(archive, paths=[folder])
+    assert (parted.new, parted.gone) == (0, 0)
+    assert {Path(trace.path).name for trace in archive.get("kept-1").provenance} == {"1.json"}
+
+
+def test_a_scan_of_paths_ends_as_one_of_everything_at_once(archive: Archive, folder: Path, tmp_path: Path) -> None:
+    for number in (1, 2, 5):
+        write(folder / f"{number}.json", kept(number, "peas"))
+        scan(archive, paths=[folder])
+    with Archive(tmp_path / "other.db", write=True) as other:
+        scan(other, paths=[folder])
+        assert other.fingerprint() == archive.fingerprint()
+
+
+def test_books_of_files_without_a_word_are_kept_as_one_sum(archive: Archive, folder: Path) -> None:
+    (folder / "broken.json").write_text('{"sessionId": "broken", "requests": [')
+    report = Report()
+    scan(archive, paths=[folder], report=report)
+
+    assert [Path(path).name for path in report.files] == ["broken.json"]
+    assert (report.quiet_files, report.quiet.conversations) == (4, 4)
+    assert report.balances()
+    assert archive.ledger_totals().files == 5

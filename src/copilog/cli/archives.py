@@ -106,6 +106,8 @@ def kept_archive(settings: Settings) -> Iterator[Archive]:
 def fresh_archive(settings: Settings, report: Report) -> Iterator[Archive | None]:
     """The archive after a quick scan, or as it is where that cannot be; None where only the disk can be read."""
     if settings.reads_disk():
+        if settings.archive is not None:
+            click.echo("--archive is not looked at: with --root, --sample and --live the disk is read", err=True)
         yield None
         return
     path = archive_path(settings.archive)

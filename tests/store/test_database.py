@@ -237,13 +237,16 @@ def test_a_transaction_that_fails_leaves_nothing_behind(archive: Path) -> None:
 
 
 def test_a_transaction_within_another_ends_with_it(archive: Path) -> None:
-    with closing(open_database(archive, write=True)) as connection:
-        with pytest.raises(sqlite3.IntegrityError), transaction(connection):
+    def write_and_fail(connection: sqlite3.Connection) -> None:
+        with transaction(connection):
             with transaction(connection):
                 connection.execute("INSERT INTO meta VALUES ('a', 'b')")
             assert connection.in_transaction
             connection.executemany("INSERT INTO meta VALUES (?, 'b')", [("c",), ("c",)])
 
+    with closing(open_database(archive, write=True)) as connection:
+        with pytest.raises(sqlite3.IntegrityError):
+            write_and_fail(connection)
         assert connection.execute("SELECT * FROM meta").fetchall() == []
 
 

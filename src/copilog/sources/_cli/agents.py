@@ -26,8 +26,10 @@ class Agents:
         Before the call is known, the agent's own id stands for it, so that its words are never taken for the main
         agent's; `settle` puts the call there later.
         """
-        parent = take_str(event.data, "parentToolCallId") or None
         agent_id = event.agent_id
+        parent = None
+        if "parentToolCallId" in event.data:
+            parent = take_str(event.data, "parentToolCallId") or None
         if agent_id is None or agent_id == MAIN:
             return parent
         if parent is not None:

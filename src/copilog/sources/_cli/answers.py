@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copilog.model import Message, Place, Round, Text, Thinking, Turn, UsedReference
 from copilog.sources._cli.calls import requested_call
-from copilog.sources._cli.event import Event
+from copilog.sources._cli.event import Event, with_more
 from copilog.sources._cli.notices import notice
 from copilog.sources._cli.reader import Reader
 from copilog.sources._cli.tool_parts import parts_at_start
@@ -16,12 +16,15 @@ def assistant_message(reader: Reader, event: Event) -> None:
     parent = reader.agents.parent_of(event)
     interaction = reader.take_interaction(event, parent)
     turn = reader.answering(interaction)
-    message_id = data.get("messageId")
-    reader.deltas.complete(reader, "message", message_id if isinstance(message_id, str) else None)
-    message = reader.add(event, "assistant", [], interaction=interaction, parent=parent)
-    message.turn = turn.index
-    message.mode = turn.mode.id if turn.mode else None
-    _add_reasoning(reader, data, message)
+    if reader.deltas.waiting:
+        message_id = data.get("messageId")
+        reader.deltas.complete(reader, "message", message_id if isinstance(message_id, str) else None)
+    message = reader.add(event, "assistant", [], turn=turn, parent=parent)
+    if turn.mode is not None:
+        message.mode = turn.mode.id
+    text = take_str(data, "reasoningText")
+    if text:
+        _add_reasoning(reader, text, message)
     content = data.pop("content", None)
     if isinstance(content, str):
         if content:
@@ -29,8 +32,9 @@ def assistant_message(reader: Reader, event: Event) -> None:
     elif content is not None:
         data["content"] = content
     open_round = reader.turns.round_of(parent)
-    requests = take_list(data, "toolRequests") or []
-    _add_calls(reader, event, message, requests, open_round)
+    requests = take_list(data, "toolRequests")
+    if requests:
+        _add_calls(reader, event, message, requests, open_round)
     if open_round is not None and data.get("turnId") == open_round.id:
         data.pop("turnId", None)
     reader.models.give_to(message, take_str(data, "model"), open_round.model if open_round else None)
@@ -39,21 +43,20 @@ def assistant_message(reader: Reader, event: Event) -> None:
         reader.models.correct_turn(turn, message)
         reader.turns.goes_on(turn, event.at, is_open=bool(requests), has_answer=True)
         reader.turns.recover(turn)
-    _read_citations(data, turn)
+    if "citations" in data:
+        _read_citations(data, turn)
     message.extra = event.extra()
 
 
-def _add_reasoning(reader: Reader, data: Json, message: Message) -> None:
+def _add_reasoning(reader: Reader, text: str, message: Message) -> None:
     """The readable reasoning. An event of its own may have said the same just before."""
-    text = take_str(data, "reasoningText")
-    if not text:
-        return
     thinking = Thinking(text=text)
     said = reader.said_reasoning.pop(message.parent_call_id, None)
     if said is not None and isinstance(part := said.parts[0], Thinking) and part.text.strip() == text.strip():
         thinking.id = part.id
         reader.withdraw(said)
-    reader.deltas.complete_reasoning(reader, text)
+    if reader.deltas.waiting:
+        reader.deltas.complete_reasoning(reader, text)
     message.parts.append(thinking)
     reader.last_thinking[message.parent_call_id] = thinking
 
@@ -79,16 +82,16 @@ def assistant_reasoning(reader: Reader, event: Event) -> None:
 def _add_calls(
     reader: Reader, event: Event, message: Message, requests: list[object], open_round: Round | None
 ) -> None:
+    parts, calls = message.parts, reader.calls
     for position, request in reader.count_parts(requests, event, "/data/toolRequests"):
-        part, arguments = requested_call(request)
-        part.position = position
-        part.id = part.id or f"{event.id or event.line}-{position}"
-        reader.deltas.complete(reader, "call", part.id)
-        message.parts.append(part)
-        known = reader.calls.get(part.id)
-        if known is None:
-            call = reader.calls.add(part, message, arguments)
-            message.parts += parts_at_start(call)
+        part, arguments = requested_call(request, position)
+        if not part.id:
+            part.id = f"{event.id or event.line}-{position}"
+        if reader.deltas.waiting:
+            reader.deltas.complete(reader, "call", part.id)
+        parts.append(part)
+        if calls.get(part.id) is None:
+            parts += parts_at_start(calls.add(part, message, arguments))
         if open_round is not None:
             open_round.call_ids.append(part.id)
 
@@ -115,7 +118,7 @@ def turn_start(reader: Reader, event: Event) -> None:
     turn = reader.answering(interaction)
     made = Round(id=take_str(data, "turnId"), started_at=event.at, model=take_str(data, "model"), extra=event.extra())
     if parent is not None:
-        made.extra = {**(made.extra or {}), "parent_call_id": parent}
+        made.extra = with_more(made.extra, {"parent_call_id": parent})
     else:
         reader.turns.goes_on(turn, event.at, is_open=True)
     reader.turns.begin_round(turn, parent, made)
@@ -135,7 +138,7 @@ def turn_end(reader: Reader, event: Event) -> None:
     ended.model = ended.model or model
     left = event.extra()
     if left:
-        ended.extra = {**(ended.extra or {}), **left}
+        ended.extra = with_more(ended.extra, left)
     if parent is None:
         reader.turns.goes_on(turn, event.at, is_open=False)
 
@@ -149,4 +152,4 @@ def model_call_start(reader: Reader, event: Event) -> None:
     take_str(event.data, "turnId")
     open_round.model = open_round.model or take_str(event.data, "model")
     if event.data:
-        open_round.extra = {**(open_round.extra or {}), **event.data}
+        open_round.extra = with_more(open_round.extra, event.data)

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from copilog.model import Approval, Confirmation, Hook, Turn
-from copilog.sources._cli.event import Event, ms_between
+from copilog.sources._cli.event import Event, ms_between, with_more
 from copilog.sources._vscode.take import Json, rest, take_bool, take_dict, take_str
 
 ApprovalKind = Literal["denied", "not-needed", "setting", "granted", "user", "skipped", "unknown"]
@@ -103,7 +103,7 @@ def end_hook(hook: Hook, event: Event, started_at: datetime | None) -> None:
     elapsed_ms = ms_between(started_at, event.at)
     if elapsed_ms is not None:
         data["elapsed_ms"] = elapsed_ms
-    hook.extra = {**(hook.extra or {}), **data} or None
+    hook.extra = with_more(hook.extra, data)
 
 
 def _text_in(obj: Json, names: tuple[str, ...]) -> str | None:
@@ -131,7 +131,7 @@ def answer_permission(ask: Confirmation, data: Json) -> None:
     if isinstance(kind, str):
         ask.answer = kind
         ask.state = "accepted" if kind.startswith("approved") else "rejected"
-    ask.extra = {**(ask.extra or {}), **data} or None
+    ask.extra = with_more(ask.extra, data)
 
 
 def approval_from(ask: Confirmation, by_hook: bool) -> Approval:
@@ -169,4 +169,4 @@ def answer_question(ask: Confirmation, data: Json) -> None:
     answer: Any = next((data[name] for name in ANSWERED if name in data), None)
     ask.answer = answer if isinstance(answer, str) else None
     ask.state = "answered" if approved is None else "accepted" if approved else "rejected"
-    ask.extra = {**(ask.extra or {}), **data} or None
+    ask.extra = with_more(ask.extra, data)

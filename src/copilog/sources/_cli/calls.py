@@ -8,10 +8,12 @@ from typing import Any, Literal
 from copilog import jsonio
 from copilog.errors import BadRecord
 from copilog.model import Message, Terminal, ToolCall
-from copilog.sources._cli.event import Event, ms_between
+from copilog.sources._cli.event import Event, ms_between, with_more
 from copilog.sources._cli.models import correct_by_tool
 from copilog.sources._vscode.take import Json, json_text, rest, take_str
 
+INTENT = "report_intent"  # a tool that does nothing but say what the assistant is about to do
+NOT_STARTED = ("prepared", "cancelled")
 CallStatus = Literal["complete", "failed", "denied", "skipped", "cancelled", "prepared", "unknown"]
 
 
@@ -33,11 +35,12 @@ class Call:
         return value if isinstance(value, str) else None
 
     def end(self, status: CallStatus, at: datetime | None = None) -> None:
-        if self.part.status != "denied":
-            self.part.status = status
+        part = self.part
+        if part.status != "denied":
+            part.status = status
         elapsed_ms = ms_between(self.started_at, at)
         if elapsed_ms is not None:
-            self.part.extra = {**(self.part.extra or {}), "elapsed_ms": elapsed_ms}
+            part.extra = with_more(part.extra, {"elapsed_ms": elapsed_ms})
             if self.terminal is not None:
                 self.terminal.elapsed_ms = elapsed_ms
 
@@ -60,8 +63,9 @@ class Calls:
         return made
 
     def close(self, call: Call) -> None:
-        if self.open.pop(call.part.id, None) is not None:
-            self._ended[call.part.id] = call
+        call_id = call.part.id
+        if self.open.pop(call_id, None) is not None:
+            self._ended[call_id] = call
 
     def interrupt(self) -> None:
         """What was under way has been cut off; an end that comes late still counts."""
@@ -71,7 +75,7 @@ class Calls:
 
     def has_running(self) -> bool:
         """Whether an end is still to come."""
-        return any(call.part.status != "cancelled" for call in self.open.values())
+        return bool(self.open) and any(call.part.status != "cancelled" for call in self.open.values())
 
     def forget_ended(self) -> None:
         self._ended.clear()
@@ -84,23 +88,26 @@ class Calls:
         return self.get(self._externals.pop(request_id, None)) if request_id else None
 
 
-def requested_call(request: Json) -> tuple[ToolCall, Any]:
+def requested_call(request: Json, position: int) -> tuple[ToolCall, Any]:
     """The call that a message asks for, and its arguments as they were decoded."""
     raw = request.pop("arguments", None)
-    arguments = _decoded(raw)
+    arguments = _decoded(raw) if isinstance(raw, str) else raw
     call = ToolCall(
         id=take_str(request, "toolCallId") or "",
         name=take_str(request, "name") or "",
         arguments=arguments_text(raw),
         status="prepared",
-        title=take_str(request, "toolTitle"),
-        message=take_str(request, "intentionSummary"),
+        position=position,
     )
-    _read_server(request, call)
     if request.get("type") == "function":
         del request["type"]
-    _read_intent(call, arguments)
-    call.extra = rest(request)
+    if request:
+        call.title = take_str(request, "toolTitle")
+        call.message = take_str(request, "intentionSummary")
+        _read_server(request, call)
+        call.extra = rest(request)
+    if call.name == INTENT:
+        _read_intent(call, arguments)
     return call, arguments
 
 
@@ -108,7 +115,7 @@ def started_call(event: Event, origin: str | None = None) -> tuple[ToolCall, Any
     """The call that an event starts without any message having asked for it."""
     data = event.data
     raw = data.pop("arguments", None)
-    arguments = _decoded(raw)
+    arguments = _decoded(raw) if isinstance(raw, str) else raw
     call = ToolCall(
         id=take_str(data, "toolCallId") or "",
         name=take_str(data, "toolName") or "",
@@ -117,14 +124,17 @@ def started_call(event: Event, origin: str | None = None) -> tuple[ToolCall, Any
         native=event.native,
     )
     _read_server(data, call)
-    _read_intent(call, arguments)
+    if call.name == INTENT:
+        _read_intent(call, arguments)
     return call, arguments
 
 
 def read_start(event: Event, call: Call) -> None:
     """A call that was asked for has started: with the same arguments, or with others that somebody put there."""
     data, part = event.data, call.part
-    arguments = _decoded(data.pop("arguments", None))
+    arguments = data.pop("arguments", None)
+    if isinstance(arguments, str):
+        arguments = _decoded(arguments)
     name = take_str(data, "toolName")
     if not part.name:
         part.name = name or ""
@@ -132,22 +142,25 @@ def read_start(event: Event, call: Call) -> None:
         data["toolName"] = name
     if call.arguments is None and arguments is not None:
         call.arguments, part.arguments = arguments, arguments_text(arguments)
-        _read_intent(part, arguments)
+        if part.name == INTENT:
+            _read_intent(part, arguments)
     elif arguments is not None and arguments != call.arguments:
         data["arguments"] = arguments
-    _read_server(data, part)
+    if data:
+        _read_server(data, part)
 
 
 def mark_started(event: Event, call: Call) -> None:
     """Note when a call started, and all else that its start says."""
-    call.started_at = event.at
-    call.part.started_at = event.at
-    call.part.status = "unknown" if call.part.status in ("prepared", "cancelled") else call.part.status
-    call.part.round_id = take_str(event.data, "turnId") or call.part.round_id
-    correct_by_tool(call.message, take_str(event.data, "model"))
-    left = event.extra()
-    if left:
-        call.part.extra = {**(call.part.extra or {}), **left}
+    part, data = call.part, event.data
+    call.started_at = part.started_at = event.at
+    if part.status in NOT_STARTED:
+        part.status = "unknown"
+    if data:
+        part.round_id = take_str(data, "turnId") or part.round_id
+        correct_by_tool(call.message, take_str(data, "model"))
+    if data or event.rest:
+        part.extra = with_more(part.extra, event.extra() or {})
 
 
 def _read_server(data: Json, call: ToolCall) -> None:
@@ -158,13 +171,13 @@ def _read_server(data: Json, call: ToolCall) -> None:
 
 
 def _read_intent(call: ToolCall, arguments: Any) -> None:
-    if call.name == "report_intent" and isinstance(arguments, dict) and isinstance(arguments.get("intent"), str):
+    if isinstance(arguments, dict) and isinstance(arguments.get("intent"), str):
         call.title = arguments["intent"]
 
 
-def _decoded(arguments: Any) -> Any:
-    """Arguments as an object, also where some writer put them into a text. Free text stays text."""
-    if isinstance(arguments, str) and arguments.startswith("{"):
+def _decoded(arguments: str) -> Any:
+    """Arguments as an object, where some writer put them into a text. Free text stays text."""
+    if arguments.startswith("{"):
         try:
             value, _ = jsonio.decode(arguments.encode("utf-8", "replace"))
         except BadRecord:

@@ -51,21 +51,17 @@ class Deltas:
     """The pieces that wait for their whole."""
 
     def __init__(self) -> None:
-        self._open: dict[tuple[Kind, str], Pieces] = {}
-
-    @property
-    def is_waiting(self) -> bool:
-        return bool(self._open)
+        self.waiting: dict[tuple[Kind, str], Pieces] = {}  # empty in a log on disk
 
     def add(self, reader: Reader, event: Event) -> str:
         """Keep a piece until its whole comes."""
         data = event.data
         kind, id_key, text_key = KEYS[event.type]
         native_id = take_str(data, id_key) or ""
-        pieces = self._open.get((kind, native_id))
+        pieces = self.waiting.get((kind, native_id))
         if pieces is None:
             parent = reader.agents.parent_of(event)
-            pieces = self._open[kind, native_id] = Pieces(kind, event, parent, reader.turns.index())
+            pieces = self.waiting[kind, native_id] = Pieces(kind, event, parent, reader.turns.index())
         pieces.count += 1
         pieces.name = take_str(data, "toolName") or pieces.name
         pieces.add(take_str(data, text_key))
@@ -73,24 +69,24 @@ class Deltas:
 
     def complete(self, reader: Reader, kind: Kind, native_id: str | None) -> None:
         """The whole is there: its pieces say nothing new."""
-        if self._open and native_id is not None:
-            pieces = self._open.pop((kind, native_id), None)
+        if self.waiting and native_id is not None:
+            pieces = self.waiting.pop((kind, native_id), None)
             if pieces is not None:
                 reader.ledger.ignore(REASON, pieces.count)
 
     def complete_reasoning(self, reader: Reader, text: str) -> None:
         """A message holds the whole reasoning, but not its id."""
-        for key, pieces in list(self._open.items()):
+        for key, pieces in list(self.waiting.items()):
             if pieces.kind == "reasoning" and pieces.text().strip() == text.strip():
-                del self._open[key]
+                del self.waiting[key]
                 reader.ledger.ignore(REASON, pieces.count)
 
     def give_up(self, reader: Reader) -> None:
         """The whole will never come: what was streamed is all there is."""
-        if not self._open:
+        if not self.waiting:
             return
-        waiting, self._open = self._open, {}
-        for (_, native_id), pieces in waiting.items():
+        given_up, self.waiting = self.waiting, {}
+        for (_, native_id), pieces in given_up.items():
             reader.ledger.used += pieces.count
             part = _part_from(pieces, native_id)
             if part is None:

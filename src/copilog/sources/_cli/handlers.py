@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 
 from copilog.model import Message
 from copilog.sources._cli import answers, ask_events, enclosures, lifecycle, notices, prompts, tool_events
@@ -77,34 +78,42 @@ def messages_from(reader: Reader, *, keeps_turns: bool) -> Iterator[Message]:
     What was given on is not held any more. A message may still be completed by an event that comes much later.
     `keeps_turns`: the reader is to know all turns and totals in the end.
     """
+    return chain.from_iterable(_batches_from(reader, keeps_turns=keeps_turns))
+
+
+def _batches_from(reader: Reader, *, keeps_turns: bool) -> Iterator[list[Message]]:
+    """The loop over all events; what it needs time and again is held in variables."""
     records = Records(reader.path, reader.ledger, reader.remarks)
-    ledger, facts, turns = reader.ledger, reader.facts, reader.turns
-    handlers = HANDLERS
+    ledger, facts, turns, handlers = reader.ledger, reader.facts, reader.turns.all, HANDLERS
+    first_at = last_at = None
+    known_turns = 0
     for event in records:
         if facts.first_event is None:
             facts.first_event = event
             facts.is_stream = event.is_ephemeral
-        if event.at is not None:
-            facts.first_at = facts.first_at or event.at
-            facts.last_at = event.at if facts.last_at is None else max(facts.last_at, event.at)
-        known_turns = len(turns.all)
-        handler = handlers.get(event.type)
+        at, name = event.at, event.type
+        if at is not None:
+            if last_at is None:
+                first_at = last_at = at
+            elif at > last_at:
+                last_at = at
+        handler = handlers.get(name)
         if handler is None:
-            handler = notices.plain_notice if is_known(event.type) else notices.unknown
+            handler = notices.plain_notice if is_known(name) else notices.unknown
         reason = handler(reader, event)
         if reason is None:
             ledger.used += 1
         elif reason is not DEFERRED:
             ledger.ignore(reason)
-        if len(turns.all) > known_turns:
-            yield from reader.ready_before_turn()
+        if len(turns) > known_turns:
+            known_turns = len(turns)
+            yield reader.ready_before_turn()
             if not keeps_turns:
-                turns.forget_past()
-                reader.meter.forget_past()
-        elif event.type == "assistant.turn_end":
-            yield from reader.ready(at_turn_end=False)
-    facts.is_damaged = records.is_damaged
-    yield from reader.finish()
+                reader.forget_past()
+        elif name == "assistant.turn_end":
+            yield reader.ready(at_turn_end=False)
+    facts.first_at, facts.last_at, facts.is_damaged = first_at, last_at, records.is_damaged
+    yield reader.finish()
 
 
 assert set(HANDLERS) <= KNOWN

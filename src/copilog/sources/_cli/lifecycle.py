@@ -58,7 +58,7 @@ def session_shutdown(reader: Reader, event: Event) -> None:
 
 def stream_result(reader: Reader, event: Event) -> None:
     """The last line of a captured stream. It has no data: all stands beside the type."""
-    event.data, event.rest = event.rest, {}
+    event.data, event.rest = event.rest or {}, None
     facts = reader.facts
     facts.session_id = facts.session_id or take_str(event.data, "sessionId")
     usage = event.data.get("usage")

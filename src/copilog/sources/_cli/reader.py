@@ -77,12 +77,13 @@ class Reader:
         interaction: str | None = None,
         parent: str | None = None,
         extra: Json | None = None,
+        turn: Turn | None = None,
     ) -> Message:
-        """A message that came of an event."""
+        """A message that came of an event, in the turn of its interaction unless another is given."""
         message = Message(
             role=role,
             parts=parts,
-            turn=self.turns.index(interaction),
+            turn=self.turns.index(interaction) if turn is None else turn.index,
             id=event.id,
             created_at=event.at,
             parent_call_id=parent,
@@ -141,7 +142,7 @@ class Reader:
 
     def ready(self, *, at_turn_end: bool) -> list[Message]:
         """The messages that can be given on. Within a turn, that is all or, while anything is under way, none."""
-        if not at_turn_end and (self.asks.is_waiting or self.deltas.is_waiting or self.calls.has_running()):
+        if not at_turn_end and (self.asks.is_waiting or self.deltas.waiting or self.calls.has_running()):
             return []
         if self.turns.current is None and not at_turn_end:
             return []  # they wait to learn whether a turn follows
@@ -160,6 +161,11 @@ class Reader:
         ready = self.ready(at_turn_end=True)
         self._waiting = later
         return ready
+
+    def forget_past(self) -> None:
+        """Let go of what was given on: whoever streams a log has no use for it."""
+        self.turns.forget_past()
+        self.meter.forget_past()
 
     def finish(self) -> list[Message]:
         """What is left when the log is over."""

@@ -18,7 +18,13 @@ import msgspec
 from copilog import jsonio
 from copilog.diagnostics import Ledger
 from copilog.errors import BadRecord
-from copilog.sources._cli.event import Event, decode_envelope, looks_like_event
+from copilog.sources._cli.event import (
+    Event,
+    decode_envelope,
+    event_from_envelope,
+    event_from_object,
+    looks_like_event,
+)
 from copilog.sources._cli.joined import Piece, pieces_of
 from copilog.sources._cli.lines import line_from, open_lines
 from copilog.sources._cli.remarks import Remarks
@@ -26,6 +32,8 @@ from copilog.sources._cli.remarks import Remarks
 MOST_JOINED_LINES = 64
 MOST_JOINED_BYTES = 4 << 20
 PADDING = b"\0 \t\r\n"
+_LF = ord("\n")
+_FIRST_OF_SEPARATORS = jsonio.LINE_SEPARATORS[0][0]  # a byte that both begin with, and that is quickly looked for
 _WITHOUT_NULS = re.compile(rb"[^\0]+")
 _CONTROL = re.compile(rb"[\x01-\x1f]")
 _UNREADABLE = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
@@ -66,39 +74,39 @@ class Records:
 
     def _events(self, file: BinaryIO) -> Iterator[Event]:
         self._file = file
-        decode, make, ledger, returned = decode_envelope, Event.from_envelope, self._ledger, self._returned
-        while True:
-            if returned:
-                yield from self._unusual(returned.popleft())
-                continue
-            data = file.readline()
-            if not data:
-                break
-            number, offset = self._pass(data)
+        ledger, returned = self._ledger, self._returned
+        decode, make, is_new = decode_envelope, event_from_envelope, self._is_new
+        number = offset = 0
+        for data in file:
+            number += 1
+            size = len(data)
             try:
                 envelope = decode(data)
             except _UNREADABLE:
+                self._number, self._offset = number, offset + size
                 yield from self._unusual(line_from(data, number, offset))
+                while returned:
+                    yield from self._unusual(returned.popleft())
+                number, offset = self._number, self._offset
                 continue
-            if not data.isascii():
+            if _FIRST_OF_SEPARATORS in data:
                 self._look_for_separators(data, number, offset)
             ledger.seen += 1
-            event = make(envelope, number, offset, len(data) - data.endswith(b"\n"))
-            if self._is_new(event):
+            event = make(envelope, number, offset, size - 1 if data[-1] == _LF else size)
+            offset += size
+            if is_new(event):
                 yield event
-
-    def _pass(self, data: bytes) -> tuple[int, int]:
-        """Go on behind a line; its number and offset."""
-        offset = self._offset
-        self._number += 1
-        self._offset = offset + len(data)
-        return self._number, offset
 
     def _next_line(self) -> jsonio.Line | None:
         if self._returned:
             return self._returned.popleft()
         data = self._file.readline()
-        return line_from(data, *self._pass(data)) if data else None
+        if not data:
+            return None
+        line = line_from(data, self._number + 1, self._offset)
+        self._number += 1
+        self._offset += len(data)
+        return line
 
     def _unusual(self, line: jsonio.Line) -> Iterator[Event]:
         """The events of a line that is no plain event: with fields that nobody knows, or damaged."""
@@ -132,7 +140,7 @@ class Records:
         try:
             if not isinstance(value, dict):
                 raise BadRecord(f"a line that is {type(value).__name__}, not an object")
-            return Event(value, number, offset, size)
+            return event_from_object(value, number, offset, size)
         except BadRecord as error:
             self._reject(error, number, offset)
             return None
@@ -143,8 +151,9 @@ class Records:
             return True
         # An id alone proves nothing: some writers number from 1 again.
         key = hash((event.id, event.native, event.stamp, event.size))
-        if key not in self._seen:
-            self._seen.add(key)
+        seen = self._seen
+        if key not in seen:
+            seen.add(key)
             return True
         self._twice += 1
         self._first_twice = self._first_twice or event

@@ -2,41 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from copilog.model import Place, ResultItem, ToolResult
 from copilog.sources._cli.assets import Assets, bytes_from_base64
 from copilog.sources._cli.calls import Call, CallStatus
+from copilog.sources._cli.event import Event
+from copilog.sources._cli.reader import Reader
 from copilog.sources._vscode.take import Json, put_back, rest, take_dict, take_int, take_list, take_str, text_from
 
 DENIALS = ("denied", "rejected")
+FAILURES = ("failed", "denied")
 CONTENT_TYPES = frozenset({"text", "terminal", "shell_exit", "image", "audio", "resource_link", "resource"})
-Count = Callable[[list[Any], str], list[tuple[int, Json]]]  # counts the pieces of a list, and gives those of use
 
 
 class Outcome:
     """How a call ended, and what came back."""
 
-    __slots__ = ("detail", "exits", "result", "status", "unknown")
+    __slots__ = ("detail", "exits", "result", "status")
 
     def __init__(self, result: ToolResult, status: CallStatus) -> None:
         self.result = result
         self.status = status
         self.detail: str | None = None
         self.exits: list[Json] = []  # shells that ended
-        self.unknown: list[str] = []  # types of content that nobody has described yet
 
 
-def outcome_from(data: Json, call_id: str, assets: Assets, count: Count) -> Outcome:
+def outcome_from(reader: Reader, event: Event, call_id: str) -> Outcome:
     """Take the outcome out of the data of an end."""
+    data = event.data
     success = data.pop("success", None)
     raw = data.pop("result", None)
     error = take_dict(data, "error")
     result = ToolResult(call_id=call_id, origin="model")
     made = Outcome(result, _status_of(success, raw, error))
     if isinstance(raw, dict):
-        _read_result(raw, made, assets, count)
+        _read_result(reader, event, raw, made)
         put_back(data, "result", raw)
     elif raw is not None:
         result.text = text_from(raw) or ""  # a bare text in old logs
@@ -49,7 +50,7 @@ def outcome_from(data: Json, call_id: str, assets: Assets, count: Count) -> Outc
         put_back(data, "error", error)
     if success is not None and not isinstance(success, bool):
         data["success"] = success
-    result.is_error = made.status in ("failed", "denied")
+    result.is_error = made.status in FAILURES
     return made
 
 
@@ -63,24 +64,34 @@ def _status_of(success: Any, result: Any, error: Json | None) -> CallStatus:
     return "failed" if success is False else "complete"
 
 
-def _read_result(raw: Json, made: Outcome, assets: Assets, count: Count) -> None:
+def _read_result(reader: Reader, event: Event, raw: Json, made: Outcome) -> None:
     result = made.result
     content = raw.pop("content", None)
-    result.text = text_from(content) or ""
+    result.text = content if isinstance(content, str) else text_from(content) or ""
+    if not raw:
+        return  # as with most tools
     detail = take_str(raw, "detailedContent")
     if detail is not None and detail != result.text:
         made.detail = result.display = detail
     elif detail is not None:
         made.detail = detail
-    for _, block in count(take_list(raw, "contents") or [], "/data/result/contents"):
-        if block.get("type") in ("shell_exit", "terminal"):
+    contents, binaries = take_list(raw, "contents"), take_list(raw, "binaryResultsForLlm")
+    if contents:
+        _read_contents(reader, event, contents, made)
+    if binaries:
+        for _, block in reader.count_parts(binaries, event, "/data/result/binaryResultsForLlm"):
+            result.items.append(_binary_item(block, reader.assets))
+
+
+def _read_contents(reader: Reader, event: Event, contents: list[Any], made: Outcome) -> None:
+    for _, block in reader.count_parts(contents, event, "/data/result/contents"):
+        kind = block.get("type")
+        if kind in ("shell_exit", "terminal"):
             made.exits.append(block)  # the terminal takes it
         else:
-            if block.get("type") not in CONTENT_TYPES:
-                made.unknown.append(str(block.get("type")))
-            result.items.append(_content_item(block, assets))
-    for _, block in count(take_list(raw, "binaryResultsForLlm") or [], "/data/result/binaryResultsForLlm"):
-        result.items.append(_binary_item(block, assets))
+            if kind not in CONTENT_TYPES:
+                reader.ledger.parts.meet_unknown(f"content:{kind}")
+            made.result.items.append(_content_item(block, reader.assets))
 
 
 def _content_item(block: Json, assets: Assets) -> ResultItem:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from copilog.model import AnyPart, Message, ToolCall
 from copilog.sources._cli.agents import subagent_from
 from copilog.sources._cli.calls import Call, mark_started, read_start, started_call
-from copilog.sources._cli.event import Event, ms_between
+from copilog.sources._cli.event import Event, ms_between, with_more
 from copilog.sources._cli.models import correct_by_tool
 from copilog.sources._cli.notices import notice
 from copilog.sources._cli.reader import Reader
@@ -24,13 +24,15 @@ def user_requested(reader: Reader, event: Event) -> None:
 
 
 def execution_start(reader: Reader, event: Event) -> None:
-    reader.deltas.complete(reader, "call", _call_id(event))
-    call = reader.calls.get(_call_id(event))
+    call_id = _call_id(event)
+    if reader.deltas.waiting:
+        reader.deltas.complete(reader, "call", call_id)
+    call = reader.calls.get(call_id)
     if call is None:
         call = _new_call(reader, event, "assistant")
     else:
         reader.agents.parent_of(event)
-        take_str(event.data, "toolCallId")
+        del event.data["toolCallId"]
         had_arguments = call.arguments is not None
         read_start(event, call)
         if not had_arguments:
@@ -43,36 +45,34 @@ def execution_start(reader: Reader, event: Event) -> None:
 def execution_complete(reader: Reader, event: Event) -> None:
     data = event.data
     call_id = _call_id(event)
-    reader.deltas.complete(reader, "output", call_id)
+    if reader.deltas.waiting:
+        reader.deltas.complete(reader, "output", call_id)
     parent = reader.agents.parent_of(event)
     call = reader.calls.get(call_id)
     take_str(data, "toolCallId")
     interaction = reader.known_interaction(event)
-    outcome = outcome_from(
-        data, call_id or "", reader.assets, lambda items, pointer: reader.count_parts(items, event, pointer)
-    )
-    for kind in outcome.unknown:
-        reader.ledger.parts.meet_unknown(f"content:{kind}")
-    message = reader.add(event, "tool", [outcome.result], interaction=interaction, parent=parent)
+    turn = reader.turns.of(interaction)
+    outcome = outcome_from(reader, event, call_id or "")
     model = take_str(data, "model")
+    message = reader.add(event, "tool", [outcome.result], turn=turn, parent=parent)
+    message.model = model
     if call is not None:
         if interaction is None:
             message.turn = call.message.turn
         message.parent_call_id = parent or call.message.parent_call_id
         correct_by_tool(call.message, model)
         _end_call(reader, call, outcome, event)
-    message.model = model
-    outcome.result.extra = {**(outcome.result.extra or {}), **data} or None
+    outcome.result.extra = with_more(outcome.result.extra, data)
     if event.rest:
         message.extra = {"envelope": event.rest}
-    turn = reader.turns.of(interaction)
-    if turn is not None and message.parent_call_id is None:
-        turn.timing.completed_at = event.at or turn.timing.completed_at
+    if turn is not None and event.at is not None and message.parent_call_id is None:
+        turn.timing.completed_at = event.at
 
 
 def _end_call(reader: Reader, call: Call, outcome: Outcome, event: Event) -> None:
     call.end(outcome.status, event.at)
-    end_terminal(call, outcome)
+    if call.terminal is not None or outcome.exits:
+        end_terminal(call, outcome)
     if outcome.status == "complete" and is_writer(call):
         edits = file_edits(call, outcome.detail or outcome.result.text)
         _insert(call, list(edits))
@@ -149,7 +149,7 @@ def _insert(call: Call, parts: list[AnyPart]) -> None:
 def _keep(part: ToolCall, event: Event) -> None:
     left = event.extra()
     if left:
-        part.extra = {**(part.extra or {}), **left}
+        part.extra = with_more(part.extra, left)
 
 
 # --- sub-agents -------------------------------------------------------------------------------------------------
@@ -192,4 +192,4 @@ def subagent_ended(reader: Reader, event: Event) -> None:
     subagent.elapsed_ms = take_number(data, "durationMs") or ms_between(subagent.started_at, event.at)
     if event.type == "subagent.failed":
         data["failed"] = True
-    subagent.extra = {**(subagent.extra or {}), **data} or None
+    subagent.extra = with_more(subagent.extra, data)

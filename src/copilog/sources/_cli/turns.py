@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from copilog.model import Message, Round, Turn
-from copilog.sources._cli.event import Event, ms_between
+from copilog.sources._cli.event import Event, ms_between, with_more
 
 
 class Progress:
@@ -24,14 +24,14 @@ class Turns:
     def __init__(self) -> None:
         self.all: list[Turn] = []
         self.current: Turn | None = None
-        self._by_interaction: dict[str, Turn] = {}
+        self._by_interaction: dict[str | None, Turn] = {}  # None is never in there
         self._progress: list[Progress] = []
         self._rounds: dict[str | None, Round] = {}  # the open round of each agent
         self._forgotten = 0
 
     def is_of(self, interaction: str | None) -> bool:
         """Whether a turn of this interaction has begun."""
-        return interaction is not None and interaction in self._by_interaction
+        return interaction in self._by_interaction
 
     def begin(self, event: Event | None, interaction: str | None) -> Turn:
         turn = Turn(index=len(self.all))
@@ -49,9 +49,7 @@ class Turns:
 
     def of(self, interaction: str | None) -> Turn | None:
         """The turn that something belongs to: that of its interaction, else the current one."""
-        if interaction is not None:
-            return self._by_interaction.get(interaction, self.current)
-        return self.current
+        return self._by_interaction.get(interaction, self.current)
 
     def index(self, interaction: str | None = None) -> int:
         """The number of the turn that something belongs to; between turns, that of the next one."""
@@ -64,6 +62,9 @@ class Turns:
         Without a prompt, the last turn goes on; an interaction of which nobody has heard begins a turn by itself.
         `waiting` are messages that were given to the turn to come.
         """
+        turn = self._by_interaction.get(interaction)
+        if turn is not None and self.current is not None:
+            return turn  # as nearly always
         turn = self.of(interaction) or (self.all[-1] if self.all else None)
         if turn is not None and interaction and interaction not in self._by_interaction:
             if "interactionId" in (turn.extra or {}):
@@ -110,7 +111,7 @@ class Turns:
         if ended is not None:
             elapsed_ms = ms_between(ended.started_at, at)
             if elapsed_ms is not None:
-                ended.extra = {**(ended.extra or {}), "elapsed_ms": elapsed_ms}
+                ended.extra = with_more(ended.extra, {"elapsed_ms": elapsed_ms})
         return ended
 
     # --- how it went ------------------------------------------------------------------------------------------------
@@ -120,9 +121,11 @@ class Turns:
         progress = self._progress[turn.index]
         progress.is_open = is_open
         progress.has_answer = progress.has_answer or has_answer
-        if turn.timing.responded_at is None:
-            turn.timing.responded_at = at
-        turn.timing.completed_at = at or turn.timing.completed_at
+        timing = turn.timing
+        if timing.responded_at is None:
+            timing.responded_at = at
+        if at is not None:
+            timing.completed_at = at
 
     def is_answered(self, turn: Turn) -> bool:
         """Whether the main agent has said something in a turn."""

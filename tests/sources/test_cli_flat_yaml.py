@@ -163,3 +163,17 @@ def test_a_text_in_double_quotes_comes_back(text: str) -> None:
     escaped = "".join(f"\\U{ord(character):08x}" for character in text)
 
     assert read_flat_map(f'key: "{escaped}"').values == {"key": text}
+
+
+@given(
+    st.text(alphabet=st.sampled_from("ab1.: \t'\"|>-+~/\u3000\x0b\r"), max_size=12),
+    st.sampled_from(["", " ", "c: d", " e", "\t"]),
+)
+def test_a_plain_line_says_what_a_roundabout_one_says(value: str, below: str) -> None:
+    assert_same(f"key: a{value}\n{below}", f"key:  a{value}\n{below}")
+    assert_same(f"key: 1{value}\n{below}", f"key:  1{value}\n{below}")
+
+
+def assert_same(plain: str, roundabout: str) -> None:
+    one, other = read_flat_map(plain), read_flat_map(roundabout)
+    assert (one.values, one.problems) == (other.values, other.problems)

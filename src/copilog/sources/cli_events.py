@@ -17,7 +17,6 @@ from copilog.sources._cli.places import (
     SESSIONS,
     is_companion,
     is_log_by_place,
-    main_file,
     session_folder_of,
     session_traces,
 )
@@ -62,20 +61,9 @@ class CliEvents(Source):
         return session_id if isinstance(session_id, str) and session_id else _id_at_the_end(file.path)
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
-        from copilog.sources._cli.companions import Companions
-        from copilog.sources._cli.conversation import conversation_from
-        from copilog.sources._cli.handlers import messages_from
-        from copilog.sources._cli.reader import Reader
+        from copilog.sources._cli.reading import read_session
 
-        if is_companion(found.path):
-            yield from _read_companion(found, ledger)
-            return
-        companions = Companions(session_folder_of(found.path), ledger)
-        reader = Reader(found.path, ledger, companions.checkpoints)
-        messages = list(messages_from(reader, keeps_turns=True))
-        if reader.facts.first_event is None:
-            ledger.note("empty-file", "the log holds no event")
-        conversation = conversation_from(found, reader, companions, messages)
+        conversation = read_session(found, ledger)
         if conversation is not None:
             yield conversation
 
@@ -88,18 +76,6 @@ def stream_messages(found: Found, ledger: Ledger) -> Iterator[Message]:
 
     companions = Companions(session_folder_of(found.path), ledger)
     return messages_from(Reader(found.path, ledger, companions.checkpoints), keeps_turns=False)
-
-
-def _read_companion(found: Found, ledger: Ledger) -> Iterator[Conversation]:
-    """A file beside a log is read with the log; without a log, one of them gives a stub of the session."""
-    from copilog.sources._cli.companion_books import count_companion
-    from copilog.sources._cli.companions import Companions
-    from copilog.sources._cli.conversation import stub_from
-
-    count_companion(found.path, ledger)
-    folder = session_folder_of(found.path)
-    if folder is not None and main_file(folder) == found.path:
-        yield stub_from(found, Companions(folder, Ledger()))
 
 
 def _id_at_the_end(path: Path) -> str | None:

@@ -97,7 +97,9 @@ class Companions:
         custom = self.vscode.get("customTitle")
         title = custom if isinstance(custom, str) and custom.strip() else None
         title = title or self.workspace.text("name") or self.workspace.text("summary")
-        lines = [line.strip() for line in (title or "").split("\n")]
+        if title is None:
+            return None
+        lines = [line.strip() for line in title.split("\n")]
         return next((line for line in lines if line), None)
 
     def place(self) -> Workspace | None:
@@ -110,7 +112,8 @@ class Companions:
         for key in ("git_root", "host_type"):
             if text(key) is not None:
                 made.extra[key] = text(key)
-        self._read_vscode_place(made, made.extra)
+        if self.vscode:
+            self._read_vscode_place(made, made.extra)
         made.extra = made.extra or None
         is_empty = made.folder is None and made.repository is None and made.extra is None
         return None if is_empty else made

@@ -20,8 +20,13 @@ _FLOAT = re.compile(r"[-+]?(?:[0-9]{1,18}\.[0-9]{0,18}|\.[0-9]{1,18})(?:[eE][-+]
 _ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|([^xuU]))", re.DOTALL)
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _SIMPLE_ESCAPES = dict(zip('0abt\tnvfre "/\\N_LP', '\0\a\b\t\t\n\v\f\r\x1b "/\\\x85\xa0\u2028\u2029', strict=True))
-_NULLS = ("", "~", "null", "Null", "NULL")
-_TRUE, _FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
+_PLAIN = re.compile(r"([a-z_]+): ([A-Za-z0-9/][^#]*)$")  # what nearly all lines are: a key and a plain scalar
+_WORDS: dict[str, bool | None] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+_BEGIN_NUMBERS = frozenset("+-.0123456789")
 _NO_SCALAR = ("&", "*", "!", "{", "[", "@", "`", "%", "- ")
 
 
@@ -51,6 +56,11 @@ def read_flat_map(text: str) -> FlatMap:
     at = 0
     while at < len(lines):
         line = lines[at]
+        plain = _PLAIN.match(line)
+        if plain is not None and plain[1] not in made.values and not _goes_on(lines, at):
+            made.values[plain[1]] = _typed(plain[2].strip())
+            at += 1
+            continue
         stripped = line.strip()
         if not stripped or stripped.startswith("#") or line.rstrip() in ("---", "...") or line.startswith("%"):
             at += 1
@@ -65,6 +75,11 @@ def read_flat_map(text: str) -> FlatMap:
             made.problems.append((at + 1, "a key that was there before; the later one counts"))
         at = _read_value(key, (match[2] or "").strip(" \t"), lines, at, made)
     return made
+
+
+def _goes_on(lines: list[str], at: int) -> bool:
+    """Whether the line below may be a part of the scalar on this one."""
+    return at + 1 < len(lines) and lines[at + 1].startswith((" ", "\t"))
 
 
 def _key_from(text: str) -> str:
@@ -103,10 +118,10 @@ def _is_nested(line: str) -> bool:
 
 def _typed(text: str) -> Scalar:
     """A plain scalar as what it stands for. Times stay text."""
-    if text in _NULLS:
-        return None
-    if text in _TRUE or text in _FALSE:
-        return text in _TRUE
+    if text in _WORDS:
+        return _WORDS[text]
+    if text[0] not in _BEGIN_NUMBERS:
+        return text
     if _INTEGER.match(text):
         return int(text)
     return float(text) if _FLOAT.match(text) else text

@@ -42,8 +42,10 @@ class SessionTotals(msgspec.Struct):
     files_modified: list[str] = []
 
 
-def session_totals(shutdowns: Iterable[Json], checkpoint: Json | None = None) -> SessionTotals:
+def session_totals(shutdowns: list[Json], checkpoint: Json | None = None) -> SessionTotals:
     """The sums of a log's summaries, in the order of the log; `checkpoint` is a bill written after the last one."""
+    if not shutdowns and checkpoint is None:
+        return SessionTotals()
     total: Counters = {}
     before: Counters | None = None
     files: dict[str, None] = {}

@@ -23,6 +23,7 @@ UTF16_MARKS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 LINE_SEPARATORS = (b"\xe2\x80\xa8", b"\xe2\x80\xa9")
 
 decode_strictly = msgspec.json.Decoder().decode
+_encode = msgspec.json.Encoder().encode
 _decode_keys = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 
@@ -152,4 +153,4 @@ def split_lines(data: bytes) -> Iterator[Line]:
 
 def encode(value: Any) -> str:
     """Compact JSON text of any value of the model or of JSON."""
-    return msgspec.json.encode(value).decode("utf-8")
+    return _encode(value).decode()

@@ -29,10 +29,9 @@ def _name(event: Event, key: str) -> str | None:
 def hook_start(reader: Reader, event: Event) -> None:
     key = _name(event, "hookInvocationId")
     parent = reader.agents.parent_of(event)
-    part = hook_from_start(event.data)
-    part.native = event.native
+    part = hook_from_start(event)
     reader.add(event, "system", [part], parent=parent, extra={"envelope": event.rest} if event.rest else None)
-    reader.asks.add(key and f"hook:{key}", Ask(part, event))
+    reader.asks.add(key and f"hook:{key}", Ask(part, event.at))
 
 
 def hook_end(reader: Reader, event: Event) -> None:
@@ -58,8 +57,7 @@ def permission_requested(reader: Reader, event: Event) -> None:
     part, call_id = permission_from(event.data)
     part.native = event.native
     reader.add(event, "system", [part], parent=parent, extra={"envelope": event.rest} if event.rest else None)
-    ask = Ask(part, event, call_id)
-    ask.by_hook = by_hook
+    ask = Ask(part, event.at, call_id, by_hook)
     reader.asks.add(key and f"permission:{key}", ask)
     if key and not by_hook:
         reader.asks.wait_for_person(ask, reader.turns.current)
@@ -74,7 +72,7 @@ def permission_completed(reader: Reader, event: Event) -> None:
     if ask is None or not isinstance(ask.part, Confirmation):
         part = Confirmation(type="permission", native=event.native)
         reader.add(event, "system", [part], parent=parent)
-        ask = Ask(part, event)
+        ask = Ask(part, event.at)
     elif not ask.by_hook:
         reader.asks.person_answered(ask, event.at)
     assert isinstance(ask.part, Confirmation)
@@ -96,7 +94,7 @@ def question_asked(reader: Reader, event: Event) -> None:
     part = question_from(family, event.data)
     part.native = event.native
     reader.add(event, "system", [part], parent=parent)
-    ask = Ask(part, event)
+    ask = Ask(part, event.at)
     if key is not None:
         reader.asks.add(f"{family}:{key}", ask)
         reader.asks.wait_for_person(ask, reader.turns.current)

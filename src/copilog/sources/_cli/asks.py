@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Literal
 
+import msgspec
+
 from copilog.model import Approval, Confirmation, Hook, Turn
 from copilog.sources._cli.event import Event, ms_between, with_more
 from copilog.sources._vscode.take import Json, rest, take_bool, take_dict, take_str
@@ -17,17 +19,14 @@ ASKED = ("question", "message", "prompt", "summary", "title", "reason")
 ANSWERED = ("answer", "response", "action", "result", "selectedAction")
 
 
-class Ask:
+class Ask(msgspec.Struct, gc=False):
     """Something that waits for its other half."""
 
-    __slots__ = ("asked_at", "by_hook", "call_id", "part", "turn")
-
-    def __init__(self, part: Confirmation | Hook, event: Event, call_id: str | None = None) -> None:
-        self.part = part
-        self.asked_at = event.at
-        self.call_id = call_id
-        self.by_hook = False
-        self.turn: Turn | None = None
+    part: Confirmation | Hook
+    asked_at: datetime | None
+    call_id: str | None = None
+    by_hook: bool = False
+    turn: Turn | None = None
 
 
 class Asks:
@@ -44,7 +43,10 @@ class Asks:
             self._open[key] = ask
 
     def pop(self, key: str | None) -> Ask | None:
-        return (self._open.pop(key, None) or self._late.pop(key, None)) if key else None
+        if not key:
+            return None
+        ask = self._open.pop(key, None)
+        return self._late.pop(key, None) if ask is None else ask
 
     @property
     def is_waiting(self) -> bool:
@@ -73,12 +75,12 @@ class Asks:
 # --- hooks ------------------------------------------------------------------------------------------------------
 
 
-def hook_from_start(data: Json) -> Hook:
+def hook_from_start(event: Event) -> Hook:
+    data = event.data
     given = data.get("input")
     tool = given.get("toolName") if isinstance(given, dict) else None
-    made = Hook(type=take_str(data, "hookType") or "", tool=tool if isinstance(tool, str) else None)
-    made.extra = rest(data)
-    return made
+    kind = take_str(data, "hookType") or ""
+    return Hook(type=kind, tool=tool if isinstance(tool, str) else None, native=event.native, extra=rest(data))
 
 
 def end_hook(hook: Hook, event: Event, started_at: datetime | None) -> None:

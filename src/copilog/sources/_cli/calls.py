@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Literal
 
+import msgspec
+
 from copilog import jsonio
 from copilog.errors import BadRecord
 from copilog.model import Message, Terminal, ToolCall
@@ -17,17 +19,14 @@ NOT_STARTED = ("prepared", "cancelled")
 CallStatus = Literal["complete", "failed", "denied", "skipped", "cancelled", "prepared", "unknown"]
 
 
-class Call:
+class Call(msgspec.Struct, gc=False):
     """A call under way: the part that stands for it, the message it stands in, and what the end will need."""
 
-    __slots__ = ("arguments", "message", "part", "started_at", "terminal")
-
-    def __init__(self, part: ToolCall, message: Message, arguments: Any) -> None:
-        self.part = part
-        self.message = message
-        self.arguments = arguments
-        self.started_at: datetime | None = None
-        self.terminal: Terminal | None = None
+    part: ToolCall
+    message: Message
+    arguments: Any
+    started_at: datetime | None = None
+    terminal: Terminal | None = None
 
     def argument(self, name: str) -> str | None:
         """An argument that is a text."""
@@ -56,7 +55,8 @@ class Calls:
     def get(self, call_id: str | None) -> Call | None:
         if call_id is None:
             return None
-        return self.open.get(call_id) or self._ended.get(call_id)
+        call = self.open.get(call_id)
+        return self._ended.get(call_id) if call is None else call
 
     def add(self, part: ToolCall, message: Message, arguments: Any) -> Call:
         made = self.open[part.id] = Call(part, message, arguments)

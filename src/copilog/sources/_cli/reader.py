@@ -80,10 +80,12 @@ class Reader:
         turn: Turn | None = None,
     ) -> Message:
         """A message that came of an event, in the turn of its interaction unless another is given."""
+        if turn is None:
+            turn = self.turns.of(interaction)
         message = Message(
             role=role,
             parts=parts,
-            turn=self.turns.index(interaction) if turn is None else turn.index,
+            turn=len(self.turns.all) if turn is None else turn.index,
             id=event.id,
             created_at=event.at,
             parent_call_id=parent,
@@ -129,10 +131,11 @@ class Reader:
 
     def known_interaction(self, event: Event) -> str | None:
         """The interaction of an event, if a turn of it has begun; one that has none stays in the data."""
-        interaction = event.data.get("interactionId")
+        data = event.data
+        interaction = data.get("interactionId")
         if not isinstance(interaction, str) or not self.turns.is_of(interaction):
             return None
-        del event.data["interactionId"]
+        del data["interactionId"]
         return interaction
 
     def cut_off(self) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from copilog.model import Place, ResultItem, ToolResult
 from copilog.sources._cli.assets import Assets, bytes_from_base64
 from copilog.sources._cli.calls import Call, CallStatus
@@ -16,16 +18,13 @@ FAILURES = ("failed", "denied")
 CONTENT_TYPES = frozenset({"text", "terminal", "shell_exit", "image", "audio", "resource_link", "resource"})
 
 
-class Outcome:
+class Outcome(msgspec.Struct, gc=False):
     """How a call ended, and what came back."""
 
-    __slots__ = ("detail", "exits", "result", "status")
-
-    def __init__(self, result: ToolResult, status: CallStatus) -> None:
-        self.result = result
-        self.status = status
-        self.detail: str | None = None
-        self.exits: list[Json] = []  # shells that ended
+    result: ToolResult
+    status: CallStatus
+    detail: str | None = None
+    exits: list[Json] = []  # shells that ended
 
 
 def outcome_from(reader: Reader, event: Event, call_id: str) -> Outcome:
@@ -34,11 +33,13 @@ def outcome_from(reader: Reader, event: Event, call_id: str) -> Outcome:
     success = data.pop("success", None)
     raw = data.pop("result", None)
     error = take_dict(data, "error")
-    result = ToolResult(call_id=call_id, origin="model")
-    made = Outcome(result, _status_of(success, raw, error))
+    status = "complete" if success is True else _status_of(success, raw, error)
+    result = ToolResult(call_id=call_id, origin="model", is_error=status in FAILURES)
+    made = Outcome(result, status)
     if isinstance(raw, dict):
         _read_result(reader, event, raw, made)
-        put_back(data, "result", raw)
+        if raw:
+            data["result"] = raw
     elif raw is not None:
         result.text = text_from(raw) or ""  # a bare text in old logs
     if error is not None:
@@ -50,13 +51,11 @@ def outcome_from(reader: Reader, event: Event, call_id: str) -> Outcome:
         put_back(data, "error", error)
     if success is not None and not isinstance(success, bool):
         data["success"] = success
-    result.is_error = made.status in FAILURES
     return made
 
 
 def _status_of(success: Any, result: Any, error: Json | None) -> CallStatus:
-    if success is True:
-        return "complete"
+    """How a call ended that is not said to have succeeded."""
     if error is not None:
         return "denied" if error.get("code") in DENIALS else "failed"
     if result is None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from copilog.model import AnyPart, Message, ToolCall
+from collections.abc import Sequence
+
+from copilog.model import AnyPart, ToolCall
 from copilog.sources._cli.agents import subagent_from
 from copilog.sources._cli.calls import Call, mark_started, read_start, started_call
 from copilog.sources._cli.event import Event, ms_between, with_more
@@ -74,8 +76,7 @@ def _end_call(reader: Reader, call: Call, outcome: Outcome, event: Event) -> Non
     if call.terminal is not None or outcome.exits:
         end_terminal(call, outcome)
     if outcome.status == "complete" and is_writer(call):
-        edits = file_edits(call, outcome.detail or outcome.result.text)
-        _insert(call, list(edits))
+        _insert(call, file_edits(call, outcome.detail or outcome.result.text))
         if outcome.result.display is not None and is_diff(outcome.result.display):
             outcome.result.display = None  # the edits have it
     if call.part.subagent is not None:
@@ -135,15 +136,15 @@ def _new_call(reader: Reader, event: Event, role: str, origin: str | None = None
     return call
 
 
-def _insert(call: Call, parts: list[AnyPart]) -> None:
+def _insert(call: Call, parts: Sequence[AnyPart]) -> None:
     """Put parts right behind the call that they belong to."""
     if not parts:
         return
-    message: Message = call.message
-    at = next(index for index, part in enumerate(message.parts) if part is call.part) + 1
-    while at < len(message.parts) and getattr(message.parts[at], "call_id", None) == call.part.id:
+    others, asked = call.message.parts, call.part
+    at = next(index for index, part in enumerate(others) if part is asked) + 1
+    while at < len(others) and getattr(others[at], "call_id", None) == asked.id:
         at += 1
-    message.parts[at:at] = parts
+    others[at:at] = parts
 
 
 def _keep(part: ToolCall, event: Event) -> None:

@@ -22,6 +22,7 @@ WRITERS: dict[str, Action] = {
 ANY_EDITOR = "str_replace_editor"  # the older tool, which also reads; its argument `command` says what it does
 WRITING_COMMANDS = ("create", "str_replace", "insert", "edit")
 
+DIFF = "diff --git "
 _NEW_PATH = re.compile(r"^\+\+\+ (?:b/)?(.+?)\s*$", re.MULTILINE)
 _OLD_PATH = re.compile(r"^--- (?:a/)?(.+?)\s*$", re.MULTILINE)
 _PATCHED = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+?)\s*$|^\*\*\* Move to: (.+?)\s*$", re.MULTILINE)
@@ -105,7 +106,7 @@ def file_edits(call: Call, detail: str | None) -> list[FileEdit]:
 
 
 def is_diff(text: str) -> bool:
-    return text.lstrip("\n").startswith("diff --git ")
+    return text.lstrip("\n").startswith(DIFF)
 
 
 def _touched_by(call: Call) -> list[tuple[Action, str | None]]:
@@ -131,12 +132,13 @@ def _files_of_patch(call: Call) -> list[tuple[Action, str | None]]:
 
 def _diffs_in(detail: str) -> list[str]:
     """A text of diffs, cut where the next file begins; none when it is something else."""
-    if not is_diff(detail):
+    diffs = detail.lstrip("\n")
+    if not diffs.startswith(DIFF):
         return []
-    starts = [len(detail) - len(detail.lstrip("\n"))]
-    while (before := detail.find("\ndiff --git ", starts[-1])) >= 0:
+    starts = [0]
+    while (before := diffs.find("\n" + DIFF, starts[-1])) >= 0:
         starts.append(before + 1)
-    return [detail[start:end] for start, end in zip(starts, [*starts[1:], len(detail)], strict=True)]
+    return [diffs[start:end] for start, end in zip(starts, [*starts[1:], None], strict=True)]
 
 
 def _file_edit(call: Call, action: Action, path: str | None, diff: str | None) -> FileEdit:

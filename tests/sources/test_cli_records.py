@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from copilog.diagnostics import Ledger
 from copilog.errors import BadFile
 from copilog.model import Conversation, Text
+from copilog.sources._cli.event import decode_envelope, event_from_envelope, event_from_object
 from copilog.sources._cli.lines import iter_lines
 from copilog.sources._cli.remarks import MOST_OF_A_KIND, Remarks
 from tests.sources.cli_builders import Log, log_path, parts_like, read_log, read_path, write_log
@@ -285,3 +289,44 @@ def test_notes_of_one_kind_do_not_flood_the_books(tmp_path: Path) -> None:
 
     assert len(ledger.notes) == MOST_OF_A_KIND + 1
     assert ledger.notes[-1].reason == "and 7 more like these"
+
+
+VALUES = st.sampled_from(
+    [
+        "",
+        "main",
+        "2026-03-02T11:41:26.957Z",
+        "2026-03-02 11:41:26+02:00",
+        "2026-13-02",
+        None,
+        True,
+        False,
+        0,
+        {},
+        {"a": 1},
+    ]
+)
+KEYS = ("data", "id", "timestamp", "parentId", "agentId", "ephemeral")
+
+
+@given(st.sampled_from(["abort", "custom_agent.started", "new"]), st.dictionaries(st.sampled_from(KEYS), VALUES))
+def test_an_event_is_the_same_whichever_way_it_is_decoded(event_type: str, others: dict[str, object]) -> None:
+    raw = {"type": event_type, **others}
+    try:
+        envelope = decode_envelope(json.dumps(raw).encode())
+    except msgspec.ValidationError:
+        return  # goes through a dictionary
+
+    assert event_from_envelope(envelope, 1, 2, 3) == event_from_object(raw, 1, 2, 3)
+
+
+def test_what_follows_a_line_of_an_unusual_kind_keeps_its_place(tmp_path: Path) -> None:
+    start, ask, say = three()
+    lines = [start, '{"type": "new", "more": 1}', ask, '{"type": "assist', '"raw', "break", say, "x"]
+
+    _, ledger = read_log(tmp_path, "\n".join(lines))
+
+    places = [(bad.line or 0, bad.offset) for bad in ledger.bad]
+    offsets = [sum(len(line.encode()) + 1 for line in lines[:index]) for index in range(len(lines))]
+    assert places == [(number, offsets[number - 1]) for number, _ in places]
+    assert [number for number, _ in places] == [4, 5, 6, 8]

@@ -12,6 +12,7 @@ OF_MESSAGE = "assistant.message"
 OF_CALL = "assistant.usage"
 OF_COMPACTION = "session.compaction_complete"
 OF_RESULT = "result"
+TOKENS = ("input", "output", "cache_read", "cache_write", "reasoning")
 
 
 class _Answer:
@@ -131,7 +132,7 @@ class Meter:
     def _since_last_summary(self) -> list[Usage]:
         """What no summary covers, by model. Of answers only the output is known."""
         sums: dict[str | None, Usage] = {}
-        source = OF_CALL if self._calls else OF_MESSAGE
+        source, names = (OF_CALL, TOKENS) if self._calls else (OF_MESSAGE, ("output",))
         for usage in self._calls or self._tail:
             made = sums.get(usage.model)
             if made is None:
@@ -141,7 +142,7 @@ class Meter:
                 )
                 if not self._calls and made.extra is not None:
                     made.extra["input"] = "unknown"
-            for name in ("input", "output", "cache_read", "cache_write", "reasoning"):
+            for name in names:
                 value = getattr(usage, name)
                 if value is not None:
                     setattr(made, name, (getattr(made, name) or 0) + value)

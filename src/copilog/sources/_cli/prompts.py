@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from copilog import tags
-from copilog.model import AnyPart, Mode, Prompt, Skill, Text, Turn
+from copilog.model import AnyPart, Attachment, Mode, Prompt, Skill, Text, Turn
 from copilog.sources._cli.attachments import attachment_from, is_known
 from copilog.sources._cli.event import Event
 from copilog.sources._cli.reader import Reader
@@ -30,9 +32,7 @@ def user_message(reader: Reader, event: Event) -> None:
         is_injected = label is not None
     if label is not None and label.startswith(SKILL_SOURCE):
         add_skill(turn, Skill(name=label.removeprefix(SKILL_SOURCE), is_loaded=True, evidence="user.message"))
-    message = reader.add(event, "user", _prompt_parts(reader, event, is_injected), interaction=interaction)
-    message.turn = turn.index
-    message.parent_call_id = parent
+    message = reader.add(event, "user", _prompt_parts(reader, event, is_injected), turn=turn, parent=parent)
     mode = take_str(data, "agentMode")
     if mode is not None:
         message.mode = mode
@@ -78,14 +78,21 @@ def _prompt_parts(reader: Reader, event: Event, is_injected: bool) -> list[AnyPa
     if sent is not None and sent != content:
         parts.append(Prompt(text=sent, native="transformedContent"))
     items = take_list(data, "attachments")
-    for position, item in reader.count_parts(items or [], event, "/data/attachments"):
+    if items:
+        parts += _attachments(reader, event, items)
+    return parts
+
+
+def _attachments(reader: Reader, event: Event, items: list[Any]) -> list[Attachment]:
+    made: list[Attachment] = []
+    for position, item in reader.count_parts(items, event, "/data/attachments"):
         kind = item.get("type")
         if not is_known(kind):
             reader.ledger.parts.meet_unknown(f"attachment:{kind}")
         attachment = attachment_from(item, reader.assets)
         attachment.position = position
-        parts.append(attachment)
-    return parts
+        made.append(attachment)
+    return made
 
 
 def words_of(content: str) -> list[AnyPart]:

@@ -185,14 +185,13 @@ class Reader:
     def count_parts(self, items: list[Any], event: Event, pointer: str) -> list[tuple[int, Json]]:
         """Count the pieces of a list, and return those that are objects with their positions."""
         tally = self.ledger.parts
+        made = [(position, item) for position, item in enumerate(items) if isinstance(item, dict)]
         tally.seen += len(items)
-        made: list[tuple[int, Json]] = []
-        for position, item in enumerate(items):
-            if isinstance(item, dict):
-                tally.used += 1
-                made.append((position, item))
-            else:
-                self.refuse_part(event, f"{type(item).__name__} instead of an object", f"{pointer}/{position}")
+        tally.used += len(made)
+        if len(made) < len(items):
+            for position, item in enumerate(items):
+                if not isinstance(item, dict):
+                    self.refuse_part(event, f"{type(item).__name__} instead of an object", f"{pointer}/{position}")
         return made
 
     def refuse_part(self, event: Event, reason: str, pointer: str) -> None:

@@ -17,13 +17,14 @@ class Callers:
         self._call_of_run: dict[str, str] = {}
         self._parents: dict[int, str] = {}
         self._caller_of: dict[str, str] = {}
-        runs = [part for part in parts if isinstance(part.item.get("subAgentInvocationId"), str)]
+        runs = [part for part in parts if type(part.item.get("subAgentInvocationId")) is str]
         if runs:
             self._learn_runs(parts, runs)
-        if any(part.item.get("fromSubAgent") is True for part in parts):
+        if [part for part in parts if part.item.get("fromSubAgent") is True]:
             self._learn_old_runs(parts)
-        for part in parts:
-            part.is_of_subagent = part.position in self._parents
+        if self._parents:
+            for part in parts:
+                part.is_of_subagent = part.position in self._parents
 
     def of_part(self, part: ToolPart) -> str | None:
         """The call whose sub-agent made this call."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import Any
 
 from copilog.model import Place, Range
-from copilog.sources._vscode.uris import uri_to_path, uri_to_string
+from copilog.sources._vscode.uris import plain_uri, uri_to_path, uri_to_string
 
 _EMPTY_LINK = re.compile(r"\[\]\(([^()\s]*)\)")
 _LINES = re.compile(r"^L?(\d+)(?:[,.]\d+)?(?:-L?(\d+)(?:[,.]\d+)?)?$")
@@ -15,7 +14,7 @@ _LINES = re.compile(r"^L?(\d+)(?:[,.]\d+)?(?:-L?(\d+)(?:[,.]\d+)?)?$")
 
 def range_from(value: object) -> Range | None:
     """A 1-based range, None for anything that is none."""
-    if not isinstance(value, dict):
+    if type(value) is not dict:
         return None
     start, end = value.get("startLineNumber"), value.get("endLineNumber")
     if type(start) is not int or type(end) is not int:
@@ -31,7 +30,7 @@ def range_from(value: object) -> Range | None:
 
 def place_from(value: object) -> Place | None:
     """A place from a URI (text or object), a location `{uri, range}` or a symbol `{name, location}`."""
-    if isinstance(value, dict):
+    if type(value) is dict:
         if "uri" in value:
             place = _uri_place(value["uri"])
             if place is not None:
@@ -46,24 +45,11 @@ def place_from(value: object) -> Place | None:
 
 
 def _uri_place(value: object) -> Place | None:
-    if isinstance(value, dict) and not _has_more_than_path(value):
-        scheme, path = value.get("scheme"), value.get("path")
-        if type(scheme) is str and type(path) is str:
-            uri, file = _plain_uri(scheme, path)
-            return None if uri is None else Place(uri=uri, path=file)
+    plain = plain_uri(value)
+    if plain is not None:
+        return Place(uri=plain[0], path=plain[1])
     uri = uri_to_string(value)
     return None if uri is None else Place(uri=uri, path=uri_to_path(value))
-
-
-def _has_more_than_path(value: dict[str, Any]) -> bool:
-    return "authority" in value or "query" in value or "fragment" in value
-
-
-@lru_cache(maxsize=1024)
-def _plain_uri(scheme: str, path: str) -> tuple[str | None, str | None]:
-    """The URI and path of a file; a conversation names the same few files over and over."""
-    value = {"scheme": scheme, "path": path}
-    return uri_to_string(value), uri_to_path(value)
 
 
 def _symbol_place(value: dict[str, Any]) -> Place | None:

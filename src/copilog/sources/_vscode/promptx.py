@@ -38,10 +38,12 @@ def result_content(value: object) -> tuple[str, list[ResultItem]]:
 
 def beside_content(value: object) -> Json | None:
     """What a tool result says besides its content; all of it when it has none that could be read."""
-    if isinstance(value, str | list) or value is None:
+    if value is None or type(value) is str or type(value) is list:
         return None
-    if not isinstance(value, dict):
+    if type(value) is not dict:
         return {"value": value}
+    if len(value) == 2 and "$mid" in value and type(value.get("content")) is list:  # nearly all
+        return None
     is_read = isinstance(value.get("content"), str | list)
     return {key: item for key, item in value.items() if key != "$mid" and not (is_read and key == "content")} or None
 

@@ -35,9 +35,9 @@ class ResponseReader:
         tally = self.ledger.parts
         tally.seen += len(items)
         for position, item in enumerate(items):
-            if isinstance(item, dict):
+            if type(item) is dict:
                 try:
-                    self._read_part(item, position)
+                    tally.used += self._read_part(item, position)
                 except BadRecord as error:
                     self.ledger.reject_part(str(error), f"{self.pointer}/response/{position}", error.code)
             elif isinstance(item, str):
@@ -59,9 +59,8 @@ class ResponseReader:
         parts: list[ToolPart] = []
         preparations: list[tuple[int, Json]] = []
         for position, item in enumerate(items):
-            if not isinstance(item, dict):
+            if type(item) is not dict or (kind := item.get("kind")) is None:
                 continue
-            kind = item.get("kind")
             if kind == TOOL_CALL:
                 parts.append(ToolPart(item, position))
             elif kind == PREPARATION:
@@ -71,39 +70,38 @@ class ResponseReader:
         self._recorded_of = pair_calls(parts, self.recorded.calls)
         self._vain_preparations = _vain_preparations(preparations, parts)
 
-    def _read_part(self, item: Json, position: int) -> None:
+    def _read_part(self, item: Json, position: int) -> bool:
+        """Show what a part says; False when it is left out on purpose."""
         kind = item.pop("kind", None)
         if kind is None:
             part = markdown(item)
             part.position = position
-            self.shown.append(Shown(part, None))
+            self.shown.append(Shown(part))
         elif kind == TOOL_CALL:
             self._read_call(self._tool_parts[position])
         elif kind == PREPARATION:
             if position not in self._vain_preparations:
                 self.ledger.parts.ignore("tool-preparation")
-                return
+                return False
             self._read_preparation(item, position)
-        else:
+        elif type(kind) is str and kind in READERS:
             self._read_other(kind, item, position)
-        self.ledger.parts.used += 1
-
-    def _read_other(self, kind: object, item: Json, position: int) -> None:
-        reader = READERS.get(kind) if isinstance(kind, str) else None
-        if reader is None:
+        else:
             item["kind"] = kind
             name = f"response:{kind if isinstance(kind, str) else type(kind).__name__}"
             self.ledger.parts.meet_unknown(name)
-            self.shown.append(Shown(Unknown(type=name, raw=item, position=position), None))
-            return
-        made = reader(item)
+            self.shown.append(Shown(Unknown(type=name, raw=item, position=position)))
+        return True
+
+    def _read_other(self, kind: str, item: Json, position: int) -> None:
+        made = READERS[kind](item)
         parent = self._callers.of_run(take_str(item, "subAgentInvocationId")) if item else None
-        for part in made if isinstance(made, list) else [made]:
-            part.native = kind if isinstance(kind, str) else None
+        for part in made if isinstance(made, list) else (made,):
+            part.native = kind
             part.position = position
             if item:
                 part.extra = {**item, **part.extra} if part.extra else item
-            if isinstance(part, FileEdit):
+            if type(part) is FileEdit:
                 made_by = self._editing_calls.explain(part)
                 parent = parent or (made_by.parent if made_by else None)
             self.shown.append(Shown(part, parent))
@@ -119,7 +117,8 @@ class ResponseReader:
             self.ledger.parts.meet_unknown(made.unknown_data)
         self._editing_calls.add(made.call, parent)
         self.shown.append(Shown(made.call, parent, made.result, made.call.started_at))
-        self.shown += [Shown(beside, parent) for beside in made.parts[1:]]
+        if made.beside is not None:
+            self.shown.append(Shown(made.beside, parent))
 
     def _read_preparation(self, item: Json, position: int) -> None:
         """A tool was being prepared, and it never came to the call."""
@@ -179,8 +178,7 @@ def _vain_preparations(preparations: list[tuple[int, Json]], parts: list[ToolPar
 def messages_from(shown: list[Shown], turn: int) -> list[Message]:
     """Cut the parts into messages: one for each time that the model spoke, and one for each result."""
     cutter = _MessageCutter(turn)
-    for item in shown:
-        cutter.add(item)
+    cutter.cut(shown)
     cutter.hand_over_results(frozenset())
     return cutter.messages
 
@@ -191,39 +189,37 @@ class _MessageCutter:
     def __init__(self, turn: int) -> None:
         self.messages: list[Message] = []
         self._turn = turn
-        self._current: Message | None = None
-        self._has_results = False  # whether calls of the current message came back
         self._round_id: str | None = None
         self._waiting: list[tuple[ToolResult, str | None]] = []  # results, and the callers of their calls
         self._caller_of: dict[str, str | None] = {}
 
-    def add(self, item: Shown) -> None:
-        part = item.part
-        if isinstance(part, ToolResult):  # its call is recorded nowhere
-            self._waiting.append((part, item.parent))
-            return
-        current = self._current
-        if current is None or item.parent != current.parent_call_id or (self._has_results and self._goes_on(part)):
-            self.hand_over_results(self._callers_above(item.parent))
-            current = Message(role="assistant", parts=[], turn=self._turn, parent_call_id=item.parent)
-            self.messages.append(current)
-            self._current = current
-            self._has_results = False
-        current.parts.append(part)
-        if current.created_at is None:
-            current.created_at = item.created_at
-        if isinstance(part, ToolCall):
-            self._caller_of[part.id] = item.parent
-            self._round_id = part.round_id or self._round_id
-        if item.result is not None:
-            self._waiting.append((item.result, item.parent))
-            self._has_results = True
+    def cut(self, shown: list[Shown]) -> None:
+        current: Message | None = None
+        has_results = False  # whether calls of the current message came back
+        for item in shown:
+            part, parent = item.part, item.parent
+            if type(part) is ToolResult:  # its call is recorded nowhere
+                self._waiting.append((part, parent))
+                continue
+            if current is None or parent != current.parent_call_id or (has_results and self._goes_on(part)):
+                self.hand_over_results(self._callers_above(parent))
+                current = Message(role="assistant", parts=[], turn=self._turn, parent_call_id=parent)
+                self.messages.append(current)
+                has_results = False
+            current.parts.append(part)
+            if type(part) is ToolCall:
+                current.created_at = current.created_at or item.created_at
+                self._caller_of[part.id] = parent
+                self._round_id = part.round_id or self._round_id
+                if item.result is not None:
+                    self._waiting.append((item.result, parent))
+                    has_results = True
 
     def _goes_on(self, part: AnyPart) -> bool:
         """Whether a part is the model's next word, after it has seen the results so far."""
-        if isinstance(part, Text):
+        if type(part) is Text:
             return not is_fence(part.text)
-        if isinstance(part, ToolCall):
+        if type(part) is ToolCall:
             return None not in (part.round_id, self._round_id) and part.round_id != self._round_id
         if isinstance(part, Notice):
             return part.is_prose
@@ -231,6 +227,8 @@ class _MessageCutter:
 
     def _callers_above(self, caller: str | None) -> frozenset[str]:
         """A call and those that it was made for; none of them can have come back while it goes on."""
+        if caller is None:
+            return frozenset()
         above: list[str] = []
         while caller is not None and caller not in above:
             above.append(caller)
@@ -239,6 +237,8 @@ class _MessageCutter:
 
     def hand_over_results(self, still_running: frozenset[str]) -> None:
         """Add the results that came back, those of a sub-agent before its own."""
+        if not self._waiting:
+            return
         ready = [waiting for waiting in self._waiting if waiting[0].call_id not in still_running]
         self._waiting = [waiting for waiting in self._waiting if waiting[0].call_id in still_running]
         if any(parent is not None for _, parent in ready):

@@ -11,6 +11,8 @@ import re
 from functools import lru_cache
 from typing import Any
 
+import msgspec
+
 from copilog.model import Round
 from copilog.sources._vscode.take import Json, json_text, put_back, rest, take_dict, take_list, take_str, take_time
 
@@ -31,19 +33,16 @@ REGISTERED_NAMES = {
 _NOT_IN_KEY = re.compile(r"[^a-z0-9]")
 
 
-class RecordedCall:
+class RecordedCall(msgspec.Struct, gc=False, eq=False):
     """One call of a tool by the model, as the extension recorded it."""
 
-    __slots__ = ("arguments", "extra", "id", "is_placed", "name", "native_id", "round")
-
-    def __init__(self, native_id: str, name: str, arguments: str | None, of_round: Round) -> None:
-        self.native_id = native_id
-        self.id = clean_id(native_id)
-        self.name = name
-        self.arguments = arguments
-        self.round = of_round
-        self.extra: Json | None = None
-        self.is_placed = False  # whether the response shows it by now
+    native_id: str
+    id: str
+    name: str
+    arguments: str | None
+    round: Round
+    extra: Json | None = None
+    is_placed: bool = False  # whether the response shows it by now
 
 
 class RecordedCalls:
@@ -121,7 +120,7 @@ def _call_from(item: Json, of_round: Round) -> RecordedCall | None:
         return None
     if arguments is not None and not isinstance(arguments, str):
         arguments = json_text(arguments)
-    call = RecordedCall(native_id, name, arguments, of_round)
+    call = RecordedCall(native_id, clean_id(native_id), name, arguments, of_round)
     if len(item) > 3 or arguments is None:
         taken = ("id", "name") if arguments is None else ("id", "name", "arguments")
         call.extra = {key: value for key, value in item.items() if key not in taken} or None

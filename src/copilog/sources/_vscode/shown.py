@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from datetime import datetime
 
+import msgspec
+
 from copilog.model import AnyPart, Reference, Text, Thinking, ToolCall, ToolResult
 from copilog.sources._vscode.rounds import RecordedCall, RecordedCalls, clean_id
 from copilog.sources._vscode.tool_output import Output, result_of
 from copilog.sources._vscode.tools import call_from_record
 
 
-class Shown:
+class Shown(msgspec.Struct, gc=False, eq=False):
     """One part of the response, the call whose sub-agent wrote it, and, for a call, what came back."""
 
-    __slots__ = ("created_at", "parent", "part", "result")
-
-    def __init__(
-        self, part: AnyPart, parent: str | None, result: ToolResult | None = None, created_at: datetime | None = None
-    ) -> None:
-        self.part = part
-        self.parent = parent
-        self.result = result
-        self.created_at = created_at
+    part: AnyPart
+    parent: str | None = None
+    result: ToolResult | None = None
+    created_at: datetime | None = None
 
 
 def add_unshown(shown: list[Shown], recorded: RecordedCalls) -> None:

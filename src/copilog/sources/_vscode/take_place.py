@@ -9,7 +9,7 @@ from __future__ import annotations
 from copilog.model import Place
 from copilog.sources._vscode.places import place_from
 from copilog.sources._vscode.take import Json
-from copilog.sources._vscode.uris import uri_to_string
+from copilog.sources._vscode.uris import plain_uri, uri_to_string
 
 _URI_TEXTS = ("scheme", "authority", "path", "query", "fragment")
 _URI_KEYS = frozenset({"$mid", "fsPath", "external", "_sep", *_URI_TEXTS})  # the middle three are caches
@@ -21,6 +21,10 @@ _RANGE_KEYS = frozenset({"startLineNumber", "startColumn", "endLineNumber", "end
 def take_place(obj: Json, key: str) -> Place | None:
     """The place under a key: a URI, a location or a symbol."""
     value = obj.get(key)
+    plain = plain_uri(value)
+    if plain is not None:
+        del obj[key]
+        return Place(uri=plain[0], path=plain[1])
     place = place_from(value)
     if place is not None and is_told_by_place(value):
         del obj[key]
@@ -30,6 +34,10 @@ def take_place(obj: Json, key: str) -> Place | None:
 def take_uri(obj: Json, key: str) -> str | None:
     """The URI under a key as text."""
     value = obj.get(key)
+    plain = plain_uri(value)
+    if plain is not None:
+        del obj[key]
+        return plain[0]
     text = uri_to_string(value)
     if text is not None and _is_told_by_uri(value):
         del obj[key]
@@ -50,6 +58,8 @@ def is_told_by_place(value: object) -> bool:
 
 
 def _is_told_by_uri(value: object) -> bool:
+    if plain_uri(value) is not None:
+        return True
     if not isinstance(value, dict):
         return isinstance(value, str)
     if not value.keys() <= _URI_KEYS:
@@ -64,4 +74,4 @@ def _is_told_by_range(location: Json) -> bool:
     span = location.get("range")
     if span is None:
         return True
-    return isinstance(span, dict) and span.keys() == _RANGE_KEYS and all(type(n) is int for n in span.values())
+    return isinstance(span, dict) and span.keys() == _RANGE_KEYS and set(map(type, span.values())) == {int}

@@ -40,15 +40,15 @@ from copilog.sources._vscode.uris import uri_to_path
 SpecificReader = Callable[[Json, ToolCall, Output], "AnyPart | None"]
 
 
-def parts_from(item: Json, call: ToolCall, output: Output) -> tuple[list[AnyPart], str | None]:
-    """The parts that go beside a call, and the kind of its data when nobody has described that yet."""
+def part_from(item: Json, call: ToolCall, output: Output) -> tuple[AnyPart | None, str | None]:
+    """The part that goes beside a call, and the kind of its data when nobody has described that yet."""
     data = item.get("toolSpecificData")
     if not isinstance(data, dict):
-        return [], None
+        return None, None
     kind = data.get("kind")
     reader = READERS.get(kind) if isinstance(kind, str) else None
     if reader is None:
-        return [], f"tool-data:{kind if isinstance(kind, str) else type(kind).__name__}"
+        return None, f"tool-data:{kind if isinstance(kind, str) else type(kind).__name__}"
     part = reader(data, call, output)
     if part is not None:
         del data["kind"]
@@ -56,10 +56,10 @@ def parts_from(item: Json, call: ToolCall, output: Output) -> tuple[list[AnyPart
         part.position = call.position
         part.extra = data or None
         del item["toolSpecificData"]
-        return [part], None
+        return part, None
     if data.keys() <= {"kind"}:
         del item["toolSpecificData"]
-    return [], None
+    return None, None
 
 
 def _terminal(data: Json, call: ToolCall, output: Output) -> AnyPart | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from copilog.model import Place, ResultItem, ToolResult
 from copilog.sources._vscode.places import place_from
 from copilog.sources._vscode.promptx import beside_content, bytes_from, readable_text, result_content
@@ -11,19 +13,16 @@ from copilog.sources._vscode.take import Json, put_back, rest, take_bool, take_s
 from copilog.sources._vscode.take_place import is_told_by_place, take_place
 
 
-class Output:
+class Output(msgspec.Struct, gc=False):
     """The output as far as it is known; `text` is None until some place tells it."""
 
-    __slots__ = ("given", "is_borrowed", "is_error", "items", "origin", "places", "text")
-
-    def __init__(self) -> None:
-        self.text: str | None = None
-        self.origin = "display"
-        self.is_borrowed = False  # the text belongs to another part, and need not be said twice
-        self.items: list[ResultItem] = []
-        self.places: list[Place] = []
-        self.is_error = False
-        self.given: str | None = None  # what the tool was called with, as shown
+    text: str | None = None
+    origin: str = "display"
+    is_borrowed: bool = False  # the text belongs to another part, and need not be said twice
+    items: list[ResultItem] = []
+    places: list[Place] = []
+    is_error: bool = False
+    given: str | None = None  # what the tool was called with, as shown
 
     def offer(self, text: str | None, origin: str) -> None:
         """Borrow the text of another part as output, where there is no better one."""
@@ -36,6 +35,8 @@ class Output:
 def output_from(item: Json) -> Output:
     """Read the places that a tool found, or its input and output, or binary data."""
     output = Output()
+    if "resultError" not in item and "resultDetails" not in item:
+        return output
     error = item.get("resultError")
     if error is not None and error is not False:
         output.is_error = True

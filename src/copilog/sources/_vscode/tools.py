@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
+import msgspec
+
 from copilog.model import AnyPart, Approval, ToolCall, ToolResult
 from copilog.sources._vscode.pairing import ToolPart
 from copilog.sources._vscode.places import with_named_links
 from copilog.sources._vscode.rounds import RecordedCall, RecordedCalls, clean_id
 from copilog.sources._vscode.take import Json, markdown_text, put_back, rest, take_markdown, take_str
-from copilog.sources._vscode.tool_data import parts_from
+from copilog.sources._vscode.tool_data import part_from
 from copilog.sources._vscode.tool_output import Output, output_from, result_of
 
 ApprovalKind = Literal["denied", "not-needed", "setting", "granted", "user", "skipped", "unknown"]
@@ -23,18 +25,16 @@ APPROVALS: dict[int, ApprovalKind] = {
     5: "skipped",
 }
 FIXED_LABELS = {"internal": "Built-In", "external": "External"}
+BUILT_IN = {"type": "internal", "label": FIXED_LABELS["internal"]}
 
 
-class Invocation:
-    """What came of one tool part: the call and the parts that go with it, and its result."""
+class Invocation(msgspec.Struct, gc=False):
+    """What came of one tool part: the call, the part that goes with it, and its result."""
 
-    __slots__ = ("call", "parts", "result", "unknown_data")
-
-    def __init__(self, call: ToolCall) -> None:
-        self.call = call
-        self.parts: list[AnyPart] = [call]
-        self.result: ToolResult | None = None
-        self.unknown_data: str | None = None  # a kind of tool data that nobody has described yet
+    call: ToolCall
+    beside: AnyPart | None = None
+    result: ToolResult | None = None
+    unknown_data: str | None = None  # a kind of tool data that nobody has described yet
 
 
 def invocation_from(part: ToolPart, recorded: RecordedCall | None, recorded_calls: RecordedCalls) -> Invocation:
@@ -49,20 +49,22 @@ def invocation_from(part: ToolPart, recorded: RecordedCall | None, recorded_call
         native="toolInvocationSerialized",
         position=part.position,
     )
-    ids = [native_id]
+    ids: tuple[str, ...] = (native_id,)
     if recorded is not None:
         _add_record(call, recorded)
-        ids.insert(0, recorded.native_id)
-    call.native_ids = [name for name in dict.fromkeys(reversed(ids)) if name and name != call.id]
+        if native_id != recorded.native_id:
+            ids = (recorded.native_id, native_id)
+    call.native_ids = [name for name in reversed(ids) if name and name != call.id]
     made = Invocation(call)
     run_id = take_str(item, "subAgentInvocationId")
     _read_display(item, call)
     _read_approval(item, call)
     _read_origin(item, call)
     output = output_from(item)
-    beside, made.unknown_data = parts_from(item, call, output)
-    made.parts += beside
-    _use_shown_input(item, call, output)
+    if "toolSpecificData" in item:
+        made.beside, made.unknown_data = part_from(item, call, output)
+    if output.given is not None:
+        _use_shown_input(item, call, output.given)
     if call.subagent is not None:
         call.subagent.run_id = run_id
     elif run_id is not None and not part.is_of_subagent:
@@ -110,11 +112,14 @@ def _read_approval(item: Json, call: ToolCall) -> None:
         del item["isConfirmed"]
         call.approval = Approval(kind="user" if value else "denied")
         return
-    number = value.get("type") if isinstance(value, dict) else None
-    if not isinstance(value, dict) or type(number) is not int or number not in APPROVALS:
+    number = value.get("type") if type(value) is dict else None
+    if type(value) is not dict or type(number) is not int or number not in APPROVALS:
         call.approval = Approval(kind="unknown")
         return
     del item["isConfirmed"], value["type"]
+    if not value:
+        call.approval = Approval(kind=APPROVALS[number])
+        return
     details = (take_markdown(value, key) for key in ("id", "scope", "selectedButton", "reason"))
     call.approval = Approval(
         kind=APPROVALS[number],
@@ -125,6 +130,10 @@ def _read_approval(item: Json, call: ToolCall) -> None:
 
 def _read_origin(item: Json, call: ToolCall) -> None:
     source = item.get("source")
+    if source == BUILT_IN:  # nearly all calls
+        call.origin = "internal"
+        del item["source"]
+        return
     if not isinstance(source, dict):
         return
     call.origin = take_str(source, "type")
@@ -138,15 +147,13 @@ def _read_origin(item: Json, call: ToolCall) -> None:
         del item["source"]
 
 
-def _use_shown_input(item: Json, call: ToolCall, output: Output) -> None:
+def _use_shown_input(item: Json, call: ToolCall, given: str) -> None:
     """What the tool was called with, as VS Code showed it, stands in for arguments that were not recorded."""
-    if output.given is None:
-        return
     if call.arguments is None:
-        call.arguments = output.given
-    elif output.given != call.arguments:
+        call.arguments = given
+    elif given != call.arguments:
         details = item.get("resultDetails")
-        put_back(item, "resultDetails", {**(details if isinstance(details, dict) else {}), "input": output.given})
+        put_back(item, "resultDetails", {**(details if isinstance(details, dict) else {}), "input": given})
 
 
 def _status_of(item: Json, call: ToolCall, result: ToolResult | None, output: Output) -> CallStatus:

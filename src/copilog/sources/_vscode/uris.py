@@ -7,10 +7,12 @@ is no `path`. These functions run for each file that a conversation names, hence
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
 _URI_OBJECT = 1  # the $mid of a URI
+_PLAIN_KEYS = frozenset({"$mid", "fsPath", "external", "_sep", "scheme", "path"})  # some of them may be caches
 _PATHLESS_SCHEMES = frozenset({"command", "data", "http", "https", "mailto"})
 _needs_encoding = re.compile(r"[^A-Za-z0-9/_.~-]").search
 _needs_parsing = re.compile(r"[%?#:]").search
@@ -27,6 +29,24 @@ class Uri(NamedTuple):
     path: str = ""
     query: str = ""
     fragment: str = ""
+
+
+def plain_uri(value: object) -> tuple[str, str | None] | None:
+    """The text and path of a URI object with a scheme and a path alone, as nearly all are; None for anything else."""
+    if type(value) is not dict or not value.keys() <= _PLAIN_KEYS:
+        return None
+    scheme, path = value.get("scheme"), value.get("path")
+    return _plain_uri(scheme, path) if type(scheme) is str and type(path) is str else None
+
+
+@lru_cache(maxsize=1024)
+def _plain_uri(scheme: str, path: str) -> tuple[str, str | None] | None:
+    """A conversation names the same few files over and over."""
+    if scheme == "file" and path and not _needs_encoding(path):
+        return f"file://{path}", path
+    value = {"scheme": scheme, "path": path}
+    text = uri_to_string(value)
+    return None if text is None else (text, uri_to_path(value))
 
 
 def uri_to_string(value: object) -> str | None:

@@ -44,6 +44,7 @@ TYPES = {
     "browserView": "browser-view",
 }
 BINARY = ("image", "notebook-output")
+HOLDING_BYTES = (*BINARY, "generic", "element")
 PLACED = ("file", "directory", "symbol", "implicit", "prompt-file", "session-reference", "chat-reference")
 OMITTED = {1: "partial", 2: "full", 3: "image-limit"}
 
@@ -146,7 +147,7 @@ def _bytes_of(value: Any, part: Attachment) -> bytes | None:
         mime_type, data = data_url(value)
         part.mime_type = part.mime_type or mime_type
         return data
-    if part.type in (*BINARY, "generic", "element") or "$base64" in value:
+    if part.type in HOLDING_BYTES or "$base64" in value:
         return bytes_from(value)
     return None
 

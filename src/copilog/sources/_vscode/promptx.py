@@ -129,27 +129,30 @@ def tree_text(root: Json) -> tuple[str, list[ResultItem]]:
     children: Iterator[Any] = iter((root,))
     is_first = True
     after_text = False
-    last = ""  # the text before, empty where none is, or where something else came in between
+    is_line_open = False  # whether the text before ended within a line, and nothing else came in between
     while True:
         for child in children:
-            if type(child) is not dict:
-                continue
-            kind = child.get("type")
+            try:
+                kind = child["type"]
+            except (KeyError, TypeError):
+                if type(child) is not dict:
+                    continue
+                kind = None
             if kind == TEXT:
-                if last and last[-1] != "\n" and ((is_first and not after_text) or child.get("lineBreakBefore")):
+                if is_line_open and ((is_first and not after_text) or child.get("lineBreakBefore")):
                     out.append("\n")
-                    last = "\n"
+                    is_line_open = False
                 text = child.get("text")
                 if text and type(text) is str:
                     out.append(text)
-                    last = text
+                    is_line_open = text[-1] != "\n"
                 after_text = True
             elif kind == OPAQUE:
                 items.append(ResultItem(extra=child))
-                last = ""
+                is_line_open = False
             elif child.get("ctor") in (IMAGE, DOCUMENT):
                 items.append(_resource(child))
-                last = ""
+                is_line_open = False
             else:
                 below = child.get("children")
                 if type(below) is list:

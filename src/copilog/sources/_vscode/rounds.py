@@ -96,7 +96,7 @@ def _round_from(raw: Json, calls: list[RecordedCall]) -> Round:
     made = Round(
         id=take_str(raw, "id"),
         text=take_str(raw, "response") or "",
-        thinking=_thinking_text(raw),
+        thinking=_thinking_text(raw) if "thinking" in raw else None,
         started_at=take_time(raw, "timestamp"),
         model=take_str(raw, "modelId"),
     )

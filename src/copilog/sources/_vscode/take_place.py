@@ -6,7 +6,7 @@ described yet gives its place too, and stays behind for `extra`.
 
 from __future__ import annotations
 
-from copilog.model import Place
+from copilog.model import Place, Range
 from copilog.sources._vscode.places import place_from
 from copilog.sources._vscode.take import Json
 from copilog.sources._vscode.uris import plain_uri, uri_to_string
@@ -15,20 +15,39 @@ _URI_TEXTS = ("scheme", "authority", "path", "query", "fragment")
 _URI_KEYS = frozenset({"$mid", "fsPath", "external", "_sep", *_URI_TEXTS})  # the middle three are caches
 _LOCATION_KEYS = frozenset({"uri", "range"})
 _SYMBOL_KEYS = frozenset({"name", "kind", "containerName", "tags", "location"})
-_RANGE_KEYS = frozenset({"startLineNumber", "startColumn", "endLineNumber", "endColumn"})
+_LOCATION_SHAPE = ("uri", "range")
+_RANGE_SHAPE = ("startLineNumber", "startColumn", "endLineNumber", "endColumn")
+_RANGE_KEYS = frozenset(_RANGE_SHAPE)
 
 
 def take_place(obj: Json, key: str) -> Place | None:
     """The place under a key: a URI, a location or a symbol."""
     value = obj.get(key)
-    plain = plain_uri(value)
-    if plain is not None:
+    place = _plain_place(value)
+    if place is not None:
         del obj[key]
-        return Place(uri=plain[0], path=plain[1])
+        return place
     place = place_from(value)
     if place is not None and is_told_by_place(value):
         del obj[key]
     return place
+
+
+def _plain_place(value: object) -> Place | None:
+    """A place as VS Code writes nearly all of them, with all that is told there; None for any other."""
+    if type(value) is not dict:
+        return None
+    if tuple(value) != _LOCATION_SHAPE:
+        plain = plain_uri(value)
+        return None if plain is None else Place(uri=plain[0], path=plain[1])
+    plain, span = plain_uri(value["uri"]), value["range"]
+    if plain is None or type(span) is not dict or tuple(span) != _RANGE_SHAPE:
+        return None
+    first, column, last, end = span.values()
+    if not (type(first) is type(column) is type(last) is type(end) is int):
+        return None
+    lines = Range(start_line=first, start_column=column, end_line=last, end_column=end)
+    return Place(uri=plain[0], path=plain[1], range=lines)
 
 
 def take_uri(obj: Json, key: str) -> str | None:
@@ -58,8 +77,6 @@ def is_told_by_place(value: object) -> bool:
 
 
 def _is_told_by_uri(value: object) -> bool:
-    if plain_uri(value) is not None:
-        return True
     if not isinstance(value, dict):
         return isinstance(value, str)
     if not value.keys() <= _URI_KEYS:
@@ -74,4 +91,4 @@ def _is_told_by_range(location: Json) -> bool:
     span = location.get("range")
     if span is None:
         return True
-    return isinstance(span, dict) and span.keys() == _RANGE_KEYS and set(map(type, span.values())) == {int}
+    return isinstance(span, dict) and span.keys() == _RANGE_KEYS and all(type(n) is int for n in span.values())

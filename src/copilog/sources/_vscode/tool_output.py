@@ -7,10 +7,9 @@ from typing import Any
 import msgspec
 
 from copilog.model import Place, ResultItem, ToolResult
-from copilog.sources._vscode.places import place_from
 from copilog.sources._vscode.promptx import beside_content, bytes_from, readable_text, result_content
 from copilog.sources._vscode.take import Json, put_back, rest, take_bool, take_str
-from copilog.sources._vscode.take_place import is_told_by_place, take_place
+from copilog.sources._vscode.take_place import take_place
 
 
 class Output(msgspec.Struct, gc=False):
@@ -58,8 +57,15 @@ def take_places(obj: Json, key: str) -> list[Place]:
     values = obj.get(key)
     if not isinstance(values, list):
         return []
-    places = [place for value in values if (place := place_from(value)) is not None]
-    if len(places) == len(values) and all(map(is_told_by_place, values)):
+    places: list[Place] = []
+    is_told = True
+    for value in values:
+        holder = {"place": value}
+        place = take_place(holder, "place")
+        if place is not None:
+            places.append(place)
+        is_told = is_told and not holder
+    if is_told:
         del obj[key]
     return places
 

@@ -12,7 +12,16 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
 _URI_OBJECT = 1  # the $mid of a URI
-_PLAIN_KEYS = frozenset({"$mid", "fsPath", "external", "_sep", "scheme", "path"})  # some of them may be caches
+_PLAIN_SHAPES = frozenset(  # the fields of nearly all URI objects, in the order in which VS Code writes them
+    {
+        ("$mid", "path", "scheme"),
+        ("$mid", "external", "path", "scheme"),
+        ("$mid", "fsPath", "path", "scheme"),
+        ("$mid", "fsPath", "external", "path", "scheme"),
+        ("$mid", "fsPath", "_sep", "path", "scheme"),
+        ("$mid", "fsPath", "_sep", "external", "path", "scheme"),
+    }
+)
 _PATHLESS_SCHEMES = frozenset({"command", "data", "http", "https", "mailto"})
 _needs_encoding = re.compile(r"[^A-Za-z0-9/_.~-]").search
 _needs_parsing = re.compile(r"[%?#:]").search
@@ -32,10 +41,10 @@ class Uri(NamedTuple):
 
 
 def plain_uri(value: object) -> tuple[str, str | None] | None:
-    """The text and path of a URI object with a scheme and a path alone, as nearly all are; None for anything else."""
-    if type(value) is not dict or not value.keys() <= _PLAIN_KEYS:
+    """The text and path of a URI object that tells no more than them, as nearly all do; None for anything else."""
+    if type(value) is not dict or tuple(value) not in _PLAIN_SHAPES:
         return None
-    scheme, path = value.get("scheme"), value.get("path")
+    scheme, path = value["scheme"], value["path"]
     return _plain_uri(scheme, path) if type(scheme) is str and type(path) is str else None
 
 
@@ -44,18 +53,22 @@ def _plain_uri(scheme: str, path: str) -> tuple[str, str | None] | None:
     """A conversation names the same few files over and over."""
     if scheme == "file" and path and not _needs_encoding(path):
         return f"file://{path}", path
-    value = {"scheme": scheme, "path": path}
-    text = uri_to_string(value)
-    return None if text is None else (text, uri_to_path(value))
+    uri = Uri(scheme, "", path)
+    return (_text_of(uri), _path_of(uri)) if scheme else None
 
 
 def uri_to_string(value: object) -> str | None:
     """The URI as VS Code writes it; None for something that is no URI."""
     if isinstance(value, str):
         return value if _URI.match(value) else None
+    plain = plain_uri(value)
+    if plain is not None:
+        return plain[0]
     uri = uri_parts(value)
-    if uri is None:
-        return None
+    return None if uri is None else _text_of(uri)
+
+
+def _text_of(uri: Uri) -> str:
     scheme, authority, path, query, fragment = uri
     text = f"{scheme}:"
     if authority:
@@ -74,8 +87,15 @@ def uri_to_path(value: object) -> str | None:
     """The path of a URI with forward slashes: /home/ana, c:/src/app or //server/share; None if it has no path."""
     if isinstance(value, str) and value.startswith("file:///") and not _needs_parsing(value, 8):
         return value[7:]
+    plain = plain_uri(value)
+    if plain is not None:
+        return plain[1]
     uri = uri_parts(value)
-    if uri is None or uri.scheme in _PATHLESS_SCHEMES or not uri.path:
+    return None if uri is None else _path_of(uri)
+
+
+def _path_of(uri: Uri) -> str | None:
+    if uri.scheme in _PATHLESS_SCHEMES or not uri.path:
         return None
     if uri.authority and uri.scheme == "file":
         return f"//{uri.authority}{uri.path}"

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from copilog.sources._vscode.take_place import take_place
 from copilog.sources._vscode.uris import Uri, uri_parts, uri_to_path, uri_to_string
 
 
@@ -123,3 +124,42 @@ def test_any_value_is_answered(value: object) -> None:
     for odd in (value, {"scheme": value}, {"$mid": 1, "path": value}, {"$mid": 1, "fsPath": value, "external": value}):
         uri_to_string(odd)
         uri_to_path(odd)
+
+
+paths = st.text(st.characters(codec="ascii"), max_size=8).map("/home/".__add__) | st.sampled_from(["", "/C:/a", "x", 3])
+uris = st.fixed_dictionaries(
+    {"$mid": st.just(1)},
+    optional={
+        "fsPath": st.sampled_from(["/other", 7]),
+        "_sep": st.just(1),
+        "external": st.just("file:///other"),
+        "path": paths,
+        "scheme": st.sampled_from(["file", "https", "untitled", 7]),
+        "authority": st.sampled_from(["host", ""]),
+        "other": st.none(),
+    },
+)
+numbers = st.sampled_from([1, 7, True, 1.0, None])
+spans = st.fixed_dictionaries(
+    {"startLineNumber": numbers, "startColumn": numbers, "endLineNumber": numbers, "endColumn": numbers},
+    optional={"other": st.none()},
+)
+
+
+@given(uris | st.fixed_dictionaries({"uri": uris}, optional={"range": spans | st.none(), "other": st.none()}))
+def test_the_order_of_fields_does_not_matter(value: dict[str, Any]) -> None:
+    """Places as VS Code writes them are known by the order of their fields; any other order says the same."""
+    holder = {"place": value}
+    turned = {"place": _turned(value)}
+
+    assert take_place(holder, "place") == take_place(turned, "place")
+    assert holder == turned
+    assert uri_to_string(value) == uri_to_string(_turned(value))
+    assert uri_to_path(value) == uri_to_path(_turned(value))
+
+
+def _turned(value: Any) -> Any:
+    """The same with the fields of all objects in the opposite order."""
+    if not isinstance(value, dict):
+        return value
+    return {key: _turned(inner) for key, inner in reversed(value.items())}

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copilog import textdiff
 from copilog.model import TextEdit
-from copilog.textdiff import EditableText, apply_edits, count_changes, unified_diff
+from copilog.textdiff import EditableText, apply_edits, count_changes, diff_of, matching, unified_diff
+from copilog.textdiff.edits import _lines_with_breaks
 
 
 def edit(start_line: int, start_column: int, end_line: int, end_column: int, text: str) -> TextEdit:
@@ -133,6 +133,17 @@ def test_many_edits_in_a_row_are_like_one_at_a_time(line_break: str, text: str, 
     assert at_once.text() == text
 
 
+@given(st.text(alphabet="ab😀\n", max_size=30), st.lists(st.lists(some_edits, max_size=3), max_size=4))
+def test_it_makes_no_difference_whether_lines_carry_their_breaks(text: str, rounds: list[list[TextEdit]]) -> None:
+    without, carrying = EditableText(text), EditableText(text)
+    carrying._lines, carrying._joint = _lines_with_breaks(text), ""
+    for edits in rounds:
+        without.apply(edits)
+        carrying.apply(edits)
+
+        assert without.text() == carrying.text()
+
+
 @given(texts, st.lists(some_edits, max_size=6))
 def test_any_edits_can_be_applied(text: str, edits: list[TextEdit]) -> None:
     apply_edits(text, edits)
@@ -173,11 +184,11 @@ line_texts = st.builds(lambda lines, end: "\n".join(lines) + end, lines_of_text,
 @given(before=line_texts, after=line_texts, context=st.integers(0, 4))
 def test_a_diff_leads_from_before_to_after(limit: int, before: str, after: str, context: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(textdiff, "LINES_SQUARED_LIMIT", limit)
-        diff = unified_diff(before, after, "a.txt", context=context)
+        patch.setattr(matching, "LINES_SQUARED_LIMIT", limit)
+        diff, added, removed = diff_of(before, after, "a.txt", context=context)
 
     assert apply_diff(before, diff) == after
-    added, removed = count_changes(diff)
+    assert count_changes(diff) == (added, removed)
     assert added - removed == len(re.findall(r"\n|[^\n]\Z", after)) - len(re.findall(r"\n|[^\n]\Z", before))
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from copilog.model import FileChange
 from copilog.sources._vscode.notebooks import cells_as_text
 from copilog.sources._vscode.uris import uri_to_path
-from copilog.textdiff import count_changes, unified_diff
+from copilog.textdiff import Diff, diff_of
 
 FIRST_STEP = "start"  # the step of a request before its first undo stop, which has no id
 
@@ -28,7 +28,7 @@ class ChangeMaker:
     """Makes file changes. The same two texts, of a request and of its only step, say, are compared once."""
 
     def __init__(self) -> None:
-        self._diffs: dict[tuple[str | None, str | None, str, str | None], tuple[str, int, int]] = {}
+        self._diffs: dict[tuple[str | None, str | None, str, str | None], Diff] = {}
 
     def change(
         self, uri: str, before: Version, after: Version, *, old_uri: str | None = None, **facts: Any
@@ -49,17 +49,16 @@ class ChangeMaker:
             change.diff, change.added, change.removed = self._diff(change)
         return change
 
-    def _diff(self, change: FileChange) -> tuple[str, int, int]:
+    def _diff(self, change: FileChange) -> Diff:
         key = change.before, change.after, change.uri, change.old_uri
         known = self._diffs.get(key)
         if known is None:
-            diff = unified_diff(
+            known = self._diffs[key] = diff_of(
                 _readable(change.before),
                 _readable(change.after),
                 change.path or change.uri,
                 uri_to_path(change.old_uri) if change.old_uri else None,
             )
-            known = self._diffs[key] = (diff, *count_changes(diff))
         return known
 
 

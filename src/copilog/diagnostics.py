@@ -8,7 +8,7 @@ Diagnostics never quote content: conversations hold secrets.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from types import TracebackType
 from typing import Literal
 
 import msgspec
@@ -125,6 +125,32 @@ class Tally(msgspec.Struct):
         self.unknown[kind] = self.unknown.get(kind, 0) + 1
 
 
+class Record:
+    """One record while it is read: what `Ledger.record` gives. There are many, and a generator would take longer."""
+
+    __slots__ = ("_ledger", "_line", "_offset", "_pointer")
+
+    def __init__(self, ledger: Ledger, line: int | None, offset: int | None, pointer: str | None) -> None:
+        self._ledger = ledger
+        self._line = line
+        self._offset = offset
+        self._pointer = pointer
+
+    def __enter__(self) -> None:
+        self._ledger.seen += 1
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        if error is None:
+            self._ledger.used += 1
+        elif isinstance(error, BadRecord):
+            self._ledger.reject(error.code, str(error), line=self._line, offset=self._offset, pointer=self._pointer)
+        else:
+            return False
+        return True
+
+
 class Ledger(Tally):
     """The books of one file."""
 
@@ -137,20 +163,9 @@ class Ledger(Tally):
     def balances(self) -> bool:
         return Tally.balances(self) and self.parts.balances()
 
-    @contextmanager
-    def record(
-        self, *, line: int | None = None, offset: int | None = None, pointer: str | None = None
-    ) -> Iterator[None]:
+    def record(self, *, line: int | None = None, offset: int | None = None, pointer: str | None = None) -> Record:
         """Count one record as used, or as bad when the body raises BadRecord."""
-        self.seen += 1
-        try:
-            yield
-        except BadRecord as error:
-            self.bad.append(
-                Diagnostic(error.code, self.path, str(error), "error", line=line, offset=offset, pointer=pointer)
-            )
-        else:
-            self.used += 1
+        return Record(self, line, offset, pointer)
 
     def reject(
         self,

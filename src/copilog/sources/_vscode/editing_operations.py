@@ -37,9 +37,8 @@ class Operation:
 
 def operation_from(raw: object) -> Operation | None:
     """An operation; None for one of an unknown type. Raise BadRecord when it lacks what its type needs."""
-    if not isinstance(raw, dict) or not isinstance(raw.get("type"), str):
+    if not isinstance(raw, dict) or not isinstance(kind := raw.get("type"), str):
         raise BadRecord("an operation without a type")
-    kind = raw["type"]
     if kind not in KNOWN_TYPES:
         return None
     operation = Operation(

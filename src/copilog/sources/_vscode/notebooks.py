@@ -22,6 +22,8 @@ _NEEDED_NUMBERS = {REPLACE: ("index", "count"), LANGUAGE: ("index",), MOVE: ("in
 
 def notebook_uri(uri: object) -> str | None:
     """The notebook that a cell's URI belongs to; None for any other URI. The fragment ends in `s<scheme in base64>`."""
+    if isinstance(uri, str) and uri[: len(CELL_SCHEME)].lower() != CELL_SCHEME:
+        return None  # as a rule; to take the URI apart takes longer
     parts = uri_parts(uri)
     if parts is None or parts.scheme != CELL_SCHEME:
         return None

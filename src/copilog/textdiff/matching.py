@@ -7,38 +7,32 @@ from collections import Counter
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 from operator import lt
-from typing import NamedTuple
 
 # difflib is quadratic at best; above this product of lengths the lines that are unique on both sides cut it down.
 LINES_SQUARED_LIMIT = 200_000
 
 
-class Match(NamedTuple):
-    """So many lines are equal, from line `old` of the one text and line `new` of the other on."""
-
-    old: int
-    new: int
-    lines: int
+Match = tuple[int, int, int]  # a line of the old text, one of the new, and how many are equal from there on
 
 
 def matches(old: list[str], new: list[str], *, may_anchor: bool = True) -> list[Match]:
     """Rows of equal lines, ascending. Not always the most there are."""
     head = _equal_lines(old, new)
-    found = [Match(0, 0, head)] if head else []
+    found: list[Match] = [(0, 0, head)] if head else []
     tail = _equal_lines(old[: head - 1 if head else None : -1], new[: head - 1 if head else None : -1])
     old_end, new_end = len(old) - tail, len(new) - tail
     if head < old_end and head < new_end:
         old_middle, new_middle = old[head:old_end], new[head:new_end]
-        inner: Sequence[tuple[int, int, int]] = ()
+        inner: Sequence[Match] = ()
         if set(old_middle).isdisjoint(new_middle):
             pass
         elif len(old_middle) * len(new_middle) <= LINES_SQUARED_LIMIT:
             inner = SequenceMatcher(None, old_middle, new_middle).get_matching_blocks()
         elif may_anchor:
             inner = _matches_between_anchors(old_middle, new_middle)
-        found += [Match(head + old_at, head + new_at, lines) for old_at, new_at, lines in inner if lines]
+        found += [(head + old_at, head + new_at, lines) for old_at, new_at, lines in inner if lines]
     if tail:
-        found.append(Match(old_end, new_end, tail))
+        found.append((old_end, new_end, tail))
     return found
 
 
@@ -59,15 +53,28 @@ def _equal_lines(one: list[str], other: list[str]) -> int:
 def _matches_between_anchors(old: list[str], new: list[str]) -> list[Match]:
     """Match the lines that occur once on both sides, then what stands between each two of them."""
     found: list[Match] = []
-    old_at = new_at = 0
+    old_at = new_at = row = 0  # what is done, and how many lines before it match
     for old_index, new_index in [*_anchors(old, new), (len(old), len(new))]:
-        if old_index > old_at and new_index > new_at:
-            gap = matches(old[old_at:old_index], new[new_at:new_index], may_anchor=False)
-            found += [Match(old_at + old_offset, new_at + new_offset, count) for old_offset, new_offset, count in gap]
-        if old_index < len(old):
-            found.append(Match(old_index, new_index, 1))
+        if old_index > old_at or new_index > new_at:
+            if row:
+                found.append((old_at - row, new_at - row, row))
+            found += _matches_in_gap(old, new, old_at, old_index, new_at, new_index)
+            row = 0
+        row += 1
         old_at, new_at = old_index + 1, new_index + 1
+    if row > 1:  # the last one was no line but the end
+        found.append((old_at - row, new_at - row, row - 1))
     return found
+
+
+def _matches_in_gap(
+    old: list[str], new: list[str], old_at: int, old_end: int, new_at: int, new_end: int
+) -> list[Match]:
+    old_gap, new_gap = old[old_at:old_end], new[new_at:new_end]
+    if not old_gap or not new_gap or (len(old_gap) == len(new_gap) == 1 and old_gap != new_gap):  # as a rule
+        return []
+    gap = matches(old_gap, new_gap, may_anchor=False)
+    return [(old_at + old_offset, new_at + new_offset, lines) for old_offset, new_offset, lines in gap]
 
 
 def _anchors(old: list[str], new: list[str]) -> list[tuple[int, int]]:

@@ -43,10 +43,10 @@ OF_ONE_FILE = frozenset({"index", "pointer"})
 
 def merge(traces: list[Conversation]) -> Conversation:
     """One conversation from all its traces. Changes the one that leads, and returns it."""
+    if len(traces) == 1:
+        return traces[0]
     lead = _lead_of(traces)
     others = sorted((trace for trace in traces if trace is not lead), key=_fullness, reverse=True)
-    if not others:
-        return lead
     for other in others:
         if _is_whole(other):
             _fill_turns(lead, other)
@@ -107,13 +107,14 @@ def _outdates(newer: Conversation, older: Conversation) -> bool:
 
     A log without any turn does not count: that is what a failed write leaves.
     """
+    if older.source not in (FILE, STORE):  # first: this leaves few
+        return False
     if not newer.turns or _is_broken(newer) or not newer.provenance or not older.provenance:
         return False
-    new_folder, old_folder = _folder_of(newer), _folder_of(older)
     if older.source == FILE:
-        return newer.source == LOG and new_folder == old_folder
+        return newer.source == LOG and _folder_of(newer) == _folder_of(older)
     is_store = older.source == STORE and _is_whole(older)
-    return is_store and newer.source in (LOG, FILE) and new_folder.parent == old_folder
+    return is_store and newer.source in (LOG, FILE) and _folder_of(newer).parent == _folder_of(older)
 
 
 def _fullness(trace: Conversation) -> tuple[Any, ...]:
@@ -313,7 +314,8 @@ def _join_edits(lead: Conversation, others: list[Conversation]) -> None:
         change.turn = index_of.get(change.request_id) if change.request_id is not None else None
         if change.turn is not None and change.checkpoint is None and change.diff:
             diffs[change.turn, change.uri] = (change.diff, change.added, change.removed)
-    _give_diffs(lead, diffs)
+    if diffs:
+        _give_diffs(lead, diffs)
 
 
 def _give_diffs(lead: Conversation, diffs: dict[tuple[int, str], tuple[str, int | None, int | None]]) -> None:

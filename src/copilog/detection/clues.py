@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from copilog import jsonio, tags
-from copilog.model import AnyPart, Attachment, Conversation, Mention, Message, Place, Prompt, Text, ToolCall, ToolResult
+from copilog.model import Attachment, Conversation, Mention, Message, Place, Prompt, Text, ToolCall, ToolResult
 
 # Tools that read a file, under the names that models use and under those of their registration.
 READERS = frozenset(
@@ -19,6 +19,7 @@ READERS = frozenset(
 PATH_KEYS = ("filePath", "path", "file_path", "uri")
 MAX_PATH_CHARACTERS = 4096
 SKILL_TOOL = "skill"
+LOOKED_AT = READERS | {SKILL_TOOL}
 NOT_RUN = frozenset({"failed", "denied", "skipped", "cancelled", "prepared"})
 SHOWN = ("pastTenseMessage", "invocationMessage")
 # What must stand in a prompt for it to be worth a closer look.
@@ -58,31 +59,27 @@ class Clues:
 def clues_of(conversation: Conversation) -> dict[int, Clues]:
     """The clues of each turn that has any."""
     found: dict[int, Clues] = {}
-    for turn, message, part in _parts(conversation):
-        if isinstance(part, ToolCall):
-            _look_at_call(part, found, turn)
-        elif isinstance(part, ToolResult):
-            if given := _CONTEXT_FIRST.match(part.text):
-                _at(found, turn).given_skills.append(given[1])
-        elif isinstance(part, Prompt | Text) and message.role == "system":
-            if any(mark in part.text for mark in MARKS):
-                _at(found, turn).prompts.append(PromptText(part.text, message.parent_call_id is None))
-        elif isinstance(part, Prompt):
-            if any(mark in part.text for mark in MARKS_OF_USER_MESSAGES):
-                _look_at_prompt(part.text, message, _at(found, turn))
-        elif isinstance(part, Text):
-            if message.role == "user" and "@" in part.text and message.parent_call_id is None:
-                _at(found, turn).words.append(part.text)
-        elif isinstance(part, Mention):
-            if part.type in ("agent", "prompt") and message.parent_call_id is None:
-                _at(found, turn).mentions.append(part)
-        elif isinstance(part, Attachment):
-            _look_at_attachment(part, found, turn)
+    for turn, message in _messages(conversation):
+        for part in message.parts:
+            # Of many parts few tell something: to compare types is quicker than to ask for instances.
+            if type(part) is ToolCall:
+                if part.name in LOOKED_AT or part.tool_id in LOOKED_AT:
+                    _look_at_call(part, found, turn)
+            elif type(part) is ToolResult:
+                if given := _CONTEXT_FIRST.match(part.text):
+                    _at(found, turn).given_skills.append(given[1])
+            elif type(part) is Text or type(part) is Prompt:
+                _look_at_text(part, message, found, turn)
+            elif type(part) is Mention:
+                if part.type in ("agent", "prompt") and message.parent_call_id is None:
+                    _at(found, turn).mentions.append(part)
+            elif type(part) is Attachment:
+                _look_at_attachment(part, found, turn)
     return found
 
 
-def _parts(conversation: Conversation) -> Iterator[tuple[int, Message, AnyPart]]:
-    """All parts with their turn. What comes before the first turn belongs to that."""
+def _messages(conversation: Conversation) -> Iterator[tuple[int, Message]]:
+    """All messages with their turn. What comes before the first turn belongs to that."""
     turns = {turn.index for turn in conversation.turns}
     first: int | None = min(turns, default=None)
     for message in conversation.messages:
@@ -90,8 +87,19 @@ def _parts(conversation: Conversation) -> Iterator[tuple[int, Message, AnyPart]]
             first = None
         turn = message.turn if message.turn is not None else first
         if turn is not None and turn in turns:
-            for part in message.parts:
-                yield turn, message, part
+            yield turn, message
+
+
+def _look_at_text(part: Text | Prompt, message: Message, found: dict[int, Clues], turn: int) -> None:
+    text = part.text
+    if message.role == "system":
+        if any(mark in text for mark in MARKS):
+            _at(found, turn).prompts.append(PromptText(text, message.parent_call_id is None))
+    elif isinstance(part, Prompt):
+        if any(mark in text for mark in MARKS_OF_USER_MESSAGES):
+            _look_at_prompt(text, message, _at(found, turn))
+    elif message.role == "user" and "@" in text and message.parent_call_id is None:
+        _at(found, turn).words.append(text)
 
 
 def _at(found: dict[int, Clues], turn: int) -> Clues:
@@ -145,13 +153,10 @@ def path_of(place: Place | None) -> str | None:
 
 
 def _look_at_call(call: ToolCall, found: dict[int, Clues], turn: int) -> None:
-    is_skill = SKILL_TOOL in (call.name, call.tool_id)
-    if not is_skill and call.name not in READERS and call.tool_id not in READERS:
-        return
     if call.status in NOT_RUN:
         return
     arguments = _arguments_of(call)
-    if is_skill:
+    if SKILL_TOOL in (call.name, call.tool_id):
         name = arguments.get("skill")
         if isinstance(name, str) and name.strip():
             _at(found, turn).asked_skills.append(name.strip())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from msgspec.structs import replace
 
@@ -86,12 +87,19 @@ class SkillIndex:
         folder = address_of(path)
         if f"/{folder}".endswith(SKILL_FILE):
             return None
-        while "/" in folder:
+        while self._by_file and "/" in folder:
             folder = folder.rpartition("/")[0]
             if known := self._by_file.get(folder + SKILL_FILE):
                 return known
-        shelf = _SHELF.match(plain_path(path))
-        return Skill(name=shelf[1]) if shelf else None
+        name = _name_on_shelf(path)
+        return Skill(name=name) if name else None
+
+
+@lru_cache(maxsize=2048)
+def _name_on_shelf(path: str) -> str | None:
+    """The skill to whose folder a file belongs by the name of that folder alone."""
+    shelf = _SHELF.match(plain_path(path))
+    return shelf[1] if shelf else None
 
 
 def skills_of(turn: Turn, clues: Clues | None, index: SkillIndex) -> list[Skill]:

@@ -20,6 +20,8 @@ import pytest
 from benchmarks.generate_home import write_both
 from copilog.diagnostics import Report
 from copilog.ingest import WorkspaceDefinitions, find_roots
+from copilog.ingest.discovery import discover, discover_seen
+from copilog.ingest.footprints import Look, signature_of
 from copilog.ingest.scanning import ScanResult, scan
 from copilog.sample import home as sample_home
 from copilog.store.archive import Archive
@@ -256,6 +258,23 @@ def test_a_storage_folder_that_two_roots_lead_to_is_looked_at_once(
 
     assert (first.new, first.files) == (3, 4)
     assert (second.unchanged, second.files) == (3, 4)
+
+
+def test_what_was_looked_at_is_found_as_if_it_were_discovered(tmp_path: Path) -> None:
+    home = Path(shutil.copytree(sample_home(), tmp_path / "home"))
+    (home / ".config/Code/User/workspaceStorage/astray").symlink_to(tmp_path, target_is_directory=True)
+    roots = find_roots([home])
+    found_anew, found_again = Report(), Report()
+
+    anew = list(discover(roots, report=found_anew))
+    look = Look(roots)
+    again = list(discover_seen(look, report=found_again))
+
+    assert len(anew) > 10
+    assert again == anew
+    assert found_again == found_anew
+    assert "broken-link" in {note.code for note in found_again.diagnostics()}
+    assert [signature_of(found, look) for found in again] == [signature_of(found) for found in anew]
 
 
 def test_what_only_reading_needs_is_loaded_when_something_is_read() -> None:

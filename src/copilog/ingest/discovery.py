@@ -12,6 +12,7 @@ from copilog import identity
 from copilog.diagnostics import Report
 from copilog.errors import UsageError
 from copilog.ingest.containment import contained
+from copilog.ingest.footprints import Look
 from copilog.ingest.places import SeenFolders, find_roots
 from copilog.model import Conversation, Workspace
 from copilog.sources import BY_NAME, SOURCES, Found, Probe, Source, identify
@@ -41,9 +42,19 @@ def discover(roots: Iterable[Root | Path | str] | None = None, *, report: Report
         for folder in storage_folders(root, skipped):
             if seen.is_new(folder):
                 gathering.add_folder(folder)
-        for path, reason in skipped:
-            code = "broken-link" if path.is_symlink() else "unreadable"
-            gathering.report.open(str(path), None).note(code, reason)
+        gathering.note_skipped(skipped)
+    return gathering.founds()
+
+
+def discover_seen(look: Look, *, report: Report) -> Iterator[Found]:
+    """The same for roots that were looked at a moment ago: their files need not be located again."""
+    remove_stale_copies()
+    gathering = Gathering(report)
+    for root in look.single_files:
+        gathering.add_file(root.path)
+    for folder, located in zip(look.folders, look.located, strict=True):
+        gathering.add_located(folder, located)
+    gathering.note_skipped(look.skipped)
     return gathering.founds()
 
 
@@ -78,10 +89,14 @@ class Gathering:
 
     def add_folder(self, folder: StorageFolder) -> None:
         """Everything of one storage folder."""
+        self.add_located(folder, ((source, source.locate(folder)) for source in SOURCES))
+
+    def add_located(self, folder: StorageFolder, located: Iterable[tuple[Source, Iterable[Found]]]) -> None:
+        """What sources have in one storage folder."""
         workspace = self.workspace_of(folder)
         application = "Copilot CLI" if folder.kind == "copilot-home" else folder.application
-        for source in SOURCES:
-            for found in source.locate(folder):
+        for source, founds in located:
+            for found in founds:
                 if self.only is not None and found.native_id is not None and found.native_id not in self.only:
                     continue
                 known = found.application or application
@@ -91,6 +106,12 @@ class Gathering:
         """A single file, with all conversations in it; UsageError when it is of no known format."""
         found = found_at(path, companions=False)
         self.add(BY_NAME[found.source], found)
+
+    def note_skipped(self, skipped: Iterable[tuple[Path, str]]) -> None:
+        """Folders that could not be looked at."""
+        for path, reason in skipped:
+            code = "broken-link" if path.is_symlink() else "unreadable"
+            self.report.open(str(path), None).note(code, reason)
 
     def add(self, source: Source, found: Found) -> None:
         """One trace; a file that speaks of several conversations is asked for all of them."""

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from copilog import jsonio, sqliteio
 from copilog.diagnostics import Ledger
 from copilog.errors import BadRecord
-from copilog.model import Conversation
+from copilog.model import Conversation, Provenance
 from copilog.sources._vscode.agent_sessions import (
     MODEL_CACHE,
     STATE_CACHE,
@@ -60,7 +62,7 @@ class VSCodeState(Source):
                     native_id = _id_of(kept.state)
                     if native_id not in kept_ids:  # one reading gives all that the store has of a session
                         kept_ids.add(native_id)
-                        yield _stub(native_id, found, key, "inside")
+                        yield _stub(native_id, found, _place_of(found, key), "inside")
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
         """All that the store holds; with a `native_id` that one session of it, whose rows `index` has counted."""
@@ -186,6 +188,7 @@ def _entries(value: Any, found: Found, ledger: Ledger) -> Iterator[Conversation]
         return
     if value.get("version") != 1:
         ledger.note("wrong-index", f"the index has version {value.get('version')!r}, not 1")
+    place = _place_of(found, INDEX)
     for key, entry in entries.items():
         if not isinstance(entry, dict):
             ledger.note("wrong-index", "an entry that is no object")
@@ -193,12 +196,12 @@ def _entries(value: Any, found: Found, ledger: Ledger) -> Iterator[Conversation]
         missing = ", ".join(name for name in REQUIRED if name not in entry)
         if missing:
             ledger.note("wrong-index", f"an entry without {missing}", "info")
-        yield _entry_stub(key, entry, found)
+        yield _entry_stub(key, entry, found, place)
 
 
-def _entry_stub(native_id: str, entry: Json, found: Found) -> Conversation:
+def _entry_stub(native_id: str, entry: Json, found: Found, place: Provenance) -> Conversation:
     is_external = take_bool(entry, "isExternal") or False
-    stub = _stub(native_id, found, INDEX, *(["external"] if is_external else []))
+    stub = _stub(native_id, found, replace(place), *(["external"] if is_external else []))
     if is_external:  # the entry's key is the address of a session that another agent keeps
         name = name_of(native_id)
         stub.id, stub.native_id = name.conversation_id, name.native_id
@@ -220,7 +223,11 @@ def _entry_stub(native_id: str, entry: Json, found: Found) -> Conversation:
     return stub
 
 
-def _stub(native_id: str, found: Found, row: str, *marks: str) -> Conversation:
+def _place_of(found: Found, row: str) -> Provenance:
+    return provenance_of(found, role="index", table=TABLE, row=row)
+
+
+def _stub(native_id: str, found: Found, place: Provenance, *marks: str) -> Conversation:
     return Conversation(
         id=f"vscode:{native_id}",
         native_id=native_id,
@@ -228,7 +235,7 @@ def _stub(native_id: str, found: Found, row: str, *marks: str) -> Conversation:
         workspace=found.workspace,
         application=found.application,
         marks=["stub", *marks],
-        provenance=[provenance_of(found, role="index", table=TABLE, row=row)],
+        provenance=[place],
     )
 
 
@@ -242,6 +249,6 @@ def _transfers(value: Any, found: Found, ledger: Ledger) -> Iterator[Conversatio
         if resource is None:
             ledger.note("wrong-index", "a transfer without a session")
             continue
-        stub = _stub(name_of(resource).native_id, found, TRANSFERS)
+        stub = _stub(name_of(resource).native_id, found, _place_of(found, TRANSFERS))
         stub.extra = {"transfer": {"toWorkspace": target, **entry}}
         yield stub

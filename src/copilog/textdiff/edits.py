@@ -40,11 +40,11 @@ class EditableText:
 
         Like VS Code, what is inserted takes over the line breaks that the text has.
         """
-        spans = [self._span(edit) for edit in edits]
-        if len(spans) == 1:
-            end, start = spans[0]
+        if len(edits) == 1:
+            end, start = self._span(edits[0])
             self._replace(start, end, edits[0].text)
             return
+        spans = [self._span(edit) for edit in edits]
         order = sorted(range(len(edits)), key=lambda index: (spans[index], index))
         done_until = (0, 0)
         replacements = []
@@ -72,9 +72,11 @@ class EditableText:
         content = self._lines[line - 1]
         if not self._joint:
             content = content.rstrip("\r\n")
+        if column <= 1:
+            return line - 1, 0
         if content.isascii() or not _beyond_16_bits.search(content):
-            return line - 1, min(max(column - 1, 0), len(content))
-        return line - 1, _offset_of_utf16_unit(content, max(column - 1, 0), round_up=round_up)
+            return line - 1, min(column - 1, len(content))
+        return line - 1, _offset_of_utf16_unit(content, column - 1, round_up=round_up)
 
     def _replace(self, start: Position, end: Position, text: str) -> None:
         lines = self._lines

@@ -115,6 +115,14 @@ class Touch:
     not_replayed: list[Json] = field(default_factory=list)
 
 
+class Playing(NamedTuple):
+    """A file and what an operation on it adds to, for all operations in these scopes."""
+
+    scopes: list[Scope]
+    document: Document
+    touches: list[Touch]
+
+
 class Replay:
     """One pass over the operations of a timeline, which notes each file where a request or a step begins and ends."""
 
@@ -125,6 +133,7 @@ class Replay:
         self._met: set[FileOfRequest] = set()
         self._touches: dict[Scope, list[Touch]] = {}
         self._open: dict[str, dict[Scope, Touch]] = {}  # of each file, what its next operation may still add to
+        self._last: dict[str, Playing] = {}  # of each file, what its last operation was played on
 
     def changes(self, maker: ChangeMaker) -> Iterator[FileChange]:
         for operation in self._timeline.operations:
@@ -146,27 +155,31 @@ class Replay:
 
     def _play(self, operation: Operation) -> None:
         scopes = self._timeline.scopes_of(operation)
-        self._close(operation.uri, keep=scopes)
-        document = self._document_for(operation)
-        touches = [self._touch(scope, operation.uri, document) for scope in scopes]
-        if not self._apply(operation, document):
-            for touch in touches:
+        playing = self._last.get(operation.uri)
+        if playing is None or playing.scopes != scopes:  # as a rule it goes on where the last operation was
+            self._close(operation.uri, keep=scopes)
+            document = self._document_for(operation)
+            touches = [self._touch(scope, operation.uri, document) for scope in scopes]
+            playing = self._last[operation.uri] = Playing(scopes, document, touches)
+        if not self._apply(operation, playing.document):
+            for touch in playing.touches:
                 touch.not_replayed.append(operation.raw)
 
     def _apply(self, operation: Operation, document: Document) -> bool:
         """Do what an operation says; False when its effect cannot be shown."""
-        if operation.type == "create":
+        if operation.type == "textEdit":
+            if operation.cell_index is None:
+                document.edit(operation.edits)
+            else:
+                document.edit_cell(operation.cell_index, operation.edits)
+        elif operation.type == "create":
             document.replace(operation.text or "")
         elif operation.type == "delete":
             document.replace(Absence.NOT_THERE)
         elif operation.type == "rename":
             self._rename(operation, document)
-        elif operation.type == "notebookEdit":
-            return document.edit_cells(operation.cell_edits)
-        elif operation.cell_index is not None:
-            document.edit_cell(operation.cell_index, operation.edits)
         else:
-            document.edit(operation.edits)
+            return document.edit_cells(operation.cell_edits)
         return not document.is_unknown
 
     def _document_for(self, operation: Operation) -> Document:
@@ -212,6 +225,7 @@ class Replay:
         assert new_uri is not None
         if new_uri == old_uri:
             return
+        self._last.clear()
         self._close(new_uri, keep=())
         self._documents[old_uri] = Document(Absence.NOT_THERE)
         self._documents[new_uri] = document

@@ -28,7 +28,8 @@ class ChangeMaker:
     """Makes file changes. The same two texts, of a request and of its only step, say, are compared once."""
 
     def __init__(self) -> None:
-        self._diffs: dict[tuple[str | None, str | None, str, str | None], Diff] = {}
+        # By the very objects, for to look a long text up means to read all of it; the change keeps them from ending.
+        self._diffs: dict[tuple[int, int, str, str | None], tuple[Diff, FileChange]] = {}
 
     def change(
         self, uri: str, before: Version, after: Version, *, old_uri: str | None = None, **facts: Any
@@ -50,16 +51,18 @@ class ChangeMaker:
         return change
 
     def _diff(self, change: FileChange) -> Diff:
-        key = change.before, change.after, change.uri, change.old_uri
+        key = id(change.before), id(change.after), change.uri, change.old_uri
         known = self._diffs.get(key)
-        if known is None:
-            known = self._diffs[key] = diff_of(
-                _readable(change.before),
-                _readable(change.after),
-                change.path or change.uri,
-                uri_to_path(change.old_uri) if change.old_uri else None,
-            )
-        return known
+        if known is not None:
+            return known[0]
+        diff = diff_of(
+            _readable(change.before),
+            _readable(change.after),
+            change.path or change.uri,
+            uri_to_path(change.old_uri) if change.old_uri else None,
+        )
+        self._diffs[key] = diff, change
+        return diff
 
 
 def _action(before: Version, after: Version, *, is_renamed: bool) -> Action:

@@ -468,3 +468,34 @@ def test_a_database_is_copied_once_while_copies_are_kept(tmp_path: Path) -> None
     with pytest.raises(sqlite3.ProgrammingError):
         connections[0].execute("SELECT 1")
     assert not list(Path(tempfile.gettempdir()).glob(f"copilog-{os.getpid()}-*"))
+
+
+@pytest.mark.parametrize("journal_mode", ["delete", "truncate", "persist", "wal"])
+@pytest.mark.parametrize("kept", [10_000, 5_000, 150])
+def test_a_copy_in_memory_is_like_one_on_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, journal_mode: str, kept: int
+) -> None:
+    path = make_database(tmp_path / "some" / "state.vscdb", journal_mode, rows=200)
+    path.write_bytes(path.read_bytes()[:kept])  # whole, or cut off somewhere
+
+    def seen() -> Any:
+        try:
+            with open_copy(path) as snapshot:
+                rows = list(query(snapshot.connection, "SELECT value FROM item ORDER BY rowid"))
+                return rows, sqliteio.tables(snapshot.connection), snapshot.notes
+        except UnreadableDatabase as error:
+            return str(error), error.code
+
+    in_memory = seen()
+    monkeypatch.setattr(sqliteio, "MOST_BYTES_IN_MEMORY", 0)
+
+    assert in_memory == seen()
+
+
+def test_a_small_database_at_rest_needs_no_folder(tmp_path: Path, private_temp: Path) -> None:
+    path = make_database(tmp_path / "some" / "state.vscdb")
+
+    with open_copy(path) as snapshot:
+        assert not list(private_temp.iterdir())
+        with pytest.raises(UnreadableDatabase):
+            list(query(snapshot.connection, "INSERT INTO item VALUES (1)"))

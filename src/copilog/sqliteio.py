@@ -2,7 +2,8 @@
 
 Even a read-only connection touches `-shm` beside a live writer, and creates `-wal` and `-shm` beside a WAL database
 that was closed cleanly. So the original is not opened at all: the database and its `-wal` or `-journal` are copied
-into a private folder, and the copy is opened. No lock is taken, and no writer ever waits for us.
+into a private folder, and the copy is opened. No lock is taken, and no writer ever waits for us. A small database
+that nobody is writing to is copied into memory instead: there are many of those, and folders take their time.
 
 The one exception is a database that changes during each of several copies. That one is read over a read-only
 connection, and the snapshot's notes say so.
@@ -28,6 +29,7 @@ from urllib.parse import quote
 
 from copilog.errors import BadFile
 
+MOST_BYTES_IN_MEMORY = 4 << 20
 COPY_ATTEMPTS = 5
 FIRST_WAIT_SECONDS = 0.02
 BACKUP_WAIT_SECONDS = 5.0
@@ -35,6 +37,7 @@ BACKUP_NOTE = "it kept changing while it was copied; read over a read-only conne
 
 _MAGIC = b"SQLite format 3\x00"
 _HEADER_BYTES = 100
+_WITHOUT_LOG = b"\x01\x01"  # bytes 18 and 19 of the header: written and read with a journal
 _SUPER_JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
 _COPY_FOLDER = re.compile(r"copilog-([0-9]+)-.+")
 
@@ -115,9 +118,14 @@ def _new_copy(path: Path) -> Iterator[Snapshot]:
     with ExitStack() as stack:
         try:
             original = _original(path)
-            copy = stack.enter_context(_private_folder()) / "copy.db"
-            notes = _copy(original, copy)
-            connection = stack.enter_context(_connection(copy))
+            data = _data_at_rest(original)
+            if data is not None:
+                notes: list[str] = []
+                connection = stack.enter_context(_connection(":memory:", data))
+            else:
+                copy = stack.enter_context(_private_folder()) / "copy.db"
+                notes = _copy(original, copy)
+                connection = stack.enter_context(_connection(copy))
         except OSError as error:
             raise _unreadable(error) from error
         except (sqlite3.Error, UnicodeDecodeError) as error:  # a damaged schema may be no text at all
@@ -219,6 +227,17 @@ def _private_folder() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def _data_at_rest(original: Path) -> bytes | None:
+    """A small database as a whole, if all of it stands in its file and nobody wrote to it meanwhile; else None."""
+    before = _state(original)
+    if before[1:] != [None, None] or original.stat().st_size > MOST_BYTES_IN_MEMORY:
+        return None
+    data = original.read_bytes()
+    # One that is meant to have a log cannot be opened without a folder to put that into.
+    is_whole = data[18:20] == _WITHOUT_LOG and _state(original) == before
+    return data if is_whole and hasattr(sqlite3.Connection, "deserialize") else None
+
+
 def _copy(original: Path, copy: Path) -> list[str]:
     """Copy a database with its log; return notes on how that went."""
     for attempt in range(COPY_ATTEMPTS):
@@ -298,8 +317,10 @@ def _back_up(original: Path, copy: Path) -> None:
 
 
 @contextmanager
-def _connection(copy: Path) -> Iterator[sqlite3.Connection]:
+def _connection(copy: Path | str, data: bytes | None = None) -> Iterator[sqlite3.Connection]:
     with closing(sqlite3.connect(copy, isolation_level=None)) as connection:
+        if data is not None:
+            connection.deserialize(data)
         connection.text_factory = bytes
         connection.execute("PRAGMA trusted_schema = OFF")  # the schema is other people's code
         connection.execute("PRAGMA synchronous = OFF")  # nobody misses the copy after a power cut

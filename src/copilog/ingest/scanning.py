@@ -136,14 +136,14 @@ class _Scan:
             self.result.unchanged += conversations
             self.result.messages_unchanged += messages
             return
-        from copilog.ingest.discovery import discover
+        from copilog.ingest.discovery import discover_seen
 
         units = known_units(self.connection, name)
         report = Report()
         few = self._few_founds(look, fresh, units, report) if units and not gone and not look.single_files else None
         with self._engine_for(fresh.values(), is_much=few is None) as engine:
-            founds = list(discover(roots, report=report)) if few is None else few
-            self._scan_founds(engine, name, founds, units, report, is_all=few is None)
+            founds = list(discover_seen(look, report=report)) if few is None else few
+            self._scan_founds(engine, name, founds, units, report, is_all=few is None, look=look)
         put_states(self.connection, name, fresh, gone, self.now)
 
     def _engine_for(self, fresh: Iterable[FileState], *, is_much: bool) -> Engine:
@@ -157,14 +157,22 @@ class _Scan:
         return engine
 
     def _scan_founds(
-        self, engine: Engine, name: str, founds: list[Found], units: dict[str, Unit], report: Report, *, is_all: bool
+        self,
+        engine: Engine,
+        name: str,
+        founds: list[Found],
+        units: dict[str, Unit],
+        report: Report,
+        *,
+        is_all: bool,
+        look: Look | None = None,
     ) -> None:
         """Read what has changed of what was found; what was not found any more, where all was looked for, is gone."""
         changed: list[tuple[str, str, Found]] = []
         met: set[str] = set()
         for found in founds:
             key = found.native_id or str(found.path)
-            signature = signature_of(found)
+            signature = signature_of(found, look)
             met.add(key)
             if key not in units or units[key].signature != signature:
                 changed.append((key, signature, found))

@@ -16,13 +16,25 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from benchmarks import processes
 
 SMALLEST_TIME = 1e-9
 BASELINE = "orjson, line by line"
 Json = dict[str, Any]
+
+FOLDER = "/home/ana/shop"
+MODEL = "claude-sonnet-4.6"
+# What interactions have on average, measured on real logs.
+ROUNDS = 6
+CALLS = (1, 1, 2, 2, 3)  # of tools in one round
+PROMPT_BYTES = 280
+ANSWER_BYTES = 350
+NEW_FILE_BYTES = 9_000
+SYSTEM_BYTES = 16_000
+WITH_SYSTEM = 0.2  # part of the prompts before which the system's prompt is written again
+WITH_HOOK = 0.78  # part of the calls after which a hook runs; it gets arguments and result once more
 
 CAVEATS = """\
 Seconds are those of the processor, so that a busy machine matters less. What these numbers do not show:
@@ -77,6 +89,24 @@ def write_log(path: Path, size: int, seed: int) -> Json:
     return {"bytes": written, "events": count}
 
 
+class Tool(NamedTuple):
+    """How often a tool is called, and how long what it gives back is on average."""
+
+    weight: int
+    result_bytes: int
+
+
+TOOLS = {
+    "report_intent": Tool(21, 0),
+    "view": Tool(24, 7_000),
+    "bash": Tool(26, 1_300),
+    "edit": Tool(9, 0),
+    "create": Tool(6, 0),
+    "web_search": Tool(8, 8_000),
+    "grep": Tool(6, 2_000),
+}
+
+
 class LogWriter:
     """Makes up the events of one endless session."""
 
@@ -86,6 +116,7 @@ class LogWriter:
         self.words = Words(random.Random(seed))
         self.at = datetime(2026, 3, 1, 8, tzinfo=UTC)
         self.last_id: str | None = None
+        self.session_id = ""
 
     def event(self, event_type: str, data: Json) -> Json:
         self.at += timedelta(milliseconds=self.words.rng.randint(1, 4000))
@@ -94,39 +125,58 @@ class LogWriter:
             "type": event_type,
             "data": data,
             "id": event_id,
-            "timestamp": self.at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "timestamp": self._moment(),
             "parentId": self.last_id,
         }
         self.last_id = event_id
         return made
 
+    def _moment(self) -> str:
+        return self.at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
     def events(self) -> Iterator[Json]:
-        start = {"sessionId": self.words.uuid(), "version": 1, "producer": "copilot-agent", "copilotVersion": "1.0.60"}
-        yield self.event("session.start", {**start, "context": {"cwd": "/home/ana/shop", "branch": "main"}})
+        self.session_id = self.words.uuid()
+        start: Json = {
+            "sessionId": self.session_id,
+            "version": 1,
+            "producer": "copilot-agent",
+            "copilotVersion": "1.0.60",
+        }
+        context = {"cwd": FOLDER, "gitRoot": FOLDER, "branch": "main", "repository": "ana/shop", "hostType": "github"}
+        start |= {"startTime": self._moment(), "selectedModel": MODEL}
+        yield self.event("session.start", {**start, "context": context, "alreadyInUse": False})
         while True:
             yield from self._interaction()
 
     def _interaction(self) -> Iterator[Json]:
         words = self.words
         interaction = words.uuid()
-        prompt = words.prose(1, 6)
-        sent = f"<current_datetime>{self.at.isoformat()}</current_datetime>\n\n{prompt}\n\n{words.prose(2, 5)}"
+        if words.chance(WITH_SYSTEM):
+            yield self.event("system.message", {"role": "system", "content": words.prose_of(SYSTEM_BYTES)})
+        prompt = words.prose_of(words.size(PROMPT_BYTES, 1.5))
+        sent = f"<current_datetime>{self.at.isoformat()}</current_datetime>\n\n{prompt}\n\n{words.prose(2, 3)}"
         data = {"content": prompt, "transformedContent": sent, "attachments": [], "interactionId": interaction}
         yield self.event("user.message", data)
-        rounds = words.rng.randint(1, 24)
+        rounds = words.rng.randint(1, 2 * ROUNDS)
         for number in range(rounds):
             is_last = number == rounds - 1
-            yield from self._round(str(number), interaction, 0 if is_last else words.rng.randint(1, 3))
+            calls = 0 if is_last else words.rng.choice(CALLS)
+            yield from self._round(str(number), interaction, calls)
 
     def _round(self, turn_id: str, interaction: str, calls: int) -> Iterator[Json]:
         words = self.words
         yield self.event("assistant.turn_start", {"turnId": turn_id, "interactionId": interaction})
         requests = [self._request() for _ in range(calls)]
-        message: Json = {"messageId": words.uuid(), "content": "" if requests else words.prose(4, 20)}
+        text = words.prose_of(words.size(ANSWER_BYTES)) if not requests or words.chance(0.2) else ""
+        message: Json = {"messageId": words.uuid(), "content": text}
         message |= {"toolRequests": requests, "interactionId": interaction, "turnId": turn_id}
-        message |= {"model": "claude-sonnet-4.6", "outputTokens": words.rng.randint(20, 900)}
-        if words.chance(0.5):
-            message |= {"reasoningText": words.prose(1, 6), "reasoningOpaque": words.uuid() * 20}
+        message |= {"model": MODEL, "outputTokens": words.rng.randint(20, 900)}
+        if words.chance(0.45):
+            message["reasoningOpaque"] = words.opaque(words.size(590, 0.5))
+        if words.chance(0.4):
+            message["encryptedContent"] = words.opaque(words.size(3_200, 0.5))
+        if words.chance(0.23):
+            message["reasoningText"] = words.prose_of(words.size(620, 0.5))
         yield self.event("assistant.message", message)
         for request in requests:
             yield from self._run(request, interaction)
@@ -134,36 +184,64 @@ class LogWriter:
 
     def _request(self) -> Json:
         words = self.words
-        path = f"/home/ana/shop/{words.path()}"
-        name = words.rng.choice(("view", "view", "bash", "grep", "edit", "report_intent"))
+        path = f"{FOLDER}/{words.path()}"
+        name = words.rng.choices(list(TOOLS), [tool.weight for tool in TOOLS.values()])[0]
         arguments: Json = {"path": path}
         if name == "bash":
-            arguments = {"command": f"cat {path} | head -50", "description": words.sentence()}
+            command = f"cat {path} | head -50 && python -m {words.word()} --{words.word()}"
+            arguments = {"command": command, "description": words.sentence()}
+        elif name == "create":
+            arguments["file_text"] = words.code_of(words.size(NEW_FILE_BYTES))
         elif name == "edit":
-            arguments |= {"old_str": words.code(3), "new_str": words.code(5)}
+            arguments |= {"old_str": words.code_of(words.size(700)), "new_str": words.code_of(words.size(1_100))}
         elif name == "report_intent":
-            arguments = {"intent": words.sentence()}
-        return {"toolCallId": f"toolu_{words.uuid()}", "name": name, "arguments": arguments, "type": "function"}
+            arguments = {"intent": " ".join(words.word() for _ in range(4))}
+        elif name == "web_search":
+            arguments = {"query": words.sentence()}
+        elif name == "grep":
+            arguments |= {"pattern": words.word(), "output_mode": "content"}
+        return {
+            "toolCallId": f"toolu_{words.rng.getrandbits(96):024x}",
+            "name": name,
+            "arguments": arguments,
+            "type": "function",
+        }
 
     def _run(self, request: Json, interaction: str) -> Iterator[Json]:
-        words = self.words
-        call = {"toolCallId": request["toolCallId"], "toolName": request["name"], "arguments": request["arguments"]}
+        words, name, arguments = self.words, request["name"], request["arguments"]
+        call = {"toolCallId": request["toolCallId"], "toolName": name, "arguments": arguments}
         yield self.event("tool.execution_start", call)
-        if words.chance(0.3):
+        content, detailed = self._result(name, arguments)
+        properties = {"command": name, "options": words.sentence()[:80], "fileExtension": ".py"}
+        telemetry = {"properties": properties, "metrics": {"resultLength": len(content)}}
+        if words.chance(WITH_HOOK):
             hook = {"hookInvocationId": words.uuid(), "hookType": "postToolUse"}
-            given = {"cwd": "/home/ana/shop", "toolName": request["name"], "toolArgs": request["arguments"]}
+            result = {"resultType": "success", "textResultForLlm": content, "sessionLog": detailed}
+            given = {"sessionId": self.session_id, "timestamp": int(self.at.timestamp() * 1000), "cwd": FOLDER}
+            given |= {"toolName": name, "toolArgs": arguments, "toolResult": {**result, "toolTelemetry": telemetry}}
             yield self.event("hook.start", {**hook, "input": given})
             yield self.event("hook.end", {**hook, "success": True})
-        text = words.code(words.rng.randint(5, 180))
-        result = {"content": text, "detailedContent": text}
-        if request["name"] == "edit":
-            diff = f"\ndiff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,1 +1,9 @@\n+{text}".replace("\n\n", "\n+\n")
-            result = {"content": "updated", "detailedContent": diff}
-        done = {"toolCallId": request["toolCallId"], "model": "claude-sonnet-4.6", "interactionId": interaction}
-        telemetry = {"properties": {"command": request["name"]}, "metrics": {"resultLength": len(text)}}
-        yield self.event(
-            "tool.execution_complete", {**done, "success": True, "result": result, "toolTelemetry": telemetry}
-        )
+        done = {"toolCallId": request["toolCallId"], "model": MODEL, "interactionId": interaction, "success": True}
+        done["result"] = {"content": content, "detailedContent": detailed}
+        yield self.event("tool.execution_complete", {**done, "toolTelemetry": telemetry})
+
+    def _result(self, name: str, arguments: Json) -> tuple[str, str]:
+        """What a tool told the model, and what it showed."""
+        words = self.words
+        if name == "report_intent":
+            return "Intent logged", str(arguments["intent"])
+        if name == "edit":
+            return "updated", _diff(arguments["old_str"], arguments["new_str"])
+        if name == "create":
+            return "created", _diff("", arguments["file_text"])
+        text = words.code_of(words.size(TOOLS[name].result_bytes))
+        return text, text
+
+
+def _diff(old: str, new: str) -> str:
+    lines = [f"-{line}" for line in old.splitlines()] + [f"+{line}" for line in new.splitlines()]
+    counts = f"@@ -1,{old.count(chr(10))} +1,{new.count(chr(10))} @@"
+    return "\n".join(["", "diff --git a/x b/x", "--- a/x", "+++ b/x", counts, *lines, ""])
 
 
 # --- in a process of its own ----------------------------------------------------------------------------------------

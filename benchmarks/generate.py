@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from benchmarks.editing import SHAPES, editing_session
+from benchmarks.editing import LONG, SHAPES, editing_session
 from benchmarks.logs import log_lines
 from benchmarks.sessions import Session, SessionMaker, Size
 from benchmarks.words import Json, Words
@@ -28,14 +28,19 @@ STORE_PADDING_ROWS = 150  # of other things that VS Code remembers
 EXPORT_FOLDER = "Documents"
 USER_FOLDER = ".config/Code/User"
 
-# Sixteen in forty are windows in which nothing was typed.
-SIZES: tuple[Size, ...] = (
-    *("small", "empty", "medium", "large", "empty", "small", "empty", "medium", "small", "medium"),
-    *("empty", "small", "empty", "small", "empty", "medium", "empty", "small", "empty", "small"),
-    *("empty", "small", "medium", "empty", "small", "empty", "medium", "small", "empty", "small"),
-    *("empty", "medium", "small", "empty", "small", "medium", "empty", "small", "empty", "medium"),
+BLOCK = 40  # sessions, one half of them flat and the other logs; which half changes from block to block
+FLAT_SIZES: tuple[Size, ...] = (
+    *("small", "medium", "small", "small", "small", "small", "small", "small", "small", "small"),
+    *("small", "large", "small", "small", "small", "medium", "small", "empty", "small", "small"),
 )
-EXPORTED = 9  # the position in `SIZES` of the session that was saved by hand and is nowhere else
+# Eight in twenty are windows in which nothing was typed.
+LOG_SIZES: tuple[Size, ...] = (
+    *("medium", "empty", "small", "empty", "small", "small", "empty", "small", "empty", "small"),
+    *("small", "empty", "small", "empty", "medium", "empty", "small", "small", "empty", "small"),
+)
+EXPORTED = 9  # the position in its block of the session that was saved by hand and is nowhere else
+EDITED = 0.3  # part of the sessions with one or two requests that have changed files
+LONG_EDITED = 0.9  # part of those with more
 
 
 class Written(NamedTuple):
@@ -78,14 +83,14 @@ class _Home:
         if index % SESSIONS_PER_WORKSPACE == 0:
             self.storages.append(self._workspace())
         storage = self.words.rng.choice(self.storages)
-        size = SIZES[index % len(SIZES)]
-        is_new = (index + index // len(SIZES)) % 2 == 1  # in the next forty the other half
-        session = self.maker.session(storage.folder or "/home/ana", size, is_new)
-        if index % len(SIZES) == EXPORTED:
+        is_new = (index + index // BLOCK) % 2 == 1
+        sizes = LOG_SIZES if is_new else FLAT_SIZES
+        session = self.maker.session(storage.folder or "/home/ana", sizes[index % BLOCK // 2], is_new)
+        if index % BLOCK == EXPORTED:
             self._write_export(session, index)
             return
         self._write_session(session, storage)
-        if session.requests:
+        if session.requests and self.words.chance(EDITED if len(session.requests) < LONG else LONG_EDITED):
             self._write_editing(session, storage)
         storage.entries[session.native_id] = _index_entry(session, self.words)
 
@@ -99,7 +104,7 @@ class _Home:
 
     def _workspace(self) -> Storage:
         path = self.folder / USER_FOLDER / "workspaceStorage" / f"{self.words.rng.getrandbits(128):032x}"
-        return Storage(path, "chatSessions", f"/home/ana/{self.words.word()}-{self.words.word()}")
+        return Storage(path, "chatSessions", f"/home/ana/projects/{self.words.word()}-{self.words.word()}")
 
     def _empty_windows(self) -> Storage:
         return Storage(self.folder / USER_FOLDER / "globalStorage", "emptyWindowChatSessions", None)

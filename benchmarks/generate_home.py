@@ -21,8 +21,8 @@ from benchmarks.words import Json, Words
 STATE_FOLDER = ".copilot/session-state"
 # How long the logs of Copilot CLI are, in bytes. A log ends with the model's turn that reaches its length.
 LOG_SIZES = (
-    *(3_000, 60_000, 8_000, 250_000, 20_000, 90_000, 4_000, 120_000, 30_000, 3_000),
-    *(15_000, 500_000, 6_000, 40_000, 200_000, 10_000, 70_000, 3_000, 700_000, 25_000),
+    *(8_000, 50_000, 12_000, 130_000, 20_000, 65_000, 8_000, 80_000, 30_000, 10_000),
+    *(15_000, 180_000, 12_000, 40_000, 105_000, 15_000, 60_000, 8_000, 250_000, 25_000),
 )
 MESSAGE_EVENTS = {"user.message", "assistant.message", "tool.execution_complete"}
 RARE_WORD = "quillwort"  # no word that is made of syllables comes out like this

@@ -36,7 +36,7 @@ def _request_lines(request: Json, number: int, words: Words) -> list[Json]:
     first = {key: value for key, value in request.items() if key not in LATE_FIELDS}
     lines: list[Json] = []
     written = 0
-    for end in sorted(words.rng.sample(range(1, len(parts)), k=min(words.rng.randint(1, 4), len(parts) - 1))):
+    for end in sorted(words.rng.sample(range(1, len(parts) + 1), k=min(words.rng.randint(1, 4), len(parts)))):
         shown = [*parts[written : end - 1], _begun(parts[end - 1])]
         if not lines:
             lines.append(

@@ -12,8 +12,24 @@ from benchmarks.words import Json, Words, text_range, uri
 Size = Literal["empty", "small", "medium", "large"]
 
 FIRST_DAY_MS = 1_760_000_000_000
-REQUESTS: dict[Size, tuple[int, int]] = {"empty": (0, 0), "small": (1, 2), "medium": (3, 7), "large": (10, 10)}
-ROUNDS: dict[Size, tuple[int, int]] = {"empty": (0, 0), "small": (1, 2), "medium": (1, 5), "large": (4, 11)}
+REQUESTS: dict[Size, tuple[int, int]] = {"empty": (0, 0), "small": (1, 2), "medium": (3, 5), "large": (8, 12)}
+# Of all requests: those that call tools, and those whose metadata has the part named.
+WITH_CALLS = 0.3
+WITH_ROUNDS = 0.37  # of those that call no tool
+WITH_PROMPT = 0.46
+WITH_MESSAGES = 0.14  # of those without rounds
+WITH_PLACES = 0.35  # answers that point to places in files
+MOST_ROUNDS = 26
+# Means.
+CALLING_ROUNDS = 5
+PROMPT_BYTES = 220
+ANSWER_BYTES = 1_100
+ROUND_BYTES = 450
+ATTACHED_BYTES = 4_800
+THINKING_BYTES = 500
+ENCRYPTED_BYTES = 3_600
+PLACES = 4.9
+CALLS = (1, 1, 1, 1, 1, 2)  # in one round
 MODELS = ("copilot/auto", "copilot/nova-4", "copilot/nova-5-mini")
 
 
@@ -41,8 +57,9 @@ class SessionMaker:
     def __init__(self, words: Words) -> None:
         self.words = words
         self.agents = [
-            _agent(words, "github.copilot.editsAgent", "agent", 14),
-            _agent(words, "github.copilot.default", "ask", 10),
+            _agent(words, "github.copilot.editsAgent", "agent", 0),
+            _agent(words, "github.copilot.default", "ask", 1),
+            _agent(words, "github.copilot.workspace", "ask", 26),
         ]
 
     def session(self, folder: str, size: Size, is_new: bool) -> Session:
@@ -50,10 +67,7 @@ class SessionMaker:
         created = FIRST_DAY_MS + words.rng.randrange(20_000_000_000)
         session = Session({}, folder, is_new)
         count = words.rng.randint(*REQUESTS[size])
-        requests = [
-            self._request(session, words.rng.randint(*ROUNDS[size]), created + number * 300_000)
-            for number in range(count)
-        ]
+        requests = [self._request(session, created + number * 300_000) for number in range(count)]
         session.state = self._root(created, requests, is_new)
         return session
 
@@ -90,15 +104,17 @@ class SessionMaker:
             state["customTitle"] = words.sentence()
         return state
 
-    def _request(self, session: Session, rounds: int, started: int) -> Json:
+    def _request(self, session: Session, started: int) -> Json:
         words = self.words
-        is_agent = rounds > 1
-        text = words.prose(1, 8)
+        is_agent = words.chance(WITH_CALLS)
+        rounds = min(words.size(CALLING_ROUNDS, 0.9), MOST_ROUNDS) if is_agent else 0
+        text = words.prose_of(words.size(PROMPT_BYTES, 1.5))
         calls = [
-            [make_call(words, session.folder, started, session.is_new) for _ in range(words.rng.randint(1, 3))]
-            for _ in range(rounds - 1)
+            [make_call(words, session.folder, started, session.is_new) for _ in range(words.rng.choice(CALLS))]
+            for _ in range(rounds)
         ]
-        answers = [words.prose(1, 4) for _ in calls]
+        answers = [words.prose_of(words.size(ROUND_BYTES)) if words.chance(0.5) else "" for _ in calls]
+        answers.append(words.prose_of(words.size(ANSWER_BYTES)))
         request: Json = {
             "requestId": f"request_{words.uuid()}",
             "message": _message(text),
@@ -110,7 +126,7 @@ class SessionMaker:
             "followups": [],
             **({"modelState": {"value": 1, "completedAt": started + 60_000}} if session.is_new else {}),
             **({} if session.is_new else {"isCanceled": words.chance(0.05)}),
-            "agent": self.agents[0 if is_agent else 1],
+            "agent": self.agents[0 if is_agent else words.rng.choice((1, 1, 2, 2, 2))],
             "contentReferences": _references(words, session),
             "codeCitations": [],
             "timestamp": started,
@@ -141,11 +157,11 @@ def _message(text: str) -> Json:
 
 def _variables(words: Words, session: Session) -> list[Json]:
     made: list[Json] = []
-    for _ in range(words.rng.choice((0, 1, 1, 2))):
+    for _ in range(words.rng.choice((0, 0, 1, 1, 2))):
         path = f"{session.folder}/{words.path()}"
         place = {"uri": uri(path), "range": {**text_range(1, 40), "positionLineNumber": 40, "positionColumn": 1}}
         made.append({"kind": "file", "id": "vscode.implicit.selection", "name": f"file:{path}", "value": place})
-    if session.is_new:
+    if session.is_new and words.chance(0.2):
         made.append(
             {
                 "id": "vscode.prompt.instructions.list",
@@ -156,7 +172,7 @@ def _variables(words: Words, session: Session) -> list[Json]:
                 "toolReferences": [{"kind": "tool", "id": "copilot_readFile", "name": "Read File"}],
             }
         )
-    if words.chance(0.02):
+    if words.chance(0.01):
         data = words.rng.randbytes(2_000)
         value: Json = (
             {"$base64": base64.b64encode(data).decode()}
@@ -173,7 +189,7 @@ def _references(words: Words, session: Session) -> list[Json]:
             "reference": {"uri": uri(f"{session.folder}/{words.path()}"), "range": text_range(1, 20)},
             "kind": "reference",
         }
-        for _ in range(words.rng.choice((0, 0, 0, 1, 3)))
+        for _ in range(words.rng.choice((0, 0, 0, 0, 0, 1, 3)))
     ]
 
 
@@ -181,20 +197,25 @@ def _references(words: Words, session: Session) -> list[Json]:
 
 
 def _response(words: Words, session: Session, answers: list[str], calls: list[list[Call]]) -> list[Json]:
-    parts: list[Json] = [{"kind": "mcpServersStarting", "didStartServerIds": []}]
-    for answer, round_calls in zip(answers, calls, strict=True):
-        if session.is_new and words.chance(0.6):
-            parts.append({"kind": "thinking", "value": words.prose(1, 5), "id": words.uuid()})
+    parts: list[Json] = []
+    if words.chance(0.1):
+        parts.append({"kind": "mcpServersStarting", "didStartServerIds": []})
+    for answer, round_calls in zip(answers, [*calls, []], strict=True):
+        if words.chance(0.5 if session.is_new else 0.1):
+            parts.append({"kind": "thinking", "value": words.prose_of(words.size(THINKING_BYTES)), "id": words.uuid()})
             parts.append({"kind": "thinking", "value": "", "id": ""})
-        parts.append(_markdown(answer, session))
+        if answer:
+            parts.append(_markdown(answer, session))
         for call in round_calls:
-            if not session.is_new:
+            if not session.is_new and words.chance(0.6):
                 parts.append({"kind": "prepareToolInvocation", "toolName": call.tool_id})
             parts += [call.shown, *call.edits]
-    for _ in range(words.rng.randint(1, 6)):
-        parts.append(_markdown(words.prose(1, 6) + " In ", session))
-        parts.append({"kind": "inlineReference", "inlineReference": _target(words, session)})
-    parts.append(_markdown(f"\n\n```python\n{words.code(words.rng.randint(3, 25))}```\n", session))
+    if words.chance(WITH_PLACES):
+        for _ in range(words.size(PLACES, 0.9)):
+            parts.append({"kind": "inlineReference", "inlineReference": _target(words, session)})
+            parts.append(_markdown(f" {words.prose_of(words.size(80))} In ", session))
+    if words.chance(0.2):
+        parts.append(_markdown(f"\n\n```python\n{words.code_of(words.size(ANSWER_BYTES))}```\n", session))
     return parts
 
 
@@ -211,37 +232,26 @@ def _target(words: Words, session: Session) -> Json:
     """What an inline reference points to: a file, lines of one, or a symbol."""
     address = uri(f"{session.folder}/{words.path()}")
     shape = words.rng.randrange(10)
-    if shape < 6:
+    if shape < 3:
         return address
     location = {"uri": address, "range": text_range(shape, 2 * shape)}
-    return location if shape < 8 else {"name": words.word(), "kind": 11, "containerName": "", "location": location}
+    return location if shape < 6 else {"name": words.word(), "kind": 11, "containerName": "", "location": location}
 
 
 def _result(words: Words, session: Session, text: str, answers: list[str], calls: list[list[Call]]) -> Json:
-    rounds: list[Json] = []
-    for answer, round_calls in zip([*answers, words.prose(1, 4)], [*calls, []], strict=True):
-        made: Json = {
-            "response": answer,
-            "toolCalls": [call.recorded() for call in round_calls],
-            "toolInputRetry": 0,
-            "id": words.uuid(),
-        }
-        if session.is_new:
-            made["timestamp"] = FIRST_DAY_MS
-        rounds.append(made)
-    prompt = (
-        f"<attachments>\n{words.code(words.rng.choice((5, 40, 150)))}\n</attachments>\n"
-        f"<context>\n{words.prose(1, 4)}\n</context>\n"
-        f"<userRequest>\n{text}\n</userRequest>\n"
-    )
-    metadata: Json = {
-        "codeBlocks": [
-            {"code": words.code(8), "language": "python", "markdownBeforeBlock": words.sentence()}
-            for _ in range(words.rng.choice((0, 0, 1)))
-        ],
-        "renderedUserMessage": [{"type": 1, "text": prompt}, {"type": 3, "cacheType": "ephemeral"}],
-        "toolCallRounds": rounds,
-        "toolCallResults": {call.native_id: call.result for round_calls in calls for call in round_calls},
+    metadata: Json = {"codeBlocks": _code_blocks(words)}
+    if words.chance(WITH_PROMPT):
+        metadata["renderedUserMessage"] = _prompt(words, text)
+    if calls or words.chance(WITH_ROUNDS):
+        metadata["toolCallRounds"] = [
+            _round(words, session, answer, round_calls)
+            for answer, round_calls in zip(answers, [*calls, []], strict=True)
+        ]
+    elif words.chance(WITH_MESSAGES):
+        metadata["messages"] = [{"role": "user", "content": text}, {"role": "assistant", "content": answers[-1]}]
+    if calls:
+        metadata["toolCallResults"] = {call.native_id: call.result for round_calls in calls for call in round_calls}
+    metadata |= {
         "modelMessageId": words.uuid(),
         "responseId": words.uuid(),
         "sessionId": words.uuid(),
@@ -252,6 +262,43 @@ def _result(words: Words, session: Session, text: str, answers: list[str], calls
         "metadata": metadata,
         "details": "Nova 4 • 1x",
     }
+
+
+def _round(words: Words, session: Session, answer: str, calls: list[Call]) -> Json:
+    made: Json = {
+        "response": answer,
+        "toolCalls": [call.recorded() for call in calls],
+        "toolInputRetry": 0,
+        "id": words.uuid(),
+    }
+    if words.chance(0.15):
+        made["statefulMarker"] = words.opaque(412)
+        made["thinking"] = {
+            "id": words.opaque(412),
+            "text": words.sentence(),
+            "encrypted": words.opaque(words.size(ENCRYPTED_BYTES)),
+            "tokens": 0,
+        }
+    if session.is_new:
+        made["timestamp"] = FIRST_DAY_MS
+    return made
+
+
+def _code_blocks(words: Words) -> list[Json]:
+    return [
+        {"code": words.code_of(words.size(750)), "language": "python", "markdownBeforeBlock": words.sentence()}
+        for _ in range(words.rng.choice((0, 0, 0, 1, 1)))
+    ]
+
+
+def _prompt(words: Words, text: str) -> list[Json]:
+    """What was sent to the model instead of the words that were typed."""
+    sent = (
+        f"<attachments>\n{words.code_of(words.size(ATTACHED_BYTES, 1.4))}\n</attachments>\n"
+        f"<context>\n{words.prose_of(300)}\n</context>\n"
+        f"<userRequest>\n{text}\n</userRequest>\n"
+    )
+    return [{"type": 1, "text": sent}, {"type": 3, "cacheType": "ephemeral"}]
 
 
 # --- what repeats ---------------------------------------------------------------------------------------------------

@@ -9,7 +9,18 @@ import msgspec
 
 from benchmarks.words import Json, Words, text_range, uri
 
+SHOWN_PLACES = 20
 HIGHEST_PRIORITY = 9007199254740991
+# Means, in bytes of text. Around it, results have nodes and edits have ranges, which take up more than the text.
+READ_BYTES = 3_800
+FOUND_LINES = 16
+OUTPUT_BYTES = 1_200
+REPLACED_BYTES = 600
+NEW_FILE_BYTES = 3_600
+STREAMED_LINES = 115
+STREAMED = 0.3  # part of the changes that stream in line by line
+WITH_COMPLAINTS = 0.25  # part of the edits after which a checker complains
+COMPLAINTS_BYTES = 1_800
 FENCE = {"value": "\n```\n", "supportThemeIcons": False, "supportHtml": False}
 
 
@@ -51,7 +62,7 @@ def make_call(words: Words, folder: str, started_ms: int, is_new: bool) -> Call:
 
 
 def _read_file(words: Words, path: str) -> Call:
-    lines = words.rng.choice((4, 8, 20, 50, 120))
+    lines = words.lines_of(words.size(READ_BYTES, 0.9))
     first = words.rng.randint(1, 300)
     return Call(
         "read_file",
@@ -63,59 +74,65 @@ def _read_file(words: Words, path: str) -> Call:
 
 
 def _search(words: Words, path: str) -> Call:
-    found = words.rng.randint(0, 12)
-    places = [{"uri": uri(path), "range": text_range(line, line, 30)} for line in range(1, found + 1)]
+    found = words.size(FOUND_LINES) - 1
+    shown = min(found, SHOWN_PLACES)
+    places = [{"uri": uri(path), "range": text_range(line, line, 30)} for line in range(1, shown + 1)]
     return Call(
         "grep_search",
         "copilot_findTextInFiles",
         {"query": words.word(), "isRegexp": False, "includePattern": "**/*.py"},
         {"pastTenseMessage": _message(f"Searched text, {found} results"), "resultDetails": places},
-        result=_tree_result(words, path, 2 * found + 2),
+        result=_tree_result(words, path, 2 * found + 1),
     )
 
 
 def _list_folder(words: Words, path: str) -> Call:
     folder = path.rpartition("/")[0]
-    names = "\n".join(f"{words.word()}.py" for _ in range(words.rng.randint(2, 30)))
+    names = "\n".join(f"{words.word()}.py" for _ in range(words.size(60)))
     call = Call("list_dir", "copilot_listDirectory", {"path": folder}, _file_messages("Reading", "Read", folder))
     call.result = _text_result(names)
     return call
 
 
 def _replace(words: Words, path: str) -> Call:
-    old, new = words.code(words.rng.randint(2, 8)), words.code(words.rng.randint(2, 14))
+    old, new = words.code_of(words.size(REPLACED_BYTES)), words.code_of(words.size(1.4 * REPLACED_BYTES))
     first = words.rng.randint(1, 400)
-    edit = {"text": new, "range": text_range(first, first + old.count("\n"))}
+    batches = [[{"text": new, "range": text_range(first, first + old.count("\n"))}]]
+    if words.chance(STREAMED):
+        batches = _streamed(words.code(words.size(STREAMED_LINES)), first)
     return Call(
         "replace_string_in_file",
         "copilot_replaceString",
         {"filePath": path, "oldString": old, "newString": new},
         {"presentation": "hidden"},
-        edit_parts(words, path, [[edit], []]),
-        _small_tree_result(words, path),
+        edit_parts(words, path, [*batches, []]),
+        _edit_result(words, path),
     )
 
 
 def _create_file(words: Words, path: str) -> Call:
-    text = words.code(words.rng.choice((5, 20, 60, 160)))
-    # A new file streams in line by line.
-    batches = [
-        [{"text": line + "\n", "range": text_range(number, number)}]
-        for number, line in enumerate(text.split("\n")[:-1], start=1)
-    ]
+    text = words.code_of(words.size(NEW_FILE_BYTES))
     return Call(
         "create_file",
         "copilot_createFile",
         {"filePath": path, "content": text},
         _file_messages("Creating", "Created", path),
-        edit_parts(words, path, [*batches, []]),
-        _small_tree_result(words, path),
+        edit_parts(words, path, [*_streamed(text, 1), []]),
+        _edit_result(words, path),
     )
+
+
+def _streamed(text: str, first: int) -> list[list[Json]]:
+    """A text that came in line by line."""
+    return [
+        [{"text": line + "\n", "range": text_range(number, number)}]
+        for number, line in enumerate(text.split("\n")[:-1], start=first)
+    ]
 
 
 def _terminal(words: Words, path: str) -> Call:
     command = f"python -m {words.word()} --{words.word()} {words.word()}"
-    output = words.code(words.rng.choice((1, 3, 20, 100)))
+    output = words.code_of(words.size(OUTPUT_BYTES))
     data = {
         "kind": "terminal",
         "terminalToolSessionId": words.uuid(),
@@ -137,7 +154,7 @@ def _todo_list(words: Words, path: str) -> Call:  # noqa: ARG001 - all makers ar
     states = ("completed", "in-progress", "not-started")
     items = [
         {"id": str(number), "title": words.sentence(), "status": words.rng.choice(states)}
-        for number in range(1, words.rng.randint(3, 8))
+        for number in range(1, words.rng.randint(4, 11))
     ]
     data = {"kind": "todoList", "todoList": items}
     return Call(
@@ -158,7 +175,7 @@ MAKERS: list[Callable[[Words, str], Call]] = [
     _todo_list,
     _list_folder,
 ]
-WEIGHTS = (34, 22, 14, 9, 8, 8, 5)
+WEIGHTS = (26, 42, 5, 9, 7, 6, 3)
 
 
 def edit_parts(words: Words, path: str, batches: list[list[Json]]) -> list[Json]:
@@ -225,7 +242,12 @@ def _numbered_line(words: Words, path: str, priority: int) -> Json:
     return node
 
 
-def _small_tree_result(words: Words, path: str) -> Json:
+def _edit_result(words: Words, path: str) -> Json:
+    """A few words, and now and then what a checker has to say about the file."""
     texts = [_text_node("The following files were changed:\n"), _text_node(path), _text_node(words.sentence())]
-    root = _piece("Rm", [_piece("Vb", texts)])
+    pieces = [_piece("Vb", texts)]
+    if words.chance(WITH_COMPLAINTS):
+        lines = words.lines_of(words.size(COMPLAINTS_BYTES))
+        pieces.append(_piece("Xd", [_numbered_line(words, path, lines - index) for index in range(lines)]))
+    root = _piece("Rm", pieces)
     return {"$mid": 20, "content": [{"$mid": 23, "value": {"node": root}}]}

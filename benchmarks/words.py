@@ -1,13 +1,17 @@
-"""Made-up words, prose, code, paths and ids, all from one random generator."""
+"""Made-up words, prose, code, paths, ids and sizes, all from one random generator."""
 
 from __future__ import annotations
 
+import base64
+import math
 import random
 from typing import Any
 
 Json = dict[str, Any]
 
 POOL_SIZE = 1500
+SPREAD = 1.2  # of the logarithm of a size: the middle one is half of the mean
+LARGEST = 10  # times the mean
 SYLLABLES = (
     "ba",
     "ce",
@@ -43,6 +47,8 @@ class Words:
         self._sentences = [self._new_sentence() for _ in range(POOL_SIZE)]
         self._lines = [self._new_line() for _ in range(POOL_SIZE)]
         self._paths = [self._new_path() for _ in range(POOL_SIZE // 4)]
+        self._line_size = _mean_size(self._lines)
+        self._sentence_size = _mean_size(self._sentences)
 
     def word(self) -> str:
         return self.rng.choice(self.words)
@@ -62,6 +68,28 @@ class Words:
 
     def code(self, lines: int) -> str:
         return "\n".join(self.rng.choices(self._lines, k=lines)) + "\n"
+
+    def size(self, mean: float, spread: float = SPREAD) -> int:
+        """How large something is: many are far below the mean, a few far above it, as in real files (log-normal)."""
+        drawn = self.rng.lognormvariate(math.log(mean) - spread**2 / 2, spread)
+        return max(1, round(min(drawn, LARGEST * mean)))
+
+    def prose_of(self, size: int) -> str:
+        """Prose of about so many bytes, one sentence at least."""
+        count = max(1, round(size / self._sentence_size))
+        return self.prose(count, count)
+
+    def code_of(self, size: int) -> str:
+        """Code of about so many bytes, one line at least."""
+        return self.code(self.lines_of(size))
+
+    def lines_of(self, size: int) -> int:
+        """How many lines of code have about so many bytes."""
+        return max(1, round(size / self._line_size))
+
+    def opaque(self, size: int) -> str:
+        """What only a server can read."""
+        return base64.b64encode(self.rng.randbytes(size * 3 // 4)).decode()
 
     def path(self) -> str:
         """A file below the folder of some project."""
@@ -101,6 +129,11 @@ class Words:
     def _new_path(self) -> str:
         folders = "/".join(self.rng.choices(FOLDERS, k=self.rng.randint(1, 3)))
         return f"{folders}/{self.rng.choice(self.words)}_{self.rng.choice(self.words)}{self.rng.choice(SUFFIXES)}"
+
+
+def _mean_size(texts: list[str]) -> float:
+    """What a text of a pool takes up on average, with what divides it from the next."""
+    return sum(len(text.encode()) + 1 for text in texts) / len(texts)
 
 
 def uri(path: str, *, with_caches: bool = True) -> Json:

@@ -23,7 +23,7 @@ from copilog.model import Conversation, FileEdit, Text, Thinking, ToolCall, Tool
 from copilog.sources import Found
 from copilog.sources._vscode.mutations import replay
 
-SESSIONS = 12
+SESSIONS = 30
 
 
 @pytest.fixture(scope="module")

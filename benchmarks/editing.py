@@ -16,11 +16,12 @@ SHAPES = (
     *("timeline", "history", "timeline", "history", "timeline", "history", "timeline", "untouched"),
 )
 REPEATED_RESULTS = 0.03  # part of the baselines that carry the whole result of their request
+OWN = 0.3  # part of the lines that no other line is like
 TOUCHED = 0.85  # part of the files that a request changes
 LONG = 3  # requests: such sessions work on more and larger files
 # Means. A baseline is the whole text of a file.
 FILE_BYTES = 7_000
-LARGE_FILE_BYTES = 46_000
+LARGE_FILE_BYTES = 50_000
 FILES = 1.4
 MORE_FILES = 2
 OPERATIONS = 3.5  # after one baseline
@@ -82,7 +83,13 @@ def _timeline(session: Session, words: Words) -> EditingSession:
 def _files(session: Session, words: Words, size: int) -> dict[str, str]:
     count = words.size(MORE_FILES if len(session.requests) >= LONG else FILES, 0.9)
     paths = {f"{session.folder}/{words.path()}": None for _ in range(count)}
-    return {path: words.code_of(words.size(size, 0.9)) for path in paths}
+    return {path: _text(words, words.size(size, 0.9)) for path in paths}
+
+
+def _text(words: Words, size: int) -> str:
+    """A file of about this size. As in real files, half of its lines are there once only."""
+    lines = words.code_of(size).split("\n")
+    return "\n".join(f"{line}  # {words.word()} {words.word()}" if words.chance(OWN) else line for line in lines)
 
 
 def _operation(words: Words, path: str, lines: list[str], request_id: str, epoch: int) -> Json:

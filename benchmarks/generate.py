@@ -39,8 +39,8 @@ LOG_SIZES: tuple[Size, ...] = (
     *("small", "empty", "small", "empty", "medium", "empty", "small", "small", "empty", "small"),
 )
 EXPORTED = 9  # the position in its block of the session that was saved by hand and is nowhere else
-EDITED = 0.3  # part of the sessions with one or two requests that have changed files
-LONG_EDITED = 0.9  # part of those with more
+EDITED = 0.35  # part of the sessions with one or two requests that have changed files
+LONG_EDITED = 0.95  # part of those with more
 
 
 class Written(NamedTuple):

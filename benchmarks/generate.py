@@ -1,8 +1,8 @@
 """A made-up home folder with VS Code's chat data, the same bytes for the same seed.
 
-Shapes, proportions and sizes follow what real homes hold: most sessions are small or empty, a few are of megabytes;
-flat sessions and exports are pretty-printed, logs are not; half of a session is what tools gave back and what was
-edited. See docs/formats/vscode-chat.md for what the fields mean.
+Shapes, proportions and sizes follow what was measured on real files; results.md says how near they come. Most sessions
+are small or empty, a few are of megabytes; flat sessions and exports are pretty-printed, logs are not; half of a
+session is what tools gave back and what was edited. See docs/formats/vscode-chat.md for what the fields mean.
 """
 
 from __future__ import annotations

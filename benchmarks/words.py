@@ -10,7 +10,7 @@ from typing import Any
 Json = dict[str, Any]
 
 POOL_SIZE = 1500
-SPREAD = 1.2  # of the logarithm of a size: the middle one is half of the mean
+SPREAD = 1.2  # of the logarithm of a size: the middle size is then half of the mean
 LARGEST = 10  # times the mean
 SYLLABLES = (
     "ba",

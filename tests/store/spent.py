@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from copilog.model import Conversation
 from copilog.store.spending import spends_of
-from copilog.store.texts import texts_of
+from copilog.store.texts import Calls, texts_of
 
 ESTIMATE = ("characters / 4", "estimated")
 
@@ -32,7 +32,8 @@ class Spend(NamedTuple):
 
 
 def spent(conversation: Conversation) -> list[Spend]:
-    return [Spend(*row) for row in spends_of(conversation, texts_of(conversation))]
+    calls = Calls(conversation)
+    return [Spend(*row) for row in spends_of(conversation, texts_of(conversation, calls), calls)]
 
 
 def pick(spends: Iterable[Spend], *names: str) -> list[tuple[Any, ...]]:

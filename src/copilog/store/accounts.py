@@ -176,7 +176,12 @@ def _order(usages: list[Usage]) -> tuple[Any, ...]:
 
 
 def tokens_of(usage: Usage) -> dict[str, Any]:
-    return {name: count for name in TOKENS if (count := count_of(usage, name)) is not None}
+    counts = (usage.input, usage.output, usage.cache_read, usage.cache_write, usage.reasoning)
+    return {
+        name: count
+        for name, count in zip(TOKENS, counts, strict=True)
+        if count is not None and 0 <= count < LARGEST_NUMBER
+    }
 
 
 def count_of(usage: Usage, name: str) -> Any:

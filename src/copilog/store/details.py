@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from copilog import jsonio
@@ -16,6 +17,7 @@ from copilog.model import (
     FileChange,
     FileEdit,
     Provenance,
+    Terminal,
     ToolCall,
     ToolResult,
     Turn,
@@ -141,70 +143,66 @@ def agent_of(turn: Turn) -> str | None:
 # --- calls ----------------------------------------------------------------------------------------------------------
 
 
+FAILED = 8  # the column of `call_rows` that tells it
+
+
 def call_rows(conversation: Conversation, calls: Calls) -> list[Row]:
+    """The calls: what they were, how they went, and who made them."""
     agents = {turn.index: agent_of(turn) for turn in conversation.turns} if calls.calls else {}
-    rows = []
+    messages, results, terminals = conversation.messages, calls.results, calls.terminals
+    rows: list[Row] = []
     for position, part, call in calls.calls:
-        message = conversation.messages[position]
-        parent = message.parent_call_id
+        message = messages[position]
+        turn, parent = message.turn, message.parent_call_id
         agent = calls.subagents.get(parent) if parent is not None else None
-        if agent is None and message.turn is not None:
-            agent = agents.get(message.turn)
+        if agent is None and turn is not None:
+            agent = agents.get(turn)
+        call_id, status, approval, subagent = call.id, call.status, call.approval, call.subagent
+        result, terminal = results.get(call_id), terminals.get(call_id)
+        is_known = result is not None or status != "unknown"
         rows.append(
             (
                 position,
                 part,
-                message.turn,
-                *_facts_of(call, calls.results.get(call.id)),
-                *_run_of(call, calls, agent, parent),
+                turn,
+                call_id,
+                call.name,
+                status,
+                call.origin,
+                call.server,
+                int(has_failed(call, result)) if is_known else None,
+                moment(call.started_at),
+                _size(call.arguments) if call.arguments is not None else None,
+                _size(result.full_text or result.text) if result is not None else None,
+                _elapsed_ms(call, terminal, calls.ended_at.get(call_id)),
+                approval.kind if approval else None,
+                approval.detail if approval else None,
+                agent,
+                (subagent.name or UNNAMED) if subagent else None,
+                parent,
+                _programs_in(terminal.command) if terminal is not None else None,
+                _whole(terminal.exit_code) if terminal is not None else None,
             )
         )
     return rows
 
 
-def _facts_of(call: ToolCall, result: ToolResult | None) -> Row:
-    is_known = result is not None or call.status != "unknown"
-    return (
-        call.id,
-        call.name,
-        call.status,
-        call.origin,
-        call.server,
-        int(has_failed(call, result)) if is_known else None,
-        moment(call.started_at),
-        _size(call.arguments) if call.arguments is not None else None,
-        _size(result.full_text or result.text) if result is not None else None,
-    )
+@lru_cache(maxsize=512)
+def _programs_in(command: str) -> str | None:
+    """The programs of a command as a JSON list. People and models run the same few again and again."""
+    programs = programs_of(command)
+    return jsonio.encode(programs) if programs else None
 
 
-def _run_of(call: ToolCall, calls: Calls, agent: str | None, parent: str | None) -> Row:
-    """How the call went, and who made it."""
-    approval, subagent = call.approval, call.subagent
-    terminal = calls.terminals.get(call.id)
-    programs = programs_of(terminal.command) if terminal is not None else None
-    return (
-        _elapsed_ms(call, calls),
-        approval.kind if approval else None,
-        approval.detail if approval else None,
-        agent,
-        (subagent.name or UNNAMED) if subagent else None,
-        parent,
-        jsonio.encode(programs) if programs else None,
-        _whole(terminal.exit_code) if terminal is not None else None,
-    )
-
-
-def _elapsed_ms(call: ToolCall, calls: Calls) -> float | None:
+def _elapsed_ms(call: ToolCall, terminal: Terminal | None, ended_at: datetime | None) -> float | None:
     """As it was recorded, else from its start to its result."""
-    terminal = calls.terminals.get(call.id)
     if terminal is not None and terminal.elapsed_ms is not None:
         return number(terminal.elapsed_ms)
     if call.subagent is not None and call.subagent.elapsed_ms is not None:
         return number(call.subagent.elapsed_ms)
-    ended = calls.ended_at.get(call.id)
-    if call.started_at is None or ended is None or ended < call.started_at:
+    if ended_at is None or call.started_at is None or ended_at < call.started_at:
         return None
-    return (ended - call.started_at).total_seconds() * 1000
+    return (ended_at - call.started_at).total_seconds() * 1000
 
 
 def has_failed(call: ToolCall, result: ToolResult | None) -> bool:

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from copilog import jsonio
 from copilog.model import Conversation, Turn, title_of
 from copilog.store import details
-from copilog.store.details import Row, has_failed, mode_of, model_of
+from copilog.store.details import FAILED, Row, mode_of, model_of
 from copilog.store.packing import pack, unpack
 from copilog.store.spending import spends_of
 from copilog.store.texts import Calls, Texts, texts_of
@@ -90,19 +90,20 @@ def entry_of(conversation: Conversation) -> Entry:
         document, digest = _document_of(conversation)
     calls = Calls(conversation)
     texts = texts_of(conversation, calls)
+    call_rows = details.call_rows(conversation, calls)
     return Entry(
         id=conversation.id,
         digest=digest,
-        row=(*_conversation_row(conversation, calls), digest),
+        row=(*_conversation_row(conversation, calls, call_rows), digest),
         document=document,
         messages=list(_message_rows(conversation, texts)),
         turns=list(details.turn_rows(conversation, texts)),
-        tool_calls=details.call_rows(conversation, calls),
+        tool_calls=call_rows,
         file_edits=list(details.edit_rows(conversation, calls)),
         usages=list(details.usage_rows(conversation)),
         skills=list(details.skill_rows(conversation.turns)),
         traces=[details.trace_row(position, trace) for position, trace in enumerate(conversation.provenance)],
-        spends=spends_of(conversation, texts),
+        spends=spends_of(conversation, texts, calls),
         shares=list(details.share_rows(conversation)),
         relations=list(details.relation_rows(conversation)),
         text_bytes=sum(map(len, filter(None, chain.from_iterable(texts)))),
@@ -141,7 +142,7 @@ def _without_half_characters(conversation: Conversation) -> Conversation:
 # --- rows -------------------------------------------------------------------------------------------------------
 
 
-def _conversation_row(conversation: Conversation, calls: Calls) -> Row:
+def _conversation_row(conversation: Conversation, calls: Calls, call_rows: list[Row]) -> Row:
     workspace = conversation.workspace
     turns = conversation.turns
     failed_turns = sum(turn.status == "failed" or turn.error is not None for turn in turns)
@@ -162,7 +163,7 @@ def _conversation_row(conversation: Conversation, calls: Calls) -> Row:
         len(conversation.messages),
         len(calls.calls),
         len(calls.edits),
-        failed_turns + sum(has_failed(call, calls.results.get(call.id)) for _, _, call in calls.calls),
+        failed_turns + sum(1 for row in call_rows if row[FAILED]),
         _names(name for turn in turns if turn.model for name in (turn.model.name, turn.model.resolved)),
         _names(_modes(turns)),
         _names(_agents(turns, calls)),
@@ -174,7 +175,8 @@ def _conversation_row(conversation: Conversation, calls: Calls) -> Row:
 
 def _names(names: Iterable[str | None]) -> str:
     """A JSON list of names, each once."""
-    return jsonio.encode([name for name in dict.fromkeys(names) if name])
+    named = [name for name in dict.fromkeys(names) if name]
+    return jsonio.encode(named) if named else "[]"
 
 
 def _modes(turns: list[Turn]) -> Iterator[str | None]:
@@ -188,8 +190,8 @@ def _agents(turns: list[Turn], calls: Calls) -> Iterator[str | None]:
     for turn in turns:
         yield turn.custom_agent.name if turn.custom_agent else None
         yield (turn.agent.name or turn.agent.id) if turn.agent else None
-    for _, _, call in calls.calls:
-        yield call.subagent.name if call.subagent is not None else None
+    for _, agent in calls.delegated:
+        yield agent.name
 
 
 def _message_rows(conversation: Conversation, texts: list[Texts]) -> Iterator[Row]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 from copilog.model import Conversation, Turn, Usage
@@ -18,7 +19,7 @@ from copilog.store.accounts import SHUTDOWN, Account, Accounts, caller_of, count
 from copilog.store.details import LARGEST_NUMBER, Row, agent_of
 from copilog.store.spreading import Weights, evenly, shares_of, whole_shares
 from copilog.store.talk import NOWHERE, Slot, Talk
-from copilog.store.texts import UNNAMED, Texts
+from copilog.store.texts import UNNAMED, Calls, Texts
 from copilog.store.times import moment
 
 Method = Literal["recorded", "spread", "estimated"]
@@ -30,27 +31,23 @@ TINY = 1e-6  # what sums of fractions may differ by
 _MULTIPLIER = re.compile(r"[•·]\s*(\d+(?:\.\d+)?)x(?!\w)")  # "GPT-5 • 0.33x"
 
 
-def spends_of(conversation: Conversation, texts: list[Texts]) -> list[Row]:
+def spends_of(conversation: Conversation, texts: list[Texts], calls: Calls) -> list[Row]:
     """The rows of `spend`, each with its position first; `texts` are those of `texts_of`."""
     if not conversation.turns and not conversation.usage:
         return []
-    talk = Talk(conversation, texts)
+    talk = Talk(conversation, texts, calls)
     spends = Spends(talk, Accounts(conversation, talk))
     spends.add_tokens()
     spends.add_premium_requests(conversation.usage)
-    spends.add_credits(conversation.usage)
+    if _has_credits(conversation):
+        spends.add_credits(conversation.usage)
     spends.add_aside()
     spends.add_estimates()
     return list(spends.rows(moment(conversation.updated_at or conversation.started_at)))
 
 
-class Key(NamedTuple):
-    """What the numbers of one row have in common."""
-
-    slot: Slot
-    model: str | None
-    source: str
-    method: Method
+# What the numbers of one row have in common: where, the model, the source, and how they were found.
+Key = tuple[Slot, str | None, str, Method]
 
 
 class Spends:
@@ -66,7 +63,7 @@ class Spends:
     def _add(self, slot: Slot, model: str | None, source: str, method: Method, numbers: dict[str, Any]) -> None:
         if not numbers:
             return
-        row = self._rows.setdefault(Key(slot, model or self._talk.model_of(slot), source, method), {})
+        row = self._rows.setdefault((slot, model or self._talk.model_of(slot), source, method), {})
         for name, number in numbers.items():
             row[name] = row.get(name, 0) + number
 
@@ -76,11 +73,13 @@ class Spends:
         known: dict[int | None, tuple[str | None, str | None]] = {None: (ended_at, None)}
         for index, turn in talk.turns.items():
             known[index] = moment(turn.timing.started_at or talk.first_at.get(index)) or ended_at, agent_of(turn)
-        ordered = sorted(self._rows.items(), key=lambda row: (row[0].slot.turn is None, row[0].slot.turn or 0))
+        ordered = sorted(self._rows.items(), key=_by_place)
         for position, ((slot, model, source, method), numbers) in enumerate(ordered):
             at, agent = known[slot.turn]
             subagent = talk.subagents.get(slot.parent, UNNAMED) if slot.parent is not None else None
-            counted = [_storable(numbers.get(name)) for name in COLUMNS]
+            if max(numbers.values()) >= LARGEST_NUMBER:
+                numbers = {name: number for name, number in numbers.items() if number < LARGEST_NUMBER}
+            counted = map(numbers.get, COLUMNS)
             yield (position, slot.turn, at, model, agent, subagent, slot.parent, *counted, source, method)
 
     # --- tokens -----------------------------------------------------------------------------------------------------
@@ -155,7 +154,9 @@ class Spends:
             self._share_out("premium_requests", cost, bill.source, places)
 
     def _add_premium_requests_of(self, turn: Turn) -> None:
-        recorded = telling([usage for usage in turn.usage if usage.premium_requests is not None])
+        recorded = [usage for usage in turn.usage if usage.premium_requests is not None]
+        if recorded:
+            recorded = telling(recorded)
         for usage in recorded:
             self._add_cost("premium_requests", self._talk.slot(turn.index, caller_of(usage)), usage)
         if not recorded and turn.details and _is_asked(turn):
@@ -183,9 +184,9 @@ class Spends:
     def _output_of(self, model: str | None) -> dict[tuple[Slot, str | None], int]:
         """Where the output of a model went; of any model, where none is named or it has none."""
         places: dict[tuple[Slot, str | None], int] = {}
-        for key, numbers in self._rows.items():
-            if numbers.get("output") and model in (None, key.model):
-                places[key.slot, key.model] = places.get((key.slot, key.model), 0) + numbers["output"]
+        for (slot, used, _, _), numbers in self._rows.items():
+            if numbers.get("output") and model in (None, used):
+                places[slot, used] = places.get((slot, used), 0) + numbers["output"]
         if not places and model is not None:
             return self._output_of(None)
         return places or {(slot, model): 1 for slot in evenly(self._talk.answered(self._talk.turns))}
@@ -205,6 +206,8 @@ class Spends:
     def add_estimates(self) -> None:
         """What no place knows of turns that have an answer."""
         talk = self._talk
+        if talk.turns.keys() <= self._with_input and talk.turns.keys() <= self._with_output:
+            return
         answered = {slot.turn for slot in talk.received} | self._with_output
         for slot in sorted(talk.received.keys() | talk.sent.keys(), key=_by_turn):
             estimate: dict[str, Any] = {}
@@ -253,5 +256,12 @@ def _by_turn(slot: Slot) -> tuple[int, str]:
     return slot.turn or 0, slot.parent or ""
 
 
-def _storable(number: Any) -> Any:
-    return number if number is None or number < LARGEST_NUMBER else None
+def _by_place(row: tuple[Key, dict[str, Any]]) -> tuple[bool, int]:
+    turn = row[0][0].turn
+    return turn is None, turn or 0
+
+
+def _has_credits(conversation: Conversation) -> bool:
+    """Whether any place tells of credits at all."""
+    usages = chain(conversation.usage, *(turn.usage for turn in conversation.turns))
+    return any(usage.credits is not None or usage.session_credits is not None for usage in usages)

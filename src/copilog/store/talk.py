@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from copilog.model import Compaction, Conversation, Message, Notice, Prompt, ToolCall, Turn
 from copilog.store.details import model_of
-from copilog.store.texts import UNNAMED, Texts
+from copilog.store.texts import UNNAMED, Calls, Texts
 
 
 class Slot(NamedTuple):
@@ -29,7 +29,7 @@ NOWHERE = Slot(None)
 class Talk:
     """What one walk through the messages tells."""
 
-    def __init__(self, conversation: Conversation, texts: list[Texts]) -> None:
+    def __init__(self, conversation: Conversation, texts: list[Texts], calls: Calls) -> None:
         self.turns: dict[int, Turn] = {turn.index: turn for turn in conversation.turns}
         self.sent: dict[Slot, int] = {}  # characters that went to the model
         self.received: dict[Slot, int] = {}  # characters that came from it
@@ -39,19 +39,37 @@ class Talk:
         self.compacted: list[int | None] = []  # the turns of a log's compactions
         self.subagents: dict[str, str] = {}  # names by the call that started them
         self._calls: dict[str, str] = {}  # the call that started an agent, by the agent's own id
-        self._last: dict[int, tuple[Slot, str]] = {}  # the last result of each turn
-        slot = NOWHERE
-        for message, row in zip(conversation.messages, texts, strict=False):
-            turn, parent = message.turn, message.parent_call_id
-            if message.role == "system":
-                self._look_at_system(message)
-            elif turn is not None and turn in self.turns:
-                if turn != slot.turn or parent != slot.parent:
-                    slot = Slot(turn, parent)
-                    if turn not in self.first_at and message.created_at is not None:
-                        self.first_at[turn] = message.created_at
-                self._listen(turn, slot, message, row)
+        self._has_subagents = bool(calls.delegated)
+        self._last: dict[int, tuple[Slot, str]] = {}  # the last result of each turn with an error or citations
+        self._with_errors = {index for index, turn in self.turns.items() if turn.error or turn.citations}
+        self._walk(conversation.messages, texts)
         self._forget_errors()
+
+    def _walk(self, messages: list[Message], texts: list[Texts]) -> None:
+        slot, sent = NOWHERE, 0  # characters that went to the model there, not yet counted
+        for message, row in zip(messages, texts, strict=False):
+            role, turn, parent = message.role, message.turn, message.parent_call_id
+            if role == "system":
+                self._look_at_system(message)
+                continue
+            if turn is None or turn not in self.turns:
+                continue
+            if turn != slot.turn or parent != slot.parent:
+                if sent:
+                    self.sent[slot] = self.sent.get(slot, 0) + sent
+                slot, sent = Slot(turn, parent), 0
+                if turn not in self.first_at and message.created_at is not None:
+                    self.first_at[turn] = message.created_at
+            if role == "user":
+                sent += _size_of_prompt(message, row)
+            else:
+                if role == "assistant":
+                    self._listen(turn, slot, message, row)
+                sent += len(row.user or "") + len(row.result or "")
+            if turn in self._with_errors:
+                self._last[turn] = slot, (row.result or "") if role != "user" else ""
+        if sent:
+            self.sent[slot] = self.sent.get(slot, 0) + sent
 
     def slot(self, turn: int | None, parent: str | None) -> Slot:
         """The slot of a call, which may be told by the id of the agent that it started."""
@@ -69,31 +87,17 @@ class Talk:
         return (of_turn or of_messages) if slot.parent is None else (of_messages or of_turn)
 
     def _listen(self, turn: int, slot: Slot, message: Message, row: Texts) -> None:
-        _, user, answer, thinking, arguments, result, _ = row
-        sent = len(user) if user else 0
-        if message.role == "user":
-            for part in message.parts:
-                if type(part) is Prompt and part.scope == "turn" and part.text:
-                    sent = len(part.text)  # the user's words, and all that was put around them
-            # What a sub-agent was asked stands among the arguments of whoever called it.
-            sent = sent or (len(arguments) if arguments else 0)
-            result = None
-        elif message.role == "assistant":
-            self._look_at_answer(turn, slot, message)
-            received = len(answer or "") + len(thinking or "") + len(arguments or "")
-            if received:
-                self.received[slot] = self.received.get(slot, 0) + received
-        if result:
-            sent += len(result)
-        if sent:
-            self.sent[slot] = self.sent.get(slot, 0) + sent
-        self._last[turn] = slot, result or ""
-
-    def _look_at_answer(self, turn: int, slot: Slot, message: Message) -> None:
-        if slot not in self.received and slot.parent is None:
+        if slot.parent is None and slot not in self.received:
             self.after_shutdown.add(turn)
         if message.model is not None and slot not in self.models:
             self.models[slot] = message.model
+        if self._has_subagents:
+            self._look_for_subagents(turn, message)
+        received = len(row.answer or "") + len(row.thinking or "") + len(row.arguments or "")
+        if received:
+            self.received[slot] = self.received.get(slot, 0) + received
+
+    def _look_for_subagents(self, turn: int, message: Message) -> None:
         for part in message.parts:
             if type(part) is ToolCall and part.subagent is not None:
                 self.subagents[part.id] = part.subagent.name or UNNAMED
@@ -111,10 +115,8 @@ class Talk:
 
     def _forget_errors(self) -> None:
         """The texts of a turn's last message end with its error and citations, which no model was sent."""
-        for index, turn in self.turns.items():
-            if index not in self._last or not (turn.error or turn.citations):
-                continue
-            slot, result = self._last[index]
+        for index, (slot, result) in self._last.items():
+            turn = self.turns[index]
             told = [turn.error.message if turn.error else "", *(citation.snippet or "" for citation in turn.citations)]
             rest = result
             for text in reversed(told):
@@ -122,3 +124,13 @@ class Talk:
                     rest = rest.removesuffix(text).removesuffix("\n")
             if rest != result:
                 self.sent[slot] -= len(result) - len(rest)
+
+
+def _size_of_prompt(message: Message, row: Texts) -> int:
+    """The characters of the user's words, with all that was put around them where that is known."""
+    size = len(row.user or "")
+    for part in message.parts:
+        if type(part) is Prompt and part.scope == "turn" and part.text:
+            size = len(part.text)
+    # What a sub-agent was asked stands among the arguments of whoever called it.
+    return size or len(row.arguments or "")

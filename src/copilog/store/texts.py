@@ -42,6 +42,7 @@ from copilog.model import (
     Place,
     Prompt,
     Reference,
+    SubAgent,
     Terminal,
     Text,
     Thinking,
@@ -81,24 +82,26 @@ class Calls:
         self.results: dict[str, ToolResult] = {}
         self.ended_at: dict[str, datetime] = {}  # when a call's result came, where it is known
         self.terminals: dict[str, Terminal] = {}  # by call
-        self.subagents: dict[str, str] = {}  # their names by the call that started them
+        self.delegated: list[tuple[ToolCall, SubAgent]] = []  # calls that started a sub-agent
         self.with_arguments: set[str] = set()
         for number, message in enumerate(conversation.messages):
             for position, part in enumerate(message.parts):
-                if isinstance(part, ToolResult):
+                # No kind of part has kinds below it, and isinstance asks the metaclass of each.
+                if type(part) is ToolResult:
                     self.results[part.call_id] = part
                     if message.created_at is not None:
                         self.ended_at[part.call_id] = message.created_at
-                elif isinstance(part, ToolCall):
+                elif type(part) is ToolCall:
                     self.calls.append((number, position, part))
                     if part.arguments:
                         self.with_arguments.add(part.id)
                     if part.subagent is not None:
-                        self.subagents[part.id] = part.subagent.name or UNNAMED
-                elif isinstance(part, FileEdit):
+                        self.delegated.append((part, part.subagent))
+                elif type(part) is FileEdit:
                     self.edits.append((number, part))
-                elif isinstance(part, Terminal) and part.call_id is not None:
+                elif type(part) is Terminal and part.call_id is not None:
                     self.terminals[part.call_id] = part
+        self.subagents = {call.id: agent.name or UNNAMED for call, agent in self.delegated}  # by the call
 
     def result_text(self, call_id: str | None) -> str:
         """What a call gave back, as far as it is known."""
@@ -112,24 +115,24 @@ def texts_of(conversation: Conversation, calls: Calls | None = None) -> list[Tex
     last_of_turn = {message.turn: position for position, message in enumerate(conversation.messages)}
     turns = {last_of_turn[turn.index]: turn for turn in conversation.turns if turn.index in last_of_turn}
     rows: list[Texts] = []
+    row = Row(calls)
     for position, message in enumerate(conversation.messages):
-        row = Row(calls)
         row.add_message(message)
         if position in turns:
             row.add_turn(turns[position])
-        rows.append(row.texts())
-    rows.append(_of_the_whole(conversation, calls))
+        rows.append(row.taken())
+    rows.append(_of_the_whole(conversation, row))
     return rows
 
 
 class Row:
-    """The texts of one row while they are gathered."""
+    """The texts of one row while they are gathered; once they are taken, those of the next."""
 
     __slots__ = ("answer", "arguments", "calls", "paths", "prose", "result", "thinking", "user")
 
     def __init__(self, calls: Calls) -> None:
         self.calls = calls
-        self.prose: list[AnyPart] = []  # what the message reads as; the role tells where it belongs
+        self.prose: list[Text | Reference | Notice] = []  # what the message reads as; the role tells where it belongs
         self.user: list[str] = []
         self.answer: list[str] = []
         self.thinking: list[str] = []
@@ -138,21 +141,23 @@ class Row:
         self.paths: dict[str, None] = {}
 
     def add_message(self, message: Message) -> None:
-        self.prose = []
+        prose = self.prose
         for part in message.parts:
-            add = ADDERS.get(type(part))
-            if add is not None:
+            if type(part) is Text:
+                prose.append(part)
+            elif (add := ADDERS.get(type(part))) is not None:
                 add(self, part)
         role = message.role
         if role == "system":
-            self.result += [part.text[:MAX_CHARACTERS] for part in self.prose if isinstance(part, Notice)]
+            self.result += [part.text[:MAX_CHARACTERS] for part in prose if type(part) is Notice]
         elif role == "user":
-            words = prose_of(self.prose)
+            words = prose_of(prose)
             # What a sub-agent was asked was written by the assistant that called it.
             column = self.arguments if message.parent_call_id is not None else self.user
             _put_first(column, words if words.strip() else _words_in_prompt(message.parts))
-        elif self.prose:
-            _put_first(self.answer if role == "assistant" else self.result, prose_of(self.prose))
+        elif prose:
+            _put_first(self.answer if role == "assistant" else self.result, prose_of(prose))
+        prose.clear()
 
     def add_turn(self, turn: Turn) -> None:
         if turn.error is not None:
@@ -163,23 +168,29 @@ class Row:
             _add_new(self.result, citation.snippet)
 
     def add_place(self, place: Place | None) -> None:
-        if place is not None:
-            self.add_path(place.path or place.uri)
+        if place is not None and (path := place.path or place.uri):
+            self.paths[path] = None
 
     def add_path(self, path: str | None) -> None:
         if path:
             self.paths[path] = None
 
-    def texts(self, title: str | None = None) -> Texts:
-        return Texts(
-            title,
-            _joined("\n\n", self.user),
-            _joined("\n\n", self.answer),
-            _joined("\n\n", self.thinking),
-            _joined("\n", self.arguments),
-            _joined("\n", self.result),
-            _joined("\n", self.paths),
-        )
+    def taken(self, title: str | None = None) -> Texts:
+        """The row as it is. Most columns of most rows have nothing, so whatever was used is replaced, not all."""
+        user = answer = thinking = arguments = result = paths = None
+        if self.user:
+            user, self.user = _joined("\n\n", self.user), []
+        if self.answer:
+            answer, self.answer = _joined("\n\n", self.answer), []
+        if self.thinking:
+            thinking, self.thinking = _joined("\n\n", self.thinking), []
+        if self.arguments:
+            arguments, self.arguments = _joined("\n", self.arguments), []
+        if self.result:
+            result, self.result = _joined("\n", self.result), []
+        if self.paths:
+            paths, self.paths = _joined("\n", self.paths), {}
+        return tuple.__new__(Texts, (title, user, answer, thinking, arguments, result, paths))  # a third of Texts(...)
 
 
 def _joined(between: str, texts: Iterable[str]) -> str | None:
@@ -188,8 +199,7 @@ def _joined(between: str, texts: Iterable[str]) -> str | None:
     return text.replace("\0", " ") if "\0" in text else text or None
 
 
-def _of_the_whole(conversation: Conversation, calls: Calls) -> Texts:
-    row = Row(calls)
+def _of_the_whole(conversation: Conversation, row: Row) -> Texts:
     for queued in conversation.queued:
         row.add_message(queued.message)
     draft = conversation.draft
@@ -200,7 +210,7 @@ def _of_the_whole(conversation: Conversation, calls: Calls) -> Texts:
         row.add_path(change.old_uri)
     for file in conversation.files:
         row.add_path(file.path or file.uri)
-    return row.texts(title_of(conversation))
+    return row.taken(title_of(conversation))
 
 
 def _words_in_prompt(parts: list[AnyPart]) -> str:
@@ -231,10 +241,6 @@ def _holds(text: str, piece: str) -> bool:
 
 
 # --- one function for each kind of part -----------------------------------------------------------------------------
-
-
-def _add_prose(row: Row, part: Text) -> None:
-    row.prose.append(part)
 
 
 def _add_reference(row: Row, part: Reference) -> None:
@@ -275,11 +281,13 @@ def _readable(arguments: str) -> str:
     r"""The JSON text of arguments without its escapes, as `\nreturn` is no word that anybody looks for."""
     if "\\" not in arguments or not arguments.lstrip().startswith(("{", "[", '"')):
         return arguments
+    if "\\\\" not in arguments:
+        plain = _unescaped(arguments)
+        if "\\u" not in plain:
+            return plain
     if "\\u" in arguments:
         with suppress(msgspec.MsgspecError, ValueError, RecursionError):
             arguments = jsonio.encode(jsonio.decode_strictly(arguments))
-    if "\\\\" not in arguments:
-        return _unescaped(arguments)
     return "\\".join(map(_unescaped, arguments.split("\\\\")))
 
 
@@ -390,7 +398,6 @@ def _strings_in(value: Any) -> Iterator[str]:
 
 
 ADDERS: dict[type, Callable[[Row, Any], None]] = {
-    Text: _add_prose,
     Reference: _add_reference,
     Notice: _add_notice,
     Thinking: _add_thinking,

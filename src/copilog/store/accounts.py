@@ -27,11 +27,7 @@ Kind = Literal["session", "calls", "turns"]
 FINENESS: dict[Kind, int] = {"session": 0, "calls": 1, "turns": 2}
 
 
-class Counted(NamedTuple):
-    """Recorded numbers, and where they belong."""
-
-    slot: Slot
-    usage: Usage
+Counted = tuple[Slot, Usage]  # recorded numbers, and where they belong
 
 
 class Account(NamedTuple):
@@ -54,10 +50,11 @@ class Accounts:
         whole = conversation.usage
         logged = [usage for usage in whole if usage.source == COMPACTION]
         self.turns = _account_of_turns(conversation.turns, talk)
-        self.calls = _accounts_of_calls(conversation, talk, logged)
-        accounts = [self.turns, *self.calls, *_accounts_of_session(whole)]
-        self.chosen = max((account for account in accounts if account.rows), key=Account.rank, default=None)
-        self.aside = [*self._compactions(logged, talk), *self._helpers(whole)]
+        self.calls = _accounts_of_calls(conversation, talk, logged) if whole else []
+        accounts = [self.turns, *self.calls, *(_accounts_of_session(whole) if whole else ())]
+        accounts = [account for account in accounts if account.rows]
+        self.chosen: Account | None = max(accounts, key=Account.rank, default=None)
+        self.aside = [*self._compactions(logged, talk), *self._helpers(whole)] if whole else []
 
     def _compactions(self, logged: list[Usage], talk: Talk) -> list[Counted]:
         """As the chosen account has them, else as the log does, else as any."""
@@ -68,7 +65,7 @@ class Accounts:
             return chosen.compactions
         if logged:
             turns = talk.compacted if len(talk.compacted) == len(logged) else [None] * len(logged)
-            return [Counted(Slot(turn), usage) for turn, usage in zip(turns, logged, strict=True)]
+            return [(Slot(turn), usage) for turn, usage in zip(turns, logged, strict=True)]
         return next((account.compactions for account in self.calls if account.compactions), [])
 
     def _helpers(self, whole: list[Usage]) -> list[Counted]:
@@ -76,19 +73,19 @@ class Accounts:
         if self.chosen is not None and self.chosen.kind != "turns":
             return []
         helpers = _by_source(usage for usage in whole if _is_helper(usage))
-        return [Counted(NOWHERE, usage) for usage in max(helpers.values(), key=output_of, default=[])]
+        return [(NOWHERE, usage) for usage in max(helpers.values(), key=output_of, default=[])]
 
     def with_credits(self, talk: Talk) -> list[Counted]:
         """The rows of turns, or of calls, whose credits come to more."""
         of_turns = [
-            Counted(talk.slot(turn.index, caller_of(usage)), usage)
+            (talk.slot(turn.index, caller_of(usage)), usage)
             for turn in talk.turns.values()
             for usage in telling([usage for usage in turn.usage if count_of(usage, "credits") is not None])
         ]
         told = [of_turns]
         for account in self.calls:
             rows = (*account.rows, *account.compactions)
-            told += [[row for row in rows if count_of(row.usage, "credits") is not None]]
+            told += [[(slot, usage) for slot, usage in rows if count_of(usage, "credits") is not None]]
         return max(told, key=lambda rows: sum(usage.credits or 0 for _, usage in rows))
 
 
@@ -101,8 +98,14 @@ def _account_of_turns(turns: list[Turn], talk: Talk) -> Account:
     of_whole, of_output = 0, 0
     has_input = False
     for turn in turns:
-        usages = telling([usage for usage in turn.usage if _has_tokens(usage)])
-        rows += [Counted(talk.slot(turn.index, caller_of(usage)), usage) for usage in usages]
+        usages = [usage for usage in turn.usage if usage.input is not None or usage.output is not None]
+        if not usages:
+            continue
+        usages = telling(usages)
+        own = Slot(turn.index)
+        for usage in usages:
+            caller = caller_of(usage)
+            rows.append((own if caller is None else talk.slot(turn.index, caller), usage))
         if any(usage.input is not None for usage in usages):
             has_input = True
             of_whole += output_of(usages)
@@ -129,8 +132,8 @@ def _accounts_of_calls(conversation: Conversation, talk: Talk, logged: list[Usag
             number = (usage.extra or {}).get("turn_index")
             slot = talk.slot(index_of.get(number) if isinstance(number, int) else None, caller_of(usage))
             is_compaction = _is_compaction(usage) or (usage.input, usage.output) in known
-            (compactions if is_compaction else rows).append(Counted(slot, usage))
-        told = [row.usage for row in rows]
+            (compactions if is_compaction else rows).append((slot, usage))
+        told = [usage for _, usage in rows]
         has_input = any(usage.input is not None for usage in told)
         made.append(Account("calls", rows, has_input, output_of(told), compactions))
     return made
@@ -154,7 +157,7 @@ def _accounts_of_session(whole: list[Usage]) -> list[Account]:
     made = []
     for usages in (totals, *others.values()):
         has_input = any(usage.input is not None for usage in usages)
-        rows = [Counted(NOWHERE, usage) for usage in usages]
+        rows = [(NOWHERE, usage) for usage in usages]
         made.append(Account("session", rows, has_input, output_of(usages)))
     return made
 
@@ -191,7 +194,12 @@ def count_of(usage: Usage, name: str) -> Any:
 
 
 def output_of(usages: Iterable[Usage]) -> int:
-    return sum(count_of(usage, "output") or 0 for usage in usages)
+    total = 0
+    for usage in usages:
+        output = usage.output
+        if output is not None and 0 <= output < LARGEST_NUMBER:
+            total += output
+    return total
 
 
 def is_tail(usage: Usage) -> bool:

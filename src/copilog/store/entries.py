@@ -129,8 +129,9 @@ def _document_of(conversation: Conversation) -> tuple[bytes, bytes]:
     body = _encoder.encode(replace(conversation, provenance=[]))
     packed = pack(memoryview(body)[:-1])
     names = _encoder.encode([replace(trace, size=None, modified_at=None) for trace in traces])
-    digest = hashlib.blake2b(packed + names, digest_size=16).digest()
-    return packed + pack(b',"provenance":' + _encoder.encode(traces) + b"}"), digest
+    digest = hashlib.blake2b(packed, digest_size=16)
+    digest.update(names)
+    return packed + pack(b',"provenance":' + _encoder.encode(traces) + b"}"), digest.digest()
 
 
 def _without_half_characters(conversation: Conversation) -> Conversation:
@@ -200,11 +201,12 @@ def _message_rows(conversation: Conversation, texts: list[Texts]) -> Iterator[Ro
     nothing = (None, None)
     position = -1
     for position, message in enumerate(conversation.messages):
-        mode, model = known.get(message.turn, nothing) if message.turn is not None else nothing
+        turn = message.turn
+        mode, model = known.get(turn, nothing) if turn is not None else nothing
         yield (
             position,
             message.role,
-            message.turn,
+            turn,
             moment(message.created_at),
             message.mode or mode,
             message.model or model,

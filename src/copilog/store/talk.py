@@ -46,28 +46,34 @@ class Talk:
         self._forget_errors()
 
     def _walk(self, messages: list[Message], texts: list[Texts]) -> None:
-        slot, sent = NOWHERE, 0  # characters that went to the model there, not yet counted
+        turns, with_errors = self.turns, self._with_errors
+        at, by = slot = NOWHERE
+        sent = 0  # characters that went to the model there, not yet counted
         for message, row in zip(messages, texts, strict=False):
             role, turn, parent = message.role, message.turn, message.parent_call_id
             if role == "system":
                 self._look_at_system(message)
                 continue
-            if turn is None or turn not in self.turns:
+            if turn is None or turn not in turns:
                 continue
-            if turn != slot.turn or parent != slot.parent:
+            if turn != at or parent != by:
                 if sent:
                     self.sent[slot] = self.sent.get(slot, 0) + sent
-                slot, sent = Slot(turn, parent), 0
+                at, by, slot, sent = turn, parent, Slot(turn, parent), 0
                 if turn not in self.first_at and message.created_at is not None:
                     self.first_at[turn] = message.created_at
+            _, user, _, _, _, result, _ = row
             if role == "user":
                 sent += _size_of_prompt(message, row)
-            else:
-                if role == "assistant":
-                    self._listen(turn, slot, message, row)
-                sent += len(row.user or "") + len(row.result or "")
-            if turn in self._with_errors:
-                self._last[turn] = slot, (row.result or "") if role != "user" else ""
+                result = None
+            elif role == "assistant":
+                self._listen(turn, slot, message, row)
+            if role != "user" and user:
+                sent += len(user)
+            if result:
+                sent += len(result)
+            if turn in with_errors:
+                self._last[turn] = slot, result or ""
         if sent:
             self.sent[slot] = self.sent.get(slot, 0) + sent
 
@@ -93,7 +99,9 @@ class Talk:
             self.models[slot] = message.model
         if self._has_subagents:
             self._look_for_subagents(turn, message)
-        received = len(row.answer or "") + len(row.thinking or "") + len(row.arguments or "")
+        _, _, answer, thinking, arguments, _, _ = row
+        received = (len(answer) if answer else 0) + (len(thinking) if thinking else 0)
+        received += len(arguments) if arguments else 0
         if received:
             self.received[slot] = self.received.get(slot, 0) + received
 

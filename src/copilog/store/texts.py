@@ -58,6 +58,7 @@ from copilog.model import (
 from copilog.tags import user_text
 
 MAX_CHARACTERS = 1 << 20  # of one part
+BEGINNING = 32  # of a text, by which it is looked for first: finding a long one is dear, comparing it is not
 UNNAMED = "(unnamed)"  # a sub-agent without a name
 
 
@@ -147,16 +148,17 @@ class Row:
                 prose.append(part)
             elif (add := ADDERS.get(type(part))) is not None:
                 add(self, part)
-        role = message.role
-        if role == "system":
-            self.result += [part.text[:MAX_CHARACTERS] for part in prose if type(part) is Notice]
-        elif role == "user":
+        if message.role == "user":
             words = prose_of(prose)
             # What a sub-agent was asked was written by the assistant that called it.
             column = self.arguments if message.parent_call_id is not None else self.user
             _put_first(column, words if words.strip() else _words_in_prompt(message.parts))
-        elif prose:
-            _put_first(self.answer if role == "assistant" else self.result, prose_of(prose))
+        elif not prose:
+            return
+        elif message.role == "system":
+            self.result += [part.text[:MAX_CHARACTERS] for part in prose if type(part) is Notice]
+        else:
+            _put_first(self.answer if message.role == "assistant" else self.result, prose_of(prose))
         prose.clear()
 
     def add_turn(self, turn: Turn) -> None:
@@ -233,7 +235,9 @@ def _add_new(pieces: list[str], text: str | None) -> None:
 def _holds(text: str, piece: str) -> bool:
     """Whether a text has the words of a piece in a row. Where it is found in the middle of a word, it has not."""
     piece = piece.strip()
-    start = text.find(piece, 0, MAX_CHARACTERS)
+    start = text.find(piece[:BEGINNING], 0, MAX_CHARACTERS)
+    if start >= 0 and not text.startswith(piece, start, MAX_CHARACTERS):
+        start = text.find(piece, start, MAX_CHARACTERS)
     if start < 0:
         return False
     end = start + len(piece)
@@ -283,7 +287,7 @@ def _readable(arguments: str) -> str:
         return arguments
     if "\\\\" not in arguments:
         plain = _unescaped(arguments)
-        if "\\u" not in plain:
+        if "\\" not in plain or "\\u" not in plain:
             return plain
     if "\\u" in arguments:
         with suppress(msgspec.MsgspecError, ValueError, RecursionError):
@@ -296,7 +300,10 @@ def _unescaped(text: str) -> str:
     text = text.replace("\\n", "\n").replace('\\"', '"')
     if "\\" not in text:
         return text
-    return text.replace("\\t", "\t").replace("\\r", "\r").replace("\\/", "/")
+    text = text.replace("\\t", "\t")
+    if "\\" not in text:
+        return text
+    return text.replace("\\r", "\r").replace("\\/", "/")
 
 
 def _add_result(row: Row, part: ToolResult) -> None:

@@ -336,6 +336,12 @@ def test_numbers_that_make_no_sense_are_left_out() -> None:
     ]
 
 
+def test_a_sum_that_no_table_can_hold_is_left_out() -> None:
+    usages = [Usage(input=1 << 62, output=7, scope="call"), Usage(input=1 << 62, output=8, scope="call")]
+
+    assert pick(spent(conversation_of(Turn(index=0, usage=usages))), "input", "output") == [(None, 15)]
+
+
 # --- who, when -------------------------------------------------------------------------------------------------------
 
 

@@ -220,6 +220,15 @@ def test_any_argument_can_be_found_as_it_was_meant(text: str) -> None:
     assert printable in found
 
 
+@given(st.text('\\ntru/"0041 \n\t\r'))
+def test_escapes_next_to_backslashes_are_told_apart(text: str) -> None:
+    arguments = json.dumps({"text": text})
+
+    found = texts_of_message("assistant", ToolCall(id="c1", name="write", arguments=arguments)).arguments
+
+    assert found in (f'write {{"text": "{text}"}}', f'write {{"text":"{text}"}}')  # without the space if decoded
+
+
 def test_arguments_that_are_no_json_stay_as_they_are() -> None:
     patch = '*** Begin Patch\n+print("a\\n")'
 
@@ -242,6 +251,20 @@ def test_a_command_and_its_output_are_found_once() -> None:
 
     assert filled(rows[0]) == {"arguments": 'bash {"command":"ls tides"}', "paths": "/home/ana"}
     assert rows[1].result == "norrvik.csv\n<exited with exit code 0>"
+
+
+def test_an_output_is_found_behind_what_begins_like_it() -> None:
+    heading = "Tides at Norrvik, in hours and metres\n"
+    output = f"{heading}04:12  0.3\n"
+    found = {f"{heading}10:30  2.1\n{output}": None, f"{heading}10:30  2.1\n": output}
+    for text, told in found.items():
+        rows = texts_of(
+            conversation_of(
+                message("assistant", Terminal(call_id="c1", command="tides", output=output)),
+                message("tool", ToolResult(call_id="c1", text=text)),
+            )
+        )
+        assert rows[0].result == told
 
 
 def test_what_is_only_a_part_of_a_longer_word_is_told_again() -> None:

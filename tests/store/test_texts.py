@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from copilog.model import (
     AnyPart,
     Attachment,
+    Checkpoint,
     Compaction,
     Confirmation,
     Conversation,
@@ -251,6 +252,13 @@ def test_a_command_and_its_output_are_found_once() -> None:
 
     assert filled(rows[0]) == {"arguments": 'bash {"command":"ls tides"}', "paths": "/home/ana"}
     assert rows[1].result == "norrvik.csv\n<exited with exit code 0>"
+
+
+@given(st.text(st.sampled_from("ab\0\n ")))
+def test_a_result_reads_the_same_alone_and_among_others(text: str) -> None:
+    result = ToolResult(call_id="c1", text=text)
+
+    assert texts_of_message("tool", result) == texts_of_message("tool", result, Checkpoint(id="x"))
 
 
 def test_an_output_is_found_behind_what_begins_like_it() -> None:

@@ -19,7 +19,7 @@ Of a text longer than MAX_CHARACTERS the beginning is searchable; the document k
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -118,12 +118,29 @@ def texts_of(conversation: Conversation, calls: Calls | None = None) -> list[Tex
     rows: list[Texts] = []
     row = Row(calls)
     for position, message in enumerate(conversation.messages):
-        row.add_message(message)
-        if position in turns:
-            row.add_turn(turns[position])
-        rows.append(row.taken())
+        turn = turns.get(position)
+        texts = _of_result_alone(message.parts) if turn is None else None
+        if texts is None:
+            row.add_message(message)
+            if turn is not None:
+                row.add_turn(turn)
+            texts = row.taken()
+        rows.append(texts)
     rows.append(_of_the_whole(conversation, row))
     return rows
+
+
+def _of_result_alone(parts: list[AnyPart]) -> Texts | None:
+    """The row of a result that is one text and has a message of its own, as every second message is; else None.
+
+    It is the same as `Row` gives, in half the time.
+    """
+    if len(parts) != 1 or type(parts[0]) is not ToolResult:
+        return None
+    result = parts[0]
+    if result.full_text or result.display or result.items or result.places:
+        return None
+    return tuple.__new__(Texts, (None, None, None, None, None, _searchable(result.text[:MAX_CHARACTERS]), None))
 
 
 class Row:
@@ -181,23 +198,22 @@ class Row:
         """The row as it is. Most columns of most rows have nothing, so whatever was used is replaced, not all."""
         user = answer = thinking = arguments = result = paths = None
         if self.user:
-            user, self.user = _joined("\n\n", self.user), []
+            user, self.user = _searchable("\n\n".join(self.user)), []
         if self.answer:
-            answer, self.answer = _joined("\n\n", self.answer), []
+            answer, self.answer = _searchable("\n\n".join(self.answer)), []
         if self.thinking:
-            thinking, self.thinking = _joined("\n\n", self.thinking), []
+            thinking, self.thinking = _searchable("\n\n".join(self.thinking)), []
         if self.arguments:
-            arguments, self.arguments = _joined("\n", self.arguments), []
+            arguments, self.arguments = _searchable("\n".join(self.arguments)), []
         if self.result:
-            result, self.result = _joined("\n", self.result), []
+            result, self.result = _searchable("\n".join(self.result)), []
         if self.paths:
-            paths, self.paths = _joined("\n", self.paths), {}
+            paths, self.paths = _searchable("\n".join(self.paths)), {}
         return tuple.__new__(Texts, (title, user, answer, thinking, arguments, result, paths))  # a third of Texts(...)
 
 
-def _joined(between: str, texts: Iterable[str]) -> str | None:
-    """The texts as one. SQLite looks for nothing behind a NUL, so there is none."""
-    text = between.join(texts)
+def _searchable(text: str) -> str | None:
+    """The text, if there is any. SQLite looks for nothing behind a NUL, so there is none."""
     return text.replace("\0", " ") if "\0" in text else text or None
 
 

@@ -46,7 +46,8 @@ from copilog.model import (
     Vote,
     Workspace,
 )
-from copilog.store.entries import CONVERSATION_COLUMNS, Entry, conversation_from, entry_of
+from copilog.store.documents import conversation_from
+from copilog.store.entries import CONVERSATION_COLUMNS, Entry, entry_of
 from copilog.store.packing import pack, unpack
 from copilog.store.schema import MIGRATIONS
 from copilog.store.times import moment

@@ -108,7 +108,7 @@ class Archive:
 
     def get(self, wanted: str) -> Conversation:
         """A whole conversation, by its id or the beginning of it."""
-        from copilog.store.entries import conversation_from
+        from copilog.store.documents import conversation_from
 
         (document,) = self.connection.execute(
             "SELECT data FROM document JOIN conversation ON conversation.rowid = document.conversation WHERE id = ?",

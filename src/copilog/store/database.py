@@ -73,7 +73,8 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
     Within another one it is a part of that.
     """
-    if connection.in_transaction:
+    is_within_another = connection.in_transaction
+    if is_within_another:
         yield
         return
     try:

@@ -1,28 +1,22 @@
 """What the archive keeps of one conversation, made ready to be written.
 
 All of it is computed here, in whichever process has read the conversation, so that the one that writes has nothing
-left to do but to fill in row numbers. The document is the whole conversation as JSON, packed in two frames: first
-everything but the traces it was read from, then those, with the sizes and times of their files. The digest is taken
-of the first and of the traces' names. Whatever is equal to what is there need not be written again, even if
-its files were touched.
+left to do but to fill in row numbers. Whatever is equal to what is there, by its digest, need not be written again,
+even if its files were touched.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable, Iterator
-from functools import cache
 from itertools import chain
 
 import msgspec
-from msgspec.structs import replace
 
 from copilog import jsonio
 from copilog.model import Conversation, Turn, title_of
 from copilog.store import details
 from copilog.store.details import FAILED, Row, mode_of, model_of
-from copilog.store.packing import pack, unpack
+from copilog.store.documents import document_of, without_half_characters
 from copilog.store.spending import spends_of
 from copilog.store.texts import Calls, Texts, texts_of
 from copilog.store.times import moment
@@ -55,8 +49,6 @@ CONVERSATION_COLUMNS = (
     "digest",
 )
 
-_encoder = msgspec.json.Encoder()
-
 
 class Entry(msgspec.Struct, array_like=True, gc=False):
     """The rows of one conversation, in the order of the tables' columns but without the number of the conversation.
@@ -84,10 +76,10 @@ class Entry(msgspec.Struct, array_like=True, gc=False):
 def entry_of(conversation: Conversation) -> Entry:
     """Everything that is stored of a conversation."""
     try:
-        document, digest = _document_of(conversation)
+        document, digest = document_of(conversation)
     except UnicodeEncodeError:  # a file's name may be no text at all
-        conversation = _without_half_characters(conversation)
-        document, digest = _document_of(conversation)
+        conversation = without_half_characters(conversation)
+        document, digest = document_of(conversation)
     calls = Calls(conversation)
     texts = texts_of(conversation, calls)
     call_rows = details.call_rows(conversation, calls)
@@ -108,36 +100,6 @@ def entry_of(conversation: Conversation) -> Entry:
         relations=list(details.relation_rows(conversation)),
         text_bytes=sum(map(len, filter(None, chain.from_iterable(texts)))),
     )
-
-
-@cache
-def _decoder() -> msgspec.json.Decoder[Conversation]:
-    """Made when it is needed: knowing the whole model takes a while."""
-    return msgspec.json.Decoder(Conversation)
-
-
-def conversation_from(document: bytes) -> Conversation:
-    """The conversation that a document holds, equal to the one that was stored."""
-    return _decoder().decode(unpack(document))
-
-
-# --- the document -----------------------------------------------------------------------------------------------
-
-
-def _document_of(conversation: Conversation) -> tuple[bytes, bytes]:
-    traces = conversation.provenance
-    body = _encoder.encode(replace(conversation, provenance=[]))
-    packed = pack(memoryview(body)[:-1])
-    names = _encoder.encode([replace(trace, size=None, modified_at=None) for trace in traces])
-    digest = hashlib.blake2b(packed, digest_size=16)
-    digest.update(names)
-    return packed + pack(b',"provenance":' + _encoder.encode(traces) + b"}"), digest.digest()
-
-
-def _without_half_characters(conversation: Conversation) -> Conversation:
-    """The same with U+FFFD for what is no character: file names of any bytes, cut halves of a pair."""
-    text = json.dumps(msgspec.to_builtins(conversation)).encode()
-    return msgspec.convert(jsonio.decode(text)[0], Conversation)
 
 
 # --- rows -------------------------------------------------------------------------------------------------------

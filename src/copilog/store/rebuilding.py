@@ -6,7 +6,8 @@ import sqlite3
 from collections.abc import Callable
 
 from copilog.store.database import transaction
-from copilog.store.entries import conversation_from, entry_of
+from copilog.store.documents import conversation_from
+from copilog.store.entries import entry_of
 from copilog.store.schema import ROWS_VERSION
 from copilog.store.writing import replace_rows
 

@@ -17,7 +17,7 @@ from copilog.analysis.lineage.edited_lines import Edit, edits_in
 from copilog.analysis.lineage.file_places import Home, WantedFile, WantedFiles, file_name
 from copilog.analysis.selection import NO_TURN, Chosen
 from copilog.model import Conversation
-from copilog.store.entries import conversation_from
+from copilog.store.documents import conversation_from
 from copilog.store.schema import MESSAGE_BITS
 
 MOST_OPENED = 400  # conversations, the newest first

@@ -1,0 +1,129 @@
+"""The document of a conversation: all of it, as JSON, packed.
+
+    frame 1    the conversation without what follows, and without the brace that ends it
+    frame 2    its traces, with the sizes and times of their files, and the brace
+    frame 3    a line break and the texts of files, where there are any
+
+Joined they are a line of JSON, or two. The texts of files are kept apart, each once: what a step of an editing session
+leaves is what the next one finds, so that written out they would make most of an archive. The digest is taken of
+everything but the sizes and times.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import cache
+
+import msgspec
+from msgspec.structs import replace
+
+from copilog import jsonio
+from copilog.model import Conversation
+from copilog.store.packing import pack, unpack
+
+_LONG_ENOUGH_TO_TELL = 64  # the last characters of a text; few others have the same, and its length
+
+_encoder = msgspec.json.Encoder()
+
+Number = int | None  # of a text; None where there is none
+
+
+class FileTexts(msgspec.Struct):
+    """The texts of files, and which of them stand in the changes and files of a conversation, in their order."""
+
+    texts: list[str]
+    changes: list[tuple[Number, Number]]  # before, after
+    files: list[tuple[Number, Number, Number]]  # initial, original, current
+
+
+def document_of(conversation: Conversation) -> tuple[bytes, bytes]:
+    """The document, and its digest."""
+    traces = conversation.provenance
+    plain, texts = _without_texts(replace(conversation, provenance=[]))
+    head = pack(memoryview(_encoder.encode(plain))[:-1])
+    tail = pack(b"\n" + _encoder.encode(texts)) if texts is not None else b""
+    digest = hashlib.blake2b(head, digest_size=16)
+    digest.update(tail)
+    digest.update(_encoder.encode([replace(trace, size=None, modified_at=None) for trace in traces]))
+    return head + pack(b',"provenance":' + _encoder.encode(traces) + b"}") + tail, digest.digest()
+
+
+def conversation_from(document: bytes) -> Conversation:
+    """The conversation that a document holds, equal to the one that was stored."""
+    data = unpack(document)
+    end = data.find(b"\n")  # JSON as it is written here has no line breaks of its own
+    if end < 0:
+        return _decoder().decode(data)
+    lines = memoryview(data)
+    conversation = _decoder().decode(lines[:end])
+    _put_texts(conversation, _texts_decoder().decode(lines[end:]))
+    return conversation
+
+
+def without_half_characters(conversation: Conversation) -> Conversation:
+    """The same with U+FFFD for what is no character: file names of any bytes, cut halves of a pair."""
+    text = json.dumps(msgspec.to_builtins(conversation)).encode()
+    return msgspec.convert(jsonio.decode(text)[0], Conversation)
+
+
+@cache
+def _decoder() -> msgspec.json.Decoder[Conversation]:
+    """Made when it is needed: knowing the whole model takes a while."""
+    return msgspec.json.Decoder(Conversation)
+
+
+@cache
+def _texts_decoder() -> msgspec.json.Decoder[FileTexts]:
+    return msgspec.json.Decoder(FileTexts)
+
+
+# --- the texts of files -----------------------------------------------------------------------------------------
+
+
+def _without_texts(conversation: Conversation) -> tuple[Conversation, FileTexts | None]:
+    """The conversation without the texts of files, and those; it is given back as it is where it has none."""
+    if not conversation.file_changes and not conversation.files:
+        return conversation, None
+    numbered = _Numbered()
+    number = numbered.number
+    texts = FileTexts(
+        numbered.texts,
+        [(number(change.before), number(change.after)) for change in conversation.file_changes],
+        [(number(file.initial), number(file.original), number(file.current)) for file in conversation.files],
+    )
+    plain = replace(
+        conversation,
+        file_changes=[replace(change, before=None, after=None) for change in conversation.file_changes],
+        files=[replace(file, initial=None, original=None, current=None) for file in conversation.files],
+    )
+    return plain, texts
+
+
+def _put_texts(conversation: Conversation, texts: FileTexts) -> None:
+    """Give changes and files their texts back."""
+    known: dict[Number, str | None] = dict(enumerate(texts.texts))
+    for change, (before, after) in zip(conversation.file_changes, texts.changes, strict=True):
+        change.before, change.after = known.get(before), known.get(after)
+    for file, (initial, original, current) in zip(conversation.files, texts.files, strict=True):
+        file.initial, file.original, file.current = known.get(initial), known.get(original), known.get(current)
+
+
+class _Numbered:
+    """Texts, each once, by their number."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self._alike: dict[tuple[int, str], list[int]] = {}
+
+    def number(self, text: str | None) -> Number:
+        if text is None:
+            return None
+        # Texts of this size take longer to hash than to compare: as a rule, the same text is the same object.
+        alike = self._alike.setdefault((len(text), text[-_LONG_ENOUGH_TO_TELL:]), [])
+        for number in alike:
+            if self.texts[number] == text:
+                return number
+        alike.append(len(self.texts))
+        self.texts.append(text)
+        return alike[-1]

@@ -56,10 +56,13 @@ def _matches_between_anchors(old: list[str], new: list[str]) -> list[Match]:
     old_at = new_at = row = 0  # what is done, and how many lines before it match
     for old_index, new_index in [*_anchors(old, new), (len(old), len(new))]:
         if old_index > old_at or new_index > new_at:
-            if row:
-                found.append((old_at - row, new_at - row, row))
-            found += _matches_in_gap(old, new, old_at, old_index, new_at, new_index)
-            row = 0
+            if old[old_at:old_index] == new[new_at:new_index]:  # lines that occur more than once, and did not change
+                row += old_index - old_at
+            else:
+                if row:
+                    found.append((old_at - row, new_at - row, row))
+                found += _matches_in_gap(old, new, old_at, old_index, new_at, new_index)
+                row = 0
         row += 1
         old_at, new_at = old_index + 1, new_index + 1
     if row > 1:  # the last one was no line but the end

@@ -239,8 +239,9 @@ class LogWriter:
 
 
 def _diff(old: str, new: str) -> str:
-    lines = [f"-{line}" for line in old.splitlines()] + [f"+{line}" for line in new.splitlines()]
-    counts = f"@@ -1,{old.count(chr(10))} +1,{new.count(chr(10))} @@"
+    removed, added = old.splitlines(), new.splitlines()
+    counts = f"@@ -{min(1, len(removed))},{len(removed)} +{min(1, len(added))},{len(added)} @@"
+    lines = [f"-{line}" for line in removed] + [f"+{line}" for line in added]
     return "\n".join(["", "diff --git a/x b/x", "--- a/x", "+++ b/x", counts, *lines, ""])
 
 

@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 
 from copilog.errors import CopilogError
 
+AHEAD = 3  # parts in work or waiting, per process: enough to keep it busy, few enough to keep results small
+
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 

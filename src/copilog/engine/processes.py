@@ -16,15 +16,15 @@ from itertools import islice
 from queue import SimpleQueue
 from typing import Any
 
-from copilog.engine.base import Engine, Part, Result, WorkerLost
+from copilog.engine.base import AHEAD, Engine, Part, Result, WorkerLost
 
-AHEAD = 3  # parts in work or waiting, per process: enough to keep it busy, few enough to keep results small
 _COMMAND = (sys.executable, "-P", "-m", "copilog.engine.worker")
 
 
 class Processes(Engine):
-    def __init__(self, jobs: int) -> None:
+    def __init__(self, jobs: int, ahead: int = AHEAD) -> None:
         self._jobs = jobs
+        self._ahead = ahead
         self._workers: list[Worker] = []
 
     def prepare(self, work: Callable[[Any], Any]) -> None:
@@ -36,7 +36,7 @@ class Processes(Engine):
         waiting = iter(enumerate(parts))
         todo: SimpleQueue[tuple[int, Any] | None] = SimpleQueue()
         done: SimpleQueue[tuple[int, Any, BaseException | None]] = SimpleQueue()
-        first = list(islice(waiting, self._jobs * AHEAD))
+        first = list(islice(waiting, self._jobs * self._ahead))
         while len(self._workers) < min(self._jobs, len(first)):
             self._workers.append(Worker())
         for item in first:

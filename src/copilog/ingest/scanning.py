@@ -49,7 +49,9 @@ Definitions = Callable[[], "WorkspaceDefinitions | None"]
 Progress = Callable[[int, int], None]  # bytes done, of all
 
 INDEX_BYTES = 16 << 20  # text that waits for the index before it is indexed in bulk
+LAST_BYTES, LAST_INDEX_BYTES = 32 << 20, 3 << 20  # while the last files are read, so that little remains after them
 WORTH_PROCESSES = 8 << 20
+READ_AHEAD = 6  # batches for each process, as indexing takes the time of some
 LOCK_SECONDS = 60.0
 FEW_FOLDERS = 12
 NAMED = frozenset({"--root", "named", "bundled sample"})  # why a root is looked at, when somebody named it
@@ -152,7 +154,7 @@ class _Scan:
         from copilog.ingest.batches import read_units
 
         is_worth_it = is_much and sum(state.size for state in fresh) >= WORTH_PROCESSES
-        engine = engine_for(self.jobs if is_worth_it else 1)
+        engine = engine_for(self.jobs if is_worth_it else 1, READ_AHEAD)
         engine.prepare(read_units)
         return engine
 
@@ -219,8 +221,8 @@ class _Scan:
                     known = units.get(key)
                     self.lost.update(set(known.ids) - set(ids) if known else ())
                     put_unit(self.connection, root, key, Unit(signature, ids))
-            self._index_in_bulk()
             done += outcome.size
+            self._index_in_bulk(INDEX_BYTES if total - done > LAST_BYTES else LAST_INDEX_BYTES)
             self.progress(done, total)
 
     def _defined(self) -> WorkspaceDefinitions | None:
@@ -285,8 +287,8 @@ class _Scan:
             if outcome in ("new", "changed"):
                 self.waiting += entry.text_bytes
 
-    def _index_in_bulk(self) -> None:
-        if self.waiting >= INDEX_BYTES:
+    def _index_in_bulk(self, least: int = INDEX_BYTES) -> None:
+        if self.waiting >= least:
             self.archive.index_pending(finish=False)
             self.waiting = 0
 

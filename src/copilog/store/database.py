@@ -16,7 +16,7 @@ from copilog.store.schema import APPLICATION_ID, MIGRATIONS
 BUSY_SECONDS = 30.0
 CACHE_KIB = 8_192
 MAPPED_BYTES = 1 << 30
-CHECKPOINT_PAGES = 16_384
+CHECKPOINT_PAGES = 4_096  # often enough that little is left for the end, when nobody else has anything to do
 OLDEST_SQLITE = (3, 35, 0)  # trigrams and RETURNING
 BESIDE = ("", "-wal", "-shm", "-journal", ".lock")
 

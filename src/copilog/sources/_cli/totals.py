@@ -8,7 +8,7 @@ field, `eventsFileSizeBytes`. Where the numbers went down, the counters began an
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -42,7 +42,7 @@ class SessionTotals(msgspec.Struct):
     files_modified: list[str] = []
 
 
-def session_totals(shutdowns: list[Json], checkpoint: Json | None = None) -> SessionTotals:
+def session_totals(shutdowns: Sequence[Json], checkpoint: Json | None = None) -> SessionTotals:
     """The sums of a log's summaries, in the order of the log; `checkpoint` is a bill written after the last one."""
     if not shutdowns and checkpoint is None:
         return SessionTotals()

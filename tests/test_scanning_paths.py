@@ -76,6 +76,22 @@ def test_where_a_file_may_fit_any_conversation_all_are_read_again(archive: Archi
     assert {Path(trace.path).name for trace in archive.get("kept-1").provenance} == {"1.json"}
 
 
+@pytest.mark.parametrize("has_export", [False, True])
+def test_skills_are_told_of_whatever_a_folder_holds(archive: Archive, folder: Path, has_export: bool) -> None:
+    place = {"$mid": 1, "path": "/home/ana/garden/.github/skills/frost-chart/SKILL.md", "scheme": "file"}
+    call = {"kind": "toolInvocationSerialized", "toolCallId": "1", "toolId": "copilot_readFile", "isComplete": True}
+    chart = kept(4, "frost")
+    chart["requests"][0]["response"] = [{**call, "resultDetails": [place]}]
+    write(folder / "4.json", chart)
+    if has_export:
+        write(
+            folder / "exported.json", {"responderUsername": "GitHub Copilot", "requests": kept(5, "hail")["requests"]}
+        )
+    scan(archive, paths=[folder])
+
+    assert [skill.name for skill in archive.get("kept-4").turns[0].skills] == ["frost-chart"]
+
+
 def test_a_scan_of_paths_ends_as_one_of_everything_at_once(archive: Archive, folder: Path, tmp_path: Path) -> None:
     for number in (1, 2, 5):
         write(folder / f"{number}.json", kept(number, "peas"))

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from copilog.model import Conversation, FileChange, FileState, Provenance
 from copilog.store.documents import conversation_from, document_of
+from copilog.store.entries import entry_of
 from copilog.store.packing import pack, unpack
 
 TEXTS = st.none() | st.sampled_from(["", "a\n", "b\n", "a\nb\n" * 40, "b\nb\n" * 40, "\u2028ä\n"])
@@ -44,6 +45,14 @@ def test_a_text_that_many_steps_share_is_kept_once() -> None:
     )
 
     assert len(unpack(document_of(conversation)[0])) < 1.2 * sum(map(len, texts))
+
+
+def test_half_a_character_in_a_text_does_no_harm_to_the_next_document() -> None:
+    entry = entry_of(edited(("a\n", "b\ud83d\n")))
+    assert conversation_from(entry.document).file_changes[0].after == "b\ufffd\n"
+
+    conversation = edited(("a\n", "b\n"))
+    assert conversation_from(document_of(conversation)[0]) == conversation
 
 
 def test_a_document_of_before_can_be_read() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from copilog.diagnostics import Report
 from copilog.ingest.discovery import founds_in
-from copilog.ingest.reading import read
+from copilog.ingest.reading import read, read_folder, with_detected
 from copilog.ingest.trajectories import Inputs, sort_inputs
 from copilog.model import Conversation
 from copilog.sources import BY_NAME, Found
@@ -36,8 +36,11 @@ class Named:
         return None if any(BY_NAME[found.source].is_nameless for found in founds) else founds
 
     def conversations(self, report: Report, *, jobs: int = 1) -> Iterator[Conversation]:
-        """All conversations; telemetry is rebuilt first."""
-        yield from self.inputs.conversations(report)
+        """All conversations; telemetry is rebuilt, and comes last."""
+        for path in self.inputs.files:
+            yield from read(path, report=report)
+        for folder in self.inputs.folders:
+            yield from with_detected(read_folder(folder, report, self.inputs.passed_over), report)
         if self.inputs.telemetry:
             yield from _rebuilt(self.inputs, report, jobs)
 

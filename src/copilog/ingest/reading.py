@@ -27,7 +27,14 @@ def read(
     used; without, the workspace's own folder is not looked at.
     """
     report = report if report is not None else Report()
-    for conversation in _read(target, report):
+    yield from with_detected(_read(target, report), report, definitions)
+
+
+def with_detected(
+    conversations: Iterator[Conversation], report: Report, definitions: WorkspaceDefinitions | None = None
+) -> Iterator[Conversation]:
+    """The same conversations with the custom agents and skills that were used in them."""
+    for conversation in conversations:
         defined = definitions.of(conversation.workspace) if definitions is not None else ()
         first = conversation.provenance[0]
         enriched(partial(detect, conversation, defined), report.open(first.path, first.source))

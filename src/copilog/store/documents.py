@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
 from functools import cache
 
 import msgspec
@@ -20,7 +21,7 @@ from msgspec.structs import replace
 
 from copilog import jsonio
 from copilog.model import Conversation
-from copilog.store.packing import pack, unpack
+from copilog.store.packing import pack, pack_pieces, unpack
 
 _LONG_ENOUGH_TO_TELL = 64  # the last characters of a text; few others have the same, and its length
 
@@ -42,7 +43,7 @@ def document_of(conversation: Conversation) -> tuple[bytes, bytes]:
     traces = conversation.provenance
     plain, texts = _without_texts(replace(conversation, provenance=[]))
     head = pack(memoryview(_encoder.encode(plain))[:-1])
-    tail = pack(b"\n" + _encoder.encode(texts)) if texts is not None else b""
+    tail = pack_pieces(_pieces(texts)) if texts is not None else b""
     digest = hashlib.blake2b(head, digest_size=16)
     digest.update(tail)
     digest.update(_encoder.encode([replace(trace, size=None, modified_at=None) for trace in traces]))
@@ -98,6 +99,18 @@ def _without_texts(conversation: Conversation) -> tuple[Conversation, FileTexts 
         files=[replace(file, initial=None, original=None, current=None) for file in conversation.files],
     )
     return plain, texts
+
+
+def _pieces(texts: FileTexts) -> Iterator[bytes]:
+    """A line break and the texts as JSON, one by one: all versions of a large file are much more than the file."""
+    yield b'\n{"texts":['
+    separator = b""
+    for text in texts.texts:
+        yield separator
+        yield _encoder.encode(text)
+        separator = b","
+    yield b'],"changes":' + _encoder.encode(texts.changes)
+    yield b',"files":' + _encoder.encode(texts.files) + b"}"
 
 
 def _put_texts(conversation: Conversation, texts: FileTexts) -> None:

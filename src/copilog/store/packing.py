@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
@@ -17,6 +18,19 @@ def pack(data: bytes | bytearray | memoryview) -> bytes:
     compressor = _compressor()
     packed: bytes = compressor.compress(data, compressor.FLUSH_FRAME)
     return packed
+
+
+def pack_pieces(pieces: Iterable[bytes]) -> bytes:
+    """The pieces, joined, as one frame: for data that is too large to be held as a whole."""
+    compressor = _compressor()
+    packed: list[bytes] = []
+    try:
+        packed += (compressor.compress(piece) for piece in pieces)
+        packed.append(compressor.flush())
+    except BaseException:
+        _compressor.cache_clear()  # this one is in the middle of a frame
+        raise
+    return b"".join(packed)
 
 
 def unpack(packed: bytes) -> bytes:

@@ -78,10 +78,10 @@ def test_where_a_file_may_fit_any_conversation_all_are_read_again(archive: Archi
 
 @pytest.mark.parametrize("has_export", [False, True])
 def test_skills_are_told_of_whatever_a_folder_holds(archive: Archive, folder: Path, has_export: bool) -> None:
-    place = {"$mid": 1, "path": "/home/ana/garden/.github/skills/frost-chart/SKILL.md", "scheme": "file"}
+    told = {"value": "Read [](file:///home/ana/garden/.github/skills/frost-chart/SKILL.md)"}
     call = {"kind": "toolInvocationSerialized", "toolCallId": "1", "toolId": "copilot_readFile", "isComplete": True}
     chart = kept(4, "frost")
-    chart["requests"][0]["response"] = [{**call, "resultDetails": [place]}]
+    chart["requests"][0]["response"] = [{**call, "pastTenseMessage": told}]
     write(folder / "4.json", chart)
     if has_export:
         write(

@@ -68,8 +68,24 @@ def test_a_code_or_a_part_of_the_path_narrows_the_page_down(pages: TestClient) -
 def test_many_problems_of_a_kind_are_counted_where_they_are_not_listed(pages: TestClient) -> None:
     text = pages.get("/problems?code=bad-json").text
 
-    assert text.count("no JSON") == 20
-    assert "and 10 more of this kind" in text
+    assert text.count("no JSON") == 1, "one reason for all of them"
+    assert text.count("<code>line ") == 8
+    assert "and 22 more" in text
+
+
+def test_many_reasons_are_counted_where_they_are_not_listed(
+    client_of: Callable[[Path], TestClient], tmp_path: Path
+) -> None:
+    path = tmp_path / "reasons.db"
+    with Archive(path, write=True) as archive:
+        ledger = Ledger(path=BROKEN, source="chat-replay")
+        for line in range(60):
+            ledger.note("bad-json", f"reason {line // 2}", level="error", line=line)
+        archive.put_ledgers([ledger])
+    text = client_of(path).get("/problems").text
+
+    assert text.count("reason ") == 20
+    assert "and 20 more of this kind, for other reasons" in text
 
 
 def test_a_file_leads_to_the_conversations_that_were_read_from_it(pages: TestClient) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from itertools import groupby
+from itertools import groupby, islice
 from urllib.parse import urlencode
 
 import msgspec
@@ -20,7 +20,8 @@ from copilog.web.viewer import page, viewer_of
 LEVELS = {"error": "errors", "warning": "warnings", "info": "remarks"}
 SERIOUS = "serious"  # errors and warnings: what is shown unless asked otherwise
 FILES_AT_ONCE = 50
-PLACES_AT_ONCE = 20  # of one kind of problem in one file
+REASONS_AT_ONCE = 20  # for one kind of problem in one file
+PLACES_AT_ONCE = 8  # of one reason
 CONVERSATIONS_AT_ONCE = 5  # of one file
 
 
@@ -45,14 +46,22 @@ class Choice(msgspec.Struct, frozen=True):
         return f"/problems?{urlencode(asked)}" if asked else "/problems"
 
 
+class Reason(msgspec.Struct, frozen=True):
+    """What was wrong, and wherever it was."""
+
+    words: str
+    places: list[str]
+    more: int  # places that are not listed
+
+
 class Kind(msgspec.Struct, frozen=True):
     """All problems of one code in a file: their advice stands there once."""
 
     level: str
     code: str
     advice: str | None
-    places: list[tuple[str, str]]  # the place and the reason
-    more: int  # places that are not listed
+    reasons: list[Reason]
+    more: int  # problems for other reasons
 
 
 class TroubledFile(msgspec.Struct, frozen=True):
@@ -134,8 +143,15 @@ def _kinds_of(problems: list[Problem]) -> list[Kind]:
     kinds = []
     for (level, code), group in groupby(problems, key=lambda problem: (problem.level, problem.code)):
         same = list(group)
-        places = [(_place_words(problem.place), problem.reason) for problem in same]
-        kinds.append(Kind(level, code, same[0].advice, places[:PLACES_AT_ONCE], max(0, len(places) - PLACES_AT_ONCE)))
+        places: dict[str, list[str]] = {}
+        for problem in same:
+            places.setdefault(problem.reason, []).append(_place_words(problem.place))
+        reasons = [
+            Reason(words, where[:PLACES_AT_ONCE], max(0, len(where) - PLACES_AT_ONCE))
+            for words, where in islice(places.items(), REASONS_AT_ONCE)
+        ]
+        listed = sum(len(places[reason.words]) for reason in reasons)
+        kinds.append(Kind(level, code, same[0].advice, reasons, len(same) - listed))
     return kinds
 
 

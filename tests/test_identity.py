@@ -1,119 +1,43 @@
-"""All traces of a conversation become one, whatever their order."""
+"""All traces of a conversation become one: which of them leads, and what the others fill in."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
-from typing import Any
+from datetime import timedelta
 
-import msgspec
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
-from copilog.identity import copy_of, fill, merge
+from copilog.identity import fill, merge
 from copilog.model import (
     Conversation,
     Draft,
     FileChange,
-    FileEdit,
-    FileState,
     Followup,
     Message,
     Provenance,
     Queued,
     Relation,
     Text,
-    ToolCall,
-    ToolResult,
-    Turn,
     TurnError,
     Vote,
     Workspace,
     prose_of,
 )
-
-STORAGE = "/home/ana/.config/Code/User/workspaceStorage/aaaa"
-ELSEWHERE = "/home/ana/.config/Code/User/workspaceStorage/bbbb"
-NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
-LOG, FILE = "vscode-session-log", "vscode-session"
-
-
-def trace(
-    source: str, *numbers: int, folder: str = STORAGE, marks: tuple[str, ...] = (), **fields: Any
-) -> Conversation:
-    """A session with the turns of these numbers, as one file has it."""
-    suffix = ".jsonl" if source == LOG else ".json"
-    made = Conversation(id="vscode:s", native_id="s", source=source, marks=list(marks), **fields)
-    for index, number in enumerate(numbers):
-        made.turns.append(Turn(index=index, pointer=f"/requests/{index}", request_id=f"r{number}"))
-        made.turns[-1].timing.started_at = NOON + timedelta(minutes=number)
-        made.messages.append(Message(role="user", parts=[Text(text=f"question {number}")], turn=index))
-        made.messages.append(
-            Message(role="assistant", parts=[Text(text=f"answer {number} of {folder[-4:]}{suffix}")], turn=index)
-        )
-    made.provenance = [Provenance(source=source, path=f"{folder}/chatSessions/s{suffix}")]
-    return made
-
-
-def stub(title: str | None = "From the index", folder: str = STORAGE, **fields: Any) -> Conversation:
-    return Conversation(
-        id="vscode:s",
-        native_id="s",
-        source="vscode-state",
-        title=title,
-        marks=["stub"],
-        extra={"index": {"title": title}},
-        provenance=[Provenance(source="vscode-state", path=f"{folder}/state.vscdb", role="index", row="index")],
-        **fields,
-    )
-
-
-def edits(*changes: FileChange, folder: str = STORAGE, **fields: Any) -> Conversation:
-    return Conversation(
-        id="vscode:s",
-        native_id="s",
-        source="vscode-editing",
-        file_changes=list(changes),
-        marks=["orphan-edits"],
-        provenance=[
-            Provenance(source="vscode-editing", path=f"{folder}/chatEditingSessions/s/state.json", role="edits")
-        ],
-        **fields,
-    )
-
-
-def spilled(call_id: str, text: str, folder: str = STORAGE, name: str = "content.txt") -> Conversation:
-    path = f"{folder}/GitHub.copilot-chat/chat-session-resources/s/{call_id}/{name}"
-    result = ToolResult(call_id=call_id, text=text, full_text=text, full_text_path=path, origin="resource file")
-    return Conversation(
-        id="vscode:s",
-        native_id="s",
-        source="vscode-resources",
-        messages=[Message(role="tool", parts=[result])],
-        marks=["resource"],
-        provenance=[Provenance(source="vscode-resources", path=path, role="resource")],
-    )
-
-
-def requests(conversation: Conversation) -> list[str | None]:
-    return [turn.request_id for turn in conversation.turns]
+from tests.trace_builders import (
+    ELSEWHERE,
+    FILE,
+    LOG,
+    NOON,
+    STORAGE,
+    edits,
+    is_numbered,
+    requests,
+    roles,
+    spilled,
+    stub,
+    trace,
+)
 
 
 def prose(conversation: Conversation) -> list[str]:
     return [prose_of(message.parts) for message in conversation.messages]
-
-
-def roles(conversation: Conversation) -> list[tuple[str, str]]:
-    return [(place.source, place.role) for place in conversation.provenance]
-
-
-def is_numbered(conversation: Conversation) -> bool:
-    """Whether turns and messages agree on which is which."""
-    numbers = [message.turn for message in conversation.messages if message.turn is not None]
-    return [turn.index for turn in conversation.turns] == list(range(len(conversation.turns))) and numbers == sorted(
-        numbers
-    )
 
 
 # --- which trace leads ------------------------------------------------------------------------------------------
@@ -365,255 +289,3 @@ def test_a_sound_log_stays_without_what_a_damaged_copy_has() -> None:
     merged = merge([trace(LOG, 1, 2, 3), trace(LOG, 1, 4, folder=ELSEWHERE, marks=("damaged",))])
 
     assert requests(merged) == ["r1", "r2", "r3"]
-
-
-# --- edits ------------------------------------------------------------------------------------------------------
-
-
-def change(number: int, uri: str = "file:///home/ana/tides.py", **fields: Any) -> FileChange:
-    return FileChange(uri=uri, request_id=f"r{number}", diff=f"diff {number}", added=number, removed=0, **fields)
-
-
-def test_file_changes_belong_to_the_turns_of_their_requests() -> None:
-    state = FileState(uri="file:///home/ana/tides.py")
-    merged = merge([edits(change(2), change(7), files=[state]), trace(LOG, 1, 2)])
-
-    assert [(made.request_id, made.turn) for made in merged.file_changes] == [("r2", 1), ("r7", None)]
-    assert merged.files == [state]
-    assert roles(merged) == [(LOG, "lead"), ("vscode-editing", "edits")]
-
-
-def test_the_only_edit_of_a_file_in_a_turn_gets_the_diff_of_its_history() -> None:
-    log = trace(LOG, 1, 2)
-    alone = FileEdit(uri="file:///home/ana/tides.py")
-    twice = [FileEdit(uri="file:///home/ana/tides.py") for _ in range(2)]
-    log.messages[1].parts.append(alone)
-    log.messages[3].parts += twice
-
-    merge([log, edits(change(1), change(1, checkpoint="step"), change(2))])
-
-    assert (alone.diff, alone.added, alone.removed) == ("diff 1", 1, 0)
-    assert [edit.diff for edit in twice] == [None, None]
-
-
-def test_turns_that_come_back_take_their_file_changes_with_them() -> None:
-    merged = merge([edits(change(1), change(4)), trace(FILE, 1, 2), trace(LOG, 4, marks=("headless",))])
-
-    assert [(made.request_id, made.turn) for made in merged.file_changes] == [("r1", 0), ("r4", 2)]
-
-
-def test_two_histories_of_one_conversation_are_united_by_request() -> None:
-    merged = merge(
-        [trace(LOG, 1, 2, 3), edits(change(1), change(2)), edits(change(2), change(3), change(3), folder="/b")]
-    )
-
-    assert sorted((made.request_id, made.turn) for made in merged.file_changes) == [
-        ("r1", 0),
-        ("r2", 1),
-        ("r3", 2),
-        ("r3", 2),
-    ]
-
-
-def test_edits_without_a_conversation_stay_orphans_with_the_title_of_the_index() -> None:
-    merged = merge([stub(), edits(change(1))])
-
-    assert merged.marks == ["orphan-edits"]
-    assert merged.title == "From the index"
-    assert merged.turns == []
-    assert [made.turn for made in merged.file_changes] == [None]
-    assert roles(merged) == [("vscode-editing", "edits"), ("vscode-state", "index")]
-
-
-# --- spilled tool output ----------------------------------------------------------------------------------------
-
-
-def with_call(*results: ToolResult, **fields: Any) -> Conversation:
-    made = trace(LOG, 1, 2)
-    made.messages[1].parts.append(ToolCall(id="call_1", name="read_file", **fields))
-    made.messages[2:2] = [Message(role="tool", parts=[result], turn=0) for result in results]
-    return made
-
-
-def test_spilled_output_is_the_full_text_of_its_result() -> None:
-    short = ToolResult(call_id="call_1", text="long ou...")
-
-    merged = merge([spilled("call_1", "long output"), with_call(short)])
-
-    assert short.text == "long ou..."
-    assert short.full_text == "long output"
-    assert short.full_text_path is not None
-    assert short.full_text_path.endswith("/s/call_1/content.txt")
-    assert len(merged.messages) == 5
-    assert roles(merged) == [(LOG, "lead"), ("vscode-resources", "resource")]
-
-
-def test_spilled_output_finds_its_call_by_every_spelling_of_the_id() -> None:
-    short = ToolResult(call_id="call_1", text="")
-
-    merge([with_call(short, native_ids=["tool-uuid"]), spilled("tool-uuid", "long output")])
-
-    assert short.full_text == "long output"
-
-
-def test_spilled_output_of_a_call_without_a_result_comes_behind_the_call() -> None:
-    merged = merge([with_call(), spilled("call_1", "long output")])
-
-    assert [(message.role, message.turn) for message in merged.messages] == [
-        ("user", 0),
-        ("assistant", 0),
-        ("tool", 0),
-        ("user", 1),
-        ("assistant", 1),
-    ]
-
-
-def test_spilled_output_of_an_unknown_call_comes_last() -> None:
-    merged = merge([trace(LOG, 1), spilled("call_9", "nine"), spilled("call_8", "eight")])
-
-    results = [part for message in merged.messages[2:] for part in message.parts if isinstance(part, ToolResult)]
-    assert {(result.call_id, result.full_text) for result in results} == {("call_9", "nine"), ("call_8", "eight")}
-    assert [message.turn for message in merged.messages[2:]] == [None, None]
-
-
-def test_copies_of_spilled_output_are_joined_once_and_other_output_is_kept() -> None:
-    short = ToolResult(call_id="call_1", text="")
-    merged = merge(
-        [
-            with_call(short),
-            spilled("call_1", "long output"),
-            spilled("call_1", "long output", folder=ELSEWHERE),
-            spilled("call_1", "an image", name="content.bin"),
-        ]
-    )
-
-    texts = [part.full_text for message in merged.messages for part in message.parts if isinstance(part, ToolResult)]
-    assert sorted(str(text) for text in texts) == ["an image", "long output"]
-    assert len(merged.provenance) == 4
-
-
-def test_spilled_output_without_a_conversation_is_kept_together() -> None:
-    merged = merge([spilled("call_1", "one"), spilled("call_2", "two"), stub()])
-
-    texts = [part.full_text for message in merged.messages for part in message.parts if isinstance(part, ToolResult)]
-    assert sorted(str(text) for text in texts) == ["one", "two"]
-    assert (merged.marks, merged.title) == (["resource"], "From the index")
-
-
-# --- laws -------------------------------------------------------------------------------------------------------
-
-
-def test_a_copy_can_be_merged_without_changing_the_original() -> None:
-    original = stub()
-    before = msgspec.json.encode(original)
-
-    merge([copy_of(original), spilled("call_1", "one"), stub("other", ELSEWHERE)])
-
-    assert msgspec.json.encode(original) == before
-
-
-Maker = Callable[[], Conversation]
-folders = st.sampled_from([f"/storage/{name * 4}" for name in "abcd"])
-numbers = st.lists(st.integers(0, 6), unique=True, max_size=5).map(sorted)
-moments = st.none() | st.integers(0, 9).map(lambda hours: NOON + timedelta(hours=hours))
-titles = st.none() | st.sampled_from(["Tides", "Ebb"])
-broken = st.sampled_from([(), (), ("damaged",), ("headless",), ("imported",)])
-changes = st.lists(st.integers(0, 6).map(change), max_size=3)
-
-
-@st.composite
-def sessions(draw: st.DrawFn) -> Conversation:
-    made = trace(
-        draw(st.sampled_from([LOG, FILE])),
-        *draw(numbers),
-        folder=draw(folders),
-        marks=draw(broken),
-        title=draw(titles),
-        updated_at=draw(moments),
-        workspace=draw(st.none() | folders.map(lambda folder: Workspace(uri=f"file://{folder}"))),
-    )
-    for turn in made.turns:
-        turn.timing.started_at = draw(st.sampled_from([turn.timing.started_at, None]))
-        turn.details = draw(st.none() | st.sampled_from(["x", "y"]))
-    made.messages = [message for message in made.messages if message.role == "user" or draw(st.booleans())]
-    for message in made.messages:
-        if message.role == "assistant" and draw(st.booleans()):
-            message.parts.append(ToolCall(id=f"call_{message.turn}", name="run"))
-            message.parts.append(FileEdit(uri="file:///home/ana/tides.py"))
-    return made
-
-
-traces = (
-    sessions()
-    | st.builds(stub, titles, folders, updated_at=moments)
-    | st.builds(lambda folder, made: edits(*made, folder=folder), folders, changes)
-    | st.builds(spilled, st.sampled_from(["call_0", "call_1", "call_7"]), st.sampled_from(["a", "b"]), folders)
-)
-several = st.lists(traces, min_size=1, max_size=6, unique_by=lambda made: made.provenance[0].path)
-
-
-def clone(conversation: Conversation) -> Conversation:
-    return msgspec.json.decode(msgspec.json.encode(conversation), type=Conversation)
-
-
-def essence(conversation: Conversation) -> Any:
-    return msgspec.to_builtins(
-        {
-            "title": conversation.title,
-            "workspace": conversation.workspace,
-            "turns": conversation.turns,
-            "messages": conversation.messages,
-            "file_changes": conversation.file_changes,
-            "marks": sorted(conversation.marks),
-            "provenance": sorted((place.path, place.role) for place in conversation.provenance),
-        }
-    )
-
-
-@given(several, st.randoms(use_true_random=False))
-def test_the_order_of_the_traces_makes_no_difference(made: list[Conversation], random: Any) -> None:
-    shuffled = [clone(one) for one in made]
-    random.shuffle(shuffled)
-
-    assert essence(merge([clone(one) for one in made])) == essence(merge(shuffled))
-
-
-@given(several)
-def test_every_trace_stays_in_the_provenance_and_at_most_one_leads(made: list[Conversation]) -> None:
-    paths = {one.provenance[0].path for one in made}
-    has_session = any(one.source in (LOG, FILE) for one in made)
-
-    merged = merge(made)
-
-    assert {place.path for place in merged.provenance} == paths
-    assert [place.role for place in merged.provenance].count("lead") == has_session
-    assert (merged.provenance[0].role == "lead") == has_session
-
-
-@given(several)
-def test_turns_are_numbered_and_no_turn_of_the_lead_is_lost(made: list[Conversation]) -> None:
-    of_path = {one.provenance[0].path: requests(one) for one in made}
-
-    merged = merge(made)
-
-    assert is_numbered(merged)
-    assert len(set(requests(merged))) == len(merged.turns)
-    own = of_path[merged.provenance[0].path]
-    assert [request for request in requests(merged) if request in own] == own
-
-
-@given(traces)
-def test_one_trace_alone_is_the_conversation(made: Conversation) -> None:
-    before = msgspec.json.encode(made)
-
-    assert merge([made]) is made
-    assert msgspec.json.encode(made) == before
-
-
-@pytest.mark.parametrize("marks", [("damaged",), ()])
-def test_merging_a_conversation_with_its_own_copy_changes_nothing_but_the_provenance(marks: tuple[str, ...]) -> None:
-    alone = trace(LOG, 1, 2, marks=marks, title="Tides")
-
-    merged = merge([trace(LOG, 1, 2, marks=marks, title="Tides"), trace(LOG, 1, 2, marks=marks, title="Tides")])
-
-    assert merged == alone

@@ -1,21 +1,17 @@
-"""What happens on disk is told soon, whether the system tells of it or not, and `copilog watch` stores it."""
+"""What happens on disk is told soon, whether the system tells of it or not."""
 
 from __future__ import annotations
 
-import json
 import os
-import queue
-import signal
 import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Event, Thread
-from typing import IO, Any
 
 import pytest
 
@@ -23,14 +19,9 @@ from copilog.ingest import notices
 from copilog.ingest.notices import Notices, is_silent
 from copilog.ingest.watched_folders import WatchedFolders, rules_of
 from copilog.ingest.watching import Watcher, watch
-from copilog.sample import home as sample_home
-from copilog.sources import SOURCES, Source
-from copilog.sources.roots import Root, roots_from, storage_folders
-from copilog.store.archive import Archive
-from copilog.store.database import ScanLock
+from copilog.sources.roots import Root
 from tests.cli.homes import Home, session
-
-DEADLINE_SECONDS = 30.0
+from tests.watch_builders import DEADLINE_SECONDS, home_with_a_session
 
 
 def need_library() -> None:
@@ -95,9 +86,7 @@ def watching(*places: Root | Path, poll: bool | None) -> Iterator[Told]:
 
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
-    made = Home(tmp_path / "home")
-    made.add(made.workspace(1), session("session-1", "Which beans?"))
-    return made
+    return home_with_a_session(tmp_path / "home")
 
 
 # --- what is told -----------------------------------------------------------------------------------------------
@@ -260,82 +249,6 @@ def test_what_changed_before_somebody_asks_is_told(home: Home, poll: bool) -> No
         assert next(watcher.batches(after_deadline())) == {path}
 
 
-# --- what is watched --------------------------------------------------------------------------------------------
-
-PLACES = (
-    ".config/Code/User/workspaceStorage/w1/workspace.json",
-    ".config/Code/User/workspaceStorage/w1/state.vscdb",
-    ".config/Code/User/workspaceStorage/w1/chatSessions/s1.json",
-    ".config/Code/User/workspaceStorage/w1/chatSessions/s2.jsonl",
-    ".config/Code/User/workspaceStorage/w1/chatEditingSessions/s1/state.json",
-    ".config/Code/User/workspaceStorage/w1/chatEditingSessions/s1/contents/abcdef1",
-    ".config/Code/User/workspaceStorage/w1/chat-session-resources/s1/call/content.txt",
-    ".config/Code/User/workspaceStorage/w1/GitHub.copilot-chat/chat-session-resources/s1/call/content.txt",
-    ".config/Code/User/workspaceStorage/w1/GitHub.copilot-chat/transcripts/s1.jsonl",
-    ".config/Code/User/workspaceStorage/w1/GitHub.copilot-chat/debug-logs/s1/main.jsonl",
-    ".config/Code/User/workspaceStorage/w1/GitHub.copilot-chat/memory-tool/memories/repo/garden.md",
-    ".config/Code/User/globalStorage/state.vscdb",
-    ".config/Code/User/globalStorage/emptyWindowChatSessions/s3.json",
-    ".config/Code/User/globalStorage/transferredChatSessions/s4.json",
-    ".config/Code/User/globalStorage/github.copilot-chat/agent-traces.db",
-    ".config/Code/User/globalStorage/github.copilot-chat/session-store.db",
-    ".config/Code/User/globalStorage/github.copilot-chat/memory-tool/memories/garden.md",
-    ".config/Code/User/profiles/p1/globalStorage/state.vscdb",
-    ".copilot/session-store.db",
-    ".copilot/session-state/s5/events.jsonl",
-    ".copilot/session-state/s5/session.db",
-    ".copilot/session-state/s5/rewind-snapshots/index.json",
-    ".copilot/session-state/s6.jsonl",
-    ".copilot/history-session-state/session_s7_1776000000000.json",
-    ".copilot/otel/copilot.jsonl",
-)
-
-
-def located(home: Path, source: Source) -> set[Path]:
-    folders = [folder for root in roots_from(home) for folder in storage_folders(root)]
-    return {found.path for folder in folders for found in source.locate(folder)}
-
-
-def watched(home: Path) -> set[Path]:
-    known = WatchedFolders(rules_of(roots_from(home)))
-    return {Path(name, file) for name, folder in known.folders.items() for file in folder.files}
-
-
-@pytest.fixture(scope="module")
-def full_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    home = tmp_path_factory.mktemp("full")
-    for place in PLACES:
-        path = home / place
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("{}")
-    return home
-
-
-@pytest.mark.parametrize(
-    "source", [source for source in SOURCES if type(source).locate is not Source.locate], ids=lambda source: source.name
-)
-def test_every_source_has_its_places_watched(full_home: Path, source: Source) -> None:
-    assert located(full_home, source), "add a file of this source to PLACES"
-    assert located(full_home, source) <= watched(full_home)
-    assert located(sample_home(), source) <= watched(sample_home())
-
-
-def test_all_known_places_are_watched(full_home: Path) -> None:
-    assert watched(full_home) == {full_home / place for place in PLACES}
-
-
-def test_whole_trees_begin_where_conversations_are(full_home: Path) -> None:
-    known = WatchedFolders(rules_of(roots_from(full_home)))
-    user = full_home / ".config/Code/User"
-
-    assert {Path(name) for name in known.trees()} == {
-        user / "workspaceStorage",
-        user / "globalStorage",
-        user / "profiles/p1/globalStorage",
-        full_home / ".copilot",
-    }
-
-
 # --- how --------------------------------------------------------------------------------------------------------
 
 
@@ -434,137 +347,3 @@ def test_places_that_others_write_to_are_polled(tmp_path: Path, path: str, expec
 
     assert is_silent(path, mounts) is expected
     assert is_silent(path, tmp_path / "missing") is False
-
-
-# --- the command ------------------------------------------------------------------------------------------------
-
-
-def read_into(stream: IO[str], lines: queue.Queue[str]) -> None:
-    with stream:
-        for line in stream:
-            lines.put(line)
-
-
-class Running:
-    """`copilog watch` in a process of its own."""
-
-    def __init__(self, *arguments: object) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "copilog", "watch", *map(str, arguments)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        assert self.process.stdout is not None
-        assert self.process.stderr is not None
-        self.out, self.err = queue.Queue[str](), queue.Queue[str]()
-        self.readers = [
-            Thread(target=read_into, args=(self.process.stdout, self.out)),
-            Thread(target=read_into, args=(self.process.stderr, self.err)),
-        ]
-        for reader in self.readers:
-            reader.start()
-
-    def event(self) -> Any:
-        try:
-            return json.loads(self.out.get(timeout=DEADLINE_SECONDS))
-        except queue.Empty:
-            pytest.fail(f"nothing came; standard error: {list(self.err.queue)}")
-
-    def talk(self, text: str) -> str:
-        """The first line on standard error that has this text."""
-        while True:
-            line = self.err.get(timeout=DEADLINE_SECONDS)
-            if text in line:
-                return line
-
-    def end(self) -> int:
-        self.process.send_signal(signal.SIGINT)
-        code = self.process.wait(DEADLINE_SECONDS)
-        for reader in self.readers:
-            reader.join()
-        return code
-
-
-@contextmanager
-def running(*arguments: object) -> Iterator[Running]:
-    process = Running(*arguments)
-    try:
-        yield process
-    finally:
-        process.process.kill()
-        process.process.wait()
-        for reader in process.readers:
-            reader.join()
-
-
-on_posix = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
-
-
-@on_posix
-@pytest.mark.parametrize("options", [[], ["--poll", "--interval", "0.3"]], ids=["as it comes", "polling"])
-def test_the_command_keeps_the_archive_up_to_date(home: Home, tmp_path: Path, options: list[str]) -> None:
-    path = tmp_path / "data" / "archive.db"
-    with running("--root", home.root, "--archive", path, "--json", *options) as process:
-        first = process.event()
-        home.add(home.workspace(1), session("session-1", "Which beans?", "And when?"))
-        changed = process.event()
-        added = home.add(home.workspace(2), session("session-2", "And peas?"))
-        new = process.event()
-        added.unlink()
-        gone = process.event()
-        code = process.end()
-
-    assert (first["new"], first["changed"]) == (["vscode:session-1"], [])
-    assert (changed["new"], changed["changed"]) == ([], ["vscode:session-1"])
-    assert (new["new"], new["changed"]) == (["vscode:session-2"], [])
-    assert (gone["new"], gone["changed"], gone["gone"]) == ([], [], ["vscode:session-2"])
-    assert code == 0
-    with Archive(path) as archive:
-        assert len(archive.get("session-1").turns) == 2
-
-
-@on_posix
-def test_the_command_tells_people_what_is_new(home: Home, tmp_path: Path) -> None:
-    with running("--root", home.root, "--archive", tmp_path / "archive.db", "--poll") as process:
-        assert "asked for" in process.talk("watching")
-        home.add(home.workspace(1), session("session-2", "And peas?", customTitle="Peas \x1b[31mand beans"))
-        line = process.talk("session-")
-        code = process.end()
-
-    assert line.split()[1] == "new"
-    assert "Peas �[31mand beans" in line
-    assert code == 0
-    assert process.out.empty()
-
-
-@on_posix
-def test_a_scan_of_somebody_else_is_waited_for(home: Home, tmp_path: Path) -> None:
-    path = tmp_path / "archive.db"
-    with ExitStack() as lock:
-        lock.enter_context(ScanLock(path))
-        with running("--root", home.root, "--archive", path, "--json") as process:
-            assert str(os.getpid()) in process.talk("trying again")
-            lock.close()
-            assert process.event()["new"] == ["vscode:session-1"]
-            assert process.end() == 0
-
-
-@on_posix
-def test_an_archive_that_is_moved_away_is_made_again(home: Home, tmp_path: Path) -> None:
-    path = tmp_path / "data" / "archive.db"
-    with running("--root", home.root, "--archive", path, "--json") as process:
-        process.event()
-        path.parent.rename(tmp_path / "moved")
-        home.add(home.workspace(1), session("session-2", "And peas?"))
-
-        assert sorted(process.event()["new"]) == ["vscode:session-1", "vscode:session-2"]
-        assert process.end() == 0
-
-
-def test_an_archive_that_is_none_is_told_at_once(home: Home, tmp_path: Path) -> None:
-    path = tmp_path / "notes.txt"
-    path.write_text("no database at all, but something that somebody wrote")
-    with running("--root", home.root, "--archive", path) as process:
-        assert "not an archive" in process.talk("notes.txt")
-        assert process.process.wait(DEADLINE_SECONDS) == 2

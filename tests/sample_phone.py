@@ -25,6 +25,7 @@ SESSION = made_up_id(KEY)
 AGENT = agent_mode("0.47.2026050104")
 MODEL = "copilot/claude-sonnet-4.5"
 STYLE = f"{GARDEN}/src/plan.css"
+UNKNOWN_RESPONSE_KIND = "canvasPreview"
 
 MOCK_UP = picture(
     """
@@ -113,7 +114,7 @@ def _too_wide() -> Json:
             thinks(f"{KEY}/1", "A fixed width in the computed styles. A grid would wrap."),
             says(f"{text}\n\n```css\n{CSS}```\n\nI drew how that would look:\n\n"),
             _drawing(draw),
-            {"kind": "canvasPreview", "title": "Plan at 390 px", "state": {"width": 390, "height": 844}},
+            {"kind": UNKNOWN_RESPONSE_KIND, "title": "Plan at 390 px", "state": {"width": 390, "height": 844}},
             says("\nOnly these files would change:\n\n"),
             {
                 "label": "src",

@@ -8,7 +8,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -21,7 +20,10 @@ from copilog.sources.base import Found, Source
 from copilog.sources.session_store import SessionStore
 from copilog.sources.vscode_state import INDEX, TRANSFERS, VSCodeState
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
+pytestmark = [
+    pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals"),
+    pytest.mark.usefixtures("private_temp"),
+]
 
 READS, MOST_READS = 25, 5000
 
@@ -74,14 +76,6 @@ WRITE_STATE = (
 """
     + END
 )
-
-
-@pytest.fixture(autouse=True)
-def private_temp(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder for temporary files that no other test looks into."""
-    folder = tmp_path_factory.mktemp("temp")
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    return folder
 
 
 def make_store(folder: Path) -> Path:

@@ -158,6 +158,17 @@ def test_the_order_of_fields_does_not_matter(value: dict[str, Any]) -> None:
     assert uri_to_path(value) == uri_to_path(_turned(value))
 
 
+def test_a_place_without_a_scheme_is_a_file() -> None:
+    """As VS Code does it, and as the URI says, too."""
+    value = {"$mid": 1, "path": "/home/ana/a.py", "scheme": ""}
+
+    place = take_place({"place": value}, "place")
+
+    assert place is not None
+    assert (place.uri, place.path) == (uri_to_string(value), uri_to_path(value))
+    assert place.uri == "file:///home/ana/a.py"
+
+
 def _turned(value: Any) -> Any:
     """The same with the fields of all objects in the opposite order."""
     if not isinstance(value, dict):

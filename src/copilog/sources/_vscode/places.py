@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import Any
 
 from copilog.model import Place, Range
@@ -90,7 +89,6 @@ def with_named_links(text: str) -> str:
     return _EMPTY_LINK.sub(lambda match: _link_label(match[1]), text)
 
 
-@lru_cache(maxsize=1024)
 def _link_label(target: str) -> str:
     address, _, fragment = target.partition("#")
     name = base_name(uri_to_path(address) or address)

@@ -37,7 +37,7 @@ class ResponseReader:
         for position, item in enumerate(items):
             if type(item) is dict:
                 try:
-                    tally.used += self._read_part(item, position)
+                    tally.used += self._read_part(item, position)  # which must not count parts itself
                 except BadRecord as error:
                     self.ledger.reject_part(str(error), f"{self.pointer}/response/{position}", error.code)
             elif isinstance(item, str):

@@ -114,7 +114,7 @@ def event_from_object(raw: Json, line: int, offset: int, size: int) -> Event:
 
 
 def with_more(extra: Json | None, more: Json) -> Json | None:
-    """What was kept, and what there is to keep beyond that."""
+    """What was kept, and what there is to keep beyond that; where there is but one of them, it is given back itself."""
     if not extra:
         return more or None
     return {**extra, **more} if more else extra

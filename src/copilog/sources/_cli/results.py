@@ -88,7 +88,7 @@ def _read_contents(reader: Reader, event: Event, contents: list[Any], made: Outc
         if kind in ("shell_exit", "terminal"):
             made.exits.append(block)  # the terminal takes it
         else:
-            if kind not in CONTENT_TYPES:
+            if not isinstance(kind, str) or kind not in CONTENT_TYPES:
                 reader.ledger.parts.meet_unknown(f"content:{kind}")
             made.result.items.append(_content_item(block, reader.assets))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import struct
 import subprocess
 import sys
 import tempfile
@@ -377,6 +378,19 @@ def test_opening_an_archive_again_does_not_let_go_of_its_locks(archive: Path) ->
             subprocess.run([sys.executable, "-c", other, str(archive)], check=True)
             assert archive.with_name(archive.name + "-wal").exists()
             assert second.execute("SELECT * FROM meta").fetchall() == [("a", "b")]
+
+
+def test_an_archive_whose_making_was_ended_is_made_again(tmp_path: Path) -> None:
+    path = tmp_path / "archive.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    # What SQLite leaves when it is ended in that: the file has the mark, and the journal says that it was empty.
+    journal = bytes.fromhex("d9d505f920a163d7") + struct.pack(">5I", 0, 1, 0, 512, 4096)
+    path.with_name("archive.db-journal").write_bytes(journal.ljust(512, b"\0"))
+
+    open_database(path, write=True).close()
+
+    assert version_of(path) == len(MIGRATIONS)
 
 
 def test_what_was_an_archive_and_was_overwritten_is_refused_and_left_alone(archive: Path, tmp_path: Path) -> None:

@@ -164,7 +164,8 @@ def _narrow(path: Path, mode: int) -> None:
 def _connect_to_write(path: Path, *, is_new: bool) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level="IMMEDIATE", cached_statements=256)
     try:
-        if is_new:
+        # Whoever began to make it may have been ended: SQLite takes back what was half written, the mark as well.
+        if is_new or connection.execute("PRAGMA page_count").fetchone() == (0,):
             # Before anything else, and into the file itself: from now on it is known as an archive.
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         _refuse_others(connection, path)

@@ -240,6 +240,19 @@ def test_sub_agents_are_estimated_by_themselves() -> None:
     assert (unknown.subagent, unknown.parent_call_id, unknown.output) == ("(unnamed)", "gone", 2)
 
 
+def test_estimates_have_one_order_even_where_an_agent_has_an_empty_name() -> None:
+    turns = [Turn(index=index) for index in range(12)]
+    said = [
+        Message(role="assistant", turn=turn.index, parent_call_id=parent, parts=[Text(text="a")])
+        for turn in turns
+        for parent in ("", None)
+    ]
+
+    spends = spent(Conversation(id="cli:x", source="cli-events", turns=turns, messages=said))
+
+    assert pick(spends, "parent_call_id") == [(None,), ("",)] * 12
+
+
 def test_an_error_was_sent_to_nobody_and_no_answer_cost_nothing() -> None:
     failed = Turn(index=0, error=TurnError(message="Too many requests, wait a minute."))
     asked = Message(role="user", parts=[Text(text="why?")])

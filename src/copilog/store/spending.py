@@ -252,8 +252,8 @@ def _is_asked(turn: Turn) -> bool:
     return not (turn.is_system_initiated or turn.is_hidden or turn.is_request_hidden)
 
 
-def _by_turn(slot: Slot) -> tuple[int, str]:
-    return slot.turn or 0, slot.parent or ""
+def _by_turn(slot: Slot) -> tuple[int, bool, str]:
+    return slot.turn or 0, slot.parent is not None, slot.parent or ""
 
 
 def _by_place(row: tuple[Key, dict[str, Any]]) -> tuple[bool, int]:

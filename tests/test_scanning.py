@@ -195,6 +195,30 @@ def run_scan(archive: Path, folder: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
+def test_what_only_an_index_names_is_found_when_the_index_changes(archive: Archive, home: Home, tmp_path: Path) -> None:
+    scanned(archive, home)
+    entry = {"sessionId": "remembered", "title": "Leeks", "lastMessageDate": 1_776_000_000_000, "isEmpty": False}
+    home.index(home.workspace(2, "/home/ana/code/shed"), remembered=entry)
+
+    assert scanned(archive, home).new_ids == ["vscode:remembered"]
+    with Archive(tmp_path / "other.db", write=True) as other:
+        scanned(other, home)
+        assert other.fingerprint() == archive.fingerprint()
+
+
+def test_what_an_index_names_no_more_is_gone(archive: Archive, home: Home) -> None:
+    entry = {"title": "Leeks", "lastMessageDate": 1_776_000_000_000, "isEmpty": False}
+    shed = home.workspace(2, "/home/ana/code/shed")
+    both = {name: {"sessionId": name, **entry} for name in ("kept", "forgotten")}
+    index = home.index(shed, **both)
+    scanned(archive, home)
+    index.unlink()
+    os.utime(home.index(shed, kept=both["kept"]), (2_000_000_000, 2_000_000_000))
+    result = scanned(archive, home)
+
+    assert (result.gone_ids, result.unchanged) == (["vscode:forgotten"], 4)
+
+
 def test_traces_in_several_roots_are_one_conversation(archive: Archive, tmp_path: Path) -> None:
     folder = tmp_path / "home"
     stable, insiders = Home(folder), Home(folder, "Code - Insiders")

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from copilog.diagnostics import Report
+from copilog.ingest import find_roots, scanning
 from copilog.ingest.scanning import scan
 from copilog.store.archive import Archive
-from tests.cli.homes import session
+from tests.cli.homes import Home, session
 
 
 @pytest.fixture
@@ -110,3 +111,31 @@ def test_books_of_files_without_a_word_are_kept_as_one_sum(archive: Archive, fol
     assert (report.quiet_files, report.quiet.conversations) == (4, 4)
     assert report.balances()
     assert archive.ledger_totals().files == 5
+
+
+@pytest.mark.parametrize("kind", ["roots", "files", "exports"])
+def test_what_is_gone_is_told_by_the_next_scan_when_one_is_ended(
+    kind: str, archive: Archive, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = Home(tmp_path / "home")
+    gone = home.add(home.workspace(1, "/home/ana/garden"), session("session-1", "Beans?")) if kind == "roots" else None
+    home.add(home.workspace(1), session("session-2", "Peas?"))
+    if kind == "exports":
+        exported = {"responderUsername": "GitHub Copilot", "requests": kept(7, "hail")["requests"]}
+        write(folder / "exported.json", exported)
+
+    def scanned() -> scanning.ScanResult:
+        return scan(archive, roots=find_roots([home.root])) if kind == "roots" else scan(archive, paths=[folder])
+
+    def end(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    scanned()
+    (gone or folder / "3.json").unlink()
+    with monkeypatch.context() as patched:
+        patched.setattr(scanning, "put_states", end)
+        with pytest.raises(KeyboardInterrupt):
+            scanned()
+
+    assert scanned().gone_ids == ["vscode:session-1" if kind == "roots" else "vscode:kept-3"]
+    assert scanned().gone == 0

@@ -123,7 +123,10 @@ class _Scan:
         self.result = result
         self.now = now()
         self.waiting = 0  # bytes of text that are stored and not indexed
-        self.lost: set[str] = set()  # conversations that some unit no longer has
+        self.lost: set[str] = set()  # conversations that some unit of the place no longer has
+        self.missing: set[str] = set()  # units that are no longer there
+        self.shrunken: dict[str, Unit] = {}  # units that are there, with less in them
+        self.gone: set[str] = set()
 
     # --- roots: many files, and units of one conversation each, whose traces may lie in several roots -----------
 
@@ -144,9 +147,9 @@ class _Scan:
         report = Report()
         few = self._few_founds(look, fresh, units, report) if units and not gone and not look.single_files else None
         with self._engine_for(fresh.values(), is_much=few is None) as engine:
-            founds = list(discover_seen(look, report=report)) if few is None else few
-            self._scan_founds(engine, name, founds, units, report, is_all=few is None, look=look)
-        put_states(self.connection, name, fresh, gone, self.now)
+            founds, looked_for = (list(discover_seen(look, report=report)), set(units)) if few is None else few
+            self._scan_founds(engine, name, founds, units, report, looked_for, look=look)
+        self._settle(name, fresh, gone)
 
     def _engine_for(self, fresh: Iterable[FileState], *, is_much: bool) -> Engine:
         """Processes, if there is enough to read for them; they start while what changed is still being found."""
@@ -165,11 +168,11 @@ class _Scan:
         founds: list[Found],
         units: dict[str, Unit],
         report: Report,
+        looked_for: Iterable[str],
         *,
-        is_all: bool,
         look: Look | None = None,
     ) -> None:
-        """Read what has changed of what was found; what was not found any more, where all was looked for, is gone."""
+        """Read what has changed of what was found; units that were looked for and not found any more are gone."""
         changed: list[tuple[str, str, Found]] = []
         met: set[str] = set()
         for found in founds:
@@ -179,28 +182,35 @@ class _Scan:
             if key not in units or units[key].signature != signature:
                 changed.append((key, signature, found))
         founds.clear()
-        missing = {key: unit for key, unit in units.items() if key not in met} if is_all else {}
+        missing = {key: units[key] for key in looked_for if key in units and key not in met}
         read_again = {key for key, _, _ in changed}
         self._count_unchanged(unit for key, unit in units.items() if key not in missing and key not in read_again)
         self._keep_books(report.files.values())
         self._read_changed(engine, name, changed, units)
-        self._forget(name, missing)
+        self._forget(missing)
 
     def _few_founds(
         self, look: Look, fresh: Iterable[str], units: dict[str, Unit], report: Report
-    ) -> list[Found] | None:
-        """What changed files belong to, with all other traces of it; None when looking at everything is no dearer."""
+    ) -> tuple[list[Found], set[str]] | None:
+        """What changed files belong to, with all other traces of it, and the keys of what was looked for.
+
+        None when looking at everything is no dearer.
+        """
         from copilog.ingest.discovery import discover_in
 
         keys, indexes = look.keys_of(fresh)
         if len(indexes) > FEW_FOLDERS:
             return None
         keys.update(found.native_id or str(found.path) for found in discover_in(indexes, Report()))
+        if indexes:  # they may have forgotten what they named
+            named = set(self.archive.ids_at(fresh))
+            keys.update(key for key, unit in units.items() if not named.isdisjoint(unit.ids))
         ids = [name for key in keys if key in units for name in units[key].ids]
-        folders = look.folders_of(keys, self.archive.paths_of(ids))
+        folders = look.folders_of(keys, [*fresh, *self.archive.paths_of(ids)])  # an index may name what is nowhere else
         if len(folders) > FEW_FOLDERS:
             return None
-        return [found for found in discover_in(folders, report, keys) if (found.native_id or str(found.path)) in keys]
+        founds = discover_in(folders, report, keys)
+        return [found for found in founds if (found.native_id or str(found.path)) in keys], keys
 
     def _read_changed(
         self, engine: Engine, root: str, changed: list[tuple[str, str, Found]], units: dict[str, Unit]
@@ -217,10 +227,8 @@ class _Scan:
                 self._keep_books(outcome.ledgers)
                 for key, signature, entries in outcome.units:
                     self._store(entries, signature)
-                    ids = [entry.id for entry in entries]
-                    known = units.get(key)
-                    self.lost.update(set(known.ids) - set(ids) if known else ())
-                    put_unit(self.connection, root, key, Unit(signature, ids))
+                    unit = Unit(signature, [entry.id for entry in entries])
+                    self._remember(root, key, unit, units.get(key))
             done += outcome.size
             self._index_in_bulk(INDEX_BYTES if total - done > LAST_BYTES else LAST_INDEX_BYTES)
             self.progress(done, total)
@@ -248,8 +256,8 @@ class _Scan:
             self._scan_as_one(named, name, signature_of_states(states), units)
         else:
             with self._engine_for(states.values(), is_much=True) as engine:
-                self._scan_founds(engine, name, founds, units, named.report, is_all=True)
-        put_states(self.connection, name, states, before.keys() - states.keys(), self.now)
+                self._scan_founds(engine, name, founds, units, named.report, set(units))
+        self._settle(name, states, before.keys() - states.keys())
 
     def _scan_as_one(self, named: Named, name: str, signature: str, units: dict[str, Unit]) -> None:
         from copilog.store.entries import entry_of
@@ -262,8 +270,8 @@ class _Scan:
             self._index_in_bulk()
             ids.append(entry.id)
         self._keep_books(report.files.values())
-        self._forget(name, units)
-        put_unit(self.connection, name, name, Unit(signature, ids))
+        self._forget({key: unit for key, unit in units.items() if key != name})
+        self._remember(name, name, Unit(signature, ids), units.get(name))
 
     # --- storing -----------------------------------------------------------------------------------------------
 
@@ -297,10 +305,30 @@ class _Scan:
         self.result.unchanged += len(ids)
         self.result.messages_unchanged += self.archive.count_messages(ids)
 
-    def _forget(self, root: str, units: dict[str, Unit]) -> None:
+    def _remember(self, root: str, key: str, unit: Unit, known: Unit | None) -> None:
+        """Note that a unit is stored. One that has lost a conversation fits no state until that is told."""
+        lost = set(known.ids) - set(unit.ids) if known is not None else set()
+        if lost:
+            self.lost |= lost
+            self.shrunken[key] = unit
+            unit = Unit("", [*unit.ids, *lost])
+        put_unit(self.connection, root, key, unit)
+
+    def _forget(self, units: dict[str, Unit]) -> None:
         for unit in units.values():
             self.lost.update(unit.ids)
-        forget_units(self.connection, root, units)
+        self.missing.update(units)
+
+    def _settle(self, root: str, states: dict[str, FileState], gone: Iterable[str]) -> None:
+        """End with a place, in one step: before it, a scan that is ended has forgotten nothing that must be told."""
+        with transaction(self.connection):
+            forget_units(self.connection, root, self.missing)
+            for key, unit in self.shrunken.items():
+                put_unit(self.connection, root, key, unit)
+            if self.lost:
+                self.gone.update(self.archive.mark_gone(self.lost - ids_of_all_units(self.connection)))
+            put_states(self.connection, root, states, gone, self.now)
+        self.lost, self.missing, self.shrunken = set(), set(), {}
 
     def _keep_books(self, ledgers: Iterable[Ledger]) -> None:
         books = list(ledgers)
@@ -311,10 +339,10 @@ class _Scan:
         self.archive.put_ledgers(books)
 
     def finish(self) -> None:
-        """Index what waits, and say of conversations that no file holds any more that they are gone."""
-        gone = self.lost - ids_of_all_units(self.connection) if self.lost else self.lost
-        self.result.gone_ids = sorted(self.archive.mark_gone(gone))
-        self.result.gone = len(self.result.gone_ids)
+        """Index what waits, and tell what is gone from all places: what left one of them may be in another."""
+        gone = self.gone - ids_of_all_units(self.connection) if self.gone else self.gone
+        self.result.gone_ids = sorted(gone)
+        self.result.gone = len(gone)
         self.archive.index_pending()
 
 

@@ -148,6 +148,17 @@ class Archive:
         ).fetchone()
         return int(count)
 
+    def ids_at(self, paths: Iterable[str]) -> builtins.list[str]:
+        """The conversations that were read from these files."""
+        # What is no character in a file's name is stored as U+FFFD.
+        stored = [path.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for path in paths]
+        rows = self.connection.execute(
+            "SELECT DISTINCT conversation.id FROM trace JOIN conversation ON conversation.rowid = trace.conversation "
+            "WHERE trace.path IN (SELECT value FROM json_each(?))",
+            (msgspec.json.encode(stored).decode(),),
+        )
+        return [name for (name,) in rows]
+
     def paths_of(self, ids: Iterable[str]) -> builtins.list[str]:
         """The files that these conversations were read from."""
         rows = self.connection.execute(

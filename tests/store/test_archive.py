@@ -278,3 +278,9 @@ def test_rows_of_an_earlier_version_are_made_again_from_the_documents(tmp_path: 
         assert rows(archive, "SELECT id, stored_at, gone_at, signature FROM conversation") == stored
         assert not archive.has_pending()
         assert archive.rebuild_rows() == 0
+
+
+def test_a_file_whose_name_is_no_text_can_be_asked_for(archive: Archive) -> None:
+    archive.put(entry("one", path="/home/ana/beds-\udce4.json"), "1")
+
+    assert archive.ids_at(["/home/ana/beds-\udce4.json", "/home/ana/other.json"]) == ["vscode:one"]

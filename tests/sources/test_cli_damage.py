@@ -7,16 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from copilog.diagnostics import Ledger
-from copilog.model import Conversation
+from copilog.model import Conversation, ToolResult
 from copilog.sources._cli.event_types import PASSING, PERSISTED, STREAMED
 from copilog.sources._cli.joined import pieces_of
 from copilog.sources.base import Found
 from copilog.sources.cli_events import stream_messages
-from tests.sources.cli_builders import SESSION, SOURCE, log_path, read_path
+from tests.sources.cli_builders import SESSION, SOURCE, Log, log_path, only, read_log, read_path, roles
 from tests.sources.cli_samples import SAMPLES
 
 DATA = Path(__file__).parent.parent / "data" / "cli_events"
@@ -125,3 +126,14 @@ def test_what_is_nested_too_deeply_is_one_bad_record(tmp_path: Path) -> None:
     _, ledger = read_bytes(tmp_path, WHOLE + deep + b"\n")
 
     assert len(ledger.bad) == 1
+
+
+@pytest.mark.parametrize("kind", [None, 7, ["text"], {"text": 1}])
+def test_a_block_whose_type_is_no_text_is_kept(kind: Any, tmp_path: Path) -> None:
+    log = Log().start().ask().run("c1", "docs", result={"content": "x", "contents": [{"type": kind, "depth": 3}]})
+
+    conversation, ledger = read_log(tmp_path, log.say("done"))
+
+    assert roles(conversation)[-1] == "assistant"
+    assert (only(conversation, ToolResult).items[0].extra or {})["depth"] == 3
+    assert sum(ledger.parts.unknown.values()) == 1

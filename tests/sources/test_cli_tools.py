@@ -337,17 +337,6 @@ def test_blocks_of_a_result(tmp_path: Path) -> None:
     assert [bad.pointer for bad in ledger.parts.bad] == ["/data/result/contents/5"]
 
 
-@pytest.mark.parametrize("kind", [None, 7, ["text"], {"text": 1}])
-def test_a_block_whose_type_is_no_text_is_kept(kind: Any, tmp_path: Path) -> None:
-    log = Log().start().ask().run("c1", "docs", result={"content": "x", "contents": [{"type": kind, "depth": 3}]})
-
-    conversation, ledger = read_log(tmp_path, log.say("done"))
-
-    assert roles(conversation)[-1] == "assistant"
-    assert (only(conversation, ToolResult).items[0].extra or {})["depth"] == 3
-    assert sum(ledger.parts.unknown.values()) == 1
-
-
 def test_bytes_that_the_log_keeps_elsewhere_are_found_before_and_behind(tmp_path: Path) -> None:
     asset = {"assetId": "sha256:1", "type": "image", "mimeType": "image/png", "byteLength": 4, "data": "iVBORw=="}
     later = {**asset, "assetId": "sha256:2", "data": "AAEC"}

@@ -148,6 +148,7 @@ class _Scan:
         few = self._few_founds(look, fresh, units, report) if units and not gone and not look.single_files else None
         with self._engine_for(fresh.values(), is_much=few is None) as engine:
             founds, looked_for = (list(discover_seen(look, report=report)), set(units)) if few is None else few
+            look.located.clear()  # so that what was read is held by nobody
             self._scan_founds(engine, name, founds, units, report, looked_for, look=look)
         self._settle(name, fresh, gone)
 

@@ -20,7 +20,7 @@ class Callers:
         runs = [part for part in parts if type(part.item.get("subAgentInvocationId")) is str]
         if runs:
             self._learn_runs(parts, runs)
-        if [part for part in parts if part.item.get("fromSubAgent") is True]:
+        if any(part.item.get("fromSubAgent") is True for part in parts):
             self._learn_old_runs(parts)
         if self._parents:
             for part in parts:

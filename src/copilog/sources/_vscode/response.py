@@ -49,7 +49,7 @@ class ResponseReader:
                 self.ledger.reject_part(
                     f"a response part that is {type(item).__name__}", f"{self.pointer}/response/{position}"
                 )
-        if {shown.parent for shown in self.shown} - {None}:
+        if any(shown.parent is not None for shown in self.shown):
             self._use_final_ids()
         if self.recorded.rounds or self.recorded.results:
             add_unshown(self.shown, self.recorded)

@@ -17,7 +17,7 @@ def find_roots(paths: Sequence[Path] = ()) -> list[Root]:
     roots: list[Root] = []
     for path in paths:
         if path.is_file():
-            roots.append(Root("file", path, None, "named", True))
+            roots.append(Root("file", path, None, "named", True, path.absolute()))
             continue
         if not path.is_dir():
             raise UsageError(f"{path}: no such file or folder")

@@ -36,6 +36,7 @@ from copilog.store.units import (
     known_units,
     put_states,
     put_unit,
+    take_over_units,
 )
 
 # What reads is loaded where something is read: as a rule nothing has changed, and then a scan is over in no time.
@@ -131,6 +132,7 @@ class _Scan:
     # --- roots: many files, and units of one conversation each, whose traces may lie in several roots -----------
 
     def scan_roots(self, roots: Sequence[Root], name: str) -> None:
+        take_over_units(self.connection, name, _list_of(str(root.path) for root in roots))
         look = Look(roots)
         before = known_states(self.connection, name)
         self.result.files += len(look.states)
@@ -350,8 +352,12 @@ class _Scan:
 def _scope_of(roots: Sequence[Root]) -> str:
     """What a scan answers for: conversations that it once found there, and finds no more, are gone."""
     if all(root.why in NAMED for root in roots):
-        return "\n".join(sorted(str(root.path) for root in roots))
+        return _list_of(str(root.named or root.path) for root in roots)
     return "this machine"
+
+
+def _list_of(paths: Iterable[str]) -> str:
+    return "\n".join(sorted(set(paths)))
 
 
 def _size_of(path: Path) -> int:

@@ -16,6 +16,7 @@ from stat import S_ISDIR
 from typing import Any, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from copilog.sources._vscode.uris import uri_parts, uri_to_path, uri_to_string
 
@@ -84,6 +85,7 @@ class Root(msgspec.Struct, frozen=True):
     application: str | None
     why: str
     exists: bool
+    named: Path | None = None  # the folder or file that somebody named, which this is or lies in
 
 
 class Machine(msgspec.Struct, frozen=True):
@@ -145,6 +147,10 @@ def default_roots(machine: Machine | None = None) -> list[Root]:
 def roots_from(path: Path, why: str = "--root") -> list[Root]:
     """What a folder that somebody named is, or holds: several roots for a home folder, none if we cannot tell."""
     path = path.absolute()
+    return [replace(root, named=path) for root in _roots_at(path, why)]
+
+
+def _roots_at(path: Path, why: str) -> list[Root]:
     kind = _certain_kind(path)
     if kind is None:
         inside = _each_once(root for root in _roots_inside(path, why) if root.exists)

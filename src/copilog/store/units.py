@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -37,6 +38,23 @@ def count_units(connection: sqlite3.Connection, root: str) -> tuple[int, int]:
     counted = f"SELECT coalesce(sum(messages), 0) FROM conversation WHERE id IN ({named})"  # noqa: S608
     (messages,) = connection.execute(counted, (root,)).fetchone()
     return conversations, messages
+
+
+def take_over_units(connection: sqlite3.Connection, root: str, former: str) -> None:
+    """Let a root have the units that earlier versions remembered under another name: that of the folders in it.
+
+    `former` is what they would call it now; when folders came and went, they called it otherwise.
+    """
+    if connection.execute("SELECT 1 FROM unit WHERE root = ? LIMIT 1", (root,)).fetchone():
+        return
+    within = tuple(f"{path}{os.sep}" for path in root.splitlines())
+    for (old,) in connection.execute("SELECT DISTINCT root FROM unit").fetchall():
+        folders = old.splitlines()
+        is_list_within = len(folders) > 1 and all(f"{folder}{os.sep}".startswith(within) for folder in folders)
+        if old == former or is_list_within:
+            with transaction(connection):
+                connection.execute("UPDATE OR REPLACE unit SET root = ? WHERE root = ?", (root, old))
+                connection.execute("UPDATE file SET root = ? WHERE root = ?", (root, old))
 
 
 def put_unit(connection: sqlite3.Connection, root: str, key: str, unit: Unit) -> None:

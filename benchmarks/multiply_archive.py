@@ -13,7 +13,7 @@ from pathlib import Path
 MESSAGE_BITS = 20  # a message's number is that of its conversation, and so many bits for its position
 DAYS_APART = 30
 IDS = {"id", "native_id", "request_id"}
-NOT_COPIED = {"document", "annotation", "label", "tombstone", "unit", "meta", "file", "problem", "word"}
+NOT_COPIED = {"document", "chapter", "annotation", "label", "tombstone", "unit", "meta", "file", "problem", "word"}
 
 
 def multiply(archive: Path, larger: Path, times: int) -> None:

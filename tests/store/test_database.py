@@ -152,6 +152,16 @@ def test_a_file_that_was_made_and_never_written_becomes_an_archive(tmp_path: Pat
     assert version_of(path) == len(MIGRATIONS)
 
 
+def test_an_empty_file_in_the_place_of_an_archive_becomes_one(archive: Path) -> None:
+    """It may have the number that the archive had, by which the process knows it."""
+    archive.write_bytes(b"")
+
+    with pytest.raises(CopilogError, match="no archive yet"):
+        open_database(archive, write=False)
+    open_database(archive, write=True).close()
+    assert version_of(archive) == len(MIGRATIONS)
+
+
 def test_making_an_archive_can_be_taken_up_after_its_first_step(tmp_path: Path) -> None:
     path = tmp_path / "archive.db"
     with closing(sqlite3.connect(path)) as connection:

@@ -1,15 +1,18 @@
-"""Documents: the whole conversation, with the texts of files kept once each."""
+"""Documents: the whole conversation, long ones in chapters, with the texts of files kept once each."""
 
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copilog.model import Conversation, FileChange, FileState, Provenance
-from copilog.store.documents import conversation_from, document_of
+from copilog.model import Conversation, FileChange, FileState, Message, Provenance, Text
+from copilog.store.archive import Archive
+from copilog.store.documents import CHAPTER, conversation_from, document_of
 from copilog.store.entries import entry_of
 from copilog.store.packing import pack, unpack
 
@@ -34,7 +37,7 @@ def test_what_was_stored_comes_back(changes: list[tuple[str | None, str | None]]
     conversation = edited(*changes, files=tuple(files))
     stored = msgspec.convert(msgspec.to_builtins(conversation), Conversation)
 
-    assert conversation_from(document_of(conversation)[0]) == stored
+    assert conversation_from(document_of(conversation).data) == stored
     assert conversation == stored  # and it was not changed by storing it
 
 
@@ -44,7 +47,7 @@ def test_a_text_that_many_steps_share_is_kept_once() -> None:
         *pairwise(texts), files=(FileState(uri="file:///beds.txt", initial=texts[0], current=texts[-1]),)
     )
 
-    assert len(unpack(document_of(conversation)[0])) < 1.2 * sum(map(len, texts))
+    assert len(unpack(document_of(conversation).data)) < 1.2 * sum(map(len, texts))
 
 
 def test_half_a_character_in_a_text_does_no_harm_to_the_next_document() -> None:
@@ -52,7 +55,7 @@ def test_half_a_character_in_a_text_does_no_harm_to_the_next_document() -> None:
     assert conversation_from(entry.document).file_changes[0].after == "b\ufffd\n"
 
     conversation = edited(("a\n", "b\n"))
-    assert conversation_from(document_of(conversation)[0]) == conversation
+    assert conversation_from(document_of(conversation).data) == conversation
 
 
 def test_a_document_of_before_can_be_read() -> None:
@@ -63,9 +66,77 @@ def test_a_document_of_before_can_be_read() -> None:
 
 
 def test_the_digest_tells_texts_apart_but_not_when_a_file_was_touched() -> None:
-    digests = {document_of(edited(("a\n", after)))[1] for after in ("b\n", "c\n", None)}
+    digests = {document_of(edited(("a\n", after))).digest for after in ("b\n", "c\n", None)}
     assert len(digests) == 3
 
     touched = edited(("a\n", "b\n"))
     touched.provenance[0].size = 4
-    assert document_of(touched)[1] in digests
+    assert document_of(touched).digest in digests
+
+
+# --- chapters ---------------------------------------------------------------------------------------------------
+
+
+def talk(length: int, **changed: str) -> Conversation:
+    """A conversation of so many messages; some say something else."""
+    return Conversation(
+        id="cli:long",
+        source="cli-events",
+        messages=[
+            Message(role="user", parts=[Text(text=changed.get(f"m{number}", f"message {number}"))])
+            for number in range(length)
+        ],
+    )
+
+
+def written(archive: Archive, conversation: Conversation) -> list[int]:
+    """Store it; returns the numbers of the chapters that were written."""
+    archive.connection.execute("CREATE TEMP TABLE IF NOT EXISTS written (position)")
+    archive.connection.execute("DELETE FROM written")
+    archive.connection.execute(
+        "CREATE TEMP TRIGGER IF NOT EXISTS is_written AFTER INSERT ON main.chapter "
+        "BEGIN INSERT INTO written VALUES (new.position); END"
+    )
+    archive.put(entry_of(conversation), "")
+    return [position for (position,) in archive.connection.execute("SELECT position FROM written ORDER BY position")]
+
+
+@pytest.mark.parametrize("length", [0, 1, CHAPTER, CHAPTER + 1, 2 * CHAPTER, 2 * CHAPTER + 1, 5 * CHAPTER + 7])
+def test_a_conversation_of_any_length_comes_back(tmp_path: Path, length: int) -> None:
+    with Archive(tmp_path / "archive.db", write=True) as archive:
+        archive.put(entry_of(talk(length)), "")
+
+        assert archive.get("cli:long") == talk(length)
+        assert len(document_of(talk(length)).chapters) == max(0, length - 1) // CHAPTER
+
+
+def test_of_a_conversation_that_grows_only_new_chapters_are_written(tmp_path: Path) -> None:
+    with Archive(tmp_path / "archive.db", write=True) as archive:
+        assert written(archive, talk(2 * CHAPTER + 5)) == [0, 1]
+        assert written(archive, talk(2 * CHAPTER + 9)) == []
+        assert written(archive, talk(3 * CHAPTER + 1)) == [2]
+        assert written(archive, talk(3 * CHAPTER + 1, m3="said otherwise")) == [0]
+
+        assert archive.get("cli:long") == talk(3 * CHAPTER + 1, m3="said otherwise")
+
+
+def test_a_conversation_that_gets_shorter_loses_its_last_chapters(tmp_path: Path) -> None:
+    with Archive(tmp_path / "archive.db", write=True) as archive:
+        for length in (4 * CHAPTER, CHAPTER + 2, 3):
+            archive.put(entry_of(talk(length)), "")
+            assert archive.get("cli:long") == talk(length)
+        assert archive.connection.execute("SELECT count(*) FROM chapter").fetchone() == (0,)
+
+
+def test_the_digest_tells_chapters_apart() -> None:
+    length = 2 * CHAPTER
+    assert document_of(talk(length)).digest != document_of(talk(length, m0="said otherwise")).digest
+    assert document_of(talk(length)).digest == document_of(talk(length)).digest
+
+
+def test_the_chapters_of_a_conversation_that_is_removed_go_with_it(tmp_path: Path) -> None:
+    with Archive(tmp_path / "archive.db", write=True) as archive:
+        archive.put(entry_of(talk(3 * CHAPTER)), "")
+        archive.remove("cli:long")
+
+        assert archive.connection.execute("SELECT count(*) FROM chapter").fetchone() == (0,)

@@ -108,13 +108,14 @@ class Archive:
 
     def get(self, wanted: str) -> Conversation:
         """A whole conversation, by its id or the beginning of it."""
-        from copilog.store.documents import conversation_from
+        from copilog.store.documents import stored_conversation
 
-        (document,) = self.connection.execute(
-            "SELECT data FROM document JOIN conversation ON conversation.rowid = document.conversation WHERE id = ?",
-            (self.find_id(wanted),),
-        ).fetchone()
-        return conversation_from(document)
+        conversation_id = self.find_id(wanted)
+        (rowid,) = self.connection.execute("SELECT rowid FROM conversation WHERE id = ?", (conversation_id,)).fetchone()
+        conversation = stored_conversation(self.connection, rowid)
+        if conversation is None:
+            raise UsageError(f"{conversation_id} was removed a moment ago")
+        return conversation
 
     def find_id(self, wanted: str) -> str:
         """The id of the one conversation that is meant; UsageError when there is none, or more than one."""

@@ -112,14 +112,14 @@ def _is_archive(path: Path) -> bool:
     if path.is_dir():
         raise UsageError(f"{path}: is a folder; the archive is a file, such as {path / 'archive.db'}")
     try:
+        if path.stat().st_size == 0:  # made, and then the process ended; or another that had the number of this one
+            return False
         file_id = _file_id(path)
         if file_id in _known_archives:
             return True
         with path.open("rb") as file:
             header = file.read(_HEADER_BYTES)
     except FileNotFoundError:
-        return False
-    if not header:  # made, and then the process ended
         return False
     if not header.startswith(_MAGIC) or int.from_bytes(header[_APPLICATION_ID], "big") != APPLICATION_ID:
         raise UsageError(_NO_ARCHIVE.format(path))

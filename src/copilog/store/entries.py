@@ -16,7 +16,7 @@ from copilog import jsonio
 from copilog.model import Conversation, Turn, title_of
 from copilog.store import details
 from copilog.store.details import FAILED, Row, mode_of, model_of
-from copilog.store.documents import document_of, without_half_characters
+from copilog.store.documents import Chapter, document_of, without_half_characters
 from copilog.store.spending import spends_of
 from copilog.store.texts import Calls, Texts, texts_of
 from copilog.store.times import moment
@@ -60,6 +60,7 @@ class Entry(msgspec.Struct, array_like=True, gc=False):
     digest: bytes
     row: Row  # in the order of CONVERSATION_COLUMNS
     document: bytes
+    chapters: list[Chapter]
     messages: list[Row]
     turns: list[Row]
     tool_calls: list[Row]
@@ -76,18 +77,19 @@ class Entry(msgspec.Struct, array_like=True, gc=False):
 def entry_of(conversation: Conversation) -> Entry:
     """Everything that is stored of a conversation."""
     try:
-        document, digest = document_of(conversation)
+        document = document_of(conversation)
     except UnicodeEncodeError:  # a file's name may be no text at all
         conversation = without_half_characters(conversation)
-        document, digest = document_of(conversation)
+        document = document_of(conversation)
     calls = Calls(conversation)
     texts = texts_of(conversation, calls)
     call_rows = details.call_rows(conversation, calls)
     return Entry(
         id=conversation.id,
-        digest=digest,
-        row=(*_conversation_row(conversation, calls, call_rows), digest),
-        document=document,
+        digest=document.digest,
+        row=(*_conversation_row(conversation, calls, call_rows), document.digest),
+        document=document.data,
+        chapters=document.chapters,
         messages=list(_message_rows(conversation, texts)),
         turns=list(details.turn_rows(conversation, texts)),
         tool_calls=call_rows,

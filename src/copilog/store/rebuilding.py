@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Callable
 
 from copilog.store.database import transaction
-from copilog.store.documents import conversation_from
+from copilog.store.documents import stored_conversation
 from copilog.store.entries import entry_of
 from copilog.store.schema import ROWS_VERSION
 from copilog.store.writing import replace_rows
@@ -26,7 +26,7 @@ def rebuild_rows(connection: sqlite3.Connection, progress: Progress | None = Non
         if progress is not None:
             progress(done, len(behind))
         with transaction(connection):
-            row = connection.execute("SELECT data FROM document WHERE conversation = ?", (rowid,)).fetchone()
-            if row is not None:
-                replace_rows(connection, rowid, entry_of(conversation_from(row[0])))
+            conversation = stored_conversation(connection, rowid)
+            if conversation is not None:
+                replace_rows(connection, rowid, entry_of(conversation))
     return len(behind)

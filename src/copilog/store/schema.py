@@ -286,4 +286,12 @@ MIGRATIONS: tuple[str, ...] = (
         SELECT c.id AS conversation, r.position, r.kind, r.other_id, r.reason
         FROM relation AS r JOIN conversation AS c ON c.rowid = r.conversation;
     """,
+    """
+    CREATE TABLE chapter (                 -- earlier messages of a long conversation: what the document begins after
+        conversation INTEGER NOT NULL, position INTEGER NOT NULL,
+        digest BLOB NOT NULL,              -- of the data: what is equal is not written again
+        data BLOB NOT NULL,                -- a list of messages, as JSON, packed with zstd
+        PRIMARY KEY (conversation, position)
+    );
+    """,
 )

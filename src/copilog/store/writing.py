@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from copilog.errors import CopilogError
 from copilog.store.database import transaction
 from copilog.store.details import Row
+from copilog.store.documents import Chapter
 from copilog.store.entries import CONVERSATION_COLUMNS, Entry
 from copilog.store.schema import DETAIL_TABLES, MESSAGE_BITS, ROWS_VERSION, TEXT_COLUMNS
 from copilog.store.times import now
@@ -104,6 +106,7 @@ def remove(connection: sqlite3.Connection, conversation_id: str) -> None:
         _delete_messages(connection, rowid, 0, indexed)
         for table in DETAIL_TABLES:
             connection.execute(f"DELETE FROM {table} WHERE conversation = ?", (rowid,))  # noqa: S608
+        _put_chapters(connection, rowid, [])
         connection.execute("DELETE FROM document WHERE conversation = ?", (rowid,))
         connection.execute("DELETE FROM conversation WHERE rowid = ?", (rowid,))
         connection.execute("INSERT OR REPLACE INTO tombstone VALUES (?, ?)", (conversation_id, now()))
@@ -114,8 +117,11 @@ def _insert(connection: sqlite3.Connection, entry: Entry, signature: str) -> Non
     rowid = connection.execute(_INSERT, (*entry.row, *own)).lastrowid
     assert rowid is not None
     connection.execute("INSERT INTO document VALUES (?, ?)", (rowid, entry.document))
+    if entry.chapters:
+        _put_chapters(connection, rowid, entry.chapters)
     _insert_messages(connection, rowid, entry.messages)
-    _insert_details(connection, rowid, entry)
+    for table, rows in _details_of(entry):
+        _insert_details(connection, table, rowid, rows)
 
 
 def _replace(connection: sqlite3.Connection, old: Stored, entry: Entry, signature: str) -> None:
@@ -123,10 +129,10 @@ def _replace(connection: sqlite3.Connection, old: Stored, entry: Entry, signatur
     kept = _count_equal(connection, old.rowid, entry.messages)
     _delete_messages(connection, old.rowid, kept, old.indexed)
     _insert_messages(connection, old.rowid, entry.messages[kept:])
-    for table in DETAIL_TABLES:
-        connection.execute(f"DELETE FROM {table} WHERE conversation = ?", (old.rowid,))  # noqa: S608
-    _insert_details(connection, old.rowid, entry)
+    for table, rows in _details_of(entry):
+        _put_details(connection, table, old.rowid, rows)
     connection.execute("UPDATE document SET data = ? WHERE conversation = ?", (entry.document, old.rowid))
+    _put_chapters(connection, old.rowid, entry.chapters)
     indexed = min(kept, old.indexed)
     own = (signature, entry.text_bytes, indexed, int(indexed == len(entry.messages)), now(), ROWS_VERSION)
     connection.execute(_UPDATE, (*entry.row, *own, old.rowid))
@@ -136,8 +142,7 @@ def _touch(connection: sqlite3.Connection, rowid: int, entry: Entry, signature: 
     """Note that the conversation was seen again, with the present state of its files."""
     connection.execute("UPDATE conversation SET signature = ?, gone_at = NULL WHERE rowid = ?", (signature, rowid))
     connection.execute("UPDATE document SET data = ? WHERE conversation = ?", (entry.document, rowid))
-    connection.execute("DELETE FROM trace WHERE conversation = ?", (rowid,))
-    connection.executemany(_INSERT_DETAIL["trace"], [(rowid, *row) for row in entry.traces])
+    _put_details(connection, "trace", rowid, entry.traces)
 
 
 def _missing_files(connection: sqlite3.Connection, rowid: int, entry: Entry) -> list[str]:
@@ -190,11 +195,48 @@ def _delete_messages(connection: sqlite3.Connection, rowid: int, start: int, ind
     connection.execute("DELETE FROM message WHERE rowid >= ? AND rowid < ?", (first + start, first + MOST_MESSAGES))
 
 
-def _insert_details(connection: sqlite3.Connection, rowid: int, entry: Entry) -> None:
+def _put_chapters(connection: sqlite3.Connection, rowid: int, chapters: list[Chapter]) -> None:
+    """Write those chapters that are not as they were."""
+    stored = dict(
+        connection.execute("SELECT position, digest FROM chapter WHERE conversation = ?", (rowid,)).fetchall()
+    )
+    connection.executemany(
+        "INSERT OR REPLACE INTO chapter VALUES (?, ?, ?, ?)",
+        [
+            (rowid, position, *chapter)
+            for position, chapter in enumerate(chapters)
+            if stored.get(position) != chapter.digest
+        ],
+    )
+    if len(stored) > len(chapters):
+        connection.execute("DELETE FROM chapter WHERE conversation = ? AND position >= ?", (rowid, len(chapters)))
+
+
+def _details_of(entry: Entry) -> Iterator[tuple[str, list[Row]]]:
     details = (
         entry.turns, entry.tool_calls, entry.file_edits, entry.usages, entry.skills, entry.traces,
         entry.spends, entry.shares, entry.relations,
     )  # fmt: skip
-    for table, rows in zip(DETAIL_TABLES, details, strict=True):
-        if rows:
-            connection.executemany(_INSERT_DETAIL[table], [(rowid, *row) for row in rows])
+    return zip(DETAIL_TABLES, details, strict=True)
+
+
+def _put_details(connection: sqlite3.Connection, table: str, rowid: int, rows: list[Row]) -> None:
+    """Put rows in place of those that are there; the first stay, as far as they are the same."""
+    key = ("message", "position") if table == "tool_call" else ("position",)
+    names = ", ".join(key)
+    kept = 0
+    for stored in connection.execute(f"SELECT * FROM {table} WHERE conversation = ? ORDER BY {names}", (rowid,)):  # noqa: S608
+        if kept < len(rows) and stored[1:] == tuple(rows[kept]):
+            kept += 1
+            continue
+        connection.execute(
+            f"DELETE FROM {table} WHERE conversation = ? AND ({names}) >= ({', '.join('?' * len(key))})",  # noqa: S608
+            stored[: 1 + len(key)],
+        )
+        break
+    _insert_details(connection, table, rowid, rows[kept:])
+
+
+def _insert_details(connection: sqlite3.Connection, table: str, rowid: int, rows: list[Row]) -> None:
+    if rows:
+        connection.executemany(_INSERT_DETAIL[table], [(rowid, *row) for row in rows])

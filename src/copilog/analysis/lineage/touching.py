@@ -17,7 +17,7 @@ from copilog.analysis.lineage.edited_lines import Edit, edits_in
 from copilog.analysis.lineage.file_places import Home, WantedFile, WantedFiles, file_name
 from copilog.analysis.selection import NO_TURN, Chosen
 from copilog.model import Conversation
-from copilog.store.documents import conversation_from
+from copilog.store.documents import stored_conversation
 from copilog.store.schema import MESSAGE_BITS
 
 MOST_OPENED = 400  # conversations, the newest first
@@ -184,10 +184,9 @@ class Opened:
 
     def __init__(self, chosen: Chosen, facts: Known) -> None:
         self.known = facts
-        (document,) = chosen.connection.execute(
-            "SELECT data FROM document WHERE conversation = ?", (facts.number,)
-        ).fetchone()
-        self.conversation: Conversation = conversation_from(document)
+        conversation = stored_conversation(chosen.connection, facts.number)
+        assert conversation is not None
+        self.conversation: Conversation = conversation
         rows = chosen.connection.execute("SELECT turn FROM temp.chosen_turn WHERE conversation = ?", (facts.number,))
         self.turns = {turn for (turn,) in rows}
 

@@ -16,6 +16,7 @@ import pytest
 
 from copilog.errors import CopilogError, UsageError
 from copilog.store import database
+from copilog.store.archive import Archive
 from copilog.store.database import ScanLock, archive_path, open_database, transaction
 from copilog.store.schema import APPLICATION_ID, MIGRATIONS
 
@@ -214,8 +215,51 @@ def test_a_damaged_archive_is_an_error_with_its_name(archive: Path) -> None:
     data[100:] = b"\xff" * (len(data) - 100)
     archive.write_bytes(data)
 
-    with pytest.raises(CopilogError, match=r"archive\.db: the archive cannot be opened"):
+    with pytest.raises(CopilogError, match=r"archive\.db: the archive is damaged; .* Move it away"):
         open_database(archive, write=True)
+
+
+def test_damage_that_is_met_later_is_told_with_the_name_of_the_file(archive: Path) -> None:
+    data = bytearray(archive.read_bytes())
+    page = int.from_bytes(data[16:18], "big")
+    data[3 * page :] = b"\xff" * (len(data) - 3 * page)
+    archive.write_bytes(data)
+
+    with (
+        pytest.raises(CopilogError, match=r"archive\.db: the archive is damaged; .* Move it away"),
+        Archive(archive) as opened,
+    ):
+        opened.check()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="rights of POSIX")
+def test_an_archive_behind_a_link_is_private_too(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    link = tmp_path / "link.db"
+    link.symlink_to(tmp_path / "real" / "archive.db")
+
+    before = os.umask(0)
+    try:
+        open_database(link, write=True).close()
+    finally:
+        os.umask(before)
+
+    assert (tmp_path / "real" / "archive.db").stat().st_mode & 0o777 == 0o600
+    with ScanLock(link):
+        assert (tmp_path / "real" / "archive.db.lock").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="rights of POSIX")
+def test_files_beside_an_archive_that_could_once_only_be_read_are_made_writable(archive: Path) -> None:
+    for suffix in ("-wal", "-shm"):
+        beside = archive.with_name(archive.name + suffix)
+        beside.touch()
+        beside.chmod(0o400)
+
+    with closing(open_database(archive, write=True)):
+        modes = {archive.with_name(archive.name + suffix).stat().st_mode & 0o777 for suffix in ("-wal", "-shm")}
+
+    assert modes == {0o600}
 
 
 def test_a_reader_cannot_write(archive: Path) -> None:

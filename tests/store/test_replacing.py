@@ -34,9 +34,7 @@ def rich_entry() -> Entry:
 # Of each kind of rows: how many are left, as a part of all, and what stands at the end of which of them instead.
 States = st.fixed_dictionaries(
     {
-        name: st.tuples(
-            st.floats(0, 1), st.none() | st.tuples(st.floats(0, 1), st.sampled_from([7, "otherwise"]))
-        )
+        name: st.tuples(st.floats(0, 1), st.none() | st.tuples(st.floats(0, 1), st.sampled_from([7, "otherwise"])))
         for name in DETAILS
     }
 )

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from copilog.store import conditions
 from copilog.store import search as search_module
 from copilog.store.query import QueryError, Text, parse
 from copilog.store.search import Hit, SearchResult, search
@@ -217,6 +218,35 @@ def test_parts_of_too_many_words_are_found_without_the_index() -> None:
     with closing(archive_of(talks)) as archive:
         assert search(archive, "~ide", limit=100).total == 70
         assert search(archive, "~de6").total == 11
+
+
+@pytest.mark.parametrize("letters", ["ab12cd", "aя", "я"])  # one byte or two: a word may be cut within a letter
+@pytest.mark.parametrize("start", ["", "x"])
+def test_what_stands_far_inside_a_run_of_letters_is_found(start: str, letters: str) -> None:
+    run = start + letters * 20_000
+    talks = [talk(1, user(f"before {run}MarkerZ{run}")), talk(2, user(f"{run}tail, end")), talk(3, user("marker z"))]
+    with closing(archive_of(talks)) as archive:
+        assert ids(search(archive, "~markerz")) == ["vscode:1#0"]
+        assert ids(search(archive, "'MarkerZ'")) == ["vscode:1#0"]
+        assert ids(search(archive, "/erz.*$/")) == ["vscode:1#0"]
+        assert ids(search(archive, "'tail, end'")) == ["vscode:2#0"]
+        assert ids(search(archive, "~markerzz")) == []
+
+
+@pytest.mark.parametrize("text", ["İstanbul", "ISTANBUL İ", "Straße", "ÅNGSTRÖM", "ﬁnden", "Ǆ"])
+def test_exact_text_finds_itself(text: str) -> None:
+    with closing(archive_of([talk(1, user(f"to {text} and back")), talk(2, user("nowhere"))])) as archive:
+        assert ids(search(archive, f"'{text}'")) == ["vscode:1#0"]
+        assert ids(search(archive, f"'{text.lower()}'"))[:1] == ["vscode:1#0"] or len(text.lower()) != len(text)
+
+
+def test_ctrl_c_during_an_expression_is_ctrl_c(archive: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_pattern: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(conditions, "compiled", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        search(archive, "/l.ntern/")
 
 
 # --- snippets -------------------------------------------------------------------------------------------------------

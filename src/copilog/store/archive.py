@@ -18,7 +18,7 @@ import msgspec
 from copilog.errors import UsageError
 from copilog.store import annotations as added
 from copilog.store import books, indexing, summary
-from copilog.store.database import archive_path, open_database
+from copilog.store.database import ArchiveError, archive_path, fault_of, open_database
 from copilog.store.schema import ROWS_VERSION
 from copilog.store.summary import Filters, Summary
 from copilog.store.times import now
@@ -59,6 +59,9 @@ class Archive:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+        reason = fault_of(error, self.path)
+        if reason is not None:
+            raise ArchiveError(reason) from error
 
     # --- what a scan puts in -------------------------------------------------------------------------------------
 

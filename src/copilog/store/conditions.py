@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -69,10 +70,29 @@ def leaves_of(node: Node, *, only_wanted: bool = False) -> Iterator[Text | Field
         yield node
 
 
-def add_functions(connection: sqlite3.Connection) -> None:
-    """Give SQL what it cannot do itself."""
-    connection.create_function("copilog_holds", 2, _holds, deterministic=True)
-    connection.create_function("copilog_matches", 2, _matches, deterministic=True)
+@contextmanager
+def functions_in(connection: sqlite3.Connection) -> Iterator[None]:
+    """Give SQL what it cannot do itself. What breaks a function, such as Ctrl-C, is raised as it is."""
+    broken: list[BaseException] = []
+
+    def guarded(function: Callable[[str | None, str], bool]) -> Callable[[str | None, str], bool]:
+        def call(text: str | None, wanted: str) -> bool:
+            try:
+                return function(text, wanted)
+            except BaseException as error:
+                broken.append(error)
+                raise
+
+        return call
+
+    connection.create_function("copilog_holds", 2, guarded(_holds), deterministic=True)
+    connection.create_function("copilog_matches", 2, guarded(_matches), deterministic=True)
+    try:
+        yield
+    except sqlite3.OperationalError:
+        if broken:
+            raise broken[0] from None
+        raise
 
 
 def _holds(text: str | None, lower_piece: str) -> bool:
@@ -254,13 +274,13 @@ def _test(node: Text, column: str) -> Sql:
         likes = [Sql(f"{column} LIKE ? ESCAPE '\\'", (_like(piece),)) for piece in literals_of(node.value)]
         tests = [*likes, Sql(f"copilog_matches({column}, ?)", (node.value,))]
         return Sql("ifnull(" + " AND ".join(test.text for test in tests) + ", 0)", _parameters(tests))
-    value = node.value.lower()
+    value = node.value
     # LIKE knows the case of ASCII letters only: any character will do for others, and is compared afterwards.
     loose = "".join("_" if _has_wide_case(character) else _escaped(character) for character in value)
     like = Sql(f"ifnull({column} LIKE ? ESCAPE '\\', 0)", (f"%{loose}%",))
     if not any(map(_has_wide_case, value)):
         return like
-    return Sql(f"({like.text} AND copilog_holds({column}, ?))", (*like.parameters, value))
+    return Sql(f"({like.text} AND copilog_holds({column}, ?))", (*like.parameters, value.lower()))
 
 
 def _has_wide_case(character: str) -> bool:

@@ -49,7 +49,7 @@ def open_database(path: Path, *, write: bool) -> sqlite3.Connection:
     """
     if sqlite3.sqlite_version_info < OLDEST_SQLITE:
         raise ArchiveError(f"Python's SQLite is {sqlite3.sqlite_version}; the archive needs 3.35 or newer")
-    path = Path(os.path.abspath(path))  # noqa: PTH100 - links are followed by SQLite itself
+    path = real_path(path)
     try:
         is_there = _is_archive(path)
         if write:
@@ -61,10 +61,27 @@ def open_database(path: Path, *, write: bool) -> sqlite3.Connection:
     except OSError as error:
         raise ArchiveError(f"{path}: the archive cannot be opened: {error.strerror or error}") from None
     except sqlite3.Error as error:
-        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_NOTADB:  # it was one when we last looked
+        if _code_of(error) == sqlite3.SQLITE_NOTADB:  # it was one when we last looked
             raise UsageError(_NO_ARCHIVE.format(path)) from None
-        raise ArchiveError(f"{path}: the archive cannot be opened: {error}") from None
+        reason = fault_of(error, path)
+        raise ArchiveError(reason or f"{path}: the archive cannot be opened: {error}") from None
     return connection
+
+
+def real_path(path: Path) -> Path:
+    """Where an archive is. Links are followed, so that all that is made beside it is made beside the file itself."""
+    return Path(os.path.realpath(path))
+
+
+def fault_of(error: BaseException | None, path: Path) -> str | None:
+    """What is wrong with an archive, and what to do, where an error of SQLite tells it."""
+    reason = _REASONS.get(_code_of(error))
+    return f"{path}: {reason}" if reason is not None else None
+
+
+def _code_of(error: BaseException | None) -> int:
+    code = getattr(error, "sqlite_errorcode", None)
+    return code & 0xFF if isinstance(code, int) else -1
 
 
 @contextmanager
@@ -84,16 +101,24 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
     except BaseException as error:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
-        if isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode & 0xFF in _REASONS:
-            raise ArchiveError(_REASONS[error.sqlite_errorcode & 0xFF]) from None
+        reason = fault_of(error, _path_of(connection))
+        if reason is not None:
+            raise ArchiveError(reason) from None
         raise
 
 
 _REASONS = {
-    sqlite3.SQLITE_READONLY: "the archive was opened to be read only",
+    sqlite3.SQLITE_READONLY: "the archive cannot be written: it was opened to be read only, or the rights of its file "
+    "or folder do not allow it",
     sqlite3.SQLITE_BUSY: f"another process has been writing to the archive for {BUSY_SECONDS:g} s; try again later",
     sqlite3.SQLITE_FULL: "the disk is full: the archive cannot be written; what it holds is unharmed",
+    sqlite3.SQLITE_CORRUPT: "the archive is damaged; the files it was made from are as they were. Move it away, and "
+    "`copilog scan` makes a new one; `sqlite3 FILE .recover` may save stars, labels and notes of the old one",
 }
+
+
+def _path_of(connection: sqlite3.Connection) -> Path:
+    return Path(connection.execute("SELECT file FROM pragma_database_list WHERE name = 'main'").fetchone()[0])
 
 
 def _data_folder() -> Path:
@@ -143,6 +168,9 @@ def _make_private(path: Path) -> None:
         _narrow(path.parent, 0o700)
     for suffix in BESIDE:
         _narrow(path.with_name(path.name + suffix), 0o600)
+    if os.access(path, os.W_OK):
+        for suffix in ("-wal", "-shm"):  # made while the archive itself could only be read
+            _let_write(path.with_name(path.name + suffix))
 
 
 def _make_folder(folder: Path) -> None:
@@ -156,6 +184,12 @@ def _narrow(path: Path, mode: int) -> None:
     with suppress(FileNotFoundError):
         if path.stat().st_mode & 0o777 & ~mode:
             path.chmod(mode)
+
+
+def _let_write(path: Path) -> None:
+    with suppress(FileNotFoundError, PermissionError):
+        if not path.stat().st_mode & 0o200:
+            path.chmod(0o600)
 
 
 # --- connections ----------------------------------------------------------------------------------------------------
@@ -287,12 +321,13 @@ class ScanLock:
     """
 
     def __init__(self, archive: Path, wait_seconds: float = 60.0) -> None:
+        archive = real_path(archive)
         self.path = archive.with_name(archive.name + ".lock")
         self.wait_seconds = wait_seconds
         self._handle: int | None = None
 
     def __enter__(self) -> ScanLock:
-        _make_folder(Path(os.path.abspath(self.path)).parent)  # noqa: PTH100 - a link may lead to the folder
+        _make_folder(self.path.parent)
         handle = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             self._wait(handle)

@@ -293,5 +293,7 @@ MIGRATIONS: tuple[str, ...] = (
         data BLOB NOT NULL,                -- a list of messages, as JSON, packed with zstd
         PRIMARY KEY (conversation, position)
     );
+    -- Words that were too long for the index: what stood beyond their first 32,768 bytes is not in it.
+    CREATE INDEX word_cut ON word (rowid) WHERE length(CAST(word AS BLOB)) >= 32768;
     """,
 )

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from copilog.store import frames
-from copilog.store.conditions import Conditions, Sql, add_functions, leaves_of, levels_of
+from copilog.store.conditions import Conditions, Sql, functions_in, leaves_of, levels_of
 from copilog.store.indexing import has_pending
 from copilog.store.query import And, Node, Query, QueryError, Text, parse, regex_fault
 from copilog.store.schema import MESSAGE_BITS
@@ -125,12 +125,12 @@ def search(
     """
     text, root = _with_regex(query, regex)
     is_behind = has_pending(connection)
-    add_functions(connection)
     plan = _Plan(root, Conditions(connection, can_look_up=not is_behind))
     wanted = offset + limit
     if per_conversation is not None:
         wanted = max(wanted, MOST_RANKED)
-    found = plan.find(connection, order, wanted)
+    with functions_in(connection):
+        found = plan.find(connection, order, wanted)
     page = _page(found.rows, offset, limit, per_conversation)
     matchers = matchers_for(leaf for leaf in leaves_of(root, only_wanted=True) if isinstance(leaf, Text))
     return SearchResult(
@@ -147,8 +147,9 @@ def search(
 def conversations_with(connection: sqlite3.Connection, query: str | Query) -> list[int]:
     """The numbers of all conversations in which the query holds for some message."""
     root = (parse(query) if isinstance(query, str) else query).root
-    add_functions(connection)
-    return _Plan(root, Conditions(connection, can_look_up=not has_pending(connection))).conversations(connection)
+    plan = _Plan(root, Conditions(connection, can_look_up=not has_pending(connection)))
+    with functions_in(connection):
+        return plan.conversations(connection)
 
 
 def _with_regex(query: str | Query, regex: str | None) -> tuple[str, Node]:

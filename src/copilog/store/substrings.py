@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
 from functools import lru_cache
 from typing import NamedTuple
@@ -98,8 +99,19 @@ def _words_with(connection: sqlite3.Connection, piece: str, *, at_end: bool) -> 
         )
         among = "rowid IN (SELECT rowid FROM word_part WHERE word_part MATCH ?2)"
         rows = connection.execute(f"SELECT word FROM word WHERE {among} AND {test} {limit}", (piece, trigrams))  # noqa: S608
-    found = [word for (word,) in rows]
-    return None if len(found) > MOST_WORDS else found
+    found = dict.fromkeys(word for (word,) in rows)
+    try:
+        found |= dict.fromkeys(_cut_words(connection))
+    except UnicodeDecodeError:  # cut within a character: such a word cannot be asked for
+        return None
+    return None if len(found) > MOST_WORDS else list(found)
+
+
+def _cut_words(connection: sqlite3.Connection) -> Iterator[str]:
+    """Words that go on beyond what the index has of them, so that they may hold anything."""
+    cut = "length(CAST(word AS BLOB)) >= 32768"  # as the index of them says it
+    rows = connection.execute(f"SELECT CAST(word AS BLOB) FROM word WHERE {cut} LIMIT {MOST_WORDS + 1}")  # noqa: S608
+    return (word.decode() for (word,) in rows)
 
 
 def _phrase(words: tuple[str, ...], *, is_prefix: bool) -> str:

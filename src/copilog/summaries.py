@@ -39,7 +39,7 @@ class Summary(msgspec.Struct, kw_only=True):
 
 def summarise(found: Found, *, in_full: bool = False, report: Report | None = None) -> Iterator[Summary]:
     """The summaries of what was found: one, or several for a file that holds several conversations."""
-    if not in_full and found.hint is not None and is_indexed(found):
+    if not in_full and found.hint is not None and is_indexed(found) and not _is_of_two_programs(found):
         yield _from_index(found, found.hint)
         return
     for conversation in read(found, report=report):
@@ -49,6 +49,11 @@ def summarise(found: Found, *, in_full: bool = False, report: Report | None = No
 def is_indexed(found: Found) -> bool:
     """Whether an index has what a list shows."""
     return found.hint is not None and bool(found.hint.title) and found.hint.updated_at is not None
+
+
+def _is_of_two_programs(found: Found) -> bool:
+    """Whether VS Code and Copilot CLI each have a conversation of this id."""
+    return {"vscode", "cli"} <= {trace.source.partition("-")[0] for trace in found.traces()}
 
 
 def _from_index(found: Found, hint: Conversation) -> Summary:
@@ -117,6 +122,11 @@ def moment_of(found: Found) -> datetime:
         except OSError:
             continue
     return datetime.fromtimestamp(max(times, default=0), UTC)
+
+
+def fitting(wanted: str, conversations: list[Conversation]) -> list[Conversation]:
+    """Those of them that an id may mean, which may say whether it is one of VS Code or of Copilot CLI."""
+    return [conversation for conversation in conversations if conversation.id.startswith(wanted)] or conversations
 
 
 def find_by_id(prefix: str, founds: Iterable[Found]) -> list[Found]:

@@ -50,6 +50,21 @@ def picture(name: str, mime_type: str = "image/png", data: bytes = PNG) -> dict[
 # --- which one --------------------------------------------------------------------------------------------------
 
 
+def test_an_id_that_vs_code_and_copilot_cli_both_have_may_mean_either(home: Home) -> None:
+    home.index(home.user / "workspaceStorage" / f"{1:032x}", **{ONE: entry(ONE, "Tide parser")})
+    log = home.root / ".copilot/session-state" / ONE / "events.jsonl"
+    log.parent.mkdir(parents=True)
+    log.write_text(json.dumps({"type": "user.message", "data": {"content": "Moor the boat"}, "id": "e1"}) + "\n")
+
+    listed = run("list", "--all", "--json", "--root", home.root).json
+    assert {f"vscode:{ONE}", f"cli:{ONE}"} <= {row["id"] for row in listed}
+    assert "Moor the boat" in run("show", f"cli:{ONE}", "--root", home.root).out
+    assert "Parse the tide file" in run("show", f"vscode:{ONE}", "--root", home.root).out
+    either = run("show", ONE, "--root", home.root)
+    assert either.code == 2
+    assert f"'{ONE}' fits 2 ids" in either.err
+
+
 @pytest.mark.parametrize("target", ["11111", ONE, f"vscode:{ONE}", "vscode:11111"])
 def test_the_beginning_of_an_id_is_enough(home: Home, target: str) -> None:
     outcome = run("show", target, "--root", home.root)

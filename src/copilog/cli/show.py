@@ -21,7 +21,7 @@ from copilog.ingest import discover, read
 from copilog.model import Conversation
 from copilog.sources import Found
 from copilog.store.summary import Summary as Archived
-from copilog.summaries import find_by_id, moment_of, of_conversation, summarise
+from copilog.summaries import find_by_id, fitting, moment_of, of_conversation, summarise
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -241,9 +241,16 @@ def _by_id(settings: Settings, target: str, report: Report) -> Conversation:
     if len(founds) > 1:
         founds.sort(key=moment_of, reverse=True)
         summaries = [summary for found in founds[:MOST_CANDIDATES] for summary in summarise(found, report=report)]
-        rows = candidate_rows(summaries, max(0, len(founds) - MOST_CANDIDATES))
-        raise UsageError(f"{target!r} fits {len(founds):,} ids; write more of the one you mean:\n{rows}")
-    return _only(list(read(founds[0], report=report, definitions=settings.definitions())), founds[0].path, report)
+        raise _ambiguous(target, len(founds), candidate_rows(summaries, max(0, len(founds) - MOST_CANDIDATES)))
+    conversations = fitting(target, list(read(founds[0], report=report, definitions=settings.definitions())))
+    if len(conversations) > 1:  # VS Code and Copilot CLI each have one
+        rows = candidate_rows([of_conversation(conversation) for conversation in conversations], 0)
+        raise _ambiguous(target, len(conversations), rows)
+    return _only(conversations, founds[0].path, report)
+
+
+def _ambiguous(target: str, number: int, rows: str) -> UsageError:
+    return UsageError(f"{target!r} fits {number:,} ids; write more of the one you mean:\n{rows}")
 
 
 def _last(settings: Settings, report: Report) -> Conversation:

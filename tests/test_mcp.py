@@ -152,6 +152,13 @@ def test_one_conversation_does_not_crowd_out_the_others(archive: Path) -> None:
     assert len(hits) == len({hit["conversation"] for hit in hits}) > 3
 
 
+def test_the_last_conversation_can_be_asked_for_without_its_id(archive: Path) -> None:
+    newest = answer(archive, "list_conversations", limit=1)["conversations"][0]["id"]
+
+    assert answer(archive, "read_conversation", id="last")["id"] == newest
+    assert answer(archive, "get_usage", id="last") == answer(archive, "get_usage", id=newest)
+
+
 def test_a_query_that_does_not_parse_is_answered_with_one_that_does(archive: Path) -> None:
     text = refusal(archive, "search", query='tide AND (water OR "low')
 

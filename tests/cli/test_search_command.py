@@ -97,6 +97,23 @@ def test_a_query_that_does_not_parse_shows_where_and_what_would() -> None:
     ]
 
 
+def test_as_json_what_is_wrong_with_a_query_is_data() -> None:
+    outcome = run("search", 'tide "file', "--json")
+
+    assert outcome.code == 2
+    fault = {"reason": 'this " is not closed', "position": 5, "suggestion": 'tide "file"'}
+    assert outcome.json == {"query": 'tide "file', "error": fault}
+
+
+def test_of_a_long_query_the_place_is_shown() -> None:
+    outcome = run("search", "tide " * 40 + '"file')
+
+    *_, shown, mark, _ = outcome.err.splitlines()
+    assert shown.endswith('tide "file')
+    assert len(shown) < 120
+    assert shown[mark.index("^")] == '"'
+
+
 @pytest.mark.parametrize("arguments", [[], [" "], ["--regex", "("]])
 def test_no_query_and_a_wrong_pattern_are_usage_errors(arguments: list[str]) -> None:
     outcome = run("search", *arguments)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from copilog.store.search import Group, Hit, SearchResult
 
 FOUND, FOUND_NOTHING, NO_QUERY = 0, 1, 2  # exit codes
+SHOWN_BEFORE, SHOWN_AFTER = 60, 40  # of a query, around what is wrong in it
 _SPACE = re.compile(r"\s+")
 
 
@@ -69,6 +70,8 @@ def command(
             order = "newest" if newest else "rank"
             result = archive.search(text, limit=limit, offset=offset, regex=regex, order=order)
     except QueryError as error:
+        if as_json:
+            _print_fault(error, text)
         click.echo(_explained(error, text), err=True)
         return NO_QUERY
     if as_json:
@@ -85,9 +88,18 @@ def _explained(error: QueryError, text: str) -> str:
     """What is wrong, where, and what would not be."""
     lines = [f"copilog: {error.reason}"]
     if error.suggestion is not None:
-        lines += [f"  {printable(_SPACE.sub(' ', text))}", "  " + " " * error.position + "^"]
+        start = max(0, error.position - SHOWN_BEFORE)
+        shown = _SPACE.sub(" ", text[start : error.position + SHOWN_AFTER])
+        lines += [f"  {printable(shown)}", "  " + " " * (error.position - start) + "^"]
         lines.append(f"the nearest query that works: {printable(error.suggestion)}")
     return "\n".join(lines)
+
+
+def _print_fault(error: QueryError, text: str) -> None:
+    import msgspec
+
+    fault = {"reason": error.reason, "position": error.position, "suggestion": error.suggestion}
+    click.echo(msgspec.json.format(msgspec.json.encode({"query": text, "error": fault}), indent=2))
 
 
 def _print_json(result: SearchResult) -> None:

@@ -39,6 +39,7 @@ SMALLEST_BUDGET, LARGEST_BUDGET = 200, 20_000
 LONGEST_SNIPPET = 500
 MOST_NAMES = 20  # models, modes or labels of one conversation
 ALL = 1_000_000
+LAST = "last"
 
 _DAY = re.compile(r"\d{4}-\d{1,2}-\d{1,2}")
 
@@ -179,7 +180,7 @@ def _line_of(summary: Summary) -> ConversationLine:
 
 def read_window(archive: Archive, name: str, start: Start, budget: int) -> WindowAnswer:
     """A part of a conversation that fits a budget of tokens."""
-    conversation = archive.get(name)
+    conversation = archive.get(_id_of(archive, name))
     reader = Reader(conversation)
     window = reader.window(start.cursor_in(reader, budget), budget, focus=start.around)
     return WindowAnswer(
@@ -195,6 +196,14 @@ def read_window(archive: Archive, name: str, start: Start, budget: int) -> Windo
         thinking_left_out=window.thinking_left_out,
         next_cursor=window.next_cursor,
     )
+
+
+def _id_of(archive: Archive, name: str) -> str:
+    """The id of the conversation that is meant: `last` is the one that was last active."""
+    if name == LAST:
+        for summary in archive.list(limit=1):
+            return summary.id
+    return archive.find_id(name)
 
 
 def window_text(answer: WindowAnswer) -> str:
@@ -223,7 +232,7 @@ def get_usage(archive: Archive, name: str | None, wanted: Wanted) -> UsageAnswer
     """What one conversation used, or all of a period."""
     if name is not None and wanted != Wanted():
         raise UsageError("give an id, or a period and a workspace, not both")
-    ids = [archive.get(name).id] if name is not None else [summary.id for summary in wanted.chosen(archive, ALL)]
+    ids = [_id_of(archive, name)] if name is not None else [summary.id for summary in wanted.chosen(archive, ALL)]
     total = total_usage(archive.connection, ids)
     models = [ModelUsage(model=one_line(model, 80), **sums) for model, sums in total.models.items()]
     return UsageAnswer(

@@ -250,6 +250,17 @@ def test_an_archive_that_somebody_has_for_himself_is_not_waited_for(path: Path) 
             connect(path)
 
 
+def test_a_damaged_archive_is_said_to_be_one(tmp_path: Path) -> None:
+    path = tmp_path / "archive.db"
+    with Archive(path, write=True):
+        pass
+    data = bytearray(path.read_bytes())
+    page = int.from_bytes(data[16:18], "big")
+    path.write_bytes(data[:page] + b"\xff" * (len(data) - page))
+
+    assert line_for(Wishes(archive=path)) == "copilog: the archive is damaged"
+
+
 def test_an_archive_that_is_being_written_is_read_as_it_was(path: Path) -> None:
     with Archive(path, write=True) as archive:
         archive.connection.execute("BEGIN IMMEDIATE")

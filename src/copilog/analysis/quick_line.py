@@ -75,8 +75,9 @@ def line_for(wishes: Wishes) -> str:
             connection.close()
     except ArchiveError as error:
         return _excuse(str(error), wishes)
-    except sqlite3.Error:
-        return _excuse("the archive is busy", wishes)
+    except sqlite3.Error as error:
+        is_damaged = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_CORRUPT
+        return _excuse(f"the archive is {'damaged' if is_damaged else 'busy'}", wishes)
     except OSError:  # somebody has removed the folder that we are in
         return _excuse("this folder is gone", wishes)
     if wishes.as_json:

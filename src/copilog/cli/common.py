@@ -57,7 +57,7 @@ def no_scan_option(function: Function) -> Function:
 def archive_option(function: Function) -> Function:
     return click.option(
         "--archive",
-        type=click.Path(path_type=Path, dir_okay=False),
+        type=click.Path(path_type=Path, dir_okay=False, readable=False),  # whoever opens it tells more
         metavar="FILE",
         help="The archive to use; COPILOG_ARCHIVE names one too.",
     )(function)

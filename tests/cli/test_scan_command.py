@@ -31,7 +31,7 @@ def archive(home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path
     return move_in(monkeypatch, tmp_path, home)
 
 
-def export(path: Path, text: str, number: int = 1) -> Path:
+def export(path: Path, text: str, number: int = 11) -> Path:
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps({"responderUsername": "GitHub Copilot", "requests": [request(number, text)]}))
     return path
@@ -78,7 +78,7 @@ def test_without_json_only_one_line_is_said() -> None:
 
 def test_a_path_is_read_and_nothing_else(home: Home, tmp_path: Path) -> None:
     export(tmp_path / "saved" / "chat.json", "Exported words")
-    export(tmp_path / "saved" / "other.json", "Other words", 2)
+    export(tmp_path / "saved" / "other.json", "Other words", 12)
 
     document = run("scan", tmp_path / "saved", "--json").json
 
@@ -108,6 +108,17 @@ def test_what_was_scanned_from_elsewhere_stays_in_the_list(tmp_path: Path) -> No
     assert "Exported words" in run("list").out
     assert "Tide parser" in run("list").out
     assert "gone" not in run("list").out
+
+
+def test_an_export_of_a_known_conversation_has_changed_that(tmp_path: Path) -> None:
+    run("scan")
+    saved = export(tmp_path / "saved" / "chat.json", "Parse the tide file", 1)
+    outcome = run("scan", saved, "--json")
+
+    assert outcome.json["conversations"] == {"new": 0, "changed": 1, "unchanged": 0, "gone": 0, "removed": 0}
+    assert outcome.json["messages"] == {"new": 0, "changed": 4, "unchanged": 0, "gone": 0}
+    assert outcome.err.startswith("conversations: 1 changed; 1 of 1 file read")
+    assert run("scan", saved).err.startswith("conversations: 1 unchanged; 0 of 1 file read")
 
 
 def test_bad_records_cost_the_exit_code_when_strict(home: Home) -> None:

@@ -51,7 +51,7 @@ class Register:
 
     def leftovers(self) -> Iterator[tuple[Entry, Matches]]:
         """Entries that fit no conversation with a name, the longest first, with those that fit them."""
-        for entry in sorted(self.entries, key=lambda entry: -len(entry.fingerprint.turns)):
+        for entry in sorted(self.entries, key=lambda entry: (-len(entry.fingerprint.turns), entry.id)):
             if entry.is_taken:
                 continue
             entry.is_taken = True

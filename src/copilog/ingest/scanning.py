@@ -5,6 +5,7 @@
     compare    units whose state is in the archive are left alone
     read       changed units -> entries               in parallel
     store      a conversation whole or not at all; the full-text index in bulk, in between and at the end
+    join       exports become parts of the conversations that they are of
 
 A unit is remembered when all of it is stored, and files when all units are. A scan that is ended anywhere is taken up
 by the next one, with the same result.
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,11 +39,13 @@ from copilog.store.units import (
     put_states,
     put_unit,
     take_over_units,
+    with_wholes,
 )
 
 # What reads is loaded where something is read: as a rule nothing has changed, and then a scan is over in no time.
 if TYPE_CHECKING:
     from copilog.engine import Engine
+    from copilog.ingest.joining import Joined, Joining
     from copilog.ingest.named import Named
     from copilog.ingest.reading import WorkspaceDefinitions
     from copilog.store.entries import Entry
@@ -279,8 +283,8 @@ class _Scan:
     # --- storing -----------------------------------------------------------------------------------------------
 
     def _store(self, entries: Iterable[Entry], signature: str) -> None:
-        for entry in entries:
-            outcome = self.archive.put(entry, signature)
+        for read in entries:
+            outcome, entry = self.joining.put(read, signature)
             number = len(entry.messages) - 1  # the last row is the title's
             if outcome == "new":
                 self.result.new += 1
@@ -297,6 +301,29 @@ class _Scan:
                 self.result.messages_unchanged += number
             if outcome in ("new", "changed"):
                 self.waiting += entry.text_bytes
+
+    @cached_property
+    def joining(self) -> Joining:
+        from copilog.ingest.joining import Joining
+
+        return Joining(self.archive)
+
+    def _count_joined(self, joined: Joined) -> None:
+        """An export that this scan has stored, and that is no conversation of its own, has changed another one."""
+        self.gone.discard(joined.id)
+        if joined.id in self.result.new_ids:
+            self.result.new_ids.remove(joined.id)
+            self.result.new -= 1
+            self.result.messages_new -= joined.messages
+            self.result.changed += 1
+            self.result.messages_changed += joined.whole_messages
+        elif joined.id in self.result.changed_ids:
+            self.result.changed_ids.remove(joined.id)
+            self.result.messages_changed += joined.whole_messages - joined.messages
+        else:
+            return  # stored earlier: this scan has found the other one, and counted it
+        if joined.whole not in (*self.result.new_ids, *self.result.changed_ids):
+            self.result.changed_ids.append(joined.whole)
 
     def _index_in_bulk(self, least: int = INDEX_BYTES) -> None:
         if self.waiting >= least:
@@ -324,12 +351,15 @@ class _Scan:
 
     def _settle(self, root: str, states: dict[str, FileState], gone: Iterable[str]) -> None:
         """End with a place, in one step: before it, a scan that is ended has forgotten nothing that must be told."""
+        for joined in self.joining.join():
+            self._count_joined(joined)
         with transaction(self.connection):
             forget_units(self.connection, root, self.missing)
             for key, unit in self.shrunken.items():
                 put_unit(self.connection, root, key, unit)
             if self.lost:
-                self.gone.update(self.archive.mark_gone(self.lost - ids_of_all_units(self.connection)))
+                lost = with_wholes(self.connection, self.lost)
+                self.gone.update(self.archive.mark_gone(lost - ids_of_all_units(self.connection)))
             put_states(self.connection, root, states, gone, self.now)
         self.lost, self.missing, self.shrunken = set(), set(), {}
 

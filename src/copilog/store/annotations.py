@@ -7,7 +7,7 @@ import sqlite3
 from copilog.errors import UsageError
 from copilog.store.database import transaction
 from copilog.store.times import now
-from copilog.store.units import read_again
+from copilog.store.units import read_again, wholes
 
 
 def star(connection: sqlite3.Connection, conversation_id: str, on: bool) -> None:
@@ -56,8 +56,26 @@ def restore(connection: sqlite3.Connection, wanted: str) -> str:
     (conversation_id,) = ids
     with transaction(connection):
         connection.execute("DELETE FROM tombstone WHERE id = ?", (conversation_id,))
-        read_again(connection, conversation_id)
+        parts = [part for part, whole in wholes(connection).items() if whole == conversation_id]
+        connection.execute("DELETE FROM part WHERE whole = ?", (conversation_id,))
+        for name in {conversation_id, *parts}:
+            read_again(connection, name)
     return conversation_id
+
+
+def move(connection: sqlite3.Connection, one: str, other: str) -> None:
+    """Give a conversation what a person has added to another: a star is a star, and notes stand below one another."""
+    found = connection.execute(
+        "SELECT id, is_starred, note FROM annotation WHERE id IN (?, ?)", (one, other)
+    ).fetchall()
+    noted = {name: (is_starred, text) for name, is_starred, text in found}
+    if one in noted:
+        texts = [text for name in (other, one) if (text := noted.get(name, (0, None))[1])]
+        star(connection, other, any(is_starred for is_starred, _ in noted.values()))
+        note(connection, other, "\n\n".join(dict.fromkeys(texts)))
+    connection.execute("INSERT OR IGNORE INTO label SELECT ?, label FROM label WHERE id = ?", (other, one))
+    for table in ("annotation", "label"):
+        connection.execute(f"DELETE FROM {table} WHERE id = ?", (one,))  # noqa: S608
 
 
 def _annotate(connection: sqlite3.Connection, conversation_id: str, column: str, value: str | int | None) -> None:

@@ -103,6 +103,11 @@ class Archive:
         row = self.connection.execute("SELECT signature FROM conversation WHERE id = ?", (conversation_id,)).fetchone()
         return str(row[0]) if row else None
 
+    def digest_of(self, conversation_id: str) -> bytes | None:
+        """What the stored document is known by."""
+        row = self.connection.execute("SELECT digest FROM conversation WHERE id = ?", (conversation_id,)).fetchone()
+        return bytes(row[0]) if row else None
+
     def signatures(self) -> dict[str, str]:
         """Of each conversation, the state of the files it was read from."""
         return dict(self.connection.execute("SELECT id, signature FROM conversation").fetchall())
@@ -122,7 +127,7 @@ class Archive:
 
     def find_id(self, wanted: str) -> str:
         """The id of the one conversation that is meant; UsageError when there is none, or more than one."""
-        ids = _ids_like(self.connection, wanted)
+        ids = _ids_like(self.connection, wanted) or _wholes_like(self.connection, wanted)
         if len(ids) == 1:
             return ids[0]
         if ids:
@@ -145,9 +150,11 @@ class Archive:
         return summary.summaries_of(self.connection, builtins.list(ids))
 
     def count_messages(self, ids: Iterable[str]) -> int:
-        """How many messages these conversations have in all."""
+        """How many messages these conversations have in all; a part counts as what it is a part of."""
         (count,) = self.connection.execute(
-            "SELECT coalesce(sum(messages), 0) FROM conversation WHERE id IN (SELECT value FROM json_each(?))",
+            "SELECT coalesce(sum(messages), 0) FROM conversation WHERE id IN "
+            "(SELECT value FROM json_each(?1) UNION ALL "
+            "SELECT whole FROM part WHERE +id IN (SELECT value FROM json_each(?1)))",
             (msgspec.json.encode(builtins.list(ids)).decode(),),
         ).fetchone()
         return int(count)
@@ -301,6 +308,16 @@ def _ids_like(connection: sqlite3.Connection, wanted: str) -> builtins.list[str]
             "SELECT id FROM conversation WHERE instr(native_id, ?) ORDER BY id", (f"/{wanted.rpartition(':')[2]}",)
         ).fetchall()
     return [name for (name,) in rows]
+
+
+def _wholes_like(connection: sqlite3.Connection, wanted: str) -> builtins.list[str]:
+    """The conversations that an export has joined whose id was so, or began so."""
+    rows = connection.execute(
+        "SELECT DISTINCT whole FROM part JOIN conversation ON conversation.id = whole "
+        "WHERE ?1 <> '' AND (instr(part.id, ?1) = 1 OR instr(part.id, ':' || ?1) > 0)",
+        (wanted,),
+    )
+    return [whole for (whole,) in rows]
 
 
 def _ids_near(connection: sqlite3.Connection, wanted: str) -> builtins.list[str]:

@@ -296,4 +296,15 @@ MIGRATIONS: tuple[str, ...] = (
     -- Words that were too long for the index: what stood beyond their first 32,768 bytes is not in it.
     CREATE INDEX word_cut ON word (rowid) WHERE length(CAST(word AS BLOB)) >= 32768;
     """,
+    """
+    -- Whether it was compared, since it was stored, with conversations that do not say which they are.
+    ALTER TABLE conversation ADD COLUMN is_compared INTEGER NOT NULL DEFAULT 0;
+    CREATE TABLE part (                    -- of what conversations were made that an export has joined
+        id TEXT PRIMARY KEY,               -- of the part; the whole's own id for what was read under that
+        whole TEXT NOT NULL,               -- the conversation's id
+        signature TEXT NOT NULL,           -- of the files it was read from
+        data BLOB NOT NULL                 -- the document and its chapters; empty when the whole was removed
+    );
+    CREATE INDEX part_whole ON part (whole);
+    """,
 )

@@ -35,7 +35,9 @@ def count_units(connection: sqlite3.Connection, root: str) -> tuple[int, int]:
     """How many conversations came of all units of a root, and how many messages those have."""
     named = "SELECT value FROM unit, json_each(unit.ids) WHERE unit.root = ?1"
     (conversations,) = connection.execute(f"SELECT count(*) FROM ({named})", (root,)).fetchone()  # noqa: S608
-    counted = f"SELECT coalesce(sum(messages), 0) FROM conversation WHERE id IN ({named})"  # noqa: S608
+    # The sign sees to it that parts are gone through, of which there are few as a rule, and not all that was named.
+    stored = f"{named} UNION ALL SELECT whole FROM part WHERE +id IN ({named})"  # noqa: S608
+    counted = f"SELECT coalesce(sum(messages), 0) FROM conversation WHERE id IN ({stored})"  # noqa: S608
     (messages,) = connection.execute(counted, (root,)).fetchone()
     return conversations, messages
 
@@ -78,8 +80,20 @@ def read_again(connection: sqlite3.Connection, conversation_id: str) -> None:
 
 
 def ids_of_all_units(connection: sqlite3.Connection) -> set[str]:
-    """Conversations that some file still holds."""
-    return {name for (ids,) in connection.execute("SELECT ids FROM unit") for name in msgspec.json.decode(ids)}
+    """Conversations that some file still holds, or a part of them."""
+    rows = connection.execute("SELECT ids FROM unit")
+    return with_wholes(connection, (name for (ids,) in rows for name in msgspec.json.decode(ids)))
+
+
+def wholes(connection: sqlite3.Connection) -> dict[str, str]:
+    """Of all that was read as a conversation and is a part of one now, which that is."""
+    return dict(connection.execute("SELECT id, whole FROM part").fetchall())
+
+
+def with_wholes(connection: sqlite3.Connection, ids: Iterable[str]) -> set[str]:
+    """Ids under which something was read, and those of the conversations that it is a part of now."""
+    named = set(ids)
+    return named | {whole for part, whole in wholes(connection).items() if part in named}
 
 
 def known_states(connection: sqlite3.Connection, root: str) -> dict[str, tuple[int, int]]:

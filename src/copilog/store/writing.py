@@ -23,7 +23,10 @@ _TRACE_PATH = 2  # its place in a row of an entry's traces
 _TEXTS = ", ".join(TEXT_COLUMNS)
 _OWN_COLUMNS = (*CONVERSATION_COLUMNS, "signature", "text_bytes", "indexed", "is_indexed", "stored_at", "rows_version")
 _INSERT = f"INSERT INTO conversation ({', '.join(_OWN_COLUMNS)}) VALUES ({', '.join('?' * len(_OWN_COLUMNS))})"  # noqa: S608
-_UPDATE = f"UPDATE conversation SET {', '.join(f'{name} = ?' for name in _OWN_COLUMNS)}, gone_at = NULL WHERE rowid = ?"  # noqa: S608
+_UPDATE = (
+    f"UPDATE conversation SET {', '.join(f'{name} = ?' for name in _OWN_COLUMNS)}, "  # noqa: S608
+    "gone_at = NULL, is_compared = 0 WHERE rowid = ?"
+)
 _SELECT_MESSAGES = (
     "SELECT position, role, turn, created_at, mode, model, parent_call_id, "  # noqa: S608
     f"{_TEXTS} FROM message WHERE rowid >= ? AND rowid < ? ORDER BY rowid"
@@ -97,19 +100,34 @@ def replace_rows(connection: sqlite3.Connection, rowid: int, entry: Entry) -> No
     )
 
 
+def absorb(connection: sqlite3.Connection, rowid: int, home: str) -> None:
+    """Delete a conversation that is a part of another now; that is gone only if both are. Within a transaction."""
+    connection.execute(
+        "UPDATE conversation SET stored_at = ?, gone_at = CASE WHEN (SELECT gone_at FROM conversation WHERE rowid = ?) "
+        "IS NULL THEN NULL ELSE gone_at END WHERE id = ?",
+        (now(), rowid, home),
+    )
+    delete_rows(connection, rowid)
+
+
 def remove(connection: sqlite3.Connection, conversation_id: str) -> None:
-    """Delete a conversation, and see to it that no scan brings it back."""
+    """Delete a conversation, and see to it that no scan brings it back, nor any part of it."""
     with transaction(connection):
-        rowid, indexed = connection.execute(
-            "SELECT rowid, indexed FROM conversation WHERE id = ?", (conversation_id,)
-        ).fetchone()
-        _delete_messages(connection, rowid, 0, indexed)
-        for table in DETAIL_TABLES:
-            connection.execute(f"DELETE FROM {table} WHERE conversation = ?", (rowid,))  # noqa: S608
-        _put_chapters(connection, rowid, [])
-        connection.execute("DELETE FROM document WHERE conversation = ?", (rowid,))
-        connection.execute("DELETE FROM conversation WHERE rowid = ?", (rowid,))
+        (rowid,) = connection.execute("SELECT rowid FROM conversation WHERE id = ?", (conversation_id,)).fetchone()
+        delete_rows(connection, rowid)
+        connection.execute("UPDATE part SET data = x'' WHERE whole = ?", (conversation_id,))
         connection.execute("INSERT OR REPLACE INTO tombstone VALUES (?, ?)", (conversation_id, now()))
+
+
+def delete_rows(connection: sqlite3.Connection, rowid: int) -> None:
+    """Delete all that is stored of a conversation. The caller has a transaction."""
+    (indexed,) = connection.execute("SELECT indexed FROM conversation WHERE rowid = ?", (rowid,)).fetchone()
+    _delete_messages(connection, rowid, 0, indexed)
+    for table in DETAIL_TABLES:
+        connection.execute(f"DELETE FROM {table} WHERE conversation = ?", (rowid,))  # noqa: S608
+    _put_chapters(connection, rowid, [])
+    connection.execute("DELETE FROM document WHERE conversation = ?", (rowid,))
+    connection.execute("DELETE FROM conversation WHERE rowid = ?", (rowid,))
 
 
 def _insert(connection: sqlite3.Connection, entry: Entry, signature: str) -> None:

@@ -1,0 +1,145 @@
+"""Conversations of the archive that do not say which they are, compared with those that they may be.
+
+As among the files of a folder, what has a name takes all that is the same; of what is left, the longest does. A short
+export may fit two conversations that went different ways, so one part is never a reason to take in another.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection, Iterator
+from functools import cached_property
+from typing import NamedTuple
+
+from copilog.ingest.wholes import likeness_of, prints_of
+from copilog.likeness import TELLING_LENGTH, Fingerprint, Likeness, compare
+from copilog.sources import SOURCES
+from copilog.store.alike import Standing, alike, standing
+from copilog.store.parts import members_of
+
+NAMELESS = tuple(source.name for source in SOURCES if source.is_nameless)
+
+
+class Group:
+    """A conversation of the archive; its parts are looked at when somebody asks."""
+
+    def __init__(self, connection: sqlite3.Connection, row: Standing) -> None:
+        self.connection = connection
+        self.number, self.id, self.messages, self.is_compared = row
+
+    @cached_property
+    def _looked_at(self) -> tuple[bool, dict[str, Fingerprint]]:
+        members = members_of(self.connection, self.id)
+        own = members[self.id]
+        return own.native_id is None and own.source in NAMELESS, prints_of(members)
+
+    @property
+    def is_nameless(self) -> bool:
+        return self._looked_at[0]
+
+    @property
+    def prints(self) -> dict[str, Fingerprint]:
+        return self._looked_at[1]
+
+    @property
+    def own(self) -> Fingerprint:
+        return self.prints[self.id]
+
+
+class Regrouping(NamedTuple):
+    """Conversations without a name, and where each of their parts belongs: to one that has its id, or to another."""
+
+    groups: list[Group]
+    homes: dict[str, str]
+
+    def moved(self) -> dict[str, tuple[str, str]]:
+        """The parts that belong elsewhere, with where they are and where they should be."""
+        known = ((part, group.id, self.homes[part]) for group in self.groups for part in group.prints)
+        return {part: (old, home) for part, old, home in known if old != home}
+
+
+class Comparison:
+    """Some conversations without a name, and those that may be the same as each, unless all were compared before."""
+
+    def __init__(self, connection: sqlite3.Connection, numbers: Collection[int]) -> None:
+        self._near = alike(connection, numbers, TELLING_LENGTH)
+        everybody = self._near.keys() | {other for near in self._near.values() for other in near}
+        self._groups = {number: Group(connection, standing(connection, number)) for number in everybody}
+
+    def regroupings(self) -> Iterator[Regrouping]:
+        """Where everything belongs, for those together that have to do with one another."""
+        for cluster in self._clusters():
+            groups = [self._groups[number] for number in sorted(cluster)]
+            nameless = [group for group in groups if group.is_nameless]
+            homes: dict[str, str] = {}
+            for group in nameless:
+                for name, printed in group.prints.items():
+                    same = [other for other in self._named_near(group) if _are_same(other.own, printed)]
+                    if same:
+                        homes[name] = max(same, key=lambda other: (len(other.own.turns), other.id)).id
+            left = {name: printed for group in nameless for name, printed in group.prints.items() if name not in homes}
+            yield Regrouping(nameless, homes | _by_the_longest(left))
+
+    def doubts(self) -> dict[str, dict[str, str | None]]:
+        """By the ids of conversations, which others each may be the same as, and why; None where it is not so.
+
+        For a comparison of what was left when all else had found its home.
+        """
+        told: dict[str, dict[str, str | None]] = {}
+        for number in {number for cluster in self._clusters() for number in cluster}:
+            one = self._groups[number]
+            for other in (self._groups[near] for near in self._near[number]):
+                if one.is_compared and other.is_compared:
+                    continue
+                likeness = _likeness(one, other)
+                reason = likeness.reason if likeness.verdict != "different" else None
+                told.setdefault(one.id, {})[other.id] = reason
+                told.setdefault(other.id, {})[one.id] = reason
+        return told
+
+    def _clusters(self) -> Iterator[set[int]]:
+        """Numbers of conversations without a name that are near one another, if anything about them is new."""
+        links: dict[int, set[int]] = {number: set() for number in self._near}
+        for number, near in self._near.items():
+            for other in near & self._near.keys():
+                links[number].add(other)
+                links[other].add(number)
+        left = set(links)
+        while left:
+            cluster: set[int] = set()
+            waiting = {left.pop()}
+            while waiting:
+                number = waiting.pop()
+                cluster.add(number)
+                waiting |= links[number] - cluster
+            left -= cluster
+            near = cluster.union(*(self._near[number] for number in cluster))
+            if not all(self._groups[number].is_compared for number in near):
+                yield cluster
+
+    def _named_near(self, group: Group) -> Iterator[Group]:
+        near = (self._groups[number] for number in self._near[group.number])
+        return (other for other in near if not other.is_nameless)
+
+
+def _by_the_longest(prints: dict[str, Fingerprint]) -> dict[str, str]:
+    """The longest, with all that is the same as it; then the longest that is left."""
+    homes: dict[str, str] = {}
+    for name in sorted(prints, key=lambda name: (-len(prints[name].turns), name)):
+        if name in homes:
+            continue
+        homes[name] = name
+        for other in prints.keys() - homes.keys():
+            if _are_same(prints[name], prints[other]):
+                homes[other] = name
+    return homes
+
+
+def _are_same(one: Fingerprint, other: Fingerprint) -> bool:
+    return compare(one, other).verdict == "same"
+
+
+def _likeness(one: Group, other: Group) -> Likeness:
+    """As a folder's files are compared: what has a name comes first, so that reasons are the same."""
+    first, second = sorted((one, other), key=lambda group: (group.is_nameless, group.id))
+    return likeness_of(first.prints, second.prints)

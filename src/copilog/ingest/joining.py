@@ -1,0 +1,168 @@
+"""How conversations are put into the archive when some of them turn out to be one.
+
+An export does not say which conversation it is of. It is stored like any other, and joins the one that it fits before
+the scan has done with a place. Both are kept as they were read, as parts, and the whole is made anew whenever one of
+them is read again. So it is the same in whichever order they were met, and however often a scan was ended in between.
+A part that fits no longer, because the conversation took another way since, stands alone again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from copilog.ingest.comparing import NAMELESS, Comparison, Group, Regrouping
+from copilog.ingest.wholes import fitting, prints_of, whole_from, with_doubts
+from copilog.model import Conversation, Relation
+from copilog.store.alike import mark_compared, nameless, uncompared
+from copilog.store.annotations import move
+from copilog.store.archive import Archive
+from copilog.store.database import transaction
+from copilog.store.documents import conversation_from
+from copilog.store.entries import Entry, entry_of
+from copilog.store.parts import (
+    DOUBT,
+    doubted,
+    doubters_of,
+    doubts_of,
+    forget_single,
+    is_removed,
+    members_of,
+    move_part,
+    number_of,
+    put_part,
+    signature_of,
+    stored,
+    whole_of,
+    without_doubts,
+)
+from copilog.store.units import wholes
+from copilog.store.writing import Outcome, absorb, replace_rows
+
+
+class Joined(NamedTuple):
+    """What was a conversation of its own until now, and what it is a part of, with the numbers of their messages."""
+
+    id: str
+    messages: int
+    whole: str
+    whole_messages: int
+
+
+class Joining:
+    """For one scan: what is put into the archive, and what becomes one there."""
+
+    def __init__(self, archive: Archive) -> None:
+        self.archive = archive
+        self.connection = archive.connection
+        self._look()
+
+    def _look(self) -> None:
+        self._special = wholes(self.connection).keys() | doubted(self.connection)
+
+    # --- one that was read -------------------------------------------------------------------------------------
+
+    def put(self, entry: Entry, signature: str) -> tuple[Outcome, Entry]:
+        """Store what was read; returns what was stored for it, which is the whole where it is a part."""
+        if entry.id not in self._special:
+            return self.archive.put(entry, signature), entry
+        with transaction(self.connection):
+            whole = whole_of(self.connection, entry.id)
+            if whole is None:
+                entry = self._with_known_doubts(entry)
+                return self.archive.put(entry, signature), entry
+            if is_removed(self.connection, whole):
+                return "removed", entry
+            return self._put_part(whole, entry, signature)
+
+    def _with_known_doubts(self, entry: Entry) -> Entry:
+        """What was found out when it was compared stays until it is compared again."""
+        known = doubts_of(self.connection, entry.id)
+        conversation = _conversation_of(entry)
+        told = {relation.other_id for relation in conversation.relations if relation.kind == DOUBT}
+        if told.issuperset(doubt.other_id for doubt in known):
+            return entry
+        return entry_of(with_doubts(conversation, known))
+
+    def _put_part(self, name: str, entry: Entry, signature: str) -> tuple[Outcome, Entry]:
+        members = members_of(self.connection, name)
+        read = members[entry.id] = _conversation_of(entry)
+        doubts = [*doubts_of(self.connection, name), *(each for each in read.relations if each.kind == DOUBT)]
+        fits = fitting(name, prints_of(members))
+        made = entry_of(whole_from(name, {part: members[part] for part in fits}, doubts))
+        outcome = self.archive.put(made, signature if entry.id == name else signature_of(self.connection, name))
+        if self.archive.digest_of(name) == made.digest:  # else there was less to read than is stored
+            put_part(self.connection, name, entry.id, signature, _conversation_of(entry))
+            self._let_go({part: member for part, member in members.items() if part not in fits})
+            forget_single(self.connection, name)
+        return outcome, made
+
+    def _let_go(self, members: Mapping[str, Conversation]) -> None:
+        for part, member in members.items():
+            self.archive.put(entry_of(member), signature_of(self.connection, part))
+            move_part(self.connection, part, part)
+            forget_single(self.connection, part)
+
+    # --- what is stored ----------------------------------------------------------------------------------------
+
+    def join(self) -> list[Joined]:
+        """Compare what has no name with what was stored since the last time; returns what became a part."""
+        if not nameless(self.connection, NAMELESS) or not uncompared(self.connection):
+            return []
+        joined: list[Joined] = []
+        with transaction(self.connection):
+            comparison = self._compare()
+            while regroupings := [regrouping for regrouping in comparison.regroupings() if regrouping.moved()]:
+                joined += [each for regrouping in regroupings for each in self._regroup(regrouping)]
+                comparison = self._compare()
+            for name, doubts in comparison.doubts().items():
+                self._tell(name, doubts)
+            mark_compared(self.connection)
+        self._look()
+        return joined
+
+    def _compare(self) -> Comparison:
+        self.archive.index_pending()  # words are looked up in it
+        return Comparison(self.connection, nameless(self.connection, NAMELESS))
+
+    def _regroup(self, regrouping: Regrouping) -> list[Joined]:
+        """Make the conversations anew whose parts are others now; some end, and some begin to be."""
+        concerned: set[str] = set()
+        for part, (old, home) in regrouping.moved().items():
+            move_part(self.connection, part, home)
+            concerned |= {old, home}
+        ended = [group for group in regrouping.groups if regrouping.homes[group.id] != group.id]
+        for name in sorted(concerned.difference(group.id for group in ended)):
+            self._make_anew(name)
+        return [self._end(group, regrouping.homes[group.id]) for group in ended]
+
+    def _make_anew(self, name: str) -> None:
+        made = entry_of(whole_from(name, members_of(self.connection, name), doubts_of(self.connection, name)))
+        number = number_of(self.connection, name)
+        if number is None:
+            self.archive.put(made, signature_of(self.connection, name))
+        else:
+            replace_rows(self.connection, number, made)
+        forget_single(self.connection, name)
+
+    def _end(self, group: Group, home: str) -> Joined:
+        for name in doubters_of(self.connection, group.id):
+            self._tell(name, {group.id: None})
+        move(self.connection, group.id, home)
+        absorb(self.connection, group.number, home)
+        return Joined(group.id, group.messages, home, self.archive.count_messages([home]))
+
+    def _tell(self, name: str, doubts: Mapping[str, str | None]) -> None:
+        """Say what a conversation may be the same as; a doubt without a reason is one no more."""
+        known = {doubt.other_id: doubt.reason for doubt in doubts_of(self.connection, name)}
+        wanted = {other: reason for other, reason in {**known, **doubts}.items() if reason is not None}
+        if wanted == known:
+            return
+        number, conversation = stored(self.connection, name)
+        conversation.relations = without_doubts(conversation)
+        relations = [Relation(kind=DOUBT, other_id=other, reason=reason) for other, reason in wanted.items()]
+        replace_rows(self.connection, number, entry_of(with_doubts(conversation, relations)))
+
+
+def _conversation_of(entry: Entry) -> Conversation:
+    return conversation_from(entry.document, (chapter.data for chapter in entry.chapters))

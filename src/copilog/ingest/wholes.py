@@ -1,0 +1,49 @@
+"""One conversation of its parts: what was read under its own id, and the exports that have joined it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from copilog import identity
+from copilog.likeness import Fingerprint, Likeness, compare, fingerprint_of
+from copilog.model import Conversation, Relation
+from copilog.store.parts import DOUBT, without_doubts
+
+Prints = Mapping[str, Fingerprint]  # of the parts of a conversation, by their ids
+
+
+def prints_of(members: Mapping[str, Conversation]) -> dict[str, Fingerprint]:
+    return {name: fingerprint_of(member) for name, member in members.items()}
+
+
+def likeness_of(one: Prints, other: Prints) -> Likeness:
+    """The same if any part of one is the same as any of the other; else doubtful if any may be."""
+    verdicts = [compare(mine, theirs) for _, mine in sorted(one.items()) for _, theirs in sorted(other.items())]
+    for verdict in ("same", "doubtful"):
+        for likeness in verdicts:
+            if likeness.verdict == verdict:
+                return likeness
+    return verdicts[0]
+
+
+def fitting(name: str, prints: Prints) -> set[str]:
+    """The part of this name, and all that are the same as it."""
+    return {part for part in prints if part == name or compare(prints[name], prints[part]).verdict == "same"}
+
+
+def whole_from(name: str, members: Mapping[str, Conversation], doubts: Iterable[Relation]) -> Conversation:
+    """The conversation of this name, of all its parts; takes them apart."""
+    native_id = members[name].native_id
+    for member in members.values():
+        member.relations = without_doubts(member)
+    whole = identity.merge([members[part] for part in sorted(members)])
+    whole.id, whole.native_id = name, native_id
+    return with_doubts(whole, (doubt for doubt in doubts if doubt.other_id not in members))
+
+
+def with_doubts(conversation: Conversation, doubts: Iterable[Relation]) -> Conversation:
+    """Tell of a conversation what it may be the same as; what it says of that itself stays. Changes it."""
+    told = {doubt.other_id: doubt for doubt in doubts}
+    told |= {relation.other_id: relation for relation in conversation.relations if relation.kind == DOUBT}
+    conversation.relations = [*without_doubts(conversation), *(told[name] for name in sorted(told))]
+    return conversation

@@ -1,0 +1,115 @@
+"""Conversations that may be the same as one that does not say which it is: looked up, and not yet compared."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection, Iterable, Iterator
+from typing import NamedTuple
+
+import msgspec
+
+from copilog.store.schema import MESSAGE_BITS
+
+PHRASE_WORDS = 12
+MOST_ALIKE = 40  # conversations with the same words: of a prompt that everybody types, there is no end
+
+_BY_REQUESTS = """
+    SELECT DISTINCT theirs.conversation FROM turn AS mine JOIN turn AS theirs ON theirs.request_id = mine.request_id
+    WHERE mine.conversation = ?1 AND theirs.conversation <> ?1
+"""
+_BY_WORDS = f"SELECT DISTINCT rowid >> {MESSAGE_BITS} FROM words WHERE words MATCH ? LIMIT {MOST_ALIKE + 1}"  # noqa: S608
+_BY_DOUBTS = """
+    SELECT other.rowid FROM relation JOIN conversation AS other ON other.id = relation.other_id
+    WHERE relation.conversation = ? AND relation.kind = 'possible-duplicate'
+"""
+_PROMPTS = f"""
+    SELECT user FROM message WHERE rowid >= ?1 << {MESSAGE_BITS} AND rowid < (?1 + 1) << {MESSAGE_BITS}
+    AND role = 'user' AND parent_call_id IS NULL AND user IS NOT NULL ORDER BY rowid
+"""  # noqa: S608
+
+
+class Standing(NamedTuple):
+    """A conversation as it stands in the archive."""
+
+    number: int
+    id: str
+    messages: int
+    is_compared: bool
+
+
+def standing(connection: sqlite3.Connection, number: int) -> Standing:
+    row = connection.execute("SELECT id, messages, is_compared FROM conversation WHERE rowid = ?", (number,)).fetchone()
+    return Standing(number, row[0], row[1], bool(row[2]))
+
+
+def nameless(connection: sqlite3.Connection, sources: Iterable[str]) -> list[int]:
+    """The conversations of these sources that have no id of their own."""
+    rows = connection.execute(
+        "SELECT rowid FROM conversation WHERE native_id IS NULL AND source IN (SELECT value FROM json_each(?)) "
+        "ORDER BY id",
+        (msgspec.json.encode(list(sources)).decode(),),
+    )
+    return [number for (number,) in rows]
+
+
+def uncompared(connection: sqlite3.Connection) -> list[int]:
+    """The conversations that were stored since the last comparison."""
+    return [number for (number,) in connection.execute("SELECT rowid FROM conversation WHERE NOT is_compared")]
+
+
+def mark_compared(connection: sqlite3.Connection) -> None:
+    connection.execute("UPDATE conversation SET is_compared = 1 WHERE NOT is_compared")
+
+
+def alike(connection: sqlite3.Connection, numbers: Collection[int], telling_length: int) -> dict[int, set[int]]:
+    """Of each conversation, those that share a request, or how a prompt begins, or were thought to be the same before.
+
+    What was compared before is looked up only among what was not. A prompt of the telling length is one that few
+    others have typed.
+    """
+    fresh = set(uncompared(connection))
+    known = set(numbers) - fresh
+    if len(known) < len(fresh):  # then it takes fewer look-ups to ask for each of them
+        fresh.update(known)
+        known.clear()
+    found = {number: _alike_to(connection, number, telling_length) for number in numbers if number in fresh}
+    found.update((number, set()) for number in known)
+    begun: dict[str, set[int]] = {}
+    for number in known:
+        for words in _beginnings(connection, number, telling_length):
+            begun.setdefault(words, set()).add(number)
+    for other in fresh if known else ():
+        words_of_other = {_beginning(text) for (text,) in connection.execute(_PROMPTS, (other,))}
+        near = _related(connection, other).union(*(begun.get(words, set()) for words in words_of_other))
+        for number in near & known:
+            found[number].add(other)
+    return found
+
+
+def _alike_to(connection: sqlite3.Connection, number: int, telling_length: int) -> set[int]:
+    """What is like one conversation, of all that there is."""
+    found = _related(connection, number)
+    for words in _beginnings(connection, number, telling_length):
+        phrase = words.replace('"', " ").replace("\0", " ")
+        found.update(other for (other,) in connection.execute(_BY_WORDS, (f'user : "{phrase}"',)))
+    return found - {number}
+
+
+def _related(connection: sqlite3.Connection, number: int) -> set[int]:
+    return {other for query in (_BY_REQUESTS, _BY_DOUBTS) for (other,) in connection.execute(query, (number,))}
+
+
+def _beginnings(connection: sqlite3.Connection, number: int, telling_length: int) -> Iterator[str]:
+    """How the first prompt begins, and how the first long one does where that is another."""
+    is_first = True
+    for (text,) in connection.execute(_PROMPTS, (number,)):
+        is_telling = len(text) >= telling_length
+        if is_first or is_telling:
+            yield _beginning(text)
+        is_first = False
+        if is_telling:
+            return
+
+
+def _beginning(text: str) -> str:
+    return " ".join(text.split(maxsplit=PHRASE_WORDS)[:PHRASE_WORDS])

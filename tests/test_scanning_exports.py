@@ -1,0 +1,492 @@
+"""Exports that were scanned by their path are one with the conversation that they are of, whichever came first."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from copilog.ingest import find_roots, joining, scanning
+from copilog.ingest.scanning import ScanResult, scan
+from copilog.store.archive import Archive
+from tests.cli.homes import STARTED, Home
+from tests.test_one_conversation import write_replay, write_session
+
+TIMES = frozenset({"stored_at", "scanned_at", "gone_at", "changed_at", "modified_ns", "removed_at"})
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Iterator[Archive]:
+    with Archive(tmp_path / "data" / "archive.db", write=True) as opened:
+        yield opened
+
+
+class Places:
+    """A home with one conversation, or several, and exports beside it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.home = Home(folder / "home")
+        self.exports = folder / "exports"
+        self.exports.mkdir()
+
+    def keep(self, name: str, *requests: dict[str, Any], **fields: Any) -> Path:
+        state = {"version": 3, "sessionId": name, "creationDate": STARTED, "responderUsername": "GitHub Copilot"}
+        return self.home.add(
+            self.home.workspace(1, "/home/ana/garden"), {**state, "requests": list(requests), **fields}
+        )
+
+    def export(self, file: str, *requests: dict[str, Any], **fields: Any) -> Path:
+        path = self.exports / file
+        path.write_text(json.dumps({"responderUsername": "GitHub Copilot", "requests": list(requests), **fields}))
+        return path
+
+    def scan_home(self, archive: Archive) -> ScanResult:
+        return scan(archive, roots=find_roots([self.home.root]))
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Places:
+    return Places(tmp_path)
+
+
+def asked(subject: str, number: int, answer: str | None = None, **fields: Any) -> dict[str, Any]:
+    """A request of its own id."""
+    return {
+        "requestId": f"request_{subject}_{number}",
+        "timestamp": STARTED + number * 600_000,
+        "message": {"text": f"Question {number} about the {subject} in the garden", "parts": []},
+        "variableData": {"variables": []},
+        "response": [{"value": answer or f"Answer {number}."}],
+        **fields,
+    }
+
+
+def beans(count: int) -> list[dict[str, Any]]:
+    return [asked("beans", number) for number in range(count)]
+
+
+def without_ids(request: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    return {**{name: value for name, value in request.items() if name not in ("requestId", "timestamp")}, **fields}
+
+
+def rows_of(archive: Archive) -> dict[str, list[str]]:
+    """All rows of all tables but times; conversations are named by their ids, as their numbers depend on the order."""
+    archive.index_pending()
+    names = dict(archive.connection.execute("SELECT rowid, id FROM conversation"))
+    told: dict[str, list[str]] = {}
+    for (table,) in archive.connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+        if table.startswith(("sqlite_", "words_", "word_part", "words", "word")) or table == "meta":
+            continue
+        found = archive.connection.execute(f"SELECT * FROM {table}")
+        columns = [column[0] for column in found.description]
+        kept = []
+        for row in found:
+            values = {name: value for name, value in zip(columns, row, strict=True) if name not in TIMES}
+            if "conversation" in values:
+                values["conversation"] = names[values["conversation"]]
+            values.pop("rowid", None)
+            kept.append(repr(values))
+        told[table] = sorted(kept)
+    told["terms"] = sorted(map(repr, archive.connection.execute("SELECT * FROM term")))
+    return told
+
+
+def ids(archive: Archive) -> list[str]:
+    return sorted(summary.id for summary in archive.list(include_gone=True))
+
+
+def files_of(archive: Archive, wanted: str) -> set[str]:
+    return {Path(trace.path).name for trace in archive.get(wanted).provenance}
+
+
+def test_both_orders_give_the_same_archive(places: Places, tmp_path: Path) -> None:
+    places.keep("kept", *beans(3))
+    export = places.export("chat.json", *beans(2))
+    told = []
+    for number, is_home_first in enumerate((True, False)):
+        with Archive(tmp_path / f"{number}.db", write=True) as archive:
+            if is_home_first:
+                places.scan_home(archive)
+            scan(archive, paths=[export])
+            if not is_home_first:
+                places.scan_home(archive)
+            assert ids(archive) == ["vscode:kept"]
+            assert files_of(archive, "vscode:kept") == {"kept.json", "chat.json"}
+            assert len(archive.search("beans").hits) > 0
+            assert archive.check() == []
+            told.append(rows_of(archive))
+    assert told[0] == told[1]
+
+
+def test_what_is_in_the_archive_once_is_found_once_and_read_no_more(archive: Archive, places: Places) -> None:
+    places.keep("kept", *beans(2))
+    export = places.export("chat.json", *beans(2))
+    places.scan_home(archive)
+    joined = scan(archive, paths=[export])
+    before = rows_of(archive)
+
+    assert (joined.new, joined.changed, joined.unchanged) == (0, 1, 0)
+    assert (joined.new_ids, joined.changed_ids) == ([], ["vscode:kept"])
+    assert (joined.messages_new, joined.messages_changed) == (0, 4)
+    for again in (scan(archive, paths=[export]), places.scan_home(archive)):
+        assert (again.new, again.changed, again.unchanged, again.files_read) == (0, 0, 1, 0)
+        assert again.messages_unchanged == 4
+    assert rows_of(archive) == before
+
+
+def test_one_scan_of_both_counts_what_it_found_in_each_place(archive: Archive, places: Places) -> None:
+    places.keep("kept", *beans(2))
+    export = places.export("chat.json", *beans(1))
+    result = scan(archive, roots=find_roots([places.home.root]), paths=[export])
+
+    assert (result.new, result.changed, result.new_ids, result.changed_ids) == (1, 1, ["vscode:kept"], [])
+    assert scan(archive, roots=find_roots([places.home.root]), paths=[export]).unchanged == 2
+
+
+def test_a_file_that_was_only_touched_changes_nothing(archive: Archive, places: Places) -> None:
+    kept = places.keep("kept", *beans(2))
+    export = places.export("chat.json", *beans(1))
+    places.scan_home(archive)
+    scan(archive, paths=[export])
+    for path in (kept, export):
+        path.write_text(path.read_text() + " ")
+
+    assert (places.scan_home(archive).unchanged, scan(archive, paths=[export]).unchanged) == (1, 1)
+    assert files_of(archive, "vscode:kept") == {"kept.json", "chat.json"}
+
+
+def test_an_export_is_still_there_when_the_session_goes_on(archive: Archive, places: Places) -> None:
+    places.keep("kept", *beans(2))
+    places.scan_home(archive)
+    scan(archive, paths=[places.export("chat.json", *beans(1))])
+    places.keep("kept", *beans(4))
+    result = places.scan_home(archive)
+
+    assert (result.changed, result.changed_ids) == (1, ["vscode:kept"])
+    assert len(archive.get("vscode:kept").turns) == 4
+    assert files_of(archive, "vscode:kept") == {"kept.json", "chat.json"}
+
+
+def test_an_export_stands_alone_again_when_the_session_took_another_way(archive: Archive, places: Places) -> None:
+    places.keep("kept", *beans(3))
+    places.scan_home(archive)
+    scan(archive, paths=[places.export("chat.json", *beans(3))])
+    places.keep("kept", *beans(1), asked("leeks", 1), asked("leeks", 2))
+    places.scan_home(archive)
+
+    (export,) = [name for name in ids(archive) if name != "vscode:kept"]
+    assert files_of(archive, "vscode:kept") == {"kept.json"}
+    assert [turn.request_id for turn in archive.get("vscode:kept").turns][1] == "request_leeks_1"
+    assert doubts(archive, "vscode:kept") == [export]
+    assert doubts(archive, export) == ["vscode:kept"]
+    assert len(rows_of(archive)["part"]) == 0
+
+
+def test_what_a_deleted_export_said_stays(archive: Archive, places: Places) -> None:
+    places.keep("kept", *beans(1))
+    places.scan_home(archive)
+    export = places.export("chat.json", *beans(3))
+    places.export("other.json", asked("leeks", 0))
+    scan(archive, paths=[places.exports])
+    export.unlink()
+    places.keep("kept", *beans(2))
+    places.scan_home(archive)
+    result = scan(archive, paths=[places.exports])
+
+    assert result.gone == 0
+    assert len(archive.get("vscode:kept").turns) == 3
+    (gone_at,) = archive.connection.execute("SELECT gone_at FROM traces WHERE path = ?", (str(export),)).fetchone()
+    assert gone_at is not None
+
+
+def test_a_conversation_is_gone_when_its_files_and_its_exports_are(archive: Archive, places: Places) -> None:
+    kept = places.keep("kept", *beans(2))
+    export = places.export("chat.json", *beans(2))
+    places.export("other.json", asked("leeks", 0))
+    places.scan_home(archive)
+    scan(archive, paths=[places.exports])
+    kept.unlink()
+    assert places.scan_home(archive).gone == 0
+    export.unlink()
+
+    assert scan(archive, paths=[places.exports]).gone_ids == ["vscode:kept"]
+
+
+def test_an_export_that_is_longer_than_the_session_tells_the_rest(archive: Archive, places: Places) -> None:
+    places.keep("kept", *beans(1), customTitle="Beans")
+    places.scan_home(archive)
+    scan(archive, paths=[places.export("chat.json", *beans(3))])
+
+    conversation = archive.get("vscode:kept")
+    assert (conversation.native_id, conversation.title, len(conversation.turns)) == ("kept", "Beans", 3)
+    assert [trace.role for trace in conversation.provenance] == ["lead", "copy"]
+
+
+def test_a_long_conversation_is_whole_as_a_part_too(archive: Archive, places: Places) -> None:
+    places.keep("kept", *beans(200))
+    places.scan_home(archive)
+    scan(archive, paths=[places.export("chat.json", *beans(150))])
+    places.keep("kept", *beans(201))
+    places.scan_home(archive)
+
+    conversation = archive.get("vscode:kept")
+    assert (len(conversation.turns), len(conversation.messages)) == (201, 402)
+    assert files_of(archive, "vscode:kept") == {"kept.json", "chat.json"}
+
+
+def test_exports_of_one_conversation_are_one_without_it_as_well(archive: Archive, places: Places) -> None:
+    for number in (2, 3, 1):
+        scan(archive, paths=[places.export(f"{number}.json", *beans(number))])
+    (name,) = ids(archive)
+
+    assert len(archive.get(name).turns) == 3
+    places.keep("kept", *beans(3))
+    places.scan_home(archive)
+    assert ids(archive) == ["vscode:kept"]
+    assert files_of(archive, "vscode:kept") == {"kept.json", "1.json", "2.json", "3.json"}
+    assert archive.find_id(name) == "vscode:kept"
+
+
+def test_without_ids_the_words_tell(archive: Archive, places: Places) -> None:
+    requests = beans(3)
+    places.keep("kept", *requests)
+    places.keep("other", asked("leeks", 0))
+    places.scan_home(archive)
+    scan(archive, paths=[places.export("chat.json", *map(without_ids, requests[:2]))])
+
+    assert files_of(archive, "vscode:kept") == {"kept.json", "chat.json"}
+    assert ids(archive) == ["vscode:kept", "vscode:other"]
+
+
+@pytest.mark.parametrize("is_session_first", [True, False])
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_debug_export_joins_its_session_wherever_it_begins(
+    first: int, is_session_first: bool, archive: Archive, tmp_path: Path
+) -> None:
+    session, replay = (write(tmp_path) for write in (write_session, write_replay))
+    exported = json.loads(replay.read_text())
+    exported["prompts"] = exported["prompts"][first:]
+    for prompt in exported["prompts"]:
+        sent = prompt["logs"][0]["requestMessages"]
+        sent["messages"] = [sent["messages"][0], *sent["messages"][1 + 2 * first :]]  # without what was said before
+    replay.write_text(json.dumps(exported))
+    for path in (session, replay) if is_session_first else (replay, session):
+        scan(archive, paths=[path])
+
+    (name,) = ids(archive)
+    assert files_of(archive, name) == {session.name, replay.name}
+
+
+def doubts(archive: Archive, wanted: str) -> list[str]:
+    return [relation.other_id for relation in archive.get(wanted).relations if relation.kind == "possible-duplicate"]
+
+
+@pytest.mark.parametrize("is_home_first", [True, False])
+def test_what_only_may_be_the_same_stays_apart(archive: Archive, places: Places, is_home_first: bool) -> None:
+    places.keep("kept", *beans(2))
+    export = places.export("chat.json", without_ids(beans(1)[0], response=[{"value": "Another answer."}]))
+    if is_home_first:
+        places.scan_home(archive)
+    scan(archive, paths=[export])
+    if not is_home_first:
+        places.scan_home(archive)
+
+    (name,) = [name for name in ids(archive) if name != "vscode:kept"]
+    assert (doubts(archive, "vscode:kept"), doubts(archive, name)) == ([name], ["vscode:kept"])
+
+    kept = places.keep("kept", *beans(2))
+    kept.write_text(kept.read_text() + " ")
+    assert places.scan_home(archive).unchanged == 1
+    places.keep("kept", *beans(3))
+    assert places.scan_home(archive).changed == 1
+    assert (doubts(archive, "vscode:kept"), doubts(archive, name)) == ([name], ["vscode:kept"])
+
+    places.keep("kept", asked("leeks", 0))
+    places.scan_home(archive)
+    assert (doubts(archive, "vscode:kept"), doubts(archive, name)) == ([], [])
+
+
+def test_a_doubt_ends_when_the_export_turns_out_to_be_of_another(archive: Archive, places: Places) -> None:
+    export = without_ids(beans(1)[0], response=[{"value": "Another answer."}])
+    places.keep("kept", *beans(2))
+    places.scan_home(archive)
+    scan(archive, paths=[places.export("chat.json", export)])
+    places.keep("really", {**export, "requestId": "request_of_its_own"})
+    places.scan_home(archive)
+
+    assert ids(archive) == ["vscode:kept", "vscode:really"]
+    assert (doubts(archive, "vscode:kept"), doubts(archive, "vscode:really")) == ([], [])
+
+
+def test_a_removed_export_does_not_come_back(archive: Archive, places: Places) -> None:
+    export = places.export("chat.json", *beans(2))
+    scan(archive, paths=[export])
+    (name,) = ids(archive)
+    archive.remove(name)
+    export.write_text(export.read_text() + " ")
+    assert scan(archive, paths=[export]).removed == 1
+
+    places.keep("kept", *beans(2))
+    places.scan_home(archive)
+    assert files_of(archive, "vscode:kept") == {"kept.json"}
+
+
+def test_a_removed_conversation_does_not_come_back_through_its_export(archive: Archive, places: Places) -> None:
+    places.keep("kept", *beans(2))
+    export = places.export("chat.json", *beans(2))
+    places.scan_home(archive)
+    scan(archive, paths=[export])
+    archive.remove("vscode:kept")
+    export.write_text(export.read_text() + " ")
+    kept = places.keep("kept", *beans(3))
+
+    assert (scan(archive, paths=[export]).removed, places.scan_home(archive).removed) == (1, 1)
+    assert ids(archive) == []
+    assert [len(data) for (data,) in archive.connection.execute("SELECT data FROM part")] == [0, 0]
+
+    archive.restore("vscode:kept")
+    scan(archive, paths=[export])
+    places.scan_home(archive)
+    assert kept.exists()
+    assert files_of(archive, "vscode:kept") == {"kept.json", "chat.json"}
+
+
+def test_what_a_person_added_to_the_export_goes_with_it(archive: Archive, places: Places) -> None:
+    places.keep("kept", asked("leeks", 0))
+    places.scan_home(archive)
+    scan(archive, paths=[places.export("chat.json", *beans(2))])
+    (name,) = [name for name in ids(archive) if name != "vscode:kept"]
+    archive.star(name)
+    archive.label(name, "garden", "beans")
+    archive.note(name, "Seen in spring.")
+    archive.label("vscode:kept", "beans")
+    archive.note("vscode:kept", "Ask Ben.")
+    places.keep("kept", *beans(2))
+    places.scan_home(archive)
+
+    (summary,) = archive.list()
+    assert (summary.id, summary.is_starred, sorted(summary.labels)) == ("vscode:kept", True, ["beans", "garden"])
+    assert summary.note == "Ask Ben.\n\nSeen in spring."
+    assert archive.labels() == {"beans": 1, "garden": 1}
+
+
+def scan_anyway(archive: Archive, path: Path) -> None:
+    with suppress(KeyboardInterrupt):
+        scan(archive, paths=[path])
+
+
+@pytest.mark.parametrize("where", ["before", "within", "after"])
+def test_a_scan_that_is_ended_around_the_joining_is_taken_up(
+    where: str, archive: Archive, places: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places.keep("kept", *beans(2))
+    exports = [places.export(f"{number}.json", *beans(number), sub=number) for number in (1, 3)]
+
+    def end(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    target: tuple[object, str] = {
+        "before": (joining, "nameless"),
+        "within": (joining, "move"),
+        "after": (scanning, "put_states"),
+    }[where]
+
+    def all_of(archive: Archive) -> None:
+        scan(archive, paths=exports, roots=find_roots([places.home.root]))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(*target, end)
+        with pytest.raises(KeyboardInterrupt):
+            all_of(archive)
+        scan_anyway(archive, exports[1])
+    all_of(archive)
+
+    with Archive(tmp_path / "undisturbed.db", write=True) as undisturbed:
+        all_of(undisturbed)
+        assert rows_of(undisturbed) == rows_of(archive)
+    assert ids(archive) == ["vscode:kept"]
+
+
+def test_nothing_is_compared_where_nothing_has_changed(
+    archive: Archive, places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places.keep("kept", *beans(1))
+    places.keep("other", asked("leeks", 0))
+    scan(archive, paths=[places.export("chat.json", asked("peas", 0), asked("peas", 1))])
+    places.scan_home(archive)
+    monkeypatch.setattr("copilog.ingest.joining.Comparison", None)
+
+    places.scan_home(archive)
+    places.keep("kept", *beans(1)).touch()
+    assert places.scan_home(archive).unchanged == 2
+
+
+# --- any order --------------------------------------------------------------------------------------------------
+
+Step = Callable[[Archive], ScanResult]
+Rows = dict[str, list[str]]
+
+
+class Garden:
+    """Homes and exports of some conversations, in all ways of belonging together."""
+
+    def __init__(self, folder: Path) -> None:
+        places, elsewhere = Places(folder / "one"), Places(folder / "two")
+        places.keep("beans", *beans(3))
+        places.keep("sage", *(asked("sage", number) for number in range(3)))
+        elsewhere.keep("peas", asked("peas", 0), asked("peas", 1, "Another answer."), customTitle="Peas")
+        exports = [
+            places.export("beans-1.json", *beans(1), kept="first"),
+            places.export("beans-4.json", *beans(4), kept="second"),
+            places.export("beans-tail.json", beans(4)[3], kept="third"),
+            places.export("peas.json", without_ids(asked("peas", 0)), kept="fourth"),
+            places.export("peas-doubtful.json", *(without_ids(asked("peas", number)) for number in (0, 1))),
+            places.export("beans-words.json", without_ids(beans(1)[0])),
+            places.export("thyme-1.json", asked("thyme", 0)),
+            places.export("thyme-2.json", asked("thyme", 0), asked("thyme", 1)),
+            places.export("sage-1.json", asked("sage", 0)),
+            places.export("sage-2.json", asked("sage", 0), asked("mint", 1), asked("mint", 2)),
+        ]
+        self.steps: list[Step] = [places.scan_home, elsewhere.scan_home, *map(scanning_of, exports)]
+        self.in_order = self.rows_after(range(len(self.steps)))
+
+    def rows_after(self, order: Sequence[int]) -> Rows:
+        with tempfile.TemporaryDirectory() as folder, Archive(Path(folder, "archive.db"), write=True) as archive:
+            for number in order:
+                self.steps[number](archive)
+            assert archive.check() == []
+            return rows_of(archive)
+
+    def __repr__(self) -> str:
+        return "the garden"
+
+
+def scanning_of(path: Path) -> Step:
+    return lambda archive: scan(archive, paths=[path])
+
+
+@pytest.fixture(scope="module")
+def garden(tmp_path_factory: pytest.TempPathFactory) -> Garden:
+    return Garden(tmp_path_factory.mktemp("garden"))
+
+
+def test_what_belongs_together_is_one(garden: Garden) -> None:
+    sizes = {name: sum(f"'whole': '{name}'" in row for row in garden.in_order["part"]) for name in ("vscode:beans",)}
+    assert sizes == {"vscode:beans": 4}
+    assert len(garden.in_order["part"]) == 4 + 2 + 2 + 2  # beans, peas, thyme, sage
+    assert len(garden.in_order["conversation"]) == 3 + 4  # the tail, the doubtful one, thyme, sage with mint
+    assert len(garden.in_order["relation"]) == 6
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(order=st.permutations(range(12)), again=st.lists(st.integers(0, 11), max_size=3))
+def test_the_archive_does_not_depend_on_the_order_of_scans(order: list[int], again: list[int], garden: Garden) -> None:
+    assert garden.rows_after([*order, *again]) == garden.in_order

@@ -57,6 +57,7 @@ ADVICE: dict[str, str] = {
     "salvaged-document": "the document is broken; what is whole in it was read",
     "skipped-call": "the note says why; where parts of the call are missing, add the files before and after",
     "too-large": "the archive holds more than is read at once; unpack it and name the files",
+    "too-many-messages": "the archive lacks it, or has it as it was when it was shorter; --live reads it from its file",
     "torn-document": "nothing to do; the file was cut off while it was written",
     "torn-tail": "nothing to do; the last line was cut off while it was written",
     "unknown-mutation": "the log was written by a newer VS Code; look for a newer copilog",

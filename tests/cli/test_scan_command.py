@@ -13,6 +13,7 @@ import pytest
 
 from copilog.store.database import ScanLock
 from tests.cli.homes import Home, move_in, request, run, session
+from tests.sources.extension_builders import DATA, database_from
 
 ONE, TWO, THREE = "11111111-aaaa", "22222222-bbbb", "33333333-cccc"
 
@@ -45,9 +46,9 @@ def test_what_is_new_changed_unchanged_and_gone_is_counted(home: Home) -> None:
     second = run("scan", "--json").json
     third = run("scan", "--json").json
 
-    assert first["conversations"] == {"new": 2, "changed": 0, "unchanged": 0, "gone": 0, "removed": 0}
-    assert second["conversations"] == {"new": 1, "changed": 1, "unchanged": 0, "gone": 1, "removed": 0}
-    assert third["conversations"] == {"new": 0, "changed": 0, "unchanged": 2, "gone": 0, "removed": 0}
+    assert first["conversations"] == {"new": 2, "changed": 0, "unchanged": 0, "gone": 0, "removed": 0, "refused": 0}
+    assert second["conversations"] == {"new": 1, "changed": 1, "unchanged": 0, "gone": 1, "removed": 0, "refused": 0}
+    assert third["conversations"] == {"new": 0, "changed": 0, "unchanged": 2, "gone": 0, "removed": 0, "refused": 0}
     assert first["messages"]["new"] == 6
     assert second["messages"] == {"new": 2, "changed": 6, "unchanged": 0, "gone": 2}
     assert third["files"]["read"] == 0
@@ -187,3 +188,47 @@ def test_two_processes_at_once_do_no_harm(archive: Path) -> None:
     assert sum(counts["new"] for counts in documents) == 2
     assert sum(counts["unchanged"] for counts in documents) == 2
     assert len(run("list", "--json", "--no-scan").json) == 2
+
+
+def test_a_conversation_too_long_for_the_archive_is_told_and_costs_nothing_else(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("copilog.store.writing.MOST_MESSAGES", 4)  # one for the title
+    first = run("scan")
+    second = run("scan", "--json").json
+    home.add(home.workspace(1), session(TWO, "Plan the beds", "And the paths"))
+    third = run("scan")
+
+    assert first.code == 0
+    assert first.err.startswith("conversations: 1 new, 1 too long (copilog problems); 2 of 3 files read")
+    assert second["files"]["read"] == 0  # it is not read again
+    assert "conversations: 1 unchanged, 1 too long (copilog problems); " in third.err
+    assert [row["id"] for row in run("list", "--json").json] == [f"vscode:{TWO}"]
+    assert "Plan the beds" in run("show", TWO).out  # as it was before it grew
+    problems = run("problems", "--code", "too-many-messages", "--json").json
+    assert [(Path(row["path"]).name, row["level"], row["reason"]) for row in problems] == [
+        (f"{name}.json", "error", "the conversation has 4 messages, more than the archive can number")
+        for name in (ONE, TWO)
+    ]
+
+
+def test_of_a_folder_that_is_read_as_one_too_long_conversations_are_told_too(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("copilog.store.writing.MOST_MESSAGES", 2)
+    path = export(tmp_path / "exports" / "chat.json", "What is a bean?")
+    outcome = run("scan", path.parent)
+
+    assert "conversations: 1 too long (copilog problems); " in outcome.err
+    assert [row["path"] for row in run("problems", "--no-scan", "--json").json] == [str(path)]
+
+
+def test_of_a_database_of_many_conversations_the_row_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("copilog.store.writing.MOST_MESSAGES", 1)
+    store = database_from(DATA / "session_store" / "cli.sql", tmp_path / ".copilot" / "session-store.db")
+    run("scan", "--root", tmp_path / ".copilot")
+    problems = run("problems", "--no-scan", "--code", "too-many-messages", "--json").json
+
+    assert problems
+    assert {Path(row["path"].partition("#")[0]) for row in problems} == {store}
+    assert all(row["path"].partition("#")[2] for row in problems)

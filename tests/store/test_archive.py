@@ -91,8 +91,11 @@ def test_messages_that_stay_are_not_indexed_again(archive: Archive) -> None:
 def test_more_messages_than_can_be_numbered_are_refused(archive: Archive, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("copilog.store.writing.MOST_MESSAGES", 3)
 
-    with pytest.raises(CopilogError, match=r"^vscode:a1: has more than 2 messages"):
-        archive.put(entry("a1", HARBOUR, MOORING), "files-1")
+    assert archive.put(entry("b2", HARBOUR, MOORING), "files-1") == "refused"
+    assert archive.put(entry("a1", HARBOUR), "files-1") == "new"
+    assert archive.put(entry("a1", HARBOUR, MOORING), "files-2") == "refused"
+
+    assert [(each.id, each.messages) for each in archive.list()] == [("vscode:a1", 2)]
 
 
 # --- files that go --------------------------------------------------------------------------------------------------

@@ -123,6 +123,7 @@ def _document(archive: Archive, result: ScanResult, report: Report, seconds: flo
             "unchanged": result.unchanged,
             "gone": result.gone,
             "removed": result.removed,
+            "refused": result.refused,
         },
         "messages": {
             "new": result.messages_new,
@@ -144,6 +145,7 @@ def _tell(result: ScanResult, seconds: float) -> str:
         "unchanged": result.unchanged,
         "gone": result.gone,
         "kept out (copilog rm)": result.removed,
+        "too long (copilog problems)": result.refused,
     }
     told = [f"{number:,} {word}" for word, number in counts.items() if number]
     line = f"conversations: {', '.join(told) or 'none'}"

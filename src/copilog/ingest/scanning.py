@@ -23,6 +23,7 @@ import msgspec
 
 from copilog.diagnostics import Ledger, Report
 from copilog.ingest.footprints import Look, signature_of, signature_of_states, states_below
+from copilog.ingest.refusals import Refusal, refusal_of, tell_refusals
 from copilog.sources import Found
 from copilog.sources.roots import Root
 from copilog.store.archive import Archive
@@ -70,6 +71,7 @@ class ScanResult(msgspec.Struct):
     unchanged: int = 0
     gone: int = 0
     removed: int = 0  # not stored again, because somebody removed them
+    refused: int = 0  # more than the archive can take, which the books of their files tell
     messages_new: int = 0
     messages_changed: int = 0
     messages_unchanged: int = 0
@@ -128,6 +130,7 @@ class _Scan:
         self.result = result
         self.now = now()
         self.waiting = 0  # bytes of text that are stored and not indexed
+        self.refusals: list[Refusal] = []  # not told yet
         self.lost: set[str] = set()  # conversations that some unit of the place no longer has
         self.missing: set[str] = set()  # units that are no longer there
         self.shrunken: dict[str, Unit] = {}  # units that are there, with less in them
@@ -231,11 +234,11 @@ class _Scan:
         changed.clear()  # what was read need not be remembered, so that memory is given back on the way
         for outcome in engine.map(read_units, (tasks.popleft() for _ in range(len(tasks)))):
             with transaction(self.connection):  # one for all that was read together: a third of the writing is saved
-                self._keep_books(outcome.ledgers)
                 for key, signature, entries in outcome.units:
                     self._store(entries, signature)
                     unit = Unit(signature, [entry.id for entry in entries])
                     self._remember(root, key, unit, units.get(key))
+                self._keep_books(outcome.ledgers)
             done += outcome.size
             self._index_in_bulk(INDEX_BYTES if total - done > LAST_BYTES else LAST_INDEX_BYTES)
             self.progress(done, total)
@@ -296,6 +299,9 @@ class _Scan:
                 self.result.changed_ids.append(entry.id)
             elif outcome == "removed":
                 self.result.removed += 1
+            elif outcome == "refused":
+                self.result.refused += 1
+                self.refusals.append(refusal_of(entry))
             else:
                 self.result.unchanged += 1
                 self.result.messages_unchanged += number
@@ -365,6 +371,8 @@ class _Scan:
 
     def _keep_books(self, ledgers: Iterable[Ledger]) -> None:
         books = list(ledgers)
+        tell_refusals(self.refusals, books)
+        self.refusals.clear()
         for ledger in books:
             self.report.add_up(ledger)
             self.result.files_read += 1

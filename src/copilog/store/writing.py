@@ -7,7 +7,6 @@ import sqlite3
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from copilog.errors import CopilogError
 from copilog.store.database import transaction
 from copilog.store.details import Row
 from copilog.store.documents import Chapter
@@ -15,9 +14,9 @@ from copilog.store.entries import CONVERSATION_COLUMNS, Entry
 from copilog.store.schema import DETAIL_TABLES, MESSAGE_BITS, ROWS_VERSION, TEXT_COLUMNS
 from copilog.store.times import now
 
-Outcome = Literal["new", "changed", "unchanged", "removed"]
+Outcome = Literal["new", "changed", "unchanged", "removed", "refused"]
 
-MOST_MESSAGES = 1 << MESSAGE_BITS
+MOST_MESSAGES = 1 << MESSAGE_BITS  # with the row of the title
 _TRACE_PATH = 2  # its place in a row of an entry's traces
 
 _TEXTS = ", ".join(TEXT_COLUMNS)
@@ -62,12 +61,16 @@ class Stored(NamedTuple):
 
 
 def put(connection: sqlite3.Connection, entry: Entry, signature: str) -> Outcome:
-    """Store a conversation in place of what is there of it. The full-text index follows with `index_pending`."""
-    if len(entry.messages) > MOST_MESSAGES:
-        raise CopilogError(f"{entry.id}: has more than {MOST_MESSAGES - 1:,} messages, which the archive cannot number")
+    """Store a conversation in place of what is there of it. The full-text index follows with `index_pending`.
+
+    One with more messages than can be numbered is refused, and what is there of it stays: of a part of it, rows that
+    name messages by their number would lead to those of another conversation.
+    """
     with transaction(connection):
         if connection.execute("SELECT 1 FROM tombstone WHERE id = ?", (entry.id,)).fetchone():
             return "removed"
+        if len(entry.messages) > MOST_MESSAGES:
+            return "refused"
         row = connection.execute(
             "SELECT rowid, digest, turns, messages, text_bytes, indexed FROM conversation WHERE id = ?", (entry.id,)
         ).fetchone()

@@ -17,6 +17,10 @@ from copilog.errors import BadRecord
 
 Level = Literal["info", "warning", "error"]
 
+# In the place of a name or a key of a file there may be anything, and of any length.
+LONGEST_KIND = 100
+LONGEST_REASON = 500  # and pointers and rows
+
 # What each code means and what a person can do about it. docs/diagnostics.md uses the same words.
 ADVICE: dict[str, str] = {
     "ambiguous-format": "name the format with --source",
@@ -123,6 +127,7 @@ class Tally(msgspec.Struct):
 
     def meet_unknown(self, kind: str) -> None:
         """Count a kind that nobody has described yet. The record itself counts as used."""
+        kind = cut(kind, LONGEST_KIND)
         self.unknown[kind] = self.unknown.get(kind, 0) + 1
 
 
@@ -184,19 +189,19 @@ class Ledger(Tally):
             Diagnostic(
                 code,
                 self.path,
-                reason,
+                cut(reason),
                 "error",
                 line=line,
                 offset=offset,
-                pointer=pointer,
+                pointer=cut(pointer) if pointer else pointer,
                 table=table,
-                row=row,
+                row=cut(row) if row else row,
             )
         )
 
     def reject_part(self, reason: str, pointer: str, code: str = "bad-part") -> None:
         """Count one part, already seen, as bad."""
-        self.parts.bad.append(Diagnostic(code, self.path, reason, "error", pointer=pointer))
+        self.parts.bad.append(Diagnostic(code, self.path, cut(reason), "error", pointer=cut(pointer)))
 
     def note(
         self,
@@ -209,7 +214,8 @@ class Ledger(Tally):
         pointer: str | None = None,
     ) -> None:
         """Tell something that costs no record: a salvage, a doubt."""
-        self.notes.append(Diagnostic(code, self.path, reason, level, line=line, offset=offset, pointer=pointer))
+        pointer = cut(pointer) if pointer else pointer
+        self.notes.append(Diagnostic(code, self.path, cut(reason), level, line=line, offset=offset, pointer=pointer))
 
     def diagnostics(self) -> list[Diagnostic]:
         """All that this file has to tell, bad records first."""
@@ -255,6 +261,11 @@ class Report(msgspec.Struct):
     def diagnostics(self) -> Iterator[Diagnostic]:
         for ledger in self.files.values():
             yield from ledger.diagnostics()
+
+
+def cut(text: str, longest: int = LONGEST_REASON) -> str:
+    """A text that is not too long; one that was has a mark at its end."""
+    return text if len(text) <= longest else text[:longest] + "…"
 
 
 def add_counts(counts: Iterable[dict[str, int]]) -> dict[str, int]:

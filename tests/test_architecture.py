@@ -11,7 +11,7 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "src" / "copilog"
 
-FOUNDATIONS = {"model", "errors", "diagnostics", "jsonio", "sqliteio", "tags", "textdiff", "wholefiles"}
+FOUNDATIONS = {"model", "errors", "diagnostics", "jsonio", "sqliteio", "tags", "textdiff", "wholefiles", "remembering"}
 ANYTHING = {"*"}
 MAY_IMPORT: dict[str, set[str]] = {
     "model": set(),
@@ -22,6 +22,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tags": {"model", "errors"},
     "textdiff": {"model", "errors"},
     "wholefiles": {"model", "errors"},
+    "remembering": {"model", "errors"},
     "sources": FOUNDATIONS,
     "identity": FOUNDATIONS | {"likeness"},
     "likeness": FOUNDATIONS,

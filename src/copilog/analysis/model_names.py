@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from functools import lru_cache
 
 from copilog.analysis.names import most_common
+from copilog.remembering import remembered
 
 NO_NAMES = frozenset({"", "unknown", "undefined", "none", "null"})  # names that say nothing
 
@@ -15,13 +15,13 @@ _DATE = re.compile(r"[-@](?:20\d\d-?[01]\d-?[0-3]\d|(?:0[1-9]|1[0-2])(?:[0-2]\d|
 _BETWEEN = re.compile(r"[\s._-]+")
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def plain_name(name: str) -> str:
     """A model's name as it was written, without vendor, remark and date: `gpt-4.1` of `copilot/gpt-4.1-2025-04-14`."""
     return _DATE.sub("", _REMARK.sub("", name.strip().rpartition("/")[2]))
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def key_of(name: str) -> str:
     """What is the same for all names of a model; empty where the name says nothing."""
     key = _BETWEEN.sub("-", plain_name(name)).casefold()

@@ -9,6 +9,7 @@ from pathlib import PurePath
 from urllib.parse import unquote
 
 from copilog.definitions import Definition
+from copilog.remembering import remembered
 
 AGENT_KINDS = ("agent", "mode")
 # Modes and agents that come with VS Code and Copilot CLI. Some have instructions like a custom one.
@@ -64,7 +65,7 @@ def _one_line(text: str) -> str:
 _one_line_of = lru_cache(maxsize=512)(_one_line)  # of definitions: they come again with each conversation
 
 
-@lru_cache(maxsize=2048)  # the same files are read again and again
+@remembered(2048)  # the same files are read again and again
 def address_of(text: str) -> str:
     """A path or URI in a form that can be compared."""
     return plain_path(text).casefold()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 
 from msgspec.structs import replace
 
@@ -12,6 +11,7 @@ from copilog import tags
 from copilog.detection.clues import Clues
 from copilog.detection.known import Known, address_of, plain_path
 from copilog.model import Skill, Turn
+from copilog.remembering import remembered
 
 SKILL_FILE = "/skill.md"
 
@@ -95,7 +95,7 @@ class SkillIndex:
         return Skill(name=name) if name else None
 
 
-@lru_cache(maxsize=2048)
+@remembered(2048)
 def _name_on_shelf(path: str) -> str | None:
     """The skill to whose folder a file belongs by the name of that folder alone."""
     shelf = _SHELF.match(plain_path(path))

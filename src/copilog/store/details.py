@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from functools import lru_cache
 from typing import Any
 
 from copilog import jsonio
@@ -24,6 +23,7 @@ from copilog.model import (
     Usage,
     duration_ms,
 )
+from copilog.remembering import remembered
 from copilog.store.fates import Fates
 from copilog.store.languages import language_of
 from copilog.store.programs import programs_of
@@ -187,7 +187,7 @@ def call_rows(conversation: Conversation, calls: Calls) -> list[Row]:
     return rows
 
 
-@lru_cache(maxsize=512)
+@remembered(512)
 def _programs_in(command: str) -> str | None:
     """The programs of a command as a JSON list. People and models run the same few again and again."""
     programs = programs_of(command)

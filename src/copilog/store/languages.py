@@ -6,7 +6,7 @@ file tells. Ids and endings lead to one and the same name, so that edits of both
 
 from __future__ import annotations
 
-from functools import lru_cache
+from copilog.remembering import remembered
 
 # name -> VS Code's ids, endings of files' names
 _KNOWN: dict[str, tuple[str, str]] = {
@@ -136,7 +136,7 @@ def language_of(path: str | None, recorded: str | None) -> str | None:
     return (_by_name(path) if path else None) or by_id or recorded or None
 
 
-@lru_cache(maxsize=1024)  # a conversation comes back to the same files
+@remembered(1024)  # a conversation comes back to the same files
 def _by_name(path: str) -> str | None:
     """By the whole name of the file, by what follows its last dot, or by what its first stands after: Dockerfile.dev"""
     name = path[max(path.rfind("/"), path.rfind("\\")) + 1 :].lower()

@@ -12,12 +12,12 @@ import re
 import sqlite3
 from collections.abc import Callable, Iterable
 from datetime import datetime
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import msgspec
 
 from copilog.errors import UsageError
+from copilog.remembering import remembered
 from copilog.store.query import And, Field, Node, Or, Query, parse
 from copilog.store.search import conversations_with
 from copilog.store.times import text_of
@@ -183,7 +183,7 @@ def names_in(name: str, text: str | None) -> list[str]:
     return decode_names(text or "") if name in LISTED else [text] if text else []
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def decode_names(text: str) -> list[str]:
     """The names in a JSON list as the archive keeps it. The list is shared: nobody may change it."""
     return _decode(text) if text and text != "[]" else []

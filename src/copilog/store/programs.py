@@ -8,7 +8,8 @@ only where there is nothing else. Arguments are never part of a name, apart from
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+
+from copilog.remembering import remembered
 
 MOST_CHARACTERS = 20_000  # of a command that are looked at
 MOST_PROGRAMS = 12  # of one command
@@ -244,7 +245,7 @@ def _program(words: list[str]) -> tuple[str, list[str]]:
     return "", []
 
 
-@lru_cache(maxsize=256)
+@remembered(256)
 def _basename(word: str) -> str:
     """The program that a word names: without its folder, its ending on Windows and its version."""
     name = _unquoted(word).rstrip("/\\").replace("\\", "/").rpartition("/")[2].partition("@")[0]  # vitest@latest

@@ -15,11 +15,11 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import Literal, NamedTuple
 from urllib.parse import unquote
 
 from copilog.analysis.lineage.evidence import Strength
+from copilog.remembering import remembered
 
 Likeness = Literal["exact", "elsewhere", "relative", "name"]
 ALLOWS: dict[Likeness, Strength] = {"exact": "strong", "elsewhere": "medium", "relative": "weak", "name": "weak"}
@@ -155,7 +155,7 @@ def file_name(path: str) -> str:
     return plain_path(path).rpartition("/")[2].casefold()
 
 
-@lru_cache(maxsize=1 << 16)  # a conversation names the same few files again and again
+@remembered(1 << 16)  # a conversation names the same few files again and again
 def plain_path(path: str) -> str:
     """A path with forward slashes and a small drive letter, whether it came as a path or as a URI."""
     uri = _URI.match(path)

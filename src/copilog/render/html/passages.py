@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 from markupsafe import Markup
 
+from copilog.remembering import remembered
 from copilog.render.html.blocks import Diff, Long
 from copilog.render.html.code import code_html, json_html, text_html
 from copilog.render.html.diffs import side_by_side_html, unified_html
@@ -45,13 +45,9 @@ def long_plain(text: str, link: str | None = None, *, is_whole: bool = False) ->
     return Long(html=text_html(shown), left_out=left_out, link=link if left_out else None)
 
 
+@remembered(1000, longest=KEPT_LENGTH)
 def prose_html(text: str) -> Markup:
     """Markdown as HTML. What was laid out lately is kept: a page that grows shows most of it again."""
-    return _kept_prose(text) if len(text) <= KEPT_LENGTH else markdown_html(text)
-
-
-@lru_cache(maxsize=1000)
-def _kept_prose(text: str) -> Markup:
     return markdown_html(text)
 
 

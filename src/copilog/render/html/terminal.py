@@ -24,6 +24,8 @@ _VALUES = (
     (127, 127, 127), (255, 0, 0), (0, 255, 0), (255, 255, 0), (92, 92, 255), (255, 0, 255), (0, 255, 255),
     (255, 255, 255),
 )  # fmt: skip
+LONGEST_STYLE = 200  # of the numbers in one sequence
+
 _CUBE = (0, 95, 135, 175, 215, 255)
 
 _SEQUENCE = re.compile(
@@ -70,7 +72,7 @@ def _coloured(text: str) -> Markup:
         if control:
             screen.control(control)
         elif final == "m":
-            style = _styled(style, parameters)
+            style = _styled(style, parameters[:LONGEST_STYLE])
         elif final == "K":
             screen.erase(parameters)
     screen.write(text[at:], style)
@@ -161,7 +163,7 @@ def _classes(style: Style) -> str:
 @lru_cache(maxsize=4096)
 def _styled(style: Style, parameters: str) -> Style:
     """The style after a sequence such as `1;31` or `38;5;208`."""
-    words = re.split("[;:]", parameters[:200].replace(":2::", ":2:"))  # some name a colour space there
+    words = re.split("[;:]", parameters.replace(":2::", ":2:"))  # some name a colour space there
     numbers = [int(word) if word.isdigit() else 0 for word in words if len(word) < 6]
     at = 0
     while at < len(numbers):

@@ -8,12 +8,12 @@ found in pairing.py. Format notes: docs/formats/vscode-chat.md, "Tool calls".
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import Any
 
 import msgspec
 
 from copilog.model import Round
+from copilog.remembering import remembered
 from copilog.sources._vscode.take import Json, json_text, put_back, rest, take_dict, take_list, take_str, take_time
 
 # Where the name the model uses and the registered name do not follow from each other.
@@ -150,7 +150,7 @@ def clean_id(native_id: str) -> str:
     return native_id.partition("__vscode-")[0] or native_id
 
 
-@lru_cache(maxsize=1024)
+@remembered(1024)
 def tool_key(name: str) -> str:
     """One key for the name the model uses and the name the tool is registered by."""
     known = REGISTERED_NAMES.get(name)

@@ -7,9 +7,10 @@ is no `path`. These functions run for each file that a conversation names, hence
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
+
+from copilog.remembering import remembered
 
 _URI_OBJECT = 1  # the $mid of a URI
 _PLAIN_SHAPES = frozenset(  # the fields of nearly all URI objects, in the order in which VS Code writes them
@@ -45,16 +46,21 @@ def plain_uri(value: object) -> tuple[str, str | None] | None:
     if type(value) is not dict or tuple(value) not in _PLAIN_SHAPES:
         return None
     scheme, path = value["scheme"], value["path"]
-    return _plain_uri(scheme, path) if type(scheme) is str and type(path) is str else None
-
-
-@lru_cache(maxsize=1024)
-def _plain_uri(scheme: str, path: str) -> tuple[str, str | None] | None:
-    """A conversation names the same few files over and over."""
-    if scheme == "file" and path and not _needs_encoding(path):
-        return f"file://{path}", path
+    if type(scheme) is not str or type(path) is not str:
+        return None
+    if scheme == "file":
+        return _uri_of_file(path)
     uri = Uri(scheme, "", path)
     return (_text_of(uri), _path_of(uri)) if scheme else None
+
+
+@remembered(1024)
+def _uri_of_file(path: str) -> tuple[str, str | None]:
+    """A conversation names the same few files over and over."""
+    if path and not _needs_encoding(path):
+        return f"file://{path}", path
+    uri = Uri("file", "", path)
+    return _text_of(uri), _path_of(uri)
 
 
 def uri_to_string(value: object) -> str | None:

@@ -1,0 +1,40 @@
+"""Answers that are kept, and those that are not."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+from copilog.remembering import LONGEST_TEXT, remembered
+
+
+class Name(str):
+    """A text that can be watched while it is held."""
+
+
+def test_an_answer_is_found_once_and_kept() -> None:
+    asked: list[str] = []
+
+    @remembered(2)
+    def size_of(text: str) -> int:
+        """How long a text is."""
+        asked.append(text)
+        return len(text)
+
+    assert [size_of(text) for text in ("a", "b", "a", "c", "a", "b")] == [1] * 6
+    assert asked == ["a", "b", "c", "b"]
+    assert (size_of.__name__, size_of.__doc__) == ("size_of", "How long a text is.")
+
+
+def test_a_long_text_is_answered_and_not_held() -> None:
+    @remembered(8)
+    def last_of(text: str) -> str:
+        return text[-1:]
+
+    short, long = Name("a" * LONGEST_TEXT), Name("b" * (LONGEST_TEXT + 1))
+    watched = [weakref.ref(text) for text in (short, long)]
+
+    assert (last_of(short), last_of(long)) == ("a", "b")
+    del short, long
+    gc.collect()
+    assert [reference() is None for reference in watched] == [False, True]

@@ -37,6 +37,8 @@ from copilog.model import (
     Unknown,
     Vote,
 )
+from copilog.render.html.blocks import Shown
+from copilog.render.html.messages import Speaker
 from tests.safe_html import Page, confusing_text
 
 PIXEL = base64.b64decode(
@@ -141,6 +143,29 @@ def test_several_conversations_share_a_page_with_an_index_and_no_anchor_twice() 
     assert {"c1", "c2", "c1-m-0", "c2-m-0", "c2-t-1"} <= set(anchors)
     assert 'id="m-0" here' in page.text
     assert "<b>Another</b>" in page.text
+
+
+def test_a_long_conversation_is_handed_out_while_it_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[int] = []
+    shown = Speaker.shown
+
+    def counted(speaker: Speaker, number: int, before: Shown | None) -> Shown:
+        drawn.append(number)
+        return shown(speaker, number, before)
+
+    monkeypatch.setattr(Speaker, "shown", counted)
+    conversation = a_conversation()
+    conversation.messages = [Message(role="user", turn=0, parts=[Text(text=f"word{at}")]) for at in range(50)]
+    pieces = export.html_pieces([conversation], [export.entry_of(conversation)], made_by=MADE_BY)
+
+    assert any("word3" in piece for piece in pieces)
+    assert drawn == [0, 1, 2, 3]
+    assert any("word49" in piece for piece in pieces)
+
+
+def test_a_conversation_in_which_nothing_was_said_says_so() -> None:
+    assert "Nothing was said here." in export.html_page(Conversation(id="vscode:1", source=""), made_by=MADE_BY)
+    assert "Nothing was said here." not in export.html_page(a_conversation(), made_by=MADE_BY)
 
 
 @settings(max_examples=40, deadline=None)

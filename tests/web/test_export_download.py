@@ -32,6 +32,7 @@ def test_a_conversation_comes_as_a_file_with_a_name(client: TestClient, ids: lis
         assert f".{ending}\"; filename*=UTF-8''" in disposition
         assert "sandbox" in answer.headers["content-security-policy"]
         assert answer.headers["cache-control"] == "no-store"
+        assert "content-length" not in answer.headers  # it is sent while it is made
 
 
 def test_several_come_as_one_file(client: TestClient, ids: list[str]) -> None:

@@ -7,7 +7,7 @@ it loads nothing and tells nobody.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 from markupsafe import Markup
@@ -18,7 +18,7 @@ from copilog.render.html.addresses import Addresses
 from copilog.render.html.conversation import View
 from copilog.render.html.outline import outline_of
 from copilog.render.html.panel import panel_of
-from copilog.render.pages import environment, render_page, stylesheet
+from copilog.render.pages import environment, stylesheet
 from copilog.render.report.page import content_policy
 from copilog.render.safe import clean_line
 from copilog.render.words import counted
@@ -60,7 +60,7 @@ def html_pieces(
             policy=content_policy(style),
             title=clean_line(title or only, 200),
             index=index,
-            conversations=(_section(each, number) for number, each in enumerate(conversations, 1)),
+            conversations=(_Section(each, number) for number, each in enumerate(conversations, 1)),
             made_by=made_by,
             made_at=made_at,
             missing=missing,
@@ -68,24 +68,20 @@ def html_pieces(
     )
 
 
-def _section(conversation: Conversation, number: int) -> Markup:
-    """One conversation in a document; `number` tells its anchors from those of the others."""
-    section = render_page(
-        "export_conversation.html",
-        anchor=f"c{number}",
-        title=clean_line(title_of(conversation), 200),
-        about=panel_of(conversation, Addresses(), is_whole=True),
-        entries=outline_of(conversation),
-        messages=View(conversation, fate_of=Fates(conversation).of).whole(),
-    )
-    return Markup(_TAG.sub(_for_paper(f"c{number}-"), section.replace(_COPY_BUTTON, "")))  # noqa: S704 - a template
+class _Section:
+    """One conversation in a document, its messages drawn one after another."""
 
+    def __init__(self, conversation: Conversation, number: int) -> None:
+        self.anchor = f"c{number}"
+        self.title = clean_line(title_of(conversation), 200)
+        self.about = panel_of(conversation, Addresses(), is_whole=True)
+        self.entries = outline_of(conversation)
+        self.messages = View(conversation, fate_of=Fates(conversation).of).items()
 
-def _for_paper(prefix: str) -> Callable[[re.Match[str]], str]:
-    """What becomes of a tag: anchors get a prefix, and a picture is no link to itself."""
+    def for_paper(self, drawn: Markup) -> Markup:
+        """What a template has drawn, with anchors of this conversation, and without what only scripts can use."""
+        return Markup(_TAG.sub(self._tag_for_paper, str(drawn).replace(_COPY_BUTTON, "")))  # noqa: S704 - a template
 
-    def changed(match: re.Match[str]) -> str:
-        tag = _PICTURE_LINK.sub('<a class="picture">', match[0])
-        return _ANCHOR.sub(rf" \1{prefix}", tag)
-
-    return changed
+    def _tag_for_paper(self, match: re.Match[str]) -> str:
+        tag = _PICTURE_LINK.sub('<a class="picture">', match[0])  # a picture is no link to itself
+        return _ANCHOR.sub(rf" \1{self.anchor}-", tag)

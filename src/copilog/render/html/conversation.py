@@ -132,6 +132,10 @@ class View:
         """All of the conversation."""
         return self._window(0, len(self.nesting.top), self.stage)
 
+    def items(self) -> Iterator[Any]:
+        """The same, one after another: what was drawn need not be held."""
+        return self._items(0, len(self.nesting.top), replace(self.stage, coloured=0))
+
     def first_message_of(self, turn: int) -> int:
         """Where a turn begins; the end for one that has no messages."""
         for number in self.nesting.top:

@@ -17,6 +17,7 @@ from copilog.model import Conversation
 from copilog.web.viewer import Viewer, viewer_of
 
 MOST_AT_ONCE = 500
+CHUNK = 64 << 10  # characters that are sent together: a page is drawn in thousands of pieces
 # Should a browser show it after all: it may do nothing there.
 HEADERS = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"}
 
@@ -42,7 +43,7 @@ def _one(conversation: Conversation, kind: Format) -> Response:
         pieces = markdown_pieces([conversation], [])
     else:
         pieces = html_pieces([conversation], [entry_of(conversation)], made_by=_made_by(), made_at=datetime.now(UTC))
-    return _download("".join(pieces), file_name(conversation, kind), kind)
+    return _streamed(pieces, file_name(conversation, kind), kind)
 
 
 def _many(viewer: Viewer, ids: list[str], kind: Format) -> Response:
@@ -67,15 +68,22 @@ def _made_by() -> str:
     return f"copilog {__version__}"
 
 
-def _download(text: str, name: str, kind: Format) -> Response:
-    headers = {**HEADERS, "Content-Disposition": content_disposition(name)}
-    return Response(text.encode("utf-8", "replace"), media_type=kind.media_type, headers=headers)
-
-
 def _streamed(pieces: Iterator[str], name: str, kind: Format) -> Response:
     headers = {**HEADERS, "Content-Disposition": content_disposition(name)}
-    encoded = (piece.encode("utf-8", "replace") for piece in pieces)
-    return StreamingResponse(encoded, media_type=kind.media_type, headers=headers)
+    return StreamingResponse(_chunks(pieces), media_type=kind.media_type, headers=headers)
+
+
+def _chunks(pieces: Iterator[str]) -> Iterator[bytes]:
+    """The pieces as bytes, many at a time; what is drawn is sent while the rest is still to be drawn."""
+    waiting: list[str] = []
+    length = 0
+    for piece in pieces:
+        waiting.append(piece)
+        length += len(piece)
+        if length >= CHUNK:
+            yield "".join(waiting).encode("utf-8", "replace")
+            waiting, length = [], 0
+    yield "".join(waiting).encode("utf-8", "replace")
 
 
 routes = [Route("/export", _export, methods=["GET"])]

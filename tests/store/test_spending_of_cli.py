@@ -284,7 +284,7 @@ def with_store(tmp_path: Path, log: Log, *calls: Json) -> Conversation:
     """A session as its log and the store have it together."""
     columns = (
         "turn_index, parent_tool_call_id, model, input_tokens, output_tokens, total_nano_aiu, initiator,"
-        " time_to_first_token_ms"
+        " time_to_first_token_ms, request_multiplier"
     )
     names = [name.strip() for name in columns.split(",")]
     script = f"""
@@ -390,3 +390,40 @@ def test_the_first_call_of_a_turn_tells_when_its_answer_began(tmp_path: Path) ->
     first_progress = [row[11] for row in turn_rows(made, texts_of(made))]
 
     assert first_progress == [812.5, 900, None]
+
+
+def test_a_session_that_was_killed_has_the_multipliers_of_what_a_person_asked_for(tmp_path: Path) -> None:
+    log = Log().start().ask().say(outputTokens=10).ask().say(outputTokens=20)
+    calls = [
+        call(0, 4, request_multiplier=3.0),
+        call(0, 6, request_multiplier=3.0, initiator="agent"),  # what follows from an answer costs no request
+        call(1, 7, request_multiplier=0.33, model="haiku"),
+        call(1, 8, request_multiplier=3.0, initiator="sub-agent", parent_tool_call_id="T"),
+        call(1, 3, request_multiplier=3.0, initiator="compaction"),
+        call(1, 2, request_multiplier=3.0, initiator=None),  # an earlier release did not tell
+    ]
+
+    spends = spent(with_store(tmp_path, log, *calls))
+
+    assert total(spends, "premium_requests") == pytest.approx(3 + 0.33)
+    assert [row for row in pick(spends, "turn", "model", "premium_requests", "source", "method") if row[2]] == [
+        (0, "opus", 3.0, "session-store", "recorded"),
+        (1, "haiku", 0.33, "session-store", "recorded"),
+    ]
+
+
+def test_a_bill_in_the_log_counts_before_the_multipliers_of_the_store(tmp_path: Path) -> None:
+    log = Log().start().ask().say(outputTokens=10).add("session.usage_checkpoint", {"totalPremiumRequests": 1})
+
+    spends = spent(with_store(tmp_path, log, call(0, 10, request_multiplier=3.0)))
+
+    assert total(spends, "premium_requests") == 1
+
+
+@pytest.mark.parametrize("multiplier", [None, -1, 1e300, "much"])
+def test_a_multiplier_that_makes_no_sense_is_none(tmp_path: Path, multiplier: object) -> None:
+    log = Log().start().ask().say(outputTokens=10)
+
+    spends = spent(with_store(tmp_path, log, call(0, 10, request_multiplier=multiplier)))
+
+    assert total(spends, "premium_requests") is None

@@ -16,7 +16,7 @@ DETAIL_TABLES = (
     "turn", "tool_call", "file_edit", "token_usage", "skill", "trace", "spend", "prompt_share", "relation",
 )  # fmt: skip
 # Of what `entries` makes of a conversation. Rows of an earlier version are made again from the document.
-ROWS_VERSION = 2
+ROWS_VERSION = 3
 # What people and frames read.
 VIEWS = (
     "conversations", "messages", "turns", "tool_calls", "file_edits", "usage", "spending", "prompt_shares", "skills",

@@ -2,7 +2,8 @@
 
 Tokens are those of one account (`accounts`). Totals of a whole session are spread over its turns in proportion to
 the output that these recorded, else evenly. Compactions come on top, as totals leave them out. The size of the last
-prompt is no input. Premium requests are those of the session, else of the turn, else the multiplier below the answer.
+prompt is no input. Premium requests are those of the session, else of the turn, else the multiplier below the answer,
+else that of the calls that a person asked for.
 Credits are the largest sum that any place tells; what a session took beyond its turns has a row of its own. What no
 place knows of a turn that has an answer is estimated: a token for every four characters.
 """
@@ -16,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 
 from copilog.model import Conversation, Turn, Usage
 from copilog.store.accounts import SHUTDOWN, Account, Accounts, caller_of, count_of, is_tail, telling, tokens_of
-from copilog.store.details import LARGEST_NUMBER, Row, agent_of
+from copilog.store.details import LARGEST_NUMBER, Row, agent_of, turns_by_number
 from copilog.store.spreading import Weights, evenly, shares_of, whole_shares
 from copilog.store.talk import NOWHERE, Slot, Talk
 from copilog.store.texts import UNNAMED, Calls, Texts
@@ -144,8 +145,8 @@ class Spends:
         """Those of the session, in equal parts for the prompts of a person; else those of each turn."""
         bill = bill_of(whole, "premium_requests")
         if bill is None:
-            for turn in self._talk.turns.values():
-                self._add_premium_requests_of(turn)
+            told = {turn.index for turn in self._talk.turns.values() if self._add_premium_requests_of(turn)}
+            self._add_multipliers(whole, told)
             return
         asked = [index for index, turn in self._talk.turns.items() if _is_asked(turn)] or list(self._talk.turns)
         for model, cost in bill.by_model.items():
@@ -153,7 +154,8 @@ class Spends:
             places = {(slot, model): weight for slot, weight in evenly(of_model or asked).items()}
             self._share_out("premium_requests", cost, bill.source, places)
 
-    def _add_premium_requests_of(self, turn: Turn) -> None:
+    def _add_premium_requests_of(self, turn: Turn) -> bool:
+        """Add what a turn tells; whether it tells anything."""
         recorded = [usage for usage in turn.usage if usage.premium_requests is not None]
         if recorded:
             recorded = telling(recorded)
@@ -163,6 +165,18 @@ class Spends:
             multiplier = _MULTIPLIER.search(turn.details)
             if multiplier is not None:
                 self._add(Slot(turn.index), None, DETAILS, "recorded", {"premium_requests": float(multiplier[1])})
+                return True
+        return bool(recorded)
+
+    def _add_multipliers(self, whole: list[Usage], told: set[int]) -> None:
+        """Of turns that tell nothing, the multipliers of calls that a person asked for: a prompt costs one of them."""
+        asked = [usage for usage in whole if (usage.extra or {}).get("initiator") == "user" and not caller_of(usage)]
+        index_of = turns_by_number(list(self._talk.turns.values())) if asked else {}
+        for usage in asked:
+            number, multiplier = ((usage.extra or {}).get(name) for name in ("turn_index", "request_multiplier"))
+            turn = index_of.get(number) if isinstance(number, int) else None
+            if turn not in told and isinstance(multiplier, int | float) and 0 <= multiplier < LARGEST_NUMBER:
+                self._add(Slot(turn), usage.model, usage.source, "recorded", {"premium_requests": float(multiplier)})
 
     def add_credits(self, whole: list[Usage]) -> None:
         """The largest of what turns, calls and the session as a whole tell; where they agree, the finest."""

@@ -132,7 +132,9 @@ def test_queued_prompts_and_the_draft_stand_at_the_end() -> None:
 
 def test_the_outline_has_a_line_for_each_turn() -> None:
     messages = [asked(Text(text="Tide?"), turn=0), answered(ToolCall(id="c", name="x"), turn=0)]
-    entries = outline_of(with_turns(messages, [full_turn(0), full_turn(1, status="failed", command="fix")]))
+    entries = outline_of(
+        with_turns(messages, [full_turn(0), full_turn(1, status="failed", command="fix")]), Addresses()
+    )
 
     assert [(entry.words, entry.status, entry.calls) for entry in entries] == [
         ("Tide?", "complete", 1),

@@ -264,6 +264,47 @@ def test_a_long_conversation_is_loaded_as_one_reads(
     assert numbers == list(range(numbers[0], numbers[-1] + 1))
 
 
+def test_without_scripts_plain_links_lead_through_a_long_conversation(
+    open_page: Callable[..., Page], served: Callable[[Path], str], tmp_path: Path
+) -> None:
+    address = served(stored(tmp_path / "many.db", many_messages(5000)))
+    page = open_page(address, where("vscode:tides"), java_script_enabled=False)
+    outline = page.locator("#outline a[data-turn]")
+
+    page.get_by_role("link", name="Turns 301 to 600").click()
+    expect(outline).to_have_count(300)
+    expect(outline.first).to_have_attribute("data-turn", "300")
+    expect(page.locator("#t-300")).to_be_in_viewport()
+    page.get_by_role("link", name="Turns 1201 to 1250").click()
+    expect(outline).to_have_count(50)
+    outline.nth(10).click()
+    expect(page.locator("#t-1210")).to_be_in_viewport()
+
+    page.get_by_role("link", name="The messages before these").click()
+    expect(page.locator("#t-1199")).to_be_attached()
+    expect(page.locator("#t-1210")).not_to_be_attached()
+    page.get_by_role("link", name="The next messages").click()
+    expect(page.locator("#t-1210")).to_be_attached()
+
+
+def test_without_scripts_the_panel_is_a_link_away(
+    open_page: Callable[..., Page], served: Callable[[Path], str], tmp_path: Path
+) -> None:
+    address = served(stored(tmp_path / "many.db", many_messages(1200)))  # 300 turns
+    page = open_page(address, where("vscode:tides"), java_script_enabled=False)
+    page.locator("#panel summary").click()
+    page.get_by_role("link", name="Show them").click()
+    rows = page.locator("#panel .turns a[data-turn]")
+    expect(rows).to_have_count(200)
+    expect(page.locator("#panel")).to_contain_text("/home/ana/chatSessions/tides.json")
+
+    page.get_by_role("link", name="100 more turns").click()
+    expect(rows).to_have_count(100)
+    expect(rows.first).to_have_text("201")
+    page.get_by_role("link", name="200 earlier turns").click()
+    expect(rows).to_have_count(200)
+
+
 def test_keys_lead_through_turns_and_fold_things(
     open_page: Callable[..., Page], served: Callable[[Path], str], tmp_path: Path
 ) -> None:

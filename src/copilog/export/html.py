@@ -75,7 +75,7 @@ class _Section:
         self.anchor = f"c{number}"
         self.title = clean_line(title_of(conversation), 200)
         self.about = panel_of(conversation, Addresses(), is_whole=True)
-        self.entries = outline_of(conversation)
+        self.entries = outline_of(conversation, Addresses())
         self.messages = View(conversation, fate_of=Fates(conversation).of).items()
 
     def for_paper(self, drawn: Markup) -> Markup:

@@ -27,6 +27,14 @@ class Addresses:
         """A message, for good."""
         return f"#m-{number}"
 
+    def turn(self, number: int) -> str:
+        """Where a turn begins."""
+        return f"#t-{number}"
+
+    def panel(self, first_turn: int) -> str | None:  # noqa: ARG002
+        """What is known of the conversation as a whole, with the turns from this place on."""
+        return None
+
     def raw(self, message: int, part: int | None = None) -> str | None:  # noqa: ARG002
         """The JSON of a message or a part, with its file and place."""
         return None
@@ -66,6 +74,12 @@ class ServedAddresses(Addresses):
 
     def message(self, number: int) -> str:
         return f"{self._address('/conversation', message=number)}#m-{number}"
+
+    def turn(self, number: int) -> str:
+        return f"{self._address('/conversation', turn=number)}#t-{number}"
+
+    def panel(self, first_turn: int) -> str | None:
+        return self._address("/conversation", panel=first_turn)
 
     def raw(self, message: int, part: int | None = None) -> str | None:
         return self._address("/conversation/raw", message=message, part=part)

@@ -128,6 +128,11 @@ class View:
         end = self.nesting.place_of(message)
         return self._window(self._reach(end, count, step=-1), end, self.stage)
 
+    def start_before(self, message: int, count: int = WINDOW) -> int | None:
+        """Where the window above this message begins; None at the beginning."""
+        place = self.nesting.place_of(message)
+        return self.nesting.top[self._reach(place, count, step=-1)] if place else None
+
     def whole(self) -> Window:
         """All of the conversation."""
         return self._window(0, len(self.nesting.top), self.stage)

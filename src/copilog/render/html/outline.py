@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from copilog.model import Conversation, Message, Prompt, ToolCall, Turn, best_usage, duration_ms, prose_of
 from copilog.render.footer import details_words
+from copilog.render.html.addresses import Addresses
 from copilog.render.html.blocks import Chip, Edit, Stage
 from copilog.render.html.edits import changes_of
 from copilog.render.html.markdown import markdown_html
@@ -33,6 +34,7 @@ class OutlineEntry:
     """One turn in the outline."""
 
     turn: int
+    address: str
     message: int | None  # its first message
     words: str
     status: str  # complete, failed, cancelled, ...
@@ -80,7 +82,7 @@ class TurnFoot:
 # --- the outline ------------------------------------------------------------------------------------------------
 
 
-def outline_of(conversation: Conversation) -> list[OutlineEntry]:
+def outline_of(conversation: Conversation, addresses: Addresses) -> list[OutlineEntry]:
     """A line for each turn, in order."""
     prompts = first_prompts(conversation)
     firsts: dict[int | None, int] = {}
@@ -94,6 +96,7 @@ def outline_of(conversation: Conversation) -> list[OutlineEntry]:
     return [
         OutlineEntry(
             turn=turn.index,
+            address=addresses.turn(turn.index),
             message=firsts.get(turn.index),
             words=clean_line(prompts.get(turn.index, ""), LONGEST_LINE) or _without_words(turn),
             status=turn.status or "complete",

@@ -48,6 +48,7 @@ class TurnRow:
     """A turn in the table of times and tokens."""
 
     turn: int
+    address: str
     status: str
     model: str
     started: str
@@ -71,14 +72,15 @@ class Panel:
     shares: list[Share]
     shares_of: str = ""
     turns: list[TurnRow] = field(default_factory=list)
-    turns_left_out: int = 0
+    other_turns: list[tuple[str | None, str]] = field(default_factory=list)  # address, words
 
 
-def panel_of(conversation: Conversation, addresses: Addresses, *, is_whole: bool = False) -> Panel:
-    """All of it; of a very long conversation only the first turns, unless everything is wanted."""
+def panel_of(conversation: Conversation, addresses: Addresses, *, is_whole: bool = False, first_turn: int = 0) -> Panel:
+    """All of it; of a very long conversation only some turns, unless everything is wanted."""
     marks = [*conversation.marks, *(["pending-edits"] if conversation.has_pending_edits else [])]
     shares_of, shares = _shares(conversation)
-    shown = conversation.turns if is_whole else conversation.turns[:MOST_TURNS]
+    turns = conversation.turns
+    first, end = (0, len(turns)) if is_whole else (first_turn, first_turn + MOST_TURNS)
     return Panel(
         facts=list(facts_of(conversation)),
         marks=[(clean_line(mark, 60), MARKS.get(mark, "")) for mark in marks],
@@ -95,8 +97,15 @@ def panel_of(conversation: Conversation, addresses: Addresses, *, is_whole: bool
         usage=list(_usage(conversation)),
         shares=shares,
         shares_of=shares_of,
-        turns=[_row(turn) for turn in shown],
-        turns_left_out=len(conversation.turns) - len(shown),
+        turns=[_row(turn, addresses) for turn in turns[first:end]],
+        other_turns=[
+            (addresses.panel(start), counted(number, f"{word} turn"))
+            for start, number, word in (
+                (max(first - MOST_TURNS, 0), min(first, len(turns)), "earlier"),
+                (end, len(turns) - end, "more"),
+            )
+            if number > 0
+        ],
     )
 
 
@@ -232,7 +241,7 @@ def _shares(conversation: Conversation) -> tuple[str, list[Share]]:
     return "", []
 
 
-def _row(turn: Turn) -> TurnRow:
+def _row(turn: Turn, addresses: Addresses) -> TurnRow:
     usage = best_usage(turn)
     timing = turn.timing
     taken = duration_ms(turn)
@@ -241,6 +250,7 @@ def _row(turn: Turn) -> TurnRow:
     cost = f"{spent:g} credits" if spent is not None else f"{premium:g} premium" if premium is not None else ""
     return TurnRow(
         turn=turn.index,
+        address=addresses.turn(turn.index),
         status=turn.status or "",
         model=clean_line((turn.model.resolved or turn.model.name) if turn.model is not None else "", 60),
         started=moment_words(timing.started_at) if timing.started_at is not None else "",

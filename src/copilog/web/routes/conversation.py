@@ -22,9 +22,10 @@ from copilog.model import (
 )
 from copilog.render.html.addresses import ServedAddresses, picture_type
 from copilog.render.html.code import json_html
-from copilog.render.html.conversation import View
+from copilog.render.html.conversation import View, Window
 from copilog.render.html.outline import outline_of
-from copilog.render.html.panel import distinct, model_names, panel_of
+from copilog.render.html.outline_page import outline_page
+from copilog.render.html.panel import Panel, distinct, model_names, panel_of
 from copilog.render.safe import clean_line
 from copilog.render.words import counted, span_words
 from copilog.store.fates import Fates
@@ -32,7 +33,7 @@ from copilog.store.summary import Summary
 from copilog.web.finding import find_in
 from copilog.web.viewer import page, viewer_of
 
-MANY_TURNS = 300  # from here on the outline comes after the page
+MANY_TURNS = 300  # with more, scripts load the outline after the page; without scripts, links lead through it
 KEPT_VIEWS = 8
 LONGEST_RAW = 1_000_000  # characters of JSON
 # What a browser may do with something that came out of a conversation: show it, and nothing else.
@@ -50,7 +51,8 @@ def _page(request: Request) -> Response:
     if message is None and turn is not None:
         message = view.first_message_of(turn)
     window = view.window_around(message) if message is not None else view.window(_number(request, "from") or 0)
-    many = len(conversation.turns) > MANY_TURNS
+    addresses = ServedAddresses(conversation.id)
+    first_row = _number(request, "panel")
 
     def part_url(part: str) -> str:
         return f"/conversation/{part}?{urlencode({'id': conversation.id})}"
@@ -67,15 +69,29 @@ def _page(request: Request) -> Response:
         facts=_facts(conversation),
         messages=window,
         wanted=_number(request, "message"),
-        entries=None if many else outline_of(conversation),
+        turns=outline_page(conversation, addresses, turn, MANY_TURNS),
+        about=None if first_row is None else _about(request, conversation, first_row),
+        panel_url=addresses.panel(0),
         number_of_turns=len(conversation.turns),
         number_of_messages=len(conversation.messages),
         part_url=part_url,
         export_url=export_url,
         timeline_url=part_url("timeline"),
-        next_url=f"/conversation?{urlencode({'id': conversation.id, 'from': window.next or 0})}",
+        other_messages=_other_messages(view, window),
         find=request.query_params.get("find", "")[:200],
     )
+
+
+def _other_messages(view: View, window: Window) -> list[tuple[str, str]]:
+    """Addresses of the messages before and after those on the page, for browsers without scripts."""
+    before = view.start_before(window.first)
+    places = ((before, "The messages before these"), (window.next, "The next messages"))
+    name = view.conversation.id
+    return [
+        (f"/conversation?{urlencode({'id': name, 'from': place})}", words)
+        for place, words in places
+        if place is not None
+    ]
 
 
 def _facts(conversation: Conversation) -> list[str]:
@@ -124,17 +140,21 @@ def _below(request: Request) -> Response:
 def _outline(request: Request) -> Response:
     """The turns, and the line below the title: both change while a conversation grows."""
     conversation = _conversation(request)
-    entries = outline_of(conversation)
+    entries = outline_of(conversation, ServedAddresses(conversation.id))
     return page(request, "conversation_part.html", what="outline", entries=entries, facts=_facts(conversation))
 
 
 def _panel(request: Request) -> Response:
     conversation = _conversation(request)
-    with viewer_of(request).archive() as archive:
-        others = archive.summaries([relation.other_id for relation in conversation.relations])
-    values = panel_of(conversation, ServedAddresses(conversation.id, others))
+    values = _about(request, conversation, first_row=0)
     summary = _summary(request, conversation)
     return page(request, "conversation_part.html", what="panel", panel_values=values, summary=summary)
+
+
+def _about(request: Request, conversation: Conversation, first_row: int) -> Panel:
+    with viewer_of(request).archive() as archive:
+        others = archive.summaries([relation.other_id for relation in conversation.relations])
+    return panel_of(conversation, ServedAddresses(conversation.id, others), first_turn=first_row)
 
 
 def _find(request: Request) -> Response:

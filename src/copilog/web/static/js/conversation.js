@@ -179,6 +179,7 @@ const panel = document.getElementById("panel");
 panel.addEventListener("toggle", async () => {
   if (!panel.open || panel.dataset.isLoaded) return;
   panel.dataset.isLoaded = "yes";
+  panel.querySelector("p.note").textContent = "Loading …";
   try {
     panel.querySelector("p.note").replaceWith(elementsFrom(await load(panel.dataset.load)));
   } catch (error) {

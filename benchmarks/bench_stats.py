@@ -16,21 +16,19 @@ import argparse
 import importlib
 import json
 import sqlite3
-import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from benchmarks import processes
 from benchmarks.contender_index import FailedError, bare_environment, copilog, run
 from benchmarks.contender_usage import Ccusage, CopilogStats, UsageTeller, install_ccusage
+from benchmarks.races import Json, best, race_parser, run_race, spread
 from benchmarks.stats_report import print_report
-
-Json = dict[str, Any]
 
 SECTIONS = {
     "totals": "copilog.analysis.totals",
@@ -69,40 +67,17 @@ def main() -> None:
     elif options.archive is not None:
         print(json.dumps(_time_sections(options.archive, options.rounds)))
     else:
-        with _folder(options.data) as folder:
-            measured = _measure(folder, options)
-        if options.json:
-            print(json.dumps(measured, indent=2))
-        else:
-            print_report(measured)
+        run_race(options, _measure, print_report)
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.bench_stats", description="How fast figures are.")
-    parser.add_argument("--sessions", type=int, default=2000, help="how many sessions to make up (2000)")
+    parser = race_parser("bench_stats", "How fast figures are.", other="ccusage", rounds=5)
     parser.add_argument(
         "--growth", type=int, default=10, help="how many times larger is the second archive; 0: none (10)"
     )
-    parser.add_argument("--seed", type=int, default=1, help="another seed makes another home (1)")
-    parser.add_argument("--rounds", type=int, default=5, help="how often everything runs (5)")
-    parser.add_argument("--data", type=Path, help="where the home and its archives are, or are made and then stay")
-    other = parser.add_mutually_exclusive_group()
-    other.add_argument("--ccusage", type=Path, help="its native binary, where it is installed already")
-    other.add_argument("--alone", action="store_true", help="without ccusage")
-    parser.add_argument("--json", action="store_true", help="print the numbers as JSON")
     for internal in ("--make", "--multiply", "--archive"):
         parser.add_argument(internal, type=Path, help=argparse.SUPPRESS)
     return parser
-
-
-@contextmanager
-def _folder(data: Path | None) -> Iterator[Path]:
-    if data is not None:
-        data.mkdir(parents=True, exist_ok=True)
-        yield data.resolve()
-        return
-    with tempfile.TemporaryDirectory(prefix="copilog-bench-") as folder:
-        yield Path(folder).resolve()
 
 
 # --- in a process of its own ----------------------------------------------------------------------------------------
@@ -226,11 +201,7 @@ def _race(
 
 
 def _best(runs: list[Json]) -> Json:
-    return {
-        "seconds": min(each["seconds"] for each in runs),
-        "median_seconds": statistics.median(each["seconds"] for each in runs),
-        "cpu_seconds": min(each["cpu_seconds"] for each in runs),
-    }
+    return best((each["seconds"] for each in runs), (each["cpu_seconds"] for each in runs))
 
 
 def _sections(archive: Path, work: Path, rounds: int, missing: list[str]) -> dict[str, Json]:
@@ -241,11 +212,7 @@ def _sections(archive: Path, work: Path, rounds: int, missing: list[str]) -> dic
     except FailedError as error:
         missing.append(f"the sections of {archive.name}: {error}")
         return {}
-    return {name: _spread(taken) for name, taken in seconds.items()}
-
-
-def _spread(seconds: list[float]) -> Json:
-    return {"seconds": min(seconds), "median_seconds": statistics.median(seconds)}
+    return {name: spread(taken) for name, taken in seconds.items()}
 
 
 # --- the status line ------------------------------------------------------------------------------------------------
@@ -264,7 +231,7 @@ def _statusline(archive: Path, work: Path, rounds: int, missing: list[str]) -> J
     except FailedError as error:
         missing.append(f"copilog statusline: {error}")
         return {}
-    return {"line": line, "whole": _spread(whole), "own": _best(own), "python": _spread(nothing)}
+    return {"line": line, "whole": spread(whole), "own": _best(own), "python": spread(nothing)}
 
 
 def _own_work(arguments: list[str], environment: dict[str, str]) -> Json:

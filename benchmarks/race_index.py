@@ -16,12 +16,10 @@ import argparse
 import importlib
 import json
 import shutil
-import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +38,7 @@ from benchmarks.contender_index import (
 )
 from benchmarks.race_changes import leave_alone, lengthen_a_log, replace_a_session
 from benchmarks.race_report import print_report
-
-Json = dict[str, Any]
+from benchmarks.races import Json, best, race_parser, run_race, spread
 
 SEARCHES = 5  # whole processes for each word
 WARM_SEARCHES = 20
@@ -63,41 +60,18 @@ def main() -> None:
     elif options.warm is not None:
         print(json.dumps(_search_warm(options.warm, options.words)))
     else:
-        with _folder(options.data) as folder:
-            measured = _measure(folder, options)
-        if options.json:
-            print(json.dumps(measured, indent=2))
-        else:
-            print_report(measured)
+        run_race(options, _measure, print_report)
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.race_index", description="How fast the archive is.")
-    parser.add_argument("--sessions", type=int, default=2000, help="how many sessions to make up (2000)")
+    parser = race_parser("race_index", "How fast the archive is.", other="agentsview", rounds=3)
     parser.add_argument("--growth", type=int, default=4, help="how many times larger is the second home; 0: none (4)")
     parser.add_argument("--messages", type=int, default=300_000, help="how many messages to search; 0: none (300000)")
-    parser.add_argument("--seed", type=int, default=1, help="another seed makes another home (1)")
-    parser.add_argument("--rounds", type=int, default=3, help="how often both run (3)")
-    parser.add_argument("--data", type=Path, help="where the homes are, or are made and then stay")
-    other = parser.add_mutually_exclusive_group()
-    other.add_argument("--agentsview", type=Path, help="its binary, where it is installed already")
-    other.add_argument("--alone", action="store_true", help="without agentsview")
-    parser.add_argument("--json", action="store_true", help="print the numbers as JSON")
     for internal in ("--make", "--warm"):
         parser.add_argument(internal, type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--kind", help=argparse.SUPPRESS)
     parser.add_argument("--words", nargs="*", help=argparse.SUPPRESS)
     return parser
-
-
-@contextmanager
-def _folder(data: Path | None) -> Iterator[Path]:
-    if data is not None:
-        data.mkdir(parents=True, exist_ok=True)
-        yield data.resolve()
-        return
-    with tempfile.TemporaryDirectory(prefix="copilog-bench-") as folder:
-        yield Path(folder).resolve()
 
 
 # --- in a process of its own ----------------------------------------------------------------------------------------
@@ -218,11 +192,7 @@ def _row(contender: Contender, runs: dict[str, list[Run]], store: Path) -> Json:
 
 
 def _best(runs: list[Run]) -> Json:
-    return {
-        "seconds": min(each.seconds for each in runs),
-        "median_seconds": statistics.median(each.seconds for each in runs),
-        "cpu_seconds": min(each.cpu_seconds for each in runs),
-    }
+    return best((each.seconds for each in runs), (each.cpu_seconds for each in runs))
 
 
 def _timed(command: list[str], environment: dict[str, str], times: int) -> Json:
@@ -268,7 +238,7 @@ def _searches(folder: Path, work: Path, options: argparse.Namespace, missing: li
         module = [sys.executable, "-m", "benchmarks.race_index", "--warm", str(archive), "--words", *words.values()]
         environment = bare_environment(store) | {"PYTHONPATH": str(processes.project_folder())}
         seconds = json.loads(run(module, environment).output)
-        measured["warm"] = {name: _spread(seconds[word]) for name, word in words.items()}
+        measured["warm"] = {name: spread(seconds[word]) for name, word in words.items()}
     except FailedError as error:
         missing.append(f"copilog, search in a warm process: {error}")
     return measured
@@ -280,10 +250,6 @@ def _time_search(archive: Path, word: str, environment: dict[str, str]) -> Json:
     if word not in run(command, environment).output.lower():
         raise FailedError(f"{word} was not found")
     return _timed(command, environment, SEARCHES)
-
-
-def _spread(seconds: list[float]) -> Json:
-    return {"seconds": min(seconds), "median_seconds": statistics.median(seconds)}
 
 
 if __name__ == "__main__":

@@ -46,6 +46,7 @@ class Figure:
     value: str
     note: str | None = None
     spark: Markup | None = None
+    link: str | None = None
 
 
 @dataclass

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 import msgspec
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from copilog.analysis.figures import Stats
@@ -25,6 +25,8 @@ from copilog.render.report.work import work
 
 TITLE = "Working with Copilot"
 LONGEST_TEXT = 2000  # of any one piece of text on the page
+
+_OWN = PackageLoader("copilog.render.report", "templates")
 
 
 class Cover(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,7 +86,7 @@ def render(template: str, *, sections: Sequence[Section], **context: Any) -> str
 @cache
 def environment() -> Environment:
     return Environment(
-        loader=PackageLoader("copilog.render.report", "templates"),
+        loader=ChoiceLoader([_OWN, PackageLoader("copilog.render", "templates")]),  # figures look as on the dashboard
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -98,7 +100,7 @@ def stylesheet() -> str:
     """The colours that all pages share, and what is the report's own."""
     from copilog.render.pages import stylesheet as shared  # which needs the words of this package
 
-    source, _, _ = PackageLoader("copilog.render.report", "templates").get_source(environment(), "style.css")
+    source, _, _ = _OWN.get_source(environment(), "style.css")
     return shared("tokens") + source.replace("\r\n", "\n")  # as a browser reads it, so that the hash is the same
 
 

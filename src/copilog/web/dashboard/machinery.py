@@ -6,14 +6,13 @@ from collections.abc import Sequence
 
 from copilog.analysis.figures import ModelRow, ModelsSection, ProgramRow, ServerRow, ToolRow, ToolsSection
 from copilog.render.report import amounts
-from copilog.render.report.blocks import number, text, worded
+from copilog.render.report.blocks import Figure, number, text, worded
 from copilog.web.dashboard.links import Links
 from copilog.web.dashboard.panels import (
     Panel,
     Point,
     Section,
     Series,
-    Tile,
     bars,
     linked_table,
     make_point,
@@ -57,11 +56,11 @@ def models(section: ModelsSection, links: Links) -> Section:
     return Section(key="models", title="Models", lead=lead, tiles=_model_tiles(section, links), panels=panels)
 
 
-def _model_tiles(section: ModelsSection, links: Links) -> list[Tile]:
+def _model_tiles(section: ModelsSection, links: Links) -> list[Figure]:
     tiles = []
     if section.switching_conversations:
         tiles.append(
-            Tile(
+            Figure(
                 label="Switched models",
                 value=amounts.whole(section.switching_conversations),
                 note="conversations",
@@ -70,7 +69,7 @@ def _model_tiles(section: ModelsSection, links: Links) -> list[Tile]:
         )
     if section.unknown_turns:
         tiles.append(
-            Tile(
+            Figure(
                 label="Model unknown",
                 value=amounts.whole(section.unknown_turns),
                 note="turns of which none was recorded",
@@ -177,28 +176,28 @@ def tools(section: ToolsSection, links: Links) -> Section:
     return Section(key="tools", title="Tools", lead=lead, tiles=_tool_tiles(section, links), panels=panels)
 
 
-def _tool_tiles(section: ToolsSection, links: Links) -> list[Tile]:
+def _tool_tiles(section: ToolsSection, links: Links) -> list[Figure]:
     rate = amounts.percent(section.failed / section.calls if section.calls else None)
     return [
-        Tile(
+        Figure(
             label="Calls",
             value=amounts.whole(section.calls),
             link=links.behind_if(section.calls, "call"),
         ),
-        Tile(
+        Figure(
             label="Failed",
             value=amounts.whole(section.failed),
             note=f"{rate} of all",
             link=links.behind_if(section.failed, "failed-call"),
         ),
-        Tile(
+        Figure(
             label="Retries",
             value=amounts.whole(section.retries),
             note="after a failure",
             link=links.behind_if(section.retries, "retried-call"),
         ),
         *(
-            Tile(
+            Figure(
                 label=label,
                 value=amounts.whole(count),
                 note=note,

@@ -6,9 +6,9 @@ from datetime import timedelta
 
 from copilog.analysis.figures import ActivityRow, SpendRow, Stats, TimeSection, WorkSection
 from copilog.render.report import amounts
-from copilog.render.report.blocks import number, text
+from copilog.render.report.blocks import Figure, number, text
 from copilog.web.dashboard.links import Links
-from copilog.web.dashboard.panels import Chart, Panel, Section, Series, Tile, columns, linked_table, make_point
+from copilog.web.dashboard.panels import Chart, Panel, Section, Series, columns, linked_table, make_point
 from copilog.web.dashboard.spans import day_of
 
 MOST_YEARS = 5
@@ -23,32 +23,32 @@ ACTIVITY_COLUMNS = (
 def overview(stats: Stats, links: Links) -> Section:
     totals, work = stats.totals, stats.work
     tiles = [
-        Tile(
+        Figure(
             label="Conversations",
             value=amounts.whole(totals.conversations),
             note=f"in {amounts.counted(totals.workspaces, 'workspace')}",
             link=links.library(),
         ),
-        Tile(
+        Figure(
             label="Turns",
             value=amounts.whole(totals.turns),
             note=f"{totals.messages:,} messages",
             link=links.behind_if(totals.turns, "turn"),
         ),
         *_cost_tiles(stats.tokens.total, links),
-        Tile(
+        Figure(
             label="Tool calls",
             value=amounts.whole(totals.tool_calls),
             note=f"{stats.tools.failed:,} failed",
             link=links.behind_if(totals.tool_calls, "call"),
         ),
-        Tile(
+        Figure(
             label="Edits",
             value=amounts.whole(work.edits),
             note=f"+{work.added:,} −{work.removed:,} lines in {amounts.counted(work.files, 'file')}",
             link=links.behind_if(work.edits, "edit"),
         ),
-        Tile(
+        Figure(
             label="Time at work",
             value=amounts.duration(work.working_ms) if work.timed_turns else amounts.NONE,
             note=f"of {amounts.counted(work.timed_turns, 'turn')}",
@@ -60,38 +60,40 @@ def overview(stats: Stats, links: Links) -> Section:
     return Section(key="overview", title="Overview", tiles=tiles)
 
 
-def _waiting_tile(work: WorkSection, links: Links) -> list[Tile]:
+def _waiting_tile(work: WorkSection, links: Links) -> list[Figure]:
     if not work.waiting_ms:
         return []
-    return [Tile(label="Waiting for a person", value=amounts.duration(work.waiting_ms), link=links.behind("waiting"))]
+    return [Figure(label="Waiting for a person", value=amounts.duration(work.waiting_ms), link=links.behind("waiting"))]
 
 
-def _cost_tiles(total: SpendRow, links: Links) -> list[Tile]:
+def _cost_tiles(total: SpendRow, links: Links) -> list[Figure]:
     recorded, estimated = total.input + total.output, total.estimated_input + total.estimated_output
     more = f"; {amounts.short(estimated)} more are estimated" if estimated else ""
     link = links.behind_if(recorded, "spent", "recorded")
-    tiles = [Tile(label="Tokens", value=amounts.short(recorded), note=f"recorded{more}", link=link)]
+    tiles = [Figure(label="Tokens", value=amounts.short(recorded), note=f"recorded{more}", link=link)]
     if total.dollars is not None or total.estimated_dollars is not None:
         more = f"; {amounts.dollars(total.estimated_dollars)} more for estimates" if total.estimated_dollars else ""
         link = links.behind_if(total.dollars, "priced")
-        tiles.append(Tile(label="Cost", value=amounts.dollars(total.dollars), note=f"at list prices{more}", link=link))
+        tiles.append(
+            Figure(label="Cost", value=amounts.dollars(total.dollars), note=f"at list prices{more}", link=link)
+        )
     for label, what, amount in (
         ("Premium requests", "premium-requests", total.premium_requests),
         ("AI credits", "credits", total.credits),
     ):
         if amount is not None:
             link = links.behind_if(amount, "spent", what)
-            tiles.append(Tile(label=label, value=amounts.decimal(amount), note="as recorded", link=link))
+            tiles.append(Figure(label=label, value=amounts.decimal(amount), note="as recorded", link=link))
     return tiles
 
 
-def _time_tiles(time: TimeSection, links: Links) -> list[Tile]:
+def _time_tiles(time: TimeSection, links: Links) -> list[Figure]:
     streak = f"longest streak {amounts.counted(time.longest_streak, 'day')}"
     link = links.behind_if(time.active_days, "dated")
-    tiles = [Tile(label="Active days", value=amounts.whole(time.active_days), note=streak, link=link)]
+    tiles = [Figure(label="Active days", value=amounts.whole(time.active_days), note=streak, link=link)]
     if time.most_parallel > 1:
         tiles.append(
-            Tile(
+            Figure(
                 label="At the same time",
                 value=amounts.whole(time.most_parallel),
                 note=f"conversations at most; two or more for {amounts.duration(time.parallel_ms)}",

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import msgspec
 
 from copilog.render.report import amounts
-from copilog.render.report.blocks import Cell, Column, Table, table_of
+from copilog.render.report.blocks import Cell, Column, Figure, Table, table_of
 
 Kind = Literal["calendar", "columns", "bars", "ranges"]
 Unit = Literal["count", "tokens", "dollars", "ms"]
@@ -70,20 +70,11 @@ class Panel(msgspec.Struct, kw_only=True):
         return len(self.chart.points) if self.chart is not None and self.chart.kind in ("bars", "ranges") else 0
 
 
-class Tile(msgspec.Struct, kw_only=True):
-    """One big number."""
-
-    label: str
-    value: str
-    note: str | None = None
-    link: str | None = None
-
-
 class Section(msgspec.Struct, kw_only=True):
     key: str
     title: str
     lead: str = ""
-    tiles: list[Tile] = []
+    tiles: list[Figure] = []
     panels: list[Panel] = []
     remarks: list[str] = []
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from copilog.analysis.figures import CountRow, FileRow, LanguageRow, WorkSection
 from copilog.render.report import amounts
-from copilog.render.report.blocks import number, text
+from copilog.render.report.blocks import Figure, number, text
 from copilog.render.report.spending import folder_names
 from copilog.web.dashboard.links import Links
 from copilog.web.dashboard.panels import (
@@ -14,7 +14,6 @@ from copilog.web.dashboard.panels import (
     Panel,
     Section,
     Series,
-    Tile,
     bars,
     linked_table,
     make_point,
@@ -57,33 +56,33 @@ def work(section: WorkSection, links: Links) -> Section:
     return Section(key="work", title="Work", lead=lead, tiles=_tiles(section, links), panels=panels)
 
 
-def _tiles(section: WorkSection, links: Links) -> list[Tile]:
+def _tiles(section: WorkSection, links: Links) -> list[Figure]:
     judged = section.kept + section.undone + section.changed
     return [
-        Tile(
+        Figure(
             label="Edits kept",
             value=amounts.percent(section.kept / judged if judged else None),
             note=f"of {amounts.counted(judged, 'edit')} of which the end is known",
             link=links.behind_if(section.kept, "fate", "kept"),
         ),
-        Tile(
+        Figure(
             label="Turns failed",
             value=amounts.whole(section.failed),
             note=f"of {section.turns:,}; {section.cancelled:,} cancelled",
             link=links.behind_if(section.failed, "status", "failed"),
         ),
-        Tile(
+        Figure(
             label="Asked again",
             value=amounts.whole(section.retried),
             note="with the same words",
             link=links.behind_if(section.retried, "retry"),
         ),
-        Tile(
+        Figure(
             label="Votes up",
             value=amounts.whole(section.votes_up),
             link=links.behind_if(section.votes_up, "vote", "up"),
         ),
-        Tile(
+        Figure(
             label="Votes down",
             value=amounts.whole(section.votes_down),
             link=links.behind_if(section.votes_down, "vote", "down"),

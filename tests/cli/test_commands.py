@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -156,6 +157,28 @@ def test_completion_scripts_name_the_program(shell: str) -> None:
 
     assert outcome.code == 0
     assert "_COPILOG_COMPLETE" in outcome.out
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="there is no zsh here")
+def test_a_zsh_that_knows_no_completions_yet_takes_the_script(tmp_path: Path) -> None:
+    (tmp_path / ".zshrc").write_text(run("completion", "zsh").out)
+
+    done = subprocess.run(
+        ["zsh", "-i", "-c", "print $_comps[copilog]"],
+        env={"HOME": str(tmp_path), "PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.stdout.strip(), done.stderr) == ("_copilog_completion", "")
+
+
+def test_the_script_for_zsh_begins_as_one_that_is_found_by_its_name() -> None:
+    lines = run("completion", "zsh").out.splitlines()
+
+    assert lines[0] == "#compdef copilog"
+    assert "compinit" in lines[1]
 
 
 def test_completion_completes_commands() -> None:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import click
 
+# What registers completions is there only once it was asked for, which a new .zshrc does not do. The first line of a
+# script for zsh has to stay the first.
+COMPINIT = "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit -i }"
+
 
 @click.command(
     "completion",
@@ -21,5 +25,6 @@ def command(ctx: click.Context, shell: str) -> int:
 
     completion = get_completion_class(shell)
     assert completion is not None
-    click.echo(completion(ctx.find_root().command, {}, "copilog", "_COPILOG_COMPLETE").source())
+    script = completion(ctx.find_root().command, {}, "copilog", "_COPILOG_COMPLETE").source()
+    click.echo(script.replace("\n", f"\n{COMPINIT}\n", 1) if shell == "zsh" else script)
     return 0

@@ -86,12 +86,18 @@ def _decode_kindly(data: bytes, why: str) -> tuple[Any, list[Repair]]:
     return value, repairs
 
 
+def whole_characters(text: str) -> str:
+    """The text with U+FFFD for halves of characters: cut strings have them, and names of files that are no text."""
+    if text.isascii() or not _HALF_CHARACTER.search(text):
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def _without_half_characters(value: Any) -> tuple[Any, int]:
     """The value with U+FFFD for lone surrogates in all its strings, and how many strings had one."""
     if isinstance(value, str):
-        if _HALF_CHARACTER.search(value):
-            return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace"), 1
-        return value, 0
+        whole = whole_characters(value)
+        return whole, int(whole is not value)
     count = 0
     if isinstance(value, list):
         for index, item in enumerate(value):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
+from copilog.jsonio import whole_characters
+
 Values = dict[str, Any]
 
 # A front matter is a handful of lines; the reader of YAML is slow, and on purpose-made texts very slow.
@@ -94,7 +96,7 @@ def _plain(value: Any, left: list[int], depth: int = 0) -> Any:
 def _text(value: Any) -> str:
     """Any value as text, with U+FFFD for half characters, which YAML can spell and JSON cannot."""
     text = value if isinstance(value, str) else str(value)
-    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return whole_characters(text)
 
 
 def _saved(front: str) -> Values:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import force_setattr, replace
 
 from copilog import jsonio, sqliteio
 from copilog.diagnostics import Ledger
@@ -37,6 +37,12 @@ class Found(msgspec.Struct, frozen=True):
     others: tuple[Found, ...] = ()
     is_index_entry: bool = False  # nothing but an index knows of it
     state: str | None = None  # of a row in a larger file: equal as long as the row is, whatever else the file holds
+
+    def __post_init__(self) -> None:
+        """An id may be the name of a file, and that any bytes: those that are no text are spelled out."""
+        if self.native_id is not None and not self.native_id.isascii():
+            data = self.native_id.encode("utf-8", "surrogatepass")
+            force_setattr(self, "native_id", data.decode("utf-8", "backslashreplace"))
 
     def alone(self) -> Found:
         """The same without the other traces."""

@@ -18,6 +18,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import replace
 
+from copilog.jsonio import whole_characters
 from copilog.sources._vscode.uris import uri_parts, uri_to_path, uri_to_string
 
 RootKind = Literal[
@@ -216,7 +217,14 @@ def _workspace_record(kind: Literal["folder", "workspace"], value: Any) -> Works
     uri, parts = uri_to_string(value), uri_parts(value)
     if uri is None or parts is None:
         raise ValueError(f"the {kind} in workspace.json is no URI")
-    return WorkspaceRecord(kind, uri, uri_to_path(value), parts.authority or None, parts.scheme)
+    path = uri_to_path(value)
+    return WorkspaceRecord(
+        kind,
+        whole_characters(uri),
+        whole_characters(path) if path else path,
+        whole_characters(parts.authority) or None,
+        whole_characters(parts.scheme),
+    )
 
 
 # The usual places of a machine

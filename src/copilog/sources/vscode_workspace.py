@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from copilog.diagnostics import Ledger
+from copilog.jsonio import whole_characters
 from copilog.model import Conversation, Workspace
 from copilog.sources.base import Found, Probe, Source
 from copilog.sources.roots import workspace_of
@@ -44,5 +45,5 @@ def workspace_from(folder: Path) -> Workspace | None:
         uri=record.uri,
         kind=record.kind,
         authority=record.authority,
-        storage_id=folder.name,
+        storage_id=whole_characters(folder.name),
     )

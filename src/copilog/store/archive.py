@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from copilog.errors import UsageError
+from copilog.jsonio import whole_characters
 from copilog.store import annotations as added
 from copilog.store import books, indexing, summary
 from copilog.store.database import ArchiveError, archive_path, fault_of, open_database
@@ -127,6 +128,7 @@ class Archive:
 
     def find_id(self, wanted: str) -> str:
         """The id of the one conversation that is meant; UsageError when there is none, or more than one."""
+        wanted = whole_characters(wanted)
         ids = _ids_like(self.connection, wanted) or _wholes_like(self.connection, wanted)
         if len(ids) == 1:
             return ids[0]
@@ -161,8 +163,7 @@ class Archive:
 
     def ids_at(self, paths: Iterable[str]) -> builtins.list[str]:
         """The conversations that were read from these files."""
-        # What is no character in a file's name is stored as U+FFFD.
-        stored = [path.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for path in paths]
+        stored = [whole_characters(path) for path in paths]  # as traces have them
         rows = self.connection.execute(
             "SELECT DISTINCT conversation.id FROM trace JOIN conversation ON conversation.rowid = trace.conversation "
             "WHERE trace.path IN (SELECT value FROM json_each(?))",
@@ -238,7 +239,7 @@ class Archive:
 
     def restore(self, wanted: str) -> str:
         """Take the tombstone away: the next scan brings the conversation back, if its files are still there."""
-        return added.restore(self.connection, wanted)
+        return added.restore(self.connection, whole_characters(wanted))
 
     def vacuum(self) -> tuple[int, int]:
         """Give back the space of what was removed, and wipe it; returns the bytes before and after."""

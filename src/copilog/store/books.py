@@ -9,6 +9,7 @@ import msgspec
 
 from copilog.diagnostics import Diagnostic, Ledger, Tally, add_counts
 from copilog.store.database import transaction
+from copilog.store.file_names import spelled
 
 
 class Counts(msgspec.Struct, omit_defaults=True):
@@ -54,14 +55,15 @@ def put_ledgers(connection: sqlite3.Connection, ledgers: Iterable[Ledger], scann
     """Keep what reading files told, in place of what an earlier reading did."""
     with transaction(connection):
         for ledger in ledgers:
+            path = spelled(ledger.path)
             connection.execute(
                 "INSERT INTO file (path, source, size, modified_ns, root, ledger, scanned_at) "
                 "VALUES (?, ?, 0, 0, '', ?, ?) ON CONFLICT (path) DO UPDATE SET source = excluded.source, "
                 "ledger = excluded.ledger, scanned_at = excluded.scanned_at, gone_at = NULL",
-                (ledger.path, ledger.source, _encoded(ledger), scanned_at),
+                (path, ledger.source, _encoded(ledger), scanned_at),
             )
-            connection.execute("DELETE FROM problem WHERE path = ?", (ledger.path,))
-            connection.executemany("INSERT INTO problem VALUES (?, ?, ?, ?, ?, ?, ?)", _problem_rows(ledger))
+            connection.execute("DELETE FROM problem WHERE path = ?", (path,))
+            connection.executemany("INSERT INTO problem VALUES (?, ?, ?, ?, ?, ?, ?)", _problem_rows(ledger, path))
 
 
 def mark_gone(connection: sqlite3.Connection, ids: Iterable[str], gone_at: str) -> list[str]:
@@ -118,11 +120,11 @@ def ledger_totals(connection: sqlite3.Connection) -> Books:
 _decode = msgspec.json.Decoder(Books).decode
 
 
-def _problem_rows(ledger: Ledger) -> list[tuple[object, ...]]:
+def _problem_rows(ledger: Ledger, path: str) -> list[tuple[object, ...]]:
     rows: list[tuple[object, ...]] = []
     for position, found in enumerate(ledger.diagnostics()):
-        place = found.place().removeprefix(found.path).strip() or None
-        rows.append((ledger.path, position, ledger.source, found.level, found.code, found.reason, place))
+        place = spelled(found.place().removeprefix(found.path).strip()) or None
+        rows.append((path, position, ledger.source, found.level, found.code, spelled(found.reason), place))
     return rows
 
 

@@ -20,6 +20,7 @@ from typing import Literal, NoReturn
 import msgspec
 
 from copilog.errors import UsageError
+from copilog.jsonio import whole_characters
 from copilog.store.query_fields import DATE_HINT, DATES, NAMES, TEXT_FIELDS, VALUES, as_stored, moment_of
 
 DEEPEST = 30
@@ -80,6 +81,7 @@ class QueryError(UsageError):
 def parse(text: str, now: datetime | None = None) -> Query:
     """The query that a text is. Dates such as `7d` count from `now`."""
     now = now or datetime.now(UTC)
+    text = whole_characters(text)  # a terminal may hand over any bytes
     try:
         return Query(text, _Parser(text, now).parse())
     except _Fault as fault:

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from copilog.jsonio import whole_characters
 from copilog.store.times import moment_from, text_of
 
 LISTS = ("models", "modes", "agents", "skills", "marks", "labels", "paths")
@@ -143,7 +144,9 @@ def conditions_of(connection: sqlite3.Connection, filters: Filters) -> tuple[str
     if not filters.include_gone:
         conditions.append("gone_at IS NULL")
     where = " AND ".join(f"({condition})" for condition in conditions)
-    return f"WHERE {where}" if where else "", [value for _, value in wanted]
+    # A terminal may hand over any bytes.
+    values = [whole_characters(value) if isinstance(value, str) else value for _, value in wanted]
+    return f"WHERE {where}" if where else "", values
 
 
 def _folded(text: str | None) -> str | None:

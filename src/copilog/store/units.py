@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
 from copilog.store.database import transaction
+from copilog.store.file_names import as_on_disk, spelled
+
+Known = TypeVar("Known")
 
 
 class Unit(NamedTuple):
@@ -27,13 +30,14 @@ class FileState(NamedTuple):
 
 
 def known_units(connection: sqlite3.Connection, root: str) -> dict[str, Unit]:
-    rows = connection.execute("SELECT key, signature, ids FROM unit WHERE root = ?", (root,))
-    return {key: Unit(signature, msgspec.json.decode(ids)) for key, signature, ids in rows}
+    rows = connection.execute("SELECT key, signature, ids FROM unit WHERE root = ?", (spelled(root),))
+    return _by_name_on_disk({key: Unit(signature, msgspec.json.decode(ids)) for key, signature, ids in rows})
 
 
 def count_units(connection: sqlite3.Connection, root: str) -> tuple[int, int]:
     """How many conversations came of all units of a root, and how many messages those have."""
     named = "SELECT value FROM unit, json_each(unit.ids) WHERE unit.root = ?1"
+    root = spelled(root)
     (conversations,) = connection.execute(f"SELECT count(*) FROM ({named})", (root,)).fetchone()  # noqa: S608
     # The sign sees to it that parts are gone through, of which there are few as a rule, and not all that was named.
     stored = f"{named} UNION ALL SELECT whole FROM part WHERE +id IN ({named})"  # noqa: S608
@@ -61,14 +65,16 @@ def take_over_units(connection: sqlite3.Connection, root: str, former: str) -> N
 
 def put_unit(connection: sqlite3.Connection, root: str, key: str, unit: Unit) -> None:
     """Remember that a unit is stored, all of it; called when its conversations are."""
-    values = (key, root, unit.signature, msgspec.json.encode(unit.ids).decode())
+    values = (spelled(key), spelled(root), unit.signature, msgspec.json.encode(unit.ids).decode())
     with transaction(connection):
         connection.execute("INSERT OR REPLACE INTO unit (key, root, signature, ids) VALUES (?, ?, ?, ?)", values)
 
 
 def forget_units(connection: sqlite3.Connection, root: str, keys: Iterable[str]) -> None:
     with transaction(connection):
-        connection.executemany("DELETE FROM unit WHERE root = ? AND key = ?", [(root, key) for key in keys])
+        connection.executemany(
+            "DELETE FROM unit WHERE root = ? AND key = ?", [(spelled(root), spelled(key)) for key in keys]
+        )
 
 
 def read_again(connection: sqlite3.Connection, conversation_id: str) -> None:
@@ -98,15 +104,18 @@ def with_wholes(connection: sqlite3.Connection, ids: Iterable[str]) -> set[str]:
 
 def known_states(connection: sqlite3.Connection, root: str) -> dict[str, tuple[int, int]]:
     """How all files of a root were that are not gone: as plain tuples, made quickly, and equal to a `FileState`."""
-    rows = connection.execute("SELECT path, size, modified_ns FROM file WHERE root = ? AND gone_at IS NULL", (root,))
-    return {path: (size, modified_ns) for path, size, modified_ns in rows}
+    rows = connection.execute(
+        "SELECT path, size, modified_ns FROM file WHERE root = ? AND gone_at IS NULL", (spelled(root),)
+    )
+    return _by_name_on_disk({path: (size, modified_ns) for path, size, modified_ns in rows})
 
 
 def put_states(
     connection: sqlite3.Connection, root: str, states: Mapping[str, FileState], gone: Iterable[str], now: str
 ) -> None:
     """Remember how files were; the books of those that were read are kept beside."""
-    rows = [(path, state.size, state.modified_ns, root, now) for path, state in states.items()]
+    root = spelled(root)
+    rows = [(spelled(path), state.size, state.modified_ns, root, now) for path, state in states.items()]
     with transaction(connection):
         connection.executemany(
             "INSERT INTO file (path, size, modified_ns, root, scanned_at) VALUES (?, ?, ?, ?, ?) "
@@ -114,4 +123,10 @@ def put_states(
             "root = excluded.root, scanned_at = excluded.scanned_at, gone_at = NULL",
             rows,
         )
-        connection.executemany("UPDATE file SET gone_at = ? WHERE path = ?", [(now, path) for path in gone])
+        connection.executemany("UPDATE file SET gone_at = ? WHERE path = ?", [(now, spelled(path)) for path in gone])
+
+
+def _by_name_on_disk(known: dict[str, Known]) -> dict[str, Known]:
+    for name, on_disk in as_on_disk(known).items():
+        known[on_disk] = known.pop(name)
+    return known

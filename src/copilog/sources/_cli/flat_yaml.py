@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from copilog.jsonio import whole_characters
+
 Scalar = str | int | float | bool | None
 
 _KEY = re.compile(
@@ -18,7 +20,6 @@ _COMMENT = re.compile(r"(?:^|[ \t])#.*$")
 _INTEGER = re.compile(r"[-+]?[0-9]{1,18}$")
 _FLOAT = re.compile(r"[-+]?(?:[0-9]{1,18}\.[0-9]{0,18}|\.[0-9]{1,18})(?:[eE][-+]?[0-9]{1,2})?$")
 _ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|([^xuU]))", re.DOTALL)
-_SURROGATES = re.compile("[\ud800-\udfff]")
 _SIMPLE_ESCAPES = dict(zip('0abt\tnvfre "/\\N_LP', '\0\a\b\t\t\n\v\f\r\x1b "/\\\x85\xa0\u2028\u2029', strict=True))
 _PLAIN = re.compile(r"([a-z_]+): ([A-Za-z0-9/][^#]*)$")  # what nearly all lines are: a key and a plain scalar
 _WORDS: dict[str, bool | None] = {
@@ -196,10 +197,7 @@ def _unescaped(text: str) -> str:
         number = int(code, 16)
         return chr(number) if number < 0x110000 else "\ufffd"
 
-    made = _ESCAPE.sub(character, text)
-    if _SURROGATES.search(made):
-        return made.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return made
+    return whole_characters(_ESCAPE.sub(character, text))
 
 
 # --- block scalars ----------------------------------------------------------------------------------------------

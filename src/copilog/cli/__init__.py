@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from copilog import __version__
-from copilog.cli.common import Settings, archive_options, reading_options
+from copilog.cli.common import Settings, archive_options, printable, reading_options
 from copilog.errors import CopilogError, UsageError
 
 # Command -> (module, one line of help). The help stands here so that listing commands imports none of them.
@@ -144,10 +144,10 @@ def main(arguments: list[str]) -> int:
         error.show()
         return error.exit_code
     except UsageError as error:
-        click.echo(f"copilog: {error}", err=True)
+        _complain(str(error))
         return EXIT_USAGE
     except (KeyboardInterrupt, click.Abort):
-        click.echo("copilog: interrupted", err=True)
+        _complain("interrupted")
         return EXIT_INTERRUPTED
     except (BrokenPipeError, SystemExit):  # click makes the one of the other
         # The reader of our output has gone, as `head` does. Python would complain once more while ending.
@@ -156,14 +156,19 @@ def main(arguments: list[str]) -> int:
     except (CopilogError, OSError) as error:
         if debug:
             raise
-        click.echo(f"copilog: {error}", err=True)
+        _complain(str(error))
         return EXIT_BROKEN
     except Exception as error:
         if debug:
             raise
-        click.echo(f"copilog: broke off with {type(error).__name__}: {error}; --debug shows where", err=True)
+        _complain(f"broke off with {type(error).__name__}: {error}; --debug shows where")
         return EXIT_BROKEN
     return outcome if isinstance(outcome, int) else 0
+
+
+def _complain(words: str) -> None:
+    """Say what went wrong; names of files and of conversations may be part of it."""
+    click.echo(f"copilog: {printable(words)}", err=True)
 
 
 __all__ = ["cli", "main", "run"]

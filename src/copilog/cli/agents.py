@@ -117,7 +117,8 @@ def _show(
     columns: tuple[str, ...],
     word: str,
 ) -> None:
-    from copilog.cli.tables import print_csv, print_json, print_table
+    from copilog.cli.json_output import print_json
+    from copilog.cli.tables import print_csv, print_table
 
     if as_json:
         print_json(section)

@@ -141,7 +141,7 @@ def _pending(archive: Archive) -> list[str]:
 
 
 def _print_json(result: BlameResult | CommitResult) -> None:
-    from copilog.cli.tables import print_json
+    from copilog.cli.json_output import print_json
 
     print_json(result)
 

@@ -10,6 +10,7 @@ import click
 
 from copilog.cli.books import books_entry, figures, print_columns, reading_bar, safe_line, tell_what_is_bad
 from copilog.cli.common import Settings, json_option, pass_settings, plural
+from copilog.cli.json_output import print_json
 
 if TYPE_CHECKING:
     from copilog.diagnostics import Ledger
@@ -256,10 +257,9 @@ def _print_types(settings: Settings, found: EventTypes) -> None:
 
 
 def _print_json(document: dict[str, Any], ledgers: Sequence[Ledger]) -> None:
-    import msgspec
 
     whole = {**document, "files": [books_entry(ledger) for ledger in ledgers]}
-    click.echo(msgspec.json.format(msgspec.json.encode(whole), indent=2))
+    print_json(whole)
 
 
 def _close(ledgers: Sequence[Ledger], most: int | None) -> None:

@@ -218,11 +218,11 @@ def printable(text: str) -> str:
 def short_id(conversation_id: str) -> str:
     """Enough of an id to find the conversation again."""
     native_id = conversation_id.partition(":")[2] or conversation_id
-    return native_id.rpartition("/")[2][:8]
+    return one_line(native_id.rpartition("/")[2][:8])
 
 
 def folder_name(folder: str | None) -> str:
-    return printable((folder or "").rstrip("/\\").replace("\\", "/").rpartition("/")[2])
+    return one_line((folder or "").rstrip("/\\").replace("\\", "/").rpartition("/")[2])
 
 
 def one_line(text: str, limit: int | None = None) -> str:

@@ -19,6 +19,7 @@ from copilog.cli.differences import (
     short_words,
     tell_repeats,
 )
+from copilog.cli.json_output import json_text, print_json
 from copilog.trajectory_compare import (
     Comparison,
     Difference,
@@ -111,11 +112,11 @@ def _print_json(comparison: Comparison, summary: Summary, ignored: frozenset[str
         "repeated_in_old": _places(comparison.repeated_in(0)),
         "repeated_in_new": _places(comparison.repeated_in(1)),
     }
-    click.echo(msgspec.json.format(msgspec.json.encode(document), indent=2).removesuffix(b"\n}"), nl=False)
+    click.echo(json_text(document).removesuffix("\n}"), nl=False)
     for name, items in lists.items():
         click.echo(f',\n  "{name}": [', nl=False)
         for number, item in enumerate(items):
-            click.echo((",\n    " if number else "\n    ").encode() + msgspec.json.encode(item), nl=False)
+            click.echo((",\n    " if number else "\n    ") + json_text(item, is_compact=True), nl=False)
         click.echo("]", nl=False)
     click.echo("\n}")
 
@@ -207,12 +208,10 @@ def _deep_dive(
         found = {name: items for name, items in sections.items() if name not in ignored}
     tell_repeats(sides)
     if as_json:
-        import msgspec
-
         name = next(sighting.conversation_id for sighting in sightings if sighting is not None)
         places = {side: place_entry(*each) for side, each in zip(("old", "new"), sides, strict=True)}
         document = {"conversation_id": name, **places, "differences": found}
-        click.echo(msgspec.json.format(msgspec.json.encode(document), indent=2))
+        print_json(document)
     else:
         print_places(settings, sides)
         for section, items in found.items():

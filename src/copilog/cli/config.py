@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from copilog.cli.common import Settings, json_option, pass_settings
+from copilog.cli.json_output import print_json
 from copilog.cli.settings import COLORS, EXAMPLE, Config, config_path
 
 
@@ -36,13 +37,11 @@ def command(settings: Settings, example: bool, as_json: bool) -> int:
         for origin in [getattr(settings.config, setting.name).origin]
     ]
     if as_json:
-        import msgspec
-
         document = {
             "file": {"path": str(path), "exists": path.is_file(), "why": why},
             "settings": {name: {"value": value, "origin": origin} for name, value, origin in rows},
         }
-        click.echo(msgspec.json.format(msgspec.json.encode(document), indent=2))
+        print_json(document)
         return 0
     click.echo(f"config file  {path}  ({why}{'' if path.is_file() else ', not there'})")
     for name, value, origin in rows:

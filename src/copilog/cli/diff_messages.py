@@ -21,6 +21,7 @@ from copilog.cli.differences import (
     short_words,
     tell_repeats,
 )
+from copilog.cli.json_output import print_json
 from copilog.errors import UsageError
 from copilog.trajectory_compare import Difference, compare_messages, find_conversation, read_back, shown, text_diff
 from copilog.trajectory_compare.differences import LONG_TEXT
@@ -71,12 +72,10 @@ def command(settings: Settings, old: Path, new: Path, wanted: str, idx: int | No
     tell_repeats(sides)
     pairs = list(_pairs(messages_of(sides[0][2]), messages_of(sides[1][2]), idx))
     if as_json:
-        import msgspec
-
         places = {side: place_entry(*each) for side, each in zip(("old", "new"), sides, strict=True)}
         entries = [_entry(pair) for pair in pairs]
         document = {"conversation_id": mine.conversation_id, **places, "messages": entries}
-        click.echo(msgspec.json.format(msgspec.json.encode(document), indent=2))
+        print_json(document)
     else:
         print_places(settings, sides)
         for pair in pairs:

@@ -9,6 +9,7 @@ import click
 
 from copilog import __version__
 from copilog.cli.common import Settings, json_option, pass_settings, plural, reading_options
+from copilog.cli.json_output import print_json
 from copilog.diagnostics import Report
 from copilog.ingest import discover
 from copilog.sources import SOURCES
@@ -32,10 +33,8 @@ def command(settings: Settings, verbose: bool, as_json: bool, roots: tuple[Path,
     settings = settings.with_reading(roots, sample)
     checked = [_check(root) for root in settings.places()]
     if as_json:
-        import msgspec
-
         document = {"version": __version__, "archive": _check_archive(), "roots": checked}
-        click.echo(msgspec.json.format(msgspec.json.encode(document), indent=2))
+        print_json(document)
     else:
         _print(settings, checked, verbose)
         _print_archive(settings, _check_archive())

@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING
 import click
 
 from copilog.cli.archives import meant_in, reads_archive, searched_archive
-from copilog.cli.common import Settings, pass_settings, plural
+from copilog.cli.common import Settings, pass_settings, plural, printable
 from copilog.cli.selecting import selects
 from copilog.diagnostics import Report
 from copilog.errors import UsageError
@@ -90,7 +90,7 @@ def command(
             _write_all(archive, ids, kind, output)
             where = "" if output == STANDARD_OUTPUT else str(output)
     told = f"{len(ids):,} {plural(len(ids), 'conversation')}"
-    click.echo(f"{where}: {told}" if where else told, err=True)
+    click.echo(f"{printable(where)}: {told}" if where else told, err=True)
     return 0
 
 

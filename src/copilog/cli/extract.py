@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from copilog.cli.common import Settings, default_jobs, json_option, pass_settings, plural, strict_option
+from copilog.cli.json_output import print_json
 
 if TYPE_CHECKING:
     from copilog.diagnostics import Ledger
@@ -225,9 +226,7 @@ def _tell(
     bad = run.report.bad_records()
     crashed = any(note.code == "crash" for note in run.report.diagnostics())
     if as_json:
-        import msgspec
-
-        click.echo(msgspec.json.format(msgspec.json.encode(_as_data(run, ledgers)), indent=2), err=not to_stdout)
+        print_json(_as_data(run, ledgers), err=not to_stdout)
     else:
         if verbose:
             for ledger in ledgers:

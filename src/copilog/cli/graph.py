@@ -10,6 +10,7 @@ import click
 
 from copilog.cli.archives import reads_archive, searched_archive
 from copilog.cli.common import Settings, json_option, one_line, pass_settings, plural
+from copilog.cli.json_output import json_text
 from copilog.cli.selecting import selects
 from copilog.diagnostics import Report
 
@@ -96,9 +97,7 @@ def _written(graph: Graph, form: str) -> str:
     if form == "dot":
         return to_dot(graph)
     if form == "json":
-        import msgspec
-
-        return msgspec.json.format(msgspec.json.encode(graph), indent=2).decode() + "\n"
+        return json_text(graph) + "\n"
     return "".join(f"{line}\n" for line in _tree(graph))
 
 

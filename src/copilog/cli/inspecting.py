@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from copilog.cli.common import Settings, json_option, pass_settings, plural, strict_option
+from copilog.cli.json_output import print_json
 from copilog.diagnostics import Diagnostic, Ledger, Tally, add_counts
 from copilog.sources import SOURCES
 
@@ -53,10 +54,8 @@ def command(
             ledgers.append(ledger)
             advance()
     if as_json:
-        import msgspec
-
         document = {"files": [file_entry(ledger) for ledger in ledgers], "totals": totals_of(ledgers)}
-        click.echo(msgspec.json.format(msgspec.json.encode(document), indent=2))
+        print_json(document)
     else:
         _print(settings, ledgers, verbose)
     known = [ledger for ledger in ledgers if ledger.source is not None]

@@ -22,6 +22,7 @@ from copilog.cli.common import (
     strict_option,
 )
 from copilog.cli.dates import as_moment, when
+from copilog.cli.json_output import print_json
 from copilog.diagnostics import Report
 from copilog.errors import UsageError
 from copilog.ingest import discover
@@ -109,7 +110,6 @@ def command(
 
 
 def _print_json(summaries: Sequence[Summary | Archived]) -> None:
-    import msgspec
 
     rows = [
         {
@@ -118,7 +118,7 @@ def _print_json(summaries: Sequence[Summary | Archived]) -> None:
         }
         for summary in summaries
     ]
-    click.echo(msgspec.json.format(msgspec.json.encode(rows), indent=2))
+    print_json(rows)
 
 
 def _tell(shown: int, matching: int, hidden: int) -> str:

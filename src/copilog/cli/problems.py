@@ -9,6 +9,7 @@ import click
 
 from copilog.cli.archives import reads_archive, searched_archive
 from copilog.cli.common import Settings, json_option, pass_settings, plural, printable
+from copilog.cli.json_output import print_json
 from copilog.diagnostics import ADVICE, Report
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def command(settings: Settings, /, code: str | None, path: str | None, level: st
         import msgspec
 
         rows = [{**msgspec.structs.asdict(problem), "advice": problem.advice} for problem in problems]
-        click.echo(msgspec.json.format(msgspec.json.encode(rows), indent=2))
+        print_json(rows)
     else:
         _print(settings, problems)
     files = len({problem.path for problem in problems})

@@ -7,7 +7,7 @@ import sys
 import click
 
 from copilog.cli.archives import candidate_rows, changes_archive, kept_archive, meant_in
-from copilog.cli.common import Settings, pass_settings, plural
+from copilog.cli.common import Settings, one_line, pass_settings, plural
 from copilog.errors import UsageError
 
 
@@ -85,10 +85,11 @@ def restore(settings: Settings, /, targets: tuple[str, ...]) -> int:
     with kept_archive(settings) as archive:
         if not targets:
             for conversation_id, removed_at in archive.removed().items():
-                click.echo(f"{conversation_id}  removed {removed_at[:10]}")
+                click.echo(f"{one_line(conversation_id)}  removed {removed_at[:10]}")
             return 0
         for target in targets:
-            click.echo(f"{archive.restore(target)}: comes back with the next scan, if its files are there", err=True)
+            restored = one_line(archive.restore(target))
+            click.echo(f"{restored}: comes back with the next scan, if its files are there", err=True)
     return 0
 
 

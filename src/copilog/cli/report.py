@@ -94,7 +94,7 @@ def command(
         with _target(output) as file:
             file.write(page)
     if as_json:
-        from copilog.cli.tables import print_json
+        from copilog.cli.json_output import print_json
 
         print_json(stats)
     click.echo(_told(stats, output), err=True)

@@ -19,6 +19,7 @@ from copilog.cli.common import (
     reading_options,
     strict_option,
 )
+from copilog.cli.json_output import print_json
 from copilog.errors import UsageError
 
 if TYPE_CHECKING:
@@ -73,10 +74,8 @@ def command(
     with Archive(archive_path(settings.archive), write=True) as archive:
         result = _scan(settings, archive, paths, jobs or default_jobs(), report)
         if as_json:
-            import msgspec
-
             document = _document(archive, result, report, time.monotonic() - started)
-            click.echo(msgspec.json.format(msgspec.json.encode(document), indent=2))
+            print_json(document)
     crashed = sum(diagnostic.code == "crash" for diagnostic in report.diagnostics())
     what = _tell(result, time.monotonic() - started)
     return end_with(settings, report.bad_records(), crashed, strict, what, "copilog problems")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from copilog.cli.json_output import print_json
+
 
 @click.command(
     "schema",
@@ -22,5 +24,5 @@ def command() -> int:
         "title": "copilog conversation",
         **msgspec.json.schema(Conversation),
     }
-    click.echo(msgspec.json.format(msgspec.json.encode(document), indent=2))
+    print_json(document)
     return 0

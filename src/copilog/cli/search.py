@@ -13,6 +13,7 @@ import click
 from copilog.cli.archives import reads_archive, searched_archive
 from copilog.cli.common import Settings, folder_name, json_option, one_line, pass_settings, plural, printable, short_id
 from copilog.cli.dates import when
+from copilog.cli.json_output import print_json
 from copilog.diagnostics import Report
 from copilog.store.query import QueryError
 
@@ -107,7 +108,7 @@ def _print_json(result: SearchResult) -> None:
 
     document = {name: value for name, value in msgspec.structs.asdict(result).items() if name != "hits"}
     document["groups"] = result.groups()
-    click.echo(msgspec.json.format(msgspec.json.encode(document), indent=2))
+    print_json(document)
 
 
 # --- for people -------------------------------------------------------------------------------------------------

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from copilog.cli.archives import MOST_CANDIDATES, candidate_rows, fresh_archive, meant_in, reads_archive_or_disk
-from copilog.cli.common import Settings, end_with, finish, json_option, pass_settings, plural, strict_option
+from copilog.cli.common import Settings, end_with, finish, json_option, pass_settings, plural, printable, strict_option
 from copilog.cli.dates import when
+from copilog.cli.json_output import print_json
 from copilog.diagnostics import Report
 from copilog.errors import UsageError
 from copilog.ingest import discover, read
@@ -105,7 +106,7 @@ def command(
         number = len(conversation.turns)
         raise UsageError(f"there is no turn {turns[0]}; the conversation has {number:,} {plural(number, 'turn')}")
     if as_json:
-        click.echo(as_json_text(conversation))
+        print_json(conversation)  # bytes become base64
     else:
         from copilog.render.text import TextOptions
 
@@ -120,18 +121,6 @@ def command(
     if kept.summary.gone_at is not None:
         what += f", gone since {when(kept.summary.gone_at)}; this is what the archive has kept"
     return end_with(settings, kept.bad_records, 0, strict, what, "copilog problems")
-
-
-def as_json_text(conversation: Conversation) -> bytes:
-    """The whole model as JSON. Bytes become base64."""
-    import msgspec
-
-    try:
-        return msgspec.json.format(msgspec.json.encode(conversation), indent=2)
-    except UnicodeEncodeError:  # the name of a file that is no UTF-8, which only escapes can express
-        import json
-
-        return json.dumps(msgspec.to_builtins(conversation), indent=2).encode("ascii")
 
 
 def _print(
@@ -169,7 +158,7 @@ def _save(conversation: Conversation, folder: Path) -> None:
     for written in save(binaries_of(conversation), folder):
         number += 1
         verb = "wrote" if written.is_new else "already there:"
-        click.echo(f"{verb} {written.path} ({size_words(len(written.binary.data))})", err=True)
+        click.echo(f"{verb} {printable(str(written.path))} ({size_words(len(written.binary.data))})", err=True)
     if not number:
         click.echo("no images or other binary data in this conversation; nothing written", err=True)
 

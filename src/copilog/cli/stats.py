@@ -213,7 +213,7 @@ def _show_section(
         _show_rows(settings, name, getattr(figures, name), as_json, as_csv, section.bars.get(name))
         return
     if as_json:
-        from copilog.cli.tables import print_json
+        from copilog.cli.json_output import print_json
 
         print_json(figures)
         return
@@ -242,7 +242,8 @@ def _show_section(
 def _show_rows(
     settings: Settings, name: str, rows: list[Any], as_json: bool, as_csv: bool, bars: str | None = None
 ) -> None:
-    from copilog.cli.tables import print_csv, print_json, print_table
+    from copilog.cli.json_output import print_json
+    from copilog.cli.tables import print_csv, print_table
 
     if as_csv:
         print_csv(rows)
@@ -266,7 +267,7 @@ def _show_everything(settings: Settings, chosen: Chosen, limit: int | None, as_j
 
     stats = measure_chosen(chosen, defined=definitions_for(settings, chosen), limit=limit)
     if as_json:
-        from copilog.cli.tables import print_json
+        from copilog.cli.json_output import print_json
 
         print_json(stats)
         return

@@ -9,6 +9,8 @@ import click
 import msgspec
 
 from copilog.cli.common import one_line, short_id
+from copilog.cli.json_output import json_text
+from copilog.render.safe import clean
 
 if TYPE_CHECKING:
     from copilog.cli.columns import Column
@@ -108,14 +110,11 @@ def print_csv(rows: Sequence[msgspec.Struct]) -> None:
     click.echo(text.getvalue(), nl=False)
 
 
-def print_json(value: Any) -> None:
-    click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2))
-
-
 def _csv_value(value: Any) -> Any:
-    if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
-        return f"'{value}"  # a spreadsheet would take it for a formula
-    return msgspec.json.encode(value).decode() if isinstance(value, list | dict) else value
+    if isinstance(value, str):
+        value = clean(value)
+        return f"'{value}" if value.startswith(("=", "+", "-", "@", "\t")) else value  # or it would be a formula
+    return json_text(value, is_compact=True) if isinstance(value, list | dict) else value
 
 
 def _is_empty(rows: Sequence[msgspec.Struct], name: str) -> bool:

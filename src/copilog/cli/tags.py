@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from copilog.cli.common import Settings, finish, json_option, pass_settings, plural, strict_option
+from copilog.cli.json_output import json_text
 
 if TYPE_CHECKING:
     from copilog.diagnostics import Report
@@ -125,9 +126,8 @@ def _write(text: str, output: Path | None) -> None:
 
 
 def _as_json(document: dict[str, Any]) -> str:
-    import msgspec
 
-    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+    return json_text(document) + "\n"
 
 
 def _tell_what_is_bad(report: Report) -> None:

@@ -21,6 +21,7 @@ from copilog.cli.common import (
     reading_options,
     short_id,
 )
+from copilog.cli.json_output import print_json
 from copilog.errors import CopilogError, UsageError
 
 if TYPE_CHECKING:
@@ -146,7 +147,6 @@ def _titles(archive: Archive, result: ScanResult) -> dict[str, str]:
 
 
 def _print_json(result: ScanResult, seconds: float) -> None:
-    import msgspec
 
     document: dict[str, Any] = {
         "time": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
@@ -155,7 +155,7 @@ def _print_json(result: ScanResult, seconds: float) -> None:
         "gone": result.gone_ids,
         "seconds": round(seconds, 3),
     }
-    click.echo(msgspec.json.encode(document))
+    print_json(document, is_compact=True)
 
 
 def _tell(result: ScanResult, titles: dict[str, str], seconds: float, is_first: bool) -> None:

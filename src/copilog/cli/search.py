@@ -97,10 +97,8 @@ def _explained(error: QueryError, text: str) -> str:
 
 
 def _print_fault(error: QueryError, text: str) -> None:
-    import msgspec
-
     fault = {"reason": error.reason, "position": error.position, "suggestion": error.suggestion}
-    click.echo(msgspec.json.format(msgspec.json.encode({"query": text, "error": fault}), indent=2))
+    print_json({"query": text, "error": fault})
 
 
 def _print_json(result: SearchResult) -> None:

@@ -21,9 +21,11 @@ from benchmarks.generate_home import write_both
 from copilog.diagnostics import Report
 from copilog.ingest import WorkspaceDefinitions, find_roots
 from copilog.ingest.discovery import discover, discover_seen
-from copilog.ingest.footprints import Look, signature_of
+from copilog.ingest.footprints import Look
 from copilog.ingest.scanning import ScanResult, scan
+from copilog.ingest.spool import Spool
 from copilog.sample import home as sample_home
+from copilog.sources import Found
 from copilog.store.archive import Archive
 from tests.cli.homes import Home, session
 
@@ -99,8 +101,18 @@ def test_a_conversation_outlives_its_file(archive: Archive, home: Home) -> None:
     assert [summary.id for summary in archive.list(include_gone=True) if summary.gone_at] == ["vscode:session-0"]
 
     home.add(home.workspace(1), session("session-0", "Question 0 about beans"))
-    scanned(archive, home)
+    assert scanned(archive, home).changed_ids == ["vscode:session-0"]
     assert not any(summary.gone_at for summary in archive.list(include_gone=True))
+
+
+def test_what_was_removed_is_not_counted_as_unchanged(archive: Archive, home: Home) -> None:
+    scanned(archive, home)
+    archive.remove("session-0")
+
+    assert scanned(archive, home).unchanged == 2
+    home.add(home.workspace(1), session("session-3", "Another question"))
+    result = scanned(archive, home)
+    assert (result.new, result.unchanged, result.removed) == (1, 2, 0)
 
 
 def test_a_removed_conversation_does_not_come_back(archive: Archive, home: Home) -> None:
@@ -284,6 +296,13 @@ def test_a_storage_folder_that_two_roots_lead_to_is_looked_at_once(
     assert (second.unchanged, second.files) == (3, 4)
 
 
+def waiting(spool: Spool) -> tuple[list[str], list[Found]]:
+    for unread in spool.unread():
+        spool.add_unit(unread, unread.signature())
+    units = [unit for unit, _ in spool.units()]
+    return [unit.signature for unit in units], [unit.found() for unit in units]
+
+
 def test_what_was_looked_at_is_found_as_if_it_were_discovered(tmp_path: Path) -> None:
     home = Path(shutil.copytree(sample_home(), tmp_path / "home"))
     (home / ".config/Code/User/workspaceStorage/astray").symlink_to(tmp_path, target_is_directory=True)
@@ -291,14 +310,17 @@ def test_what_was_looked_at_is_found_as_if_it_were_discovered(tmp_path: Path) ->
     found_anew, found_again = Report(), Report()
 
     anew = list(discover(roots, report=found_anew))
-    look = Look(roots)
-    again = list(discover_seen(look, report=found_again))
+    with Spool() as one, Spool() as other:
+        discover_seen(Look(roots), one, one.add_places, report=found_again)
+        for found in anew:
+            other.add_found(found)
+        (signatures, founds), (others, _) = waiting(one), waiting(other)
 
     assert len(anew) > 10
-    assert again == anew
+    assert founds == anew
     assert found_again == found_anew
     assert "broken-link" in {note.code for note in found_again.diagnostics()}
-    assert [signature_of(found, look) for found in again] == [signature_of(found) for found in anew]
+    assert signatures == others
 
 
 def test_what_only_reading_needs_is_loaded_when_something_is_read() -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 import msgspec
 
 from copilog.diagnostics import Ledger, Report
 from copilog.ingest.reading import WorkspaceDefinitions, read
-from copilog.sources import BY_NAME, Found
+from copilog.ingest.unread import Packed
+from copilog.sources import BY_NAME
 from copilog.sqliteio import keep_copies
 from copilog.store.entries import Entry, entry_of
 
@@ -19,7 +19,7 @@ BATCH_BYTES, BATCH_UNITS = 4 << 20, 64
 class Task(msgspec.Struct):
     """Units to be read by one process."""
 
-    units: list[tuple[str, str, Found]]  # key, signature
+    units: list[Packed]
     definitions: WorkspaceDefinitions | None
     size: int
 
@@ -32,29 +32,29 @@ class Outcome(msgspec.Struct):
     size: int
 
 
-def tasks_of(changed: Iterable[tuple[str, str, Found]], definitions: WorkspaceDefinitions | None) -> Iterator[Task]:
-    """Units in batches of some megabytes each."""
-    units: list[tuple[str, str, Found]] = []
+def tasks_of(units: Iterable[tuple[Packed, int]], definitions: WorkspaceDefinitions | None) -> Iterator[Task]:
+    """Units, each with its size, in batches of some megabytes."""
+    batch: list[Packed] = []
     size = 0
-    for unit in changed:
-        units.append(unit)
-        size += sum(_size_of(trace.path) for trace in unit[2].traces())
-        if size >= BATCH_BYTES or len(units) >= BATCH_UNITS:
-            yield Task(units, definitions, size)
-            units, size = [], 0
-    if units:
-        yield Task(units, definitions, size)
+    for unit, unit_size in units:
+        batch.append(unit)
+        size += unit_size
+        if size >= BATCH_BYTES or len(batch) >= BATCH_UNITS:
+            yield Task(batch, definitions, size)
+            batch, size = [], 0
+    if batch:
+        yield Task(batch, definitions, size)
 
 
 def read_units(task: Task) -> Outcome:
     """Read units and make entries of their conversations."""
     outcome = Outcome([], [], task.size)
     with keep_copies():
-        for key, signature, found in task.units:
+        for unit in task.units:
             report = Report()
-            entries = [entry_of(made) for made in read(found, report=report, definitions=task.definitions)]
-            outcome.units.append((key, signature, entries))
-            outcome.ledgers += _ledgers_of(report, key)
+            entries = [entry_of(made) for made in read(unit.found(), report=report, definitions=task.definitions)]
+            outcome.units.append((unit.key, unit.signature, entries))
+            outcome.ledgers += _ledgers_of(report, unit.key)
     return outcome
 
 
@@ -67,10 +67,3 @@ def _ledgers_of(report: Report, key: str) -> Iterator[Ledger]:
                 continue
             ledger.path = f"{ledger.path}#{key}"
         yield ledger
-
-
-def _size_of(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0

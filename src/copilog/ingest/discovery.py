@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from pathlib import Path
 
 from msgspec.structs import replace
 
-from copilog import identity
 from copilog.diagnostics import Report
 from copilog.errors import UsageError
 from copilog.ingest.containment import contained
-from copilog.ingest.footprints import Look
+from copilog.ingest.footprints import Look, Seen
 from copilog.ingest.places import SeenFolders, find_roots
-from copilog.model import Conversation, Workspace
+from copilog.ingest.traces import Traces, TracesInMemory
+from copilog.model import Workspace
 from copilog.sources import BY_NAME, SOURCES, Found, Probe, Source, identify
 from copilog.sources.roots import Root, StorageFolder, folder_around, storage_folders
 from copilog.sources.vscode_workspace import workspace_from
 from copilog.sqliteio import remove_stale_copies
-
-# The trace that speaks for a conversation before it is read, best first.
-ORDER = {source.name: position for position, source in enumerate(SOURCES)}
 
 
 def discover(roots: Iterable[Root | Path | str] | None = None, *, report: Report | None = None) -> Iterator[Found]:
@@ -30,7 +27,8 @@ def discover(roots: Iterable[Root | Path | str] | None = None, *, report: Report
     `roots` may name folders to look at instead: home folders, user data folders, workspace storage.
     """
     remove_stale_copies()
-    gathering = Gathering(report if report is not None else Report())
+    traces = TracesInMemory()
+    gathering = Gathering(report if report is not None else Report(), traces)
     seen = SeenFolders()
     for root in _as_roots(roots):
         if not root.exists:
@@ -43,29 +41,32 @@ def discover(roots: Iterable[Root | Path | str] | None = None, *, report: Report
             if seen.is_new(folder):
                 gathering.add_folder(folder)
         gathering.note_skipped(skipped)
-    return gathering.founds()
+    return traces.founds()
 
 
-def discover_seen(look: Look, *, report: Report) -> Iterator[Found]:
-    """The same for roots that were looked at a moment ago: their files need not be located again."""
+def discover_seen(look: Look, traces: Traces, met: Callable[[list[Seen]], None], *, report: Report) -> None:
+    """The same while roots are looked at: `met` is told of all files, and `traces` takes in what they are of."""
     remove_stale_copies()
-    gathering = Gathering(report)
-    for root in look.single_files:
-        gathering.add_file(root.path)
-    for folder, located in zip(look.folders, look.located, strict=True):
-        gathering.add_located(folder, located)
+    gathering = Gathering(report, traces)
+    for path in look.single_files:
+        gathering.add_file(path)
+    for batch in look.batches():
+        met(batch)
+        for seen in batch:
+            if seen.folder is not None:
+                gathering.add_located(look.folders[seen.folder], seen.source, seen.found)
     gathering.note_skipped(look.skipped)
-    return gathering.founds()
 
 
 def discover_in(
     folders: Iterable[StorageFolder], report: Report, only: Container[str] | None = None
 ) -> Iterator[Found]:
     """The same for single storage folders. `only` names the ids that matter; files without an id come with them."""
-    gathering = Gathering(report, only)
+    traces = TracesInMemory()
+    gathering = Gathering(report, traces, only)
     for folder in folders:
         gathering.add_folder(folder)
-    return gathering.founds()
+    return traces.founds()
 
 
 def _as_roots(roots: Iterable[Root | Path | str] | None) -> list[Root]:
@@ -78,29 +79,31 @@ def _as_roots(roots: Iterable[Root | Path | str] | None) -> list[Root]:
 
 
 class Gathering:
-    """Traces by the id of their conversation, and what indexes say about conversations kept elsewhere."""
+    """Asks sources for traces and indexes for what they know, and gives both to whoever takes them."""
 
-    def __init__(self, report: Report, only: Container[str] | None = None) -> None:
+    def __init__(self, report: Report, traces: Traces, only: Container[str] | None = None) -> None:
         self.report = report
+        self.traces = traces
         self.only = only
-        self.groups: dict[str, list[Found]] = {}
-        self.hints: dict[str, Conversation] = {}
         self.workspaces: dict[Path, Workspace | None] = {}
 
     def add_folder(self, folder: StorageFolder) -> None:
         """Everything of one storage folder."""
-        self.add_located(folder, ((source, source.locate(folder)) for source in SOURCES))
+        self.workspace_of(folder)
+        for source in SOURCES:
+            for found in source.locate(folder):
+                self.add_located(folder, source, found)
 
-    def add_located(self, folder: StorageFolder, located: Iterable[tuple[Source, Iterable[Found]]]) -> None:
-        """What sources have in one storage folder."""
+    def add_located(self, folder: StorageFolder, source: Source | None, found: Found | None) -> None:
+        """What a source has in a storage folder; without a source, what the folder stands for."""
         workspace = self.workspace_of(folder)
+        if source is None or found is None:
+            return
+        if self.only is not None and found.native_id is not None and found.native_id not in self.only:
+            return
         application = "Copilot CLI" if folder.kind == "copilot-home" else folder.application
-        for source, founds in located:
-            for found in founds:
-                if self.only is not None and found.native_id is not None and found.native_id not in self.only:
-                    continue
-                known = found.application or application
-                self.add(source, replace(found, workspace=found.workspace or workspace, application=known))
+        known = found.application or application
+        self.add(source, replace(found, workspace=found.workspace or workspace, application=known))
 
     def add_file(self, path: Path) -> None:
         """A single file, with all conversations in it; UsageError when it is of no known format."""
@@ -116,11 +119,11 @@ class Gathering:
     def add(self, source: Source, found: Found) -> None:
         """One trace; a file that speaks of several conversations is asked for all of them."""
         if found.native_id is not None:
-            self.groups.setdefault(found.native_id, []).append(found)
+            self.traces.add(found.native_id, found)
         elif source.is_index:
             self._add_index(source, found)
         else:
-            self.groups.setdefault(_content_key(found.path), []).append(found)
+            self.traces.add(_content_key(found.path), found)
 
     def _add_index(self, source: Source, found: Found) -> None:
         ledger = self.report.open(str(found.path), source.name)
@@ -128,24 +131,9 @@ class Gathering:
             native_id = stub.native_id or ""
             if "inside" in stub.marks:
                 inside = replace(found, native_id=native_id, state=source.state_of(stub))
-                group = self.groups.setdefault(native_id, [])
-                if inside not in group:
-                    group.append(inside)
-            elif native_id in self.hints:
-                self.hints[native_id] = identity.merge([self.hints[native_id], stub])
+                self.traces.add_once(native_id, inside)
             else:
-                self.hints[native_id] = stub
-
-    def founds(self) -> Iterator[Found]:
-        """What was gathered, one for each conversation."""
-        for key, traces in self.groups.items():
-            traces.sort(key=lambda found: ORDER[found.source])
-            yield replace(traces[0], others=tuple(traces[1:]), hint=self.hints.pop(key, None))
-        for hint in self.hints.values():
-            path = Path(hint.provenance[0].path)
-            yield Found(
-                path, hint.source, hint.native_id, hint.workspace, hint.application, hint=hint, is_index_entry=True
-            )
+                self.traces.add_hint(native_id, stub)
 
     def workspace_of(self, folder: StorageFolder) -> Workspace | None:
         """The workspace that a storage folder stands for; a broken workspace.json is told once."""
@@ -178,12 +166,14 @@ def found_at(path: Path, *, companions: bool = True) -> Found:
     source = identify(probe)
     if source is None:
         raise UsageError(f"{path}: of no known format; copilog reads {', '.join(known.title for known in SOURCES)}")
-    gathering = Gathering(Report())
+    traces = TracesInMemory()
+    gathering = Gathering(Report(), traces)
     found = _found(path, source, probe, gathering)
     folder = folder_around(path)
     if folder is None or found.native_id is None or not companions:
         return found
-    return _with_companions(found, folder, gathering)
+    others = _companions(found, folder, gathering)
+    return replace(found, others=tuple(others), hint=traces.hints.get(found.native_id))
 
 
 def _found(path: Path, source: Source, probe: Probe, gathering: Gathering) -> Found:
@@ -193,8 +183,8 @@ def _found(path: Path, source: Source, probe: Probe, gathering: Gathering) -> Fo
     return Found(path, source.name, source.native_id(probe), workspace, application)
 
 
-def _with_companions(found: Found, folder: StorageFolder, gathering: Gathering) -> Found:
-    """Add what belongs to a session named by hand, but not its twin or copies: that very file was asked for."""
+def _companions(found: Found, folder: StorageFolder, gathering: Gathering) -> list[Found]:
+    """What belongs to a session named by hand, but not its twin or copies: that very file was asked for."""
     others: list[Found] = []
     for source in SOURCES:
         if source.is_index:
@@ -203,7 +193,7 @@ def _with_companions(found: Found, folder: StorageFolder, gathering: Gathering) 
         elif source.is_companion:
             located = (other for other in source.locate(folder) if other.native_id == found.native_id)
             others += [replace(other, workspace=found.workspace) for other in located if other.path != found.path]
-    return replace(found, others=tuple(others), hint=gathering.hints.get(found.native_id or ""))
+    return others
 
 
 def walk(folder: Path) -> Iterator[Path]:
@@ -218,7 +208,8 @@ def walk(folder: Path) -> Iterator[Path]:
 
 def founds_in(folder: Path, report: Report, passed_over: Container[Path] = ()) -> Iterator[Found]:
     """The conversations of all files below a folder, whatever folder it is."""
-    gathering = Gathering(report)
+    traces = TracesInMemory()
+    gathering = Gathering(report, traces)
     for path in walk(folder):
         if path in passed_over:
             continue
@@ -226,7 +217,7 @@ def founds_in(folder: Path, report: Report, passed_over: Container[Path] = ()) -
         source = identify_or_note(probe, report)
         if source is not None:
             gathering.add(source, _found(path, source, probe, gathering))
-    return gathering.founds()
+    return traces.founds()
 
 
 def identify_or_note(probe: Probe, report: Report) -> Source | None:

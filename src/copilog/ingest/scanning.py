@@ -13,8 +13,7 @@ by the next one, with the same result.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +21,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from copilog.diagnostics import Ledger, Report
-from copilog.ingest.footprints import Look, signature_of, signature_of_states, states_below
+from copilog.ingest.changes import Changes, Comparison
+from copilog.ingest.footprints import Look, Seen, signature_of_states, states_below
 from copilog.ingest.refusals import Refusal, refusal_of, tell_refusals
 from copilog.sources import Found
 from copilog.sources.roots import Root
@@ -31,12 +31,15 @@ from copilog.store.database import ScanLock, transaction
 from copilog.store.times import now
 from copilog.store.units import (
     FileState,
+    FileStates,
+    KnownUnits,
     Unit,
     count_units,
     forget_units,
     ids_of_all_units,
     known_states,
     known_units,
+    paths_of_root,
     put_states,
     put_unit,
     take_over_units,
@@ -49,6 +52,7 @@ if TYPE_CHECKING:
     from copilog.ingest.joining import Joined, Joining
     from copilog.ingest.named import Named
     from copilog.ingest.reading import WorkspaceDefinitions
+    from copilog.ingest.spool import Spool
     from copilog.store.entries import Entry
 
 Definitions = Callable[[], "WorkspaceDefinitions | None"]
@@ -141,25 +145,47 @@ class _Scan:
     def scan_roots(self, roots: Sequence[Root], name: str) -> None:
         take_over_units(self.connection, name, _list_of(str(root.path) for root in roots))
         look = Look(roots)
-        before = known_states(self.connection, name)
-        self.result.files += len(look.states)
-        fresh = {path: state for path, state in look.states.items() if before.get(path) != state}
-        gone = before.keys() - look.states.keys()
-        if not fresh and not gone:
-            conversations, messages = count_units(self.connection, name)
-            self.result.unchanged += conversations
-            self.result.messages_unchanged += messages
+        changes = Changes(look, self.connection, name)
+        if changes.are_none:
+            self.result.files += changes.comparison.files
+            self._count_unchanged(name)
             return
-        from copilog.ingest.discovery import discover_seen
-
-        units = known_units(self.connection, name)
+        units = KnownUnits(self.connection, name)
         report = Report()
-        few = self._few_founds(look, fresh, units, report) if units and not gone and not look.single_files else None
-        with self._engine_for(fresh.values(), is_much=few is None) as engine:
-            founds, looked_for = (list(discover_seen(look, report=report)), set(units)) if few is None else few
-            look.located.clear()  # so that what was read is held by nobody
-            self._scan_founds(engine, name, founds, units, report, looked_for, look=look)
-        self._settle(name, fresh, gone)
+        few = self._few_founds(changes, units, report) if changes.are_few and not look.single_files else None
+        if few is None:
+            self._scan_all(look, name, units, report)
+            return
+        self.result.files += changes.comparison.files
+        founds, looked_for = few
+        with self._engine_for(changes.fresh.values(), is_much=False) as engine:
+            self._scan_founds(engine, name, founds, units, report, looked_for)
+        self._settle(name, changes.fresh, ())
+
+    def _scan_all(self, look: Look, name: str, units: KnownUnits, report: Report) -> None:
+        """Discover everything. What was found waits on disk, so that memory does not grow with it."""
+        from copilog.engine import Serial, engine_for
+        from copilog.ingest.batches import read_units
+        from copilog.ingest.discovery import discover_seen
+        from copilog.ingest.spool import Spool
+
+        comparison = Comparison(look, self.connection, name)
+        with Spool() as spool, engine_for(self.jobs, READ_AHEAD) as engine:
+
+            def meet(batch: list[Seen]) -> None:
+                spool.add_fresh(comparison.fresh_of(batch))
+                spool.add_places(batch)
+                if comparison.known:
+                    spool.add_paths(batch)
+                if spool.fresh_bytes >= WORTH_PROCESSES:  # processes start while more is being found
+                    engine.prepare(read_units)
+
+            discover_seen(look, spool, meet, report=report)
+            self.result.files += comparison.files
+            gone = [path for path in paths_of_root(self.connection, name) if not spool.has_path(path)]
+            reader = engine if spool.fresh_bytes >= WORTH_PROCESSES else Serial()
+            self._read_changed(reader, name, spool, units, report, units)
+            self._settle(name, spool, gone)
 
     def _engine_for(self, fresh: Iterable[FileState], *, is_much: bool) -> Engine:
         """Processes, if there is enough to read for them; they start while what changed is still being found."""
@@ -175,64 +201,73 @@ class _Scan:
         self,
         engine: Engine,
         name: str,
-        founds: list[Found],
-        units: dict[str, Unit],
+        founds: Iterable[Found],
+        units: Mapping[str, Unit],
         report: Report,
         looked_for: Iterable[str],
-        *,
-        look: Look | None = None,
     ) -> None:
-        """Read what has changed of what was found; units that were looked for and not found any more are gone."""
-        changed: list[tuple[str, str, Found]] = []
-        met: set[str] = set()
-        for found in founds:
-            key = found.native_id or str(found.path)
-            signature = signature_of(found, look)
-            met.add(key)
-            if key not in units or units[key].signature != signature:
-                changed.append((key, signature, found))
-        founds.clear()
-        missing = {key: units[key] for key in looked_for if key in units and key not in met}
-        read_again = {key for key, _, _ in changed}
-        self._count_unchanged(unit for key, unit in units.items() if key not in missing and key not in read_again)
-        self._keep_books(report.files.values())
-        self._read_changed(engine, name, changed, units)
-        self._forget(missing)
+        """The same for what was found in a place where that is little."""
+        from copilog.ingest.spool import Spool
 
-    def _few_founds(
-        self, look: Look, fresh: Iterable[str], units: dict[str, Unit], report: Report
-    ) -> tuple[list[Found], set[str]] | None:
+        with Spool() as spool:
+            for found in founds:
+                spool.add_found(found)
+            self._read_changed(engine, name, spool, units, report, looked_for)
+
+    def _few_founds(self, changes: Changes, units: KnownUnits, report: Report) -> tuple[list[Found], set[str]] | None:
         """What changed files belong to, with all other traces of it, and the keys of what was looked for.
 
         None when looking at everything is no dearer.
         """
         from copilog.ingest.discovery import discover_in
 
-        keys, indexes = look.keys_of(fresh)
+        keys, indexes = changes.keys()
         if len(indexes) > FEW_FOLDERS:
             return None
         keys.update(found.native_id or str(found.path) for found in discover_in(indexes, Report()))
         if indexes:  # they may have forgotten what they named
-            named = set(self.archive.ids_at(fresh))
-            keys.update(key for key, unit in units.items() if not named.isdisjoint(unit.ids))
+            keys |= units.keys_of(self.archive.ids_at(changes.fresh))
         ids = [name for key in keys if key in units for name in units[key].ids]
-        folders = look.folders_of(keys, [*fresh, *self.archive.paths_of(ids)])  # an index may name what is nowhere else
+        # An index may name what is nowhere else.
+        folders = changes.folders_of(keys, [*changes.fresh, *self.archive.paths_of(ids)])
         if len(folders) > FEW_FOLDERS:
             return None
         founds = discover_in(folders, report, keys)
         return [found for found in founds if (found.native_id or str(found.path)) in keys], keys
 
     def _read_changed(
-        self, engine: Engine, root: str, changed: list[tuple[str, str, Found]], units: dict[str, Unit]
+        self,
+        engine: Engine,
+        root: str,
+        spool: Spool,
+        units: Mapping[str, Unit],
+        report: Report,
+        looked_for: Iterable[str],
     ) -> None:
+        """Read what has changed of what was found; units that were looked for and not found any more are gone."""
+        met: set[str] = set()
+        read_again: set[str] = set()
+        for found in spool.unread():
+            known, signature = units.get(found.key), found.signature()
+            if known is not None:
+                met.add(found.key)
+            if known is None or known.signature != signature:
+                spool.add_unit(found, signature)
+                if known is not None:
+                    read_again.add(found.key)
+        missing = {key: units[key] for key in looked_for if key not in met and key in units}
+        self._count_unchanged(root, [*missing, *read_again])
+        self._keep_books(report.files.values())
+        self._read_units(engine, root, spool, units)
+        self._forget(missing)
+
+    def _read_units(self, engine: Engine, root: str, spool: Spool, units: Mapping[str, Unit]) -> None:
         from copilog.ingest.batches import read_units, tasks_of
 
-        tasks = deque(tasks_of(changed, self._defined() if changed else None))
-        total = sum(task.size for task in tasks)
-        done = 0
+        total, done = spool.bytes_to_read, 0
         self.progress(done, total)
-        changed.clear()  # what was read need not be remembered, so that memory is given back on the way
-        for outcome in engine.map(read_units, (tasks.popleft() for _ in range(len(tasks)))):
+        tasks = tasks_of(spool.units(), self._defined() if total else None)
+        for outcome in engine.map(read_units, tasks):
             with transaction(self.connection):  # one for all that was read together: a third of the writing is saved
                 for key, signature, entries in outcome.units:
                     self._store(entries, signature)
@@ -258,7 +293,7 @@ class _Scan:
         units = known_units(self.connection, name)
         before = known_states(self.connection, name)
         if units and before == states:
-            self._count_unchanged(units.values())
+            self._count_unchanged(name)
             return
         named = Named(path)
         founds = named.independent_founds()
@@ -336,10 +371,11 @@ class _Scan:
             self.archive.index_pending(finish=False)
             self.waiting = 0
 
-    def _count_unchanged(self, units: Iterable[Unit]) -> None:
-        ids = [name for unit in units for name in unit.ids]
-        self.result.unchanged += len(ids)
-        self.result.messages_unchanged += self.archive.count_messages(ids)
+    def _count_unchanged(self, root: str, others: Iterable[str] = ()) -> None:
+        """All units of a root are unchanged, but for some others."""
+        conversations, messages = count_units(self.connection, root, others)
+        self.result.unchanged += conversations
+        self.result.messages_unchanged += messages
 
     def _remember(self, root: str, key: str, unit: Unit, known: Unit | None) -> None:
         """Note that a unit is stored. One that has lost a conversation fits no state until that is told."""
@@ -355,7 +391,7 @@ class _Scan:
             self.lost.update(unit.ids)
         self.missing.update(units)
 
-    def _settle(self, root: str, states: dict[str, FileState], gone: Iterable[str]) -> None:
+    def _settle(self, root: str, states: FileStates, gone: Iterable[str]) -> None:
         """End with a place, in one step: before it, a scan that is ended has forgotten nothing that must be told."""
         for joined in self.joining.join():
             self._count_joined(joined)

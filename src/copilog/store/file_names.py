@@ -6,7 +6,6 @@ The byte 255, which Python has as one half character, stands in the archive as s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 _SPELLED = re.compile(r"\\u(d[89a-f][0-9a-f]{2})")
 
@@ -16,6 +15,6 @@ def spelled(name: str) -> str:
     return name if name.isascii() else name.encode("utf-8", "backslashreplace").decode()
 
 
-def as_on_disk(names: Iterable[str]) -> dict[str, str]:
-    """Of stored names, those that were spelled out, with what they are on disk."""
-    return {name: _SPELLED.sub(lambda match: chr(int(match[1], 16)), name) for name in names if "\\ud" in name}
+def on_disk(name: str) -> str:
+    """What a name that was stored is on disk."""
+    return _SPELLED.sub(lambda match: chr(int(match[1], 16)), name) if "\\ud" in name else name

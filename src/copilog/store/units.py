@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple, TypeVar
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple, Protocol, TypeVar
 
 import msgspec
 
 from copilog.store.database import transaction
-from copilog.store.file_names import as_on_disk, spelled
+from copilog.store.file_names import on_disk, spelled
 
 Known = TypeVar("Known")
 
@@ -29,20 +29,61 @@ class FileState(NamedTuple):
     modified_ns: int
 
 
+class KnownUnits(Mapping[str, Unit]):
+    """The units of a root, by their keys. They stay in the archive, as there may be very many."""
+
+    def __init__(self, connection: sqlite3.Connection, root: str) -> None:
+        self._connection = connection
+        self._root = spelled(root)
+
+    def __getitem__(self, key: str) -> Unit:
+        query = "SELECT signature, ids FROM unit WHERE root = ? AND key = ?"
+        row = self._connection.execute(query, (self._root, spelled(key))).fetchone()
+        if row is None:
+            raise KeyError(key)
+        return Unit(row[0], msgspec.json.decode(row[1]))
+
+    def __iter__(self) -> Iterator[str]:
+        rows = self._connection.execute("SELECT key FROM unit WHERE root = ?", (self._root,))
+        return (on_disk(key) for (key,) in rows)
+
+    def __len__(self) -> int:
+        (count,) = self._connection.execute("SELECT count(*) FROM unit WHERE root = ?", (self._root,)).fetchone()
+        return int(count)
+
+    def keys_of(self, ids: Iterable[str]) -> set[str]:
+        """The units that some of these conversations came of."""
+        query = (
+            "SELECT DISTINCT unit.key FROM unit, json_each(unit.ids) AS named WHERE unit.root = ? "
+            "AND named.value IN (SELECT value FROM json_each(?))"
+        )
+        rows = self._connection.execute(query, (self._root, msgspec.json.encode(list(ids)).decode()))
+        return {on_disk(key) for (key,) in rows}
+
+
 def known_units(connection: sqlite3.Connection, root: str) -> dict[str, Unit]:
+    """All units of a root at once, where they are few."""
     rows = connection.execute("SELECT key, signature, ids FROM unit WHERE root = ?", (spelled(root),))
     return _by_name_on_disk({key: Unit(signature, msgspec.json.decode(ids)) for key, signature, ids in rows})
 
 
-def count_units(connection: sqlite3.Connection, root: str) -> tuple[int, int]:
-    """How many conversations came of all units of a root, and how many messages those have."""
-    named = "SELECT value FROM unit, json_each(unit.ids) WHERE unit.root = ?1"
-    root = spelled(root)
-    (conversations,) = connection.execute(f"SELECT count(*) FROM ({named})", (root,)).fetchone()  # noqa: S608
+def count_units(connection: sqlite3.Connection, root: str, others: Iterable[str] = ()) -> tuple[int, int]:
+    """How many conversations came of all units of a root but some others, and how many messages those have."""
+    named = (
+        "SELECT named.value AS id FROM unit, json_each(unit.ids) AS named "
+        "WHERE unit.root = ?1 AND unit.key NOT IN (SELECT value FROM json_each(?2))"
+    )
+    given = (spelled(root), msgspec.json.encode([spelled(key) for key in others]).decode())
+    # What was removed is no longer there, whole or part.
+    is_there = (
+        "id IN (SELECT id FROM conversation) "
+        "OR id IN (SELECT part.id FROM part JOIN conversation ON conversation.id = part.whole)"
+    )
+    (conversations,) = connection.execute(f"SELECT count(*) FROM ({named}) WHERE {is_there}", given).fetchone()  # noqa: S608
     # The sign sees to it that parts are gone through, of which there are few as a rule, and not all that was named.
     stored = f"{named} UNION ALL SELECT whole FROM part WHERE +id IN ({named})"  # noqa: S608
     counted = f"SELECT coalesce(sum(messages), 0) FROM conversation WHERE id IN ({stored})"  # noqa: S608
-    (messages,) = connection.execute(counted, (root,)).fetchone()
+    (messages,) = connection.execute(counted, given).fetchone()
     return conversations, messages
 
 
@@ -51,6 +92,7 @@ def take_over_units(connection: sqlite3.Connection, root: str, former: str) -> N
 
     `former` is what they would call it now; when folders came and went, they called it otherwise.
     """
+    root, former = spelled(root), spelled(former)
     if connection.execute("SELECT 1 FROM unit WHERE root = ? LIMIT 1", (root,)).fetchone():
         return
     within = tuple(f"{path}{os.sep}" for path in root.splitlines())
@@ -110,12 +152,38 @@ def known_states(connection: sqlite3.Connection, root: str) -> dict[str, tuple[i
     return _by_name_on_disk({path: (size, modified_ns) for path, size, modified_ns in rows})
 
 
-def put_states(
-    connection: sqlite3.Connection, root: str, states: Mapping[str, FileState], gone: Iterable[str], now: str
-) -> None:
+def count_states(connection: sqlite3.Connection, root: str) -> int:
+    """How many files of a root are known and not gone."""
+    query = "SELECT count(*) FROM file WHERE root = ? AND gone_at IS NULL"
+    return int(connection.execute(query, (spelled(root),)).fetchone()[0])
+
+
+def states_around(
+    connection: sqlite3.Connection, root: str, paths: Iterable[str]
+) -> Iterator[tuple[str, tuple[int, int]]]:
+    """Files of a root that are known and not gone, from the first of some paths to the last, and how they were."""
+    stored = [spelled(path) for path in paths]
+    query = "SELECT path, size, modified_ns FROM file WHERE path BETWEEN ? AND ? AND root = ? AND gone_at IS NULL"
+    rows = connection.execute(query, (min(stored), max(stored), spelled(root)))
+    return ((on_disk(path), (size, modified_ns)) for path, size, modified_ns in rows)
+
+
+def paths_of_root(connection: sqlite3.Connection, root: str) -> Iterator[str]:
+    """The files of a root that are known and not gone."""
+    rows = connection.execute("SELECT path FROM file WHERE root = ? AND gone_at IS NULL", (spelled(root),))
+    return (on_disk(path) for (path,) in rows)
+
+
+class FileStates(Protocol):
+    """Files and how they are: a dictionary, or what is like one."""
+
+    def items(self) -> Iterable[tuple[str, FileState]]: ...
+
+
+def put_states(connection: sqlite3.Connection, root: str, states: FileStates, gone: Iterable[str], now: str) -> None:
     """Remember how files were; the books of those that were read are kept beside."""
     root = spelled(root)
-    rows = [(spelled(path), state.size, state.modified_ns, root, now) for path, state in states.items()]
+    rows = ((spelled(path), state.size, state.modified_ns, root, now) for path, state in states.items())
     with transaction(connection):
         connection.executemany(
             "INSERT INTO file (path, size, modified_ns, root, scanned_at) VALUES (?, ?, ?, ?, ?) "
@@ -127,6 +195,6 @@ def put_states(
 
 
 def _by_name_on_disk(known: dict[str, Known]) -> dict[str, Known]:
-    for name, on_disk in as_on_disk(known).items():
-        known[on_disk] = known.pop(name)
+    for name in [name for name in known if on_disk(name) != name]:
+        known[on_disk(name)] = known.pop(name)
     return known

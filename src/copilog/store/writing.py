@@ -49,6 +49,9 @@ _UNINDEX = (
 sqlite3.register_adapter(type(None), {}.get)  # type: ignore[arg-type] # it gives None for None
 
 
+_STORED = "rowid, digest, turns, messages, text_bytes, indexed, gone_at"
+
+
 class Stored(NamedTuple):
     """What the archive has of a conversation already."""
 
@@ -58,6 +61,7 @@ class Stored(NamedTuple):
     messages: int
     text_bytes: int
     indexed: int
+    gone_at: str | None
 
 
 def put(connection: sqlite3.Connection, entry: Entry, signature: str) -> Outcome:
@@ -72,7 +76,8 @@ def put(connection: sqlite3.Connection, entry: Entry, signature: str) -> Outcome
         if len(entry.messages) > MOST_MESSAGES:
             return "refused"
         row = connection.execute(
-            "SELECT rowid, digest, turns, messages, text_bytes, indexed FROM conversation WHERE id = ?", (entry.id,)
+            f"SELECT {_STORED} FROM conversation WHERE id = ?",  # noqa: S608
+            (entry.id,),
         ).fetchone()
         if row is None:
             _insert(connection, entry, signature)
@@ -80,7 +85,7 @@ def put(connection: sqlite3.Connection, entry: Entry, signature: str) -> Outcome
         old = Stored(*row)
         if old.digest == entry.digest:
             _touch(connection, old.rowid, entry, signature)
-            return "unchanged"
+            return "unchanged" if old.gone_at is None else "changed"  # it is back
         missing = _missing_files(connection, old.rowid, entry)
         if missing and _size_of(entry) < (old.turns, old.messages, old.text_bytes):
             _keep(connection, old.rowid, missing, signature)
@@ -94,9 +99,7 @@ def replace_rows(connection: sqlite3.Connection, rowid: int, entry: Entry) -> No
     signature, stored_at, gone_at = connection.execute(
         "SELECT signature, stored_at, gone_at FROM conversation WHERE rowid = ?", (rowid,)
     ).fetchone()
-    row = connection.execute(
-        "SELECT rowid, digest, turns, messages, text_bytes, indexed FROM conversation WHERE rowid = ?", (rowid,)
-    ).fetchone()
+    row = connection.execute(f"SELECT {_STORED} FROM conversation WHERE rowid = ?", (rowid,)).fetchone()  # noqa: S608
     _replace(connection, Stored(*row), entry, signature)
     connection.execute(
         "UPDATE conversation SET stored_at = ?, gone_at = ? WHERE rowid = ?", (stored_at, gone_at, rowid)

@@ -1,0 +1,112 @@
+"""What is not as the last scan left it: files that changed, conversations they belong to, folders that hold those."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from array import array
+from collections.abc import Iterable
+
+from copilog.ingest.footprints import Look, Seen, States
+from copilog.sources.roots import StorageFolder
+from copilog.store.units import count_states, states_around
+
+_FEW_FILES = 1000  # that have changed; where there are more, everything is discovered
+
+
+class Comparison:
+    """Files, compared with what the archive knows of them. As a rule none is kept: there may be very many."""
+
+    def __init__(self, look: Look, connection: sqlite3.Connection, root: str) -> None:
+        self.known = count_states(connection, root)
+        self.files = 0
+        self._known_and_there = 0
+        self._met: set[str] | None = set() if look.may_meet_twice else None
+        self._connection = connection
+        self._root = root
+
+    def fresh_of(self, batch: Iterable[Seen]) -> States:
+        """The files of what was met that are new, or not as they were."""
+        states: States = {}
+        for seen in batch:
+            states.update(seen.states)
+        if self._met is not None:
+            states = {path: state for path, state in states.items() if path not in self._met}
+            self._met.update(states)
+        self.files += len(states)
+        return self._unlike_known(states) if self.known and states else states
+
+    def _unlike_known(self, states: States) -> States:
+        unlike: States = {}
+        files = len(states)
+        # What is met together lies together, so that there is little else between the first and the last.
+        for path, known in states_around(self._connection, self._root, states):
+            state = states.pop(path, None)
+            if state is not None and state != known:
+                unlike[path] = state
+        self._known_and_there += files - len(states)
+        return unlike | states
+
+    @property
+    def has_gone(self) -> bool:
+        """Whether files that were there are no more."""
+        return self._known_and_there < self.known
+
+
+class Changes:
+    """The files of roots that have changed, and whose they are, as long as they are few."""
+
+    def __init__(self, look: Look, connection: sqlite3.Connection, root: str) -> None:
+        self.fresh: States = {}
+        self.comparison = Comparison(look, connection, root)
+        self._look = look
+        self._owners: dict[str, tuple[int | None, str | None]] = {}  # of fresh files: their folder and conversation
+        self._keys, self._folders = array("q"), array("L")  # hashes of keys, and where there is something of them
+        for batch in look.batches() if self.comparison.known else ():
+            self._add(batch)
+            if len(self.fresh) > _FEW_FILES:
+                break
+
+    def _add(self, batch: list[Seen]) -> None:
+        traces = [(seen.key, seen.folder) for seen in batch if seen.key is not None and seen.folder is not None]
+        self._keys.extend([hash(key) for key, _ in traces])
+        self._folders.extend([folder for _, folder in traces])
+        fresh = self.comparison.fresh_of(batch)
+        if fresh:
+            self.fresh.update(fresh)
+            self._owners.update(
+                {path: (seen.folder, seen.key) for seen in batch for path in seen.states if path in fresh}
+            )
+
+    @property
+    def are_few(self) -> bool:
+        """Whether it is enough to look at what belongs to them. What is gone may have belonged to anything."""
+        return bool(self.comparison.known) and len(self.fresh) <= _FEW_FILES and not self.comparison.has_gone
+
+    @property
+    def are_none(self) -> bool:
+        return self.are_few and not self.fresh
+
+    def keys(self) -> tuple[set[str], list[StorageFolder]]:
+        """The conversations that changed files belong to, and the folders of files that speak of several."""
+        keys = {key for _, key in self._owners.values() if key is not None}
+        folders = {number for number, key in self._owners.values() if key is None and number is not None}
+        return keys, [self._look.folders[number] for number in sorted(folders)]
+
+    def folders_of(self, keys: Iterable[str], traces: Iterable[str]) -> list[StorageFolder]:
+        """All folders that hold something of some conversations: files of theirs, and indexes that spoke of them."""
+        numbers_by_path = {str(folder.path): number for number, folder in enumerate(self._look.folders)}
+        numbers = {numbers_by_path[above] for path in traces if (above := _first_above(path, numbers_by_path))}
+        hashes = {hash(key) for key in keys}
+        numbers.update(number for key, number in zip(self._keys, self._folders, strict=True) if key in hashes)
+        return [self._look.folders[number] for number in sorted(numbers)]
+
+
+def _first_above(path: str, folders: dict[str, int]) -> str | None:
+    """The nearest of some folders that a file lies in."""
+    above = os.path.dirname(path)  # noqa: PTH120 - a `Path` for each folder above takes its time
+    while above not in folders:
+        path, above = above, os.path.dirname(above)  # noqa: PTH120
+        if above == path:
+            return None
+    return above

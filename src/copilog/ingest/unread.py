@@ -1,0 +1,98 @@
+"""What was found and is not yet read: all traces of a conversation, and what tells whether they have changed.
+
+Traces wait as tuples of plain values: there may be very many, and objects take several times as long to pack.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+from copilog.ingest.footprints import digest_of
+from copilog.ingest.traces import found_in_index, found_of
+from copilog.model import Workspace
+from copilog.sources import Found
+
+
+class Trace(NamedTuple):
+    """One trace of a conversation by itself: a `Found` without its siblings, and without what an index says."""
+
+    path: str
+    source: str
+    native_id: str | None
+    workspace: Workspace | None
+    application: str | None
+    state: str | None
+
+    def found(self) -> Found:
+        path, source, native_id, workspace, application, state = self
+        return Found(Path(path), source, native_id, workspace, application, state=state)
+
+
+def trace_of(found: Found) -> Trace:
+    return Trace(str(found.path), found.source, found.native_id, found.workspace, found.application, found.state)
+
+
+class Unread(NamedTuple):
+    """A unit as it is seen where nothing is read."""
+
+    number: int | None  # of its first trace
+    hint: int | None  # the number of what an index says
+    traces: list[Trace]  # the one that speaks for the conversation comes first
+    lines: list[bytes]  # of its files
+    hint_json: bytes
+
+    @property
+    def key(self) -> str:
+        return self.traces[0].native_id or self.traces[0].path
+
+    def signature(self) -> str:
+        """The state of everything that a conversation is read from, in a few letters."""
+        first = self.traces[0]
+        digest = blake2b(digest_size=16)
+        for trace in self.traces:
+            if trace.state is not None:
+                digest.update(f"{trace.path}\0{trace.state}\n".encode("utf-8", "surrogateescape"))
+        digest.update(digest_of(self.lines).encode())
+        known = msgspec.json.encode([first.source, first.native_id, first.application, first.workspace])
+        digest.update(known[:-1] + b"," + self.hint_json + b"]")
+        return digest.hexdigest()
+
+    def size(self) -> int:
+        """How much there is to read; a file of many conversations counts for each of them."""
+        return sum(_size_of(trace.path) for trace in self.traces)
+
+
+class Packed(NamedTuple):
+    """A unit on its way to where it is read."""
+
+    key: str
+    signature: str
+    traces: list[bytes]
+    stub: bytes | None  # what an index says, and all there is when there are no traces
+
+    def found(self) -> Found:
+        stub: Any = unpack(self.stub) if self.stub is not None else None
+        traces = [Trace(*unpack(packed)).found() for packed in self.traces]
+        return replace(found_of(traces) if traces else found_in_index(stub), hint=stub)
+
+
+def pack(value: object) -> bytes:
+    return pickle.dumps(value, protocol=5)
+
+
+def unpack(packed: bytes) -> Any:
+    return pickle.loads(packed)  # noqa: S301 - packed by ourselves
+
+
+def _size_of(path: str) -> int:
+    try:
+        return os.stat(path).st_size  # noqa: PTH116 - thousands of them
+    except OSError:
+        return 0

@@ -139,3 +139,13 @@ def test_what_is_gone_is_told_by_the_next_scan_when_one_is_ended(
 
     assert scanned().gone_ids == ["vscode:session-1" if kind == "roots" else "vscode:kept-3"]
     assert scanned().gone == 0
+
+
+def test_lines_in_which_nothing_is_a_conversation_are_no_error(archive: Archive, tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "numbers.jsonl").write_text('{"a": 1}\n')
+
+    result = scan(archive, paths=[tmp_path / "notes"])
+
+    assert (result.new, result.files) == (0, 1)
+    assert archive.ledger_totals().seen == 1

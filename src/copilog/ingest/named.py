@@ -53,6 +53,8 @@ def _rebuilt(inputs: Inputs, report: Report, jobs: int) -> Iterator[Conversation
         with spooled.open("wb") as file, closing(Extraction(inputs.telemetry, options, report).lines()) as lines:
             for line in lines:
                 file.write(line + b"\n")
+        if not spooled.stat().st_size:
+            return  # nothing in it was a conversation
         for conversation in read(spooled, report=Report()):
             kept = (conversation.extra or {}).get("trajectory", {})
             for trace in conversation.provenance:

@@ -6,7 +6,8 @@
 A home with sessions of VS Code and of Copilot CLI is made up from the seed. `copilog scan` and `agentsview sync` take
 turns on a copy of it, each as a whole process: a first scan, one with nothing changed, one after a log has grown, one
 after a session was replaced. agentsview comes from PyPI into an environment that is thrown away, or is named.
-Then memory, on this home and on a larger one; then searching in an archive of many messages; then bare start-up.
+Then memory, on this home and on one with each session several times; then searching in an archive of many messages;
+then bare start-up.
 What cannot be run is named, and the rest still runs. About 8 GB of disk are needed.
 """
 
@@ -36,6 +37,7 @@ from benchmarks.contender_index import (
     run,
     size_of,
 )
+from benchmarks.multiply_home import multiply
 from benchmarks.race_changes import leave_alone, lengthen_a_log, replace_a_session
 from benchmarks.race_report import print_report
 from benchmarks.races import Json, best, race_parser, run_race, spread
@@ -65,7 +67,7 @@ def main() -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = race_parser("race_index", "How fast the archive is.", other="agentsview", rounds=3)
-    parser.add_argument("--growth", type=int, default=4, help="how many times larger is the second home; 0: none (4)")
+    parser.add_argument("--growth", type=int, default=4, help="how often the second home has each session; 0: none (4)")
     parser.add_argument("--messages", type=int, default=300_000, help="how many messages to search; 0: none (300000)")
     for internal in ("--make", "--warm"):
         parser.add_argument(internal, type=Path, help=argparse.SUPPRESS)
@@ -204,8 +206,10 @@ def _memory(folder: Path, work: Path, contenders: list[Contender], options: argp
     home, _ = _home(folder, "home", options.sessions, options)
     peaks = {each.name: {"home": _peak(each, home, work)} for each in contenders}
     if options.growth and Copilog.name in peaks:
-        large, written = _home(folder, "home", options.sessions * options.growth, options)
+        large = work / "large"
+        written = {"sessions": options.sessions * options.growth, **multiply(home, large, options.growth)}
         peaks[Copilog.name] |= {"large_home": _peak(Copilog(), large, work), "large_home_written": written}
+        shutil.rmtree(large)
     return peaks
 
 

@@ -96,15 +96,17 @@ def test_what_an_earlier_version_remembered_need_not_be_read_again(
     assert {root for (root,) in archive.connection.execute("SELECT root FROM unit")} == {str(home.root)}
 
 
-def test_what_it_remembered_of_places_that_are_gone_is_told(archive: Archive, home: Home) -> None:
-    add_cli(home)
-    scanned(archive, home)
-    former = "\n".join(sorted(str(root.path) for root in find_roots([home.root])))
-    for table in ("unit", "file"):
-        archive.connection.execute(f"UPDATE {table} SET root = ?", (former,))
-    shutil.rmtree(home.root / ".copilot")
+def test_other_folders_that_were_named_together_are_none_of_its_business(archive: Archive, home: Home) -> None:
+    others = [Home(home.root / "backup" / name) for name in ("ana", "ben")]
+    for number, other in enumerate(others):
+        other.add(other.workspace(1), session(f"backup-{number}", "A question about peas"))
+    scan(archive, roots=find_roots([other.root for other in others]))
 
-    assert scanned(archive, home).gone_ids == ["cli:11111111-2222-4333-8444-555555555555"]
+    result = scanned(archive, home)
+
+    assert (result.new, result.gone) == (1, 0)
+    again = scan(archive, roots=find_roots([other.root for other in others]))
+    assert (again.unchanged, again.files_read) == (2, 0)
 
 
 def test_files_that_were_named_alone_are_none_of_its_business(archive: Archive, home: Home) -> None:

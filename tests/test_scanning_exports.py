@@ -190,6 +190,38 @@ def test_an_export_stands_alone_again_when_the_session_took_another_way(archive:
     assert len(rows_of(archive)["part"]) == 0
 
 
+@pytest.mark.parametrize("length", [1, 2, 3, 6])
+def test_a_session_that_took_another_way_is_stored_however_long_its_export_is(
+    archive: Archive, places: Places, length: int
+) -> None:
+    places.keep("kept", *beans(5))
+    places.scan_home(archive)
+    scan(archive, paths=[places.export("chat.json", *beans(5))])
+
+    places.keep("kept", beans(1)[0], *(asked("melons", number) for number in range(1, length + 1)))
+    places.scan_home(archive)
+
+    assert len(archive.get("vscode:kept").turns) == length + 1
+    assert archive.search("melons").conversations == 1
+    (other,) = set(ids(archive)) - {"vscode:kept"}
+    assert len(archive.get(other).turns) == 5
+
+
+def test_an_export_that_stands_alone_again_is_gone_if_its_file_is(archive: Archive, places: Places) -> None:
+    places.keep("kept", *beans(3))
+    places.scan_home(archive)
+    export = places.export("chat.json", *beans(3))
+    scan(archive, paths=[places.exports])
+    export.unlink()
+    scan(archive, paths=[places.exports])
+
+    places.keep("kept", beans(1)[0], asked("melons", 1), asked("melons", 2))
+    places.scan_home(archive)
+
+    gone = [summary.id for summary in archive.list(include_gone=True) if summary.gone_at]
+    assert gone == sorted(set(ids(archive)) - {"vscode:kept"})
+
+
 def test_what_a_deleted_export_said_stays(archive: Archive, places: Places) -> None:
     places.keep("kept", *beans(1))
     places.scan_home(archive)

@@ -149,3 +149,12 @@ def test_lines_in_which_nothing_is_a_conversation_are_no_error(archive: Archive,
 
     assert (result.new, result.files) == (0, 1)
     assert archive.ledger_totals().seen == 1
+
+
+def test_of_a_folder_that_was_emptied_all_is_gone(archive: Archive, folder: Path) -> None:
+    stored = scan(archive, paths=[folder]).new
+    for path in folder.rglob("*"):
+        if path.is_file():
+            path.unlink()
+
+    assert scan(archive, paths=[folder]).gone == stored > 0

@@ -11,7 +11,7 @@ import pytest
 
 from copilog.cli.json_output import json_text
 from copilog.store.archive import Archive
-from tests.cli.homes import Home, move_in, run, session
+from tests.cli.homes import Home, entry, move_in, run, session
 
 OBEYED = ("\x1b", "\x9b", "\x07", "\x08", "\x7f", "\x00", "\x85", "\u2028", "\u202e", "\u2066")
 EVIL = "\x1b]0;title\x07\x1b[2J\x9b5n\x08\x7f\u202eturned\u2066alone \ud83d half \x00 nul\r\nnew\u2028line\x85here"
@@ -79,6 +79,21 @@ def test_nothing_that_a_terminal_obeys_is_printed(home: Home, arguments: list[st
     assert outcome.code == 0
     assert outcome.out
     assert [sign for sign in OBEYED if sign in outcome.out + outcome.err] == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="folders cannot have such names here")
+def test_a_home_of_any_name_may_have_an_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Home(tmp_path / os.fsdecode(b"h\xe4user"))
+    workspace = made.workspace(1, "/home/ana/code/garden")
+    made.add(workspace, session("one", "Why beans?"))
+    made.index(workspace, one=entry("one", "Beans"), two=entry("two", "Peas"))
+    monkeypatch.setenv("COPILOG_ARCHIVE", str(tmp_path / "archive.db"))
+
+    first = run("scan", "--root", made.root, "--json").json
+    second = run("scan", "--root", made.root, "--json").json
+
+    assert first["conversations"]["new"] == 2
+    assert (second["conversations"]["unchanged"], second["files"]["read"]) == (2, 0)
 
 
 def test_a_folder_of_any_name_can_be_inspected(home: Home) -> None:

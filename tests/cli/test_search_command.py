@@ -105,6 +105,15 @@ def test_as_json_what_is_wrong_with_a_query_is_data() -> None:
     assert outcome.json == {"query": 'tide "file', "error": fault}
 
 
+def test_what_is_wrong_is_told_without_what_a_terminal_obeys() -> None:
+    outcome = run("search", "before:\u202e\x9bx" + "x" * 30_000)
+
+    assert outcome.code == 2
+    assert "\u202e" not in outcome.err
+    assert "\x9b" not in outcome.err
+    assert len(outcome.err) < 2_000
+
+
 def test_of_a_long_query_the_place_is_shown() -> None:
     outcome = run("search", "tide " * 40 + '"file')
 

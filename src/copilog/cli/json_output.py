@@ -9,7 +9,7 @@ import click
 
 # JSON escapes what terminals obeyed first, but not what they obey as well: C1 codes, DEL, line separators, marks that
 # turn the direction of what follows. They stand in strings alone, where an escape means the same.
-_OBEYED = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+_OBEYED = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 def json_text(value: Any, *, is_compact: bool = False) -> str:

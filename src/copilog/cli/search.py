@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from copilog.store.search import Group, Hit, SearchResult
 
 FOUND, FOUND_NOTHING, NO_QUERY = 0, 1, 2  # exit codes
+LONGEST_REASON = 300
 SHOWN_BEFORE, SHOWN_AFTER = 60, 40  # of a query, around what is wrong in it
 _SPACE = re.compile(r"\s+")
 
@@ -87,7 +88,9 @@ def command(
 
 def _explained(error: QueryError, text: str) -> str:
     """What is wrong, where, and what would not be."""
-    lines = [f"copilog: {error.reason}"]
+    from copilog.render.safe import clean_line
+
+    lines = [f"copilog: {clean_line(error.reason, LONGEST_REASON)}"]
     if error.suggestion is not None:
         start = max(0, error.position - SHOWN_BEFORE)
         shown = _SPACE.sub(" ", text[start : error.position + SHOWN_AFTER])

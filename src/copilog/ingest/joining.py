@@ -8,7 +8,8 @@ A part that fits no longer, because the conversation took another way since, sta
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from copilog.ingest.comparing import NAMELESS, Comparison, Group, Regrouping
@@ -89,11 +90,13 @@ class Joining:
         read = members[entry.id] = _conversation_of(entry)
         doubts = [*doubts_of(self.connection, name), *(each for each in read.relations if each.kind == DOUBT)]
         fits = fitting(name, prints_of(members))
+        others = {part: member for part, member in members.items() if part not in fits}
         made = entry_of(whole_from(name, {part: members[part] for part in fits}, doubts))
-        outcome = self.archive.put(made, signature if entry.id == name else signature_of(self.connection, name))
+        own_signature = signature if entry.id == name else signature_of(self.connection, name)
+        outcome = self.archive.put(made, own_signature, _paths_of(others.values()))
         if self.archive.digest_of(name) == made.digest:  # else there was less to read than is stored
             put_part(self.connection, name, entry.id, signature, _conversation_of(entry))
-            self._let_go({part: member for part, member in members.items() if part not in fits})
+            self._let_go(others)
             forget_single(self.connection, name)
         return outcome, made
 
@@ -102,6 +105,8 @@ class Joining:
             self.archive.put(entry_of(member), signature_of(self.connection, part))
             move_part(self.connection, part, part)
             forget_single(self.connection, part)
+            if not any(os.path.lexists(path) for path in _paths_of([member])):
+                self.archive.mark_gone([part])
 
     # --- what is stored ----------------------------------------------------------------------------------------
 
@@ -166,3 +171,7 @@ class Joining:
 
 def _conversation_of(entry: Entry) -> Conversation:
     return conversation_from(entry.document, (chapter.data for chapter in entry.chapters))
+
+
+def _paths_of(conversations: Iterable[Conversation]) -> set[str]:
+    return {trace.path for conversation in conversations for trace in conversation.provenance}

@@ -295,6 +295,10 @@ class _Scan:
         if units and before == states:
             self._count_unchanged(name)
             return
+        if units and not states:  # a folder from which everything was taken
+            self._forget(units)
+            self._settle(name, states, before)
+            return
         named = Named(path)
         founds = named.independent_founds()
         if founds is None:

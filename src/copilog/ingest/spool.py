@@ -11,12 +11,10 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from operator import itemgetter
 
-import msgspec
-
 from copilog import identity
 from copilog.ingest.footprints import Seen, States, lines_of, place_of, states_of
 from copilog.ingest.traces import ORDER, found_in_index
-from copilog.ingest.unread import Packed, Trace, Unread, pack, trace_of, unpack
+from copilog.ingest.unread import Packed, Trace, Unread, as_json, pack, trace_of, unpack
 from copilog.model import Conversation
 from copilog.sources import Found
 from copilog.store.units import FileState
@@ -106,12 +104,12 @@ class Spool:
             self.add(key, found)
 
     def add_hint(self, key: str, stub: Conversation) -> None:
-        row = (pack(stub), msgspec.json.encode(stub), _encoded(key))
+        row = (pack(stub), as_json(stub), _encoded(key))
         if self._database.execute("INSERT OR IGNORE INTO hint (stub, json, key) VALUES (?, ?, ?)", row).rowcount:
             return
         (known,) = self._database.execute("SELECT stub FROM hint WHERE key = ?", row[2:]).fetchone()
         both = identity.merge([unpack(known), stub])
-        row = (pack(both), msgspec.json.encode(both), _encoded(key))
+        row = (pack(both), as_json(both), _encoded(key))
         self._database.execute("UPDATE hint SET stub = ?, json = ? WHERE key = ?", row)
 
     def add_found(self, found: Found) -> None:

@@ -5,6 +5,7 @@ Traces wait as tuples of plain values: there may be very many, and objects take 
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
 from hashlib import blake2b
@@ -60,7 +61,7 @@ class Unread(NamedTuple):
             if trace.state is not None:
                 digest.update(f"{trace.path}\0{trace.state}\n".encode("utf-8", "surrogateescape"))
         digest.update(digest_of(self.lines).encode())
-        known = msgspec.json.encode([first.source, first.native_id, first.application, first.workspace])
+        known = as_json([first.source, first.native_id, first.application, first.workspace])
         digest.update(known[:-1] + b"," + self.hint_json + b"]")
         return digest.hexdigest()
 
@@ -81,6 +82,14 @@ class Packed(NamedTuple):
         stub: Any = unpack(self.stub) if self.stub is not None else None
         traces = [Trace(*unpack(packed)).found() for packed in self.traces]
         return replace(found_of(traces) if traces else found_in_index(stub), hint=stub)
+
+
+def as_json(value: object) -> bytes:
+    """What tells whether something has changed; also where names in it are no text."""
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return json.dumps(msgspec.to_builtins(value)).encode()
 
 
 def pack(value: object) -> bytes:

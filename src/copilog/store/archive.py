@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import builtins
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,11 +66,11 @@ class Archive:
 
     # --- what a scan puts in -------------------------------------------------------------------------------------
 
-    def put(self, entry: Entry, signature: str) -> Outcome:
+    def put(self, entry: Entry, signature: str, let_go: Collection[str] = ()) -> Outcome:
         """Store a conversation, in one transaction. Its texts are found after the next `index_pending`."""
         from copilog.store.writing import put
 
-        return put(self.connection, entry, signature)
+        return put(self.connection, entry, signature, let_go)
 
     def index_pending(self, limit_bytes: int | None = None, *, finish: bool = True) -> int:
         """Bring the full-text index up to date; `finish=False` while more is to come. Returns how many were waiting."""

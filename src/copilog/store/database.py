@@ -181,7 +181,7 @@ def _make_folder(folder: Path) -> None:
 
 
 def _narrow(path: Path, mode: int) -> None:
-    with suppress(FileNotFoundError):
+    with suppress(FileNotFoundError, PermissionError):  # what belongs to another user is that one's business
         if path.stat().st_mode & 0o777 & ~mode:
             path.chmod(mode)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, Protocol, TypeVar
@@ -88,21 +87,13 @@ def count_units(connection: sqlite3.Connection, root: str, others: Iterable[str]
 
 
 def take_over_units(connection: sqlite3.Connection, root: str, former: str) -> None:
-    """Let a root have the units that earlier versions remembered under another name: that of the folders in it.
-
-    `former` is what they would call it now; when folders came and went, they called it otherwise.
-    """
+    """Let a root have the units that earlier versions remembered under another name: that of the folders in it."""
     root, former = spelled(root), spelled(former)
-    if connection.execute("SELECT 1 FROM unit WHERE root = ? LIMIT 1", (root,)).fetchone():
+    if root == former or connection.execute("SELECT 1 FROM unit WHERE root = ? LIMIT 1", (root,)).fetchone():
         return
-    within = tuple(f"{path}{os.sep}" for path in root.splitlines())
-    for (old,) in connection.execute("SELECT DISTINCT root FROM unit").fetchall():
-        folders = old.splitlines()
-        is_list_within = len(folders) > 1 and all(f"{folder}{os.sep}".startswith(within) for folder in folders)
-        if old == former or is_list_within:
-            with transaction(connection):
-                connection.execute("UPDATE OR REPLACE unit SET root = ? WHERE root = ?", (root, old))
-                connection.execute("UPDATE file SET root = ? WHERE root = ?", (root, old))
+    with transaction(connection):
+        connection.execute("UPDATE unit SET root = ? WHERE root = ?", (root, former))
+        connection.execute("UPDATE file SET root = ? WHERE root = ?", (root, former))
 
 
 def put_unit(connection: sqlite3.Connection, root: str, key: str, unit: Unit) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Literal, NamedTuple
 
 from copilog.store.database import transaction
@@ -64,9 +64,10 @@ class Stored(NamedTuple):
     gone_at: str | None
 
 
-def put(connection: sqlite3.Connection, entry: Entry, signature: str) -> Outcome:
+def put(connection: sqlite3.Connection, entry: Entry, signature: str, let_go: Collection[str] = ()) -> Outcome:
     """Store a conversation in place of what is there of it. The full-text index follows with `index_pending`.
 
+    `let_go` are files that it was read from, and that are none of it any more: nobody misses them.
     One with more messages than can be numbered is refused, and what is there of it stays: of a part of it, rows that
     name messages by their number would lead to those of another conversation.
     """
@@ -86,7 +87,7 @@ def put(connection: sqlite3.Connection, entry: Entry, signature: str) -> Outcome
         if old.digest == entry.digest:
             _touch(connection, old.rowid, entry, signature)
             return "unchanged" if old.gone_at is None else "changed"  # it is back
-        missing = _missing_files(connection, old.rowid, entry)
+        missing = [path for path in _missing_files(connection, old.rowid, entry) if path not in let_go]
         if missing and _size_of(entry) < (old.turns, old.messages, old.text_bytes):
             _keep(connection, old.rowid, missing, signature)
             return "unchanged"

@@ -18,7 +18,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.generate_home import write_both
+from copilog import jsonio
 from copilog.diagnostics import Report
+from copilog.errors import BadFile
 from copilog.ingest import WorkspaceDefinitions, find_roots
 from copilog.ingest.discovery import discover, discover_seen
 from copilog.ingest.footprints import Look
@@ -103,6 +105,24 @@ def test_a_conversation_outlives_its_file(archive: Archive, home: Home) -> None:
     home.add(home.workspace(1), session("session-0", "Question 0 about beans"))
     assert scanned(archive, home).changed_ids == ["vscode:session-0"]
     assert not any(summary.gone_at for summary in archive.list(include_gone=True))
+
+
+def test_a_file_that_could_not_be_read_is_tried_again(
+    archive: Archive, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read_bytes = jsonio.read_bytes
+
+    def refuse(path: Path) -> bytes:
+        if path.name == "session-1.json":
+            raise BadFile("cannot be read: Permission denied", "unreadable")
+        return read_bytes(path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(jsonio, "read_bytes", refuse)
+        assert (scanned(archive, home).new, scanned(archive, home).new) == (2, 0)
+
+    assert scanned(archive, home).new_ids == ["vscode:session-1"]
+    assert scanned(archive, home).files_read == 0
 
 
 def test_what_was_removed_is_not_counted_as_unchanged(archive: Archive, home: Home) -> None:

@@ -8,12 +8,14 @@ import msgspec
 
 from copilog.diagnostics import Ledger, Report
 from copilog.ingest.reading import WorkspaceDefinitions, read
+from copilog.ingest.refusals import could_not_be_read
 from copilog.ingest.unread import Packed
 from copilog.sources import BY_NAME
 from copilog.sqliteio import keep_copies
 from copilog.store.entries import Entry, entry_of
 
 BATCH_BYTES, BATCH_UNITS = 4 << 20, 64
+UNREAD = ""  # the state of a unit that must be read again, whatever state its files are in
 
 
 class Task(msgspec.Struct):
@@ -53,7 +55,8 @@ def read_units(task: Task) -> Outcome:
         for unit in task.units:
             report = Report()
             entries = [entry_of(made) for made in read(unit.found(), report=report, definitions=task.definitions)]
-            outcome.units.append((unit.key, unit.signature, entries))
+            signature = UNREAD if any(map(could_not_be_read, report.files.values())) else unit.signature
+            outcome.units.append((unit.key, signature, entries))
             outcome.ledgers += _ledgers_of(report, unit.key)
     return outcome
 

@@ -1,4 +1,4 @@
-"""Conversations that the archive cannot take, told in the books of the file that holds them."""
+"""Conversations that the archive cannot take, told in the books of the file that holds them; and files that refuse."""
 
 from __future__ import annotations
 
@@ -35,3 +35,8 @@ def tell_refusals(refusals: Iterable[Refusal], books: list[Ledger]) -> None:
             ledger = Ledger(path=refusal.row, source=refusal.source)
             books.append(ledger)
         ledger.note("too-many-messages", refusal.reason, "error")
+
+
+def could_not_be_read(ledger: Ledger) -> bool:
+    """Whether the system would not let anybody read a file; later it may."""
+    return any(note.code == "unreadable" for note in ledger.notes)

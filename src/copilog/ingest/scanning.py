@@ -23,7 +23,7 @@ import msgspec
 from copilog.diagnostics import Ledger, Report
 from copilog.ingest.changes import Changes, Comparison
 from copilog.ingest.footprints import Look, Seen, signature_of_states, states_below
-from copilog.ingest.refusals import Refusal, refusal_of, tell_refusals
+from copilog.ingest.refusals import Refusal, could_not_be_read, refusal_of, tell_refusals
 from copilog.sources import Found
 from copilog.sources.roots import Root
 from copilog.store.archive import Archive
@@ -35,6 +35,7 @@ from copilog.store.units import (
     KnownUnits,
     Unit,
     count_units,
+    forget_states,
     forget_units,
     ids_of_all_units,
     known_states,
@@ -135,6 +136,7 @@ class _Scan:
         self.now = now()
         self.waiting = 0  # bytes of text that are stored and not indexed
         self.refusals: list[Refusal] = []  # not told yet
+        self.unreadable: set[str] = set()  # files that the next scan must try again
         self.lost: set[str] = set()  # conversations that some unit of the place no longer has
         self.missing: set[str] = set()  # units that are no longer there
         self.shrunken: dict[str, Unit] = {}  # units that are there, with less in them
@@ -407,6 +409,7 @@ class _Scan:
                 lost = with_wholes(self.connection, self.lost)
                 self.gone.update(self.archive.mark_gone(lost - ids_of_all_units(self.connection)))
             put_states(self.connection, root, states, gone, self.now)
+            forget_states(self.connection, self.unreadable)
         self.lost, self.missing, self.shrunken = set(), set(), {}
 
     def _keep_books(self, ledgers: Iterable[Ledger]) -> None:
@@ -414,6 +417,8 @@ class _Scan:
         tell_refusals(self.refusals, books)
         self.refusals.clear()
         for ledger in books:
+            if could_not_be_read(ledger):
+                self.unreadable.add(ledger.path)
             self.report.add_up(ledger)
             self.result.files_read += 1
             self.result.bytes_read += _size_of(Path(ledger.path))

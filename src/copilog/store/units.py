@@ -185,6 +185,12 @@ def put_states(connection: sqlite3.Connection, root: str, states: FileStates, go
         connection.executemany("UPDATE file SET gone_at = ? WHERE path = ?", [(now, spelled(path)) for path in gone])
 
 
+def forget_states(connection: sqlite3.Connection, paths: Iterable[str]) -> None:
+    """Let files be taken for changed by the next scan."""
+    with transaction(connection):
+        connection.executemany("UPDATE file SET modified_ns = -1 WHERE path = ?", [(spelled(path),) for path in paths])
+
+
 def _by_name_on_disk(known: dict[str, Known]) -> dict[str, Known]:
     for name in [name for name in known if on_disk(name) != name]:
         known[on_disk(name)] = known.pop(name)

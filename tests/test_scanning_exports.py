@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import json
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from copilog.ingest import find_roots, joining, scanning
-from copilog.ingest.scanning import ScanResult, scan
+from copilog.ingest.scanning import scan
 from copilog.store.archive import Archive
-from tests.cli.homes import STARTED, Home
+from tests.export_places import Places, asked, beans, files_of, ids, rows_of, without_ids
 from tests.test_one_conversation import write_replay, write_session
-
-TIMES = frozenset({"stored_at", "scanned_at", "gone_at", "changed_at", "modified_ns", "removed_at"})
 
 
 @pytest.fixture
@@ -28,83 +22,9 @@ def archive(tmp_path: Path) -> Iterator[Archive]:
         yield opened
 
 
-class Places:
-    """A home with one conversation, or several, and exports beside it."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.home = Home(folder / "home")
-        self.exports = folder / "exports"
-        self.exports.mkdir()
-
-    def keep(self, name: str, *requests: dict[str, Any], **fields: Any) -> Path:
-        state = {"version": 3, "sessionId": name, "creationDate": STARTED, "responderUsername": "GitHub Copilot"}
-        return self.home.add(
-            self.home.workspace(1, "/home/ana/garden"), {**state, "requests": list(requests), **fields}
-        )
-
-    def export(self, file: str, *requests: dict[str, Any], **fields: Any) -> Path:
-        path = self.exports / file
-        path.write_text(json.dumps({"responderUsername": "GitHub Copilot", "requests": list(requests), **fields}))
-        return path
-
-    def scan_home(self, archive: Archive) -> ScanResult:
-        return scan(archive, roots=find_roots([self.home.root]))
-
-
 @pytest.fixture
 def places(tmp_path: Path) -> Places:
     return Places(tmp_path)
-
-
-def asked(subject: str, number: int, answer: str | None = None, **fields: Any) -> dict[str, Any]:
-    """A request of its own id."""
-    return {
-        "requestId": f"request_{subject}_{number}",
-        "timestamp": STARTED + number * 600_000,
-        "message": {"text": f"Question {number} about the {subject} in the garden", "parts": []},
-        "variableData": {"variables": []},
-        "response": [{"value": answer or f"Answer {number}."}],
-        **fields,
-    }
-
-
-def beans(count: int) -> list[dict[str, Any]]:
-    return [asked("beans", number) for number in range(count)]
-
-
-def without_ids(request: dict[str, Any], **fields: Any) -> dict[str, Any]:
-    return {**{name: value for name, value in request.items() if name not in ("requestId", "timestamp")}, **fields}
-
-
-def rows_of(archive: Archive) -> dict[str, list[str]]:
-    """All rows of all tables but times; conversations are named by their ids, as their numbers depend on the order."""
-    archive.index_pending()
-    names = dict(archive.connection.execute("SELECT rowid, id FROM conversation"))
-    told: dict[str, list[str]] = {}
-    for (table,) in archive.connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
-        if table.startswith(("sqlite_", "words_", "word_part", "words", "word")) or table == "meta":
-            continue
-        found = archive.connection.execute(f"SELECT * FROM {table}")
-        columns = [column[0] for column in found.description]
-        kept = []
-        for row in found:
-            values = {name: value for name, value in zip(columns, row, strict=True) if name not in TIMES}
-            if "conversation" in values:
-                values["conversation"] = names[values["conversation"]]
-            values.pop("rowid", None)
-            kept.append(repr(values))
-        told[table] = sorted(kept)
-    told["terms"] = sorted(map(repr, archive.connection.execute("SELECT * FROM term")))
-    return told
-
-
-def ids(archive: Archive) -> list[str]:
-    return sorted(summary.id for summary in archive.list(include_gone=True))
-
-
-def files_of(archive: Archive, wanted: str) -> set[str]:
-    return {Path(trace.path).name for trace in archive.get(wanted).provenance}
 
 
 def test_both_orders_give_the_same_archive(places: Places, tmp_path: Path) -> None:
@@ -459,66 +379,3 @@ def test_nothing_is_compared_where_nothing_has_changed(
     places.scan_home(archive)
     places.keep("kept", *beans(1)).touch()
     assert places.scan_home(archive).unchanged == 2
-
-
-# --- any order --------------------------------------------------------------------------------------------------
-
-Step = Callable[[Archive], ScanResult]
-Rows = dict[str, list[str]]
-
-
-class Garden:
-    """Homes and exports of some conversations, in all ways of belonging together."""
-
-    def __init__(self, folder: Path) -> None:
-        places, elsewhere = Places(folder / "one"), Places(folder / "two")
-        places.keep("beans", *beans(3))
-        places.keep("sage", *(asked("sage", number) for number in range(3)))
-        elsewhere.keep("peas", asked("peas", 0), asked("peas", 1, "Another answer."), customTitle="Peas")
-        exports = [
-            places.export("beans-1.json", *beans(1), kept="first"),
-            places.export("beans-4.json", *beans(4), kept="second"),
-            places.export("beans-tail.json", beans(4)[3], kept="third"),
-            places.export("peas.json", without_ids(asked("peas", 0)), kept="fourth"),
-            places.export("peas-doubtful.json", *(without_ids(asked("peas", number)) for number in (0, 1))),
-            places.export("beans-words.json", without_ids(beans(1)[0])),
-            places.export("thyme-1.json", asked("thyme", 0)),
-            places.export("thyme-2.json", asked("thyme", 0), asked("thyme", 1)),
-            places.export("sage-1.json", asked("sage", 0)),
-            places.export("sage-2.json", asked("sage", 0), asked("mint", 1), asked("mint", 2)),
-        ]
-        self.steps: list[Step] = [places.scan_home, elsewhere.scan_home, *map(scanning_of, exports)]
-        self.in_order = self.rows_after(range(len(self.steps)))
-
-    def rows_after(self, order: Sequence[int]) -> Rows:
-        with tempfile.TemporaryDirectory() as folder, Archive(Path(folder, "archive.db"), write=True) as archive:
-            for number in order:
-                self.steps[number](archive)
-            assert archive.check() == []
-            return rows_of(archive)
-
-    def __repr__(self) -> str:
-        return "the garden"
-
-
-def scanning_of(path: Path) -> Step:
-    return lambda archive: scan(archive, paths=[path])
-
-
-@pytest.fixture(scope="module")
-def garden(tmp_path_factory: pytest.TempPathFactory) -> Garden:
-    return Garden(tmp_path_factory.mktemp("garden"))
-
-
-def test_what_belongs_together_is_one(garden: Garden) -> None:
-    sizes = {name: sum(f"'whole': '{name}'" in row for row in garden.in_order["part"]) for name in ("vscode:beans",)}
-    assert sizes == {"vscode:beans": 4}
-    assert len(garden.in_order["part"]) == 4 + 2 + 2 + 2  # beans, peas, thyme, sage
-    assert len(garden.in_order["conversation"]) == 3 + 4  # the tail, the doubtful one, thyme, sage with mint
-    assert len(garden.in_order["relation"]) == 6
-
-
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(order=st.permutations(range(12)), again=st.lists(st.integers(0, 11), max_size=3))
-def test_the_archive_does_not_depend_on_the_order_of_scans(order: list[int], again: list[int], garden: Garden) -> None:
-    assert garden.rows_after([*order, *again]) == garden.in_order

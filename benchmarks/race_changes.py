@@ -12,6 +12,8 @@ import msgspec
 from benchmarks.generate_home import STATE_FOLDER
 from benchmarks.words import Json
 
+AN_HOUR_MS = 3_600_000
+
 
 def leave_alone(home: Path) -> None:
     """Nothing."""
@@ -32,7 +34,11 @@ def replace_a_session(home: Path) -> None:
     """The largest flat session of VS Code, written anew with its last request once more."""
     path = _largest(home.glob("*/Code/User/workspaceStorage/*/chatSessions/*.json"))
     state = msgspec.json.decode(path.read_bytes())
-    again = {**state["requests"][-1], "requestId": f"request_{uuid4()}", "responseId": f"response_{uuid4()}"}
+    last = state["requests"][-1]
+    again = {**last, "requestId": f"request_{uuid4()}", "responseId": f"response_{uuid4()}"}
+    again["timestamp"] = last["timestamp"] + AN_HOUR_MS
+    if "completedAt" in last.get("modelState", {}):
+        again["modelState"] = {**last["modelState"], "completedAt": last["modelState"]["completedAt"] + AN_HOUR_MS}
     state["requests"].append(again)
     new = path.with_suffix(".new")
     new.write_bytes(msgspec.json.format(msgspec.json.encode(state), indent=2))

@@ -68,7 +68,7 @@ from copilog.model import (
     Workspace,
 )
 from copilog.store.archive import Archive
-from copilog.store.entries import entry_of
+from tests.stored import concluded_entry
 
 TIDES, LIGHTHOUSE = "/home/ana/tide-tables", "/home/ana/lighthouse"
 PULL_REQUEST = "https://github.com/ana/lighthouse/pull/12"
@@ -83,7 +83,7 @@ def measured_archive(path: Path) -> Archive:
     """An archive of all of them, open for writing; close it."""
     archive = Archive(path, write=True)
     for conversation in measured_conversations():
-        archive.put(entry_of(conversation), "made up")
+        archive.put(concluded_entry(conversation), "made up")
     archive.index_pending()
     return archive
 
@@ -201,7 +201,7 @@ def harbour() -> Conversation:
         _answered(
             2,
             Text(text="tide" * 50),
-            ToolCall(id="a6", name="edit_file", arguments='{"file":"chart.ts"} ', status="cancelled"),
+            ToolCall(id="a6", name="edit_file", arguments='{"file":"chart.ts"} ', status="complete"),
             FileEdit(
                 uri=f"file://{TIDES}/web/chart.ts", path=f"{TIDES}/web/chart.ts", added=4, removed=1, call_id="a6"
             ),

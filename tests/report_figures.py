@@ -90,6 +90,7 @@ def _tool(name: str, calls: int, failed: int = 0, median_ms: float | None = 240.
         conversations=1 + calls // 30,
         failed=failed,
         failure_rate=failed / calls,
+        command_errors=55 if name == "run_in_terminal" else 0,
         retries=failed // 2,
         automatic=calls * 2 // 3,
         by_user=calls // 4,
@@ -181,6 +182,7 @@ def _tools() -> ToolsSection:
     return ToolsSection(
         calls=3_120,
         failed=187,
+        command_errors=55,
         retries=64,
         automatic=2_010,
         by_user=700,
@@ -197,11 +199,11 @@ def _tools() -> ToolsSection:
         ],
         servers=[ServerRow(name="quay-weather", tools=2, calls=56, failed=7, conversations=8)],
         programs=[
-            ProgramRow(name="git commit", calls=120, failed=3, conversations=31),
-            ProgramRow(name="git push", calls=60, failed=9, conversations=22),
-            ProgramRow(name="pytest", calls=98, failed=41, conversations=17),
-            ProgramRow(name="./deploy-harbour.sh", calls=7, failed=2, conversations=3),
-            ProgramRow(name="tidectl", calls=2, failed=0, conversations=1),
+            ProgramRow(name="git commit", calls=120, failed=0, command_errors=3, conversations=31),
+            ProgramRow(name="git push", calls=60, failed=0, command_errors=9, conversations=22),
+            ProgramRow(name="pytest", calls=98, failed=0, command_errors=41, conversations=17),
+            ProgramRow(name="./deploy-harbour.sh", calls=7, failed=0, command_errors=2, conversations=3),
+            ProgramRow(name="tidectl", calls=2, failed=0, command_errors=0, conversations=1),
         ],
         sequences=[
             SequenceRow(tools=["grep_search", "read_file", "copilot_replaceString"], times=88, conversations=20),
@@ -282,9 +284,11 @@ def _work() -> WorkSection:
         retried=22,
         votes_up=31,
         votes_down=8,
+        elapsed_ms=51_300_000.0,
         working_ms=42_000_000.0,
         waiting_ms=9_300_000.0,
         timed_turns=602,
+        working_turns=600,
         top_files=[
             FileRow(
                 path="/home/ana/tide-tables/src/forecast.py",

@@ -25,6 +25,7 @@ DATABASES = {
     "agent_traces": "agent-traces.db",
     "session_todos": "session.db",
 }
+SHARED = {"vscode-prompts": "vscode-state"}  # a source whose records are in files of another, which claims them
 NAMED_BY_FOLDER = ("state.json", "state.vscdb", "workspace.json", "content.txt")
 
 
@@ -142,5 +143,8 @@ def as_golden(reading: Reading, root: Path) -> bytes:
     for diagnostic in told:
         del diagnostic["path"]
     text = msgspec.json.encode({"conversations": conversations, "diagnostics": told})
+    for conversation in conversations:
+        if "prompts-only" in conversation.get("marks", []):  # its id is made of its path
+            text = text.replace(conversation["native_id"].encode(), b"<of its path>")
     text = text.replace(f"{root}/".encode(), b"")
     return msgspec.json.format(text, indent=1) + b"\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+from copilog.derive import conclude
 from copilog.model import Conversation, Message, Mode, Model, Provenance, Text, ToolCall, Turn, Workspace
 from copilog.store.entries import Entry, entry_of
 
@@ -54,4 +55,10 @@ def conversation(
 
 
 def entry(native_id: str, *exchanges: tuple[str, str], **more: object) -> Entry:
-    return entry_of(conversation(native_id, *exchanges, **more))  # type: ignore[arg-type]
+    return concluded_entry(conversation(native_id, *exchanges, **more))  # type: ignore[arg-type]
+
+
+def concluded_entry(made: Conversation) -> Entry:
+    """The entry of a conversation as a scan makes it: with its conclusions."""
+    conclude(made)
+    return entry_of(made)

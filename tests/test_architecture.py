@@ -11,7 +11,10 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "src" / "copilog"
 
-FOUNDATIONS = {"model", "errors", "diagnostics", "jsonio", "sqliteio", "tags", "textdiff", "wholefiles", "remembering"}
+FOUNDATIONS = {
+    "model", "errors", "diagnostics", "jsonio", "sqliteio", "tags", "textdiff", "wholefiles", "remembering",
+    "derive",
+}  # fmt: skip
 ANYTHING = {"*"}
 MAY_IMPORT: dict[str, set[str]] = {
     "model": set(),
@@ -23,6 +26,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "textdiff": {"model", "errors"},
     "wholefiles": {"model", "errors"},
     "remembering": {"model", "errors"},
+    "derive": {"model", "errors", "textdiff", "remembering"},
     "sources": FOUNDATIONS,
     "identity": FOUNDATIONS | {"likeness"},
     "likeness": FOUNDATIONS,

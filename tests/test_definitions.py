@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copilog.definitions import Definition, definitions_in, definitions_of_user
+from copilog.definitions import Definition, definitions_in, definitions_in_store, definitions_of_user
 from copilog.definitions.front_matter import split
 from copilog.definitions.places import MAX_BYTES
 from copilog.diagnostics import Ledger
+from tests.sources.state_builders import make_store
 
 DATA = Path(__file__).parent / "data" / "definitions"
 WORKSPACE = DATA / "workspace"
@@ -312,3 +314,86 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(agent_file(tmp_path, "Help.").with_name("pipe.agent.md"))
 
     assert [made.name for made in found_in(tmp_path)[0]] == ["helper"]
+
+
+# --- what VS Code keeps -----------------------------------------------------------------------------------------
+
+BODY = "You plan, and you never build."
+MODES: list[Any] = [
+    {
+        "id": "vscode-userdata:/home/ana/Code/User/globalStorage/github.copilot-chat/plan-agent/Plan.agent.md",
+        "name": "Plan",
+        "description": "Outlines plans",
+        "kind": "agent",
+        "customTools": ["search", "read"],
+        "modeInstructions": {"content": BODY, "toolReferences": []},
+        "uri": {"$mid": 1, "path": "/home/ana/Code/User/globalStorage/github.copilot-chat/plan-agent/Plan.agent.md"},
+        "handOffs": [{"agent": "agent", "label": "Start"}, {"agent": "agent", "label": "Open"}],
+        "source": {"storage": "extension", "extensionId": "GitHub.copilot-chat"},
+        "visibility": {"userInvokable": True, "agentInvokable": False},
+    },
+    {"id": "file:///home/ana/tide%20tables/.github/agents/pilot.agent.md", "name": "pilot", "model": ["Tern 4"]},
+    {"name": "nameless file", "source": {"storage": "user"}, "model": "Gull"},
+    {"id": "vscode-userdata:/home/ana/prompts/night%20watch.chatmode.md", "body": "You watch the harbour."},
+    {"name": " ", "modeInstructions": {"content": "You count the gulls."}},
+    {},
+    "no mode",
+]
+
+
+def test_agents_that_vscode_remembers_are_definitions(tmp_path: Path) -> None:
+    store = make_store(tmp_path / "state.vscdb", {"chat.customModes": MODES})
+
+    plan, pilot, other, *_ = definitions_in_store(tmp_path)
+    assert (plan.kind, plan.name, plan.scope, plan.body) == ("agent", "Plan", "extension", BODY)
+    assert plan.path == "/home/ana/Code/User/globalStorage/github.copilot-chat/plan-agent/Plan.agent.md"
+    assert (plan.tools, plan.handoffs) == (["search", "read"], ["agent"])
+    assert (plan.is_user_invocable, plan.is_model_invocable) == (True, False)
+    assert plan.extra["recorded_in"] == str(store)
+    assert (pilot.path, pilot.model) == ("/home/ana/tide tables/.github/agents/pilot.agent.md", "Tern 4")
+    assert (other.path, other.scope, other.model) == (str(store), "user", "Gull")
+
+
+def test_an_agent_without_a_name_is_kept_by_that_of_its_file(tmp_path: Path) -> None:
+    make_store(tmp_path / "state.vscdb", {"chat.customModes": MODES})
+
+    watch, gulls = list(definitions_in_store(tmp_path))[3:]
+    assert (watch.name, watch.body) == ("night watch", "You watch the harbour.")
+    assert (gulls.name, gulls.body) == ("unnamed", "You count the gulls.")
+
+
+def test_local_agents_that_vscode_remembers_are_definitions_once(tmp_path: Path) -> None:
+    local = {"id": "file:///home/ana/a.agent.md", "name": "Gull", "modeInstructions": {"content": "You review gulls."}}
+    rows = {"chat.customModes": MODES[:1], "chat.customModes.local": [*MODES[:1], local]}
+    make_store(tmp_path / "state.vscdb", rows)
+
+    assert [(made.name, made.body) for made in definitions_in_store(tmp_path)] == [
+        ("Plan", BODY),
+        ("Gull", "You review gulls."),
+    ]
+
+
+@pytest.mark.parametrize("value", ["{}", "no JSON", "null", "[[]]"])
+def test_a_store_whose_agents_cannot_be_read_defines_nothing(tmp_path: Path, value: str) -> None:
+    make_store(tmp_path / "state.vscdb", {"chat.customModes": value})
+
+    assert list(definitions_in_store(tmp_path)) == []
+
+
+def test_agents_are_read_from_the_backup_of_a_broken_store(tmp_path: Path) -> None:
+    (tmp_path / "state.vscdb").write_bytes(b"no database")
+    make_store(tmp_path / "state.vscdb.backup", {"chat.customModes": MODES[:1]})
+
+    assert [made.name for made in definitions_in_store(tmp_path)] == ["Plan"]
+
+
+def test_the_plan_agent_that_the_extension_keeps_is_a_definition(tmp_path: Path) -> None:
+    for above in ("", "profiles/7f3a/"):
+        path = tmp_path / f"{above}globalStorage/github.copilot-chat/plan-agent/Plan.agent.md"
+        path.parent.mkdir(parents=True)
+        path.write_text("---\nname: Plan\ndescription: Outlines plans\n---\nYou plan.\n")
+    (path.parent / "notes.md").write_text("no agent")
+
+    found = list(definitions_of_user(tmp_path / "no copilot", tmp_path))
+    assert [(made.name, made.scope, made.kind) for made in found] == [("Plan", "extension", "agent")] * 2
+    assert found[1].path == str(path)

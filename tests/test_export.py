@@ -195,7 +195,7 @@ def test_a_document_tells_all_that_happened_in_its_order() -> None:
             "### GitHub Copilot",
             "<summary>Thinking</summary>",
             "Hm, let me see.",
-            "**Tool call** `read_file` (complete)",
+            "**Tool call** `read_file` (succeeded)",
             '"filePath": "/home/ana/tides.py"',
             "**Tool call** `runSubagent`",
             "<summary>Sub-agent, Scout: 1 message</summary>",

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from copilog.derive import conclude
 from copilog.identity import fill, merge
 from copilog.model import (
+    Compaction,
     Conversation,
     Draft,
     FileChange,
@@ -15,9 +17,11 @@ from copilog.model import (
     Queued,
     Relation,
     Text,
+    ToolCall,
     TurnError,
     Vote,
     Workspace,
+    parts_of,
     prose_of,
 )
 from tests.trace_builders import (
@@ -28,6 +32,7 @@ from tests.trace_builders import (
     STORAGE,
     edits,
     is_numbered,
+    reasons,
     requests,
     roles,
     spilled,
@@ -47,7 +52,7 @@ def test_a_sound_log_leads_even_if_the_stale_file_beside_it_has_more_turns() -> 
     merged = merge([trace(FILE, 1, 2, 3, 4), trace(LOG, 1, 2)])
 
     assert merged.source == LOG
-    assert requests(merged) == ["r1", "r2"]
+    assert reasons(merged) == {"r1": None, "r2": None, "r3": "absent", "r4": "absent"}
     assert roles(merged) == [(LOG, "lead"), (FILE, "copy")]
     assert merged.marks == []
 
@@ -63,7 +68,7 @@ def test_a_file_leads_a_store_that_it_was_taken_out_of() -> None:
     store = trace("vscode-state", 1, 2, 3)
     store.provenance = [Provenance(source="vscode-state", path=f"{STORAGE}/state.vscdb", row="interactive.sessions")]
 
-    assert requests(merge([store, trace(FILE, 1, 2)])) == ["r1", "r2"]
+    assert reasons(merge([store, trace(FILE, 1, 2)])) == {"r1": None, "r2": None, "r3": "absent"}
 
 
 def test_of_copies_in_several_workspaces_the_one_with_more_turns_leads() -> None:
@@ -97,7 +102,7 @@ def test_both_copies_of_a_stale_file_are_outdated_by_the_logs_beside_them() -> N
         ]
     )
 
-    assert requests(merged) == ["r1", "r2"]
+    assert reasons(merged) == {"r1": None, "r2": "absent", "r3": "absent"}
     assert [role for _, role in roles(merged)].count("lead") == 1
 
 
@@ -285,7 +290,60 @@ def test_an_answer_that_a_damaged_log_has_is_not_replaced() -> None:
     assert prose(merged) == ["question 1", "answer 1 of aaaa.jsonl"]
 
 
-def test_a_sound_log_stays_without_what_a_damaged_copy_has() -> None:
+def test_what_only_a_damaged_copy_has_is_kept_and_says_where_it_is_from() -> None:
     merged = merge([trace(LOG, 1, 2, 3), trace(LOG, 1, 4, folder=ELSEWHERE, marks=("damaged",))])
 
-    assert requests(merged) == ["r1", "r2", "r3"]
+    assert reasons(merged) == {"r1": None, "r2": None, "r3": None, "r4": None}
+    assert merged.turns[3].traces == [f"{ELSEWHERE}/chatSessions/s.jsonl"]
+    assert merged.turns[3].branch is None  # what is damaged may have lost the turns between
+
+
+# --- beside turns -------------------------------------------------------------------------------------------------
+
+
+def test_what_a_store_has_beside_turns_survives_whichever_trace_leads() -> None:
+    store = trace("session-store", 1, marks=("store-row",), extra={"files": [{"path": "tides.py"}], "summary": "Tides"})
+    store.provenance = [Provenance(source="session-store", path="/home/ana/.copilot/session-store.db", row="s")]
+    store.relations = [Relation(kind="pr", other_id="7", reason="named in turn 0")]
+    checkpoint = Compaction(text="<overview>Tides were drawn.</overview>", native="checkpoint")
+    store.messages.append(Message(role="system", parts=[checkpoint], turn=0))
+
+    merged = merge([store, trace(LOG, 1, 2, extra={"version": 3})])
+
+    assert merged.source == LOG
+    assert [part.text for part in parts_of(merged) if isinstance(part, Compaction)] == [checkpoint.text]
+    assert merged.extra == {"version": 3, "files": [{"path": "tides.py"}], "summary": "Tides"}
+    assert merged.relations == store.relations
+
+
+def test_a_checkpoint_that_both_have_is_there_once() -> None:
+    log, store = trace(LOG, 1), trace("session-store", 1, marks=("store-row",))
+    store.provenance = [Provenance(source="session-store", path="/home/ana/.copilot/session-store.db", row="s")]
+    log.messages.append(Message(role="system", parts=[Compaction(text="<overview>Tides.</overview>")], turn=0))
+    text = "<overview>\nTides.\n</overview>"
+    store.messages.append(Message(role="system", parts=[Compaction(text=text, native="checkpoint")], turn=0))
+
+    assert [part.text for part in parts_of(merge([log, store])) if isinstance(part, Compaction)] == [
+        "<overview>Tides.</overview>"
+    ]
+
+
+def test_a_failure_that_only_a_transcript_records_is_the_outcome_of_the_call() -> None:
+    log, transcript = trace(LOG, 1), trace("transcripts", 1, marks=("transcript",))
+    transcript.provenance = [Provenance(source="transcripts", path="/traces/s.jsonl")]
+    log.messages[1].parts.append(ToolCall(id="c1", name="read_file", status="complete"))
+    transcript.messages[1].parts.append(ToolCall(id="c1", name="read_file", status="failed"))
+
+    merged = merge([log, transcript])
+    conclude(merged)
+
+    [call] = [part for part in parts_of(merged) if isinstance(part, ToolCall)]
+    assert call.outcome is not None
+    assert call.outcome.kind == "failed"
+
+
+def test_every_title_is_kept_with_where_it_is_from() -> None:
+    merged = merge([trace(LOG, 1, title="Own", title_origin="custom"), stub("From the index", title_origin="index")])
+
+    assert [(title.text, title.origin) for title in merged.titles] == [("Own", "custom"), ("From the index", "index")]
+    assert merged.title == "Own"

@@ -21,7 +21,6 @@ from copilog.errors import UsageError
 from copilog.model import Conversation, Message, Text, ToolCall, ToolResult, Turn
 from copilog.sample import home
 from copilog.store.archive import Archive
-from copilog.store.entries import entry_of
 
 if "CI" not in os.environ:  # there, the SDK must be installed, and these tests must run
     pytest.importorskip("mcp.server.mcpserver", reason="the SDK is not installed: pip install 'copilog[mcp]'")
@@ -35,6 +34,7 @@ from mcp.types import CallToolResult, TextContent
 from copilog.mcp.over_http import token_from
 from copilog.mcp.refreshing import Refresher
 from copilog.mcp.server import build_server
+from tests.stored import concluded_entry
 
 Json = dict[str, Any]
 Found = TypeVar("Found")
@@ -51,8 +51,8 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with Archive(path, write=True) as archive:
         for found in discover([home()]):
             for conversation in read(found):
-                archive.put(entry_of(conversation), "made for a test")
-        archive.put(entry_of(hostile()), "made for a test")
+                archive.put(concluded_entry(conversation), "made for a test")
+        archive.put(concluded_entry(hostile()), "made for a test")
         archive.index_pending()
     return path
 
@@ -312,7 +312,7 @@ def test_a_question_waits_for_the_first_scan_and_sees_what_it_stored(tmp_path: P
     def scan() -> None:
         scans.append(1)
         with Archive(path, write=True) as archive:
-            archive.put(entry_of(hostile()), "made for a test")
+            archive.put(concluded_entry(hostile()), "made for a test")
             archive.index_pending()
 
     async def ask(client: Client) -> list[CallToolResult]:

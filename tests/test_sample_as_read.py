@@ -217,7 +217,7 @@ def test_a_compaction_has_its_summary(by_id: dict[str, Conversation]) -> None:
     conversation = by_id[f"cli:{sample_cli.SESSION}"]
 
     assert [part.text for part in parts_of(conversation) if isinstance(part, Compaction)] == [sample_cli.SUMMARY]
-    assert (conversation.extra or {})["plan"] == sample_cli.PLAN
+    assert [document.text for document in conversation.documents if document.kind == "plan"] == [sample_cli.PLAN]
 
 
 def test_a_session_in_the_background_tells_of_an_error_and_an_abort(by_id: dict[str, Conversation]) -> None:

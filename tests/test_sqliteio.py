@@ -280,3 +280,32 @@ def test_a_small_database_at_rest_needs_no_folder(tmp_path: Path, private_temp: 
         assert not list(private_temp.iterdir())
         with pytest.raises(UnreadableDatabase):
             list(query(snapshot.connection, "INSERT INTO item VALUES (1)"))
+
+
+def _store(path: Path, key: str, *, encoding: str = "UTF-8", journal_mode: str = "delete") -> Path:
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute(f"PRAGMA encoding = '{encoding}'")
+        connection.execute(f"PRAGMA journal_mode = {journal_mode}")
+        connection.execute("CREATE TABLE ItemTable (key TEXT UNIQUE ON CONFLICT REPLACE, value BLOB)")
+        connection.executemany(
+            "INSERT INTO ItemTable VALUES (?, ?)", [(f"other {number}", b"x" * 9000) for number in range(50)]
+        )
+        connection.execute("INSERT INTO ItemTable VALUES (?, ?)", (key, b"y" * 90_000))
+    return path
+
+
+def test_a_word_is_missing_only_from_a_whole_database_at_rest(tmp_path: Path) -> None:
+    without = _store(tmp_path / "without.db", "something else")
+    torn = tmp_path / "torn.db"
+    torn.write_bytes(without.read_bytes()[:-4096])
+    busy = _store(tmp_path / "busy.db", "something else")
+    (tmp_path / "busy.db-wal").write_bytes(b"more")
+
+    assert sqliteio.lacks(without, "ItemTable", "chat.customModes")
+    assert not sqliteio.lacks(_store(tmp_path / "with.db", "chat.customModes"), "ItemTable", "chat.customModes")
+    assert not sqliteio.lacks(without, "OtherTable", "chat.customModes")
+    assert not sqliteio.lacks(torn, "ItemTable", "chat.customModes")
+    assert not sqliteio.lacks(busy, "ItemTable", "chat.customModes")
+    assert not sqliteio.lacks(tmp_path / "missing.db", "ItemTable", "chat.customModes")
+    wide = _store(tmp_path / "wide.db", "chat.customModes", encoding="UTF-16")
+    assert not sqliteio.lacks(wide, "ItemTable", "chat.customModes")

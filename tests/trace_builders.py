@@ -74,6 +74,11 @@ def requests(conversation: Conversation) -> list[str | None]:
     return [turn.request_id for turn in conversation.turns]
 
 
+def reasons(conversation: Conversation) -> dict[str | None, str | None]:
+    """Return why each turn is superseded, in order."""
+    return {turn.request_id: turn.superseded for turn in conversation.turns}
+
+
 def roles(conversation: Conversation) -> list[tuple[str, str]]:
     return [(place.source, place.role) for place in conversation.provenance]
 

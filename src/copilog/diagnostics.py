@@ -43,6 +43,7 @@ ADVICE: dict[str, str] = {
     "empty-file": "nothing to do; the program that made the file never wrote into it",
     "export-error": "nothing to do; the extension itself could not write this entry",
     "headless-log": "the beginning of the log is lost; earlier turns are gone unless a .json twin exists",
+    "impossible-time": "nothing to do; what cannot be known from these times is left empty",
     "invalid-utf8": "nothing to do; the broken bytes show as U+FFFD",
     "joined-records": "nothing to do; the records on the line were taken apart",
     "lone-surrogate": "nothing to do; the broken half characters show as U+FFFD",
@@ -51,13 +52,16 @@ ADVICE: dict[str, str] = {
     "missing-library": "install what the note names, or convert the file to JSONL",
     "no-message": "the request has no message that could be shown",
     "not-a-number": "nothing to do; NaN and Infinity are no JSON and were read as absent",
+    "not-searched": "nothing to do; if there is a copy of a home in it, name it with --root",
     "nul-tail": "nothing to do; the computer stopped while the file was written",
     "null-request": "nothing to do; VS Code was ended in the middle of a response",
     "orphan-editing-session": "the edits are here, the conversation is not; look for a copy in another workspace",
     "orphan-mutation": "an earlier line that this one builds on is missing or broken",
     "other-session-id": "the folder is a copy; compare it with the session that the log names",
+    "pathless-change": "nothing to do; the writer left out where its requests belong",
     "raw-control-character": "nothing to do; the record was mended",
     "raw-line-separator": "nothing to do; tools that split lines at U+2028 would break this file",
+    "read-from-backup": "nothing to do; what changed after the backup was made is not in it",
     "salvaged-document": "the document is broken; what is whole in it was read",
     "skipped-call": "the note says why; where parts of the call are missing, add the files before and after",
     "too-large": "the archive holds more than is read at once; unpack it and name the files",
@@ -131,6 +135,24 @@ class Tally(msgspec.Struct):
         self.unknown[kind] = self.unknown.get(kind, 0) + 1
 
 
+class LeafCounts(msgspec.Struct):
+    """How many leaves a file has, and what became of them. `unaccounted` counts by path."""
+
+    found: int = 0
+    ids: int = 0
+    reasons: dict[str, int] = {}
+    unaccounted: dict[str, int] = {}
+
+    def seen(self) -> int:
+        return self.found + self.ids + sum(self.reasons.values()) + sum(self.unaccounted.values())
+
+    def add(self, other: LeafCounts) -> None:
+        self.found += other.found
+        self.ids += other.ids
+        self.reasons = add_counts([self.reasons, other.reasons])
+        self.unaccounted = add_counts([self.unaccounted, other.unaccounted])
+
+
 class Record:
     """One record while it is read: what `Ledger.record` gives. There are many, and a generator would take longer."""
 
@@ -165,6 +187,7 @@ class Ledger(Tally):
     conversations: int = 0
     parts: Tally = msgspec.field(default_factory=Tally)
     notes: list[Diagnostic] = []  # salvage and remarks: they cost no record
+    leaves: LeafCounts | None = None  # where they were walked
 
     def balances(self) -> bool:
         return Tally.balances(self) and self.parts.balances()

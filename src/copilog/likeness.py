@@ -70,11 +70,12 @@ def fingerprint_of(conversation: Conversation) -> Fingerprint:
 
 
 def _turn_print(turn: Turn, asked: str, answered: str) -> TurnPrint:
-    words = _plain(asked)
-    return TurnPrint(_ids_of(turn), _digest(words), len(words), _digest(_plain(answered)), turn.timing.started_at)
+    words = plain(asked)
+    return TurnPrint(ids_of(turn), _digest(words), len(words), _digest(plain(answered)), turn.timing.started_at)
 
 
-def _ids_of(turn: Turn) -> frozenset[str]:
+def ids_of(turn: Turn) -> frozenset[str]:
+    """Return the ids that a turn is known by: of its request and of its answer."""
     return frozenset(name for name in (turn.request_id, turn.response_id, _telemetry_id(turn)) if name)
 
 
@@ -86,8 +87,14 @@ def _telemetry_id(turn: Turn) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """Return a text with each run of white space as one blank."""
     return " ".join(text.split())
+
+
+def without_blanks(text: str) -> str:
+    """Return a text without any white space: two writers may divide it in other ways."""
+    return "".join(text.split())
 
 
 def _digest(text: str) -> str:
@@ -130,28 +137,3 @@ def _by_words(short: Fingerprint, long: Fingerprint) -> Likeness:
     if timed and all(abs((mine - theirs).total_seconds()) <= SAME_MOMENT_SECONDS for mine, theirs in timed):
         return Likeness("same", f"the same words at the same times in {number} turns")
     return Likeness("doubtful", f"the same words in {number} turns, but other answers or times")
-
-
-def pairs_of(one: Conversation, other: Conversation) -> list[tuple[Turn, Turn]]:
-    """The turns that both have: those that share an id, and those without that say the same at the same place."""
-    by_id = {name: turn for turn in one.turns for name in _ids_of(turn)}
-    partners = [next((by_id[name] for name in _ids_of(turn) if name in by_id), None) for turn in other.turns]
-    shift = _shift_of(partners)
-    if not one.turns or not other.turns or shift is None:
-        return [(mine, theirs) for mine, theirs in zip(partners, other.turns, strict=True) if mine is not None]
-    has_ids = any(partner is not None for partner in partners)
-    taken = {id(partner) for partner in partners}
-    my_words, their_words = fingerprint_of(one).turns, fingerprint_of(other).turns
-    for place, (partner, turn) in enumerate(zip(partners, other.turns, strict=True)):
-        if partner is not None or (has_ids and _ids_of(turn)) or not 0 <= place + shift < len(one.turns):
-            continue
-        mine = one.turns[place + shift]
-        if id(mine) not in taken and my_words[place + shift].words == their_words[place].words != "":
-            partners[place] = mine
-    return [(mine, theirs) for mine, theirs in zip(partners, other.turns, strict=True) if mine is not None]
-
-
-def _shift_of(partners: list[Turn | None]) -> int | None:
-    """How much further down the partners of turns stand than the turns; None when they do not agree."""
-    shifts = {partner.index - place for place, partner in enumerate(partners) if partner is not None}
-    return None if len(shifts) > 1 else next(iter(shifts), 0)

@@ -38,6 +38,7 @@ BACKUP_NOTE = "it kept changing while it was copied; read over a read-only conne
 _MAGIC = b"SQLite format 3\x00"
 _HEADER_BYTES = 100
 _WITHOUT_LOG = b"\x01\x01"  # bytes 18 and 19 of the header: written and read with a journal
+_UTF8 = b"\0\0\0\x01"  # bytes 56 to 59 of the header: the encoding of texts
 _SUPER_JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
 _COPY_FOLDER = re.compile(r"copilog-([0-9]+)-.+")
 
@@ -156,6 +157,25 @@ def query(connection: sqlite3.Connection, sql: str, params: Sequence[Any] = ()) 
         raise
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         raise UnreadableDatabase(f"cannot be queried: {error}") from error
+
+
+def lacks(path: Path, table: str, word: str) -> bool:
+    """Return whether a small database at rest has the table and surely not the word, at the price of reading the file.
+
+    SQLite keeps a short text in one piece. False wherever that does not tell: the database has a log, is large, not
+    whole, or in another encoding.
+    """
+    try:
+        if path.stat().st_size > MOST_BYTES_IN_MEMORY or any(
+            _beside(path, log).exists() for log in ("-wal", "-journal")
+        ):
+            return False
+        data = path.read_bytes()
+    except OSError:
+        return False
+    page_bytes, pages = int.from_bytes(data[16:18]), int.from_bytes(data[28:32])
+    is_whole = is_sqlite(data) and (page_bytes if page_bytes > 1 else 65536) * pages == len(data)
+    return is_whole and data[56:60] == _UTF8 and table.encode() in data and word.encode() not in data
 
 
 def is_sqlite(head: bytes) -> bool:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import mmap
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 
 import msgspec
 
+from copilog.derive import model_of, without_superseded
+from copilog.derive.line_counts import counted_edits
+from copilog.derive.outcomes import count_failures
+from copilog.derive.prompts import HISTORIES
 from copilog.diagnostics import Report
 from copilog.ingest import read
-from copilog.model import Conversation, FileEdit, ToolCall, parts_of, title_of
+from copilog.model import Conversation, TitleOrigin, ToolCall, is_empty, parts_of, title_of
 from copilog.sources import Found
 
 NAMESPACES = ("vscode", "cli", "atif")  # what ids begin with; people may leave it out
@@ -20,6 +27,7 @@ class Summary(msgspec.Struct, kw_only=True):
 
     id: str
     title: str
+    title_origin: str | None = None
     source: str
     application: str | None = None
     assistant: str | None = None
@@ -31,17 +39,25 @@ class Summary(msgspec.Struct, kw_only=True):
     turns: int | None = None
     tool_calls: int | None = None
     edits: int | None = None
+    failed_calls: int | None = None
+    command_errors: int | None = None  # commands that ended with an exit code other than 0
     models: list[str] | None = None
     modes: list[str] | None = None
     marks: list[str] = []
     paths: list[str] = []
 
 
-def summarise(found: Found, *, in_full: bool = False, report: Report | None = None) -> Iterator[Summary]:
+def summarise(
+    found: Found, *, in_full: bool = False, with_histories: bool = False, report: Report | None = None
+) -> Iterator[Summary]:
     """The summaries of what was found: one, or several for a file that holds several conversations."""
-    if not in_full and found.hint is not None and is_indexed(found) and not _is_of_two_programs(found):
-        yield _from_index(found, found.hint)
-        return
+    if not (in_full or with_histories) and found.source in HISTORIES:
+        return  # to know what is left of it, all conversations beside it have to be read
+    if not in_full and found.hint is not None and is_indexed(found):
+        origin = _origin_of_title(found, found.hint)
+        if origin is not None:
+            yield _from_index(found, found.hint, origin)
+            return
     for conversation in read(found, report=report):
         yield of_conversation(conversation)
 
@@ -51,16 +67,51 @@ def is_indexed(found: Found) -> bool:
     return found.hint is not None and bool(found.hint.title) and found.hint.updated_at is not None
 
 
-def _is_of_two_programs(found: Found) -> bool:
-    """Whether VS Code and Copilot CLI each have a conversation of this id."""
-    return {"vscode", "cli"} <= {trace.source.partition("-")[0] for trace in found.traces()}
+def _origin_of_title(found: Found, hint: Conversation) -> TitleOrigin | None:
+    """Return the origin that the title of the index has when the conversation is read; None if it has to be read.
+
+    A session of Copilot CLI has files of its own that name it, and one that the index calls empty has no title there.
+    """
+    origin = hint.title_origin
+    if origin == "placeholder" and not found.is_index_entry:
+        return None
+    for trace in found.traces():
+        if trace.source.startswith("cli-"):
+            return None
+        if trace.source in SESSIONS:
+            after = _after_last_title(trace.path)
+            if after is None or (after and not _begins_with_title(after, hint.title or "")):
+                return None
+            if after:
+                origin = "custom" if after.startswith(TITLE_KEYS[0]) else "computed"
+    return origin
 
 
-def _from_index(found: Found, hint: Conversation) -> Summary:
+SESSIONS = ("vscode-session", "vscode-session-log")
+TITLE_KEYS = (b'"customTitle"', b'"computedTitle"')
+
+
+def _after_last_title(path: Path) -> bytes | None:
+    """Return what follows the last key of a title in a session file, without decoding it; empty if it has none."""
+    try:
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            at = max(data.rfind(key) for key in TITLE_KEYS)
+            return data[at : at + 4096] if at >= 0 else b""
+    except (OSError, ValueError):  # unreadable or empty: the reader reports it
+        return None
+
+
+def _begins_with_title(after: bytes, title: str) -> bool:
+    spellings = (json.dumps(title, ensure_ascii=is_ascii) for is_ascii in (False, True))
+    return any(spelling.encode("utf-8", "surrogatepass") in after for spelling in spellings)
+
+
+def _from_index(found: Found, hint: Conversation, origin: TitleOrigin) -> Summary:
     workspace = found.workspace or hint.workspace
     return Summary(
         id=hint.id,
         title=hint.title or "",
+        title_origin=origin,
         source=found.source,
         application=found.application or hint.application,
         workspace=workspace.folder if workspace else None,
@@ -78,32 +129,36 @@ def _is_only_indexed(found: Found) -> bool:
 
 
 def of_conversation(conversation: Conversation) -> Summary:
-    """The summary of a conversation that was read."""
+    """The summary of a conversation that was read; superseded turns are not counted."""
+    title = title_of(conversation)
+    conversation = without_superseded(conversation)
     models: dict[str, None] = {}
     modes: dict[str, None] = {}
     for turn in conversation.turns:
-        if turn.model is not None:
-            models.setdefault(turn.model.name)
-            if turn.model.resolved:
-                models.setdefault(turn.model.resolved)
+        if model := model_of(turn):
+            models.setdefault(model)
         for mode in (turn.mode.kind if turn.mode else None, turn.custom_agent.name if turn.custom_agent else None):
             if mode:
                 modes.setdefault(mode)
-    parts = list(parts_of(conversation))
+    calls = [part for part in parts_of(conversation) if isinstance(part, ToolCall)]
+    failed_calls, command_errors = count_failures(calls)
     workspace = conversation.workspace
     return Summary(
         id=conversation.id,
-        title=title_of(conversation),
+        title=title,
+        title_origin=conversation.title_origin,
         source=conversation.source,
         application=conversation.application,
         assistant=conversation.assistant,
         workspace=workspace.folder if workspace else None,
         started_at=conversation.started_at,
         updated_at=conversation.updated_at,
-        is_empty=not conversation.turns and not conversation.file_changes,
+        is_empty=is_empty(conversation),
         turns=len(conversation.turns),
-        tool_calls=sum(isinstance(part, ToolCall) for part in parts),
-        edits=sum(isinstance(part, FileEdit) for part in parts),
+        tool_calls=len(calls),
+        edits=len(counted_edits(conversation)),
+        failed_calls=failed_calls,
+        command_errors=command_errors,
         models=list(models),
         modes=list(modes),
         marks=conversation.marks,

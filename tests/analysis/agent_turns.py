@@ -20,8 +20,8 @@ from copilog.model import (
     Workspace,
 )
 from copilog.store.archive import Archive
-from copilog.store.entries import entry_of
 from tests.measured import at
+from tests.stored import concluded_entry
 
 
 def turn(
@@ -81,7 +81,7 @@ def conversation(
 def store(archive: Archive, *conversations: Conversation) -> Chosen:
     """Put them into an archive, and choose all that it holds."""
     for made in conversations:
-        archive.put(entry_of(made), "made up")
+        archive.put(concluded_entry(made), "made up")
     return choose(archive)
 
 

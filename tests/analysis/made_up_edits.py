@@ -29,8 +29,8 @@ from copilog.model import (
     Workspace,
 )
 from copilog.store.archive import Archive
-from copilog.store.entries import entry_of
 from copilog.textdiff import count_changes, unified_diff
+from tests.stored import concluded_entry
 
 NOON = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 
@@ -166,7 +166,7 @@ class Shelf:
 
     def put(self, *conversations: Conversation) -> Shelf:
         for conversation in conversations:
-            self.archive.put(entry_of(conversation), "signature")
+            self.archive.put(concluded_entry(conversation), "signature")
         self.archive.index_pending()
         return self
 

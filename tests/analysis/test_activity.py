@@ -14,7 +14,7 @@ from copilog.analysis.figures import ActivityRow, TimeSection
 from copilog.analysis.selection import Chosen, Selection, choose
 from copilog.model import Conversation, Message, Timing, ToolCall, Turn
 from copilog.store.archive import Archive
-from copilog.store.entries import entry_of
+from tests.stored import concluded_entry
 
 MONDAY = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 
@@ -46,7 +46,7 @@ def store(archive: Archive, name: str, *turns: tuple[datetime | None, float | No
             for call in range(calls)
         ],
     )
-    archive.put(entry_of(conversation), "made up")
+    archive.put(concluded_entry(conversation), "made up")
 
 
 def measure(archive: Archive, now: datetime = MONDAY) -> TimeSection:

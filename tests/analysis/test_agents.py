@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from copilog.analysis.agents import agents
+from copilog.analysis.defined import AGENTS, Defined, DefinedInPart
 from copilog.analysis.figures import AgentRow, AgentsSection, DefinedRow, HandoverRow
 from copilog.analysis.selection import Chosen, Selection, choose
+from copilog.definitions import Definition
 from copilog.store.archive import Archive
 from tests.analysis.agent_turns import call, calls, conversation, defined, start, store, turn
 from tests.measured import at
@@ -164,6 +166,13 @@ def test_a_sub_agent_may_start_another(empty: Archive) -> None:
 
 
 # --- definitions ------------------------------------------------------------------------------------------------
+
+
+def test_what_named_folders_do_not_define_may_be_defined_elsewhere() -> None:
+    shelf = Defined(DefinedInPart([Definition(kind="agent", name="Pilot", path="/a")]), AGENTS)
+
+    assert [shelf.is_defined(name) for name in ("pilot", "helmsman")] == [True, None]
+    assert shelf.missing(["pilot", "helmsman"]) == []
 
 
 def test_what_is_defined_is_held_against_what_ran(chosen: Chosen) -> None:

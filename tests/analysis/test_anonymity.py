@@ -205,9 +205,9 @@ def test_a_tool_belongs_to_the_server_whose_name_it_begins_with_best() -> None:
 
 def test_programs_are_reduced_to_well_known_first_words_and_added_up() -> None:
     assert anonymous(made_up_stats()).tools.programs == [
-        ProgramRow(name="git", calls=180, failed=12, conversations=31),
-        ProgramRow(name="pytest", calls=98, failed=41, conversations=17),
-        ProgramRow(name="other program", calls=9, failed=2, conversations=3),
+        ProgramRow(name="git", calls=180, failed=0, command_errors=12, conversations=31),
+        ProgramRow(name="pytest", calls=98, failed=0, command_errors=41, conversations=17),
+        ProgramRow(name="other program", calls=9, failed=0, command_errors=2, conversations=3),
     ]
 
 

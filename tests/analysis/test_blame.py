@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from copilog.analysis.lineage.blame import blame
-from copilog.analysis.lineage.edited_lines import lines_in_arguments
+from copilog.derive.edit_arguments import lines_in_arguments
 from copilog.errors import UsageError
 from copilog.jsonio import encode
 from copilog.model import (
@@ -279,6 +280,28 @@ def test_a_call_of_which_only_the_arguments_are_known_is_likely(shelf: Shelf, ti
 
     assert told(only(result)) == ("vscode:done", "medium")
     assert found(result) == [("vscode:broken", "weak"), ("vscode:failed", "weak"), ("vscode:done", "medium")]
+
+
+@pytest.mark.parametrize("status", ["failed", "denied", "skipped", "cancelled"])
+def test_an_edit_of_a_call_that_failed_is_no_evidence(shelf: Shelf, tides: Path, status: Any) -> None:
+    call = ToolCall(id="c1", name="replace_string_in_file", status=status)
+    shelf.put(talk("harbour", [call, edit(tides, BEFORE, AFTER, call_id="c1")]))
+
+    result = blame(shelf.choose(), tides, 6)
+
+    assert told(only(result)) is None
+    assert [(touch.edits, touch.added, touch.removed) for touch in result.touches] in ([], [(0, None, None)])
+    assert {item.kind for touch in result.touches for item in touch.evidence} <= {"mention"}
+
+
+def test_an_edit_of_a_call_that_failed_takes_nothing_from_the_one_that_was_made(shelf: Shelf, tides: Path) -> None:
+    call = ToolCall(id="c1", name="replace_string_in_file", status="failed")
+    shelf.put(
+        talk("made", [edit(tides, BEFORE, AFTER)]),
+        talk("failed", [call, edit(tides, BEFORE, AFTER, call_id="c1")], hours=1),
+    )
+
+    assert told(only(blame(shelf.choose(), tides, 6))) == ("vscode:made", "strong")
 
 
 def test_a_patch_names_its_files_from_the_workspace_on(shelf: Shelf, tides: Path) -> None:

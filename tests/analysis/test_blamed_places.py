@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from copilog.analysis.lineage import current_file
 from copilog.analysis.lineage.blame import blame
 from copilog.analysis.lineage.current_file import numbers_before
-from copilog.analysis.lineage.diffs import added_and_removed, lines_of
 from copilog.analysis.lineage.file_places import Home, Project, WantedFile, repository_name
 from copilog.errors import UsageError
 from copilog.jsonio import encode
 from copilog.model import FileEdit
 from copilog.textdiff import count_changes, unified_diff
+from copilog.textdiff.changed_lines import added_and_removed, lines_of
 from tests.analysis.made_up_edits import AFTER, BEFORE, Repo, Shelf, edit, found, only, talk, told
 
 

@@ -72,6 +72,19 @@ def test_a_commit_is_shared_out_among_the_conversations_that_wrote_its_lines(she
     assert result.verdict == "6 of 7 lines (86%) were written in 2 conversations; 1 in none that is known"
 
 
+def test_a_commit_comes_from_no_edit_of_a_call_that_failed(shelf: Shelf, repo: Repo) -> None:
+    tides = repo.folder / "src" / "tides.py"
+    sha = repo.commit("high water", hours=3, src__tides_py=AFTER)
+    call = ToolCall(id="c1", name="replace_string_in_file", status="failed")
+    shelf.put(talk("failed", [call, edit(tides, BEFORE, AFTER, call_id="c1")], folder=repo.folder))
+
+    result = trace_commit(shelf.choose(), sha, repo.folder)
+
+    assert (result.written, result.unwritten) == (0, 3)
+    assert [lines for _, _, lines in found(result)] in ([], [0])
+    assert all(strength == "weak" for _, strength, _ in found(result))
+
+
 def test_a_line_counts_for_the_last_conversation_that_wrote_it(shelf: Shelf, repo: Repo) -> None:
     tides = repo.folder / "src" / "tides.py"
     repo.commit("high water", hours=9, src__tides_py=AFTER)

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from copilog.analysis.figures import ConflictRow, ModelRow, ModelsSection, SwitchRow
-from copilog.analysis.model_names import key_of
 from copilog.analysis.models import models
 from copilog.analysis.selection import Chosen, Selection, choose
+from copilog.derive.model_names import key_of
 from copilog.model import Conversation, Message, Model, Text, Timing, Turn
 from copilog.store.archive import Archive
-from copilog.store.entries import entry_of
 from tests.measured import at
+from tests.stored import concluded_entry
 
 Asked = tuple[str | None, str | None]  # the model that was asked for, the one that answered
 
@@ -153,7 +153,7 @@ def test_a_message_may_tell_that_another_model_answered(tmp_path: Path) -> None:
     found = _models_of(tmp_path, talk)
 
     assert found.conflicts == [ConflictRow(asked="gpt-5", answered="o3", times=1)]
-    assert [(row.name, row.turns) for row in found.models] == [("gpt-5", 2), ("auto", 1)]
+    assert [(row.name, row.turns) for row in found.models] == [("o3", 2), ("gpt-5", 1)]
 
 
 def test_an_archive_of_nothing_has_no_models(tmp_path: Path) -> None:
@@ -184,5 +184,5 @@ def _talk(name: str, *asked: Asked) -> Conversation:
 def _models_of(folder: Path, *conversations: Conversation) -> ModelsSection:
     with Archive(folder / "models.db", write=True) as archive:
         for conversation in conversations:
-            archive.put(entry_of(conversation), "made up")
+            archive.put(concluded_entry(conversation), "made up")
         return models(choose(archive))

@@ -24,7 +24,7 @@ from copilog.model import (
     Workspace,
 )
 from copilog.store.archive import Archive
-from copilog.store.entries import entry_of
+from tests.stored import concluded_entry
 
 FULL = "1a2b3c4d5e6f708192a3b4c5d6e7f80912345678"
 
@@ -37,7 +37,7 @@ def own(tmp_path: Path) -> Iterator[Archive]:
 
 def store(archive: Archive, *conversations: Conversation, is_indexed: bool = True) -> None:
     for conversation in conversations:
-        archive.put(entry_of(conversation), "made up")
+        archive.put(concluded_entry(conversation), "made up")
     if is_indexed:
         archive.index_pending()
 

@@ -15,9 +15,9 @@ from copilog.analysis.totals import totals
 from copilog.errors import UsageError
 from copilog.model import Conversation, Message, Text, Turn
 from copilog.store.archive import Archive
-from copilog.store.entries import entry_of
 from copilog.store.narrowing import Wanted
 from copilog.store.query import QueryError
+from tests.stored import concluded_entry
 
 
 def ids(chosen: Chosen) -> set[str]:
@@ -178,7 +178,7 @@ def test_turns_without_a_time_are_copies_by_an_id_that_nobody_counts(
             turn = Turn(index=0, request_id=request_id)
             made = Conversation(id=f"export:{name}", source="chat-export", turns=[turn])
             made.messages = [Message(role="user", turn=0, parts=[Text(text="why?")])]
-            own.put(entry_of(made), "made up")
+            own.put(concluded_entry(made), "made up")
 
         chosen = choose(own)
 

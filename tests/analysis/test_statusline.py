@@ -23,9 +23,8 @@ from copilog.errors import UsageError
 from copilog.model import Conversation, Turn
 from copilog.store.archive import Archive
 from copilog.store.database import ArchiveError, ScanLock
-from copilog.store.entries import entry_of
 from tests.measured import LIGHTHOUSE, TIDES, measured_archive
-from tests.stored import conversation
+from tests.stored import concluded_entry, conversation
 
 TUESDAY = datetime(2026, 5, 5, 18, 0, tzinfo=UTC)
 WEDNESDAY = TUESDAY + timedelta(days=1)
@@ -48,7 +47,7 @@ def connection(path: Path) -> Iterator[sqlite3.Connection]:
 def store(path: Path, *made: Conversation) -> None:
     with Archive(path, write=True) as archive:
         for each in made:
-            archive.put(entry_of(each), "made up")
+            archive.put(concluded_entry(each), "made up")
 
 
 # --- figures --------------------------------------------------------------------------------------------------------

@@ -5,10 +5,17 @@ from __future__ import annotations
 from datetime import timedelta
 
 from copilog.analysis.timeline import LONGEST_GAP_MS, UNKNOWN_TURN_MS, Span, Timeline, timeline_of
+from copilog.derive import conclude
 from copilog.model import Conversation, Message, SubAgent, Text, Timing, ToolCall, ToolResult, Turn
 from tests.measured import at, beacon, harbour, lighthouse
 
 NINE = at(4, "09:00:00")
+
+
+def drawn(conversation: Conversation) -> Timeline:
+    """The waterfall of a conversation as a scan stores it."""
+    conclude(conversation)
+    return timeline_of(conversation)
 
 
 def spans(timeline: Timeline, kind: str) -> list[Span]:
@@ -20,7 +27,7 @@ def places(timeline: Timeline, kind: str) -> list[tuple[str, float, float]]:
 
 
 def test_turns_take_the_time_they_worked_and_waited() -> None:
-    timeline = timeline_of(harbour())
+    timeline = drawn(harbour())
 
     # 20 s of work and 5 s of waiting, a break, 40 s, a break, 30 s
     assert places(timeline, "turn") == [
@@ -33,7 +40,7 @@ def test_turns_take_the_time_they_worked_and_waited() -> None:
 
 
 def test_long_breaks_are_left_out_and_told() -> None:
-    timeline = timeline_of(harbour())
+    timeline = drawn(harbour())
 
     # from 09:00:25 to 09:05:00, and from 09:05:40 to 10:00:00 of the next day
     assert [(gap.at_ms, gap.gap_ms) for gap in timeline.breaks] == [(25_000, 275_000), (85_000, 89_660_000)]
@@ -41,14 +48,14 @@ def test_long_breaks_are_left_out_and_told() -> None:
 
 
 def test_the_first_token_is_told() -> None:
-    assert places(timeline_of(harbour()), "first-token") == [
+    assert places(drawn(harbour()), "first-token") == [
         ("first token", 0, 1_500),
         ("first token", 45_000, 47_500),
     ]
 
 
 def test_calls_without_a_time_stand_in_their_order_and_are_guesses() -> None:
-    timeline = timeline_of(harbour())
+    timeline = drawn(harbour())
 
     first = [span for span in spans(timeline, "tool") if span.turn == 0]
     slot = (25_000 - 1_500) / 3
@@ -63,7 +70,7 @@ def test_calls_without_a_time_stand_in_their_order_and_are_guesses() -> None:
 
 
 def test_waiting_for_a_person_comes_before_the_call_that_was_confirmed() -> None:
-    timeline = timeline_of(harbour())
+    timeline = drawn(harbour())
 
     [wait] = spans(timeline, "wait")
     confirmed = spans(timeline, "tool")[1]  # a1, which the user allowed
@@ -72,7 +79,7 @@ def test_waiting_for_a_person_comes_before_the_call_that_was_confirmed() -> None
 
 
 def test_a_sub_agent_has_a_track_of_its_own_with_what_it_called() -> None:
-    timeline = timeline_of(harbour())
+    timeline = drawn(harbour())
 
     [sounder] = spans(timeline, "subagent")
     [inner] = [span for span in spans(timeline, "tool") if span.track == 1]
@@ -82,7 +89,7 @@ def test_a_sub_agent_has_a_track_of_its_own_with_what_it_called() -> None:
 
 
 def test_a_call_whose_time_is_known_stands_there() -> None:
-    timeline = timeline_of(lighthouse())
+    timeline = drawn(lighthouse())
 
     bash = spans(timeline, "tool")[0]
     assert (bash.name, bash.start_ms, bash.end_ms, bash.is_guessed) == ("bash", 10_000, 10_500, False)
@@ -91,7 +98,7 @@ def test_a_call_whose_time_is_known_stands_there() -> None:
 
 
 def test_switches_of_model_and_agent_are_told() -> None:
-    timeline = timeline_of(harbour())
+    timeline = drawn(harbour())
 
     assert [(switch.kind, switch.before, switch.after, switch.turn) for switch in timeline.switches] == [
         ("model", "gpt-5", "claude-sonnet-4.5", 1),
@@ -100,7 +107,7 @@ def test_switches_of_model_and_agent_are_told() -> None:
 
 
 def test_a_turn_of_which_nothing_tells_how_long_it_took_is_a_guess() -> None:
-    timeline = timeline_of(beacon())
+    timeline = drawn(beacon())
 
     first = spans(timeline, "turn")[0]
     assert (first.end_ms - first.start_ms, first.is_guessed) == (UNKNOWN_TURN_MS, True)
@@ -117,11 +124,11 @@ def test_a_turn_lasts_at_least_until_its_last_message() -> None:
         ],
     )
 
-    assert places(timeline_of(conversation), "turn") == [("turn", 0, 7_000)]
+    assert places(drawn(conversation), "turn") == [("turn", 0, 7_000)]
 
 
 def test_nothing_at_all_is_no_error() -> None:
-    assert timeline_of(Conversation(id="x", source="y")) == Timeline(
+    assert drawn(Conversation(id="x", source="y")) == Timeline(
         tracks=["main"], spans=[], switches=[], breaks=[], length_ms=0, guessed=0
     )
 
@@ -148,4 +155,48 @@ def test_calls_that_name_each_other_as_parents_are_left_out_not_followed_for_eve
         ],
     )
 
-    assert timeline_of(conversation).length_ms == 1_000
+    assert drawn(conversation).length_ms == 1_000
+
+
+def test_a_turn_ends_where_its_elapsed_time_ends_whatever_was_written_later() -> None:
+    call = ToolCall(id="c", name="run_in_terminal", started_at=NINE + timedelta(seconds=30))
+    conversation = Conversation(
+        id="vscode:x",
+        source="vscode-session",
+        turns=[
+            Turn(
+                index=0,
+                timing=Timing(started_at=NINE, elapsed_ms=10_000, completed_at=NINE + timedelta(days=1)),
+            ),
+            Turn(index=1, timing=Timing(started_at=NINE + timedelta(minutes=1), elapsed_ms=1_000)),
+        ],
+        messages=[
+            Message(role="assistant", turn=0, parts=[call]),
+            Message(
+                role="tool",
+                turn=0,
+                created_at=NINE + timedelta(hours=3),
+                parts=[ToolResult(call_id="c", text="done")],
+            ),
+        ],
+    )
+
+    timeline = drawn(conversation)
+
+    assert places(timeline, "turn") == [("turn", 0, 10_000), ("turn", 30_000, 31_000)]
+    assert max(span.end_ms for span in timeline.spans if span.turn == 0) == 10_000
+
+
+def test_a_turn_of_unknown_length_is_not_drawn_past_the_next_turn() -> None:
+    late = Message(role="assistant", turn=0, created_at=NINE + timedelta(hours=3), parts=[Text(text="Six.")])
+    conversation = Conversation(
+        id="vscode:x",
+        source="vscode-session",
+        turns=[
+            Turn(index=0, timing=Timing(started_at=NINE)),
+            Turn(index=1, timing=Timing(started_at=NINE + timedelta(seconds=5), elapsed_ms=1_000)),
+        ],
+        messages=[late],
+    )
+
+    assert places(drawn(conversation), "turn") == [("turn", 0, 5_000), ("turn", 5_000, 6_000)]

@@ -31,8 +31,8 @@ from copilog.analysis.tokens import spend_by, tokens
 from copilog.errors import UsageError
 from copilog.model import Conversation, Message, Model, PromptShare, Skill, Text, Timing, Turn, Usage
 from copilog.store.archive import Archive
-from copilog.store.entries import entry_of
 from tests.measured import at
+from tests.stored import concluded_entry
 
 TIDES, LIGHTHOUSE = "/home/ana/tide-tables", "/home/ana/lighthouse"
 MODELS = {
@@ -370,7 +370,7 @@ def measured(folder: Path, *turns: Turn, cache: Path) -> TokensSection:
         id="vscode:ferry", source="vscode-session", title="Ferry", turns=list(turns), messages=messages
     )
     with Archive(folder / "small.db", write=True) as archive:
-        archive.put(entry_of(conversation), "made up")
+        archive.put(concluded_entry(conversation), "made up")
         return tokens(choose(archive, now=datetime(2026, 5, 7, tzinfo=UTC)), cache=cache)
 
 

@@ -10,8 +10,8 @@ from copilog.analysis.selection import Chosen, Selection, choose
 from copilog.analysis.tools import tools
 from copilog.model import Approval, Conversation, Message, Terminal, ToolCall, Turn
 from copilog.store.archive import Archive
-from copilog.store.entries import entry_of
 from tests.measured import at
+from tests.stored import concluded_entry
 
 
 def test_calls_and_confirmations_of_everything(chosen: Chosen) -> None:
@@ -40,6 +40,7 @@ def test_each_tool(chosen: Chosen) -> None:
         conversations=1,
         failed=0,
         failure_rate=0.0,
+        command_errors=0,
         retries=0,
         automatic=1,
         by_user=0,
@@ -56,6 +57,7 @@ def test_each_tool(chosen: Chosen) -> None:
         conversations=1,
         failed=1,
         failure_rate=0.5,
+        command_errors=1,
         retries=1,
         automatic=1,
         by_user=1,
@@ -74,9 +76,9 @@ def test_servers_and_programs(chosen: Chosen) -> None:
 
     assert found.servers == [ServerRow(name="github", tools=1, calls=1, failed=0, conversations=1)]
     assert found.programs == [
-        ProgramRow(name="pytest", calls=2, failed=1, conversations=1),
-        ProgramRow(name="git commit", calls=1, failed=0, conversations=1),
-        ProgramRow(name="rm", calls=1, failed=0, conversations=1),
+        ProgramRow(name="pytest", calls=2, failed=1, command_errors=1, conversations=1),
+        ProgramRow(name="git commit", calls=1, failed=0, command_errors=0, conversations=1),
+        ProgramRow(name="rm", calls=1, failed=0, command_errors=0, conversations=1),
     ]
 
 
@@ -182,8 +184,8 @@ def test_servers_without_a_name_and_programs_of_one_command(tmp_path: Path) -> N
         ServerRow(name="(unnamed)", tools=1, calls=1, failed=0, conversations=1),
     ]
     assert found.programs == [
-        ProgramRow(name="git add", calls=1, failed=1, conversations=1),
-        ProgramRow(name="git commit", calls=1, failed=1, conversations=1),
+        ProgramRow(name="git add", calls=1, failed=1, command_errors=0, conversations=1),
+        ProgramRow(name="git commit", calls=1, failed=1, command_errors=0, conversations=1),
     ]
 
 
@@ -248,5 +250,5 @@ def _talk(name: str, *turns: list[Call]) -> Conversation:
 def _tools_of(folder: Path, *conversations: Conversation) -> ToolsSection:
     with Archive(folder / "tools.db", write=True) as archive:
         for conversation in conversations:
-            archive.put(entry_of(conversation), "made up")
+            archive.put(concluded_entry(conversation), "made up")
         return tools(choose(archive))

@@ -25,8 +25,8 @@ from copilog.model import (
     Vote,
 )
 from copilog.store.archive import Archive
-from copilog.store.entries import entry_of
 from tests.measured import PULL_REQUEST, at
+from tests.stored import concluded_entry
 
 LAMP, LENS = "/home/ana/lamp.py", "/home/ana/lens.md"
 Choose = Callable[..., Chosen]
@@ -39,7 +39,7 @@ def choose_of(tmp_path: Path) -> Iterator[Choose]:
 
         def chosen_of(*conversations: Conversation) -> Chosen:
             for conversation in conversations:
-                archive.put(entry_of(conversation), "made up")
+                archive.put(concluded_entry(conversation), "made up")
             archive.index_pending()
             return choose(archive)
 
@@ -85,6 +85,7 @@ def test_what_came_of_the_measured_conversations(chosen: Chosen) -> None:
     assert (made.votes_up, made.votes_down) == (1, 1)
     # 20 + 40 + 30, 60 + 10, 5, 8 seconds; the first turn of beacon has no time
     assert (made.working_ms, made.waiting_ms, made.timed_turns) == (173_000, 5_000, 7)
+    assert (made.elapsed_ms, made.working_turns) == (178_000, 7)
     assert made.vote_reasons == [CountRow(name="incorrectCode", times=1)]
     assert made.errors == [
         CountRow(name="Sorry, no response was returned.", times=1),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from copilog.cli.listing import _fitting
-from tests.cli.homes import Home, entry, run, session
+from tests.cli.homes import Home, entry, move_in, run, session
 
 ONE, TWO, THREE = "11111111-aaaa", "22222222-bbbb", "33333333-cccc"
 
@@ -146,3 +146,84 @@ def test_json_of_nothing_is_an_empty_list(tmp_path: Path) -> None:
 
     assert json.loads(outcome.out) == []
     assert outcome.code == 0
+
+
+@pytest.mark.parametrize(
+    ("fields", "title_of_index", "expected", "origin"),
+    [
+        ({"customTitle": "Renamed: “Ebbe”"}, "Of the index", "Renamed: “Ebbe”", "custom"),
+        ({"customTitle": "Same"}, "Same", "Same", "custom"),
+        ({}, "Of the index", "Of the index", "index"),
+        ({}, None, "Tide parser", "first prompt"),
+    ],
+)
+def test_the_title_and_its_origin_are_the_same_in_list_and_show(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    fields: dict[str, str],
+    title_of_index: str | None,
+    expected: str,
+    origin: str,
+) -> None:
+    home = Home(tmp_path / "home")
+    workspace = home.workspace(1, "/home/ana/tides")
+    home.add(workspace, session(ONE, "Tide parser\nfor Husum", **fields))
+    if title_of_index is not None:
+        home.index(workspace, **{ONE: entry(ONE, title_of_index)})
+    move_in(monkeypatch, tmp_path, home)
+
+    [live] = run("list", "--json", "--live").json
+    [stored] = run("list", "--json").json
+    shown = [run("show", ONE, "--json", *options).json for options in ([], ["--live"])]
+
+    assert [(item["title"], item["title_origin"]) for item in (live, stored, *shown)] == [(expected, origin)] * 4
+    assert f"title from {origin}" in " ".join(run("show", ONE).out.split())
+
+
+@pytest.mark.parametrize(
+    ("uri", "name"),
+    [
+        ("file:///home/ana/tides/workspace.json", "tides"),
+        ("file:///home/ana/.config/Code/Workspaces/1722944951958/workspace.json", "1722944951958"),
+        ("file:///c%3A/Users/Ana/Tides/workspace.json", "Tides"),
+        ("file:///home/ana/team.code-workspace", "team.code-workspace"),
+    ],
+)
+def test_a_workspace_file_called_workspace_json_shows_its_folder(tmp_path: Path, uri: str, name: str) -> None:
+    home = Home(tmp_path)
+    workspace = home.workspace(1)
+    (workspace / "workspace.json").write_text(json.dumps({"workspace": uri}))
+    home.add(workspace, session(ONE, "Tide parser"))
+
+    [line] = [line for line in run("list", "--root", home.root).out.splitlines() if line.startswith("11111111")]
+    shown = run("show", ONE, "--root", home.root, "--json").json
+
+    assert f"  {name}  " in line
+    assert (shown["workspace"]["uri"], shown["workspace"]["folder"].replace("\\", "/").rpartition("/")[2]) == (
+        uri,
+        name,
+    )
+
+
+def test_failed_calls_and_commands_with_an_error_are_counted_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = Home(tmp_path / "home")
+    made = session(ONE, "Run the tests")
+    command = {"kind": "terminal", "commandLine": {"original": "make"}, "terminalCommandState": {"exitCode": 2}}
+    failed = {"input": "{}", "output": [], "isError": True}
+    call = {"kind": "toolInvocationSerialized", "isComplete": True}
+    made["requests"][0]["response"] += [
+        call | {"toolCallId": "a", "toolId": "run_in_terminal", "toolSpecificData": command},
+        call | {"toolCallId": "b", "toolId": "run_in_terminal", "toolSpecificData": command},
+        call | {"toolCallId": "c", "toolId": "mcp_tides", "resultDetails": failed},
+    ]
+    home.add(home.workspace(1, "/home/ana/tides"), made)
+    move_in(monkeypatch, tmp_path, home)
+
+    [live] = run("list", "--json", "--long", "--live").json
+    [stored] = run("list", "--json").json
+
+    for listed in (live, stored):
+        assert (listed["tool_calls"], listed["failed_calls"], listed["command_errors"]) == (3, 1, 2)
+        assert "errors" not in listed

@@ -70,7 +70,7 @@ def test_the_beginning_of_an_id_is_enough(home: Home, target: str) -> None:
     outcome = run("show", target, "--root", home.root)
 
     assert outcome.code == 0
-    assert outcome.out.startswith(f"Tide parser\nid         vscode:{ONE}\n")
+    assert outcome.out.startswith(f"Tide parser\ntitle from custom\nid         vscode:{ONE}\n")
     assert "workspace  /home/ana/tide-tables\n" in outcome.out
     assert "You\n  Parse the tide file\n\nGitHub Copilot\n  Answer 1.\n" in outcome.out
     assert "Turn 2 of 2" in outcome.out

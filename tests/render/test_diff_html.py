@@ -128,3 +128,12 @@ def test_a_patch_that_names_places_by_words_is_a_diff_without_numbers() -> None:
     assert "b.py +1 −0" in page.text
     assert "<mark>2</mark>" in unified_html(patch)
     assert "added" in harmless(side_by_side_html("@ lines 3-4\n+one\n+two\n@ line 9 deleted")).classes()
+
+
+def test_lines_of_an_edit_are_those_that_it_tells_however_much_of_its_diff_is_shown() -> None:
+    diff = f"--- a/x.py\n+++ b/x.py\n@@ -0,0 +1,{diffs.MOST_LINES + 50} @@\n" + "+line\n" * (diffs.MOST_LINES + 50)
+
+    for write in (unified_html, side_by_side_html):
+        assert f"x.py +{diffs.MOST_LINES + 50} −2" in write(diff, (diffs.MOST_LINES + 50, 2)).striptags()
+        for lines in (None, (None, None)):
+            assert "diff-count" not in write(diff, lines)

@@ -18,6 +18,7 @@ from copilog.model import (
     Conversation,
     CustomAgent,
     Draft,
+    Duration,
     EditedFileEvent,
     FileEdit,
     FileTree,
@@ -305,7 +306,8 @@ def test_the_footer_tells_how_it_went() -> None:
         mode=Mode(kind="agent"),
         agent=Agent(id="github.copilot.editsAgent", name="agent"),
         command="fix",
-        timing=Timing(generated_ms=12_340, first_progress_ms=850, waited_ms=3000),
+        timing=Timing(first_progress_ms=850),
+        duration=Duration(elapsed_ms=15_340, waiting_ms=3000, working_ms=12_340),
         usage=[Usage(input=1204, output=311, cache_read=900), Usage(credits=1.5)],
         vote=Vote(is_up=False, reason="wrong"),
         references=[UsedReference(place=Place(path=f"{FOLDER}/a.py")), UsedReference(text="the web", status="partial")],
@@ -315,7 +317,7 @@ def test_the_footer_tells_how_it_went() -> None:
 
     assert shown(made).endswith(
         "  complete · auto: gpt-5 · 1x · agent mode · @agent · /fix"
-        " · 12.3 s (first progress after 850 ms, waited 3.0 s for the user)"
+        " · 15.3 s (12.3 s working, first progress after 850 ms, waited 3.0 s for the user)"
         " · tokens: 1,204 in, 311 out, 900 from cache · 1.5 credits · voted down wrong\n"
         "  used a.py, the web (partial)\n"
         "  similar to public code: 1 place, licences MIT\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from copilog.derive import conclude
 from copilog.model import (
     Approval,
     FileChange,
@@ -50,7 +51,7 @@ from tests.render.text_builders import FOLDER, conversation, edit, shown
             ToolCall(id="c", name="get_tides", status="failed", origin="mcp", server="Harbour"),
             "  ✗ get_tides  failed · MCP server Harbour",
         ),
-        (ToolCall(id="c", name="slow", status="prepared"), "  … slow  prepared"),
+        (ToolCall(id="c", name="slow", status="prepared"), "  · slow  prepared"),
         (
             ToolCall(
                 id="c", name="pr", status="complete", message="Made [#52](https://example.com/52) of **all** `a_b`"
@@ -278,6 +279,7 @@ def test_where_only_the_arguments_tell_the_change_they_are_the_diff() -> None:
         arguments=f'{{"filePath": "{FOLDER}/tide.py", "oldString": "a\\nlow\\nb", "newString": "a\\nhigh\\nb"}}',
     )
     made = conversation(call, FileEdit(call_id="c", path=f"{FOLDER}/tide.py", batches=[[edit(2, 1, "high")]]))
+    conclude(made)
 
     page = shown(made)
 
@@ -288,7 +290,7 @@ def test_where_only_the_arguments_tell_the_change_they_are_the_diff() -> None:
 @pytest.mark.parametrize(
     ("arguments", "lines"),
     [
-        ('{"filePath": "/x/new.py", "content": "a\\nb\\n"}', "/x/new.py  +2\n      +a\n      +b\n"),
+        ('{"filePath": "/x/new.py", "content": "a\\nb\\n"}', "/x/new.py  +2 -0\n      +a\n      +b\n"),
         (
             '{"input": "*** Begin Patch\\n*** Update File: /x/a.py\\n-low\\n+high\\n*** End Patch"}',
             "  +1 -1\n      *** Begin Patch\n      *** Update File: /x/a.py\n      -low\n      +high\n",
@@ -300,7 +302,10 @@ def test_where_only_the_arguments_tell_the_change_they_are_the_diff() -> None:
     ],
 )
 def test_every_way_of_describing_a_change_is_a_diff(arguments: str, lines: str) -> None:
-    assert lines in shown(conversation(ToolCall(id="c", name="edit", status="complete", arguments=arguments)))
+    made = conversation(ToolCall(id="c", name="edit", status="complete", arguments=arguments))
+    conclude(made)
+
+    assert lines in shown(made)
 
 
 def test_long_diffs_are_cut_unless_wanted_whole() -> None:
@@ -335,7 +340,7 @@ def test_changes_of_the_editing_history_fill_in_what_the_answer_does_not_show() 
 
     assert "  file changes of this turn\n  ✎ created /x/other.py  +2 -0\n      @@ -1 +1,2 @@\n" in page
     assert page.count("shown.py") == 1
-    assert "File changes of requests that are not here\n  ✎ edited /x/lost.py  undone\n" in page
+    assert "File changes of requests that are not here\n  ✎ edited /x/lost.py  +2 -1  undone\n" in page
     assert "Files\n  /x/other.py  accepted\n" in page
 
 

@@ -12,6 +12,7 @@ from copilog.model import (
     Confirmation,
     Conversation,
     Draft,
+    Duration,
     EditedFileEvent,
     FileEdit,
     FileTree,
@@ -72,7 +73,8 @@ def full_turn(index: int, **more: object) -> Turn:
         "status": "complete",
         "model": Model(id="copilot/gpt-5", name="gpt-5"),
         "mode": Mode(kind="agent"),
-        "timing": Timing(started_at=NOON + timedelta(minutes=index), first_progress_ms=900, elapsed_ms=4000),
+        "timing": Timing(started_at=NOON + timedelta(minutes=index), first_progress_ms=900),
+        "duration": Duration(elapsed_ms=4000, working_ms=4000),
         **more,
     }
     return Turn(**values)  # type: ignore[arg-type]

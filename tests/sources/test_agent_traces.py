@@ -211,7 +211,7 @@ def test_the_agents_span_tells_of_the_turn(session: Conversation) -> None:
     assert session.workspace is not None
     assert (session.workspace.branch, session.workspace.commit) == ("main", "a1b2c3d4")
     assert session.extra is not None
-    assert session.extra["helpers"] == [{"label": "title", "text": "The late ferry"}]
+    assert [(it.kind, it.title, it.text) for it in session.documents] == [("helper", "title", "The late ferry")]
     assert session.extra["tools"] == [[{"type": "function", "name": "read_file"}]]
 
 

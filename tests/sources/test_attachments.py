@@ -125,9 +125,9 @@ KINDS: list[tuple[Json, str, Place | None, str | None, Json | None]] = [
         "debug-variable",
         None,
         "5",
-        {"expression": "n", "type": "int"},
+        {"type": "int"},
     ),
-    ({"kind": "element", "value": "<b>", "innerText": "i"}, "element", None, "<b>", {"innerText": "i"}),
+    ({"kind": "element", "value": "<b>", "innerText": "i"}, "element", None, "<b>", None),
     (
         {"kind": "scmHistoryItem", "value": FILE, "historyItem": {"id": "c"}},
         "commit",
@@ -144,7 +144,7 @@ KINDS: list[tuple[Json, str, Place | None, str | None, Json | None]] = [
         {"historyItemChangeStart": {"uri": FILE}},
     ),
     ({"kind": "command", "value": {"any": 1}}, "command", None, None, {"value": {"any": 1}}),
-    ({"kind": "generic", "value": "words", "tooltip": "t"}, "generic", None, "words", {"tooltip": "t"}),
+    ({"kind": "generic", "value": "words", "tooltip": "t"}, "generic", None, "words", None),
     ({"kind": "generic", "value": {"any": 1}}, "generic", None, None, {"value": {"any": 1}}),
     ({"kind": "transcriptContext", "value": "words", "uri": FILE}, "transcript-context", PLACE, "words", None),
     (

@@ -253,10 +253,11 @@ def test_what_is_about_the_file_is_kept(garden: Conversation) -> None:
 
 
 def test_remarks_and_unknown_entries_survive(garden: Conversation) -> None:
-    (note,) = (part for part in parts_of(garden) if isinstance(part, Notice))
+    unwritten, note = (part for part in parts_of(garden) if isinstance(part, Notice))
     (unknown,) = (part for part in parts_of(garden) if isinstance(part, Unknown))
 
     assert (note.topic, note.text) == ("log", "# A note\nNothing was compacted.")
+    assert (unwritten.topic, unwritten.text) == ("export-error", "TypeError: cannot write this")
     assert unknown.raw == {"id": "odd00001", "kind": "hologram", "shape": "round"}
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from copilog.diagnostics import Ledger
 from copilog.errors import BadFile
-from copilog.model import Compaction
+from copilog.model import Compaction, Document
 from copilog.sources._cli.checkpoints import index_rows
 from copilog.sources.base import Found, Probe
 from tests.sources.cli_builders import (
@@ -113,9 +113,9 @@ def test_a_folder_without_a_log_is_a_stub(tmp_path: Path) -> None:
 def test_the_plan_is_kept(tmp_path: Path) -> None:
     write(tmp_path, "plan.md", "# Plan\n1. Decimals")
 
-    extra = read_cleanly(tmp_path, Log().start().ask()).extra or {}
+    conversation = read_cleanly(tmp_path, Log().start().ask())
 
-    assert extra["plan"] == "# Plan\n1. Decimals"
+    assert [(it.kind, it.text) for it in conversation.documents] == [("plan", "# Plan\n1. Decimals")]
 
 
 # --- checkpoints --------------------------------------------------------------------------------------------------
@@ -134,10 +134,16 @@ def test_a_compaction_has_its_checkpoint(tmp_path: Path) -> None:
     conversation = read_cleanly(tmp_path, compacted("<overview>\nfrom disk\n</overview>"))
 
     compaction = only(conversation, Compaction)
-    known = {"number": 1, "title": "Cart | tax", "file": "001-cart.md"}
-    assert (compaction.extra or {})["checkpoint"] == known
-    assert (conversation.extra or {})["checkpoints"] == [
-        {"number": 2, "title": "More", "file": "002-more.md", "text": "never named by the log"}
+    assert compaction.title == "Cart | tax"
+    assert (compaction.extra or {})["checkpoint"] == {"number": 1, "file": "001-cart.md"}
+    assert conversation.documents == [
+        Document(
+            kind="checkpoint",
+            text="never named by the log",
+            title="More",
+            path="checkpoints/002-more.md",
+            extra={"number": 2},
+        )
     ]
 
 
@@ -145,10 +151,11 @@ def test_a_checkpoint_gives_the_text_that_the_log_lacks_or_has_otherwise(tmp_pat
     write(tmp_path, "checkpoints/001-cart.md", "from disk")
 
     lacking = only(read_cleanly(tmp_path, compacted(None, path="")), Compaction)
-    otherwise = only(read_cleanly(tmp_path, compacted("from the log")), Compaction)
+    otherwise = read_cleanly(tmp_path, compacted("from the log"))
 
     assert lacking.text == "from disk"
-    assert (otherwise.text, (otherwise.extra or {})["checkpoint"]["text"]) == ("from the log", "from disk")
+    assert only(otherwise, Compaction).text == "from the log"
+    assert [document.text for document in otherwise.documents] == ["from disk"]
 
 
 def test_a_checkpoint_as_json_is_put_into_sections(tmp_path: Path) -> None:
@@ -277,7 +284,7 @@ def test_only_one_companion_stands_for_a_session_without_a_log(tmp_path: Path) -
     found = [read_path(path)[0] for path in paths]
 
     assert [len(conversations) for conversations in found] == [1, 0, 0]
-    assert (found[0][0].extra or {})["plan"] == "{}"
+    assert [document.kind for document in found[0][0].documents] == ["plan", "checkpoint"]
 
 
 def test_the_books_of_a_file_that_is_gone(tmp_path: Path) -> None:
@@ -300,11 +307,19 @@ def test_what_a_session_saved_is_kept_with_it(tmp_path: Path) -> None:
     [conversation], _ = read_path(folder / "events.jsonl")
 
     assert conversation.extra is not None
-    assert conversation.extra["saved_files"] == [
-        {"path": "files/paste-1780000000000.txt", "size": 12, "text": "a long paste"},
-        {"path": "files/deep/chart.png", "size": 6},
-        {"path": "research/report.md", "size": 7, "text": "# Tides"},
+    assert conversation.extra["saved_files"] == [{"path": "files/deep/chart.png", "size": 6}]
+    assert conversation.documents == [
+        Document(kind="file", path="files/paste-1780000000000.txt", text="a long paste"),
+        Document(kind="file", path="research/report.md", text="# Tides"),
     ]
+
+
+def test_a_summary_of_many_lines_is_a_document(tmp_path: Path) -> None:
+    write(tmp_path, "workspace.yaml", "summary: |-\n  The first line\n  and what follows")
+
+    conversation = read_cleanly(tmp_path, Log().start().ask())
+
+    assert [(it.kind, it.text) for it in conversation.documents] == [("summary", "The first line\nand what follows")]
 
 
 def test_a_saved_file_is_a_companion_whatever_is_in_it(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from copilog.model import (
     ToolResult,
     Unknown,
 )
-from copilog.sources._cli.event_types import ALIASES, PASSING, PERSISTED, STREAMED, is_known
+from copilog.sources._cli.event_types import ALIASES, PASSING, PERSISTED, RECENT, STREAMED, is_known
 from copilog.sources._cli.handlers import HANDLERS
 from tests.sources.cli_builders import SESSION, Log, notice, only, parts_like, read_cleanly, read_log
 from tests.sources.cli_samples import SAMPLES
@@ -211,7 +211,15 @@ def test_families_of_events_that_grow_are_known_by_their_first_words() -> None:
     assert is_known("factory.run_started")
     assert is_known("session.managed_settings_whatever")
     assert not is_known("session.whatever")
-    assert PERSISTED | PASSING | STREAMED | {"result"} == set(HANDLERS)
+    assert PERSISTED | PASSING | STREAMED | RECENT | {"result"} == set(HANDLERS)
+
+
+@pytest.mark.parametrize("event_type", sorted(RECENT))
+def test_what_newer_releases_say_is_kept_too(event_type: str, tmp_path: Path) -> None:
+    conversation, ledger = read_log(tmp_path, Log().start().ask().add(event_type, {"word": "abracadabra"}))
+
+    assert (ledger.unknown, ledger.bad) == ({}, [])
+    assert "abracadabra" in everything_in(conversation)
 
 
 def test_times_are_aware_and_universal(tmp_path: Path) -> None:

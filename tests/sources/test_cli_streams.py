@@ -109,6 +109,18 @@ def test_pieces_whose_whole_never_came_are_all_there_is(tmp_path: Path) -> None:
     assert conversation.turns[0].status == "cancelled"
 
 
+def test_streamed_output_that_the_result_has_not_is_kept_beside_it(tmp_path: Path) -> None:
+    stream = opened().ask().begin("c1", "bash")
+    for piece in ("line one of many\n", "line two of many\n"):
+        stream.pass_by("tool.execution_partial_result", toolCallId="c1", partialOutput=piece)
+    stream.end("c1", "Output too large to read at once. Saved to: /tmp/out.txt")
+
+    result = only(read_stream(tmp_path, stream)[0], ToolResult)
+
+    assert result.text == "Output too large to read at once. Saved to: /tmp/out.txt"
+    assert result.display == "line one of many\nline two of many\n"
+
+
 def test_signals_that_say_nothing_are_passed_over_and_others_kept(tmp_path: Path) -> None:
     stream = (
         opened()

@@ -7,27 +7,10 @@ from typing import Any
 
 import pytest
 
-from copilog.model import Attachment, Confirmation, FileEdit, Hook, Terminal, TodoList, ToolCall, ToolResult
+from copilog.derive import conclude
+from copilog.derive.exit_codes import exit_code_of
+from copilog.model import Attachment, Confirmation, Hook, Terminal, TodoList, ToolCall, ToolResult
 from tests.sources.cli_builders import Json, Log, notice, only, parts_like, read_cleanly, read_log, roles
-
-DIFF = """
-diff --git a/home/ana/shop/cart.py b/home/ana/shop/cart.py
-index 0000000..0000000 100644
---- a/home/ana/shop/cart.py
-+++ b/home/ana/shop/cart.py
-@@ -1,2 +1,3 @@
--total = 0
-+total = Decimal(0)
-+tax = 0
- items = []
-"""
-NEW_FILE = """diff --git a/home/ana/shop/tax.py b/home/ana/shop/tax.py
-create file mode 100644
---- a/dev/null
-+++ b/home/ana/shop/tax.py
-@@ -1,0 +1,1 @@
-+rate = 7
-"""
 
 
 def test_a_call_is_a_request_a_start_and_an_end(tmp_path: Path) -> None:
@@ -184,6 +167,36 @@ def test_a_command_has_its_output_and_exit_code(tmp_path: Path) -> None:
     assert [type(part) for part in conversation.messages[1].parts] == [ToolCall, Terminal]
 
 
+@pytest.mark.parametrize(
+    "beside",
+    [{"shellExecution": {"exitCode": 7}}, {"toolTelemetry": {"properties": {}, "metrics": {"exit_code": 7}}}],
+)
+def test_newer_releases_record_the_exit_code_beside_the_result(beside: dict[str, Any], tmp_path: Path) -> None:
+    log = Log().start().ask().run("c1", "bash", {"command": "make"}, **beside)
+
+    conversation = read_cleanly(tmp_path, log)
+    conclude(conversation)
+
+    call = only(conversation, ToolCall)
+    assert (only(conversation, Terminal).exit_code, exit_code_of(call), call.status) == (7, 7, "complete")
+    assert call.outcome is not None
+    assert call.outcome.kind == "succeeded"
+
+
+def test_command_of_the_user_that_ended_with_an_error_has_run(tmp_path: Path) -> None:
+    log = Log().start().ask().add("tool.user_requested", {"toolCallId": "u1", "toolName": "local_shell"})
+    log.begin("u1", "local_shell", {"command": "make"})
+    ended = {"success": False, "shellExecution": {"exitCode": 4}, "error": {"message": "no rule"}}
+    log.add("tool.execution_complete", {"toolCallId": "u1", "isUserRequested": True, **ended})
+
+    conversation = read_cleanly(tmp_path, log)
+    conclude(conversation)
+
+    call = only(conversation, ToolCall)
+    assert call.outcome is not None
+    assert (call.outcome.kind, exit_code_of(call)) == ("succeeded", 4)
+
+
 def test_the_exit_code_is_never_guessed_from_the_text(tmp_path: Path) -> None:
     log = Log().start().ask().run("c1", "powershell", {"command": "ls"}, content="<exited with exit code 1>")
 
@@ -206,84 +219,6 @@ def test_reading_a_shell_is_no_command(tmp_path: Path) -> None:
     assert parts_like(conversation, Terminal) == []
     shells = (only(conversation, ToolResult).extra or {})["shells"]
     assert shells == [{"type": "shell_exit", "shellId": "0", "exitCode": 0}]
-
-
-# --- files --------------------------------------------------------------------------------------------------------
-
-
-def test_an_edit_has_its_diff(tmp_path: Path) -> None:
-    arguments = {"path": "/home/ana/shop/cart.py", "old_str": "a", "new_str": "b"}
-    log = Log().start().ask().run("c1", "edit", arguments, result={"content": "updated", "detailedContent": DIFF})
-
-    conversation = read_cleanly(tmp_path, log)
-
-    edit, result = only(conversation, FileEdit), only(conversation, ToolResult)
-    assert (edit.action, edit.path, edit.diff) == ("edit", "/home/ana/shop/cart.py", DIFF.lstrip("\n"))
-    assert (edit.added, edit.removed, edit.is_done, edit.call_id) == (2, 1, True, "c1")
-    assert (result.text, result.display) == ("updated", None)
-
-
-@pytest.mark.parametrize(
-    ("name", "arguments", "action"),
-    [
-        ("create", {"path": "/home/ana/x"}, "create"),
-        ("insert", {"path": "/home/ana/x"}, "edit"),
-        ("str_replace", {"path": "/home/ana/x"}, "edit"),
-        ("str_replace_editor", {"command": "create", "path": "/home/ana/x"}, "create"),
-        ("str_replace_editor", {"command": "insert", "path": "/home/ana/x"}, "edit"),
-    ],
-)
-def test_the_tools_that_write(name: str, arguments: Json, action: str, tmp_path: Path) -> None:
-    edit = only(read_cleanly(tmp_path, Log().start().ask().run("c1", name, arguments)), FileEdit)
-
-    assert (edit.action, edit.path, edit.diff) == (action, "/home/ana/x", None)
-
-
-def test_looking_at_a_file_is_no_edit_even_if_it_is_shown_as_a_diff(tmp_path: Path) -> None:
-    log = Log().start().ask().run("c1", "str_replace_editor", {"command": "view", "path": "/x"}, content=DIFF)
-
-    assert parts_like(read_cleanly(tmp_path, log), FileEdit) == []
-
-
-def test_an_edit_that_failed_changed_nothing(tmp_path: Path) -> None:
-    log = Log().start().ask().run("c1", "edit", {"path": "/x"}, success=False, error={"message": "no match"})
-
-    assert parts_like(read_cleanly(tmp_path, log), FileEdit) == []
-
-
-def test_a_patch_may_touch_several_files(tmp_path: Path) -> None:
-    patch = "*** Begin Patch\n*** Update File: /home/ana/shop/cart.py\n@@\n*** Add File: /home/ana/shop/tax.py\n+x\n"
-    result = {"content": "Modified 2", "detailedContent": DIFF + NEW_FILE}
-    log = Log().start().ask().run("c1", "apply_patch", patch, result=result)
-
-    edits = parts_like(read_cleanly(tmp_path, log), FileEdit)
-
-    assert [(edit.action, edit.path, edit.added) for edit in edits] == [
-        ("edit", "/home/ana/shop/cart.py", 2),
-        ("create", "/home/ana/shop/tax.py", 1),
-    ]
-
-
-def test_a_patch_whose_diffs_do_not_match_goes_by_the_diffs(tmp_path: Path) -> None:
-    gone = "diff --git a/old b/old\ndeleted file mode 100644\n--- a/old\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-x\n"
-    result = {"content": "Modified", "detailedContent": DIFF + NEW_FILE + gone}
-    log = Log().start().ask().run("c1", "apply_patch", {"input": "*** Move to: x"}, result=result)
-
-    edits = parts_like(read_cleanly(tmp_path, log), FileEdit)
-
-    assert [(edit.action, edit.path) for edit in edits] == [
-        ("edit", "home/ana/shop/cart.py"),
-        ("create", "home/ana/shop/tax.py"),
-        ("delete", "old"),
-    ]
-
-
-def test_a_patch_that_moves_and_deletes_without_diffs(tmp_path: Path) -> None:
-    patch = "*** Update File: a\n*** Move to: b\n*** Delete File: c\n"
-
-    edits = parts_like(read_cleanly(tmp_path, Log().start().ask().run("c1", "apply_patch", patch)), FileEdit)
-
-    assert [(edit.action, edit.path, edit.diff) for edit in edits] == [("rename", "b", None), ("delete", "c", None)]
 
 
 # --- things to do -------------------------------------------------------------------------------------------------

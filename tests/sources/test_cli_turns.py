@@ -147,6 +147,17 @@ def test_what_early_logs_put_around_the_users_words_is_taken_off(tmp_path: Path)
 # --- how it ended -------------------------------------------------------------------------------------------------
 
 
+def test_error_after_a_turn_is_not_the_turns_own(tmp_path: Path) -> None:
+    log = Log().start()
+    log.ask("answered").say().add("session.error", {"errorType": "network", "message": "no route"})
+    log.ask("asked again").add("session.error", {"message": "still none"})
+
+    conversation = read_cleanly(tmp_path, log)
+
+    assert [turn.status for turn in conversation.turns] == ["complete", "failed"]
+    assert conversation.turns[0].error is None
+
+
 def test_how_turns_end(tmp_path: Path) -> None:
     log = Log().start()
     log.ask("answered").say()

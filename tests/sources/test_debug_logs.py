@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copilog.model import Conversation, Hook, Notice, Prompt, Skill, Thinking, Unknown, parts_of, prose_of
+from copilog.model import Conversation, Document, Hook, Notice, Prompt, Skill, Thinking, Unknown, parts_of, prose_of
 from copilog.sources.base import Found, Probe
 from copilog.sources.debug_logs import DebugLogs
 from copilog.sources.roots import StorageFolder
@@ -161,8 +161,7 @@ def test_a_sub_agent_stands_below_the_call_that_started_it(harbour: Conversation
 
 
 def test_what_helpers_said_is_no_part_of_the_conversation_but_costs(harbour: Conversation) -> None:
-    assert harbour.extra is not None
-    assert harbour.extra["helpers"] == [{"label": "title", "text": "High water today"}]
+    assert harbour.documents == [Document(kind="helper", title="title", text="High water today")]
     assert [(used.model, (used.extra or {})["helper"]) for used in harbour.usage] == [("tiny-model", "title")]
     assert "High water today" not in [words for _, words in said(harbour)]
 
@@ -188,6 +187,7 @@ def test_hooks_thoughts_prompts_and_notices_have_their_parts(harbour: Conversati
     assert [(part.scope, part.text) for part in parts if isinstance(part, Prompt)] == [
         ("system", "You are a harbour pilot."),
         ("turn", "<userRequest>\nWhen is high water?\n</userRequest>\n"),
+        ("conversation", "<environment_info>\nLinux\n</environment_info>"),
     ]
     [notice] = [part for part in parts if isinstance(part, Notice)]
     assert (notice.topic, notice.native) == ("generic", "Resolve Customizations")

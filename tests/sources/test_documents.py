@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from copilog.diagnostics import ADVICE, Ledger
-from copilog.model import Conversation, prose_of
+from copilog.model import Conversation, Text, Thinking, prose_of
 from copilog.sources._vscode.documents import read_document
 from copilog.sources.base import Found
 from copilog.sources.vscode_session import VSCodeSession
@@ -204,13 +204,64 @@ def test_repairs_within_a_torn_document_are_told(tmp_path: Path) -> None:
 
 
 def test_a_document_cut_at_any_byte_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
-    ends = [TWO.index(b', {"requestId"'), TWO.index(b"}], ") + 1]
+    ends = [TWO.index(b'"text": "one"') + 13, TWO.index(b', "parts"', TWO.index(b"two"))]
     for cut in range(len(TWO)):
         conversation, ledger = read_bytes(tmp_path, TWO[:cut])
 
-        complete = sum(cut >= end for end in ends)
-        assert words(conversation) == ["one", "two, ünïcode"][:complete]
+        finished = sum(cut >= end for end in ends)
+        assert words(conversation) == ["one", "two, ünïcode"][:finished]
         assert len(ledger.bad) == (1 if cut else 0)
+
+
+PARTS = [{"value": "first"}, {"kind": "thinking", "value": "hm", "id": "t"}, {"value": 'and \\ " last'}]
+TORN = json.dumps(
+    session(request("one"), request("two", PARTS, responseId="answer", result={"details": "GPT"}))
+).encode()
+
+
+@pytest.mark.parametrize(
+    ("written", "answer"),
+    [
+        (b'"response": [', []),
+        (b'{"value": "first"}', ["first"]),
+        (b'{"value": "first"}, {"kind": "thinking", "value": "hm"', ["first"]),
+        (b'"id": "t"}', ["first", "hm"]),
+        (b'"id": "t"}, {"value": "and ', ["first", "hm"]),
+        (b'last"}', ["first", "hm", 'and \\ " last']),
+        (b'"responseId": "ans', ["first", "hm", 'and \\ " last']),
+    ],
+)
+def test_a_torn_request_keeps_its_prompt_and_the_finished_parts_of_its_answer(
+    written: bytes, answer: list[str], tmp_path: Path
+) -> None:
+    start = TORN.index(b'"text": "two"')
+    conversation, ledger = read_bytes(tmp_path, TORN[: TORN.index(written, start) + len(written)])
+
+    assert words(conversation) == ["one", "two"]
+    assert conversation is not None
+    parts = [part for message in conversation.messages if message.role == "assistant" for part in message.parts]
+    assert [part.text for part in parts if isinstance(part, Text | Thinking)] == answer
+    assert (conversation.turns[-1].status, conversation.turns[-1].response_id) == (None, None)
+    assert conversation.marks == ["damaged"]
+    assert [bad.code for bad in ledger.bad] == ["torn-document"]
+    assert "finished" in ledger.notes[-1].reason
+
+
+def test_what_a_torn_request_says_after_its_answer_is_kept_as_far_as_it_is_finished(tmp_path: Path) -> None:
+    conversation, _ = read_bytes(tmp_path, TORN[: TORN.index(b'"GPT"') + 5])
+
+    assert conversation is not None
+    assert (conversation.turns[-1].response_id, conversation.turns[-1].details) == ("answer", "GPT")
+    cut, _ = read_bytes(tmp_path, TORN[: TORN.index(b'"GPT"') + 4])
+    assert cut is not None
+    assert (cut.turns[-1].response_id, cut.turns[-1].details) == ("answer", None)
+
+
+def test_a_torn_request_without_prompt_or_answer_is_no_turn(tmp_path: Path) -> None:
+    conversation, ledger = read_bytes(tmp_path, TWO[: TWO.index(b'"message"', TWO.index(b', {"requestId"'))])
+
+    assert words(conversation) == ["one"]
+    assert [bad.code for bad in ledger.bad] == ["torn-document"]
 
 
 # --- other documents --------------------------------------------------------------------------------------------

@@ -246,3 +246,22 @@ def test_lines_that_were_counted_already_are_not_counted_again() -> None:
 
     assert edit.diff is not None
     assert (edit.added, edit.removed) == (8, 9)
+
+
+def test_call_that_failed_did_not_make_the_edit_of_another() -> None:
+    arguments = {"filePath": TILL, "oldString": "a", "newString": "b"}
+    recorded = [
+        {"id": call_id, "name": "replace_string_in_file", "arguments": json.dumps(arguments)}
+        for call_id in ("c1", "c2")
+    ]
+    failure = "String replacement failed: Could not find matching text to replace."
+    metadata = {
+        "toolCallRounds": [{"id": "r", "toolCalls": recorded}],
+        "toolCallResults": {"c2": {"content": [{"value": failure}]}},
+    }
+    calls = [tool_part("copilot_replaceString", call_id) for call_id in ("c1", "c2")]
+
+    messages, _ = read_parts(*calls, edited(), result={"metadata": metadata})
+
+    (edit,) = [part for part in all_parts(messages) if isinstance(part, FileEdit)]
+    assert edit.call_id == "c1"

@@ -15,6 +15,7 @@ from copilog.model import (
     Followup,
     Place,
     Range,
+    Thinking,
     Turn,
     UsedReference,
     Vote,
@@ -74,7 +75,7 @@ def test_suggested_questions(tmp_path: Path) -> None:
 
     assert turn.followups == [
         Followup(text="Add tests", agent="a", command="tests", title="Tests"),
-        Followup(text="And docs", extra={"tooltip": "more"}),
+        Followup(text="And docs", tooltip="more"),
     ]
     assert turn.extra == {"followups": [{"kind": "command", "commandId": "open", "title": "Open"}, "a bare text"]}
 
@@ -85,6 +86,8 @@ def test_suggested_questions(tmp_path: Path) -> None:
         (FILE, UsedReference(place=PLACE)),
         ({"uri": FILE, "range": LINES}, UsedReference(place=PLACE_WITH_LINES)),
         ("the web", UsedReference(text="the web")),
+        ("https://tides.example/a", UsedReference(text="https://tides.example/a")),
+        (FILE_URI, UsedReference(place=PLACE)),
         ({"variableName": "selection"}, UsedReference(variable="selection")),
         ({"variableName": "file", "value": FILE}, UsedReference(variable="file", place=PLACE)),
         (
@@ -184,7 +187,7 @@ def test_code_blocks_of_the_extension(tmp_path: Path) -> None:
     turn = read_turn(tmp_path, result={"metadata": {"codeBlocks": blocks}})
 
     assert turn.code_blocks == [
-        CodeBlock(code="x = 1", language="python", uri=FILE_URI, extra={"markdownBeforeBlock": "So:"}),
+        CodeBlock(code="x = 1", language="python", uri=FILE_URI, before="So:"),
         CodeBlock(code="y"),
     ]
     assert turn.extra is None
@@ -219,15 +222,34 @@ def test_all_summaries_of_a_turn_are_kept_with_what_they_cost(tmp_path: Path) ->
     assert [(part.text, part.model, part.extra) for part in found] == [
         ("one", "m", {"usage": {"prompt_tokens": 5}}),
         ("two", None, None),
+        ("old", None, None),
     ]
-    assert conversation.turns[0].extra == {"result": {"metadata": {"summary": {"text": "old"}}}}
+    assert conversation.turns[0].extra is None
+
+
+def test_a_summary_that_is_recorded_twice_is_there_once_after_what_was_thought_of_it(tmp_path: Path) -> None:
+    metadata = {"summary": {"text": "one"}, "summaries": [{"text": "one", "thinking": {"text": "hm", "id": "t"}}]}
+    conversation, _ = read_session(session(request(result={"metadata": metadata})), tmp_path)
+
+    found = [part for part in parts_of(conversation) if isinstance(part, Compaction | Thinking)]
+    assert found == [
+        Thinking(text="hm", native="summaries"),
+        Compaction(text="one", extra={"thinking": {"id": "t"}}),
+    ]
+
+
+def test_the_files_that_the_user_chose_to_be_edited_are_references(tmp_path: Path) -> None:
+    turn = read_turn(tmp_path, workingSet=[FILE, 5])
+
+    assert [reference.place.uri for reference in turn.references if reference.place] == [FILE_URI]
+    assert turn.extra == {"workingSet": [5]}
 
 
 def test_the_line_under_the_answer_and_the_next_question_are_kept(tmp_path: Path) -> None:
     turn = read_turn(tmp_path, result={"details": "Model X, 3x", "nextQuestion": {"prompt": "And then?"}})
 
     assert turn.details == "Model X, 3x"
-    assert turn.extra == {"result": {"nextQuestion": {"prompt": "And then?"}}}
+    assert [followup.text for followup in turn.followups] == ["And then?"]
 
 
 def test_empty_lists_say_nothing(tmp_path: Path) -> None:

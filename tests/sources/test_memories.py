@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from copilog.diagnostics import Ledger
 from copilog.errors import BadFile
+from copilog.model import Document
 from copilog.sources._extension.memory import session_of_folder
 from copilog.sources.base import Found, Probe
 from copilog.sources.memories import Memories
@@ -46,10 +47,9 @@ def test_the_memory_of_a_session_belongs_to_its_conversation_and_the_plan_is_kno
 
     assert (conversation.id, conversation.native_id, conversation.marks) == (f"vscode:{SESSION}", SESSION, ["memory"])
     plan = "## Plan: tide curve\n\n1. Read the table\n2. Draw the curve\n"
-    assert conversation.extra == {
-        "memories": [{"path": "/memories/session/plan.md", "scope": "session", "text": plan}],
-        "plan": plan,
-    }
+    assert conversation.documents == [
+        Document(kind="plan", text=plan, path="/memories/session/plan.md", extra={"scope": "session"})
+    ]
     assert (ledger.seen, ledger.used, codes(ledger)) == (1, 1, [])
 
 
@@ -60,8 +60,8 @@ def test_the_memory_of_a_user_and_of_a_repository_are_collections_of_their_own()
     read = [read_one(SOURCE, trace)[0] for trace in found]
 
     assert [conversation.native_id for conversation in read] == [trace.native_id for trace in found]
-    entries = [entry for conversation in read for entry in (conversation.extra or {})["memories"]]
-    assert [(entry["scope"], entry["path"]) for entry in entries] == [
+    entries = [document for conversation in read for document in conversation.documents]
+    assert [((entry.extra or {})["scope"], entry.path) for entry in entries] == [
         ("user", "/memories/preferences.md"),
         ("user", "/memories/notes/moon.md"),
         ("session", "/memories/session/findings.md"),
@@ -72,7 +72,7 @@ def test_the_memory_of_a_user_and_of_a_repository_are_collections_of_their_own()
     assert user.id == more_of_user.id
     assert user.id.startswith("memory:user:")
     assert repository.id.startswith("memory:repo:")
-    assert "plan" not in (repository.extra or {})
+    assert [document.kind for document in repository.documents] == ["memory"]
 
 
 def test_a_collection_has_the_same_name_when_a_home_is_copied_elsewhere(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_a_folder_names_its_session_in_base64_or_plainly(tmp_path: Path, folder:
     conversation, _ = read_one(SOURCE, path)
 
     assert conversation.id == session
-    assert (conversation.extra or {})["memories"][0]["path"] == "/memories/session/deep/note.md"
+    assert conversation.documents[0].path == "/memories/session/deep/note.md"
 
 
 def test_memory_without_a_session_belongs_to_the_workspace(tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_broken_bytes_are_told_and_the_rest_is_read(tmp_path: Path) -> None:
 
     conversation, ledger = read_one(SOURCE, path)
 
-    assert (conversation.extra or {})["memories"][0]["text"] == "\ufffdmake test"
+    assert conversation.documents[0].text == "\ufffdmake test"
     assert codes(ledger) == ["invalid-utf8"]
 
 

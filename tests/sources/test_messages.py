@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from copilog.diagnostics import Ledger
-from copilog.model import AnyPart, Mention, Place, Prompt, Text, Unknown, prose_of
+from copilog.model import AnyPart, Attachment, Mention, Place, Prompt, Text, Unknown, prose_of
 from copilog.tags import user_text
 from tests.sources.vscode_builders import read_session, request, session
 
@@ -129,7 +129,10 @@ def test_plain_parts_that_say_more_than_the_text_are_kept(tmp_path: Path) -> Non
         tmp_path, {"text": "words", "parts": [*others, {"kind": "text", "text": "words"}, "or"]}
     )
 
-    assert parts == [Text(text="words", extra={"parts": others})]
+    assert parts == [
+        Text(text="words", extra={"parts": others[1:2]}),
+        Prompt(text="others\n\nloose", native="message.parts"),
+    ]
     assert ledger.parts.used == 5
 
 
@@ -205,9 +208,43 @@ def test_pictures_of_a_prompt_stay_beside_its_text(tmp_path: Path) -> None:
     named = {"type": 1, "text": "look: ", "name": "n"}
     parts, _ = read_message(tmp_path, "hi", result={"metadata": {"renderedUserMessage": [named, picture, None]}})
 
-    assert parts[1] == Prompt(
-        text="look: ", native="renderedUserMessage", extra={"parts": [{"type": 1, "name": "n"}, picture]}
+    assert parts[1:] == [
+        Prompt(text="look: ", native="renderedUserMessage", extra={"parts": [{"type": 1, "name": "n"}, {"type": 2}]}),
+        Attachment(type="image", text="https://example.com/i.png", is_automatic=True, native="imageUrl"),
+    ]
+
+
+def test_a_picture_that_was_sent_as_data_is_an_attachment(tmp_path: Path) -> None:
+    picture = {"type": 2, "imageUrl": {"url": "data:image/gif;base64,R0lGODdh", "detail": "low"}}
+    parts, _ = read_message(tmp_path, "hi", result={"metadata": {"renderedUserMessage": [picture]}})
+
+    assert parts[2] == Attachment(
+        type="image",
+        mime_type="image/gif",
+        data=b"GIF87a",
+        is_automatic=True,
+        native="imageUrl",
+        extra={"detail": "low"},
     )
+
+
+def test_what_early_releases_recorded_of_a_request_is_in_the_model(tmp_path: Path) -> None:
+    metadata = {
+        "messages": [{"role": "user", "content": "sent to it"}, {"role": "assistant", "content": "came from it"}, 5],
+        "edits": {
+            "request": "change these files",
+            "response": "changed them",
+            "workingSet": [{"uri": {"$mid": 1, "scheme": "file", "path": "/w/a.py"}, "text": "a = 1", "version": 3}],
+        },
+    }
+    conversation, _ = read_session(session(request(result={"metadata": metadata})), tmp_path)
+    turn = conversation.turns[0]
+
+    sent = [part for part in conversation.messages[0].parts if isinstance(part, Prompt | Attachment)]
+    assert [part.text for part in sent] == ["sent to it", "change these files", "a = 1"]
+    assert [one.text for one in turn.rounds] == ["came from it", "changed them"]
+    assert turn.extra is not None
+    assert turn.extra["result"]["metadata"] == {"messages": [5], "edits": {"workingSet": [{"version": 3}]}}
 
 
 @pytest.mark.parametrize("nothing", [[], "", [None]])
@@ -215,3 +252,9 @@ def test_an_empty_prompt_is_none(nothing: Any, tmp_path: Path) -> None:
     parts, _ = read_message(tmp_path, "hi", result={"metadata": {"renderedUserMessage": nothing}})
 
     assert parts == [Text(text="hi")]
+
+
+def test_the_system_prompt_of_another_assistant_is_a_prompt(tmp_path: Path) -> None:
+    parts, _ = read_message(tmp_path, "hi", result={"metadata": {"systemPrompt": "You help with data."}})
+
+    assert parts[1] == Prompt(text="You help with data.", scope="system", native="systemPrompt")

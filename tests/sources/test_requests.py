@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from copilog.derive import conclude
 from copilog.diagnostics import Ledger
-from copilog.model import Text, Turn, prose_of
-from copilog.model.questions import duration_ms
+from copilog.model import Prompt, Text, Turn, duration_of, prose_of
 from tests.sources.vscode_builders import read_session, request, session
 
 Json = dict[str, Any]
@@ -183,26 +183,30 @@ def test_times_stand_where_they_belong(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
-        ({"elapsedMs": 1234}, 1234),
-        ({"responseTimestamp": 1767000003000}, 6000 - 500),
-        ({}, 8000 - 500),
+        ({"elapsedMs": 1234}, 1734),
+        ({"responseTimestamp": 1767000003000}, 7500),
+        ({}, 7500),
+        ({"result": {"timings": {"totalElapsed": 9000}}}, 8000),
         ({"modelState": {"value": 1}}, 7500),
         ({"modelState": {"value": 1}, "result": {}}, None),
     ],
 )
-def test_the_duration_leaves_out_waiting_for_a_person(fields: Json, expected: float | None, tmp_path: Path) -> None:
-    turn = read_turn(
-        tmp_path,
-        **{
-            "timestamp": 1767000001000,
-            "modelState": {"value": 1, "completedAt": 1767000009000},
-            "timeSpentWaiting": 500,
-            "result": {"timings": {"totalElapsed": 7500}},
-            **fields,
-        },
-    )
+def test_elapsed_is_the_smallest_recorded_time_and_working_leaves_out_waiting(
+    fields: Json, expected: float | None, tmp_path: Path
+) -> None:
+    fields = {
+        "timestamp": 1767000001000,
+        "modelState": {"value": 1, "completedAt": 1767000009000},
+        "timeSpentWaiting": 500,
+        "result": {"timings": {"totalElapsed": 7500}},
+        **fields,
+    }
+    conversation, _ = read_session(session(request() | fields), tmp_path)
+    conclude(conversation)
 
-    assert duration_ms(turn) == expected
+    took = duration_of(conversation.turns[0])
+    assert took.elapsed_ms == expected
+    assert took.working_ms == (expected - 500 if expected else None)
 
 
 def test_a_wait_that_is_a_time_of_day_is_when_the_response_began(tmp_path: Path) -> None:
@@ -252,6 +256,30 @@ def test_a_request_without_a_message_is_one_bad_record(missing: Json, tmp_path: 
     assert words == ["still here"]
     assert [(bad.code, bad.pointer) for bad in ledger.bad] == [("no-message", "/requests/0")]
     assert (ledger.seen, ledger.used) == (3, 2)
+
+
+@pytest.mark.parametrize("missing", [{}, {"message": None}, {"message": 5}])
+def test_a_request_without_a_message_keeps_its_answer(missing: Json, tmp_path: Path) -> None:
+    answered = request("x", [{"value": "an answer"}], responseId="a-1")
+    del answered["message"]
+    conversation, ledger = read_session(session(answered | missing, request("still here")), tmp_path)
+
+    first, *others = conversation.messages
+    assert (first.role, first.turn, first.id, prose_of(first.parts)) == ("assistant", 0, "a-1", "an answer")
+    assert [prose_of(message.parts) for message in others] == ["still here"]
+    assert (conversation.turns[0].pointer, conversation.turns[0].status) == ("/requests/0", "complete")
+    assert [(note.code, note.pointer, note.level) for note in ledger.notes] == [
+        ("no-message", "/requests/0", "warning")
+    ]
+    assert (ledger.bad, ledger.seen, ledger.used) == ([], 3, 3)
+
+
+def test_a_request_without_a_message_keeps_the_prompt_that_was_sent(tmp_path: Path) -> None:
+    sent = {"metadata": {"renderedUserMessage": [{"type": 1, "text": "<userRequest>why?</userRequest>"}]}}
+    conversation, _ = read_session(session({"requestId": "r", "result": sent}), tmp_path)
+
+    (message,) = conversation.messages
+    assert (message.role, [type(part) for part in message.parts]) == ("user", [Prompt])
 
 
 def test_a_hole_in_the_requests_is_ignored_and_told(tmp_path: Path) -> None:

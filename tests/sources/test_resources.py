@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from copilog import ingest
+from copilog.derive import without_superseded
 from copilog.diagnostics import Ledger, Report
 from copilog.errors import BadFile
 from copilog.model import Conversation, ToolResult, parts_of, prose_of
@@ -230,7 +231,8 @@ def test_a_sound_log_leads_the_stale_file_beside_it(disk: Disk) -> None:
 
     conversation = disk.read_one()
 
-    assert prose(conversation) == ["question 1", "answer 1", "question 2", "answer 2"]
+    assert prose(without_superseded(conversation)) == ["question 1", "answer 1", "question 2", "answer 2"]
+    assert [turn.superseded for turn in conversation.turns] == [None, None, "absent"]
     assert conversation.marks == []
     assert places(conversation, disk) == [
         ("lead", f"workspaceStorage/{'a' * 32}/chatSessions/ID.jsonl"),
@@ -268,7 +270,7 @@ def test_a_log_with_a_torn_tail_is_sound(disk: Disk) -> None:
 
     conversation = disk.read_one()
 
-    assert prose(conversation)[0::2] == ["question 1"]
+    assert prose(without_superseded(conversation))[0::2] == ["question 1"]
     assert conversation.marks == []
 
 

@@ -42,29 +42,51 @@ def prose(*parts: Any) -> str:
     return prose_of(all_parts(read_parts(*parts)[0]))
 
 
+PUBLIC_CODE = "Response cleared due to possible match to public code, retrying with modified prompt."
+
+
 @pytest.mark.parametrize(
     ("kind", "expected"),
     [
         ("markdown", Text(text="Some *words*")),
         ("markdownContent", Text(text="old words")),
-        ("markdownVuln", Text(text="risky words", vulnerabilities=["Injection"])),
+        ("markdownVuln", Text(text="risky words", vulnerabilities=["Injection: Text goes into SQL"])),
         ("thinking", Thinking(text="Firstthen", id="thought-1", title="Weighing options", elapsed_ms=1234)),
         ("undoStop", Checkpoint(id="stop-1")),
         ("progressMessage", Notice(topic="progress", text="Searching")),
         ("progressTask", Notice(topic="task", text="Task", is_prose=True)),
-        ("progressTaskSerialized", Notice(topic="task", text="Asked the index", is_prose=True)),
+        (
+            "progressTaskSerialized",
+            Notice(topic="task", text="Asked the index", is_prose=True, notes={"progress": "slow index"}),
+        ),
         ("progressTaskResult", Notice(topic="task", text="Done")),
-        ("systemNotification", Notice(topic="system", text="The workspace changed", is_prose=True)),
+        (
+            "systemNotification",
+            Notice(
+                topic="system",
+                text="The workspace changed",
+                is_prose=True,
+                notes={"label": "moved to a new workspace", "workspace": "shop"},
+            ),
+        ),
         ("warning", Notice(topic="warning", text="Careful", is_prose=True)),
         ("info", Notice(topic="info", text="By the way", is_prose=True)),
-        ("command", Notice(topic="command", text="Open the shop", is_prose=True)),
+        (
+            "command",
+            Notice(
+                topic="command",
+                text="Open the shop",
+                is_prose=True,
+                notes={"tooltip": "Opens it", "other buttons": "Close", "arguments of the button": '["now",5]'},
+            ),
+        ),
         ("extensions", Notice(topic="extensions", text="example.linter, example.theme")),
         ("mcpServersStarting", Notice(topic="mcp-servers", text="books, maps")),
         ("mcpServersStartingSlow", Notice(topic="mcp-servers")),
-        ("mcpServersInteractionRequired", Notice(topic="mcp-servers")),
+        ("mcpServersInteractionRequired", Notice(topic="mcp-servers", text="Books", notes={"error": "who are you"})),
         ("mcpAuthenticationRequired", Notice(topic="mcp-servers")),
         ("autoModeResolution", Notice(topic="model-resolution", text="GPT X")),
-        ("clearToPreviousToolInvocation", Notice(topic="cleared")),
+        ("clearToPreviousToolInvocation", Notice(topic="warning", text=PUBLIC_CODE, is_prose=True)),
         ("disabledClaudeHooks", Notice(topic="hooks-disabled")),
         ("voiceProgress", Notice(topic="voice", text="listening")),
         ("multiDiffData", Notice(topic="changes", text="Two files")),
@@ -92,6 +114,7 @@ def prose(*parts: Any) -> str:
                 text="",
                 type="pull-request",
                 place=Place(uri="https:/ana/shop/pull/12", name="Add a bag"),
+                notes={"description": "It holds things", "author": "Ana", "number": "#12", "button": "Open it"},
             ),
         ),
         (
@@ -122,6 +145,7 @@ def prose(*parts: Any) -> str:
                 message="A number please",
                 state="accepted",
                 answer='{"port":8080}',
+                notes={"subtitle": "Web server"},
             ),
         ),
         (
@@ -131,7 +155,8 @@ def prose(*parts: Any) -> str:
                 title="The plan",
                 message="1. Begin\n2. End",
                 options=["Start"],
-                answer="Start it",
+                notes={"Start": "at once"},
+                answer="Start it\nfine\nok",
                 state="accepted",
             ),
         ),
@@ -325,12 +350,26 @@ def test_an_answer_that_was_withdrawn_is_no_prose_any_more() -> None:
 
     messages, _ = read_parts({"value": "Kept. "}, tool_part(), *withdrawn, {"value": "New."})
 
-    assert prose_of(all_parts(messages)) == "Kept. New."
-    assert [part.text for part in all_parts(messages) if isinstance(part, Notice)] == ["Copied ", "Careful", ""]
+    assert prose_of(all_parts(messages)) == f"Kept. \n\n{PUBLIC_CODE}\n\nNew."
+    notices = [part for part in all_parts(messages) if isinstance(part, Notice)]
+    assert [(part.topic, part.text) for part in notices] == [
+        ("cleared", "Copied "),
+        ("cleared", "`a.py`"),
+        ("cleared", "Careful"),
+        ("warning", PUBLIC_CODE),
+    ]
+
+
+def test_text_that_was_withdrawn_without_a_reason_leaves_no_message() -> None:
+    messages, _ = read_parts(
+        {"value": "Copied "}, {"kind": "clearToPreviousToolInvocation", "reason": 0}, {"value": "New."}
+    )
+
+    assert prose_of(all_parts(messages)) == "New."
 
 
 def test_parts_that_carry_text_count_as_prose_and_the_others_do_not() -> None:
-    assert prose(PARTS["progressMessage"], PARTS["warning"], PARTS["confirmation"], {"value": "!"}) == "Careful!"
+    assert prose(PARTS["progressMessage"], PARTS["warning"], PARTS["confirmation"], {"value": "!"}) == "Careful\n\n!"
 
 
 def test_the_undone_tail_begins_at_the_checkpoint() -> None:

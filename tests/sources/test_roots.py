@@ -231,7 +231,9 @@ def test_every_level_of_a_user_data_root(tmp_path: Path) -> None:
         assert root.exists
 
 
-@pytest.mark.parametrize("sign", ["chatSessions/", "chatEditingSessions/", "state.vscdb", "workspace.json"])
+@pytest.mark.parametrize(
+    "sign", ["chatSessions/", "chatEditingSessions/", "state.vscdb", "state.vscdb.backup", "workspace.json"]
+)
 def test_workspaces_under_another_name(tmp_path: Path, sign: str) -> None:
     storage = folder(tmp_path, "backup")
     workspace = folder(storage, "1700000000000")
@@ -259,11 +261,19 @@ def test_workspaces_under_another_name(tmp_path: Path, sign: str) -> None:
 def test_portable_and_server_folders(tmp_path: Path, named: str, place: str, application: str | None) -> None:
     folder(tmp_path, place, "User")
 
-    expected = [] if named == "stick" else [("vscode", application, place)]
-    assert what(tmp_path / named, inside=tmp_path) == expected
+    assert what(tmp_path / named, inside=tmp_path) == [("vscode", application, place)]
 
 
-@pytest.mark.parametrize("content", ["session-state/", "history-session-state/", "session-store.db"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        "session-state/",
+        "history-session-state/",
+        "command-history-state/",
+        "session-store.db",
+        "command-history-state.json",
+    ],
+)
 def test_a_copilot_home_under_any_name(tmp_path: Path, content: str) -> None:
     home = folder(tmp_path, "copy-of-dot-copilot")
     if content.endswith("/"):
@@ -275,12 +285,46 @@ def test_a_copilot_home_under_any_name(tmp_path: Path, content: str) -> None:
     assert what(folder(tmp_path, "empty", ".copilot")) == [("copilot-home", None, ".")]
 
 
-def test_folders_full_of_homes_are_not_searched(tmp_path: Path) -> None:
+def test_folders_full_of_homes_are_searched(tmp_path: Path) -> None:
     for above in ("home", "Users", "elsewhere"):
         folder(tmp_path, above, "ana", ".config", "Code", "User", "workspaceStorage")
     folder(tmp_path, "home", "ben", "chatSessions")
 
-    assert what(tmp_path / "home") == what(tmp_path / "Users") == what(tmp_path / "elsewhere") == []
+    assert what(tmp_path / "home") == [("vscode", "Code", "ana/.config/Code"), ("vscode-workspace", None, "ben")]
+    assert what(tmp_path / "Users") == what(tmp_path / "elsewhere") == [("vscode", "Code", "ana/.config/Code")]
+
+
+@pytest.mark.parametrize(
+    "nested",
+    [
+        "Code/Backups/Code",
+        "Code/User/backup/old/Code",
+        "Code/User/globalStorage/Code",
+        "Code/User/globalStorage/backup.ext/Code",
+        "Code/User/profiles/p1/Code",
+        "Code/User/profiles/p1/globalStorage/backup.ext/Code",
+        "Code/User/History/abc/Code",
+        "Code/User/workspaceStorage/1700000000000/saved/Code",
+        "Code/User/workspaceStorage/1700000000000/.copilot",
+        "Code/User/workspaceStorage/1700000000000/chatEditingSessions/1/.copilot",
+        ".copilot/backup/.copilot",
+        ".copilot/session-state/x1/files/.copilot",
+        ".copilot/session-state/x1/files/Code",
+    ],
+)
+def test_places_inside_other_places_are_found_and_each_once(tmp_path: Path, nested: str) -> None:
+    folder(tmp_path, "Code/User/workspaceStorage/1700000000000/chatSessions")
+    folder(tmp_path, "Code/User/globalStorage/emptyWindowChatSessions")
+    (folder(tmp_path, "Code/User/globalStorage/github.copilot-chat") / "session-store.db").touch()
+    (folder(tmp_path, "Code/User/profiles/p1/globalStorage") / "state.vscdb").touch()
+    folder(tmp_path, ".copilot/session-state/x1")
+    usual = [("copilot-home", None, ".copilot"), ("vscode", "Code", "Code")]
+    assert sorted(what(tmp_path)) == usual
+
+    folder(tmp_path, nested, "session-state" if nested.endswith(".copilot") else "User/workspaceStorage")
+
+    kind, application = ("copilot-home", None) if nested.endswith(".copilot") else ("vscode", "Code")
+    assert sorted(what(tmp_path)) == sorted([*usual, (kind, application, nested)])
 
 
 def test_other_folders_are_nothing(tmp_path: Path) -> None:

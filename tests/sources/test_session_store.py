@@ -141,7 +141,7 @@ def test_a_checkpoint_stands_behind_the_turn_it_was_made_in(cli: Path) -> None:
     assert (place, conversation.messages[place].turn) == (2, 0)
     assert isinstance(summary, Compaction)
     assert summary.text.startswith("<overview>\nThe gauge rounds up.\n</overview>\n\n<work_done>\nChanged gauge.py.")
-    assert summary.extra == {"checkpoint_number": 1, "title": "Gauge fixed"}
+    assert (summary.title, summary.extra) == ("Gauge fixed", {"checkpoint_number": 1})
 
 
 def test_usage_is_kept_by_call_as_it_was_recorded(cli: Path) -> None:
@@ -175,16 +175,23 @@ def test_references_lead_to_pull_requests_and_commits_and_a_branch_is_no_commit(
 
 
 def test_files_artifacts_and_other_tables_are_kept(cli: Path) -> None:
-    extra = session(cli).extra
+    conversation = session(cli)
+    extra = conversation.extra
 
     assert extra is not None
     assert extra["files"] == [
         {"path": "/home/ana/tides/gauge.py", "tool": "edit", "turn": 0, "first_seen_at": "2026-07-01T08:00:20+00:00"}
     ]
-    assert extra["artifacts"] == [{"path": "plan.md", "text": "# Plan: fix, then test"}]
-    assert [entry["content"] for entry in extra["search_index"]] == ["A turn that was taken back"]
+    assert [(document.kind, document.path, document.text) for document in conversation.documents] == [
+        ("summary", None, "Round the gauge\nto centimetres"),
+        ("file", "plan.md", "# Plan: fix, then test"),
+        ("indexed", None, "A turn that was taken back"),
+    ]
+    assert [reference.place.path for reference in conversation.turns[0].references if reference.place] == [
+        "/home/ana/tides/gauge.py"
+    ]
     assert extra["tables"]["forge_trajectory_events"][0]["command"] == "pytest -q"
-    assert (extra["summary"], extra["store_version"]) == ("Round the gauge\nto centimetres", 8)
+    assert extra["store_version"] == 8
 
 
 def test_a_session_of_which_nothing_was_said_is_still_one(cli: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from copilog.diagnostics import Ledger
-from copilog.model import Conversation, Draft, Place, Text, Workspace, title_of
+from copilog.model import Conversation, Draft, Notice, Place, Text, Workspace, title_of
 from copilog.sources._vscode.session import conversation_from
 from copilog.sources.base import Found, Probe
 from copilog.sources.vscode_session import VSCodeSession
@@ -99,12 +99,13 @@ def test_the_oldest_sessions_have_texts_for_everything(tmp_path: Path) -> None:
     conversation = read(tmp_path, old, providerId="copilot", welcomeMessage=["hi"], providerState={"a": 1})
 
     assert [message.parts[0] for message in conversation.messages] == [
+        Notice(topic="welcome", text="hi"),
         Text(text="hello?"),
         Text(text="hello!", native="string", position=0),
     ]
     assert conversation.turns[0].status == "failed"
     assert conversation.extra is not None
-    assert conversation.extra["welcomeMessage"] == ["hi"]
+    assert "welcomeMessage" not in conversation.extra
 
 
 # --- times, place, location -------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from copilog.derive import conclude
 from copilog.model import (
     AnyPart,
     Approval,
@@ -264,6 +265,12 @@ def test_a_terminal_with_everything() -> None:
         elapsed_ms=1500,
         native="terminal",
         position=0,
+        notes={
+            "intention": "check the work",
+            "recommended instead": "use the test tool",
+            "reason for network access": "downloads",
+            "command to be confirmed": "pytest?",
+        },
     )
 
 
@@ -364,10 +371,21 @@ def test_resources_are_places_of_the_result() -> None:
     ("kind", "expected"),
     [
         ("extensions", Notice(topic="extensions", text="example.linter")),
-        ("pullRequest", Reference(text="", type="pull-request", place=Place(uri="https:/p/1", name="Add a bag"))),
-        ("modifiedFilesConfirmation", Confirmation(type="confirmation", options=["Keep them", "Undo"])),
+        (
+            "pullRequest",
+            Reference(
+                text="",
+                type="pull-request",
+                place=Place(uri="https:/p/1", name="Add a bag"),
+                notes={"description": "holds things", "author": "Ana", "number": "#1"},
+            ),
+        ),
+        (
+            "modifiedFilesConfirmation",
+            Confirmation(type="confirmation", options=["Keep them", "Undo"], notes={"files": "c"}),
+        ),
         ("agentFeedbackReviewConfirmation", Confirmation(type="confirmation", options=["Send"])),
-        ("sessionCreated", Notice(topic="session-created", text="New chat")),
+        ("sessionCreated", Notice(topic="session-created", text="New chat", notes={"title": "A new chat"})),
         ("generatedImage", Notice(topic="generated-image")),
         ("automationConfigured", Notice(topic="automation", text="Nightly")),
         ("automationConfiguration", Notice(topic="automation")),
@@ -396,3 +414,19 @@ def test_a_call_without_an_id_is_known_by_its_place() -> None:
     del part["toolCallId"]
 
     assert call_in(read_parts({"value": "a"}, part)[0]).id == "part-1"
+
+
+@pytest.mark.parametrize(("is_error", "kind"), [(False, "succeeded"), (True, "failed")])
+def test_error_text_that_vscode_kept_as_output_is_output(tmp_path: Path, is_error: bool, kind: str) -> None:
+    text = "ERROR while calling tool: no such tide\nPlease check your input and try again."
+    output = [{"type": "embed", "isText": True, "value": text}]
+    details = {"input": "{}", "output": output, "isError": is_error}
+    part = tool_part("mcp_log_read", "c1", resultDetails=details)
+    result = recorded("c1", "mcp_log_read", "{}", text)
+
+    conversation, _ = read_session(session(request(response=[part], result=result)), tmp_path)
+    conclude(conversation)
+
+    call = call_in(conversation.messages)
+    assert call.outcome is not None
+    assert call.outcome.kind == kind

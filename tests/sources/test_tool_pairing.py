@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from typing import Any
 
@@ -9,8 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copilog.model import Message, Text, Thinking, ToolCall, ToolResult
-from copilog.sources._vscode.rounds import tool_key
+from copilog import export
+from copilog.derive.tool_names import tool_key
+from copilog.ingest.leaves.lookup import Lookup
+from copilog.model import Conversation, Message, Text, Thinking, ToolCall, ToolResult
 from tests.sources.vscode_builders import all_parts, read_parts
 from tests.sources.vscode_tool_samples import tool_part
 
@@ -99,12 +102,7 @@ def test_a_hidden_internal_call_in_between_takes_nobodys_record() -> None:
 
     messages, _ = read_parts(*parts, result=rounds(recorded))
 
-    assert shown(messages) == [
-        ("copilot_insertEdit", "/a"),
-        ("vscode_editFile_internal", None),
-        ("copilot_insertEdit", "/b"),
-        ("vscode_editFile_internal", None),
-    ]
+    assert shown(messages) == [("copilot_insertEdit", "/a"), ("copilot_insertEdit", "/b")]
 
 
 def test_the_order_of_the_other_calls_tells_which_one_has_no_part() -> None:
@@ -318,6 +316,109 @@ def test_a_preparation_that_led_to_a_call_is_ignored() -> None:
 
     assert outline(messages) == ["c1", "c2"]
     assert ledger.parts.ignored == {"tool-preparation": 2}
+
+
+def test_preparation_of_a_call_that_only_the_extension_recorded_is_that_call() -> None:
+    parts = [preparation("copilot_multiReplaceString"), preparation("b_tool")]
+    rounds = [{"id": "r", "toolCalls": [{"id": "c1", "name": "multi_replace_string_in_file", "arguments": "{}"}]}]
+
+    messages, ledger = read_parts(*parts, result={"metadata": {"toolCallRounds": rounds}})
+
+    calls = [part for part in all_parts(messages) if isinstance(part, ToolCall)]
+    assert sorted(call.name for call in calls) == ["b_tool", "multi_replace_string_in_file"]
+    assert ledger.parts.ignored == {"tool-preparation": 1}
+
+
+def test_call_by_which_a_tool_has_vscode_apply_its_edit_is_one_with_the_tools_own() -> None:
+    parts = [tool_part("copilot_insertEdit", "c1"), tool_part("vscode_editFile_internal", "inner")]
+
+    messages, _ = read_parts(*parts)
+
+    (call,) = [part for part in all_parts(messages) if isinstance(part, ToolCall)]
+    assert (call.tool_id, call.native_ids) == ("copilot_insertEdit", ["inner"])
+
+
+def test_call_by_which_vscode_fetches_a_page_is_one_with_the_tools_own() -> None:
+    urls = ["https://tide.example/1", "https://tide.example/2"]
+    recorded = [call("fetch_webpage", f"c{number}", urls=[url]) for number, url in enumerate(urls)]
+    outer = [tool_part("copilot_fetchWebPage", f"outer{number}") for number in range(2)]
+    inner = [tool_part("vscode_fetchWebPage_internal", f"inner{number}") for number in range(2)]
+
+    for parts in ([outer[0], inner[0], outer[1], inner[1]], [*outer, *inner]):
+        messages, _ = read_parts(*copy.deepcopy(parts), result=rounds(recorded, c0="low water", c1="high water"))
+
+        calls = [part for part in all_parts(messages) if isinstance(part, ToolCall)]
+        assert [(call.id, call.native_ids) for call in calls] == [
+            ("c0", ["outer0", "inner0"]), ("c1", ["outer1", "inner1"]),
+        ]  # fmt: skip
+        assert results_in(messages) == {"c0": "low water", "c1": "high water"}
+
+
+@pytest.mark.parametrize(
+    ("prepared", "tool_id", "name"),
+    [
+        ("copilot_fetchWebPage", "vscode_fetchWebPage_internal", "fetch_webpage"),
+        ("fetch_webpage", "vscode_fetchWebPage_internal", "fetch_webpage"),
+        ("vscode_fetchWebPage_internal", "vscode_fetchWebPage_internal", "fetch_webpage"),
+        ("vscode_listCodeUsages", "copilot_listCodeUsages", "list_code_usages"),
+        ("list_code_usages", "vscode_listCodeUsages", "list_code_usages"),
+        ("insert_edit_into_file", "vscode_editFile_internal", "insert_edit_into_file"),
+    ],
+)
+@pytest.mark.parametrize("native_id", ["c1", "another"])
+def test_preparation_folds_into_the_call_under_whichever_name(
+    prepared: str, tool_id: str, name: str, native_id: str
+) -> None:
+    recorded = rounds([call(name, "c1", given="tide")], c1="low water")
+
+    messages, ledger = read_parts(preparation(prepared), tool_part(tool_id, native_id), result=recorded)
+
+    (made,) = [part for part in all_parts(messages) if isinstance(part, ToolCall)]
+    assert (made.id, made.name, made.arguments) == ("c1", name, '{"given": "tide"}')
+    assert results_in(messages) == {"c1": "low water"}
+    assert ledger.parts.ignored == {"tool-preparation": 1}
+
+
+def inner_edit(given: str, output: str) -> dict[str, Any]:
+    details = {"input": given, "output": [{"type": "embed", "isText": True, "value": output}], "isError": False}
+    return tool_part("vscode_editFile_internal", "inner", resultDetails=details)
+
+
+def test_what_the_inner_call_got_and_gave_back_is_that_of_the_outer_one() -> None:
+    messages, _ = read_parts(
+        tool_part("copilot_insertEdit", "c1"), inner_edit('{"code": "tide = 3"}', "the tide is set")
+    )
+
+    (call,) = [part for part in all_parts(messages) if isinstance(part, ToolCall)]
+    (result,) = [part for part in all_parts(messages) if isinstance(part, ToolResult)]
+    assert (call.id, call.arguments) == ("c1", '{"code": "tide = 3"}')
+    assert (result.call_id, result.text) == ("c1", "the tide is set")
+
+
+def test_what_the_user_saw_of_the_inner_call_is_in_the_message_of_the_outer_one() -> None:
+    outer = tool_part("copilot_fetchWebPage", "c1", pastTenseMessage="Fetched the page")
+    inner = tool_part("vscode_fetchWebPage_internal", "inner", pastTenseMessage="Fetched 3 resources")
+
+    messages, _ = read_parts(outer, inner)
+
+    (made,) = [part for part in all_parts(messages) if isinstance(part, ToolCall)]
+    assert made.message == "Fetched the page · Fetched 3 resources"
+
+
+def test_what_the_inner_call_got_and_gave_back_is_kept_beside_what_the_outer_one_has() -> None:
+    recorded = rounds([call("insert_edit_into_file", "c1", filePath="/a")], c1="The edit was made.")
+
+    messages, _ = read_parts(
+        tool_part("copilot_insertEdit", "c1"), inner_edit('{"code": "tide = 3"}', "the tide is set"), result=recorded
+    )
+
+    (made,) = [part for part in all_parts(messages) if isinstance(part, ToolCall)]
+    (result,) = [part for part in all_parts(messages) if isinstance(part, ToolResult)]
+    assert (made.arguments, result.call_id, result.text) == ('{"filePath": "/a"}', "c1", "The edit was made.")
+    shown_on = Conversation(id="vscode:s-1", source="vscode-session", messages=messages)
+    for text in ("tide = 3", "the tide is set"):
+        assert Lookup([result]).has(text)
+        assert text in export.html_page(shown_on, made_by="x")
 
 
 def test_a_preparation_that_led_nowhere_is_a_prepared_call() -> None:

@@ -173,6 +173,20 @@ def test_an_event_that_stands_there_twice_is_read_once(tmp_path: Path) -> None:
     assert ledger.ignored == {"duplicate-event": 1}
 
 
+def test_the_end_of_a_call_is_read_under_the_name_that_descriptions_give_it(tmp_path: Path) -> None:
+    began = event("tool.execution_start", {"toolCallId": "c1", "toolName": "list_dir", "arguments": {}})
+    ended = event("tool.execution_end", {"toolCallId": "c1", "success": False, "result": {"content": "no such folder"}})
+    path = transcript(tmp_path, asked("hi"), answered("", "c1"), began, ended)
+
+    conversation, ledger = read_one(SOURCE, path)
+
+    assert [call.status for call in calls_in(conversation)] == ["failed"]
+    assert [(result.call_id, result.text, result.is_error) for result in results_in(conversation)] == [
+        ("c1", "no such folder", True)
+    ]
+    assert ledger.unknown == {}
+
+
 def test_a_call_that_no_answer_announced_is_shown_all_the_same(tmp_path: Path) -> None:
     began = event("tool.execution_start", {"toolCallId": "c7", "toolName": "list_dir", "arguments": {"path": "/home"}})
     ended = event("tool.execution_complete", {"toolCallId": "c7", "success": True, "result": {"content": "a\nb"}})
@@ -191,7 +205,7 @@ def test_arguments_that_changed_before_the_call_ran_are_kept(tmp_path: Path) -> 
 
     [call] = calls_in(read_one(SOURCE, path)[0])
 
-    assert (call.arguments, call.extra) == ("{}", {"executed_arguments": {"query": "x"}})
+    assert (call.arguments, call.notes) == ("{}", {"arguments it ran with": '{"query":"x"}'})
 
 
 def test_what_nobody_has_described_is_kept_and_counted(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copilog.diagnostics import Ledger
-from copilog.model import FileChange
+from copilog.model import FileChange, is_empty, unnamed_files
 from copilog.sources._vscode.editing import editing_from
 from copilog.sources.base import Found, Probe
 from copilog.sources.roots import Root, StorageFolder
@@ -41,6 +41,73 @@ def test_the_conversation_is_a_part_of_another_one(session: Session) -> None:
     assert (first.uri, first.initial, first.original, first.current) == (FILE, "one", "one", "two")
     assert (first.decision, first.request_id, first.language) == ("rejected", "r1", "plaintext")
     assert (second.uri, second.initial, second.current, second.decision) == (OTHER, "b", None, None)
+
+
+def test_a_state_without_history_gives_the_diff_of_its_texts(session: Session) -> None:
+    waiting = session.entry("one\ntwo\n", "one\n", telemetryInfo={"requestId": "r1"})
+    accepted = session.entry("b\nc\n", uri=OTHER, state=1, telemetryInfo={"requestId": "r2"})
+    conversation, ledger = session.read_one(
+        initialFileContents=[[FILE, session.store("zero\n")], [OTHER, session.store("b\n")]],
+        recentSnapshot={"entries": [waiting, accepted]},
+    )
+
+    first, second = conversation.file_changes
+    assert (first.uri, first.request_id, first.before, first.after) == (FILE, "r1", "one\n", "one\ntwo\n")
+    assert (first.added, first.removed, first.language, first.is_undone) == (1, 0, "plaintext", False)
+    assert "+two" in (first.diff or "")
+    assert (second.uri, second.request_id, second.added) == (OTHER, None, 1)  # several requests may have made it
+    assert ledger.notes == []
+
+
+def test_a_state_without_history_and_without_difference_gives_no_change(session: Session) -> None:
+    same = session.entry("one")
+    lost = {**session.entry("two", "one", uri=OTHER), "currentHash": "0123456"}
+    rejected = session.entry("mine", "theirs", uri="file:///w/c.txt", state=2)
+    gone = session.entry("", "text", uri="file:///w/d.txt", isDeleted=True)
+    conversation, _ = session.read_one(recentSnapshot={"entries": [same, lost, rejected, gone]})
+
+    assert [(change.path, change.action, change.is_undone) for change in conversation.file_changes] == [
+        ("/w/c.txt", "edit", True),
+        ("/w/d.txt", "delete", False),
+    ]
+
+
+def test_texts_that_no_state_names_are_kept(session: Session) -> None:
+    name = session.store("nobody names me\n")
+    session.store("")
+    conversation, ledger = session.read_one(initialFileContents=[[FILE, session.store("one")]])
+
+    named, unnamed = conversation.files
+    assert (named.uri, named.initial) == (FILE, "one")
+    assert (unnamed.uri, unnamed.path, unnamed.current) == (f"contents/{name}", None, "nobody names me\n")
+    assert unnamed_files(conversation) == [unnamed]
+    assert ledger.diagnostics() == []
+
+
+def test_texts_beside_a_broken_state_are_kept(session: Session) -> None:
+    session.store("still here\n")
+    [conversation], ledger = session.read('{"version": 2, "initialFile')
+
+    assert [file.current for file in conversation.files] == ["still here\n"]
+    assert [bad.code for bad in ledger.bad] == ["bad-json"]
+
+
+def test_texts_without_a_state_are_a_conversation_of_the_session(session: Session) -> None:
+    names = sorted([session.store("first\n"), session.store("second\n")])
+    workspace = session.folder.parent.parent
+    [found] = SOURCE.locate(StorageFolder(workspace, "workspace", "Code", None))
+    assert (found.path.name, found.native_id) == (names[0], "key-1")
+
+    ledger = Ledger(path=str(found.path))
+    [conversation] = SOURCE.read(found, ledger)
+    assert (conversation.id, conversation.marks) == ("vscode:key-1", ["orphan-edits"])
+    assert sorted(file.current or "" for file in conversation.files) == ["first\n", "second\n"]
+    assert not is_empty(conversation)
+    assert ledger.balances()
+    # Files that are met one by one are all of the session, and the first stands for them.
+    other = found.path.with_name(names[1])
+    assert SOURCE.native_id(Probe(other)) == "key-1"
+    assert list(SOURCE.read(Found(other, SOURCE.name, "key-1"), ledger)) == []
 
 
 def test_a_missing_text_costs_a_diff_and_one_note(session: Session) -> None:

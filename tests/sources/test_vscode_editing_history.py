@@ -116,6 +116,19 @@ def test_the_pending_snapshot_is_the_end_of_an_undone_history(session: Session) 
     assert redone.extra == {"pendingSnapshot": history["pendingSnapshot"]}
 
 
+def test_a_pending_snapshot_without_a_history_still_gives_the_diff(session: Session) -> None:
+    conversation, _ = session.read_one(
+        linearHistory=[],
+        linearHistoryIndex=0,
+        pendingSnapshot={"entries": [session.entry("two\n", "one\n")]},
+        recentSnapshot={"entries": []},
+    )
+
+    [change] = conversation.file_changes
+    assert change.diff == "--- a/w/a.txt\n+++ b/w/a.txt\n@@ -1 +1 @@\n-one\n+two\n"
+    assert [file.uri for file in conversation.files] == [FILE]
+
+
 def test_both_versions_in_one_history(session: Session) -> None:
     conversation, ledger = session.read_one(
         linearHistory=[

@@ -147,11 +147,11 @@ def test_edits_of_a_text_that_nobody_kept(session: Session, timeline: Timeline) 
     )
 
     lost, known = conversation.file_changes
-    assert (lost.before, lost.after, lost.diff, lost.extra) == (
+    assert (lost.before, lost.after, lost.diff, lost.unapplied) == (
         None,
         None,
         None,
-        {"operations": timeline.operations[:1]},
+        timeline.operations[:1],
     )
     assert (known.before, known.after) == ("a", "b")
 
@@ -188,7 +188,7 @@ def test_a_cell_that_is_not_there(timeline: Timeline, index: int) -> None:
     (change,) = changes_of(timeline)
 
     assert (change.after, change.diff) == (None, None)
-    assert change.extra == {"operations": timeline.operations}
+    assert change.unapplied == timeline.operations
 
 
 def test_malformed_operations_are_bad_with_their_place(session: Session, timeline: Timeline) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from copilog import ingest
 from copilog.model import prose_of
 from copilog.sources._vscode.agent_sessions import name_of
 from copilog.sources.vscode_state import INDEX, OLD_TRANSFERS, SESSIONS, TRANSFERS
@@ -275,3 +276,45 @@ def test_an_old_transfer_carries_its_session(tmp_path: Path) -> None:
     assert conversation.provenance[0].pointer == "/0/chat"
     assert conversation.extra == {"transfer": {"toWorkspace": "file:///home/ana/b", "inputValue": "draft"}}
     assert [bad.row for bad in ledger.bad] == [f"{OLD_TRANSFERS}/1", f"{OLD_TRANSFERS}/2"]
+
+
+@pytest.mark.parametrize(("value", "expected"), [({"name": "Plan"}, 1), ([{"name": "Plan"}, "Plan", 5], 2), ([], 0)])
+def test_custom_agents_that_cannot_be_read_are_reported(tmp_path: Path, value: Any, expected: int) -> None:
+    path = make_store(tmp_path / "state.vscdb", {"chat.customModes": value})
+
+    for _, ledger in (index(path), read(path)):
+        assert codes(ledger) == ["bad-record"] * expected
+
+
+# --- lists of things to do ----------------------------------------------------------------------------------------
+
+
+def test_a_list_of_things_to_do_is_a_document_of_its_session(tmp_path: Path) -> None:
+    todo = {
+        "id": 1,
+        "title": "Write the buoy migration",
+        "description": "for the table of orders",
+        "status": "completed",
+    }
+    encoded = base64.b64encode(b"s2").decode()
+    value = {"s1": [todo], f"vscode-chat-session://local/{encoded}": [{**todo, "status": "not-started"}], "s3": []}
+    path = make_store(tmp_path / "state.vscdb", {"memento/chat-todo-list": value})
+
+    stubs, ledger = index(path)
+
+    assert [(stub.id, stub.marks) for stub in stubs] == [("vscode:s1", ["stub"]), ("vscode:s2", ["stub"])]
+    assert [stub.documents[0].text for stub in stubs] == [
+        "- [x] Write the buoy migration\n  for the table of orders",
+        "- [ ] Write the buoy migration\n  for the table of orders",
+    ]
+    assert codes(ledger) == []
+    leaves = ingest.inspect_file(path).leaves
+    assert leaves is not None
+    assert (leaves.unaccounted, leaves.reasons) == ({}, {})
+
+
+@pytest.mark.parametrize("value", [[], {"s1": "words"}, {"s1": ["words"]}])
+def test_things_to_do_in_another_shape_are_reported(tmp_path: Path, value: Any) -> None:
+    stubs, ledger = index(make_store(tmp_path / "state.vscdb", {"memento/chat-todo-list": value}))
+
+    assert (stubs, codes(ledger)) == ([], ["bad-record"])

@@ -126,6 +126,51 @@ def test_the_store_of_a_folder_is_located_unless_it_is_a_link(tmp_path: Path) ->
     assert list(SOURCE.locate(folder)) == [Found(path, "vscode-state", application="Code")]
 
 
+# --- the backup -------------------------------------------------------------------------------------------------
+
+
+def test_the_backup_is_located_where_the_store_is_gone(tmp_path: Path) -> None:
+    folder = StorageFolder(tmp_path, "workspace", "Code", None)
+    backup = make_store(tmp_path / "state.vscdb.backup", {INDEX: index_of(entry()), SESSIONS: [session("s2")]})
+
+    assert [found.path for found in SOURCE.locate(folder)] == [backup]
+    stubs, ledger = index(backup)
+    assert [stub.native_id for stub in stubs] == ["s1", "s2"]
+    assert stubs[0].provenance[0].path == str(backup)
+    assert codes(ledger) == ["read-from-backup"]
+
+    make_store(tmp_path / "state.vscdb", {})
+    assert [found.path.name for found in SOURCE.locate(folder)] == ["state.vscdb"]
+    assert codes(read(backup)[1]) == []  # somebody named it, and nothing is wrong
+
+
+@pytest.mark.parametrize("data", [b"", b"no database", b"SQLite format 3\0", None])
+def test_the_backup_is_read_where_the_store_cannot_be(tmp_path: Path, data: bytes | None) -> None:
+    path, backup = tmp_path / "state.vscdb", tmp_path / "state.vscdb.backup"
+    make_store(backup, {INDEX: index_of(entry()), SESSIONS: [session("s2")]})
+    if data is None:
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("CREATE TABLE other (key, value)")
+    else:
+        path.write_bytes(data)
+
+    stubs, ledger = index(path)
+    assert [stub.native_id for stub in stubs] == ["s1", "s2"]
+    assert {stub.provenance[0].path for stub in stubs} == {str(backup)}
+    assert codes(ledger) == ["read-from-backup"]
+    [conversation], ledger = read(path, "s2")
+    assert (conversation.native_id, conversation.provenance[0].path) == ("s2", str(backup))
+    assert codes(ledger) == []  # `index` has told
+
+
+def test_a_broken_store_with_a_broken_backup_is_refused(tmp_path: Path) -> None:
+    for name in ("state.vscdb", "state.vscdb.backup"):
+        (tmp_path / name).write_bytes(b"no database")
+
+    with pytest.raises(UnreadableDatabase):
+        index(tmp_path / "state.vscdb")
+
+
 def test_secrets_are_never_read(tmp_path: Path) -> None:
     marker = "top-secret-marker"
     rows = {

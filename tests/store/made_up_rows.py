@@ -96,7 +96,7 @@ def _put(connection: sqlite3.Connection, number: int, talk: Talk) -> None:
         _insert(connection, "message", {**message, **{column: row.texts.get(column) for column in TEXT_COLUMNS}})
     for position, (turn, tool, has_failed) in enumerate(talk.calls):
         numbers = {"conversation": number, "message": 0, "position": position, "turn": turn}
-        _insert(connection, "tool_call", {**numbers, "name": tool, "is_error": int(has_failed)})
+        _insert(connection, "tool_call", {**numbers, "name": tool, "outcome": "failed" if has_failed else "succeeded"})
     for position, (edited_in, path) in enumerate(talk.edits):
         numbers = {"conversation": number, "position": position}
         _insert(connection, "file_edit", {**numbers, "turn": edited_in, "path": path, "origin": "answer"})

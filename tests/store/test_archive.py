@@ -272,7 +272,7 @@ def test_rows_of_an_earlier_version_are_made_again_from_the_documents(tmp_path: 
         stored = rows(archive, "SELECT id, stored_at, gone_at, signature FROM conversation")
         with archive.connection as connection:
             connection.execute("DELETE FROM spend")
-            connection.execute("UPDATE tool_call SET status = 'as it was once'")
+            connection.execute("UPDATE tool_call SET outcome = 'as it was once'")
             connection.execute("UPDATE conversation SET rows_version = 1")
 
     with Archive(path, write=True) as archive:

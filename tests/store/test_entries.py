@@ -24,6 +24,8 @@ from copilog.model import (
     Approval,
     Conversation,
     CustomAgent,
+    Document,
+    Duration,
     FileChange,
     FileEdit,
     Message,
@@ -53,6 +55,7 @@ from copilog.store.schema import MIGRATIONS
 from copilog.store.times import moment
 from tests.samples import EVERY, Sample, read, source_of
 from tests.samples import claiming as sources_claiming
+from tests.stored import concluded_entry
 
 NOON = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 
@@ -130,7 +133,9 @@ def test_numbers_beyond_all_tables_stay_in_the_document() -> None:
 
     entry = entry_of(conversation)
 
-    assert entry.usages == [(0, None, "session", "", None, None, 7, None, None, None, None, None, None, 0, None, None)]
+    assert entry.usages == [
+        (0, None, "session", "", None, None, 7, None, None, None, None, None, None, 0, None, None, None)
+    ]
     assert conversation_from(entry.document) == conversation
 
 
@@ -191,7 +196,7 @@ def test_rows_fit_into_their_tables(database: sqlite3.Connection) -> None:
 def test_the_columns_of_a_conversation_are_those_of_its_table(database: sqlite3.Connection) -> None:
     columns = [name for _, name, *_ in database.execute("PRAGMA table_info(conversation)")]
 
-    assert list(CONVERSATION_COLUMNS) == columns[1 : 1 + len(CONVERSATION_COLUMNS)]
+    assert set(CONVERSATION_COLUMNS) <= set(columns)
 
 
 def test_a_conversation_is_told_in_one_row() -> None:
@@ -223,13 +228,14 @@ def test_a_conversation_is_told_in_one_row() -> None:
         marks=["damaged"],
     )
 
-    entry = entry_of(conversation)
+    entry = concluded_entry(conversation)
 
     assert dict(zip(CONVERSATION_COLUMNS, entry.row, strict=True)) == {
         "id": "vscode:tides",
         "native_id": "tides",
         "source": "vscode-session",
         "title": "When is high tide?",
+        "title_origin": "first prompt",
         "assistant": None,
         "application": "Code",
         "location": None,
@@ -243,7 +249,9 @@ def test_a_conversation_is_told_in_one_row() -> None:
         "tool_calls": 2,
         "edits": 1,
         "errors": 3,
-        "models": '["auto","tern-4"]',
+        "failed_calls": 2,
+        "command_errors": 0,
+        "models": '["tern-4"]',  # what ran
         "modes": '["agent","pilot"]',
         "agents": '["pilot","github.copilot.agent","scout"]',
         "skills": '["tables"]',
@@ -252,6 +260,21 @@ def test_a_conversation_is_told_in_one_row() -> None:
         "digest": entry.digest,
     }
     assert entry.skills == [(0, 0, "tables", None, 1, "tool call"), (1, 0, "maps", "/m.md", 0, None)]
+
+
+def test_a_conversation_that_left_only_a_memory_is_not_empty() -> None:
+    entry = entry_of(conversation_with(turns=[], messages=[], documents=[Document(kind="memory", text="Use tabs.")]))
+
+    assert entry.row[CONVERSATION_COLUMNS.index("is_empty")] == 0
+
+
+def test_making_an_entry_changes_nothing_in_the_conversation() -> None:
+    made = conversation_with(message("assistant", ToolCall(id="c1", name="read", status="complete"), turn=0))
+    before = msgspec.json.encode(made)
+
+    entry_of(made)
+
+    assert msgspec.json.encode(made) == before
 
 
 def test_a_conversation_of_nothing_is_empty() -> None:
@@ -287,14 +310,15 @@ def test_a_turn_is_told_in_one_row() -> None:
         command="explain",
         mode=Mode(kind="ask"),
         model=Model(id="copilot/auto", name="auto", resolved="tern-4"),
-        timing=Timing(started_at=NOON, elapsed_ms=1500, first_progress_ms=200, waited_ms=30),
+        timing=Timing(started_at=NOON, elapsed_ms=1700, first_progress_ms=200, waited_ms=30),
+        duration=Duration(elapsed_ms=1500, waiting_ms=30, working_ms=1470),
         vote=Vote(is_up=False, reason="incorrect"),
     )
 
     [row] = entry_of(conversation_with(turns=[turn])).turns
 
     told = (3, "request_1", "complete", "workspace", None, "explain", "ask", "auto", "tern-4")
-    more = (None, None, "incorrect", None, None, 0, 0)
+    more = (None, None, "incorrect", None, None, 0, 0, None, None, None, None, 1470, None)
     assert row == (*told, "2026-05-04T12:00:00.000Z", 1500, 200, 30, None, -1, *more)
 
 
@@ -310,9 +334,9 @@ def test_a_call_is_told_with_its_result() -> None:
         message("tool", ToolResult(call_id="c1", text="Öst", is_error=True), turn=0),
     )
 
-    assert entry_of(conversation).tool_calls == [
-        (0, 1, 0, "c1", "read", "unknown", "mcp", "tides", 1, "2026-05-04T12:00:00.000Z", 13, 4, *[None] * 8),
-        (0, 2, 0, "c2", "write", "unknown", None, None, None, None, None, None, *[None] * 8),
+    assert concluded_entry(conversation).tool_calls == [
+        (0, 1, 0, "c1", "read", "mcp", "tides", "2026-05-04T12:00:00.000Z", 13, 4, *[None] * 8, "failed", "Öst"),
+        (0, 2, 0, "c2", "write", None, None, None, None, None, *[None] * 8, "unknown", None),
     ]
 
 
@@ -330,7 +354,7 @@ def test_a_call_is_told_with_who_made_it_and_how_it_went() -> None:
         turns=[Turn(index=0, custom_agent=CustomAgent(name="pilot"))],
     )
 
-    [started, within] = [row[-8:] for row in entry_of(conversation).tool_calls]
+    [started, within] = [row[-10:-2] for row in concluded_entry(conversation).tool_calls]
 
     assert started == (90, None, None, "pilot", "scout", None, None, None)
     assert within == (2000, "granted", "session", "scout", None, "c1", '["git push"]', 128)
@@ -345,7 +369,7 @@ def test_a_prompt_that_is_sent_again_is_a_retry() -> None:
         turns=[Turn(index=index) for index in range(4)],
     )
 
-    assert [row[-2] for row in entry_of(conversation).turns] == [0, 1, 0, 0]
+    assert [row[-8] for row in entry_of(conversation).turns] == [0, 1, 0, 0]
 
 
 def test_shares_of_prompts_and_relations_have_rows() -> None:
@@ -373,10 +397,10 @@ def test_edits_are_told_by_answers_and_by_the_editing_history() -> None:
     )
 
     assert entry_of(conversation).file_edits == [
-        (0, 0, 0, "/a.py", "edit", 2, 1, 0, "answer", "c1", None, "Python", None),
-        (1, 1, 0, "untitled:1", "create", None, None, 1, "answer", None, "undone", None, None),
-        (2, None, 0, "/a.py", "edit", 2, 1, 0, "snapshot", None, None, "Python", None),
-        (3, None, None, "file:///b.py", "edit", None, None, 1, "snapshot", None, "undone", "Python", None),
+        (0, 0, 0, "/a.py", "edit", 2, 1, 0, "answer", "c1", None, "Python", None, 0),
+        (1, 1, 0, "untitled:1", "create", None, None, 1, "answer", None, "undone", None, None, 1),
+        (2, None, 0, "/a.py", "edit", 2, 1, 0, "snapshot", None, None, "Python", None, 1),
+        (3, None, None, "file:///b.py", "edit", None, None, 1, "snapshot", None, "undone", "Python", None, 1),
     ]
 
 

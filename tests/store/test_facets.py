@@ -9,17 +9,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from copilog.analysis.model_names import key_of
+from copilog.derive.model_names import key_of
 from copilog.errors import UsageError
 from copilog.model import Conversation, CustomAgent, FileEdit, Skill, Timing, TurnError, Usage
 from copilog.store.archive import Archive
-from copilog.store.entries import entry_of
 from copilog.store.facets import facets_of, tools_of
 from copilog.store.library import SORTS, rows_among, rows_of
 from copilog.store.narrowing import FLAGS, NO_NAME, Narrowed, Wanted
 from copilog.store.query import And, Field, Or, Text
 from copilog.store.search import search
-from tests.stored import NOON, conversation
+from tests.stored import NOON, concluded_entry, conversation
 
 
 def gauges() -> Conversation:
@@ -56,7 +55,7 @@ def seeds() -> Conversation:
 def archive(tmp_path: Path) -> Iterator[Archive]:
     with Archive(tmp_path / "archive.db", write=True) as made:
         for number, one in enumerate((gauges(), storm(), seeds(), conversation("empty", title="Nothing"))):
-            made.put(entry_of(one), f"signature {number}")
+            made.put(concluded_entry(one), f"signature {number}")
         made.index_pending()
         made.star("vscode:storm")
         made.label("vscode:storm", "weather", "to do")
@@ -151,7 +150,7 @@ def test_one_can_ask_for_those_without_a_name(archive: Archive, name: str) -> No
 def test_a_period_holds_conversations_with_a_turn_in_it(archive: Archive) -> None:
     late = conversation("late", ("begin", "so"), ("end", "so"), title="Late", days=40)
     late.turns[0].timing = Timing(started_at=NOON - timedelta(days=10))
-    archive.put(entry_of(late), "late")
+    archive.put(concluded_entry(late), "late")
     assert titles(archive, until=NOON) == ["Late"]
     assert titles(archive, since=NOON + timedelta(days=35)) == ["Late"]
     assert titles(archive, since=NOON - timedelta(days=9), until=NOON) == []
@@ -178,7 +177,7 @@ def test_rows_tell_what_a_list_shows(archive: Archive) -> None:
     assert (row.is_starred, row.labels, row.gone_at) == (True, ["to do", "weather"], None)
     assert (row.tokens, row.estimated) == (1_000, 0)
     (row,) = rows_of(narrowed(archive, edit=True))
-    assert (row.turns, row.tool_calls, row.edits, row.elapsed_ms) == (2, 2, 1, 4_000)
+    assert (row.turns, row.tool_calls, row.edits, row.working_ms) == (2, 2, 1, 4_000)
     assert row.tokens == row.estimated > 0
 
 

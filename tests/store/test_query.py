@@ -142,7 +142,7 @@ def test_what_is_no_date_is_refused(text: str) -> None:
         ("tide *", "* needs the beginning of a word before it", 5, "tide"),
         ("tool: grep", "tool: needs a value right after it", 0, "tool:grep"),
         ("tool:", "tool: needs a value right after it", 0, "'tool:'"),
-        ("has:errors", "has: knows error, edit, tool, thinking, not errors", 4, "has:error"),
+        ("has:errors", "has: knows error, command-error, edit, tool, thinking, not errors", 4, "has:error"),
         ("role:bot", "role: knows user, assistant, system, tool, title, not bot", 5, "role:tool"),
         ("/tide(/", "this is no regular expression", 0, "'tide('"),
         ("before:soon tide", "soon is no date; write 2026-03-01", 7, "before:today tide"),

@@ -160,7 +160,7 @@ def test_notices_are_prose_or_what_the_product_said() -> None:
         Notice(topic="model-change", text="tern-4"),
     )
 
-    assert filled(texts) == {"answer": "Done.Slow today.", "result": "tern-4"}
+    assert filled(texts) == {"answer": "Done.\n\nSlow today.", "result": "tern-4"}
 
 
 def test_notices_of_the_system_can_be_found() -> None:
@@ -189,7 +189,7 @@ def test_a_call_is_found_by_name_and_arguments_and_its_result_by_text() -> None:
         )
     )
 
-    assert filled(rows[0]) == {"arguments": 'readFile\nread_file {"path":"a.py"}'}
+    assert filled(rows[0]) == {"arguments": 'readFile\nread_file {"path":"a.py"}', "paths": "a.py"}
     assert filled(rows[1]) == {"result": "import csv", "paths": "/a.py"}
 
 
@@ -362,7 +362,11 @@ def test_what_belongs_to_a_turn_stands_with_its_last_message() -> None:
     )
 
     assert filled(rows[0]) == {"user": "Go"}
-    assert filled(rows[1]) == {"answer": "Sorry", "result": "Rate limit", "paths": "/ports.md"}
+    assert filled(rows[1]) == {
+        "answer": "Sorry",
+        "result": "Rate limit\nWhat about tomorrow?",
+        "paths": "/ports.md",
+    }
 
 
 def test_a_part_that_nobody_knows_can_be_found() -> None:

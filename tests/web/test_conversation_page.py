@@ -30,12 +30,13 @@ from copilog.model import (
 )
 from copilog.render.html.conversation import warm_up
 from copilog.store.archive import Archive
-from copilog.store.entries import entry_of
+from tests.stored import concluded_entry
 
 PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d494844520000000100000001080600000 01f15c489".replace(" ", "")
     + "0000000d49444154789c6360606060000000050001a5f645400000000049454e44ae426082"
 )
+
 DIFF = "--- a/src/tides.py\n+++ b/src/tides.py\n@@ -1,2 +1,2 @@\n import math\n-low = 1\n+low = 2\n"
 FULL = "vscode:4a0c3cbc-935d-4c2d-b31d-bfe59e1b8723"  # of the sample: sub-agents, edits, lists, hooks
 
@@ -46,7 +47,7 @@ def where(conversation_id: str, below: str = "", **values: object) -> str:
 
 def stored(path: Path, conversation: Conversation) -> Path:
     with Archive(path, write=True) as archive:
-        archive.put(entry_of(conversation), f"signature {len(conversation.messages)}")
+        archive.put(concluded_entry(conversation), f"signature {len(conversation.messages)}")
         archive.index_pending()
     return path
 

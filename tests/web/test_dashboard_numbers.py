@@ -14,7 +14,6 @@ from copilog.analysis.behind import KINDS, conversations_behind
 from copilog.analysis.selection import Chosen, Selection, choose
 from copilog.definitions import Definition
 from copilog.store.archive import Archive
-from copilog.store.entries import entry_of
 from copilog.web.dashboard.behind import WORDS
 from copilog.web.dashboard.links import BEHIND, Links
 from copilog.web.dashboard.measured import measure
@@ -22,6 +21,7 @@ from copilog.web.dashboard.page import sections_of
 from copilog.web.dashboard.panels import Panel, Section
 from copilog.web.filters import Filters
 from tests.measured import TIDES, at, harbour, measured_archive
+from tests.stored import concluded_entry
 
 HARBOUR, LIGHT, AGAIN, BEACON = "Tide tables", "Lighthouse", "Lighthouse, again", "A pull request"
 CLAUDE = "claude-sonnet-4.5"
@@ -40,6 +40,7 @@ COUNTED: list[tuple[tuple[str, ...], dict[str, int]]] = [
     (("weekday", "Tuesday"), {HARBOUR: 1, LIGHT: 2}),
     (("hour", "10"), {HARBOUR: 1, LIGHT: 2}),
     (("error", "rate_limit"), {LIGHT: 1}),
+    (("elapsed",), {HARBOUR: 3, LIGHT: 2, AGAIN: 1, BEACON: 1}),
     (("working",), {HARBOUR: 3, LIGHT: 2, AGAIN: 1, BEACON: 1}),
     (("waiting",), {HARBOUR: 1}),
     (("parallel", "2026-05-05T10:00:10+00:00"), {HARBOUR: 1, LIGHT: 1}),
@@ -80,6 +81,9 @@ COUNTED: list[tuple[tuple[str, ...], dict[str, int]]] = [
     (("failed-server", "github"), {}),
     (("program", "pytest"), {HARBOUR: 2}),
     (("failed-program", "pytest"), {HARBOUR: 1}),
+    (("command-error",), {HARBOUR: 1}),
+    (("command-error", "run_in_terminal"), {HARBOUR: 1}),
+    (("command-error-program", "pytest"), {HARBOUR: 1}),
     (("sequence", "read_file", "run_in_terminal"), {HARBOUR: 1}),
     (("sequence", "run_in_terminal", "runSubagent"), {}),  # of two turns
     (("edit",), {HARBOUR: 2}),
@@ -126,7 +130,7 @@ def repeated(measured: Path) -> Path:
             more.id, more.native_id, more.title = f"vscode:{name}", name, name
             for turn in more.turns:
                 turn.request_id = f"{name}-{turn.index}"
-            archive.put(entry_of(more), "made up")
+            archive.put(concluded_entry(more), "made up")
         archive.index_pending()
     return measured
 
@@ -274,7 +278,7 @@ def test_rows_count_what_is_behind_their_names(repeated: Path) -> None:
 
 
 def test_tiles_count_what_is_behind_them(repeated: Path) -> None:
-    amounts = {"Tokens", "Cost", "Premium requests", "AI credits", "Time at work", "Waiting for a person"}
+    amounts = {"Tokens", "Cost", "Premium requests", "AI credits", "Elapsed", "Working", "Waiting for a person"}
     by_conversation = {"At the same time", "Switched models"}
     compared = set()
     with Archive(repeated) as archive:

@@ -20,12 +20,12 @@ from copilog.analysis.selection import choose
 from copilog.definitions import Definition
 from copilog.model import Conversation
 from copilog.store.archive import Archive
-from copilog.store.entries import entry_of
 from copilog.web.dashboard.links import Links
 from copilog.web.dashboard.spans import MOST_SPANS, spans_between
 from copilog.web.filters import Filters
 from copilog.web.viewer import Viewer
 from tests.measured import at, harbour, measured_archive
+from tests.stored import concluded_entry
 from tests.web.hostile import make_hostile_archive
 
 Charts = dict[str, dict[str, Any]]
@@ -261,7 +261,7 @@ def test_figures_are_measured_again_when_the_archive_changes(pages: TestClient, 
         more.id, more.native_id = "vscode:quay", "quay"
         for turn in more.turns:
             turn.request_id = f"quay-{turn.index}"
-        archive.put(entry_of(more), "made up")
+        archive.put(concluded_entry(more), "made up")
 
     assert charts_of(pages)["calendar"]["points"][0]["values"] == [4]
 
@@ -386,7 +386,7 @@ def test_a_conversation_of_years_gets_a_calendar_for_each(
     path = tmp_path / "years.db"
     with Archive(path, write=True) as archive:
         for year in (2023, 2024, 2026):
-            archive.put(entry_of(_in_year(year)), "made up")
+            archive.put(concluded_entry(_in_year(year)), "made up")
     charts = charts_of(client_of(path))
     assert charts["tokens-by-kind"]["title"].startswith("Tokens by month")
 

@@ -43,7 +43,7 @@ _JOINED = """
 CALLS = f"""
     WITH {STARTED},
     calls AS (
-        SELECT f.conversation, f.name, f.origin, f.server, f.is_error, f.subagent AS starts, c.at, {CALLERS}
+        SELECT f.conversation, f.name, f.origin, f.server, f.outcome, f.subagent AS starts, c.at, {CALLERS}
         FROM temp.chosen AS k CROSS JOIN tool_call AS f ON f.conversation = k.conversation {_JOINED}
     )
 """  # noqa: S608
@@ -57,7 +57,7 @@ CUSTOM_TURNS = _TURNS.format(name=CUSTOM_AGENT, evidence="t.agent_evidence")
 PARTICIPANT_TURNS = _TURNS.format(name="t.agent", evidence=f"'{RECORDED}'")
 RUNS = f"""
     {CALLS}
-    SELECT starts, conversation, name, count(*), sum(is_error IS 1), max(at)
+    SELECT starts, conversation, name, count(*), sum(outcome IS 'failed'), max(at)
     FROM calls WHERE starts IS NOT NULL GROUP BY 1, 2, 3
 """  # noqa: S608
 # The calls of a message have one caller, and lie together in the table: to count them first needs no sorting.
@@ -73,16 +73,27 @@ TOOL_CALLS = f"""
 
 # The turn before is that of the conversation, whether it is within the period or not. What the product asks by itself
 # is nobody's choice of an agent, and is passed over.
-SWITCHES = f"""
+# After a branch has left, the turn before its first is the one that it leaves from.
+STEPS = f"""
     WITH named AS (
-        SELECT t.conversation, t.position, coalesce({CUSTOM_AGENT}, '{DEFAULT}') AS name
-        FROM temp.chosen AS c JOIN turn AS t ON t.conversation = c.conversation WHERE t.is_system IS NOT 1
+        SELECT t.conversation, t.position, t.branch_from, t.branch_trace,
+               coalesce({CUSTOM_AGENT}, '{DEFAULT}') AS name
+        FROM temp.chosen AS c JOIN turn AS t ON t.conversation = c.conversation
+        WHERE t.is_system IS NOT 1 AND t.superseded IS NULL
     ),
     steps AS (
-        SELECT conversation, position, name,
-               lag(name) OVER (PARTITION BY conversation ORDER BY position) AS before
+        SELECT conversation, position, name, coalesce(
+            lag(name) OVER (PARTITION BY conversation, branch_from, branch_trace ORDER BY position),
+            CASE WHEN branch_from IS NOT NULL THEN (
+                SELECT o.name FROM named AS o WHERE o.conversation = named.conversation
+                AND o.position <= named.branch_from ORDER BY o.position DESC LIMIT 1
+            ) END
+        ) AS before
         FROM named
     )
+"""  # noqa: S608
+SWITCHES = f"""
+    {STEPS}
     SELECT s.before, s.name, count(*)
     FROM steps AS s JOIN temp.chosen_turn AS c ON c.conversation = s.conversation AND c.turn = s.position
     WHERE s.before IS NOT NULL AND s.before <> s.name GROUP BY 1, 2

@@ -40,6 +40,7 @@ from copilog.analysis.figures import (
     ToolsSection,
     WorkSection,
 )
+from copilog.derive.line_counts import sum_of_lines
 
 OTHER_ERROR, OTHER_REASON, OTHER_PROGRAM, OTHER_LANGUAGE = "other error", "other", "other program", "other language"
 NO_DATE, OTHER = "(no date)", "other"
@@ -226,6 +227,7 @@ def _two_programs(one: ProgramRow, other: ProgramRow) -> ProgramRow:
         name=one.name,
         calls=one.calls + other.calls,
         failed=one.failed + other.failed,
+        command_errors=one.command_errors + other.command_errors,
         conversations=max(one.conversations, other.conversations),
     )
 
@@ -311,12 +313,13 @@ def _language(name: str) -> str:
 
 
 def _two_languages(one: LanguageRow, other: LanguageRow) -> LanguageRow:
+    added, removed = sum_of_lines([(one.added, one.removed), (other.added, other.removed)])
     return LanguageRow(
         name=one.name,
         edits=one.edits + other.edits,
         files=one.files + other.files,
-        added=one.added + other.added,
-        removed=one.removed + other.removed,
+        added=added,
+        removed=removed,
     )
 
 

@@ -16,11 +16,15 @@ AGENTS = AGENT_KINDS
 SKILLS = ("skill",)
 
 
+class DefinedInPart(list[Definition]):
+    """The definitions of named folders alone: what is not among them may be defined elsewhere."""
+
+
 class Defined:
-    """The definitions of some kinds. Without a list nobody looked, and nothing is said of what is missing."""
+    """The definitions of some kinds. Without a list, or with one of a part, nothing is said of what is missing."""
 
     def __init__(self, definitions: Sequence[Definition] | None, kinds: Collection[str]) -> None:
-        self.is_known = definitions is not None
+        self.is_whole = definitions is not None and not isinstance(definitions, DefinedInPart)
         self.definitions = [_readable(made) for made in definitions or () if made.kind in kinds]
         self._by_name: dict[str, Definition] = {}
         for made in self.definitions:
@@ -28,13 +32,11 @@ class Defined:
         self._at_home = BUILT_IN if "agent" in kinds else frozenset[str]()
 
     def is_defined(self, name: str) -> bool | None:
-        """None where nobody looked, and for what needs no definition because it comes with Copilot."""
-        if not self.is_known:
-            return None
+        """None where it is not known, and for what needs no definition because it comes with Copilot."""
         key = name.casefold()
         if key in self._by_name:
             return True
-        return None if key in self._at_home or key == UNNAMED else False
+        return None if not self.is_whole or key in self._at_home or key == UNNAMED else False
 
     def path_of(self, name: str) -> str | None:
         """Of several definitions with a name the first counts, as it does for Copilot."""

@@ -130,7 +130,8 @@ class ToolRow(Figures, kw_only=True):
     calls: int
     conversations: int
     failed: int
-    failure_rate: float | None  # of the calls whose end is known
+    failure_rate: float | None  # of the calls that are known to have succeeded or failed
+    command_errors: int  # commands that ended with an exit code other than 0; the call itself may well have succeeded
     retries: int
     automatic: int  # confirmed by a setting, by an earlier grant, or not in need of it
     by_user: int
@@ -154,6 +155,7 @@ class ProgramRow(Figures, kw_only=True):
     name: str  # "git commit"
     calls: int
     failed: int
+    command_errors: int
     conversations: int
 
 
@@ -168,6 +170,7 @@ class ToolsSection(Figures, kw_only=True):
 
     calls: int
     failed: int
+    command_errors: int
     retries: int
     automatic: int
     by_user: int
@@ -241,8 +244,8 @@ class SkillsSection(Figures, kw_only=True):
 class FileRow(Figures, kw_only=True):
     path: str
     edits: int
-    added: int
-    removed: int
+    added: int | None  # lines, as far as they are known
+    removed: int | None
     undone: int
     conversations: int
 
@@ -251,8 +254,8 @@ class LanguageRow(Figures, kw_only=True):
     name: str
     edits: int
     files: int
-    added: int
-    removed: int
+    added: int | None  # lines, as far as they are known
+    removed: int | None
 
 
 class CountRow(Figures, kw_only=True):
@@ -278,8 +281,8 @@ class WorkSection(Figures, kw_only=True):
 
     edits: int
     files: int
-    added: int
-    removed: int
+    added: int | None  # lines, as far as they are known
+    removed: int | None
     kept: int
     undone: int
     changed: int  # by the user, afterwards
@@ -292,9 +295,11 @@ class WorkSection(Figures, kw_only=True):
     retried: int
     votes_up: int
     votes_down: int
-    working_ms: float  # turns as far as their time is known, without waiting
+    elapsed_ms: float  # of turns, as far as it is known
+    working_ms: float  # without waiting
     waiting_ms: float  # for a person
-    timed_turns: int
+    timed_turns: int  # whose elapsed time is known
+    working_turns: int  # whose working time is known
     top_files: list[FileRow]
     languages: list[LanguageRow]
     vote_reasons: list[CountRow]

@@ -1,31 +1,11 @@
-"""Models are known by many names: `copilot/gpt-4.1`, `GPT-4.1`, `gpt-4.1-2025-04-14`. They are counted as one."""
+"""How a model is spelled in figures: the way that was met most often."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 
 from copilog.analysis.names import most_common
-from copilog.remembering import remembered
-
-NO_NAMES = frozenset({"", "unknown", "undefined", "none", "null"})  # names that say nothing
-
-_REMARK = re.compile(r"\s*\([^()]*\)$")  # Claude Sonnet 4 (Preview)
-_DATE = re.compile(r"[-@](?:20\d\d-?[01]\d-?[0-3]\d|(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01]))$")
-_BETWEEN = re.compile(r"[\s._-]+")
-
-
-@remembered(4096)
-def plain_name(name: str) -> str:
-    """A model's name as it was written, without vendor, remark and date: `gpt-4.1` of `copilot/gpt-4.1-2025-04-14`."""
-    return _DATE.sub("", _REMARK.sub("", name.strip().rpartition("/")[2]))
-
-
-@remembered(4096)
-def key_of(name: str) -> str:
-    """What is the same for all names of a model; empty where the name says nothing."""
-    key = _BETWEEN.sub("-", plain_name(name)).casefold()
-    return "" if key in NO_NAMES else key
+from copilog.derive.model_names import key_of, plain_name
 
 
 class ModelNames:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
 from copilog.analysis.figures import ConflictRow, ModelRow, ModelsSection, SwitchRow
 from copilog.analysis.model_names import ModelNames
 from copilog.analysis.numbers import percentile
 from copilog.analysis.selection import Chosen
+from copilog.derive.model_names import ROUTERS
 from copilog.store.schema import MESSAGE_BITS
-
-ROUTERS = frozenset({"auto", "copilot-auto", "default"})  # names that ask for whichever model suits
 
 
 class _Turn(NamedTuple):
@@ -21,8 +20,10 @@ class _Turn(NamedTuple):
     asked: str  # as `key_of` has it, as are all names below; empty: not recorded
     answered: str
     has_failed: bool
-    elapsed_ms: float | None
+    working_ms: float | None
     first_progress_ms: float | None
+    leaves_from: int | None  # of a branch
+    trace: str | None  # of a branch
 
     @property
     def model(self) -> str:
@@ -59,14 +60,14 @@ def _turns(chosen: Chosen, names: ModelNames) -> Iterator[_Turn]:
     rows = chosen.connection.execute(
         """
         SELECT t.conversation, t.position, t.model, t.resolved_model,
-               t.status IS 'failed', t.elapsed_ms, t.first_progress_ms
+               t.status IS 'failed', t.working_ms, t.first_progress_ms, t.branch_from, t.branch_trace
         FROM temp.chosen_turn AS c JOIN turn AS t ON t.conversation = c.conversation AND t.position = c.turn
         ORDER BY c.conversation, c.turn
         """
     )
-    for conversation, number, asked, resolved, has_failed, elapsed_ms, first_ms in rows:
+    for conversation, number, asked, resolved, has_failed, *rest in rows:
         models = names.key_of(asked), names.key_of(resolved)
-        yield _Turn(conversation, number, *models, bool(has_failed), elapsed_ms, first_ms)
+        yield _Turn(conversation, number, *models, bool(has_failed), *rest)
 
 
 def _model_rows(turns: list[_Turn], shown: Callable[[str], str]) -> list[ModelRow]:
@@ -80,7 +81,7 @@ def _model_rows(turns: list[_Turn], shown: Callable[[str], str]) -> list[ModelRo
 
 
 def _model_row(name: str, turns: list[_Turn], known: int) -> ModelRow:
-    elapsed = sorted(turn.elapsed_ms for turn in turns if turn.elapsed_ms is not None)
+    worked = sorted(turn.working_ms for turn in turns if turn.working_ms is not None)
     first = sorted(turn.first_progress_ms for turn in turns if turn.first_progress_ms is not None)
     return ModelRow(
         name=name,
@@ -88,8 +89,8 @@ def _model_row(name: str, turns: list[_Turn], known: int) -> ModelRow:
         share=len(turns) / known,
         conversations=len({turn.conversation for turn in turns}),
         failed=sum(turn.has_failed for turn in turns),
-        median_ms=percentile(elapsed, 0.5),
-        p95_ms=percentile(elapsed, 0.95),
+        median_ms=percentile(worked, 0.5),
+        p95_ms=percentile(worked, 0.95),
         first_median_ms=percentile(first, 0.5),
         first_p95_ms=percentile(first, 0.95),
     )
@@ -105,16 +106,47 @@ def _switches(turns: Iterable[_Turn]) -> tuple[Counter[tuple[str, str]], int]:
     """
     switches: Counter[tuple[str, str]] = Counter()
     conversations: set[int] = set()
-    last: tuple[int, str] = (-1, "")
-    for turn in turns:
-        model = turn.model
-        if not model or model in ROUTERS:
-            continue
-        if turn.conversation == last[0] and model != last[1]:
-            switches[last[1], model] += 1
+    for turn, before in with_model_before(turns):
+        if before and turn.model != before:
+            switches[before, turn.model] += 1
             conversations.add(turn.conversation)
-        last = turn.conversation, model
     return switches, len(conversations)
+
+
+class InConversation(Protocol):
+    """What a turn must say so that the model before it can be found."""
+
+    @property
+    def conversation(self) -> int: ...
+    @property
+    def number(self) -> int: ...
+    @property
+    def leaves_from(self) -> int | None: ...
+    @property
+    def trace(self) -> str | None: ...
+    @property
+    def model(self) -> str: ...
+
+
+AnyTurn = TypeVar("AnyTurn", bound=InConversation)
+
+
+def with_model_before(turns: Iterable[AnyTurn]) -> Iterator[tuple[AnyTurn, str]]:
+    """Yield the turns whose model is known, each with the model before it; before a branch is where it leaves."""
+    conversation = -1
+    last: dict[tuple[int | None, str | None], str] = {}  # of the trunk and of each branch
+    known: dict[int, str] = {}  # up to a turn
+    for turn in turns:
+        if turn.conversation != conversation:
+            conversation, last, known = turn.conversation, {}, {}
+        line = turn.leaves_from, turn.trace
+        before = last.get(line) or ""
+        if not before and turn.leaves_from is not None:
+            before = next((known[number] for number in range(turn.leaves_from, -1, -1) if number in known), "")
+        model = turn.model if turn.model not in ROUTERS else ""
+        known[turn.number] = last[line] = model or before
+        if model:
+            yield turn, before
 
 
 def _conflicts(chosen: Chosen, turns: list[_Turn], names: ModelNames) -> Iterator[tuple[str, str]]:

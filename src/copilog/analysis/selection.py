@@ -5,7 +5,7 @@
 
 Both are temporary tables, so that every figure is one join away: nothing is written to the archive. A period applies
 to turns, everything else to whole conversations. A conversation that was continued under another id repeats the turns
-of the first; such copies are left out, so that no turn is measured twice.
+of the first; such copies are left out, so that no turn is measured twice. So are superseded turns.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from copilog.analysis.model_names import key_of
+from copilog.derive.model_names import key_of
 from copilog.store.narrowing import Narrowed, Wanted
 from copilog.store.search import conversations_with
 from copilog.store.summary import Filters, conditions_of
@@ -132,7 +132,7 @@ def _choose_turns(connection: sqlite3.Connection, selection: Selection) -> bool:
                (CAST(strftime('%w', at, 'localtime') AS INTEGER) + 6) % 7, is_turn
         FROM (
             SELECT t.conversation, t.position AS turn, coalesce(t.started_at, c.at) AS at, 1 AS is_turn
-            FROM temp.chosen AS c JOIN turn AS t ON t.conversation = c.conversation
+            FROM temp.chosen AS c JOIN turn AS t ON t.conversation = c.conversation WHERE t.superseded IS NULL
             UNION ALL
             SELECT conversation, {NO_TURN}, at, 0 FROM temp.chosen
         )
@@ -169,14 +169,15 @@ def _leave_out_copies(connection: sqlite3.Connection) -> bool:
     has_copies = False
     repeated = connection.execute(
         "SELECT request_id, started_at FROM turn"
-        " WHERE request_id IS NOT NULL AND (started_at IS NOT NULL OR length(request_id) >= ?)"
+        " WHERE request_id IS NOT NULL AND superseded IS NULL AND (started_at IS NOT NULL OR length(request_id) >= ?)"
         " GROUP BY request_id, started_at HAVING min(conversation) <> max(conversation)",
         (SHORTEST_UNIQUE_ID,),
     ).fetchall()
     for key in repeated:
         rows = connection.execute(
             "SELECT t.conversation, t.position FROM turn AS t JOIN conversation AS c ON c.rowid = t.conversation"
-            " JOIN temp.chosen AS v ON v.conversation = t.conversation WHERE t.request_id = ? AND t.started_at IS ?"
+            " JOIN temp.chosen AS v ON v.conversation = t.conversation"
+            " WHERE t.request_id = ? AND t.started_at IS ? AND t.superseded IS NULL"
             " ORDER BY c.started_at IS NULL, c.started_at, c.rowid",
             key,
         ).fetchall()

@@ -19,6 +19,13 @@ CHOSEN_CALLS = f"""
     CROSS JOIN temp.chosen_turn AS c ON c.conversation = f.conversation AND c.turn = coalesce(f.turn, {NO_TURN})
 """
 
+# How a call ended, and how the command did that it ran: two facts, counted apart.
+FAILED = "f.outcome = 'failed'"
+ENDED = "f.outcome IN ('succeeded', 'failed')"
+COMMAND_ERROR = "f.exit_code <> 0"
+# 1 if a call failed, 0 if it succeeded, NULL if it did neither.
+HAS_FAILED = f"CASE WHEN {ENDED} THEN {FAILED} END"
+
 Level = tuple[int, int, str | None]  # conversation, turn, and the call whose sub-agent it was
 
 
@@ -44,10 +51,10 @@ def call_order(chosen: Chosen, *, limit: int | None = 20) -> CallOrder:
     times: dict[str, list[float]] = {}
     places: set[tuple[int, str]] = set()
     rows = chosen.connection.execute(
-        "SELECT f.conversation, f.turn, f.parent_call_id, f.name, f.is_error, f.elapsed_ms"  # noqa: S608 - of our own
-        f" FROM {CHOSEN_CALLS} ORDER BY k.conversation, f.message, f.position"
+        "SELECT f.conversation, f.turn, f.parent_call_id, f.name, "  # noqa: S608 - of our own
+        f"{HAS_FAILED}, f.elapsed_ms FROM {CHOSEN_CALLS} ORDER BY k.conversation, f.message, f.position"
     )
-    for conversation, turn, parent, name, is_error, elapsed_ms in rows:
+    for conversation, turn, parent, name, has_failed, elapsed_ms in rows:
         places.add((conversation, name))
         if elapsed_ms is not None:
             times.setdefault(name, []).append(elapsed_ms)
@@ -55,12 +62,12 @@ def call_order(chosen: Chosen, *, limit: int | None = 20) -> CallOrder:
             continue
         level = conversation, turn, parent
         levels.setdefault(level, []).append(numbers.setdefault(name, len(numbers)))
-        if is_error or failing:
+        if has_failed or failing:
             place = level, name
             retries[name] += place in failing
-            if is_error:
+            if has_failed:
                 failing.add(place)
-            elif is_error == 0:
+            elif has_failed == 0:
                 failing.discard(place)
     conversations = Counter(name for _, name in places)
     return CallOrder(+retries, times, conversations, _recurring(levels, list(numbers), limit))

@@ -27,13 +27,13 @@ TURN_AT = f"coalesce(t.started_at, {TOUCHED})"
 # Conversations of the day, by the index of their times. Turns that an earlier one has as well are measured there.
 OF_TODAY = f"""
     {TOUCHED} >= :since AND (c.started_at IS NULL OR c.started_at < :until) AND NOT c.is_empty
-    AND {TURN_AT} >= :since AND {TURN_AT} < :until
+    AND {TURN_AT} >= :since AND {TURN_AT} < :until AND t.superseded IS NULL
     AND (:is_anywhere OR is_wanted(c.workspace))
     AND (:conversations IS NULL OR c.rowid IN (SELECT value FROM json_each(:conversations)))
     AND NOT EXISTS (
         SELECT 1 FROM turn AS other JOIN conversation AS first ON first.rowid = other.conversation
         WHERE other.request_id = t.request_id AND other.started_at IS t.started_at
-        AND other.conversation <> t.conversation
+        AND other.conversation <> t.conversation AND other.superseded IS NULL
         AND (coalesce(first.started_at, '~'), first.rowid) < (coalesce(c.started_at, '~'), c.rowid)
     )
 """  # noqa: S608 - nothing but names from here is put in
@@ -51,7 +51,8 @@ SPENT = f"""
 LATEST = f"""
     SELECT c.id, c.title, c.workspace, {TOUCHED},
            (SELECT coalesce(t.resolved_model, t.model) FROM turn AS t WHERE t.conversation = c.rowid
-            AND coalesce(t.resolved_model, t.model) IS NOT NULL ORDER BY t.position DESC LIMIT 1)
+            AND coalesce(t.resolved_model, t.model) IS NOT NULL AND t.superseded IS NULL
+            ORDER BY t.branch_trace IS NOT NULL, t.position DESC LIMIT 1)
     FROM conversation AS c
     WHERE c.rowid = (
         SELECT rowid FROM (

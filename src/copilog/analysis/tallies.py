@@ -16,10 +16,11 @@ from operator import add, itemgetter
 from typing import Any, NamedTuple
 
 from copilog.analysis.figures import OriginRow, SpendRow
-from copilog.analysis.model_names import ModelNames, key_of
+from copilog.analysis.model_names import ModelNames
 from copilog.analysis.names import Spellings
 from copilog.analysis.prices import PriceTable
 from copilog.analysis.selection import NO_TURN
+from copilog.derive.model_names import key_of
 
 DIGITS = 9  # of amounts: a token may cost less than a millionth of a dollar
 MANY = 1_000  # turns that wait to be compared

@@ -8,11 +8,17 @@ but not when, is laid out in its order and marked as a guess.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from copilog.analysis.figures import Figures
-from copilog.model import Conversation, Message, Terminal, ToolCall, ToolResult, Turn, duration_ms
-from copilog.store.details import agent_of, model_of
+from copilog.derive import is_branched, is_counted, model_of, turns_before
+from copilog.derive.counting import branch_name
+from copilog.derive.exit_codes import exit_code_of
+from copilog.derive.outcomes import outcome_of
+from copilog.derive.running import status_words
+from copilog.derive.times import next_starts
+from copilog.model import Conversation, Message, Terminal, ToolCall, ToolResult, Turn, duration_of
+from copilog.store.details import agent_of
 from copilog.store.texts import UNNAMED
 from copilog.store.times import moment
 
@@ -32,7 +38,8 @@ class Span(Figures, kw_only=True):
     turn: int
     at: str | None = None  # when it began, if that was recorded
     message: int | None = None
-    status: str | None = None
+    status: str | None = None  # of a turn; of a call its outcome
+    exit_code: int | None = None  # of the command that a call ran
     is_guessed: bool = False  # that it happened in this turn is known, when is not
 
 
@@ -54,7 +61,7 @@ class Break(Figures, kw_only=True):
 
 
 class Timeline(Figures, kw_only=True):
-    tracks: list[str]  # the main conversation, then sub-agents in the order of their start
+    tracks: list[str]  # the main conversation, then branches and sub-agents in the order of their start
     spans: list[Span]
     switches: list[Switch]
     breaks: list[Break]
@@ -65,7 +72,7 @@ class Timeline(Figures, kw_only=True):
 def timeline_of(conversation: Conversation) -> Timeline:
     """The waterfall of a conversation."""
     drawing = _Drawing(conversation)
-    for turn in conversation.turns:
+    for turn in _in_time(conversation):
         drawing.add(turn)
     spans = drawing.spans
     return Timeline(
@@ -76,6 +83,20 @@ def timeline_of(conversation: Conversation) -> Timeline:
         length_ms=max((span.end_ms for span in spans), default=0.0),
         guessed=sum(span.is_guessed for span in spans),
     )
+
+
+def _in_time(conversation: Conversation) -> list[Turn]:
+    """The turns that count, by their start: branches went on at the same time as the trunk."""
+    if not is_branched(conversation):
+        return [turn for turn in conversation.turns if is_counted(turn)]
+    before = turns_before(conversation)
+    starts: dict[int, datetime] = {}
+    long_ago = datetime.min.replace(tzinfo=UTC)
+    for turn in conversation.turns:
+        last = before[turn.index]
+        known = starts.get(last.index, long_ago) if last is not None else long_ago
+        starts[turn.index] = turn.timing.started_at or known
+    return sorted(filter(is_counted, conversation.turns), key=lambda turn: (starts[turn.index], turn.index))
 
 
 class _Call:
@@ -106,27 +127,31 @@ class _Drawing:
         self.tracks: list[str] = [MAIN]
         self.starts: dict[int, float] = {}  # of turns, on the axis
         self._track_of: dict[str, int] = {}  # of sub-agents, by the call that started them
+        self._track_of_branch: dict[tuple[int | None, str], int] = {}
         self._offsets: dict[str, float] = {}  # of calls, from the begin of their turn
         self._calls = _calls_by_turn(conversation)
         self._times = _times_by_turn(conversation)
+        self._next_starts = next_starts(conversation)
         self._cursor = 0.0  # where the last turn ended, on the axis
         self._ended_at: datetime | None = None  # and when
 
     def add(self, turn: Turn) -> None:
         times = self._times.get(turn.index, [])
         begun = turn.timing.started_at or (times[0] if times else None)
-        length = _length_ms(turn, begun, times, self._calls.get(turn.index, []))
+        length = duration_of(turn).elapsed_ms
+        if length is None and begun is not None:
+            length = _seen_ms(begun, times, self._calls.get(turn.index, []), self._next_starts.get(turn.index))
         start = self._start_of(begun)
         self.starts[turn.index] = start
         whole = Span(
             kind="turn",
             name=model_of(turn) or "turn",
-            track=0,
+            track=self._track_for(turn),
             start_ms=start,
             end_ms=start + (length if length is not None else UNKNOWN_TURN_MS),
             turn=turn.index,
             at=moment(begun),
-            status=turn.status,
+            status=status_words(turn),
             is_guessed=begun is None or length is None,
         )
         self.spans.append(whole)
@@ -134,6 +159,16 @@ class _Drawing:
         self._cursor = whole.end_ms
         if begun is not None:
             self._ended_at = begun + timedelta(milliseconds=length or 0)
+
+    def _track_for(self, turn: Turn) -> int:
+        """The main track, or that of the turn's branch."""
+        if turn.branch is None:
+            return 0
+        key = turn.branch.leaves_from, turn.branch.trace
+        if key not in self._track_of_branch:
+            self._track_of_branch[key] = len(self.tracks)
+            self.tracks.append(branch_name(turn.branch))
+        return self._track_of_branch[key]
 
     def _start_of(self, begun: datetime | None) -> float:
         """Where on the axis: as long after the turn before as it was, but for long breaks."""
@@ -158,11 +193,11 @@ class _Drawing:
         for call in calls:
             inner.setdefault(call.parent if call.parent in known else None, []).append(call)
         self._place(inner, None, whole, begun, min(first or 0.0, _length(whole)), _length(whole))
-        waited = turn.timing.waited_ms
+        waited = duration_of(turn).waiting_ms
         if waited:
             asked = [call for call in calls if call.part.approval and call.part.approval.kind == "user"]
             until = self._offsets.get(asked[0].part.id, 0.0) if asked else _length(whole)
-            start = max(until - waited, 0.0)
+            start = min(max(until - waited, 0.0), _length(whole) - waited)
             self.spans.append(_part_of(whole, "wait", "waiting for a person", start, start + waited, is_guessed=True))
 
     def _place(
@@ -180,8 +215,8 @@ class _Drawing:
         for number, call in enumerate(calls):
             took = call.length_ms()
             if call.started_at is not None and begun is not None:
-                offset = max(_ms(call.started_at - begun), 0.0)
-                length, is_guessed = took or 0.0, took is None
+                offset = min(max(_ms(call.started_at - begun), 0.0), _length(whole))
+                length, is_guessed = min(took or 0.0, _length(whole) - offset), took is None
             else:
                 offset = start + number * slot
                 length, is_guessed = min(took if took is not None else slot, max(end - offset, 0.0)), True
@@ -191,8 +226,9 @@ class _Drawing:
 
     def _span_of(self, call: _Call, whole: Span, start: float, end: float, is_guessed: bool) -> Span:
         span = _part_of(whole, "tool", call.part.name, start, end, is_guessed=is_guessed)
-        span.track = self._track_of.get(call.parent, 0) if call.parent is not None else 0
-        span.message, span.status, span.at = call.number, call.part.status, moment(call.started_at)
+        span.track = self._track_of.get(call.parent, whole.track) if call.parent is not None else whole.track
+        span.message, span.at = call.number, moment(call.started_at)
+        span.status, span.exit_code = outcome_of(call.part).kind, exit_code_of(call.part)
         subagent = call.part.subagent
         if subagent is not None:
             span.kind, span.name = "subagent", subagent.name or UNNAMED
@@ -207,7 +243,7 @@ def _part_of(whole: Span, kind: str, name: str, start: float, end: float, *, is_
     return Span(
         kind=kind,
         name=name,
-        track=0,
+        track=whole.track,
         start_ms=whole.start_ms + start,
         end_ms=whole.start_ms + max(start, end),
         turn=whole.turn,
@@ -215,18 +251,14 @@ def _part_of(whole: Span, kind: str, name: str, start: float, end: float, *, is_
     )
 
 
-def _length_ms(turn: Turn, begun: datetime | None, times: list[datetime], calls: list[_Call]) -> float | None:
-    """How long a turn took, waiting included: as recorded, else up to the last thing that has a time."""
-    worked = duration_ms(turn)
-    recorded = worked + (turn.timing.waited_ms or 0.0) if worked is not None else None
-    if begun is None:
-        return recorded
+def _seen_ms(begun: datetime, times: list[datetime], calls: list[_Call], next_start: datetime | None) -> float | None:
+    """Up to the last thing of a turn that has a time, but not past the start of the next turn."""
     ends = [_ms(time - begun) for time in times]
     ends += [_ms(call.started_at - begun) + (call.length_ms() or 0.0) for call in calls if call.started_at is not None]
     last = max(ends, default=0.0)
-    if recorded is None:
-        return last if last > 0 else None
-    return max(recorded, last)
+    if next_start is not None and next_start > begun:
+        last = min(last, _ms(next_start - begun))
+    return last if last > 0 else None
 
 
 def _calls_by_turn(conversation: Conversation) -> dict[int, list[_Call]]:
@@ -255,13 +287,16 @@ def _times_by_turn(conversation: Conversation) -> dict[int, list[datetime]]:
 
 
 def _switches(conversation: Conversation, starts: dict[int, float]) -> Iterator[Switch]:
+    last = turns_before(conversation)
     for kind, name_of in (("model", model_of), ("agent", agent_of)):
-        before: str | None = None
-        for turn in conversation.turns:
+        names: dict[int | None, str | None] = {}  # of the last that is known up to a turn
+        for turn in filter(is_counted, conversation.turns):
+            turn_before = last[turn.index]
+            before = names.get(turn_before.index) if turn_before is not None else None
             name = name_of(turn)
             if name and before and name != before:
                 yield Switch(kind=kind, before=before, after=name, at_ms=starts[turn.index], turn=turn.index)
-            before = name or before
+            names[turn.index] = name or before
 
 
 def _length(span: Span) -> float:

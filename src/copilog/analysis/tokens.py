@@ -18,6 +18,7 @@ from copilog.analysis.prices import PriceTable, price_table
 from copilog.analysis.selection import NO_TURN, Chosen
 from copilog.analysis.tallies import BY_CELL, BY_CONVERSATION, DIGITS, Tallies
 from copilog.errors import UsageError
+from copilog.store.schema import is_counted
 
 BYTES_OF_A_TOKEN = 4  # about, for what tools were given and gave back
 LONG_AFTER, END_OF_TIME = "9", "~"  # as texts, after all days
@@ -68,12 +69,13 @@ def spend_by(
 def _models(chosen: Chosen) -> list[str]:
     """All models that figures are about; those of turns are there for the calls made in them."""
     rows = chosen.connection.execute(
-        """
+        f"""
         SELECT s.model FROM temp.chosen AS c CROSS JOIN spend AS s ON s.conversation = c.conversation
+        WHERE {is_counted("s")}
         UNION
         SELECT coalesce(t.resolved_model, t.model)
-        FROM temp.chosen AS c CROSS JOIN turn AS t ON t.conversation = c.conversation
-        """
+        FROM temp.chosen AS c CROSS JOIN turn AS t ON t.conversation = c.conversation WHERE t.superseded IS NULL
+        """  # noqa: S608
     )
     return [model for (model,) in rows if model]
 

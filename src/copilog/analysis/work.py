@@ -40,7 +40,8 @@ def _edit_totals(chosen: Chosen) -> dict[str, Any]:
         chosen,
         """
         SELECT count(*) AS edits, count(DISTINCT path) AS files,
-               coalesce(sum(added), 0) AS added, coalesce(sum(removed), 0) AS removed,
+               CASE count(*) WHEN 0 THEN 0 ELSE sum(added) END AS added,
+               CASE count(*) WHEN 0 THEN 0 ELSE sum(removed) END AS removed,
                count(*) FILTER (WHERE fate = 'kept') AS kept, count(*) FILTER (WHERE fate = 'undone') AS undone,
                count(*) FILTER (WHERE fate = 'changed') AS changed, count(*) FILTER (WHERE fate = 'pending') AS pending,
                count(*) FILTER (WHERE fate IS NULL) AS undecided
@@ -59,8 +60,9 @@ def _turn_totals(chosen: Chosen) -> dict[str, Any]:
                count(*) FILTER (WHERE t.status = 'failed') AS failed,
                count(*) FILTER (WHERE t.is_retry) AS retried,
                count(*) FILTER (WHERE t.vote > 0) AS votes_up, count(*) FILTER (WHERE t.vote < 0) AS votes_down,
-               coalesce(sum(t.elapsed_ms), 0.0) AS working_ms, coalesce(sum(t.waited_ms), 0.0) AS waiting_ms,
-               count(t.elapsed_ms) AS timed_turns
+               coalesce(sum(t.elapsed_ms), 0.0) AS elapsed_ms, coalesce(sum(t.working_ms), 0.0) AS working_ms,
+               coalesce(sum(t.waited_ms), 0.0) AS waiting_ms, count(t.elapsed_ms) AS timed_turns,
+               count(t.working_ms) AS working_turns
         FROM temp.chosen_turn AS c JOIN turn AS t ON t.conversation = c.conversation AND t.position = c.turn
         """,
     )
@@ -76,7 +78,7 @@ def _row(chosen: Chosen, sql: str) -> dict[str, Any]:
 def _top_files(chosen: Chosen, limit: int | None) -> list[FileRow]:
     rows = chosen.connection.execute(
         """
-        SELECT path, count(*) AS edits, coalesce(sum(added), 0), coalesce(sum(removed), 0),
+        SELECT path, count(*) AS edits, sum(added), sum(removed),
                count(*) FILTER (WHERE fate = 'undone'), count(DISTINCT conversation)
         FROM temp.counted_edit WHERE path IS NOT NULL GROUP BY path ORDER BY edits DESC, path LIMIT ?
         """,
@@ -91,7 +93,7 @@ def _top_files(chosen: Chosen, limit: int | None) -> list[FileRow]:
 def _languages(chosen: Chosen, limit: int | None) -> list[LanguageRow]:
     rows = chosen.connection.execute(
         """
-        SELECT language, count(*) AS edits, count(DISTINCT path), coalesce(sum(added), 0), coalesce(sum(removed), 0)
+        SELECT language, count(*) AS edits, count(DISTINCT path), sum(added), sum(removed)
         FROM temp.counted_edit WHERE language IS NOT NULL GROUP BY language ORDER BY edits DESC, language LIMIT ?
         """,
         (_most(limit),),

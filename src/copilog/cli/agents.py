@@ -25,12 +25,15 @@ SKILL_COLUMNS = ("name", "offered", "loaded", "conversations", "last_at", "is_de
 def definitions_for(settings: Settings, chosen: Chosen) -> list[Definition] | None:
     """What is defined on this machine, for the user and in the chosen conversations' workspaces.
 
-    None where only named places are to be read: then nobody looks at the rest of the machine.
+    Where only named folders are to be read, what these define; None for the sample.
     """
-    if settings.roots or settings.sample:
+    if settings.sample:
         return None
+    from copilog.analysis.defined import DefinedInPart
     from copilog.ingest.defined import definitions_on_this_machine
 
+    if settings.roots:
+        return DefinedInPart(definitions_on_this_machine([], settings.places()))
     folders = chosen.connection.execute(
         "SELECT DISTINCT workspace FROM temp.chosen WHERE workspace IS NOT NULL ORDER BY workspace"
     )
@@ -65,7 +68,8 @@ def agents(settings: Settings, /, limit: int, show_all: bool, as_csv: bool, sele
     of them. Then who followed whom from one turn to the next, and who started which sub-agent.
 
     What is defined on this machine is held against that: agents that are defined and did not run, and agents that
-    ran and are defined no more. With --root or --sample nobody looks at what is defined.
+    ran and are defined no more. With --root, only what is defined below it
+    counts; with --sample, nothing.
     """
     from copilog.analysis import choose
     from copilog.analysis.agents import agents as measure_agents
@@ -95,7 +99,8 @@ def skills(settings: Settings, /, limit: int, show_all: bool, as_csv: bool, sele
     """Tell which skills were offered to the model, and which it loaded, with the evidence.
 
     What is defined on this machine is held against that: skills that are defined and were not loaded, and skills that
-    were loaded and are defined no more. With --root or --sample nobody looks at what is defined.
+    were loaded and are defined no more. With --root, only what is defined below it
+    counts; with --sample, nothing.
     """
     from copilog.analysis import choose
     from copilog.analysis.skills import skills as measure_skills

@@ -210,7 +210,10 @@ def _lines_of_origin(lines: list[LineOrigin]) -> Iterator[str]:
 def _counts(touch: Touch) -> str:
     if not touch.edits:
         return f"named {touch.mentions:,} {plural(touch.mentions, 'time')}, not edited"
-    parts = [f"{touch.edits:,} {plural(touch.edits, 'edit')}", f"+{touch.added:,} -{touch.removed:,}"]
+    from copilog.derive.line_counts import lines_words
+
+    lines = lines_words((touch.added, touch.removed))
+    parts = [f"{touch.edits:,} {plural(touch.edits, 'edit')}", *([lines] if lines else [])]
     if touch.still_there:
         parts.append(f"{touch.still_there:,} {plural(touch.still_there, 'line')} still there")
     if touch.undone:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from copilog.diagnostics import Report
     from copilog.ingest import WorkspaceDefinitions
+    from copilog.sources._root_search import Skipped
     from copilog.sources.roots import Root
 
 PLAIN_WIDTH = 100
@@ -35,9 +36,9 @@ def reading_options(function: Function) -> Function:
         multiple=True,
         type=click.Path(path_type=Path),
         metavar="PATH",
-        help="Read this and nothing else of the machine: a home folder of any system, the folder above Code/, "
-        "a user data folder, its User/, a workspaceStorage/, one workspace's folder, a .copilot/, or a single file. "
-        "Repeatable.",
+        help="Read this and nothing else of the machine: a home folder of any system, a user data folder, its User/, "
+        "a workspaceStorage/, one workspace's folder, a .copilot/, any folder with such ones at any depth "
+        "(a backup disk, say), or a single file. Repeatable.",
     )(function)
     return click.option("--sample", is_flag=True, help="Read the made-up sample that comes with copilog.")(function)
 
@@ -104,16 +105,30 @@ class Settings:
         return self.live or self.sample or bool(self.roots)
 
     def places(self) -> list[Root]:
-        """The places to read. Roots that were named shut out all others, those of the config file too."""
+        """The places to read; what was found below the folders named is mentioned once."""
+        roots, skipped = self.search_places()
+        if self.roots and not self.__dict__.get("_has_mentioned"):
+            from copilog.cli.found_places import mention_found
+
+            self.__dict__["_has_mentioned"] = True
+            mention_found(self.roots, roots, skipped)
+        return roots
+
+    def search_places(self) -> tuple[list[Root], list[Skipped]]:
+        """The places to read, and folders below those named that were not searched.
+
+        Roots that were named shut out all others, those of the config file too.
+        """
         from copilog.ingest import find_roots
         from copilog.sources.roots import roots_from
 
+        skipped: list[Skipped] = []
         if self.sample:
-            return roots_from(sample_home(), "bundled sample")
+            return roots_from(sample_home(), "bundled sample"), []
         if self.roots:
-            return find_roots(self.roots)
-        more = [root for path in self.config.roots.value for root in _config_roots(path)]
-        return [*find_roots(), *more]
+            return find_roots(self.roots, skipped), skipped
+        more = [root for path in self.config.roots.value for root in _config_roots(path, skipped)]
+        return [*find_roots(), *more], skipped
 
     def definitions(self) -> WorkspaceDefinitions | None:
         """The custom agents and skills of this machine; none where only named folders are to be read."""
@@ -173,11 +188,11 @@ def sample_home() -> Path:
     return home()
 
 
-def _config_roots(path: Path) -> list[Root]:
+def _config_roots(path: Path, skipped: list[Skipped]) -> list[Root]:
     """What a root of the config file means; one that is not there is kept, so that `doctor` can say so."""
     from copilog.sources.roots import Root, roots_from
 
-    return roots_from(path, "config file") or [Root("vscode", path, None, "config file", False)]
+    return roots_from(path, "config file", skipped) or [Root("vscode", path, None, "config file", False)]
 
 
 pass_settings = click.make_pass_decorator(Settings)

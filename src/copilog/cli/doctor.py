@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from copilog import __version__
-from copilog.cli.common import Settings, json_option, pass_settings, plural, reading_options
+from copilog.cli.common import Settings, json_option, pass_settings, plural, printable, reading_options
+from copilog.cli.found_places import skipped_as_data
 from copilog.cli.json_output import print_json
 from copilog.diagnostics import Report
 from copilog.ingest import discover
@@ -31,12 +32,20 @@ Examples:
 def command(settings: Settings, verbose: bool, as_json: bool, roots: tuple[Path, ...], sample: bool) -> int:
     """Tell every place that was looked at, what was found there, and what could not be read and why."""
     settings = settings.with_reading(roots, sample)
-    checked = [_check(root) for root in settings.places()]
+    places, skipped = settings.search_places()
+    checked = [_check(root) for root in places]
     if as_json:
-        document = {"version": __version__, "archive": _check_archive(), "roots": checked}
+        document = {
+            "version": __version__,
+            "archive": _check_archive(),
+            "roots": checked,
+            "not_searched": skipped_as_data(skipped),
+        }
         print_json(document)
     else:
         _print(settings, checked, verbose)
+        for path, reason in skipped:
+            settings.out.print(f"!  {printable(str(path))} {printable(reason)}", style="yellow")
         _print_archive(settings, _check_archive())
     return 0
 
@@ -87,8 +96,6 @@ def _check(root: Root) -> dict[str, Any]:
 def _print(settings: Settings, checked: list[dict[str, Any]], verbose: bool) -> None:
     from rich.text import Text
 
-    from copilog.cli.overview import printable
-
     out = settings.out
     out.print(Text(f"copilog {__version__}", "bold"))
     titles = {source.name: source.title for source in SOURCES}
@@ -118,8 +125,6 @@ def _print(settings: Settings, checked: list[dict[str, Any]], verbose: bool) -> 
 
 def _print_archive(settings: Settings, archive: dict[str, Any]) -> None:
     from rich.text import Text
-
-    from copilog.cli.common import printable
 
     if archive["problem"]:
         settings.out.print(Text(f"!  {printable(archive['problem'])}", "yellow"))

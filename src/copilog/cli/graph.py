@@ -68,7 +68,8 @@ def command(
     """Draw who uses what: agents, sub-agents, tools, MCP servers and skills.
 
     From what was used, and from what is defined on this machine: dashed is what a definition names and nobody used,
-    red what was used and is defined no more. With --root or --sample nobody looks at what is defined.
+    red what was used and is defined no more. With --root, only what is defined below it
+    counts; with --sample, nothing.
     """
     from copilog.analysis import choose
     from copilog.analysis.graphs import graph, strongest

@@ -10,7 +10,7 @@ import click
 
 from copilog.cli.common import Settings, json_option, pass_settings, plural, strict_option
 from copilog.cli.json_output import print_json
-from copilog.diagnostics import Diagnostic, Ledger, Tally, add_counts
+from copilog.diagnostics import Diagnostic, LeafCounts, Ledger, Tally, add_counts
 from copilog.sources import SOURCES
 
 
@@ -43,8 +43,9 @@ def command(
 ) -> int:
     """Tell what was read of each file, and what was not.
 
-    Every record ends as used, as ignored for a named reason, or as bad with its place and a reason. Files of no
-    known format inside a folder are passed over.
+    Every record ends as used, as ignored for a named reason, or as bad with its place and a reason. Every text of 12
+    characters or more is found again in what was read, or has a path that a named reason covers, or is unaccounted
+    for. Files of no known format inside a folder are passed over.
     """
     from copilog.ingest import inspect
 
@@ -83,6 +84,17 @@ def file_entry(ledger: Ledger) -> dict[str, Any]:
         "unknown": add_counts([ledger.unknown, ledger.parts.unknown]),
         "parts": {**_counts(ledger.parts), "unknown": ledger.parts.unknown},
         "notes": [_entry(note) for note in ledger.notes],
+        **({"leaves": _leaves_entry(ledger.leaves)} if ledger.leaves is not None else {}),
+    }
+
+
+def _leaves_entry(leaves: LeafCounts) -> dict[str, Any]:
+    return {
+        "seen": leaves.seen(),
+        "found": leaves.found,
+        "ids": leaves.ids,
+        "reasons": leaves.reasons,
+        "unaccounted": leaves.unaccounted,
     }
 
 
@@ -116,7 +128,17 @@ def totals_of(ledgers: Iterable[Ledger], files: int | None = None) -> dict[str, 
         "unknown": add_counts([count for ledger in books for count in (ledger.unknown, ledger.parts.unknown)]),
         "parts": {**_sums(parts), "unknown": add_counts([tally.unknown for tally in parts])},
         "notes": add_counts([{note.code: 1} for ledger in books for note in ledger.notes]),
+        **({"leaves": _leaves_entry(leaves)} if (leaves := all_leaves(books)) is not None else {}),
     }
+
+
+def all_leaves(ledgers: Iterable[Ledger]) -> LeafCounts | None:
+    """The leaves of all files together; None where none were walked."""
+    walked = [ledger.leaves for ledger in ledgers if ledger.leaves is not None]
+    total = LeafCounts()
+    for leaves in walked:
+        total.add(leaves)
+    return total if walked else None
 
 
 def _sums(tallies: Iterable[Tally]) -> dict[str, Any]:
@@ -152,6 +174,26 @@ def _print(settings: Settings, ledgers: list[Ledger], verbose: bool) -> None:
         for kind, number in add_counts([ledger.unknown, ledger.parts.unknown]).items():
             settings.out.print(Text(f"    unknown kind {printable(kind)}: {number:,}", "yellow"))
         _print_diagnostics(settings, ledger, verbose)
+        for path, number in (ledger.leaves.unaccounted if ledger.leaves is not None else {}).items():
+            settings.out.print(Text(f"    {printable(path)}: {number:,} {plural(number, 'text')} unaccounted", "red"))
+    _print_leaves(settings, all_leaves(ledgers))
+
+
+def _print_leaves(settings: Settings, leaves: LeafCounts | None) -> None:
+    """What became of all texts, by reason."""
+    from rich.table import Table
+
+    if leaves is None or not leaves.seen():
+        return
+    table = Table(box=None, padding=(0, 2), title="Texts of 12 characters or more", title_justify="left")
+    table.add_column("texts", justify="right")
+    table.add_column("")
+    table.add_row(f"{leaves.found:,}", "found again in the conversations")
+    table.add_row(f"{leaves.ids:,}", "ids and times")
+    for reason, number in sorted(leaves.reasons.items()):
+        table.add_row(f"{number:,}", reason)
+    table.add_row(f"{sum(leaves.unaccounted.values()):,}", "unaccounted")
+    settings.out.print(table)
 
 
 def _figures(tally: Tally) -> str:

@@ -23,6 +23,7 @@ from copilog.cli.common import (
 )
 from copilog.cli.dates import as_moment, when
 from copilog.cli.json_output import print_json
+from copilog.derive.prompts import HISTORIES
 from copilog.diagnostics import Report
 from copilog.errors import UsageError
 from copilog.ingest import discover
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 SOURCE_NAMES = [source.name for source in SOURCES]
 TITLE_WIDTH, NARROWEST = 40, 8  # of a line on a terminal
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+TOLD_MARKS = ("damaged", "headless", "stub", "external", "orphan-edits", "prompts-only")
 # What every list has as JSON, and what only the archive knows.
 FIELDS = Summary.__struct_fields__
 ARCHIVE_FIELDS = ("messages", "is_starred", "labels", "note", "stored_at", "gone_at")
@@ -85,15 +87,23 @@ def command(
 
     They are those of the archive, which is looked over for changes first. With --live, --root or --sample the disk is
     read: titles and times come from VS Code's own index where it has them, so that the list is quick; --long, --model
-    and --mode read the conversations themselves.
+    and --mode read the conversations themselves. Histories of typed prompts are listed with --long or --all.
     """
     chosen |= {"starred": starred or None, "include_empty": True}
     filters = Filters(**chosen)
     report = Report()
-    in_full = in_full or bool(filters.model or filters.mode)
+    in_full = in_full or bool(filters.model or filters.mode) or filters.source in HISTORIES
     with fresh_archive(settings, report) as archive:
         summaries: Sequence[Summary | Archived]
-        summaries = archive.list(**chosen) if archive else _on_disk(settings, filters, in_full, report)
+        histories = 0
+        if archive:
+            summaries = archive.list(**chosen)
+        else:
+            founds = _found_on_disk(settings, filters, report)
+            if not (in_full or show_all):
+                histories = sum(found.source in HISTORIES for found in founds)
+                founds = [found for found in founds if found.source not in HISTORIES]
+            summaries = _on_disk(settings, founds, filters, in_full, report)
         empty = sum(bool(summary.is_empty) for summary in summaries)
         if not show_all:
             summaries = [summary for summary in summaries if not summary.is_empty]
@@ -103,7 +113,7 @@ def command(
             _print_json(shown)
         else:
             _print_table(settings, shown, in_full)
-        what = _tell(len(shown), len(summaries), 0 if show_all else empty)
+        what = _tell(len(shown), len(summaries), 0 if show_all else empty, histories)
         if archive is None:
             return finish(settings, report, strict, what)
         return finish_with(settings, archive, report, strict, what)
@@ -121,22 +131,27 @@ def _print_json(summaries: Sequence[Summary | Archived]) -> None:
     print_json(rows)
 
 
-def _tell(shown: int, matching: int, hidden: int) -> str:
+def _tell(shown: int, matching: int, hidden: int, histories: int) -> str:
     line = f"{shown:,} {plural(shown, 'conversation')}"
     if matching > shown:
         line += f" of {matching:,} (--limit N or --all for more)"
     if hidden:
         line += f"; {hidden:,} empty not shown (--all)"
+    if histories:  # to know what is left of one, all conversations beside it have to be read
+        line += f"; {histories:,} {plural(histories, 'list')} of typed prompts not read (--long or --all)"
     return line
 
 
 # --- from the disk ----------------------------------------------------------------------------------------------
 
 
-def _on_disk(settings: Settings, filters: Filters, in_full: bool, report: Report) -> list[Summary]:
+def _found_on_disk(settings: Settings, filters: Filters, report: Report) -> list[Found]:
     if filters.starred or filters.label:
         raise UsageError("stars and labels are in the archive; leave out --live, --root and --sample")
-    founds = [found for found in discover(settings.places(), report=report) if _may_match(found, filters)]
+    return [found for found in discover(settings.places(), report=report) if _may_match(found, filters)]
+
+
+def _on_disk(settings: Settings, founds: list[Found], filters: Filters, in_full: bool, report: Report) -> list[Summary]:
     summaries = [summary for summary in _summaries(settings, founds, in_full, report) if _matches(summary, filters)]
     summaries.sort(key=lambda summary: summary.updated_at or summary.started_at or LONG_AGO, reverse=True)
     return summaries
@@ -146,7 +161,7 @@ def _summaries(settings: Settings, founds: list[Found], in_full: bool, report: R
     founds.sort(key=moment_of, reverse=True)
     with settings.progress("reading", len(founds)) as advance:
         for found in founds:
-            yield from summarise(found, in_full=in_full, report=report)
+            yield from summarise(found, in_full=in_full, with_histories=True, report=report)
             advance()
 
 
@@ -228,7 +243,7 @@ def _title_cell(summary: Summary | Archived) -> Text:
     from rich.text import Text
 
     title = Text(one_line(summary.title))
-    told = [mark for mark in summary.marks if mark in ("damaged", "headless", "stub", "external", "orphan-edits")]
+    told = [mark for mark in summary.marks if mark in TOLD_MARKS]
     if isinstance(summary, Archived):
         if summary.is_starred:
             title = Text("★ ", "yellow").append_text(title)

@@ -19,12 +19,14 @@ from copilog.cli.common import (
     reading_options,
     strict_option,
 )
+from copilog.cli.found_places import found_as_data, list_found
 from copilog.cli.json_output import print_json
 from copilog.errors import UsageError
 
 if TYPE_CHECKING:
     from copilog.diagnostics import Report
     from copilog.ingest.scanning import ScanResult
+    from copilog.sources.roots import Root
     from copilog.store.archive import Archive
 
 WAIT_SECONDS = 600.0  # for another scan
@@ -71,25 +73,31 @@ def command(
         raise UsageError("the sample is made up, and not for your own archive; name another one with --archive")
     started = time.monotonic()
     report = Report()
+    is_whole = not paths or bool(settings.roots) or settings.sample
+    found, skipped = settings.search_places() if is_whole else ([], [])
+    if settings.roots:
+        list_found(found, skipped)
     with Archive(archive_path(settings.archive), write=True) as archive:
-        result = _scan(settings, archive, paths, jobs or default_jobs(), report)
+        result = _scan(settings, archive, found, paths, jobs or default_jobs(), report)
         if as_json:
             document = _document(archive, result, report, time.monotonic() - started)
+            document |= found_as_data(found, skipped)
             print_json(document)
     crashed = sum(diagnostic.code == "crash" for diagnostic in report.diagnostics())
     what = _tell(result, time.monotonic() - started)
     return end_with(settings, report.bad_records(), crashed, strict, what, "copilog problems")
 
 
-def _scan(settings: Settings, archive: Archive, paths: tuple[Path, ...], jobs: int, report: Report) -> ScanResult:
+def _scan(
+    settings: Settings, archive: Archive, roots: list[Root], paths: tuple[Path, ...], jobs: int, report: Report
+) -> ScanResult:
     from copilog.ingest.scanning import scan
 
     _tell_of_another(archive.path)
-    is_whole = not paths or bool(settings.roots) or settings.sample
     with ScanBar(settings) as progress:
         return scan(
             archive,
-            roots=settings.places() if is_whole else (),
+            roots=roots,
             paths=paths,
             jobs=jobs,
             report=report,

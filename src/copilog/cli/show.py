@@ -16,6 +16,7 @@ from copilog.cli.archives import MOST_CANDIDATES, candidate_rows, fresh_archive,
 from copilog.cli.common import Settings, end_with, finish, json_option, pass_settings, plural, printable, strict_option
 from copilog.cli.dates import when
 from copilog.cli.json_output import print_json
+from copilog.derive import without_superseded
 from copilog.diagnostics import Report
 from copilog.errors import UsageError
 from copilog.ingest import discover, read
@@ -64,6 +65,7 @@ Examples:
 @click.option("-f", "--full", is_flag=True, help="Arguments, results and diffs whole, and checkpoints too.")
 @click.option("--thinking", is_flag=True, help="The model's thinking as it was recorded.")
 @click.option("--context", is_flag=True, help="What the product put around the prompts; with --full whole.")
+@click.option("--superseded", is_flag=True, help="Turns that no longer count, too: removed, undone, hidden, replaced.")
 @click.option("--pager", is_flag=True, help="Through a pager, when it is longer than the terminal.")
 @click.option(
     "--save-attachments",
@@ -90,7 +92,8 @@ def command(
 
     The beginning of an id is enough, and `last` is the newest conversation. It is read from the archive, which is
     looked over for changes first, or from the disk with --live, --root or --sample. A file or a folder that holds just
-    one conversation can be named instead. --json prints all that is known of it.
+    one conversation can be named instead. Turns that no longer count are left out unless --superseded asks for them,
+    and a copy that continued separately is shown where it leaves. --json prints all that is known of it.
     """
     if as_json and turns is not None:
         raise click.UsageError("--turn does not go with --json, which prints the whole conversation")
@@ -113,7 +116,7 @@ def command(
         options = TextOptions(**chosen, markdown=settings.out.is_terminal, turns=turns)
         _print(settings.out, conversation, options, kept, pager=pager)
     if save_attachments is not None:
-        _save(conversation, save_attachments)
+        _save(conversation if chosen["superseded"] else without_superseded(conversation), save_attachments)
     files = len(conversation.provenance)
     what = f"1 conversation from {files:,} {plural(files, 'file')}"
     if kept is None:

@@ -26,8 +26,8 @@ COLUMNS = {
         "premium_requests", "credits", "dollars", "estimated_dollars",
     ),
     "ToolRow": (
-        "name", "calls", "failed", "failure_rate", "retries", "automatic", "by_user", "denied", "median_ms", "p95_ms",
-        "total_ms",
+        "name", "calls", "failed", "failure_rate", "command_errors", "retries", "automatic", "by_user", "denied",
+        "median_ms", "p95_ms", "total_ms",
     ),
     "AgentRow": ("name", "kind", "turns", "conversations", "tool_calls", "failed", "last_at", "is_defined", "evidence"),
     "SkillRow": ("name", "offered", "loaded", "conversations", "last_at", "is_defined", "evidence"),

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from copilog.cli.common import folder_name, plural
 from copilog.cli.tables import cell, duration, money, print_table, short_number
+from copilog.derive.line_counts import lines_words
 
 if TYPE_CHECKING:
-    from copilog.analysis.figures import ActivityRow, Prices, SpendRow, Stats
+    from copilog.analysis.figures import ActivityRow, Prices, SpendRow, Stats, WorkSection
     from copilog.cli.common import Settings
 
 HEIGHTS = " ▁▂▃▄▅▆▇█"
@@ -33,7 +34,7 @@ def print_overview(settings: Settings, stats: Stats) -> None:
         settings,
         stats.tools.tools,
         title="tools",
-        columns=("name", "calls", "failed", "failure_rate", "retries", "median_ms", "p95_ms"),
+        columns=("name", "calls", "failed", "failure_rate", "command_errors", "retries", "median_ms", "p95_ms"),
         bars="calls",
     )
     print_table(
@@ -70,19 +71,29 @@ def _heads(stats: Stats) -> Iterator[str]:
         known = ", ".join(f"{number:,} {word}" for number, word in fates if number)
         yield (
             f"{work.edits:,} {plural(work.edits, 'edit')} of {work.files:,} {plural(work.files, 'file')}"
-            f" (+{work.added:,} -{work.removed:,})" + (f": {known}" if known else "")
+            + _lines(work)
+            + (f": {known}" if known else "")
         )
+    tools = stats.tools
+    if tools.failed or tools.command_errors:
+        commands = f"{tools.command_errors:,} {plural(tools.command_errors, 'command')} ended with an error"
+        yield f"tool calls: {tools.failed:,} failed; {commands}"
     ends = ((work.cancelled, "cancelled"), (work.failed, "failed"), (work.retried, "asked again"))
     ended = ", ".join(f"{number:,} {word}" for number, word in ends if number)
     if ended:
         yield f"turns: {ended}"
     if work.timed_turns:
         waiting = f", {duration(work.waiting_ms)} waiting for a person" if work.waiting_ms else ""
-        yield f"{duration(work.working_ms)} working{waiting}"
+        yield f"{duration(work.elapsed_ms)} elapsed, {duration(work.working_ms)} working{waiting}"
     if time.active_days:
         streak = f"; longest streak {time.longest_streak:,} {plural(time.longest_streak, 'day')}"
         parallel = f"; up to {time.most_parallel} at the same time" if time.most_parallel > 1 else ""
         yield f"{time.active_days:,} active {plural(time.active_days, 'day')}{streak}{parallel}"
+
+
+def _lines(work: WorkSection) -> str:
+    words = lines_words((work.added, work.removed))
+    return f" ({words})" if words else ""
 
 
 def spend_lines(total: SpendRow, prices: Prices | None) -> Iterator[str]:

@@ -94,6 +94,7 @@ def _conversations(settings: Settings, inputs: Inputs, report: Report) -> Iterat
 
     from copilog.cli.common import default_jobs
     from copilog.cli.extract import progress_bar
+    from copilog.derive import without_superseded
     from copilog.telemetry.pipeline import Extraction, Options
     from copilog.telemetry.tag_inventory import texts_of
     from copilog.trajectory import ConversationTrajectory
@@ -111,7 +112,7 @@ def _conversations(settings: Settings, inputs: Inputs, report: Report) -> Iterat
     with settings.progress("reading") as advance:
         for conversation in inputs.conversations(report):
             if conversation_id(conversation) not in told:
-                yield texts_of(conversation)
+                yield texts_of(without_superseded(conversation))
             advance()
 
 

@@ -14,15 +14,16 @@ from copilog.diagnostics import Diagnostic, Ledger, Level
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 8
 SKILL_FILE = "skill.md"
+EXTENSION = "github.copilot-chat"
 
 
 class Place(NamedTuple):
-    """Files of one kind: those of a folder, of a whole tree, of the folders in it (skills), or a single one."""
+    """Files of one kind: those of a folder, of the folders in it (for skills one each), of a tree, or a single one."""
 
     kind: Kind
     path: str
     suffix: str = ".md"
-    shape: Literal["folder", "tree", "skills", "file"] = "folder"
+    shape: Literal["folder", "folders", "tree", "skills", "file"] = "folder"
 
 
 IN_WORKSPACE = (
@@ -66,8 +67,19 @@ def definitions_of_user(
         return
     shelf = _Shelf(user_folder, "user", ledger)
     yield from shelf.read(IN_PROMPTS)
-    for profile in shelf.entries(user_folder / "profiles"):
+    profiles = shelf.entries(user_folder / "profiles")
+    for profile in profiles:
         yield from shelf.read(place._replace(path=f"profiles/{profile.name}/prompts") for place in IN_PROMPTS)
+    for above in ("", *(f"profiles/{profile.name}/" for profile in profiles)):
+        yield from _of_extension(user_folder, f"{above}globalStorage", ledger)
+
+
+def _of_extension(user_folder: Path, storage: str, ledger: Ledger | None) -> Iterator[Definition]:
+    """Yield the agents that the Copilot Chat extension writes for VS Code to find, such as Plan."""
+    shelf = _Shelf(user_folder, "extension", ledger)
+    for entry in shelf.entries(user_folder / storage):
+        if entry.name.lower() == EXTENSION:
+            yield from shelf.read([Place("agent", f"{storage}/{entry.name}", ".agent.md", "folders")])
 
 
 class _Shelf:
@@ -95,7 +107,10 @@ class _Shelf:
         if place.shape == "skills":
             inner = (file for folder in self.entries(path) for file in self.entries(folder))
             return (file for file in inner if file.name.lower() == SKILL_FILE and _is_file(file))
-        files = self._tree(path, 0) if place.shape == "tree" else self.entries(path)
+        if place.shape == "folders":
+            files = [file for folder in self.entries(path) for file in self.entries(folder)]
+        else:
+            files = list(self._tree(path, 0)) if place.shape == "tree" else self.entries(path)
         return (file for file in files if file.name.endswith(place.suffix) and _is_file(file))
 
     def _tree(self, folder: Path, depth: int) -> Iterator[Path]:

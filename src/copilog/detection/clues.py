@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from copilog import jsonio, tags
+from copilog.derive.outcomes import is_done
 from copilog.model import Attachment, Conversation, Mention, Message, Place, Prompt, Text, ToolCall, ToolResult
 
 # Tools that read a file, under the names that models use and under those of their registration.
@@ -153,7 +154,7 @@ def path_of(place: Place | None) -> str | None:
 
 
 def _look_at_call(call: ToolCall, found: dict[int, Clues], turn: int) -> None:
-    if call.status in NOT_RUN:
+    if call.status in NOT_RUN or not is_done(call):
         return
     arguments = _arguments_of(call)
     if SKILL_TOOL in (call.name, call.tool_id):

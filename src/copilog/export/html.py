@@ -12,11 +12,13 @@ from datetime import datetime
 
 from markupsafe import Markup
 
+from copilog.derive import is_counted, without_superseded
 from copilog.export.index import Entry, entry_of
 from copilog.model import Conversation, title_of
+from copilog.render.branches import superseded_words
 from copilog.render.html.addresses import Addresses
 from copilog.render.html.conversation import View
-from copilog.render.html.outline import outline_of
+from copilog.render.html.outline import framed_outline, outline_of
 from copilog.render.html.panel import panel_of
 from copilog.render.pages import environment, stylesheet
 from copilog.render.report.page import content_policy
@@ -73,9 +75,13 @@ class _Section:
 
     def __init__(self, conversation: Conversation, number: int) -> None:
         self.anchor = f"c{number}"
+        superseded = [turn for turn in conversation.turns if not is_counted(turn)]
+        self.superseded = superseded_words(superseded) if superseded else ""
+        conversation = without_superseded(conversation)
         self.title = clean_line(title_of(conversation), 200)
         self.about = panel_of(conversation, Addresses(), is_whole=True)
-        self.entries = outline_of(conversation, Addresses())
+        self.number_of_turns = len(conversation.turns)
+        self.entries = framed_outline(conversation, outline_of(conversation, Addresses()))
         self.messages = View(conversation, fate_of=Fates(conversation).of).items()
 
     def for_paper(self, drawn: Markup) -> Markup:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import NamedTuple
 
+from copilog.derive import without_superseded
 from copilog.model import Conversation, title_of
 from copilog.render.safe import clean_line
 from copilog.render.words import counted, moment_words
@@ -21,7 +22,8 @@ class Entry(NamedTuple):
 
 def entry_of(conversation: Conversation) -> Entry:
     """The line of one conversation."""
-    return entry(title_of(conversation), conversation.updated_at or conversation.started_at, len(conversation.turns))
+    turns = len(without_superseded(conversation).turns)
+    return entry(title_of(conversation), conversation.updated_at or conversation.started_at, turns)
 
 
 def entry(title: str, moment: datetime | None, turns: int) -> Entry:

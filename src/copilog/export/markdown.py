@@ -6,18 +6,21 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
+from copilog.derive import in_reading_order, is_counted, only_traces, repeated_prompts, turns_before, without_superseded
+from copilog.derive.notes import notes_of_turn
 from copilog.export.index import Entry
-from copilog.export.markdown_calls import change_blocks
+from copilog.export.markdown_calls import change_blocks, note_blocks
 from copilog.export.markdown_parts import Material, PartWriter
-from copilog.export.markdown_text import details, fence, plain, prose, span
-from copilog.model import Conversation, FileEdit, Message, Text, Turn, title_of
+from copilog.export.markdown_text import details, fence, plain, prose, quoted, span
+from copilog.model import Branch, Conversation, FileEdit, Message, Text, Turn, title_of, unnamed_files
 from copilog.render.answer import is_event
+from copilog.render.branches import branch_key, branch_title, shared_depth, sizes_of, superseded_words
 from copilog.render.html.addresses import Addresses
 from copilog.render.html.blocks import Stage
 from copilog.render.html.edits import whole_changes
-from copilog.render.html.outline import first_prompts, repeated_prompts, turn_foot, turn_head
+from copilog.render.html.outline import first_prompts, turn_foot, turn_head
 from copilog.render.html.panel import panel_of
-from copilog.render.words import counted, path_words
+from copilog.render.words import counted, document_words, path_words
 
 
 def markdown_page(conversation: Conversation) -> str:
@@ -45,6 +48,8 @@ def markdown_pieces(
 
 class _Document:
     def __init__(self, conversation: Conversation) -> None:
+        superseded = [turn for turn in conversation.turns if not is_counted(turn)]
+        conversation = without_superseded(conversation)
         self.conversation = conversation
         self.material = Material(conversation)
         self.writer = PartWriter(self.material)
@@ -57,7 +62,14 @@ class _Document:
             if isinstance(part, FileEdit) and part.diff
         }
         # Changes of files are written here; without them the foot of a turn is nothing but words.
-        self.stage = Stage(replace(conversation, file_changes=[]), self.material.nesting)
+        self.stage = Stage(
+            replace(conversation, file_changes=[]), self.material.nesting, only_traces=only_traces(conversation)
+        )
+        self.material.missing.superseded = superseded_words(superseded) if superseded else ""
+        self.before = turns_before(conversation)
+        placed = in_reading_order(conversation)
+        self.branches = {each.turn.index: each.branches for each in placed}
+        self.sizes = sizes_of(placed)
 
     def blocks(self) -> Iterator[str]:
         yield f"# {plain(title_of(self.conversation))}"
@@ -78,37 +90,65 @@ class _Document:
         for trace in panel.traces:
             place = f" {span(trace.place)}" if trace.place else ""
             lines.append(f"- **Found in**: {span(trace.path, 1000)}{place} ({plain(trace.source)}, {trace.role})")
+            lines += [f"  - overruled: {plain(words, 1000)}" for words in trace.overruled]
         yield "\n".join(lines)
 
     # --- turns -------------------------------------------------------------------------------------------------------
 
     def _turns(self) -> Iterator[str]:
-        """Messages in their order, with heads and feet of turns around them."""
+        """The turns as they are read, each branch as a quotation where it leaves."""
+        branch: list[str] = []
+        last = 0
+        for depth, block in self._blocks_of_turns():
+            if not depth:
+                yield "\n".join(branch)
+                branch = []
+                yield block
+            elif block:
+                for _ in range(depth):
+                    block = quoted(block)
+                branch += [" ".join(">" * min(depth, last)), block] if branch else [block]
+            last = depth
+        yield "\n".join(branch)
+
+    def _blocks_of_turns(self) -> Iterator[tuple[int, str]]:
+        """Messages in the order in which they are read, with heads and feet of turns around them, and their depth."""
         begun: set[int] = set()
         current: Turn | None = None
         speaker = ""
-        before: Turn | None = None
+        branches: tuple[Branch, ...] = ()
+
+        def placed(blocks: Iterable[str]) -> Iterator[tuple[int, str]]:
+            return ((len(branches), block) for block in blocks)
+
         for number in self.material.nesting.top:
             message = self.conversation.messages[number]
             turn = self.turns.get(message.turn) if message.turn is not None else None
             if turn is not current:
                 if current is not None:
-                    yield from self._foot(current)
-                yield from self._head(turn, before) if turn and turn.index not in begun else self._again(turn)
+                    yield from placed(self._foot(current))
+                above, branches = branches, self.branches[turn.index] if turn is not None else ()
+                yield from self._branch_heads(above, branches)
+                yield from placed(self._head(turn) if turn and turn.index not in begun else self._again(turn))
                 begun |= {turn.index} if turn else set()
-                before, current, speaker = turn or before, turn, ""
+                current, speaker = turn, ""
             blocks = list(self.writer.message(number))
             speaks = self._speaker(message)
             if blocks and speaks and speaks != speaker:
-                yield f"### {speaks}"
+                yield from placed([f"### {speaks}"])
                 speaker = speaks
-            yield from blocks
+            yield from placed(blocks)
         if current is not None:
-            yield from self._foot(current)
+            yield from placed(self._foot(current))
         for turn in self.conversation.turns:
             if turn.index not in begun:
-                yield from self._head(turn, None)
-                yield from self._foot(turn)
+                yield from ((0, block) for block in (*self._head(turn), *self._foot(turn)))
+
+    def _branch_heads(self, above: Sequence[Branch], branches: Sequence[Branch]) -> Iterator[tuple[int, str]]:
+        shared = shared_depth(above, branches)
+        for depth, branch in enumerate(branches[shared:], shared + 1):
+            yield depth, f"## {branch_title(branch)}"
+            yield depth, f"*{counted(self.sizes[branch_key(branch)], 'turn')}, in* {span(branch.trace, 1000)}"
 
     def _speaker(self, message: Message) -> str:
         if message.role == "tool" or is_event(message):
@@ -122,13 +162,15 @@ class _Document:
             return plain(turn.system_label or "The system", 80)
         return "You"
 
-    def _head(self, turn: Turn, before: Turn | None) -> Iterator[str]:
-        head = turn_head(turn, before, self.repeated, self.stage)
+    def _head(self, turn: Turn) -> Iterator[str]:
+        head = turn_head(turn, self.before.get(turn.index), self.repeated, self.stage)
         yield f"## Turn {head.number}"
         facts = [head.time, head.model, head.mode, *(words for _, words in head.badges)]
         said = ", ".join(plain(fact) for fact in facts if fact)
         if said:
             yield f"*{said}*"
+        if head.only_trace:
+            yield f"*{plain(head.only_trace, 1000)}*"
         for words in (*head.changes, *head.before):
             yield plain(words, 1000)
         if head.pressed:
@@ -146,6 +188,7 @@ class _Document:
             yield prose(turn.error.message) or "It failed without a message."
         elif foot.is_cancelled:
             yield "**Cancelled** before the answer was complete"
+        yield from note_blocks(notes_of_turn(turn, self.conversation))
         if foot.references:
             names = "\n".join(f"- {span(chip.name)}" for chip in foot.references)
             yield details(f"Used {counted(len(foot.references), 'reference')}", names)
@@ -192,6 +235,12 @@ class _Document:
                 + (" deleted" if file.is_deleted else "")
                 for file in conversation.files
             )
+        for file in unnamed_files(conversation):
+            yield f"## Text of a file whose name is lost ({plain(file.uri, 40)})"
+            yield fence(file.current or "")
+        for document in conversation.documents:
+            yield f"## {plain(document_words(document), 200)}"
+            yield fence(document.text)
         for queued in conversation.queued:
             yield f"## Never sent ({plain(queued.type or 'queued', 40)})"
             yield from writer.parts(queued.message, -1)

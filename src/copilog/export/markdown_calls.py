@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from copilog import jsonio
+from copilog.derive.exit_codes import exit_code_of
+from copilog.derive.line_counts import Lines, changed_lines, lines_of_call, lines_words
+from copilog.derive.notes import Note, notes_of
+from copilog.derive.outcomes import is_failure, is_made, outcome_of
+from copilog.derive.unapplied import shown_diff
 from copilog.errors import BadRecord
 from copilog.export.markdown_text import details, fence, plain, prose, span
 from copilog.export.missing import Missing
 from copilog.model import FileChange, FileEdit, ResultItem, Terminal, TodoList, ToolCall, ToolResult
-from copilog.render.changes import VERBS
+from copilog.render.changes import UNMADE, VERBS
 from copilog.render.html.characters import visible_line
 from copilog.render.html.code import laid_out
 from copilog.render.safe import clean_output, json_text
 from copilog.render.words import approval_words, counted, duration_words, path_words, place_words, size_words
 
+MOST_IN_LINE = 300  # characters of a note
 CHECKS = {"completed": "x", "done": "x"}
 DOING = ("in-progress", "in_progress")
 FATES = {"kept": "accepted", "undone": "undone", "changed": "changed by the user afterwards", "pending": "not decided"}
@@ -23,7 +29,10 @@ FATES = {"kept": "accepted", "undone": "undone", "changed": "changed by the user
 def call_head(call: ToolCall) -> str:
     """The line of a call."""
     facts = [
-        call.status if call.status != "unknown" else "",
+        outcome_of(call).kind if outcome_of(call).kind != "unknown" else "",
+        *(f"recorded to the contrary: {words}" for words in outcome_of(call).against),
+        f"exit code {exit_code_of(call)}" if exit_code_of(call) else "",
+        lines_words(lines_of_call(call), "−"),
         approval_words(call.approval, full=False),
         f"MCP server {call.server}" if call.origin == "mcp" and call.server else "",
         call.server if call.origin != "mcp" and call.server else "",
@@ -59,15 +68,22 @@ def helper_facts(call: ToolCall) -> str:
     return ", ".join(["Sub-agent", *(visible_line(fact, 160) for fact in facts if fact)])
 
 
-def result_blocks(result: ToolResult, folder: str | None, missing: Missing) -> Iterator[str]:
-    """What a tool gave back, and what the user saw where that differs."""
-    label = "**Error**" if result.is_error else "**Result**"
+def result_blocks(
+    result: ToolResult, folder: str | None, missing: Missing, recorded: str = "", call: ToolCall | None = None
+) -> Iterator[str]:
+    """What a tool gave back, and what the user saw where that differs.
+
+    `recorded` is the text of the result with the output of a terminal that is written already.
+    """
+    has_failed = is_failure(result, call)
+    label = "**Error**" if has_failed else "**Result**"
     text = clean_output(result.text)
     if text.strip():
         yield label
         yield fence(text, "json" if _is_json(text) else "text")
     elif not (result.items or result.places or result.full_text or result.display):
-        yield f"{label}: {'failed without a message' if result.is_error else 'empty'}"
+        empty = "failed without a message" if has_failed else "empty"
+        yield f"{label}: {'the output above' if recorded.strip() else empty}"
     for item in result.items:
         yield from _item(item, folder, missing)
     if result.places:
@@ -106,7 +122,7 @@ def terminal_blocks(part: Terminal, folder: str | None) -> Iterator[str]:
         yield f"Changed by {'the user' if part.edited_by_user else 'the tool'}; the model had asked for:"
         yield fence(part.original, "console")
     facts = [
-        f"exit code {part.exit_code}" if part.exit_code is not None else "",
+        f"exit code {exit_code_of(part)}" if exit_code_of(part) is not None else "",
         duration_words(part.elapsed_ms) if part.elapsed_ms is not None else "",
         f"in {path_words(part.cwd, folder)}" if part.cwd else "",
         "in the background" if part.is_background else "",
@@ -115,6 +131,16 @@ def terminal_blocks(part: Terminal, folder: str | None) -> Iterator[str]:
     said = ", ".join(plain(fact) for fact in facts if fact)
     if said:
         yield f"*{said}*"
+    yield from note_blocks(notes_of(part))
+
+
+def note_blocks(notes: Iterable[Note]) -> Iterator[str]:
+    """What is shown with a part or a turn beyond its own text: a line each, a block where it is long."""
+    for note in notes:
+        if len(note.text) <= MOST_IN_LINE and "\n" not in note.text.strip():
+            yield f"- {plain(note.label, 80)}: {plain(note.text)}"
+        else:
+            yield details(visible_line(note.label, 80), fence(note.text, "text"))
 
 
 def todo_block(part: TodoList) -> str:
@@ -134,9 +160,10 @@ def edit_blocks(part: FileEdit, fate: str | None, folder: str | None, missing: M
         FATES.get(fate or "", ""),
         "not finished" if part.is_done is False else "",
         "not applied" if part.is_applied is False else "",
+        f"not made: the call {UNMADE.get(part.outcome or '', '')}" if not is_made(part) else "",
     ]
     target = f" to {span(path_words(part.new_uri, folder))}" if part.new_uri else ""
-    yield _edit_line(part.action, part.path or part.uri, target, part.added, part.removed, facts, folder)
+    yield _edit_line(part.action, part.path or part.uri, target, changed_lines(part), facts, folder)
     if part.diff:
         yield fence(part.diff, "diff")
     elif part.batches:
@@ -162,23 +189,13 @@ def change_blocks(change: FileChange, fate: str | None, folder: str | None) -> I
     old = change.old_uri if change.action == "rename" else None
     path = change.path or change.uri
     target = f" to {span(path_words(path, folder))}" if old else ""
-    yield _edit_line(
-        change.action, old or path, target, change.added, change.removed, [FATES.get(fate or "", "")], folder
-    )
-    if change.diff:
-        yield fence(change.diff, "diff")
+    yield _edit_line(change.action, old or path, target, changed_lines(change), [FATES.get(fate or "", "")], folder)
+    if diff := shown_diff(change):
+        yield fence(diff, "diff")
 
 
-def _edit_line(
-    action: str,
-    path: str | None,
-    target: str,
-    added: int | None,
-    removed: int | None,
-    facts: list[str],
-    folder: str | None,
-) -> str:
-    counts = f" +{added or 0:,} −{removed or 0:,}" if added is not None or removed is not None else ""
+def _edit_line(action: str, path: str | None, target: str, lines: Lines, facts: list[str], folder: str | None) -> str:
+    counts = f" {words}" if (words := lines_words(lines, "−")) else ""
     said = ", ".join(fact for fact in facts if fact)
     name = span(path_words(path, folder)) if path else "an unknown file"
     return f"**{VERBS.get(action, action).capitalize()}** {name}{target}{counts}" + (f" ({said})" if said else "")

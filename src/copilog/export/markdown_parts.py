@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from copilog.derive.notes import notes_of
+from copilog.derive.terminal_output import beyond_output
 from copilog.export.markdown_calls import (
     arguments_block,
     call_head,
     edit_blocks,
     helper_facts,
     helper_task,
+    note_blocks,
     result_blocks,
     terminal_blocks,
     todo_block,
@@ -18,6 +21,7 @@ from copilog.export.markdown_calls import (
 from copilog.export.markdown_text import details, fence, plain, prose, quoted, span
 from copilog.export.missing import Missing
 from copilog.model import (
+    AnyPart,
     Attachment,
     Checkpoint,
     Compaction,
@@ -86,7 +90,7 @@ class PartWriter:
                 self._prose.add(part.text)
                 self._warned += part.vulnerabilities
             elif isinstance(part, Reference) and part.type == "inline":
-                self._prose.add(_inline_reference(part, self._folder))
+                self._prose.add_reference(_inline_reference(part, self._folder))
             elif isinstance(part, Reference) and part.type == "code-block" and part.place is not None:
                 self._prose.name_block(place_words(part.place, self._folder))
             else:
@@ -102,7 +106,7 @@ class PartWriter:
             yield f"*Possible vulnerability: {plain(warning)}*"
         self._warned = []
 
-    def _part(self, part: object, message: Message, number: int, position: int) -> Iterator[str]:
+    def _part(self, part: AnyPart, message: Message, number: int, position: int) -> Iterator[str]:
         match part:
             case Text():
                 yield details(f"System prompt, {counted(len(part.text), 'character')}", fence(part.text, "text"))
@@ -125,25 +129,31 @@ class PartWriter:
             case _:
                 writer = WRITERS.get(type(part))
                 yield from writer(part, self._folder) if writer is not None else ()
+                yield from note_blocks(notes_of(part))
 
     def _call(self, call: ToolCall, number: int, position: int) -> Iterator[str]:
         """A call with all that belongs to it, and below it what its sub-agent did."""
         yield call_head(call)
         yield arguments_block(call)
+        yield from note_blocks(notes_of(call))
         if self._nesting.calls.get(call.id) != (number, position):
             return  # the same id once more: what belongs to it stands with the first
         messages = self._conversation.messages
-        for at in self._nesting.terminals.get(call.id, []):
-            part = messages[at[0]].parts[at[1]]
-            if isinstance(part, Terminal):
-                yield from terminal_blocks(part, self._folder)
+        terminals = [
+            part
+            for at in self._nesting.terminals.get(call.id, [])
+            if isinstance(part := messages[at[0]].parts[at[1]], Terminal)
+        ]
+        for terminal in terminals:
+            yield from terminal_blocks(terminal, self._folder)
         below = self._nesting.below.get(call.id, [])
         if call.subagent is not None or below:
             yield from self._helper(call, below)
         for at in self._nesting.results.get(call.id, []):
             part = messages[at[0]].parts[at[1]]
             if isinstance(part, ToolResult):
-                yield from result_blocks(part, self._folder, self._missing)
+                shown = beyond_output(part, terminals)
+                yield from result_blocks(shown, self._folder, self._missing, part.text, call)
 
     def _helper(self, call: ToolCall, below: list[int]) -> Iterator[str]:
         inner = PartWriter(self._material)
@@ -174,6 +184,7 @@ class PartWriter:
         if part.text and part.text.strip():
             words = f"Text of {visible_line(name, 200)}, {counted(len(part.text), 'character')}"
             yield details(words, fence(part.text, "text"))
+        yield from note_blocks(notes_of(part))
 
 
 def _inline_reference(part: Reference, folder: str | None) -> str:
@@ -246,6 +257,10 @@ def _hook(part: Hook, folder: str | None) -> Iterator[str]:  # noqa: ARG001
 
 
 def _notice(part: Notice, folder: str | None) -> Iterator[str]:  # noqa: ARG001
+    if part.topic == "cleared":  # VS Code shows nothing of it, so it is folded
+        if part.text.strip():
+            yield details("Text that was withdrawn", fence(part.text, "text"))
+        return
     label = TOPICS.get(part.topic, part.topic) or part.topic
     text = prose(part.text)
     yield quoted(f"**{plain(label[:1].upper() + label[1:], 60)}**" + (f"\n\n{text}" if text else ""))

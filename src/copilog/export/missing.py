@@ -14,6 +14,7 @@ class Missing:
 
     def __init__(self) -> None:
         self.edits = 0  # without a record of what was changed
+        self.superseded = ""  # turns that no longer count, in words
         self._files: Counter[str] = Counter()
         self._bytes: Counter[str] = Counter()
 
@@ -22,6 +23,8 @@ class Missing:
         self._bytes[kind] += size
 
     def lines(self) -> Iterator[str]:
+        if self.superseded:
+            yield f"{self.superseded}; `copilog show ID --superseded` shows them"
         for kind, number in self._files.items():
             yield f"{counted(number, 'file')} of type {plain(kind, 60)}, {size_words(self._bytes[kind])}"
         if self.edits:

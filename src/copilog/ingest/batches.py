@@ -54,7 +54,8 @@ def read_units(task: Task) -> Outcome:
     with keep_copies():
         for unit in task.units:
             report = Report()
-            entries = [entry_of(made) for made in read(unit.found(), report=report, definitions=task.definitions)]
+            read_in_unit = read(unit.found(), report=report, definitions=task.definitions, links_prompts=False)
+            entries = [entry_of(made) for made in read_in_unit]
             signature = UNREAD if any(map(could_not_be_read, report.files.values())) else unit.signature
             outcome.units.append((unit.key, signature, entries))
             outcome.ledgers += _ledgers_of(report, unit.key)

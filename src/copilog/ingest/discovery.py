@@ -16,6 +16,7 @@ from copilog.ingest.places import SeenFolders, find_roots
 from copilog.ingest.traces import Traces, TracesInMemory
 from copilog.model import Workspace
 from copilog.sources import BY_NAME, SOURCES, Found, Probe, Source, identify
+from copilog.sources._root_search import NOT_SEARCHED
 from copilog.sources.roots import Root, StorageFolder, folder_around, storage_folders
 from copilog.sources.vscode_workspace import workspace_from
 from copilog.sqliteio import remove_stale_copies
@@ -24,13 +25,15 @@ from copilog.sqliteio import remove_stale_copies
 def discover(roots: Iterable[Root | Path | str] | None = None, *, report: Report | None = None) -> Iterator[Found]:
     """Yield one `Found` for each conversation on this machine, with all its traces.
 
-    `roots` may name folders to look at instead: home folders, user data folders, workspace storage.
+    `roots` may name folders to look at instead: home folders, user data folders, workspace storage, or any
+    folder with such ones at any depth.
     """
     remove_stale_copies()
     traces = TracesInMemory()
     gathering = Gathering(report if report is not None else Report(), traces)
     seen = SeenFolders()
-    for root in _as_roots(roots):
+    not_searched: list[tuple[Path, str]] = []
+    for root in _as_roots(roots, not_searched):
         if not root.exists:
             continue
         if root.kind == "file":
@@ -41,6 +44,7 @@ def discover(roots: Iterable[Root | Path | str] | None = None, *, report: Report
             if seen.is_new(folder):
                 gathering.add_folder(folder)
         gathering.note_skipped(skipped)
+    gathering.note_skipped(not_searched)
     return traces.founds()
 
 
@@ -69,12 +73,12 @@ def discover_in(
     return traces.founds()
 
 
-def _as_roots(roots: Iterable[Root | Path | str] | None) -> list[Root]:
+def _as_roots(roots: Iterable[Root | Path | str] | None, skipped: list[tuple[Path, str]]) -> list[Root]:
     if roots is None:
         return find_roots()
     made: list[Root] = []
     for root in roots:
-        made += [root] if isinstance(root, Root) else find_roots([Path(root)])
+        made += [root] if isinstance(root, Root) else find_roots([Path(root)], skipped)
     return made
 
 
@@ -113,8 +117,11 @@ class Gathering:
     def note_skipped(self, skipped: Iterable[tuple[Path, str]]) -> None:
         """Folders that could not be looked at."""
         for path, reason in skipped:
-            code = "broken-link" if path.is_symlink() else "unreadable"
-            self.report.open(str(path), None).note(code, reason)
+            ledger = self.report.open(str(path), None)
+            if reason.startswith(NOT_SEARCHED):
+                ledger.note("not-searched", reason, "info")
+            else:
+                ledger.note("broken-link" if path.is_symlink() else "unreadable", reason)
 
     def add(self, source: Source, found: Found) -> None:
         """One trace; a file that speaks of several conversations is asked for all of them."""
@@ -130,7 +137,7 @@ class Gathering:
         for stub in contained(source.index, found, ledger):
             native_id = stub.native_id or ""
             if "inside" in stub.marks:
-                inside = replace(found, native_id=native_id, state=source.state_of(stub))
+                inside = replace(found, source=stub.source, native_id=native_id, state=source.state_of(stub))
                 self.traces.add_once(native_id, inside)
             else:
                 self.traces.add_hint(native_id, stub)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
+from copilog.derive.times import conclude_durations
 from copilog.diagnostics import Ledger, Report
 from copilog.errors import UsageError
+from copilog.ingest.containment import enriched
 from copilog.ingest.discovery import found_at, identify_or_note, walk
-from copilog.ingest.reading import read_file
+from copilog.ingest.leaves import leaves_of, stored_of
+from copilog.ingest.reading import note_times, read_file
+from copilog.model import Conversation
 from copilog.sources import BY_NAME, Found, Probe
 
 
@@ -31,6 +36,15 @@ def inspect_file(path: Path, source_name: str | None = None) -> Ledger:
     source = BY_NAME[source_name] if source_name else identify_or_note(probe, report)
     if source is None:
         return report.open(str(path), None)
-    for _ in read_file(Found(path, source.name, source.native_id(probe)), report):
-        pass
-    return report.files[str(path)]
+    found = Found(path, source.name, source.native_id(probe))
+    conversations = list(read_file(found, report))
+    ledger = report.files[str(path)]
+    enriched(partial(_walk_leaves, found, conversations, ledger), ledger)
+    for conversation in conversations:
+        enriched(partial(conclude_durations, conversation), ledger)
+        note_times(conversation, ledger)
+    return ledger
+
+
+def _walk_leaves(found: Found, conversations: list[Conversation], ledger: Ledger) -> None:
+    ledger.leaves = leaves_of(found.path, found.source, stored_of(found, conversations), ledger)

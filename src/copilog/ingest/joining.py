@@ -12,6 +12,8 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from copilog.derive import conclude
+from copilog.derive.prompts import HISTORIES, keys_by_turn, known_keys, owners_of, without_known
 from copilog.ingest.comparing import NAMELESS, Comparison, Group, Regrouping
 from copilog.ingest.wholes import fitting, prints_of, whole_from, with_doubts
 from copilog.model import Conversation, Relation
@@ -19,8 +21,8 @@ from copilog.store.alike import mark_compared, nameless, uncompared
 from copilog.store.annotations import move
 from copilog.store.archive import Archive
 from copilog.store.database import transaction
-from copilog.store.documents import conversation_from
-from copilog.store.entries import Entry, entry_of
+from copilog.store.documents import conversation_from, stored_conversation
+from copilog.store.entries import CONVERSATION_COLUMNS, Entry, entry_of
 from copilog.store.parts import (
     DOUBT,
     doubted,
@@ -37,8 +39,11 @@ from copilog.store.parts import (
     whole_of,
     without_doubts,
 )
-from copilog.store.units import wholes
+from copilog.store.prompts import histories, histories_near, owners_with
+from copilog.store.units import forget_reading, wholes
 from copilog.store.writing import Outcome, absorb, replace_rows
+
+SOURCE = CONVERSATION_COLUMNS.index("source")
 
 
 class Joined(NamedTuple):
@@ -65,6 +70,8 @@ class Joining:
 
     def put(self, entry: Entry, signature: str) -> tuple[Outcome, Entry]:
         """Store what was read; returns what was stored for it, which is the whole where it is a part."""
+        if entry.row[SOURCE] in HISTORIES:
+            entry = self._without_known_prompts(entry)
         if entry.id not in self._special:
             return self.archive.put(entry, signature), entry
         with transaction(self.connection):
@@ -75,6 +82,25 @@ class Joining:
             if is_removed(self.connection, whole):
                 return "removed", entry
             return self._put_part(whole, entry, signature)
+
+    def _without_known_prompts(self, entry: Entry) -> Entry:
+        """Leave out prompts that conversations have, and those of conversations that the user removed."""
+        history = _conversation_of(entry)
+        number = number_of(self.connection, entry.id)
+        before = stored_conversation(self.connection, number) if number is not None else None
+        left = without_known(history, self._owners_of(history, before))
+        conclude(left)
+        return entry_of(left)
+
+    def _owners_of(self, history: Conversation, before: Conversation | None) -> dict[int, str]:
+        """Return who has the prompts of a history; what a removed conversation had stays known."""
+        removed = {
+            key: owner
+            for key, owner in (known_keys(before) if before is not None else {}).items()
+            if is_removed(self.connection, owner)
+        }
+        keys = {*keys_by_turn(history).values(), *known_keys(history)}
+        return removed | owners_of(history, owners_with(self.connection, keys))
 
     def _with_known_doubts(self, entry: Entry) -> Entry:
         """What was found out when it was compared stays until it is compared again."""
@@ -102,6 +128,7 @@ class Joining:
 
     def _let_go(self, members: Mapping[str, Conversation]) -> None:
         for part, member in members.items():
+            conclude(member)  # earlier versions stored parts without
             self.archive.put(entry_of(member), signature_of(self.connection, part))
             move_part(self.connection, part, part)
             forget_single(self.connection, part)
@@ -112,18 +139,39 @@ class Joining:
 
     def join(self) -> list[Joined]:
         """Compare what has no name with what was stored since the last time; returns what became a part."""
-        if not nameless(self.connection, NAMELESS) or not uncompared(self.connection):
+        if not uncompared(self.connection):
             return []
-        joined: list[Joined] = []
         with transaction(self.connection):
-            comparison = self._compare()
-            while regroupings := [regrouping for regrouping in comparison.regroupings() if regrouping.moved()]:
-                joined += [each for regrouping in regroupings for each in self._regroup(regrouping)]
-                comparison = self._compare()
-            for name, doubts in comparison.doubts().items():
-                self._tell(name, doubts)
+            joined = self._join_nameless() if nameless(self.connection, NAMELESS) else []
+            self._link_prompts()
             mark_compared(self.connection)
         self._look()
+        return joined
+
+    def _link_prompts(self) -> None:
+        """Take prompts out of histories that conversations have which were stored since the last time."""
+        fresh = set(uncompared(self.connection))
+        all_of_them = histories(self.connection)
+        near = histories_near(self.connection, fresh - all_of_them) if all_of_them - fresh else set()
+        for number in sorted(all_of_them & (fresh | near)):
+            history = stored_conversation(self.connection, number)
+            assert history is not None
+            owners = self._owners_of(history, history)
+            if known_keys(history).keys() - owners.keys():  # a conversation has lost a prompt: read it again next time
+                forget_reading(self.connection, history.id, _paths_of([history]))
+            left = without_known(history, owners)
+            if left != history:
+                conclude(left)
+                replace_rows(self.connection, number, entry_of(left))
+
+    def _join_nameless(self) -> list[Joined]:
+        joined: list[Joined] = []
+        comparison = self._compare()
+        while regroupings := [regrouping for regrouping in comparison.regroupings() if regrouping.moved()]:
+            joined += [each for regrouping in regroupings for each in self._regroup(regrouping)]
+            comparison = self._compare()
+        for name, doubts in comparison.doubts().items():
+            self._tell(name, doubts)
         return joined
 
     def _compare(self) -> Comparison:

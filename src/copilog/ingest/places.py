@@ -7,11 +7,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from copilog.errors import UsageError
+from copilog.sources._root_search import Skipped
 from copilog.sources.roots import Root, StorageFolder, default_roots, is_plain_folder, roots_from
 
 
-def find_roots(paths: Sequence[Path] = ()) -> list[Root]:
-    """The places to look at: those named, and then nothing else of this machine; else the usual ones."""
+def find_roots(paths: Sequence[Path] = (), skipped: list[Skipped] | None = None) -> list[Root]:
+    """The places to look at: those at and below the paths named, and nothing else of this machine; else the usual ones.
+
+    Folders that were not searched go to `skipped`, each with a reason.
+    """
     if not paths:
         return default_roots()
     roots: list[Root] = []
@@ -21,11 +25,11 @@ def find_roots(paths: Sequence[Path] = ()) -> list[Root]:
             continue
         if not path.is_dir():
             raise UsageError(f"{path}: no such file or folder")
-        found = roots_from(path)
+        found = roots_from(path, skipped=skipped)
         if not found:
             raise UsageError(
-                f"{path}: neither a home folder nor a place where VS Code or Copilot keeps its data; "
-                "to read single files, use `copilog inspect` or `copilog show`"
+                f"{path}: neither a home folder nor a place where VS Code or Copilot keeps its data, nor is there "
+                "one below it; to read single files, use `copilog inspect` or `copilog show`"
             )
         roots += found
     return roots

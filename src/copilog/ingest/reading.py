@@ -2,32 +2,45 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Container, Iterator
 from functools import partial
 from itertools import groupby
 from pathlib import Path
 
 from copilog import identity
-from copilog.definitions import Definition, definitions_in
+from copilog.definitions import Definition, definitions_in, definitions_in_store
+from copilog.derive import conclude
 from copilog.detection import detect
-from copilog.diagnostics import Report
+from copilog.diagnostics import Ledger, Report
 from copilog.ingest.containment import contained, enriched
 from copilog.ingest.discovery import found_at, founds_in
+from copilog.ingest.prompts import link_to_neighbours, link_within
 from copilog.ingest.register import Entry, Matches, Register
-from copilog.model import Conversation, Relation, Workspace
+from copilog.model import Conversation, Relation
 from copilog.sources import BY_NAME, Found
+from copilog.sources.roots import StorageFolder, folder_around
 
 
 def read(
-    target: Found | Path | str, *, report: Report | None = None, definitions: WorkspaceDefinitions | None = None
+    target: Found | Path | str,
+    *,
+    report: Report | None = None,
+    definitions: WorkspaceDefinitions | None = None,
+    links_prompts: bool = True,
 ) -> Iterator[Conversation]:
     """Yield the conversations of what `discover` found, of a file, or of all files in a folder.
 
     With `definitions`, the custom agents and skills that a conversation's workspace defines help to tell which were
-    used; without, the workspace's own folder is not looked at.
+    used; without, the workspace's own folder is not looked at. With `links_prompts`, a history of typed prompts comes
+    without those that conversations beside it have, which are read for that.
     """
     report = report if report is not None else Report()
-    yield from with_detected(_read(target, report), report, definitions)
+    conversations = _read(target, report)
+    if links_prompts:
+        is_folder = not isinstance(target, Found) and Path(target).is_dir()
+        conversations = link_within(conversations) if is_folder else link_to_neighbours(conversations, read_found)
+    yield from with_detected(conversations, report, definitions)
 
 
 def with_detected(
@@ -35,10 +48,21 @@ def with_detected(
 ) -> Iterator[Conversation]:
     """The same conversations with the custom agents and skills that were used in them."""
     for conversation in conversations:
-        defined = definitions.of(conversation.workspace) if definitions is not None else ()
+        defined = definitions.of(conversation) if definitions is not None else ()
         first = conversation.provenance[0]
-        enriched(partial(detect, conversation, defined), report.open(first.path, first.source))
+        ledger = report.open(first.path, first.source)
+        enriched(partial(conclude, conversation), ledger)
+        note_times(conversation, ledger)
+        enriched(partial(detect, conversation, defined), ledger)
         yield conversation
+
+
+def note_times(conversation: Conversation, ledger: Ledger) -> None:
+    """Note recorded times of turns that are impossible; what follows from them stays unknown."""
+    for turn in conversation.turns:
+        if turn.duration is not None:
+            for problem in turn.duration.problems:
+                ledger.note("impossible-time", f"turn {turn.index + 1}: {problem}", pointer=turn.pointer)
 
 
 def _read(target: Found | Path | str, report: Report) -> Iterator[Conversation]:
@@ -55,16 +79,33 @@ class WorkspaceDefinitions:
 
     def __init__(self, *user_definitions: Definition) -> None:
         self._user = user_definitions
-        self._known: dict[str, tuple[Definition, ...]] = {}
+        self._in_folders: dict[str, tuple[Definition, ...]] = {}
+        self._in_stores: dict[Path, tuple[Definition, ...]] = {}
+        self._around: dict[str, tuple[Definition, ...]] = {}  # in the store of the storage folder around a folder
 
-    def of(self, workspace: Workspace | None) -> tuple[Definition, ...]:
+    def of(self, conversation: Conversation) -> tuple[Definition, ...]:
+        """Return what the workspace of a conversation defines, then what the user does, then what VS Code remembers."""
+        workspace = conversation.workspace
         folder = workspace.folder if workspace is not None and workspace.authority is None else None
-        if folder is None:
-            return self._user
-        if folder not in self._known:
-            found = definitions_in(Path(folder)) if Path(folder).is_dir() else ()
-            self._known[folder] = (*found, *self._user)
-        return self._known[folder]
+        found = self._user if folder is None else (*self._of_folder(folder), *self._user)
+        path = conversation.provenance[0].path
+        around = os.path.dirname(path)  # noqa: PTH120 - many sessions lie in one folder, and paths are slow
+        if around not in self._around:
+            storage = folder_around(Path(path))
+            self._around[around] = self._of_store(storage) if storage is not None else ()
+        return (*found, *self._around[around])
+
+    def _of_folder(self, folder: str) -> tuple[Definition, ...]:
+        if folder not in self._in_folders:
+            self._in_folders[folder] = tuple(definitions_in(Path(folder))) if Path(folder).is_dir() else ()
+        return self._in_folders[folder]
+
+    def _of_store(self, storage: StorageFolder) -> tuple[Definition, ...]:
+        if storage.kind == "copilot-home":
+            return ()
+        if storage.path not in self._in_stores:
+            self._in_stores[storage.path] = tuple(definitions_in_store(storage.path))
+        return self._in_stores[storage.path]
 
 
 def read_folder(path: Path, report: Report, passed_over: Container[Path] = ()) -> Iterator[Conversation]:

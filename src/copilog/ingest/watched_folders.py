@@ -56,7 +56,7 @@ class Rule:
 
 
 _STORAGE = Rule(
-    frozenset({"state.vscdb", "workspace.json"}),
+    frozenset({"state.vscdb", "state.vscdb.backup", "workspace.json"}),
     {
         "chatsessions": "all",
         "emptywindowchatsessions": "all",
@@ -77,7 +77,8 @@ RULES: dict[str, Rule] = {
     "vscode-workspace": _STORAGE,
     "vscode-global": _STORAGE,
     "copilot-home": Rule(
-        frozenset({"session-store.db"}), {"session-state": "all", "history-session-state": "all", "otel": "all"}
+        frozenset({"session-store.db", "command-history-state.json"}),
+        {"session-state": "all", "history-session-state": "all", "otel": "all", "command-history-state": "all"},
     ),
     "profiles": Rule(others="profile", is_way=True),
     "profile": Rule(folders={"globalstorage": "vscode-global"}, is_way=True),

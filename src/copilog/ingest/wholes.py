@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from copilog import identity
+from copilog.derive import conclude
 from copilog.likeness import Fingerprint, Likeness, compare, fingerprint_of
 from copilog.model import Conversation, Relation
 from copilog.store.parts import DOUBT, without_doubts
@@ -38,6 +39,7 @@ def whole_from(name: str, members: Mapping[str, Conversation], doubts: Iterable[
         member.relations = without_doubts(member)
     whole = identity.merge([members[part] for part in sorted(members)])
     whole.id, whole.native_id = name, native_id
+    conclude(whole)
     return with_doubts(whole, (doubt for doubt in doubts if doubt.other_id not in members))
 
 

@@ -27,6 +27,9 @@ class Hit(BaseModel):
     turn: int | None = Field(default=None, description="Turn, counted from 1, for read_conversation's start_turn.")
     message: int = Field(description="Position of the message, for read_conversation's around.")
     role: str
+    superseded: str | None = Field(
+        default=None, description="Why its turn no longer counts; read_conversation leaves such turns out."
+    )
     field: str = Field(description="What matched: title, user, answer, thinking, arguments, result or path.")
     snippet: str = Field(description="The matching text, with **marks** around what matched.")
 
@@ -75,7 +78,7 @@ class WindowAnswer(Answer):
     id: str
     title: str
     workspace: str | None = None
-    turns: int = Field(description="How many turns the whole conversation has.")
+    turns: int = Field(description="How many turns the whole conversation has, those that no longer count included.")
     first_turn: int | None = Field(default=None, description="First turn in this window, counted from 1.")
     last_turn: int | None = Field(default=None, description="Last turn in this window.")
     text: str

@@ -10,6 +10,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from copilog.derive import superseded_indexes
+from copilog.derive.exit_codes import exit_code_of
+from copilog.derive.failures import has_failed
+from copilog.derive.line_counts import changed_lines, lines_of_call, lines_words
+from copilog.derive.notes import Note, followup_words, notes_of, notes_of_turn
+from copilog.derive.outcomes import is_failure, is_made, outcome_of
+from copilog.derive.running import status_words
+from copilog.derive.terminal_output import beyond_output
 from copilog.mcp.plain import fenced, one_line, plain, shortened
 from copilog.model import (
     AnyPart,
@@ -17,6 +25,7 @@ from copilog.model import (
     Compaction,
     Confirmation,
     Conversation,
+    FileChange,
     FileEdit,
     FileTree,
     Hook,
@@ -40,7 +49,7 @@ Kind = Literal["prose", "thinking", "tool", "result", "note"]
 
 ROLES = {"user": "User", "assistant": "Assistant", "tool": "Assistant", "system": "System"}
 CHECKS = {"completed": "x", "done": "x", "in-progress": "~", "in_progress": "~"}
-SILENT_TOPICS = frozenset({"progress", "model-resolution", "mcp-servers"})
+SILENT_TOPICS = frozenset({"progress", "model-resolution", "mcp-servers", "cleared"})
 MOST_TREE_LINES = 60
 
 
@@ -75,13 +84,16 @@ class Scrap:
 
 
 def pieces_of(conversation: Conversation) -> list[Piece]:
-    """All pieces of a conversation, those that are often left out included."""
+    """All pieces of a conversation, those that are often left out included, but for superseded turns."""
     turns = {turn.index: turn for turn in conversation.turns}
+    superseded = superseded_indexes(conversation)
     changes = _changes_by_turn(conversation)
     calls = _Calls.of(conversation)
     pieces: list[Piece] = []
     last = len(conversation.messages) - 1
     for position, message in enumerate(conversation.messages):
+        if message.turn in superseded:
+            continue
         role = _role_of(message)
         pieces += [
             Piece(position, message.turn, role, scrap.kind, scrap.text, scrap.body, scrap.language)
@@ -90,9 +102,14 @@ def pieces_of(conversation: Conversation) -> list[Piece]:
         turn = turns.get(message.turn) if message.turn is not None else None
         ends = position == last or conversation.messages[position + 1].turn != message.turn
         if turn is not None and ends:
-            lines = [*_ending_of(turn), *changes.get(turn.index, [])]
+            noted = _note_lines(notes_of_turn(turn, conversation))
+            lines = [*noted, *_ending_of(turn), *changes.get(turn.index, [])]
             if lines:
                 pieces.append(Piece(position, turn.index, "Assistant", "note", "\n".join(lines)))
+    for document in conversation.documents:  # of the conversation as a whole: they come last
+        name = one_line(document.title or document.path or "", 120)
+        text = f"- {document.kind}: {name}" if name else f"- {document.kind}"
+        pieces.append(Piece(max(last, 0), None, "System", "note", text, document.text))
     return pieces
 
 
@@ -100,23 +117,23 @@ def pieces_of(conversation: Conversation) -> list[Piece]:
 class _Calls:
     """What is told of a tool call elsewhere, so that it is not told twice."""
 
-    names: dict[str, str]
-    with_result: frozenset[str]
+    calls: dict[str, ToolCall]
+    terminals: dict[str, list[Terminal]]
     with_list: frozenset[str]
 
     @classmethod
     def of(cls, conversation: Conversation) -> _Calls:
-        names: dict[str, str] = {}
-        results: set[str] = set()
+        calls: dict[str, ToolCall] = {}
+        terminals: dict[str, list[Terminal]] = {}
         lists: set[str] = set()
         for part in parts_of(conversation):
             if isinstance(part, ToolCall):
-                names[part.id] = one_line(part.name, 80)
-            elif isinstance(part, ToolResult) and part.text.strip():
-                results.add(part.call_id)
+                calls[part.id] = part
+            elif isinstance(part, Terminal) and part.call_id is not None:
+                terminals.setdefault(part.call_id, []).append(part)
             elif isinstance(part, TodoList) and part.call_id is not None:
                 lists.add(part.call_id)
-        return cls(names, frozenset(results), frozenset(lists))
+        return cls(calls, terminals, frozenset(lists))
 
 
 def _role_of(message: Message) -> str:
@@ -127,15 +144,25 @@ def _scraps_of(message: Message, calls: _Calls) -> Iterator[Scrap]:
     """The pieces of a message: prose that belongs together as one, everything else by itself."""
     prose: list[AnyPart] = []
     for part in message.parts:
-        if isinstance(part, Text | Reference) or (isinstance(part, Notice) and part.is_prose):
+        is_prose = isinstance(part, Text | Reference) or (isinstance(part, Notice) and part.is_prose)
+        scrap = None if is_prose else _scrap_of(part, calls)
+        if is_prose:
             prose.append(part)
-            continue
-        scrap = _scrap_of(part, calls)
-        if scrap is not None:
+        is_told = is_prose or scrap is not None or isinstance(part, Hook | Notice)
+        lines = _note_lines(notes_of(part)) if is_told else []
+        if scrap is not None or lines:
             yield from _prose_scrap(prose)
             prose = []
+        if scrap is not None:
             yield scrap
+        if lines:
+            yield Scrap("note", "\n".join(lines))
     yield from _prose_scrap(prose)
+
+
+def _note_lines(notes: list[Note]) -> list[str]:
+    """What is shown with a part beyond its own text, without details."""
+    return [f"- {one_line(note.label, 80)}: {one_line(note.text, 300)}" for note in notes if not note.is_detail]
 
 
 def _prose_scrap(parts: list[AnyPart]) -> Iterator[Scrap]:
@@ -154,9 +181,9 @@ def _scrap_of(part: AnyPart, calls: _Calls) -> Scrap | None:
         case ToolResult():
             return _result_scrap(part, calls)
         case Terminal():
-            return _terminal_scrap(part, calls)
+            return _terminal_scrap(part)
         case FileEdit():
-            counts = f" (+{part.added or 0} -{part.removed or 0})" if part.added is not None else ""
+            counts = _line_counts(part)
             path = one_line(part.path or part.uri or "a file")
             return Scrap("tool", f"- {part.action} `{path}`{counts}", plain(part.diff or ""), "diff")
         case TodoList():
@@ -182,32 +209,48 @@ def _scrap_of(part: AnyPart, calls: _Calls) -> Scrap | None:
             return None  # prompts as rendered, mentions (they stand in the text), checkpoints
 
 
+def _line_counts(edit: FileEdit | FileChange) -> str:
+    if isinstance(edit, FileEdit) and not is_made(edit):
+        return " (not made)"
+    words = lines_words(changed_lines(edit))
+    return f" ({words})" if words else ""
+
+
 def _call_scrap(call: ToolCall, calls: _Calls) -> Scrap:
     words = [f"- called `{one_line(call.name, 80)}`"]
     if call.origin == "mcp" and call.server:
         words.append(f"of {one_line(call.server, 60)}")
     if call.subagent is not None:
         words.append(f"(sub-agent {one_line(call.subagent.name or '', 60)})".replace(" )", ")"))
-    if call.status not in ("complete", "unknown"):
-        words.append(f"({call.status})")
+    outcome = outcome_of(call)
+    if outcome.kind not in ("succeeded", "unknown"):
+        words.append(f"({outcome.kind})")
+    if outcome.against:
+        words.append(f"(recorded to the contrary: {one_line(', '.join(outcome.against), 200)})")
+    if lines := lines_words(lines_of_call(call)):
+        words.append(f"({lines})")
     arguments = "" if call.id in calls.with_list else plain(call.arguments or "")
     return Scrap("tool", " ".join(words), arguments, "json")
 
 
 def _result_scrap(result: ToolResult, calls: _Calls) -> Scrap | None:
-    text = result.full_text or result.text or "\n".join(item.text for item in result.items if item.text)
+    beyond = beyond_output(result, calls.terminals.get(result.call_id, ()))
+    text = beyond.full_text or beyond.text or "\n".join(item.text for item in result.items if item.text)
     if not text.strip():
         text = "\n".join(_place_words(place) for place in result.places)
-    if text.strip() or result.is_error:
-        name = calls.names.get(result.call_id)
-        line = f"- {'error' if result.is_error else 'result'}{f' of `{name}`' if name else ''}:"
+    call = calls.calls.get(result.call_id)
+    has_failed = is_failure(result, call)
+    if text.strip() or has_failed:
+        name = one_line(call.name, 80) if call is not None else None
+        line = f"- {'error' if has_failed else 'result'}{f' of `{name}`' if name else ''}:"
         return Scrap("result", line, plain(text).strip("\n"))
     return None
 
 
-def _terminal_scrap(part: Terminal, calls: _Calls) -> Scrap:
-    ending = f" (exit code {part.exit_code})" if part.exit_code is not None else ""
-    output = "" if part.call_id in calls.with_result else plain(part.output or "").strip("\n")
+def _terminal_scrap(part: Terminal) -> Scrap:
+    code = exit_code_of(part)
+    ending = f" (exit code {code})" if code is not None else ""
+    output = plain(part.output or "").strip("\n")
     return Scrap("tool", f"- ran in a terminal{ending}:", f"$ {plain(part.command)}\n{output}".rstrip(), "console")
 
 
@@ -250,10 +293,15 @@ def _ending_of(turn: Turn) -> Iterator[str]:
     """How a turn ended, where that is worth a line."""
     if turn.is_undone:
         yield "- the user undid this turn"
-    if turn.error is not None:
+    if turn.error is not None and has_failed(turn):
         yield f"- the turn failed: {one_line(turn.error.message, 300)}"
     elif turn.status not in (None, "complete"):
-        yield f"- the turn is {turn.status}"
+        words = f": {one_line(turn.error.message, 300)}" if turn.error is not None else ""
+        yield f"- the turn is {status_words(turn)}{words}"
+    if turn.error is not None and turn.error.buttons:
+        yield f"- offered: {one_line(', '.join(turn.error.buttons), 300)}"
+    for followup in turn.followups:
+        yield f"- suggested next: {one_line(followup_words(followup), 300)}"
 
 
 def _changes_by_turn(conversation: Conversation) -> dict[int, list[str]]:
@@ -261,7 +309,7 @@ def _changes_by_turn(conversation: Conversation) -> dict[int, list[str]]:
     lines: dict[int, list[str]] = {}
     for change in conversation.file_changes:
         if change.turn is not None and change.checkpoint is None:
-            counts = f" (+{change.added or 0} -{change.removed or 0})" if change.added is not None else ""
+            counts = _line_counts(change)
             undone = ", undone" if change.is_undone else ""
             path = one_line(change.path or change.uri)
             lines.setdefault(change.turn, []).append(f"- file on disk: {change.action} `{path}`{counts}{undone}")

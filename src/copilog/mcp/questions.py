@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 import secrets
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from copilog.derive import is_branched, is_counted
+from copilog.derive.counting import reasons_of
 from copilog.errors import UsageError
 from copilog.mcp.answers import (
     ConversationLine,
@@ -25,7 +28,7 @@ from copilog.mcp.answers import (
 from copilog.mcp.plain import one_line, plain
 from copilog.mcp.usage import total_usage
 from copilog.mcp.window import Cursor, Reader, ToolResults
-from copilog.model import title_of
+from copilog.model import Conversation, title_of
 from copilog.store.archive import Archive
 from copilog.store.query_fields import DATE_HINT, moment_of
 
@@ -43,14 +46,12 @@ LAST = "last"
 
 _DAY = re.compile(r"\d{4}-\d{1,2}-\d{1,2}")
 
-# What the editor kept of its edits is more exact than what the answer says of them, where there is both.
 _WORK = """
     SELECT c.id, c.title, c.workspace, c.updated_at, e.path, json_group_array(DISTINCT e.turn),
-           json_group_array(DISTINCT e.action),
-           coalesce(sum(e.added) FILTER (WHERE e.origin = 'snapshot'), sum(e.added)),
-           coalesce(sum(e.removed) FILTER (WHERE e.origin = 'snapshot'), sum(e.removed))
+           json_group_array(DISTINCT e.action), sum(e.added), sum(e.removed)
     FROM file_edits AS e JOIN conversations AS c ON c.id = e.conversation
-    WHERE replace(e.path, '\\', '/') = ?1 OR replace(e.path, '\\', '/') LIKE ?2 ESCAPE '!'
+    WHERE (replace(e.path, '\\', '/') = ?1 OR replace(e.path, '\\', '/') LIKE ?2 ESCAPE '!')
+      AND e.is_counted AND e.superseded IS NULL
     GROUP BY c.id, e.path ORDER BY c.updated_at DESC, c.id, e.path LIMIT ?3
 """
 
@@ -131,6 +132,7 @@ def _hit_of(match: Match) -> Hit:
         turn=match.turn + 1 if match.turn is not None else None,
         message=match.position,
         role=match.role,
+        superseded=match.superseded,
         field=match.field,
         snippet=one_line(_marked(match.snippet, match.highlights), LONGEST_SNIPPET),
     )
@@ -195,7 +197,19 @@ def read_window(archive: Archive, name: str, start: Start, budget: int) -> Windo
         tool_results_shortened=window.is_shortened,
         thinking_left_out=window.thinking_left_out,
         next_cursor=window.next_cursor,
+        remarks=list(_remarks_on(conversation)),
     )
+
+
+def _remarks_on(conversation: Conversation) -> Iterator[str]:
+    """What to know about the turns that are left out, and about those that were asked in a copy."""
+    superseded = [turn for turn in conversation.turns if not is_counted(turn)]
+    if superseded:
+        verb = "counts and is" if len(superseded) == 1 else "count and are"
+        said = ", ".join(one_line(reason, 80) for reason in reasons_of(superseded))
+        yield f"{len(superseded)} of its turns no longer {verb} left out ({said})."
+    if is_branched(conversation):
+        yield "Copies of it continued separately: the turns of each branch come after those of the trunk."
 
 
 def _id_of(archive: Archive, name: str) -> str:

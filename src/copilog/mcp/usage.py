@@ -16,12 +16,13 @@ _BY_MODEL = """
            sum(input), sum(output), sum(cache_read), sum(cache_write), sum(reasoning)
     FROM spending
     WHERE conversation IN (SELECT value FROM json_each(?)) AND (input IS NOT NULL OR output IS NOT NULL)
+          AND superseded IS NULL
     GROUP BY 1, 2
 """
 _WHOLE = """
     SELECT sum(premium_requests), sum(credits),
            count(DISTINCT conversation) FILTER (WHERE method <> 'estimated' AND coalesce(input, output) IS NOT NULL)
-    FROM spending WHERE conversation IN (SELECT value FROM json_each(?))
+    FROM spending WHERE conversation IN (SELECT value FROM json_each(?)) AND superseded IS NULL
 """
 
 

@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from copilog.derive.counting import branch_name, only_trace_of, only_traces
+from copilog.derive.models import asked_for, model_of
 from copilog.errors import UsageError
 from copilog.mcp.pieces import Piece, pieces_of
 from copilog.mcp.plain import BYTES_PER_TOKEN, beginning_of, one_line, size_of, tokens_of
@@ -63,6 +65,7 @@ class Reader:
 
     def __init__(self, conversation: Conversation) -> None:
         self._turns = {turn.index: turn for turn in conversation.turns}
+        self._alone = only_traces(conversation)
         self._messages = len(conversation.messages)
         self._pieces = pieces_of(conversation)
 
@@ -95,17 +98,24 @@ class Reader:
         """What fits a budget of tokens from a place on; the results of the message in focus are shortened less."""
         if cursor.piece > len(self._pieces):
             raise UsageError(f"the cursor {cursor} lies behind the end; give start_turn or around instead")
-        return _Filling(self._pieces, self._turns, cursor, budget * BYTES_PER_TOKEN, focus).fill()
+        return _Filling(self._pieces, self._turns, self._alone, cursor, budget * BYTES_PER_TOKEN, focus).fill()
 
 
 class _Filling:
     """One window while it is filled."""
 
     def __init__(
-        self, pieces: list[Piece], turns: dict[int, Turn], cursor: Cursor, size: int, focus: int | None
+        self,
+        pieces: list[Piece],
+        turns: dict[int, Turn],
+        alone: dict[int, str],
+        cursor: Cursor,
+        size: int,
+        focus: int | None,
     ) -> None:
         self._pieces = pieces
         self._turns = turns
+        self._alone = alone
         self._cursor = cursor
         self._size = size
         self._focus = focus
@@ -210,8 +220,13 @@ class _Filling:
         words = [f"## Turn {turn.index + 1} of {len(self._turns)}"]
         if turn.timing.started_at is not None:
             words.append(turn.timing.started_at.strftime("%Y-%m-%d %H:%M UTC"))
-        if turn.model is not None:
-            words.append(one_line(turn.model.resolved or turn.model.name, 60))
+        if model := model_of(turn):
+            asked = asked_for(turn)
+            words.append(one_line(f"{asked}: {model}" if asked else model, 100))
         if turn.mode is not None and turn.mode.kind:
             words.append(f"{one_line(turn.mode.kind, 40)} mode")
+        if turn.branch is not None:
+            words.append(f"{branch_name(turn.branch)}, in {one_line(turn.branch.trace)}")
+        if (path := only_trace_of(turn, self._alone)) is not None:
+            words.append(f"only in {one_line(path)}")
         return [" · ".join(words)]

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
 from copilog.model.parts import AnyPart
 from copilog.model.values import (
     Agent,
+    Branch,
     Citation,
     CodeBlock,
+    Conflict,
     CustomAgent,
+    Duration,
     EditedFileEvent,
     Extra,
     Followup,
     Mode,
     Model,
+    RanModel,
     Round,
     Skill,
     Timing,
+    Title,
+    TitleOrigin,
     TurnError,
     Usage,
     UsedReference,
@@ -80,6 +86,11 @@ class Turn(Value, kw_only=True):
     is_request_hidden: bool = False
     is_system_initiated: bool = False
     system_label: str | None = None
+    superseded: str | None = None  # why the turn no longer counts: removed, hidden, undone, replaced, rewound, absent
+    branch: Branch | None = None  # None for the trunk
+    traces: list[str] = []  # paths of the traces that have it, where the conversation has several
+    duration: Duration | None = None  # concluded from `timing`
+    ran_model: RanModel | None = None  # concluded; `model` is what was recorded
     extra: Extra | None = None
 
 
@@ -119,6 +130,7 @@ class FileChange(Value, kw_only=True):
     removed: int | None = None
     is_undone: bool = False
     language: str | None = None
+    unapplied: list[Any] = []  # edits as recorded whose text is in neither `before` nor `after`
     extra: Extra | None = None
 
 
@@ -134,6 +146,16 @@ class FileState(Value, kw_only=True):
     is_deleted: bool = False
     language: str | None = None
     request_id: str | None = None
+    extra: Extra | None = None
+
+
+class Document(Value, kw_only=True):
+    """A text that belongs to the conversation as a whole: a plan, a memory, a summary, a list of things to do."""
+
+    kind: str  # plan, memory, summary, checkpoint, todos, file, backup, changes, table, helper, choice, draft, ...
+    text: str
+    title: str | None = None
+    path: str | None = None  # where the writer kept it
     extra: Extra | None = None
 
 
@@ -154,7 +176,7 @@ class Workspace(Value, kw_only=True):
 class Relation(Value, kw_only=True):
     """How this conversation hangs together with another."""
 
-    kind: str  # fork, continuation, subagent, delegation, possible-duplicate
+    kind: str  # fork, continuation, subagent, delegation, possible-duplicate, prompts-of, prompts-in
     other_id: str
     reason: str | None = None
 
@@ -171,6 +193,8 @@ class Provenance(Value, kw_only=True):
     table: str | None = None
     row: str | None = None
     workspace: str | None = None
+    marks: list[str] = []  # of this trace alone: damaged, headless, transcript, ...
+    conflicts: list[Conflict] = []  # what this trace says and another one overruled
 
 
 class Conversation(Value, kw_only=True):
@@ -179,7 +203,9 @@ class Conversation(Value, kw_only=True):
     id: str  # "vscode:<native id>"
     native_id: str | None = None
     source: str
-    title: str | None = None  # as recorded; `title_of` finds one to show
+    title: str | None = None  # the one to show, of `titles` or the first prompt
+    title_origin: TitleOrigin | None = None  # where the title is from
+    titles: list[Title] = []  # every title that a trace has
     assistant: str | None = None  # who answered: "GitHub Copilot", "Positron Assistant"
     application: str | None = None  # "Code", "Code - Insiders", "VSCodium"
     location: str | None = None  # panel, editor, terminal, notebook
@@ -192,8 +218,9 @@ class Conversation(Value, kw_only=True):
     draft: Draft | None = None
     file_changes: list[FileChange] = []
     files: list[FileState] = []
+    documents: list[Document] = []
     has_pending_edits: bool | None = None
-    marks: list[str] = []  # damaged, headless, stub, imported, external, orphan-edits
+    marks: list[str] = []  # damaged, headless, stub, imported, external, orphan-edits, prompts-only
     usage: list[Usage] = []
     relations: list[Relation] = []
     provenance: list[Provenance] = []

@@ -7,7 +7,10 @@ from typing import Any, Literal
 
 from copilog.model.values import (
     Approval,
+    ArguedEdit,
     Extra,
+    Outcome,
+    OutcomeKind,
     Place,
     Question,
     ResultItem,
@@ -16,18 +19,23 @@ from copilog.model.values import (
     TodoItem,
     TreeNode,
     Value,
+    Verdict,
 )
+
+UNASKED = "unasked"  # `native` of a call that no model asked for: the extension itself used the tool
 
 
 class Part(Value, tag_field="kind", gc=False, kw_only=True):
     """One piece of a message.
 
     `native` is the writer's own name of the kind, where it says more than ours; `position` is the part's index in
-    the writer's list, so that its raw JSON can be found again below the turn's pointer.
+    the writer's list, so that its raw JSON can be found again below the turn's pointer; `notes` has further texts that
+    the user saw with the part, by what they are: a tooltip, a reason, the titles of buttons.
     """
 
     native: str | None = None
     position: int | None = None
+    notes: dict[str, str] = {}
     extra: Extra | None = None
 
 
@@ -72,6 +80,11 @@ class ToolCall(Part, tag="tool-call", gc=False, kw_only=True):
     round_id: str | None = None
     started_at: datetime | None = None
     native_ids: list[str] = []  # every spelling of the id that was met
+    verdicts: list[Verdict] = []  # what other traces say about how it ended
+    outcome: Outcome | None = None  # concluded; `status` is what the trace itself says
+    exit_code: int | None = None  # of the command that the call ran to its end, as recorded
+    concluded_exit_code: int | None = None  # the same, as all traces and texts have it
+    edits: list[ArguedEdit] = []  # concluded: those that it made and that nothing else tells of
 
 
 class ToolResult(Part, tag="tool-result", gc=False, kw_only=True):
@@ -99,7 +112,8 @@ class Terminal(Part, tag="terminal", gc=False, kw_only=True):
     shown: str | None = None
     output: str | None = None
     is_output_cut: bool = False
-    exit_code: int | None = None
+    exit_code: int | None = None  # as recorded
+    concluded_exit_code: int | None = None  # that of its call
     cwd: str | None = None
     language: str | None = None
     is_background: bool = False
@@ -166,6 +180,7 @@ class FileEdit(Part, tag="file-edit", gc=False, kw_only=True):
     is_done: bool | None = None
     is_applied: bool | None = None
     call_id: str | None = None
+    outcome: OutcomeKind | None = None  # concluded: that of the call that was to make it
 
 
 class FileTree(Part, tag="file-tree", gc=False, kw_only=True):
@@ -196,6 +211,8 @@ class Compaction(Part, tag="compaction", gc=False, kw_only=True):
     """The history up to here was replaced by a summary in later prompts."""
 
     text: str
+    title: str | None = None
+    instructions: str | None = None  # what the user asked to be kept
     round_id: str | None = None
     model: str | None = None
     trigger: str | None = None
@@ -210,6 +227,7 @@ class Hook(Part, tag="hook", gc=False, kw_only=True):
     reason: str | None = None
     message: str | None = None
     tool: str | None = None
+    given: Any = None  # its input, as recorded
 
 
 class Notice(Part, tag="notice", gc=False, kw_only=True):

@@ -5,33 +5,67 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from copilog.model.conversation import Conversation, Message, Turn
+from copilog.model.conversation import Conversation, FileState, Message, Turn
 from copilog.model.parts import AnyPart, Notice, Reference, Text, ToolResult
-from copilog.model.values import Usage
+from copilog.model.values import Duration, Usage
 
 
 def prose_of(parts: Sequence[AnyPart]) -> str:
     """The text of a message as it reads: prose with its inline references, without thinking and tools.
 
-    Prose simply goes on from part to part; a notice or a button stands in a paragraph of its own.
+    Prose continues from part to part; a notice, such as a warning or the title of a button, is a paragraph of its own,
+    and a reference never runs into a fence.
     """
     pieces: list[str] = []
-    after_block = False
+    after_notice = False
     for part in parts:
-        if type(part) is Text or type(part) is Reference:  # ten times faster than isinstance with a union
-            is_block = False
+        if type(part) is Text:  # ten times faster than isinstance with a union
+            is_notice = False
+        elif type(part) is Reference:
+            is_notice = False
+            if pieces and part.text and ends_with_fence(pieces[-1]):
+                pieces.append("\n")
         elif type(part) is Notice and part.is_prose:
-            is_block = part.topic in BLOCKS
+            is_notice = True
         else:
             continue
-        if pieces and part.text and (is_block or after_block):
+        if not part.text:
+            continue
+        if pieces and (is_notice or after_notice):
             pieces.append("\n\n")
         pieces.append(part.text)
-        after_block = is_block
+        after_notice = is_notice
     return "".join(pieces)
 
 
-BLOCKS = frozenset({"system", "command"})
+def ends_with_fence(text: str) -> bool:
+    """Return whether the last line of a text is the fence of a code block, so that nothing may follow it there."""
+    line = text[text.rfind("\n") + 1 :].strip(" \t>")
+    return line.startswith(("```", "~~~")) and not line.strip(line[0])
+
+
+UNNAMED = "contents/"
+
+
+def unnamed_uri(name: str) -> str:
+    """Return a substitute URI for a file whose text was kept, but not its name."""
+    return f"{UNNAMED}{name}"
+
+
+def unnamed_files(conversation: Conversation) -> list[FileState]:
+    """Return the texts of files that were kept without the files' names."""
+    return [file for file in conversation.files if file.uri.startswith(UNNAMED)]
+
+
+def is_empty(conversation: Conversation) -> bool:
+    """Return whether there is nothing to read: no turns, no edits, no document, no text of a file."""
+    has_text = conversation.turns or conversation.file_changes or conversation.documents
+    return not has_text and not unnamed_files(conversation)
+
+
+def is_counted(turn: Turn) -> bool:
+    """Return whether a turn counts: it was not removed, undone, hidden or replaced."""
+    return turn.superseded is None
 
 
 def messages_of(conversation: Conversation, turn: int) -> list[Message]:
@@ -50,16 +84,37 @@ def results_by_call(conversation: Conversation) -> dict[str, ToolResult]:
     return {part.call_id: part for part in parts_of(conversation) if isinstance(part, ToolResult)}
 
 
-def title_of(conversation: Conversation, limit: int = 200) -> str:
-    """A title to show: the recorded one, else the first line of the first prompt, else a placeholder."""
-    if conversation.title:
-        return conversation.title
+def title_of(conversation: Conversation) -> str:
+    """A title to show: the concluded or recorded one, else the first line of the first prompt, else a placeholder."""
+    return conversation.title or first_prompt_line(conversation) or "(untitled)"
+
+
+TITLE_UNITS = 200  # where VS Code cuts a title, in UTF-16 units
+
+
+def first_prompt_line(conversation: Conversation) -> str:
+    """The first line of the first prompt of the user, cut as VS Code cuts it; empty if no prompt that counts has text.
+
+    VS Code forgets those that were removed.
+    """
+    turns = {turn.index: turn for turn in conversation.turns}
     for message in conversation.messages:
-        if message.role == "user":
-            first_line = prose_of(message.parts).strip().partition("\n")[0].strip()
-            if first_line:
-                return first_line if len(first_line) <= limit else first_line[: limit - 1] + "…"
-    return "(untitled)"
+        if message.role != "user" or message.parent_call_id is not None:
+            continue
+        turn = turns.get(message.turn) if message.turn is not None else None
+        if turn is not None and (turn.is_system_initiated or not is_counted(turn)):
+            continue
+        line = prose_of(message.parts).strip().partition("\n")[0].strip()
+        if line:
+            return _cut_units(line)
+    return ""
+
+
+def _cut_units(text: str) -> str:
+    if len(text) <= TITLE_UNITS // 2 or (text.isascii() and len(text) <= TITLE_UNITS):
+        return text
+    units = text.encode("utf-16-le", "surrogatepass")[: 2 * TITLE_UNITS]
+    return units.decode("utf-16-le", "ignore")
 
 
 def best_usage(turn: Turn) -> Usage | None:
@@ -91,17 +146,6 @@ def _sum_of(usages: list[Usage], name: str) -> Any:
     return sum(values) if values else None
 
 
-def duration_ms(turn: Turn) -> float | None:
-    """How long a turn took without waiting for a person: as recorded, else from its times."""
-    timing = turn.timing
-    if timing.generated_ms is not None:
-        return timing.generated_ms
-    begun = timing.responded_at or timing.started_at
-    if timing.completed_at and begun and timing.completed_at >= begun:
-        elapsed = (timing.completed_at - begun).total_seconds() * 1000
-        waited = timing.waited_ms or 0
-        if waited < elapsed:
-            return elapsed - waited
-        # A question that stayed open after the turn had ended: its wait says nothing about the turn.
-        return timing.elapsed_ms if timing.elapsed_ms is not None else elapsed
-    return timing.elapsed_ms
+def duration_of(turn: Turn) -> Duration:
+    """How long a turn took, as `derive.times` concluded it; all unknown if it did not."""
+    return turn.duration or Duration()

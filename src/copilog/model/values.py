@@ -8,6 +8,19 @@ from typing import Any, Literal
 import msgspec
 
 Extra = dict[str, Any]
+OutcomeKind = Literal["succeeded", "failed", "denied", "skipped", "cancelled", "running", "unknown"]
+TitleOrigin = Literal[
+    "custom",
+    "computed",
+    "named",
+    "index",
+    "session list",
+    "generated",
+    "summary",
+    "store",
+    "first prompt",
+    "placeholder",
+]
 
 
 class Value(msgspec.Struct, omit_defaults=True, kw_only=True):
@@ -35,13 +48,20 @@ class Place(Value, kw_only=True):
 
 
 class Model(Value, kw_only=True):
-    """Which language model was asked for, and which one answered."""
+    """Which language model was asked for, and which one answered, as recorded."""
 
     id: str  # as recorded: "copilot/gpt-5"
     name: str  # without its vendor: "gpt-5"
     vendor: str | None = None  # "copilot"
-    resolved: str | None = None  # what a router such as "auto" picked
+    resolved: str | None = None  # what a router such as "auto" picked, as recorded
     extra: Extra | None = None
+
+
+class RanModel(Value, kw_only=True):
+    """Which language model answered in a turn, concluded from all that was recorded of it by `derive.models`."""
+
+    name: str
+    evidence: str  # what says so: model totals, resolved model, call record, details
 
 
 class Agent(Value, kw_only=True):
@@ -129,12 +149,44 @@ class Timing(Value, kw_only=True):
     waited_ms: float | None = None  # waiting for confirmations
 
 
+class Duration(Value, kw_only=True):
+    """How long a turn took, concluded from its `Timing` by `derive.times`. Unknown stays None."""
+
+    elapsed_ms: float | None = None  # from start to end
+    waiting_ms: float | None = None  # of that, waiting for the user
+    working_ms: float | None = None  # the rest
+    problems: list[str] = []  # recorded spans that are impossible, in words
+
+
+class Branch(Value, kw_only=True):
+    """Where a turn leaves the trunk: copies of a session that went on separately."""
+
+    leaves_from: int | None = None  # index of the last turn that both have; None if they share no turn
+    trace: str  # path of the trace that has the branch
+
+
+class Title(Value, kw_only=True):
+    """A title that some trace has, and where it is from."""
+
+    text: str
+    origin: TitleOrigin | None  # None in documents of earlier versions; `derive.titles` says what each is
+
+
+class Conflict(Value, kw_only=True):
+    """What a trace says about the conversation, or one of its turns, that another trace overruled."""
+
+    field: str  # title, status, answer, ...
+    value: Any
+    turn: int | None = None  # index of the turn; None for the conversation as a whole
+
+
 class TurnError(Value, kw_only=True):
     """Why a turn failed or was cut short."""
 
     message: str
     code: str | None = None
     flags: list[str] = []  # incomplete, filtered, redacted, quota-exceeded, rate-limited, expected
+    buttons: list[str] = []  # what the user was offered to do about it
     extra: Extra | None = None
 
 
@@ -150,6 +202,7 @@ class Followup(Value, kw_only=True):
 
     text: str
     title: str | None = None
+    tooltip: str | None = None
     agent: str | None = None
     command: str | None = None
     extra: Extra | None = None
@@ -190,6 +243,7 @@ class Round(Value, kw_only=True):
     call_ids: list[str] = []
     started_at: datetime | None = None
     model: str | None = None
+    hook_context: str | None = None  # what hooks added for the model after it
     extra: Extra | None = None
 
 
@@ -199,6 +253,7 @@ class CodeBlock(Value, kw_only=True):
     code: str
     language: str | None = None
     uri: str | None = None
+    before: str | None = None  # the prose that the block follows
     extra: Extra | None = None
 
 
@@ -232,11 +287,39 @@ class Question(Value, kw_only=True):
     extra: Extra | None = None
 
 
+class Outcome(Value, kw_only=True):
+    """How a tool call ended, concluded from all that was recorded of it by `derive.outcomes`."""
+
+    kind: OutcomeKind
+    reason: str | None = None  # why it failed or did not run, as recorded
+    evidence: list[str] = []  # the facts that say so: confirmation, error flag, error text, transcript, ...
+    against: list[str] = []  # facts that say otherwise
+
+
+class Verdict(Value, kw_only=True):
+    """What another trace says about how a call ended; `derive.outcomes` weighs it with what the leading one has."""
+
+    source: str  # of that trace: "vscode-transcript", ...
+    kind: OutcomeKind
+    reason: str | None = None
+    exit_code: int | None = None
+
+
+class ArguedEdit(Value, kw_only=True):
+    """An edit of a file that only the arguments of its call record; None for unknown line counts."""
+
+    path: str
+    action: Literal["edit", "create", "delete", "rename"] = "edit"
+    added: int | None = None
+    removed: int | None = None
+
+
 class Approval(Value, kw_only=True):
     """Who allowed a tool to run."""
 
     kind: Literal["denied", "not-needed", "setting", "granted", "user", "skipped", "unknown"]
     detail: str | None = None  # the setting's name, the grant's scope, the button pressed, the reason
+    rule: str | None = None  # what the user saw about it: the rule that allowed or denied a command, as Markdown
     extra: Extra | None = None
 
 

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 
 from rich.text import Text as Line
 
+from copilog.derive.outcomes import is_done
+from copilog.derive.terminal_output import beyond_output
+from copilog.derive.tool_names import key_of
 from copilog.model import (
     AnyPart,
     FileEdit,
@@ -111,8 +114,10 @@ class Answer:
             yield from blocks
 
     def _gather(self, part: Text | Reference, gathered: ProseBuffer) -> None:
-        if isinstance(part, Text) or part.type == "inline":
+        if isinstance(part, Text):
             gathered.add(clean(part.text))
+        elif part.type == "inline":
+            gathered.add_reference(clean(part.text))
         elif part.place is not None:
             gathered.name_block(place_words(part.place, self.scene.folder))
 
@@ -163,7 +168,7 @@ class Answer:
             arguments.patch = ""  # the edit itself follows, with true line numbers
         elif arguments.patch:
             self.told.add(call.id)
-        result = self.results.get(call.id)
+        result = self._result_of(call)
         remark = self._length_of_file(call, result) if result is not None else ""
         yield from call_blocks(call, arguments, self.scene, level, remark)
         terminals = self.terminals.pop(call.id, [])
@@ -174,9 +179,18 @@ class Answer:
         is_said = bool(arguments.patch) or any(terminal.output for terminal in terminals)
         is_said = is_said or (result is not None and result.text.strip() in (last_words, "Intent logged"))
         if result is not None and not remark and self._is_worth_showing(call, result, is_said):
-            yield from result_blocks(result, self.scene, level + 2)
+            yield from result_blocks(result, self.scene, level + 2, call)
         elif result is None and call.subagent is not None and call.subagent.result:
             yield Block(shortened(call.subagent.result, self.scene), level + 2)
+
+    def _result_of(self, call: ToolCall) -> ToolResult | None:
+        """The result of a call without the output of its terminal, which is shown by itself; None if that is all."""
+        result = self.results.get(call.id)
+        if result is None or call.id not in self.terminals:
+            return result
+        beyond = beyond_output(result, self.terminals[call.id])
+        is_output = bool(result.text.strip()) and not (beyond.text.strip() or beyond.display or beyond.full_text)
+        return None if is_output and not result.items else beyond
 
     def _last_words(self, call_id: str) -> str | None:
         """What a sub-agent said last: its caller gets the same as the call's result."""
@@ -185,15 +199,14 @@ class Answer:
 
     def _length_of_file(self, call: ToolCall, result: ToolResult) -> str:
         """Of a file that was read, the number of lines is enough, unless all is to be shown."""
-        if self.scene.options.full or result.is_error or not result.text or tool_key(call) != "readfile":
+        if self.scene.options.full or not is_done(call) or not result.text or key_of(call) != "readfile":
             return ""
         return counted(len(result.text.splitlines()), "line")
 
     def _is_worth_showing(self, call: ToolCall, result: ToolResult, is_said: bool) -> bool:
         """A result that says no more than the command's output, the list or the edit beside it is left out."""
         is_said = is_said or call.id in self.todos or call.id in self.diffs
-        says_error = result.is_error or result.text.lstrip().lower().startswith("error")
-        return self.scene.options.full or says_error or bool(result.items) or not is_said
+        return self.scene.options.full or not is_done(call) or bool(result.items) or not is_said
 
     def _result(self, result: ToolResult, level: int) -> Iterator[Block]:
         if result.call_id in self.calls:
@@ -205,8 +218,3 @@ class Answer:
 def is_event(message: Message) -> bool:
     """Whether a system message tells what happened (a hook, a model change) rather than what the model was told."""
     return message.role == "system" and not any(isinstance(part, Text | Prompt) for part in message.parts)
-
-
-def tool_key(call: ToolCall) -> str:
-    """The name of a tool however it is spelled: `read_file` and `copilot_readFile` are the same."""
-    return "".join(filter(str.isalnum, call.name.lower())).removeprefix("copilot")

@@ -7,7 +7,9 @@ from typing import Any
 
 from rich.text import Text as Line
 
+from copilog.derive.notes import notes_of
 from copilog.model import (
+    AnyPart,
     Attachment,
     Checkpoint,
     Compaction,
@@ -21,6 +23,7 @@ from copilog.model import (
     Unknown,
 )
 from copilog.render.layout import Block, Scene, folded, joined
+from copilog.render.notes import note_blocks
 from copilog.render.request import chip, context_blocks
 from copilog.render.safe import clean, clean_line, json_text
 from copilog.render.words import counted, duration_words, markdown_words, place_words
@@ -40,11 +43,13 @@ TOPICS = {
 }
 
 
-def aside_blocks(part: object, scene: Scene, level: int) -> Iterator[Block]:
-    """What such a part shows; nothing for one that stands here for programs only."""
+def aside_blocks(part: AnyPart, scene: Scene, level: int) -> Iterator[Block]:
+    """What such a part shows, with its notes; nothing for one that only programs read."""
     reader = READERS.get(type(part))
-    if reader is not None:
-        yield from reader(part, scene, level)
+    blocks = list(reader(part, scene, level)) if reader is not None else []
+    yield from blocks
+    if blocks:
+        yield from note_blocks(notes_of(part), scene, level + 1)
 
 
 def _reference(part: Reference, scene: Scene, level: int) -> Iterator[Block]:
@@ -97,7 +102,9 @@ def _hook(part: Hook, scene: Scene, level: int) -> Iterator[Block]:  # noqa: ARG
 
 def _notice(part: Notice, scene: Scene, level: int) -> Iterator[Block]:
     text = clean(markdown_words(part.text)).strip()
-    if not text and not scene.options.full:
+    if not scene.options.full and (
+        not (text or part.notes) or part.topic == "cleared"
+    ):  # VS Code shows nothing of what it withdrew
         return
     if part.topic in ("warning", "undone"):
         yield Block(Line("⚠ " + text, "yellow"), level, hangs=True)

@@ -9,6 +9,9 @@ from msgspec.structs import replace
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from copilog.derive.line_counts import Lines, changed_lines, signed_lines
+from copilog.derive.outcomes import is_made
+from copilog.derive.unapplied import shown_diff
 from copilog.model import FileChange, FileEdit, TextEdit
 from copilog.render.layout import TAB_COLUMNS, Block, Scene, folded
 from copilog.render.safe import clean, json_text
@@ -17,13 +20,16 @@ from copilog.render.words import counted, path_words
 DIFF_LINES = 20
 LINE_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 PATCH_STYLES = {**LINE_STYLES, "*": "bold"}
+UNMADE = {"failed": "failed", "denied": "was denied", "skipped": "was skipped", "cancelled": "was cancelled"}
 VERBS = {"edit": "edited", "create": "created", "delete": "deleted", "rename": "renamed"}
 
 
 def edit_blocks(edit: FileEdit, scene: Scene, level: int) -> Iterator[Block]:
     """One edit of the answer."""
     ranges = [change for batch in edit.batches for change in batch]
-    line = change_line(edit.action, edit.path or edit.uri, edit.new_uri, edit.added, edit.removed, scene)
+    line = change_line(edit.action, edit.path or edit.uri, edit.new_uri, changed_lines(edit), scene)
+    if not is_made(edit):
+        line.append(f"  not made: the call {UNMADE.get(edit.outcome or '', edit.outcome)}", "yellow")
     if edit.diff is None and ranges:
         line.append(f"  {counted(len(ranges), 'text edit')}", "dim")
     if edit.cells:
@@ -43,25 +49,28 @@ def change_blocks(change: FileChange, scene: Scene, level: int, *, with_diff: bo
     """One change of the editing history."""
     old = change.old_uri if change.action == "rename" else None
     path, new = (old, change.path or change.uri) if old else (change.path or change.uri, None)
-    line = change_line(change.action, path, new, change.added, change.removed, scene)
+    line = change_line(change.action, path, new, changed_lines(change), scene)
     if change.is_undone:
         line.append("  undone", "yellow")
     yield Block(line, level, hangs=True)
-    if change.diff and with_diff:
-        yield Block(diff_lines(change.diff, scene), level + 2)
+    if with_diff and (diff := shown_diff(change)):
+        yield Block(diff_lines(diff, scene), level + 2)
 
 
-def change_line(
-    action: str, path: str | None, new: str | None, added: int | None, removed: int | None, scene: Scene
-) -> Text:
+def change_line(action: str, path: str | None, new: str | None, lines: Lines, scene: Scene) -> Text:
     """`✎ edited src/app.py  +12 -3`"""
     line = Text.assemble(("✎ ", "cyan"), (VERBS.get(action, action), "cyan"), " ")
     line.append(path_words(path, scene.folder) if path else "an unknown file", "bold")
     if new:
         line.append(f" to {path_words(new, scene.folder)}")
-    if added or removed:
-        line.append(f"  +{added or 0:,}", "green").append(f" -{removed or 0:,}", "red")
+    append_lines(line, lines)
     return line
+
+
+def append_lines(line: Text, lines: Lines) -> None:
+    """Add `  +12 -3`; what is not known is left out."""
+    for number, words in enumerate(signed_lines(lines)):
+        line.append(" " if number else "  ").append(words, "green" if words.startswith("+") else "red")
 
 
 def diff_lines(diff: str, scene: Scene, styles: dict[str, str] = LINE_STYLES) -> RenderableType:

@@ -6,21 +6,28 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
-from copilog.model import Turn, TurnError, best_usage, duration_ms
+from copilog.derive import agent_name
+from copilog.derive.models import names_of
+from copilog.derive.notes import error_facts, followup_words, notes_of_turn
+from copilog.derive.references import used_files
+from copilog.derive.running import status_words
+from copilog.model import Conversation, Turn, TurnError, best_usage
 from copilog.render.layout import Block, Scene, joined
+from copilog.render.notes import note_blocks
 from copilog.render.safe import clean, clean_line
-from copilog.render.words import counted, duration_words, path_words, place_words, usage_words
+from copilog.render.words import counted, duration_facts, model_words, usage_words, used_file_words
 
 STATUS_STYLES = {"complete": "green", "failed": "red"}
 MOST_REFERENCES = 5
 
 
-def footer_blocks(turn: Turn, scene: Scene, level: int) -> Iterator[Block]:
+def footer_blocks(turn: Turn, conversation: Conversation, scene: Scene, level: int) -> Iterator[Block]:
     """The facts of a turn as a whole, below its answer."""
     is_plainly_cancelled = turn.status == "cancelled" and turn.error is not None and turn.error.code == "canceled"
     if turn.error is not None and not is_plainly_cancelled:
         yield Block(_error_line(turn.error), level, hangs=True)
-    facts: list[Text | str] = [Text(turn.status, STATUS_STYLES.get(turn.status, "yellow"))] if turn.status else []
+    status = status_words(turn)
+    facts: list[Text | str] = [Text(status, STATUS_STYLES.get(status, "yellow"))] if status else []
     facts += [*_who(turn), *_how_long(turn), *_how_much(turn)]
     if turn.vote is not None:
         words = "voted up" if turn.vote.is_up else f"voted down {clean_line(turn.vote.reason or '', 80)}".rstrip()
@@ -29,22 +36,20 @@ def footer_blocks(turn: Turn, scene: Scene, level: int) -> Iterator[Block]:
         yield Block(joined(facts), level, hangs=True)
     for line in _what_came_with_it(turn, scene):
         yield Block(Text(line, "dim"), level, hangs=True)
+    yield from note_blocks(notes_of_turn(turn, conversation), scene, level)
     for followup in turn.followups:
-        yield Block(Text.assemble(("→ ", "cyan"), (clean_line(followup.title or followup.text, 300), "dim")), level)
+        yield Block(Text.assemble(("→ ", "cyan"), (clean_line(followup_words(followup), 300), "dim")), level)
 
 
 def _error_line(error: TurnError) -> Text:
     line = Text("✗ ", "red").append(clean(error.message).strip() or "failed without a message")
-    facts = [clean_line(error.code or "", 80), *(clean_line(flag, 40) for flag in error.flags)]
-    known = ", ".join(fact for fact in facts if fact)
+    known = ", ".join(clean_line(fact, 200) for fact in error_facts(error))
     return line.append(f"  ({known})", "dim") if known else line
 
 
 def _who(turn: Turn) -> Iterator[str]:
-    if turn.model is not None:
-        resolved = turn.model.resolved
-        name = turn.model.name if not resolved or resolved == turn.model.name else f"{turn.model.name}: {resolved}"
-        yield clean_line(name, 100)
+    if words := model_words(turn):
+        yield words
     if turn.details:
         yield details_words(turn)
     if turn.mode is not None and (turn.mode.kind or turn.mode.name):
@@ -52,7 +57,7 @@ def _who(turn: Turn) -> Iterator[str]:
     if turn.custom_agent is not None:
         yield clean_line(f"custom agent {turn.custom_agent.name or ''}", 100)
     if turn.agent is not None:
-        yield clean_line(f"@{turn.agent.name or turn.agent.id}", 80)
+        yield clean_line(f"@{agent_name(turn.agent)}", 80)
     if turn.command:
         yield clean_line(f"/{turn.command}", 80)
 
@@ -60,8 +65,8 @@ def _who(turn: Turn) -> Iterator[str]:
 def details_words(turn: Turn) -> str:
     """VS Code's line under the answer: the model as people call it, and its multiplier. Not the same name twice."""
     name, _, rest = clean_line(turn.details or "", 100).partition(" • ")
-    model = turn.model
-    known = [model.name, model.resolved or "", model.name + (model.resolved or "")] if model is not None else []
+    names = names_of(turn)
+    known = [*names, *(names[0] + name for name in names[1:])]
     is_known = _letters(name) in [_letters(word) for word in known]
     return rest if is_known else ", ".join(word for word in (name, rest) if word)
 
@@ -71,15 +76,9 @@ def _letters(name: str) -> str:
 
 
 def _how_long(turn: Turn) -> Iterator[str]:
-    taken = duration_ms(turn)
-    if taken is None:
-        return
-    more = []
-    if turn.timing.first_progress_ms is not None:
-        more.append(f"first progress after {duration_words(turn.timing.first_progress_ms)}")
-    if turn.timing.waited_ms:
-        more.append(f"waited {duration_words(turn.timing.waited_ms)} for the user")
-    yield duration_words(taken) + (f" ({', '.join(more)})" if more else "")
+    first, *more = duration_facts(turn) or [""]
+    if first:
+        yield first + (f" ({', '.join(more)})" if more else "")
 
 
 def _how_much(turn: Turn) -> Iterator[str]:
@@ -115,13 +114,9 @@ def _what_came_with_it(turn: Turn, scene: Scene) -> Iterator[str]:
 
 def _references_line(turn: Turn, scene: Scene) -> str:
     names: list[str] = []
-    for reference in turn.references:
-        if reference.place is not None:
-            name = place_words(reference.place, scene.folder)
-        else:
-            name = path_words(reference.text or reference.variable or "something", scene.folder)
-        names.append(f"{name} ({reference.status})" if reference.status in ("partial", "omitted") else name)
-    names = list(dict.fromkeys(names))
+    for used in used_files(turn):
+        name = used_file_words(used, scene.folder)
+        names.append(f"{name} ({used.status})" if used.status in ("partial", "omitted") else name)
     shown = names if scene.options.full else names[:MOST_REFERENCES]
     more = f" and {len(names) - len(shown):,} more" if len(names) > len(shown) else ""
     return f"used {', '.join(shown)}{more}"

@@ -7,12 +7,18 @@ from collections.abc import Iterable, Iterator
 from rich.console import RenderableType
 from rich.text import Text
 
-from copilog.model import Conversation, FileChange, FileEdit, Provenance, ToolCall, parts_of, title_of
+from copilog.derive import is_counted, without_superseded
+from copilog.derive.helper_usage import used_by_helpers
+from copilog.derive.line_counts import counted_edits, lines_words, total_lines
+from copilog.derive.outcomes import count_failures
+from copilog.model import ArguedEdit, Conversation, Provenance, ToolCall, parts_of, title_of
+from copilog.render.branches import conflict_words, superseded_words
 from copilog.render.layout import Labelled, Scene
 from copilog.render.safe import clean_line
-from copilog.render.words import counted, size_words, span_words, usage_words
+from copilog.render.words import counted, model_words, size_words, span_words, title_words, usage_words
 
 KEY_COLUMNS = 11
+MOST_CONFLICTS = 3  # of each trace
 MARKS = {
     "damaged": "parts of its file could not be used",
     "headless": "the beginning of its log is lost",
@@ -21,21 +27,35 @@ MARKS = {
     "empty": "the index says that nothing was asked",
     "imported": "it came from an export",
     "orphan-edits": "only its file edits are left",
+    "prompts-only": "typed prompts that no known conversation has; how they were answered is lost",
     "resource": "only spilled tool output is left of it",
     "pending-edits": "some edits were neither kept nor undone",
 }
+
+PROMPT_RELATIONS = {"prompts-of": "has prompts of", "prompts-in": "has prompts in"}
 
 
 def header_lines(conversation: Conversation, scene: Scene) -> Iterator[RenderableType]:
     """The title, then one line for each fact."""
     yield Text(clean_line(title_of(conversation)), "bold")
-    for key, values in _facts(conversation, scene):
+    for key, values in _facts(without_superseded(conversation), scene):
+        if key == "content":
+            values += _superseded(conversation, scene)
         for number, value in enumerate(values):
             label = Text(key if number == 0 else "", "dim")
             yield Labelled(label, Text(value, "yellow" if key == "marks" else ""), KEY_COLUMNS)
 
 
+def _superseded(conversation: Conversation, scene: Scene) -> list[str]:
+    turns = [turn for turn in conversation.turns if not is_counted(turn)]
+    if not turns:
+        return []
+    them = "it" if len(turns) == 1 else "them"
+    return [superseded_words(turns) + ("" if scene.options.superseded else f"; --superseded shows {them}")]
+
+
 def _facts(conversation: Conversation, scene: Scene) -> Iterator[tuple[str, list[str]]]:
+    yield from _line("title from", [clean_line(", ".join(title_words(conversation)))])
     yield "id", [clean_line(conversation.id or "(none)")]
     places = [conversation.application or "", conversation.location or ""]
     around = ", ".join(clean_line(place) for place in places if place)
@@ -55,7 +75,7 @@ def _facts(conversation: Conversation, scene: Scene) -> Iterator[tuple[str, list
         "marks", [f"{clean_line(mark)}: {MARKS[mark]}" if mark in MARKS else clean_line(mark) for mark in marks]
     )
     yield from _line("related", [_relation(relation.kind, relation.other_id) for relation in conversation.relations])
-    yield from _line("found in", [_trace(trace, scene) for trace in conversation.provenance])
+    yield from _line("found in", [line for trace in conversation.provenance for line in _trace_lines(trace, scene)])
 
 
 def _line(key: str, values: list[str]) -> Iterator[tuple[str, list[str]]]:
@@ -78,8 +98,7 @@ def _distinct(words: Iterable[str | None]) -> list[str]:
 
 
 def _models(conversation: Conversation) -> list[str]:
-    models = [turn.model for turn in conversation.turns if turn.model is not None]
-    return _distinct(model.resolved or model.name for model in models)
+    return _distinct(model_words(turn) for turn in conversation.turns)
 
 
 def _usages(conversation: Conversation) -> Iterator[str]:
@@ -88,6 +107,9 @@ def _usages(conversation: Conversation) -> Iterator[str]:
         if usage.scope != "call":
             facts = [clean_line(usage.model or "", 60), *usage_words(usage)]
             yield " · ".join(fact for fact in facts if fact)
+    helpers = used_by_helpers(conversation)
+    if helpers is not None:
+        yield " · ".join([f"helpers ({clean_line(helpers.source, 100)})", *usage_words(helpers)])
 
 
 def _modes(conversation: Conversation) -> list[str]:
@@ -98,27 +120,39 @@ def _modes(conversation: Conversation) -> list[str]:
 
 def _counts(conversation: Conversation) -> Iterator[str]:
     yield counted(len(conversation.turns), "turn")
-    calls = sum(isinstance(part, ToolCall) for part in parts_of(conversation))
+    calls = [part for part in parts_of(conversation) if isinstance(part, ToolCall)]
     if calls:
-        yield counted(calls, "tool call")
-    edits = [part for part in parts_of(conversation) if isinstance(part, FileEdit)]
-    changes = [change for change in conversation.file_changes if change.checkpoint is None]
-    files = {edit.uri or edit.path for edit in edits} | {change.uri for change in changes}
-    if files:
-        yield counted(len(files), "file") + " edited" + _lines_changed(changes or edits)
+        yield counted(len(calls), "tool call")
+    failed, errors = count_failures(calls)
+    if failed:
+        yield f"{counted(failed, 'call')} failed"
+    if errors:
+        yield f"{counted(errors, 'command')} ended with an error"
+    yield from edited_words(conversation)
     if conversation.queued:
         yield counted(len(conversation.queued), "queued prompt")
 
 
-def _lines_changed(changes: Iterable[FileChange | FileEdit]) -> str:
-    known = [(change.added or 0, change.removed or 0) for change in changes if change.added is not None]
-    if not known:
-        return ""
-    return f" +{sum(added for added, _ in known):,} -{sum(removed for _, removed in known):,}"
+def edited_words(conversation: Conversation) -> Iterator[str]:
+    """`2 files edited +12 -3`; nothing where none was."""
+    edits = counted_edits(conversation)
+    files = {edit.path or (edit.uri if not isinstance(edit, ArguedEdit) else None) for edit in edits}
+    if files:
+        yield f"{counted(len(files), 'file')} edited {lines_words(total_lines(edits))}".rstrip()
 
 
 def _relation(kind: str, other: str) -> str:
-    return f"{clean_line(kind)} of {clean_line(other)}"
+    return f"{PROMPT_RELATIONS.get(kind) or clean_line(kind) + ' of'} {clean_line(other)}"
+
+
+def _trace_lines(trace: Provenance, scene: Scene) -> Iterator[str]:
+    """Where it was found, and what this trace says that another one overruled."""
+    yield _trace(trace, scene)
+    most = len(trace.conflicts) if scene.options.full else MOST_CONFLICTS
+    for conflict in trace.conflicts[:most]:
+        yield f"  overruled: {conflict_words(conflict)}"
+    if len(trace.conflicts) > most:
+        yield f"  and {len(trace.conflicts) - most:,} more; --full shows them"
 
 
 def _trace(trace: Provenance, scene: Scene) -> str:

@@ -27,6 +27,7 @@ class TextOptions:
     context: bool = False  # what the product put around the user's words
     markdown: bool = True  # laid out for a terminal; else as it was written
     turns: tuple[int, int] | None = None  # the first and the last turn to show, counted from 1
+    superseded: bool = False  # turns that no longer count, too
 
 
 @dataclass(frozen=True, slots=True)

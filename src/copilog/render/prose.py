@@ -13,6 +13,7 @@ from rich.syntax import Syntax
 from rich.text import Text
 from rich.theme import Theme
 
+from copilog.model import ends_with_fence
 from copilog.render.layout import ABSURD_LINE, INDENT, Indented, Labelled
 from copilog.render.safe import clean, clean_line
 
@@ -68,6 +69,10 @@ class ProseBuffer:
                 self._text += self._cut_fence + "\n"
             self._cut_fence = None
         self._text += text
+
+    def add_reference(self, text: str) -> None:
+        """Append the text of a reference to a file or a symbol, on a new line after a fence."""
+        self.add("\n" + text if ends_with_fence(self._text) else text)
 
     def name_block(self, path: str) -> None:
         """Write the file of a code block that has just been opened beside its language."""

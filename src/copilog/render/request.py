@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from rich.text import Text as Line
 
+from copilog.derive.notes import notes_of
 from copilog.model import Attachment, EditedFileEvent, Mention, Message, Prompt, Text, Unknown
 from copilog.render.layout import Block, Scene, folded
+from copilog.render.notes import note_blocks
 from copilog.render.safe import clean, clean_line
 from copilog.render.words import counted, path_words, place_words, size_words
 from copilog.tags import segments
@@ -17,8 +18,6 @@ CONTEXT_LINES = 3
 MOST_FILES = 5
 SIGNS = {"agent": "@", "command": "/", "prompt": "/"}
 EDIT_VERBS = {"keep": "kept", "undo": "undid", "modify": "modified"}
-
-_TAG_AROUND = re.compile(r"\A\s*<[^<>]{1,300}>|</[^<>]{1,100}>\s*\Z")
 
 
 def request_blocks(message: Message, scene: Scene, level: int) -> Iterator[Block]:
@@ -39,7 +38,7 @@ def request_blocks(message: Message, scene: Scene, level: int) -> Iterator[Block
         if isinstance(part, Attachment):
             yield from _attachment_blocks(part, scene, level)
         elif isinstance(part, Prompt):
-            yield from context_blocks(part, scene, level)
+            yield from context_blocks(part, scene, level, typed_in(message))
         elif isinstance(part, Unknown):
             yield Block(Line(f"unknown part {clean_line(part.type, 80)}", "yellow"), level)
 
@@ -51,6 +50,7 @@ def _attachment_blocks(part: Attachment, scene: Scene, level: int) -> Iterator[B
     yield Block(chip(part, scene), level, hangs=True)
     if part.text and (options.context or options.full):
         yield Block(folded(clean(part.text), None if options.full else CONTEXT_LINES, "dim"), level + 1)
+    yield from note_blocks(notes_of(part), scene, level + 1)
 
 
 def _is_the_users(part: Attachment) -> bool:
@@ -94,17 +94,22 @@ def chip(part: Attachment, scene: Scene) -> Line:
     return line.append(f"  ({known})", "dim") if known else line
 
 
-def context_blocks(prompt: Prompt, scene: Scene, level: int) -> Iterator[Block]:
-    """What the product put around the user's words, block by block; nothing unless it was asked for."""
+def typed_in(message: Message) -> str:
+    """Return what the user typed, as recorded beside the prompt that was sent."""
+    return "\n".join(part.text for part in message.parts if isinstance(part, Text))
+
+
+def context_blocks(prompt: Prompt, scene: Scene, level: int, typed: str = "") -> Iterator[Block]:
+    """What the product put around what the user `typed`, block by block; nothing unless it was asked for."""
     if not scene.options.context:
         return
     scope = {"turn": "sent with this prompt", "conversation": "sent once", "system": "system prompt"}[prompt.scope]
     yield Block(Line(f"context · {scope} · {counted(len(prompt.text), 'character')}", "dim italic"), level)
-    for segment in segments(prompt.text):
-        text = _TAG_AROUND.sub("", segment.text).strip()
-        if not text or (segment.is_own and prompt.scope == "turn"):  # the user's words are shown already
+    for segment in segments(prompt.text, is_system=prompt.scope != "turn", typed=typed):
+        text = segment.inside
+        if not text or (segment.is_own and text in typed):  # shown already
             continue
-        name = f"<{segment.tag.name}>" if segment.tag is not None else "text without a tag"
+        name = f"<{clean_line(segment.name, 80)}>" if segment.name is not None else "text without a tag"
         yield Block(Line(f"{name} · {counted(len(segment.text), 'character')}", "dim bold"), level + 1)
         limit = None if scene.options.full else CONTEXT_LINES
         yield Block(folded(clean(text), limit, "dim"), level + 2)

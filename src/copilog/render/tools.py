@@ -7,12 +7,25 @@ from collections.abc import Iterator
 from rich.console import Group
 from rich.text import Text
 
+from copilog.derive.exit_codes import exit_code_of
+from copilog.derive.line_counts import lines_of_call
+from copilog.derive.notes import notes_of
+from copilog.derive.outcomes import is_failure, outcome_of
 from copilog.model import SubAgent, Terminal, TodoList, ToolCall, ToolResult
 from copilog.render.arguments import VALUE_LIMIT, Arguments
-from copilog.render.changes import PATCH_STYLES, diff_lines
+from copilog.render.changes import PATCH_STYLES, append_lines, diff_lines
 from copilog.render.layout import Block, Scene, folded, joined
+from copilog.render.notes import note_blocks
 from copilog.render.safe import clean, clean_line, clean_output
-from copilog.render.words import approval_words, counted, duration_words, path_words, place_words, size_words
+from copilog.render.words import (
+    approval_words,
+    counted,
+    duration_words,
+    outcome_words,
+    path_words,
+    place_words,
+    size_words,
+)
 
 RESULT_LINES = 4
 OUTPUT_LINES = 10
@@ -22,12 +35,12 @@ SHORT_ARGUMENT = 50  # characters: several of these share a line
 MOST_PLACES = 5
 
 ICONS = {
-    "complete": ("✓", "green"),
+    "succeeded": ("✓", "green"),
     "failed": ("✗", "red"),
     "denied": ("⊘", "red"),
     "skipped": ("⊘", "yellow"),
     "cancelled": ("⊘", "yellow"),
-    "prepared": ("…", "yellow"),
+    "running": ("…", "yellow"),
     "unknown": ("·", "yellow"),
 }
 CHECKS = {"completed": "[x]", "in-progress": "[~]", "in_progress": "[~]", "not-started": "[ ]"}
@@ -41,22 +54,19 @@ def call_blocks(call: ToolCall, arguments: Arguments, scene: Scene, level: int, 
         yield Block(rest, level + 2)
     if arguments.patch:
         yield Block(diff_lines(arguments.patch, scene, PATCH_STYLES), level + 2)
+    yield from note_blocks(notes_of(call), scene, level + 2)
     if call.subagent is not None:
         yield from _subagent_blocks(call.subagent, scene, level + 1)
 
 
 def _headline(call: ToolCall, arguments: Arguments, scene: Scene, remark: str) -> Text:
-    icon, style = ICONS[call.status]
+    kind = outcome_of(call).kind
+    icon, style = ICONS[kind]
     line = Text.assemble((icon, style), " ", (clean_line(call.name, 80) or "a tool without a name", "bold"))
     if arguments.headline:
         line.append(f"  {arguments.headline}")
-    if arguments.patch:
-        lines = arguments.patch.split("\n")
-        line.append(f"  +{sum(text.startswith('+') for text in lines):,}", "green")
-        removed = sum(text.startswith("-") for text in lines)
-        if removed:
-            line.append(f" -{removed:,}", "red")
-    words: list[str] = [remark, call.status if call.status not in ("complete", "unknown", "denied", "skipped") else ""]
+    append_lines(line, lines_of_call(call))
+    words: list[str] = [remark, *outcome_words(call, full=scene.options.full)]
     words.append(approval_words(call.approval, full=scene.options.full))
     if call.origin == "mcp":
         words.append(f"MCP server {clean_line(call.server or '', 60)}".strip())
@@ -106,14 +116,15 @@ def shortened(text: str, scene: Scene, style: str = "dim") -> Text:
 # --- what came back ---------------------------------------------------------------------------------------------
 
 
-def result_blocks(result: ToolResult, scene: Scene, level: int) -> Iterator[Block]:
+def result_blocks(result: ToolResult, scene: Scene, level: int, call: ToolCall | None = None) -> Iterator[Block]:
     """What a tool gave back, shortened unless all is to be shown."""
     full = scene.options.full
-    style = "red" if result.is_error else "dim"
+    has_failed = is_failure(result, call)
+    style = "red" if has_failed else "dim"
     text = (result.full_text if full else None) or result.text
     if text.strip():
         yield Block(shortened(text, scene, style), level)
-    elif result.is_error:
+    elif has_failed:
         yield Block(Text("failed without a message", style), level)
     if full and result.display and result.display != result.text:
         yield Block(Text("shown in VS Code:", "dim italic"), level)
@@ -161,12 +172,13 @@ def terminal_blocks(part: Terminal, scene: Scene, level: int) -> Iterator[Block]
     end = _how_it_ended(part, scene)
     if end.plain:
         yield Block(end, level)
+    yield from note_blocks(notes_of(part), scene, level)
 
 
 def _how_it_ended(part: Terminal, scene: Scene) -> Text:
     facts: list[Text | str] = []
-    if part.exit_code is not None:
-        facts.append(Text(f"exit code {part.exit_code}", "green" if part.exit_code == 0 else "red"))
+    if (code := exit_code_of(part)) is not None:
+        facts.append(Text(f"exit code {code}", "green" if code == 0 else "red"))
     if part.elapsed_ms is not None:
         facts.append(duration_words(part.elapsed_ms))
     if part.cwd and part.cwd.rstrip("/\\") != (scene.folder or "").rstrip("/\\"):

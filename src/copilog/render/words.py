@@ -7,7 +7,10 @@ import re
 from datetime import datetime
 from urllib.parse import unquote
 
-from copilog.model import Approval, Place, Usage
+from copilog.derive.models import asked_for, model_of
+from copilog.derive.outcomes import outcome_of
+from copilog.derive.references import UsedFile
+from copilog.model import Approval, Conversation, Document, Place, Range, ToolCall, Turn, Usage, duration_of
 from copilog.render.safe import clean_line
 
 APPROVALS = {
@@ -23,6 +26,22 @@ GRANTS = {
     "session": "approved for the session",
     "workspace": "approved for the workspace",
     "profile": "always approved",
+}
+DOCUMENTS = {
+    "backup": "File before an edit",
+    "changes": "Changes of a file that were not committed",
+    "checkpoint": "Checkpoint",
+    "choice": "Another answer of the model",
+    "draft": "Prompt that was typed and never sent",
+    "file": "Saved file",
+    "helper": "Call of a model for the program itself",
+    "indexed": "Text of the search index",
+    "memory": "Memory",
+    "plan": "Plan",
+    "prediction": "Prediction that was sent along",
+    "summary": "Summary",
+    "table": "Table",
+    "todos": "Things to do",
 }
 UNITS = (("kB", 10**3), ("MB", 10**6), ("GB", 10**9))
 
@@ -77,6 +96,35 @@ def span_words(start: datetime, end: datetime | None) -> str:
     return f"{first} to {last.removeprefix(first[:11]) if last[:10] == first[:10] else last}"
 
 
+def duration_facts(turn: Turn) -> list[str]:
+    """How long a turn took, how much of that it worked where that differs, and what came before its answer."""
+    took, first = duration_of(turn), turn.timing.first_progress_ms
+    facts = []
+    if took.elapsed_ms is not None:
+        facts.append(duration_words(took.elapsed_ms))
+    if took.working_ms is not None and took.working_ms != took.elapsed_ms:
+        facts.append(f"{duration_words(took.working_ms)} working")
+    if first is not None:
+        facts.append(f"first progress after {duration_words(first)}")
+    if took.waiting_ms:
+        facts.append(f"waited {duration_words(took.waiting_ms)} for the user")
+    return facts
+
+
+def model_words(turn: Turn) -> str:
+    """The model that ran, after the one that was asked for where that is another: `auto: gpt-5`."""
+    ran, asked = model_of(turn), asked_for(turn)
+    return clean_line(f"{asked}: {ran}" if asked else ran or "", 100)
+
+
+def title_words(conversation: Conversation) -> list[str]:
+    """Where the title is from, and what other titles the traces have."""
+    if conversation.title_origin is None:
+        return []
+    others = [title for title in conversation.titles if title.text != conversation.title]
+    return [conversation.title_origin, *(f"also “{title.text}” ({title.origin or 'unknown'})" for title in others)]
+
+
 def path_words(path: str, folder: str | None) -> str:
     """A path, or the address of a file, as one line; relative to the folder of the conversation if it lies in it."""
     if path.startswith("file://"):
@@ -95,18 +143,61 @@ def place_words(place: Place, folder: str | None) -> str:
     """`src/app.py:3-10`, `login in src/app.py`."""
     words = path_words(place.path or place.uri or "", folder)
     if place.range is not None and words:
-        first, last = place.range.start_line, place.range.end_line
-        words += f":{first}" if first == last else f":{first}-{last}"
+        words += f":{_lines_words(place.range)}"
     if place.name and place.name != words:
         name = clean_line(place.name, 100)
         words = f"{name} in {words}" if words else name
     return words or "a place without a name"
 
 
+def used_file_words(used: UsedFile, folder: str | None) -> str:
+    """`src/app.py:3-10, 42`, `login, logout in src/app.py`: a file once, with every range and symbol of it."""
+    places = [reference.place for reference in used.references if reference.place is not None]
+    if not places:
+        first = used.references[0]
+        return path_words(first.text or first.variable or "something", folder)
+    words = path_words(places[0].path or places[0].uri or "", folder)
+    ranges = dict.fromkeys(_lines_words(place.range) for place in places if place.range is not None)
+    if ranges and words:
+        words += ":" + ", ".join(ranges)
+    names = dict.fromkeys(clean_line(place.name, 100) for place in places if place.name and place.name != words)
+    if names:
+        words = f"{', '.join(names)} in {words}" if words else ", ".join(names)
+    return words or "a place without a name"
+
+
+def _lines_words(lines: Range) -> str:
+    return f"{lines.start_line}" if lines.start_line == lines.end_line else f"{lines.start_line}-{lines.end_line}"
+
+
+def document_words(document: Document) -> str:
+    """What a document of the conversation is: its kind, with its title or where it was kept."""
+    kind = DOCUMENTS.get(document.kind, clean_line(document.kind, 40))
+    name = clean_line(document.title or document.path or "", 100)
+    return f"{kind} · {name}" if name else kind
+
+
 def markdown_words(text: str) -> str:
     """Short Markdown as people would say it: links by their names, without marks of emphasis and code."""
     text = _LINK.sub(r"\1", text)
     return _EMPHASIS.sub(r"\2", text).replace("`", "")
+
+
+def outcome_words(call: ToolCall, *, full: bool) -> list[str]:
+    """How a call ended, where the mark and the approval do not say it, and whatever was recorded to the contrary."""
+    outcome = outcome_of(call)
+    said = approval_words(call.approval, full=full) if outcome.kind in ("denied", "skipped") else ""
+    words = "" if outcome.kind in ("succeeded", "unknown") or said else str(outcome.kind)
+    if call.status == "prepared" and outcome.kind == "unknown":
+        words = "prepared"
+    told = [words]
+    if outcome.against:
+        told.append(f"recorded to the contrary: {clean_line(', '.join(outcome.against), 200)}")
+    if full and outcome.evidence:
+        told.append(f"evidence: {clean_line(', '.join(outcome.evidence), 200)}")
+    if full and outcome.reason:
+        told.append(f"reason: {clean_line(outcome.reason, 300)}")
+    return [word for word in told if word]
 
 
 def approval_words(approval: Approval | None, *, full: bool) -> str:

@@ -10,6 +10,7 @@ from copilog.sources.chat_export import ChatExport
 from copilog.sources.chat_replay import ChatReplay
 from copilog.sources.cli_events import CliEvents
 from copilog.sources.cli_history import CliHistory
+from copilog.sources.cli_prompts import CliPrompts
 from copilog.sources.copilot_markdown import CopilotMarkdown
 from copilog.sources.debug_logs import DebugLogs
 from copilog.sources.memories import Memories
@@ -21,6 +22,7 @@ from copilog.sources.session_todos import SessionTodos
 from copilog.sources.trajectory_file import TrajectoryFile
 from copilog.sources.transcripts import Transcripts
 from copilog.sources.vscode_editing import VSCodeEditing
+from copilog.sources.vscode_prompts import VSCodePrompts
 from copilog.sources.vscode_resources import VSCodeResources
 from copilog.sources.vscode_session import VSCodeSession
 from copilog.sources.vscode_session_log import VSCodeSessionLog
@@ -50,6 +52,8 @@ SOURCES: tuple[Source, ...] = (
     RewindSnapshots(),
     Memories(),
     VSCodeWorkspace(),
+    VSCodePrompts(),
+    CliPrompts(),
 )
 
 BY_NAME: dict[str, Source] = {source.name: source for source in SOURCES}

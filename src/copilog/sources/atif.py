@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path, PureWindowsPath
 
 from copilog import jsonio
+from copilog.derive import one_agent
 from copilog.diagnostics import Ledger
 from copilog.errors import BadRecord, CopilogError
 from copilog.model import Agent, Conversation, Relation, prose_of
@@ -13,7 +14,6 @@ from copilog.sources._vscode.take import Json, rest, take_dict, take_list
 from copilog.sources.base import Found, Probe, Source, provenance_of
 
 SCHEMA = "ATIF-"
-COPILOT = "github copilot"
 
 
 class Atif(Source):
@@ -131,9 +131,7 @@ def _agent_from(raw: object) -> Agent | None:
 
 
 def _assistant(agent: Agent | None) -> str | None:
-    if agent is None:
-        return None
-    return "GitHub Copilot" if agent.id.lower().startswith(COPILOT) else agent.id
+    return one_agent(agent.id) if agent is not None else None
 
 
 def _resolve_continuation(conversation: Conversation, path: Path) -> None:

@@ -26,7 +26,7 @@ class ChatExport(Source):
         return "message" in first and bool(first & {"response", "requestId", "result", "variableData"})
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
-        from copilog.sources._vscode.documents import read_session_document
+        from copilog.sources._vscode.documents import mark_damage, read_session_document
         from copilog.sources._vscode.session import conversation_from
 
         document = read_session_document(found.path, ledger)
@@ -37,7 +37,6 @@ class ChatExport(Source):
             document.state, ledger, source=self.name, native_id=None, count_requests=True, family="export"
         )
         ledger.used += 1
-        if document.is_damaged:
-            conversation.marks.append("damaged")
+        mark_damage(conversation, document)
         conversation.provenance = [provenance_of(found)]
         yield conversation

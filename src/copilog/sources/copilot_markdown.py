@@ -56,7 +56,7 @@ class CopilotMarkdown(Source):
         from copilog.sources._replay.markdown import entry_from_markdown
 
         entries: list[tuple[Any, str]] = []
-        for shown in _shown_in(found.path, ledger):
+        for shown in shown_in(found.path, ledger):
             try:
                 entry = entry_from_markdown(shown.text)
             except BadRecord as error:
@@ -129,7 +129,7 @@ def _is_archive(path: Path) -> bool:
         return False
 
 
-def _shown_in(path: Path, ledger: Ledger) -> Iterator[Shown]:
+def shown_in(path: Path, ledger: Ledger) -> Iterator[Shown]:
     if path.is_dir():
         for child in sorted(path.iterdir()):
             if child.suffix == SUFFIX and child.is_file() and not child.is_symlink():

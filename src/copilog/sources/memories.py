@@ -12,10 +12,9 @@ from pathlib import Path
 from copilog import jsonio
 from copilog.diagnostics import Ledger
 from copilog.errors import BadFile
-from copilog.model import Conversation
+from copilog.model import Conversation, Document
 from copilog.sources._extension.memory import FOLDERS, memory_at
 from copilog.sources._extension.places import EXTENSION, extension_folders
-from copilog.sources._vscode.take import Json
 from copilog.sources.base import Found, Probe, Source, provenance_of
 from copilog.sources.roots import StorageFolder
 
@@ -46,10 +45,8 @@ class Memories(Source):
         if memory is None:
             raise BadFile("lies in no folder of the memory tool")
         text = _text_of(found.path, ledger)
-        entry = {"path": memory.path, "scope": memory.scope, "text": text}
-        extra: Json = {"memories": [entry]}
-        if memory.is_plan:
-            extra["plan"] = text
+        kind = "plan" if memory.is_plan else "memory"
+        document = Document(kind=kind, text=text, path=memory.path, extra={"scope": memory.scope})
         yield Conversation(
             id=memory.conversation_id,
             native_id=memory.native_id,
@@ -58,7 +55,7 @@ class Memories(Source):
             workspace=found.workspace,
             marks=["memory"],
             provenance=[provenance_of(found, role="resource")],
-            extra=extra,
+            documents=[document],
         )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from copilog import jsonio
+from copilog.derive import add_title
 from copilog.diagnostics import Ledger
 from copilog.errors import BadRecord
 from copilog.model import Conversation
@@ -47,7 +48,7 @@ class OtlpExport(Source):
         for conversation in conversations_from(document.spans, found, ledger):
             about = document.about.pop(conversation.native_id or "", None)
             if about is not None:
-                conversation.title = take_str(about, "sessionTitle")
+                add_title(conversation, take_str(about, "sessionTitle"), "generated")
                 conversation.extra = {**(conversation.extra or {}), "export": about}
             yield conversation
 

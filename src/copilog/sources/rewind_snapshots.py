@@ -15,7 +15,7 @@ from urllib.parse import quote
 from copilog import jsonio
 from copilog.diagnostics import Ledger
 from copilog.errors import BadFile, BadRecord
-from copilog.model import Conversation, FileState, Message, Text, Turn
+from copilog.model import Conversation, Document, FileState, Message, Text, Turn
 from copilog.sources._extension.places import SESSION_STATE, below, files_of_sessions
 from copilog.sources._vscode.places_on_disk import is_plain_file
 from copilog.sources._vscode.take import Json, rest, take_dict, take_list, take_str
@@ -65,6 +65,7 @@ class RewindSnapshots(Source):
             with ledger.record(pointer=f"/snapshots/{position}"):
                 _add_snapshot(raw, position, made, files)
         made.files = files.states()
+        made.documents = files.documents
         made.provenance = [provenance_of(found, role="resource")]
         left = {**index, **({"paths": files.unnamed()} if files.unnamed() else {})}
         if left:
@@ -102,6 +103,7 @@ class Files:
         self._paths = paths
         self._ledger = ledger
         self._versions: dict[str, list[Json]] = {}
+        self.documents: list[Document] = []  # files as they were before a later edit
 
     def add(self, key: str, value: Any, snapshot_id: str | None) -> None:
         entry = dict(value) if isinstance(value, dict) else {"value": value}
@@ -115,9 +117,13 @@ class Files:
         named = self._paths.get(key)
         path = named if isinstance(named, str) else key
         state = FileState(uri=_uri_of(path), path=path, extra={"versions": versions})
-        backup = next((name for entry in versions if isinstance(name := entry.get("backupFile"), str)), None)
-        if backup is not None:
-            state.initial = self._text(backup)
+        backups = list(dict.fromkeys(name for entry in versions if isinstance(name := entry.get("backupFile"), str)))
+        if backups:
+            state.initial = self._text(backups[0])
+        for backup in backups[1:]:
+            text = self._text(backup)
+            if text is not None and text != state.initial:
+                self.documents.append(Document(kind="backup", text=text, path=path, extra={"backupFile": backup}))
         return state
 
     def _text(self, name: str) -> str | None:

@@ -19,11 +19,9 @@ import msgspec
 from msgspec.structs import replace
 
 from copilog.jsonio import whole_characters
+from copilog.sources._root_search import RootKind, Skipped, search
 from copilog.sources._vscode.uris import uri_parts, uri_to_path, uri_to_string
 
-RootKind = Literal[
-    "vscode", "vscode-user", "vscode-storage", "vscode-workspace", "vscode-global", "copilot-home", "file"
-]
 StorageKind = Literal["workspace", "global", "profile", "copilot-home"]
 
 PRODUCTS = (
@@ -70,7 +68,6 @@ _EXECUTABLES = {
 }
 _COPILOT_FOLDERS = (".copilot", ".local/state/.copilot", ".config/.copilot")
 _NOBODYS_FOLDERS = {"All Users", "Default", "Default User", "Public"}
-_WORKSPACE_SIGNS = ("chatSessions", "chatEditingSessions", "state.vscdb", "workspace.json", "GitHub.copilot-chat")
 
 
 class Root(msgspec.Struct, frozen=True):
@@ -145,20 +142,30 @@ def default_roots(machine: Machine | None = None) -> list[Root]:
     )
 
 
-def roots_from(path: Path, why: str = "--root") -> list[Root]:
-    """What a folder that somebody named is, or holds: several roots for a home folder, none if we cannot tell."""
+def roots_from(path: Path, why: str = "--root", skipped: list[Skipped] | None = None) -> list[Root]:
+    """Return the root that a named folder is, and all roots at any depth below it; none if there are none.
+
+    Folders that were not searched, or could not be, go to `skipped`, each with a reason.
+    """
     path = path.absolute()
-    return [replace(root, named=path) for root in _roots_at(path, why)]
+    return [replace(root, named=path) for root in _roots_at(path, why, [] if skipped is None else skipped)]
 
 
-def _roots_at(path: Path, why: str) -> list[Root]:
-    kind = _certain_kind(path)
-    if kind is None:
-        inside = _each_once(root for root in _roots_inside(path, why) if root.exists)
-        if inside:
-            return inside
-        kind = _likely_kind(path)
-    return [_root(kind, path, _application_of(kind, path), why)] if kind else []
+def is_usual_in(home: Path, path: Path) -> bool:
+    """Return whether a path is where programs keep their data in a home folder of some system, or right in a folder."""
+    return path.parent == home or any(root.path == path for root in _roots_inside(home, ""))
+
+
+def _roots_at(path: Path, why: str, skipped: list[Skipped]) -> list[Root]:
+    if not _is_folder(path):
+        return []
+    below = [_root(kind, found, _application_of(kind, found), why) for kind, found in search(path, PRODUCTS, skipped)]
+    is_root_itself = any(root.path == path for root in below)
+    usual = [] if is_root_itself else [root for root in _roots_inside(path, why) if root.exists]
+    roots = _each_once([*usual, *below])
+    if not roots and _is_folder(path / "User"):
+        return [_root("vscode", path, _application_of("vscode", path), why)]
+    return roots
 
 
 def storage_folders(root: Root, skipped: list[tuple[Path, str]] | None = None) -> Iterator[StorageFolder]:
@@ -312,38 +319,8 @@ def _windows_roots_in_wsl(machine: Machine) -> Iterator[Root]:
 # What a folder is
 
 
-def _certain_kind(path: Path) -> RootKind | None:
-    if path.name == ".copilot" and _is_folder(path):
-        return "copilot-home"
-    if any(_is_folder(path / name) for name in ("session-state", "history-session-state")):
-        return "copilot-home"
-    if _is_file(path / "session-store.db"):
-        return "copilot-home"
-    if _is_user_folder(path / "User"):
-        return "vscode"
-    if _is_user_folder(path):
-        return "vscode-user"
-    if path.name == "workspaceStorage" and _is_folder(path):
-        return "vscode-storage"
-    if (path.name == "globalStorage" and _is_folder(path)) or _is_folder(path / "emptyWindowChatSessions"):
-        return "vscode-global"
-    return None
-
-
-def _likely_kind(path: Path) -> RootKind | None:
-    """A guess from signs that other folders may show too, so it comes last."""
-    if _is_folder(path / "User"):
-        return "vscode"
-    if _is_workspace(path):
-        return "vscode-workspace"
-    # Folders full of homes are not searched: the one who named them should say whose.
-    if path.name not in ("Users", "home") and any(_is_workspace(child) for child in _children(path)):
-        return "vscode-storage"
-    return None
-
-
 def _roots_inside(path: Path, why: str) -> Iterator[Root]:
-    """The roots at their usual places in a home folder of any system, or one step down in another folder."""
+    """The roots at their usual places in a home folder of any system, also where these are links."""
     for system, base in _BASES.items():
         for product in PRODUCTS:
             yield _root("vscode", path / base / product, product, why)
@@ -351,22 +328,6 @@ def _roots_inside(path: Path, why: str) -> Iterator[Root]:
             yield _root("vscode", root.path, root.application, why)
     for name in _COPILOT_FOLDERS:
         yield _root("copilot-home", path / name, None, why)
-    for folder in (
-        *(path / product for product in PRODUCTS),
-        path / "user-data",
-        path / "data/user-data",
-        path / "data",
-    ):
-        if _is_folder(folder / "User"):
-            yield _root("vscode", folder, _application_of("vscode", folder), why)
-
-
-def _is_user_folder(path: Path) -> bool:
-    return _is_folder(path / "workspaceStorage") or _is_folder(path / "globalStorage")
-
-
-def _is_workspace(path: Path) -> bool:
-    return any(_is_folder(path / sign) or _is_file(path / sign) for sign in _WORKSPACE_SIGNS)
 
 
 def _application_of(kind: RootKind, path: Path) -> str | None:

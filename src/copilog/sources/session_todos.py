@@ -10,10 +10,11 @@ from typing import Any
 
 from copilog import sqliteio
 from copilog.diagnostics import Ledger
-from copilog.model import Conversation
+from copilog.model import Conversation, Document
 from copilog.sources._extension.places import SESSION_STATE, below, files_of_sessions
 from copilog.sources._extension.rows import read_rows
 from copilog.sources._vscode.take import Json
+from copilog.sources._vscode.todo_rows import todo_line
 from copilog.sources.base import Found, Probe, Source, provenance_of
 from copilog.sources.roots import StorageFolder
 
@@ -54,6 +55,7 @@ class SessionTodos(Source):
             source=self.name,
             marks=["todos"],
             provenance=[provenance_of(found, role="resource")],
+            documents=_documents(extra),
             extra=extra,
         )
 
@@ -93,6 +95,18 @@ def _extras(tables: dict[str, list[Json]]) -> Json:
     others = {table: rows for table, rows in tables.items() if rows}
     if others:
         made["tables"] = others
+    return made
+
+
+def _documents(extra: Json) -> list[Document]:
+    """What the agent noted, to be read: its list, its inbox, and tables of its own."""
+    made: list[Document] = []
+    if "todos" in extra:
+        made.append(Document(kind="todos", text="\n".join(map(todo_line, extra["todos"])), path=FILE))
+    tables = {**({INBOX: extra["inbox"]} if "inbox" in extra else {}), **extra.get("tables", {})}
+    for table, rows in tables.items():
+        texts = ["\n".join(f"{key}: {value}" for key, value in row.items() if value is not None) for row in rows]
+        made.append(Document(kind="table", title=table, text="\n\n".join(texts), path=FILE))
     return made
 
 

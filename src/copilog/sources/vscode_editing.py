@@ -1,5 +1,7 @@
 """What happened to files: chatEditingSessions/<key>/state.json and contents/<hash>.
 
+Texts in `contents` that the state does not name, or that have no state, are kept as files without a name.
+
 Format notes: docs/formats/vscode-editing.md
 """
 
@@ -8,14 +10,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from copilog import jsonio
 from copilog.diagnostics import Ledger
 from copilog.errors import BadFile
-from copilog.model import Conversation
-from copilog.sources._vscode.places_on_disk import folder_names_in, is_plain_file
+from copilog.model import Conversation, FileState
+from copilog.model.questions import unnamed_uri
+from copilog.sources._vscode.places_on_disk import file_names_in, folder_names_in, is_plain_file
 from copilog.sources.base import Found, Probe, Source, provenance_of
 from copilog.sources.roots import StorageFolder
+
+if TYPE_CHECKING:
+    from copilog.sources._vscode.editing import Editing
 
 FOLDER = "chatEditingSessions"
 CONTENTS = "contents"
@@ -35,8 +42,9 @@ class VSCodeEditing(Source):
         sessions = folder.path / FOLDER
         for session in folder_names_in(sessions):
             state = sessions.joinpath(session, STATE_FILE)
-            if is_plain_file(state):
-                yield Found(state, self.name, native_id=session, application=folder.application)
+            path = state if is_plain_file(state) else _first_content(sessions.joinpath(session, CONTENTS))
+            if path is not None:
+                yield Found(path, self.name, native_id=session, application=folder.application)
 
     def claims(self, file: Probe) -> bool:
         if file.name == STATE_FILE and file.folders[-2:-1] == (FOLDER,):
@@ -48,26 +56,45 @@ class VSCodeEditing(Source):
         return file.name == STATE_FILE and bool({"timeline", "linearHistory"} & file.keys)
 
     def native_id(self, file: Probe) -> str | None:
-        return file.folders[-1] if file.name == STATE_FILE and file.folders[-2:-1] == (FOLDER,) else None
+        if file.name == STATE_FILE and file.folders[-2:-1] == (FOLDER,):
+            return file.folders[-1]
+        is_alone = file.lies_in(CONTENTS) and not is_plain_file(file.path.parent.parent / STATE_FILE)
+        return file.folders[-2] if is_alone and file.folders[-3:-2] == (FOLDER,) else None
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
         """A conversation of file changes and file states, to be joined to the one that it belongs to."""
         from copilog.sources._vscode.documents import read_document
-        from copilog.sources._vscode.editing import editing_from
+        from copilog.sources._vscode.editing import Editing, editing_from
 
         if found.path.parent.name == CONTENTS:
-            _check_content(found.path, ledger)
+            yield from self._without_state(found, ledger)
             return
+        contents = Contents(found.path.parent / CONTENTS, ledger)
         state = read_document(found.path, ledger)
-        if state is None:
-            return
-        editing = editing_from(state, Contents(found.path.parent / CONTENTS, ledger), ledger)
+        editing = Editing() if state is None else editing_from(state, contents, ledger)
+        editing.files += contents.unnamed()
         if editing.is_empty:
-            ledger.ignore("empty", ledger.used)
-            ledger.used = 0
+            if ledger.used:
+                ledger.ignore("empty", ledger.used)
+                ledger.used = 0
             return
-        native_id = found.native_id or _native_id(found.path, state.get("sessionId"))
-        yield Conversation(
+        native_id = found.native_id or _native_id(found.path, (state or {}).get("sessionId"))
+        yield self._conversation(native_id, found, editing)
+
+    def _without_state(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
+        """Read the texts of a session whose state is gone; one that a state names can only be checked here."""
+        _check_content(found.path, ledger)
+        folder = found.path.parent
+        if found.native_id is None or found.path != _first_content(folder):  # the first stands for all of them
+            return
+        from copilog.sources._vscode.editing import Editing
+
+        editing = Editing(files=Contents(folder, ledger).unnamed())
+        if not editing.is_empty:
+            yield self._conversation(found.native_id, found, editing)
+
+    def _conversation(self, native_id: str, found: Found, editing: Editing) -> Conversation:
+        return Conversation(
             id=f"vscode:{native_id}",
             native_id=native_id,
             source=self.name,
@@ -93,6 +120,12 @@ class Contents:
         if name not in self._texts:
             self._texts[name] = self._read(name)
         return self._texts[name]
+
+    def unnamed(self) -> list[FileState]:
+        """Return the texts that were not asked for: no state names them, so which files they are of is not known."""
+        names = [name for name in file_names_in(self._folder) if _content_name.fullmatch(name)]
+        left = ((name, self(name)) for name in names if name not in self._texts)
+        return [FileState(uri=unnamed_uri(name), current=text) for name, text in left if text]
 
     def _read(self, name: str) -> str | None:
         if not _safe_hash.fullmatch(name):  # it comes from the file, and must not lead out of the folder
@@ -130,6 +163,10 @@ def _check_content(path: Path, ledger: Ledger) -> None:
     ledger.seen += 1
     _checked_text(path.name, data, ledger)
     ledger.used += 1
+
+
+def _first_content(folder: Path) -> Path | None:
+    return next((folder / name for name in file_names_in(folder) if _content_name.fullmatch(name)), None)
 
 
 def _native_id(path: Path, session_id: object) -> str:

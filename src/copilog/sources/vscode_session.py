@@ -27,7 +27,7 @@ class VSCodeSession(Source):
         return file.path.stem if file.lies_in(*SESSION_FOLDERS) else file.text_value("sessionId")
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
-        from copilog.sources._vscode.documents import read_session_document
+        from copilog.sources._vscode.documents import mark_damage, read_session_document
         from copilog.sources._vscode.session import conversation_from
 
         document = read_session_document(found.path, ledger)
@@ -38,7 +38,6 @@ class VSCodeSession(Source):
             document.state, ledger, source=self.name, native_id=found.native_id, count_requests=True
         )
         ledger.used += 1
-        if document.is_damaged:
-            conversation.marks.append("damaged")
+        mark_damage(conversation, document)
         conversation.provenance = [provenance_of(found)]
         yield conversation

@@ -36,13 +36,25 @@ class VSCodeSessionLog(Source):
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
         from copilog.sources._vscode.mutations import replay
+        from copilog.sources._vscode.overwritten import drafts_as_documents
         from copilog.sources._vscode.session import conversation_from
 
         log = replay(jsonio.read_bytes(found.path), ledger)
         if log.state is None:
             return
         native_id = found.native_id or found.path.stem
-        conversation = conversation_from(log.state, ledger, source=self.name, native_id=native_id, count_requests=False)
+        removed = log.removed_requests()
+        lost, drafts = log.lost_texts(), log.overwritten.lost_drafts(log.state, removed)
+        conversation = conversation_from(
+            log.state,
+            ledger,
+            source=self.name,
+            native_id=native_id,
+            count_requests=False,
+            removed=removed,
+            lost=lost,
+        )
+        conversation.documents += drafts_as_documents(drafts)
         if log.is_headless:
             conversation.marks.append("headless")
         if log.is_damaged:

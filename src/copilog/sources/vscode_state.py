@@ -1,4 +1,4 @@
-"""VS Code's key-value store, state.vscdb: the session index, and sessions from before they had files.
+"""VS Code's key-value store, state.vscdb: the session index, sessions from before they had files, typed prompts.
 
 Read from a private copy, so that a running VS Code is neither locked out nor disturbed. Only the rows named here are
 looked at: the store also holds secrets. Format notes: docs/formats/vscode-chat.md
@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from copilog import jsonio, sqliteio
+from copilog import jsonio
+from copilog.derive import add_title
 from copilog.diagnostics import Ledger
-from copilog.errors import BadRecord
 from copilog.model import Conversation, Provenance
 from copilog.sources._vscode.agent_sessions import (
     MODEL_CACHE,
@@ -23,7 +23,11 @@ from copilog.sources._vscode.agent_sessions import (
     stubs_from_cache,
 )
 from copilog.sources._vscode.places_on_disk import is_plain_file
+from copilog.sources._vscode.prompt_history import history_conversation, history_stub
+from copilog.sources._vscode.prompt_rows import PROMPT_ROWS, typed_in
+from copilog.sources._vscode.store_rows import BACKUP, STORE, TABLE, read_rows
 from copilog.sources._vscode.take import Json, take_bool, take_dict, take_str, take_time, time_from_ms
+from copilog.sources._vscode.todo_rows import LISTS_OF_SESSIONS, stubs_with_todos
 from copilog.sources._vscode.uris import uri_to_string
 from copilog.sources.base import Found, Probe, Source, provenance_of
 from copilog.sources.roots import StorageFolder
@@ -32,9 +36,18 @@ INDEX = "chat.ChatSessionStore.index"
 SESSIONS = "interactive.sessions"
 TRANSFERS = "ChatSessionStore.transferIndex"
 OLD_TRANSFERS = "chat.workspaceTransfer"
-TABLE = "ItemTable"
-ROWS = (INDEX, SESSIONS, TRANSFERS, OLD_TRANSFERS, MODEL_CACHE, STATE_CACHE)
-LISTS = (INDEX, TRANSFERS, MODEL_CACHE, STATE_CACHE)  # rows about sessions that are kept elsewhere
+# Custom agents, which copilog/definitions reads; here they are only checked.
+MODES = ("chat.customModes", "chat.customModes.local")
+NO_SESSIONS = (
+    INDEX,
+    TRANSFERS,
+    MODEL_CACHE,
+    STATE_CACHE,
+    LISTS_OF_SESSIONS,
+    *MODES,
+    *PROMPT_ROWS,
+)  # rows without sessions in them
+ROWS = (SESSIONS, OLD_TRANSFERS, *NO_SESSIONS)
 REQUIRED = ("sessionId", "title", "lastMessageDate")
 
 
@@ -44,77 +57,69 @@ class VSCodeState(Source):
     is_index = True
 
     def locate(self, folder: StorageFolder) -> Iterator[Found]:
-        path = folder.path / "state.vscdb"
-        if is_plain_file(path):
-            yield Found(path, self.name, application=folder.application)
+        for name in (STORE, BACKUP):
+            path = folder.path / name
+            if is_plain_file(path):
+                yield Found(path, self.name, application=folder.application)
+                return
 
     def claims(self, file: Probe) -> bool:
-        return file.name in ("state.vscdb", "state.vscdb.backup") or TABLE in file.tables
+        return file.name in (STORE, BACKUP) or TABLE in file.tables
 
     def index(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
         kept_ids: set[str] = set()
-        rows = _rows(found, ledger, counts=True)
+        is_copy = found.path.name == BACKUP and is_plain_file(found.path.with_name(STORE))
+        found, rows = read_rows(found, ROWS, ledger, counts=True)
         yield from _listed(dict(rows), found, ledger)
         for key, value in rows:
-            if key not in LISTS:
+            if key not in NO_SESSIONS:
                 _reject_what_is_no_session(key, value, ledger)
                 for kept in _kept_sessions(key, value):
                     native_id = _id_of(kept.state)
                     if native_id not in kept_ids:  # one reading gives all that the store has of a session
                         kept_ids.add(native_id)
                         yield _stub(native_id, found, _place_of(found, key), "inside")
+        history = history_stub(typed_in(dict(rows), ledger), found, ledger)
+        if history is not None and not is_copy:  # else the store itself has it, as it is now
+            yield history
+
+    def state_of(self, stub: Conversation) -> str | None:
+        """The input history is read again when it has changed, not whenever the store has."""
+        return str(stub.extra["state"]) if stub.extra and "state" in stub.extra else None
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
         """All that the store holds; with a `native_id` that one session of it, whose rows `index` has counted."""
-        rows = _rows(found, ledger, counts=found.native_id is None)
+        found, rows = read_rows(found, ROWS, ledger, counts=found.native_id is None)
         for key, value in rows:
-            if key not in LISTS:
+            if key not in NO_SESSIONS:
                 yield from _sessions(key, value, found, ledger)
         if found.native_id is None:
             yield from _listed(dict(rows), found, ledger)
+            history = history_conversation(typed_in(dict(rows), ledger), found, ledger)
+            if history is not None:
+                yield history
 
 
 def _listed(rows: dict[str, Any], found: Found, ledger: Ledger) -> Iterator[Conversation]:
     """Stubs of all sessions that the store's lists name."""
     if INDEX in rows:
         yield from _entries(rows[INDEX], found, ledger)
+    for row in MODES:
+        _note_bad_modes(row, rows.get(row, []), ledger)
     if TRANSFERS in rows:
         yield from _transfers(rows[TRANSFERS], found, ledger)
     yield from stubs_from_cache(rows.get(MODEL_CACHE), found, states_from_cache(rows.get(STATE_CACHE)))
+    if LISTS_OF_SESSIONS in rows:
+        yield from stubs_with_todos(rows[LISTS_OF_SESSIONS], found, ledger)
 
 
-def _rows(found: Found, ledger: Ledger, *, counts: bool) -> list[tuple[str, Any]]:
-    """The rows about chat, decoded; each is one record."""
-    rows: list[tuple[str, Any]] = []
-    with sqliteio.open_copy(found.path) as snapshot:
-        if TABLE not in sqliteio.tables(snapshot.connection):
-            ledger.note("unreadable-database", f"the store has no table {TABLE}")
-            return rows
-        marks = ",".join("?" * len(ROWS))
-        query = f"SELECT key, value FROM {TABLE} WHERE key IN ({marks}) ORDER BY key"  # noqa: S608 - constants only
-        raw_rows = list(sqliteio.query(snapshot.connection, query, ROWS))
-        if counts:
-            for note in snapshot.notes:
-                ledger.note("copied-while-busy", note, "info")
-    for raw_key, raw_value in raw_rows:
-        key = raw_key.decode() if isinstance(raw_key, bytes) else str(raw_key)
-        ledger.seen += counts
-        try:
-            value, repairs = jsonio.decode(_as_bytes(raw_value))
-        except BadRecord as error:
-            if counts:
-                ledger.reject(error.code, str(error), table=TABLE, row=key)
-            continue
-        if counts:
-            for repair in repairs:
-                ledger.note(repair.code, f"{key}: {repair.reason}", "info")
-        ledger.used += counts
-        rows.append((key, value))
-    return rows
-
-
-def _as_bytes(value: object) -> bytes:
-    return value if isinstance(value, bytes) else str(value).encode("utf-8", "replace")
+def _note_bad_modes(row: str, modes: Any, ledger: Ledger) -> None:
+    if not isinstance(modes, list):
+        ledger.note("bad-record", f"{row} is not a list of agents")
+        return
+    for position, mode in enumerate(modes):
+        if not isinstance(mode, dict):
+            ledger.note("bad-record", f"an agent of {row} is not an object", pointer=f"/{position}")
 
 
 # --- sessions kept inside the store -----------------------------------------------------------------------------
@@ -208,12 +213,13 @@ def _entry_stub(native_id: str, entry: Json, found: Found, place: Provenance) ->
     timing = take_dict(entry, "timing") or {}
     created = time_from_ms(timing.get("created")) or time_from_ms(timing.get("startTime"))
     ended = time_from_ms(timing.get("lastRequestEnded")) or time_from_ms(timing.get("endTime"))
-    stub.title = take_str(entry, "title")
+    is_empty = take_bool(entry, "isEmpty") or False
+    add_title(stub, take_str(entry, "title"), "placeholder" if is_empty else "index")
     stub.location = take_str(entry, "initialLocation")
     stub.started_at = created
     stub.updated_at = ended or take_time(entry, "lastMessageDate")
     stub.has_pending_edits = take_bool(entry, "hasPendingEdits")
-    if take_bool(entry, "isEmpty"):
+    if is_empty:
         stub.marks.append("empty")
     if take_bool(entry, "isImported"):
         stub.marks.append("imported")

@@ -11,6 +11,8 @@ from copilog.model import Conversation, Workspace
 from copilog.sources.base import Found, Probe, Source
 from copilog.sources.roots import workspace_of
 
+UNNAMED_FILE = "workspace.json"
+
 
 class VSCodeWorkspace(Source):
     """A companion: it holds no conversation, but says where those beside it belong."""
@@ -40,10 +42,19 @@ def workspace_from(folder: Path) -> Workspace | None:
     record = workspace_of(folder)
     if record is None:
         return None
+    folder_path = record.path
+    if record.kind == "workspace" and folder_path is not None:
+        folder_path = _folder_of_workspace_file(folder_path)
     return Workspace(
-        folder=record.path,
+        folder=folder_path,
         uri=record.uri,
         kind=record.kind,
         authority=record.authority,
         storage_id=whole_characters(folder.name),
     )
+
+
+def _folder_of_workspace_file(path: str) -> str:
+    """The folder of a workspace file that has no name of its own: all windows with unsaved folders call theirs so."""
+    parent, _, name = path.replace("\\", "/").rpartition("/")
+    return path[: len(parent)] if name.casefold() == UNNAMED_FILE and parent else path

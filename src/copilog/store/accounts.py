@@ -15,9 +15,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple
 
+from copilog.derive.calls import turns_by_number
+from copilog.derive.helper_usage import helper_of
 from copilog.model import Conversation, Turn, Usage
-from copilog.store.details import LARGEST_NUMBER, turns_by_number
-from copilog.store.talk import NOWHERE, Slot, Talk
+from copilog.store.details import LARGEST_NUMBER
+from copilog.store.talk import HELPERS, NOWHERE, Slot, Talk
 
 TOKENS = ("input", "output", "cache_read", "cache_write", "reasoning")
 SHUTDOWN, COMPACTION = "session.shutdown", "session.compaction_complete"
@@ -72,8 +74,8 @@ class Accounts:
         """Calls of a model that served the product. Totals of a session may well hold them."""
         if self.chosen is not None and self.chosen.kind != "turns":
             return []
-        helpers = _by_source(usage for usage in whole if _is_helper(usage))
-        return [(NOWHERE, usage) for usage in max(helpers.values(), key=output_of, default=[])]
+        helpers = _by_source(usage for usage in whole if helper_of(usage) is not None)
+        return [(HELPERS, usage) for usage in max(helpers.values(), key=output_of, default=[])]
 
     def with_credits(self, talk: Talk) -> list[Counted]:
         """The rows of turns, or of calls, whose credits come to more."""
@@ -118,7 +120,7 @@ def _accounts_of_calls(conversation: Conversation, talk: Talk, logged: list[Usag
     calls = _by_source(
         usage
         for usage in conversation.usage
-        if usage.scope != "session" and usage.source != COMPACTION and _has_tokens(usage) and not _is_helper(usage)
+        if usage.scope != "session" and usage.source != COMPACTION and _has_tokens(usage) and helper_of(usage) is None
     )
     if not calls:
         return []
@@ -209,10 +211,6 @@ def is_tail(usage: Usage) -> bool:
 
 def _has_tokens(usage: Usage) -> bool:
     return usage.input is not None or usage.output is not None
-
-
-def _is_helper(usage: Usage) -> bool:
-    return usage.extra is not None and "helper" in usage.extra
 
 
 def _is_compaction(usage: Usage) -> bool:

@@ -77,9 +77,13 @@ class Archive:
         return indexing.index_pending(self.connection, limit_bytes, finish=finish)
 
     def rebuild_rows(self) -> int:
-        """Make rows again that an earlier version of copilog made; returns of how many conversations."""
+        """Make rows again that an earlier version of copilog made, or that say that a call is running which was left.
+
+        Returns of how many conversations.
+        """
         (oldest,) = self.connection.execute("SELECT min(rows_version) FROM conversation").fetchone()
-        if oldest is None or oldest >= ROWS_VERSION:
+        has_running = self.connection.execute("SELECT 1 FROM tool_call WHERE outcome = 'running' LIMIT 1").fetchone()
+        if oldest is None or (oldest >= ROWS_VERSION and not has_running):
             return 0
         from copilog.store.rebuilding import rebuild_rows
 
@@ -118,12 +122,14 @@ class Archive:
     def get(self, wanted: str) -> Conversation:
         """A whole conversation, by its id or the beginning of it."""
         from copilog.store.documents import stored_conversation
+        from copilog.store.prompts import histories_of
 
         conversation_id = self.find_id(wanted)
         (rowid,) = self.connection.execute("SELECT rowid FROM conversation WHERE id = ?", (conversation_id,)).fetchone()
         conversation = stored_conversation(self.connection, rowid)
         if conversation is None:
             raise UsageError(f"{conversation_id} was removed a moment ago")
+        conversation.relations += histories_of(self.connection, conversation_id)
         return conversation
 
     def find_id(self, wanted: str) -> str:

@@ -1,8 +1,9 @@
 """Conditions of a query as SQL: what drives the search through the full-text index, and what is left to check.
 
 A query is put to each message, the row that holds the title being one of them. Words, text and `role:` hold for the
-message itself; `tool:`, `file:` and `has:` for its turn; everything else for its conversation. The title's row stands
-for the whole conversation: what holds for any of its turns holds for it.
+message itself; `tool:`, `file:`, `has:` and `is:superseded` for its turn; everything else for its conversation. The
+title's row stands for the whole conversation: what holds for any of its turns holds for it, but for superseded ones.
+Where a query asks for these, `model:`, `mode:`, `agent:` and `skill:` hold for their messages by their own turn, too.
 """
 
 # ruff: noqa: S608 - what people write goes into parameters
@@ -16,9 +17,10 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from copilog.derive import one_agent
 from copilog.store.query import And, Field, Node, Not, Or, Text
-from copilog.store.query_fields import DATES, FIELDS, Level
-from copilog.store.schema import MESSAGE_BITS, TEXT_COLUMNS
+from copilog.store.query_fields import DATES, SUPERSEDED, Level, level_of
+from copilog.store.schema import MESSAGE_BITS, TEXT_COLUMNS, is_counted
 from copilog.store.substrings import NOTHING, Match, literals_of, match_for_substring, match_for_words
 
 REGEX_FLAGS = re.IGNORECASE | re.MULTILINE
@@ -36,10 +38,21 @@ _IN_CONVERSATION = {
     "before": "coalesce(updated_at, started_at) < ?",
     "after": "coalesce(updated_at, started_at) >= ?",
 }
+# The same facts by superseded turns, which the row of the conversation leaves out.
+_OF_TURN = {
+    "model": "SELECT conversation, position AS turn FROM turn WHERE coalesce(resolved_model, model) LIKE ? ESCAPE '\\'",
+    "mode": "SELECT conversation, position AS turn FROM turn"
+    " WHERE mode LIKE ? ESCAPE '\\' OR custom_agent LIKE ? ESCAPE '\\'",
+    "agent": "SELECT conversation, position AS turn FROM turn"
+    " WHERE agent LIKE ? ESCAPE '\\' OR custom_agent LIKE ? ESCAPE '\\'"
+    " UNION ALL SELECT conversation, turn FROM tool_call WHERE subagent LIKE ? ESCAPE '\\'",
+    "skill": "SELECT conversation, turn FROM skill WHERE is_loaded AND name LIKE ? ESCAPE '\\'",
+}
 _IS = {"starred": "id IN (SELECT id FROM annotation WHERE is_starred)", "gone": "gone_at IS NOT NULL"}
 _HAS = {
-    "error": "SELECT conversation, position AS turn FROM turn WHERE error IS NOT NULL OR status = 'failed'"
-    " UNION ALL SELECT conversation, turn FROM tool_call WHERE is_error OR status = 'failed'",
+    "error": "SELECT conversation, position AS turn FROM turn WHERE status = 'failed'"
+    " UNION ALL SELECT conversation, turn FROM tool_call WHERE outcome = 'failed'",
+    "command-error": "SELECT conversation, turn FROM tool_call WHERE exit_code <> 0",
     "edit": "SELECT conversation, turn FROM file_edit",
     "tool": "SELECT conversation, turn FROM tool_call",
     "thinking": "SELECT conversation, turn FROM message WHERE typeof(thinking) = 'text'",  # without reading the text
@@ -55,7 +68,21 @@ class Sql(NamedTuple):
 
 def levels_of(node: Node) -> set[Level]:
     """What the query says something about."""
-    return {"message" if isinstance(leaf, Text) else FIELDS[leaf.name] for leaf in leaves_of(node)}
+    return {"message" if isinstance(leaf, Text) else level_of(leaf.name, leaf.value) for leaf in leaves_of(node)}
+
+
+def asks_for_superseded(node: Node) -> bool:
+    """Whether a query says something about superseded turns; if it does not, they are left out."""
+    return any(isinstance(leaf, Field) and (leaf.name, leaf.value) == SUPERSEDED for leaf in leaves_of(node))
+
+
+def is_counted_message(row: str) -> str:
+    """SQL: the message whose number is in `row` is not of a superseded turn. Most conversations have none."""
+    return (
+        f"(({row} >> {MESSAGE_BITS}) NOT IN"
+        " (SELECT conversation FROM turn INDEXED BY turn_superseded WHERE superseded IS NOT NULL)"
+        f" OR EXISTS (SELECT 1 FROM message AS counted WHERE counted.rowid = {row} AND {is_counted('counted')}))"
+    )
 
 
 def leaves_of(node: Node, *, only_wanted: bool = False) -> Iterator[Text | Field]:
@@ -115,6 +142,7 @@ class Conditions:
         self.connection = connection
         self.can_look_up = can_look_up
         self.known: dict[Text, Match | None] = {}
+        self.is_for_superseded = False  # whether the query says something about superseded turns
 
     # --- the full-text index ------------------------------------------------------------------------------------
 
@@ -196,10 +224,16 @@ class Conditions:
             return Sql("(" + word.join(part.text for part in parts) + ")", _parameters(parts))
         if isinstance(node, Text):
             return self.where_text(node, row)
-        level = FIELDS[node.name]
+        level = level_of(node.name, node.value)
         if level == "message":
             return Sql("m.role = ?", (node.value,))
-        return self.where_turn(node) if level == "turn" else _where_conversation(node, row)
+        if level == "turn":
+            return self.where_turn(node)
+        where = _where_conversation(node, row)
+        if not self.is_for_superseded or node.name not in _OF_TURN:
+            return where
+        own = _where_superseded(node)
+        return Sql(f"({where.text} OR {own.text})", (*where.parameters, *own.parameters))
 
     def where_text(self, node: Text, row: str) -> Sql:
         match = self.match(node)
@@ -213,6 +247,8 @@ class Conditions:
         return Sql("(" + " AND ".join(part.text for part in parts) + ")", _parameters(parts))
 
     def where_turn(self, node: Field) -> Sql:
+        if node.name == "is":
+            return Sql(f"({_TURN}) IN (SELECT conversation, position FROM turn WHERE superseded IS NOT NULL)")
         if node.name == "has":
             facts = Sql(_HAS[node.value])
         elif node.name == "tool":
@@ -224,6 +260,7 @@ class Conditions:
         keys = (
             "SELECT f.conversation, CASE t.is_title WHEN 1 THEN -2 ELSE ifnull(f.turn, -1) END"
             f" FROM ({facts.text}) AS f CROSS JOIN (SELECT 0 AS is_title UNION ALL SELECT 1) AS t"
+            f" WHERE t.is_title = 0 OR {is_counted('f')}"
         )
         return Sql(f"({_TURN}) IN ({keys})", facts.parameters)
 
@@ -255,10 +292,22 @@ def _all_of(matches: list[Match], *, is_exact: bool) -> Match | None:
 
 def _where_conversation(node: Field, row: str) -> Sql:
     test = _IS[node.value] if node.name == "is" else _IN_CONVERSATION[node.name]
-    value = node.value if node.name in DATES else _name_like(node.value, is_whole=node.name == "label")
+    value = node.value if node.name in DATES else _name_of(node)
     return Sql(
         f"({row} >> {MESSAGE_BITS}) IN (SELECT rowid FROM conversation WHERE {test})", (value,) * test.count("?")
     )
+
+
+def _where_superseded(node: Field) -> Sql:
+    """The message is of a superseded turn that the fact itself holds for."""
+    facts = _OF_TURN[node.name]
+    keys = f"SELECT f.conversation, f.turn FROM ({facts}) AS f WHERE NOT {is_counted('f')}"
+    return Sql(f"({_TURN}) IN ({keys})", (_name_of(node),) * facts.count("?"))
+
+
+def _name_of(node: Field) -> str:
+    name = one_agent(node.value) if node.name == "agent" else node.value
+    return _name_like(name, is_whole=node.name == "label")
 
 
 def _in_text(node: Text) -> Sql:

@@ -8,20 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from itertools import chain
 from typing import Any
 
 from copilog import jsonio
+from copilog.derive import agent_name, only_traces, repeated_prompts
+from copilog.derive.calls import is_aside, turns_by_number
+from copilog.derive.exit_codes import exit_code_of
+from copilog.derive.failures import turn_status
+from copilog.derive.helper_usage import helper_of
+from copilog.derive.line_counts import RepeatedEdits, changed_lines, whole_changes
+from copilog.derive.outcomes import is_made
+from copilog.derive.prompts import keys_by_turn
 from copilog.model import (
     Conversation,
-    FileChange,
     FileEdit,
     Provenance,
     Terminal,
     ToolCall,
-    ToolResult,
     Turn,
     Usage,
-    duration_ms,
+    duration_of,
 )
 from copilog.remembering import remembered
 from copilog.store.fates import Fates
@@ -33,7 +40,6 @@ from copilog.store.times import moment
 Row = tuple[Any, ...]
 
 LARGEST_NUMBER = 1 << 63
-LONGEST_CANCELLED_MS = 3_600_000
 
 
 # --- turns ----------------------------------------------------------------------------------------------------------
@@ -43,22 +49,24 @@ def turn_rows(conversation: Conversation, texts: list[Texts]) -> Iterator[Row]:
     turns = {turn.index: turn for turn in conversation.turns}
     repeated = _repeated_prompts(conversation, texts) if len(turns) > 1 else ()
     first_tokens = _first_tokens(conversation)
+    alone = only_traces(conversation)
+    prompts = keys_by_turn(conversation)
     for turn in turns.values():
-        agent, vote, timing, error = turn.agent, turn.vote, turn.timing, turn.error
+        agent, vote, timing, error, took = turn.agent, turn.vote, turn.timing, turn.error, duration_of(turn)
         yield (
             turn.index,
             turn.request_id,
-            turn.status,
-            (agent.name or agent.id) if agent else None,
+            turn_status(turn),
+            agent_name(agent) if agent else None,
             turn.custom_agent.name if turn.custom_agent else None,
             turn.command,
             mode_of(turn),
             turn.model.name if turn.model else None,
-            turn.model.resolved if turn.model else None,
+            turn.ran_model.name if turn.ran_model else turn.model.resolved if turn.model else None,
             moment(timing.started_at),
-            number(_took_ms(turn)),
+            number(took.elapsed_ms),
             number(timing.first_progress_ms if timing.first_progress_ms is not None else first_tokens.get(turn.index)),
-            number(timing.waited_ms),
+            number(took.waiting_ms),
             error.message if error else None,
             (1 if vote.is_up else -1) if vote else None,
             moment(timing.completed_at),
@@ -68,45 +76,22 @@ def turn_rows(conversation: Conversation, texts: list[Texts]) -> Iterator[Row]:
             (turn.custom_agent.evidence or None) if turn.custom_agent else None,
             int(turn.index in repeated),
             int(turn.is_system_initiated),
+            turn.superseded,
+            turn.branch.leaves_from if turn.branch else None,
+            turn.branch.trace if turn.branch else None,
+            alone.get(turn.index),
+            number(took.working_ms),
+            prompts.get(turn.index),
         )
 
 
 def _repeated_prompts(conversation: Conversation, texts: list[Texts]) -> set[int]:
-    """Turns that ask once more what the turn before them asked."""
+    """Return the turns that ask once more what the turn before them asked, by the words that are searched."""
     prompts: dict[int, str] = {}
     for message, row in zip(conversation.messages, texts, strict=False):
         if message.role == "user" and message.turn is not None and message.turn not in prompts and row.user:
             prompts[message.turn] = row.user.strip()
-    repeated: set[int] = set()
-    before: str | None = None
-    for turn in conversation.turns:
-        prompt = prompts.get(turn.index)
-        if prompt and prompt == before:
-            repeated.add(turn.index)
-        before = prompt
-    return repeated
-
-
-def _took_ms(turn: Turn) -> float | None:
-    """How long a turn took, without waiting for a person.
-
-    A turn that was open when its window was closed is cancelled when that is opened again, which may be days later: of
-    cancelled turns, such an end tells nothing.
-    """
-    took = duration_ms(turn)
-    is_recorded = turn.timing.generated_ms is not None or turn.timing.completed_at is None
-    if took is not None and turn.status == "cancelled" and not is_recorded and took > LONGEST_CANCELLED_MS:
-        return None
-    return took
-
-
-def turns_by_number(turns: list[Turn]) -> dict[int, int]:
-    """The turns by their number in a store, which counts prompts and may leave some out."""
-    numbers = {turn.index: (turn.extra or {}).get("turn_index") for turn in turns}
-    if any(number is not None for number in numbers.values()):
-        return {number if isinstance(number, int) else index: index for index, number in numbers.items()}
-    prompted = [turn for turn in turns if turn.request_id is not None] or turns
-    return {number: turn.index for number, turn in enumerate(prompted)}
+    return repeated_prompts(conversation, prompts)
 
 
 def _first_tokens(conversation: Conversation) -> dict[int, Any]:
@@ -115,8 +100,7 @@ def _first_tokens(conversation: Conversation) -> dict[int, Any]:
     index_of: dict[int, int] = {}
     for usage in conversation.usage:
         told = usage.extra or {}
-        is_aside = told.get("agent_id") or told.get("parent_tool_call_id") or told.get("initiator") == "compaction"
-        if is_aside or "time_to_first_token_ms" not in told:
+        if is_aside(usage) or "time_to_first_token_ms" not in told:
             continue
         index_of = index_of or turns_by_number(conversation.turns)
         number_of_turn, first_ms = told.get("turn_index"), told["time_to_first_token_ms"]
@@ -129,21 +113,14 @@ def mode_of(turn: Turn) -> str | None:
     return turn.mode.kind or turn.mode.name if turn.mode else None
 
 
-def model_of(turn: Turn) -> str | None:
-    return turn.model.resolved or turn.model.name if turn.model else None
-
-
 def agent_of(turn: Turn) -> str | None:
     """Who answered: the custom agent, else the chat participant."""
     if turn.custom_agent is not None and turn.custom_agent.name:
         return turn.custom_agent.name
-    return (turn.agent.name or turn.agent.id) if turn.agent is not None else None
+    return agent_name(turn.agent) if turn.agent is not None else None
 
 
 # --- calls ----------------------------------------------------------------------------------------------------------
-
-
-FAILED = 8  # the column of `call_rows` that tells it
 
 
 def call_rows(conversation: Conversation, calls: Calls) -> list[Row]:
@@ -157,9 +134,8 @@ def call_rows(conversation: Conversation, calls: Calls) -> list[Row]:
         agent = calls.subagents.get(parent) if parent is not None else None
         if agent is None and turn is not None:
             agent = agents.get(turn)
-        call_id, status, approval, subagent = call.id, call.status, call.approval, call.subagent
+        call_id, approval, subagent, outcome = call.id, call.approval, call.subagent, call.outcome
         result, terminal = results.get(call_id), terminals.get(call_id)
-        is_known = result is not None or status != "unknown"
         rows.append(
             (
                 position,
@@ -167,10 +143,8 @@ def call_rows(conversation: Conversation, calls: Calls) -> list[Row]:
                 turn,
                 call_id,
                 call.name,
-                status,
                 call.origin,
                 call.server,
-                int(has_failed(call, result)) if is_known else None,
                 moment(call.started_at),
                 _size(call.arguments) if call.arguments is not None else None,
                 _size(result.full_text or result.text) if result is not None else None,
@@ -181,7 +155,9 @@ def call_rows(conversation: Conversation, calls: Calls) -> list[Row]:
                 (subagent.name or UNNAMED) if subagent else None,
                 parent,
                 _programs_in(terminal.command) if terminal is not None else None,
-                _whole(terminal.exit_code) if terminal is not None else None,
+                _whole(exit_code_of(call)),
+                outcome.kind if outcome else None,
+                outcome.reason if outcome else None,
             )
         )
     return rows
@@ -205,11 +181,6 @@ def _elapsed_ms(call: ToolCall, terminal: Terminal | None, ended_at: datetime | 
     return (ended_at - call.started_at).total_seconds() * 1000
 
 
-def has_failed(call: ToolCall, result: ToolResult | None) -> bool:
-    """Whether a call says so itself, or its result does."""
-    return call.status == "failed" or (result is not None and result.is_error)
-
-
 def _size(text: str) -> int:
     """Bytes of a text as UTF-8."""
     return len(text) if text.isascii() else len(text.encode())
@@ -219,48 +190,88 @@ def _size(text: str) -> int:
 
 
 def edit_rows(conversation: Conversation, calls: Calls) -> Iterator[Row]:
-    """Edits that answers made, then those that the editing history has."""
-    if not calls.edits and not conversation.file_changes:
+    """Yield edits of answers, then those that only arguments record, then those of the editing history."""
+    argued = [(number_of_message, call) for number_of_message, _, call in calls.calls if call.edits]
+    if not calls.edits and not argued and not conversation.file_changes:
         return
-    turns = {turn.index: turn for turn in conversation.turns}
-    fates = Fates(conversation)
-    for position, (number_of_message, edit) in enumerate(calls.edits):
-        message = conversation.messages[number_of_message]
-        turn = turns.get(message.turn) if message.turn is not None else None
-        is_undone = turn is not None and is_edit_undone(edit, turn)
-        yield (
-            position,
-            number_of_message,
-            message.turn,
-            edit.path or edit.uri,
-            edit.action,
-            edit.added,
-            edit.removed,
-            int(is_undone),
-            "answer",
-            edit.call_id,
-            fates.of(edit.uri, message.turn, is_undone),
-            language_of(edit.path or edit.uri, None),
-            moment(message.created_at or _start_of(turn)),
-        )
-    for position, change in enumerate(whole_changes(conversation.file_changes), len(calls.edits)):
-        turn = turns.get(change.turn) if change.turn is not None else None
-        is_undone = change.is_undone or (turn is not None and turn.is_undone and turn.undone_from is None)
-        yield (
-            position,
-            None,
-            change.turn,
-            change.path or change.uri,
-            change.action,
-            change.added,
-            change.removed,
-            int(is_undone),
-            "snapshot",
-            None,
-            fates.of(change.uri, change.turn, is_undone),
-            language_of(change.path or change.uri, change.language),
-            moment(_start_of(turn)),
-        )
+    rows = _EditRows(conversation, argued)
+    made = ((number_of_message, edit) for number_of_message, edit in calls.edits if is_made(edit))
+    for position, row in enumerate(chain(rows.of_answer(made), rows.of_arguments(argued), rows.of_history())):
+        yield position, *row
+
+
+class _EditRows:
+    """The rows of edits, without their position."""
+
+    def __init__(self, conversation: Conversation, argued: list[tuple[int, ToolCall]]) -> None:
+        self._conversation = conversation
+        self._turns = {turn.index: turn for turn in conversation.turns}
+        self._fates = Fates(conversation)
+        self._repeated = RepeatedEdits(conversation.file_changes, (call for _, call in argued))
+
+    def of_answer(self, edits: Iterable[tuple[int, FileEdit]]) -> Iterator[Row]:
+        for number_of_message, edit in edits:
+            message = self._conversation.messages[number_of_message]
+            turn = self._turn(message.turn)
+            is_undone = turn is not None and is_edit_undone(edit, turn)
+            path = edit.path or edit.uri
+            yield (
+                number_of_message,
+                message.turn,
+                path,
+                edit.action,
+                *changed_lines(edit),
+                int(is_undone),
+                "answer",
+                edit.call_id,
+                self._fates.of(edit.uri, message.turn, is_undone),
+                language_of(path, None),
+                moment(message.created_at or _start_of(turn)),
+                int(not self._repeated.has(message.turn, edit)),
+            )
+
+    def of_arguments(self, calls: Iterable[tuple[int, ToolCall]]) -> Iterator[Row]:
+        for number_of_message, call in calls:
+            message = self._conversation.messages[number_of_message]
+            turn = self._turn(message.turn)
+            is_undone = turn is not None and turn.is_undone
+            for edit in call.edits:
+                yield (
+                    number_of_message,
+                    message.turn,
+                    edit.path,
+                    edit.action,
+                    *changed_lines(edit),
+                    int(is_undone),
+                    "arguments",
+                    call.id,
+                    self._fates.of(f"file://{edit.path}", message.turn, is_undone),
+                    language_of(edit.path, None),
+                    moment(call.started_at or message.created_at or _start_of(turn)),
+                    int(not self._repeated.has(message.turn, edit)),
+                )
+
+    def of_history(self) -> Iterator[Row]:
+        for change in whole_changes(self._conversation.file_changes):
+            turn = self._turn(change.turn)
+            is_undone = change.is_undone or (turn is not None and turn.is_undone and turn.undone_from is None)
+            yield (
+                None,
+                change.turn,
+                change.path or change.uri,
+                change.action,
+                *changed_lines(change),
+                int(is_undone),
+                "snapshot",
+                None,
+                self._fates.of(change.uri, change.turn, is_undone),
+                language_of(change.path or change.uri, change.language),
+                moment(_start_of(turn)),
+                1,
+            )
+
+    def _turn(self, index: int | None) -> Turn | None:
+        return self._turns.get(index) if index is not None else None
 
 
 def _start_of(turn: Turn | None) -> datetime | None:
@@ -271,14 +282,6 @@ def is_edit_undone(edit: FileEdit, turn: Turn) -> bool:
     if turn.undone_from is not None and edit.position is not None:
         return edit.position >= turn.undone_from
     return turn.is_undone
-
-
-def whole_changes(changes: list[FileChange]) -> Iterator[FileChange]:
-    """The change of each file by each request; the steps of a request only where the whole is not told."""
-    whole = {(change.request_id, change.uri) for change in changes if change.checkpoint is None}
-    for change in changes:
-        if change.checkpoint is None or (change.request_id, change.uri) not in whole:
-            yield change
 
 
 # --- tokens, skills, and what else there is ------------------------------------------------------------------------
@@ -303,6 +306,7 @@ def usage_rows(conversation: Conversation) -> Iterator[Row]:
             int(usage.is_estimated),
             number(usage.session_credits),
             usage.parent_call_id,
+            helper_of(usage),
         )
 
 

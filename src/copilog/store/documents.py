@@ -24,6 +24,7 @@ import msgspec
 from msgspec.structs import replace
 
 from copilog import jsonio
+from copilog.derive.outcomes import settle_running
 from copilog.model import Conversation, Message
 from copilog.store.packing import pack, pack_pieces, unpack
 
@@ -102,7 +103,11 @@ def stored_conversation(connection: sqlite3.Connection, rowid: int) -> Conversat
     """A conversation of the archive by its number; None where it has no document."""
     # In one statement, as a scan may be writing at the same time.
     *chapters, data = [data for (data,) in connection.execute(_SELECT, (rowid,))] or [None]
-    return None if data is None else conversation_from(data, chapters)
+    if data is None:
+        return None
+    conversation = conversation_from(data, chapters)
+    settle_running(conversation)
+    return conversation
 
 
 def without_half_characters(conversation: Conversation) -> Conversation:

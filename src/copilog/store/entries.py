@@ -13,9 +13,14 @@ from itertools import chain
 import msgspec
 
 from copilog import jsonio
-from copilog.model import Conversation, Turn, title_of
+from copilog.derive import agent_name, model_of, superseded_indexes, without_superseded
+from copilog.derive.failures import has_failed
+from copilog.derive.models import model_of_message
+from copilog.derive.outcomes import count_failures
+from copilog.derive.prompts import queued_keys
+from copilog.model import Conversation, Turn, is_empty, title_of
 from copilog.store import details
-from copilog.store.details import FAILED, Row, mode_of, model_of
+from copilog.store.details import Row, mode_of
 from copilog.store.documents import Chapter, document_of, without_half_characters
 from copilog.store.spending import spends_of
 from copilog.store.texts import Calls, Texts, texts_of
@@ -27,6 +32,7 @@ CONVERSATION_COLUMNS = (
     "native_id",
     "source",
     "title",
+    "title_origin",
     "assistant",
     "application",
     "location",
@@ -40,6 +46,8 @@ CONVERSATION_COLUMNS = (
     "tool_calls",
     "edits",
     "errors",
+    "failed_calls",
+    "command_errors",
     "models",
     "modes",
     "agents",
@@ -48,6 +56,9 @@ CONVERSATION_COLUMNS = (
     "is_empty",
     "digest",
 )
+
+
+TURN_OF_EDIT = 2  # in a row of `file_edit`, whose last says whether it counts
 
 
 class Entry(msgspec.Struct, array_like=True, gc=False):
@@ -71,35 +82,39 @@ class Entry(msgspec.Struct, array_like=True, gc=False):
     spends: list[Row]
     shares: list[Row]
     relations: list[Row]
+    queued: list[Row]
     text_bytes: int  # about, of all that goes into the full-text index
 
 
 def entry_of(conversation: Conversation) -> Entry:
-    """Everything that is stored of a conversation."""
+    """Return everything that is stored of a conversation, with the conclusions that the caller has made about it."""
+    calls = Calls(conversation)
     try:
         document = document_of(conversation)
     except UnicodeEncodeError:  # a file's name may be no text at all
         conversation = without_half_characters(conversation)
         document = document_of(conversation)
-    calls = Calls(conversation)
+        calls = Calls(conversation)
     texts = texts_of(conversation, calls)
     call_rows = details.call_rows(conversation, calls)
+    file_edits = list(details.edit_rows(conversation, calls))
     return Entry(
         id=conversation.id,
         digest=document.digest,
-        row=(*_conversation_row(conversation, calls, call_rows), document.digest),
+        row=(*_counted_row(conversation, calls, file_edits), document.digest),
         document=document.data,
         chapters=document.chapters,
         messages=list(_message_rows(conversation, texts)),
         turns=list(details.turn_rows(conversation, texts)),
         tool_calls=call_rows,
-        file_edits=list(details.edit_rows(conversation, calls)),
+        file_edits=file_edits,
         usages=list(details.usage_rows(conversation)),
         skills=list(details.skill_rows(conversation.turns)),
         traces=[details.trace_row(position, trace) for position, trace in enumerate(conversation.provenance)],
         spends=spends_of(conversation, texts, calls),
         shares=list(details.share_rows(conversation)),
         relations=list(details.relation_rows(conversation)),
+        queued=list(enumerate(queued_keys(conversation))),
         text_bytes=sum(map(len, filter(None, chain.from_iterable(texts)))),
     )
 
@@ -107,15 +122,28 @@ def entry_of(conversation: Conversation) -> Entry:
 # --- rows -------------------------------------------------------------------------------------------------------
 
 
-def _conversation_row(conversation: Conversation, calls: Calls, call_rows: list[Row]) -> Row:
+def _counted_row(conversation: Conversation, calls: Calls, edit_rows: list[Row]) -> Row:
+    """The row of the conversation, its counts without superseded turns."""
+    title = title_of(conversation)
+    superseded = superseded_indexes(conversation)
+    edits = sum(row[-1] for row in edit_rows if row[TURN_OF_EDIT] not in superseded)
+    if superseded:
+        conversation = without_superseded(conversation)
+        calls = Calls(conversation)
+    return _conversation_row(conversation, title, calls, edits)
+
+
+def _conversation_row(conversation: Conversation, title: str, calls: Calls, edits: int) -> Row:
     workspace = conversation.workspace
     turns = conversation.turns
-    failed_turns = sum(turn.status == "failed" or turn.error is not None for turn in turns)
+    failed_turns = sum(map(has_failed, turns))
+    failed_calls, command_errors = count_failures(call for _, _, call in calls.calls)
     return (
         conversation.id,
         conversation.native_id,
         conversation.source,
-        title_of(conversation),
+        title,
+        conversation.title_origin,
         conversation.assistant,
         conversation.application,
         conversation.location,
@@ -127,14 +155,16 @@ def _conversation_row(conversation: Conversation, calls: Calls, call_rows: list[
         len(turns),
         len(conversation.messages),
         len(calls.calls),
-        len(calls.edits),
-        failed_turns + sum(1 for row in call_rows if row[FAILED]),
-        _names(name for turn in turns if turn.model for name in (turn.model.name, turn.model.resolved)),
+        edits,
+        failed_turns + failed_calls,
+        failed_calls,
+        command_errors,
+        _names(model_of(turn) for turn in turns),
         _names(_modes(turns)),
         _names(_agents(turns, calls)),
         _names(skill.name for turn in turns for skill in turn.skills if skill.is_loaded),
         _names(conversation.marks),
-        int(not turns and not conversation.file_changes),
+        int(is_empty(conversation)),
     )
 
 
@@ -154,26 +184,25 @@ def _agents(turns: list[Turn], calls: Calls) -> Iterator[str | None]:
     """Custom agents and chat participants, then sub-agents."""
     for turn in turns:
         yield turn.custom_agent.name if turn.custom_agent else None
-        yield (turn.agent.name or turn.agent.id) if turn.agent else None
+        yield agent_name(turn.agent) if turn.agent else None
     for _, agent in calls.delegated:
         yield agent.name
 
 
 def _message_rows(conversation: Conversation, texts: list[Texts]) -> Iterator[Row]:
     """The messages; where one does not tell its mode and model, its turn does."""
-    known = {turn.index: (mode_of(turn), model_of(turn)) for turn in conversation.turns}
-    nothing = (None, None)
+    known = {turn.index: (turn, mode_of(turn), model_of(turn)) for turn in conversation.turns}
+    nothing = (None, None, None)
     position = -1
     for position, message in enumerate(conversation.messages):
-        turn = message.turn
-        mode, model = known.get(turn, nothing) if turn is not None else nothing
+        turn, mode, model = known.get(message.turn, nothing) if message.turn is not None else nothing
         yield (
             position,
             message.role,
-            turn,
+            message.turn,
             moment(message.created_at),
             message.mode or mode,
-            message.model or model,
+            model_of_message(message, turn) or model,
             message.parent_call_id,
             *texts[position],
         )

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import msgspec
 
 from copilog.store.narrowing import FLAGS, LISTED, NO_NAME, SINGLE, TOUCHED, Key, Narrowed, names_in
+from copilog.store.schema import is_counted
 
 
 class Value(NamedTuple):
@@ -83,12 +84,15 @@ def facets_of(narrowed: Narrowed) -> Facets:
 def tools_of(narrowed: Narrowed) -> Facet:
     """How many conversations called each tool."""
     if not narrowed.conditions:  # an empty conversation calls none
-        rows = narrowed.connection.execute("SELECT name, count(DISTINCT conversation) FROM tool_call GROUP BY 1")
+        rows = narrowed.connection.execute(
+            f"SELECT name, count(DISTINCT conversation) FROM tool_call AS t WHERE {is_counted('t')} GROUP BY 1"
+        )
     else:
         _source_of(narrowed)
         rows = narrowed.connection.execute(
             "SELECT t.name, count(DISTINCT t.conversation) FROM temp.narrowed AS n"
-            " CROSS JOIN tool_call AS t ON t.conversation = n.number WHERE n.failed IN (0, ?) GROUP BY 1",
+            " CROSS JOIN tool_call AS t ON t.conversation = n.number"
+            f" WHERE n.failed IN (0, ?) AND {is_counted('t')} GROUP BY 1",
             (_bits(narrowed).get("tool", 0),),
         )
     counts = dict(rows.fetchall())

@@ -11,22 +11,29 @@ from typing import Any
 import msgspec
 
 from copilog.store.narrowing import TOUCHED, Narrowed, as_json, decode_names
+from copilog.store.schema import is_counted
 
 PAGE_ROWS = 100
 
-_TOKENS = "(SELECT sum(ifnull(s.input, 0) + ifnull(s.output, 0)) FROM spend AS s WHERE s.conversation = c.rowid)"
+_TOKENS = (
+    "(SELECT sum(ifnull(s.input, 0) + ifnull(s.output, 0)) FROM spend AS s"
+    f" WHERE s.conversation = c.rowid AND {is_counted('s')})"
+)
 _ESTIMATED = (
     "(SELECT sum(ifnull(s.input, 0) + ifnull(s.output, 0)) FROM spend AS s"
-    " WHERE s.conversation = c.rowid AND s.method = 'estimated')"
+    f" WHERE s.conversation = c.rowid AND s.method = 'estimated' AND {is_counted('s')})"
 )
-_ELAPSED = "(SELECT sum(t.elapsed_ms) FROM turn AS t WHERE t.conversation = c.rowid)"
-_LAST_TURN = "FROM turn AS t WHERE t.conversation = c.rowid ORDER BY t.position DESC LIMIT 1"
+_WORKING = "(SELECT sum(t.working_ms) FROM turn AS t WHERE t.conversation = c.rowid AND t.superseded IS NULL)"
+_LAST_TURN = (
+    "FROM turn AS t WHERE t.conversation = c.rowid AND t.superseded IS NULL"
+    " ORDER BY t.branch_trace IS NOT NULL, t.position DESC LIMIT 1"
+)
 
 # The orders of the list; the last part of each makes it the same every time.
 SORTS = {
     "newest": f"{TOUCHED} DESC, c.rowid DESC",
     "oldest": f"{TOUCHED} IS NULL, {TOUCHED}, c.rowid",
-    "longest": f"{_ELAPSED} DESC, c.turns DESC, c.rowid DESC",
+    "longest": f"{_WORKING} DESC, c.turns DESC, c.rowid DESC",
     "tokens": f"{_TOKENS} DESC, c.rowid DESC",
     "tools": "c.tool_calls DESC, c.rowid DESC",
     "title": "c.title COLLATE NOCASE, c.rowid",
@@ -48,7 +55,8 @@ class Row(msgspec.Struct, kw_only=True):
     turns: int
     tool_calls: int
     edits: int
-    errors: int
+    failed_calls: int
+    command_errors: int
     touched_at: str | None
     gone_at: str | None
     is_starred: bool
@@ -56,16 +64,16 @@ class Row(msgspec.Struct, kw_only=True):
     note: str | None
     tokens: int | None
     estimated: int  # how many of the tokens nobody recorded
-    elapsed_ms: float | None
+    working_ms: float | None
     status: str | None  # of the last turn
     error: str | None  # of the last turn
 
 
 _COLUMNS = f"""
     c.rowid, c.id, c.title, c.workspace, c.source, c.application, c.models, c.modes, c.agents, c.turns, c.tool_calls,
-    c.edits, c.errors, {TOUCHED}, c.gone_at, ifnull(a.is_starred, 0),
+    c.edits, c.failed_calls, c.command_errors, {TOUCHED}, c.gone_at, ifnull(a.is_starred, 0),
     (SELECT json_group_array(label) FROM (SELECT label FROM label WHERE label.id = c.id ORDER BY label)), a.note,
-    {_TOKENS}, ifnull({_ESTIMATED}, 0), {_ELAPSED}, (SELECT t.status {_LAST_TURN}), (SELECT t.error {_LAST_TURN})
+    {_TOKENS}, ifnull({_ESTIMATED}, 0), {_WORKING}, (SELECT t.status {_LAST_TURN}), (SELECT t.error {_LAST_TURN})
 """
 
 

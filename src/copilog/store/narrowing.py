@@ -16,9 +16,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from copilog.derive import agent_key
 from copilog.errors import UsageError
 from copilog.remembering import remembered
 from copilog.store.query import And, Field, Node, Or, Query, parse
+from copilog.store.schema import is_counted
 from copilog.store.search import conversations_with
 from copilog.store.times import text_of
 
@@ -38,7 +40,7 @@ MOST_NAMES_IN_QUERY = 20
 # What stands for having no name.
 NO_NAME = {"workspace": "(no workspace)", "model": "(unknown model)", "agent": "(no agent)"}
 
-_WITHOUT_CASE = ("mode", "agent", "skill")  # are the same in capitals and in small letters
+_WITHOUT_CASE = ("mode", "skill")  # are the same in capitals and in small letters
 _MONTH = re.compile(r"(\d{4})-(\d{2})", re.ASCII)
 
 Key = Callable[[str], str]  # what all spellings of a name have in common
@@ -116,6 +118,8 @@ class Narrowed:
 
     def key_for(self, name: str) -> Key:
         """What is the same for all spellings of a name."""
+        if name == "agent":
+            return agent_key
         return self.model_key if name == "model" else str.casefold if name in _WITHOUT_CASE else str
 
     def _named(self, name: str) -> Condition:
@@ -129,12 +133,13 @@ class Narrowed:
 
     def _in_table(self, name: str) -> Condition:
         if name == "tool":
-            of_this_name = "SELECT conversation FROM tool_call WHERE name = ?"
+            of_this_name = f"SELECT conversation FROM tool_call AS t WHERE name = ? AND {is_counted('t')}"
             # To know all names takes as long as the rest of the page.
             if self.connection.execute(f"{of_this_name} LIMIT 1", (self.wanted.tool,)).fetchone() is not None:
                 return Condition(name, f"c.rowid IN ({of_this_name})", (self.wanted.tool,))
-            met = self.connection.execute("SELECT DISTINCT name FROM tool_call")
-            sql = "c.rowid IN (SELECT conversation FROM tool_call WHERE name IN (SELECT value FROM json_each(?)))"
+            calls = f"FROM tool_call AS t WHERE {is_counted('t')}"
+            met = self.connection.execute(f"SELECT DISTINCT name {calls}")
+            sql = f"c.rowid IN (SELECT conversation {calls} AND name IN (SELECT value FROM json_each(?)))"
         else:
             met = self.connection.execute("SELECT DISTINCT label FROM label")
             sql = "c.id IN (SELECT id FROM label WHERE label IN (SELECT value FROM json_each(?)))"
@@ -162,7 +167,7 @@ def _in_time(wanted: Wanted) -> list[Condition]:
     if bounds:  # as figures have it: what was touched in the period, or has a turn that began in it
         touched = " AND ".join(f"{TOUCHED} {sign} ?" for sign, _ in bounds)
         began = " AND ".join(f"started_at {sign} ?" for sign, _ in bounds)
-        sql = f"({touched}) OR c.rowid IN (SELECT conversation FROM turn WHERE {began})"
+        sql = f"({touched}) OR c.rowid IN (SELECT conversation FROM turn WHERE superseded IS NULL AND {began})"
         conditions.append(Condition("period", sql, tuple(text for _, text in bounds) * 2))
     return conditions
 

@@ -39,15 +39,21 @@ NAMES = (*FIELDS, *TEXT_FIELDS)
 # Fields that know their values.
 VALUES: dict[str, tuple[str, ...]] = {
     "role": ("user", "assistant", "system", "tool", "title"),
-    "has": ("error", "edit", "tool", "thinking"),
-    "is": ("starred", "gone"),
+    "has": ("error", "command-error", "edit", "tool", "thinking"),
+    "is": ("starred", "gone", "superseded"),
 }
+SUPERSEDED = ("is", "superseded")
 DATES = ("before", "after")
 DATE_HINT = "write 2026-03-01, 2026-03, 2026-03-01T14:30, 7d, 12h, today or yesterday"
 
 _AGO = re.compile(r"(\d{1,6})\s*(m|h|d|w)", re.ASCII)
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?", re.ASCII)
+
+
+def level_of(name: str, value: str) -> Level:
+    """What a field holds for: of all that a conversation may be, superseded is a fact of a turn."""
+    return "turn" if (name, value) == SUPERSEDED else FIELDS[name]
 
 
 def moment_of(text: str, now: datetime) -> datetime:

@@ -1,14 +1,21 @@
-"""Rows that an earlier version made are made again, from the documents: no file needs to be there any more."""
+"""Rows that are no longer true are made again, from the documents: no file needs to be there any more.
+
+An earlier version made them, or they say that a call is running, and it has been left since.
+"""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from datetime import UTC, datetime
 
+from copilog.derive import conclude
+from copilog.derive.running import STILL_GOING
 from copilog.store.database import transaction
 from copilog.store.documents import stored_conversation
 from copilog.store.entries import entry_of
 from copilog.store.schema import ROWS_VERSION
+from copilog.store.times import moment
 from copilog.store.writing import replace_rows
 
 Progress = Callable[[int, int], None]  # done, of all
@@ -19,7 +26,11 @@ def rebuild_rows(connection: sqlite3.Connection, progress: Progress | None = Non
     behind = [
         rowid
         for (rowid,) in connection.execute(
-            "SELECT rowid FROM conversation WHERE rows_version < ? ORDER BY rowid", (ROWS_VERSION,)
+            "SELECT rowid FROM conversation WHERE rows_version < ?1 OR ("
+            " coalesce(updated_at, '') < ?2"
+            " AND rowid IN (SELECT conversation FROM tool_call WHERE outcome = 'running'))"
+            " ORDER BY rowid",
+            (ROWS_VERSION, moment(datetime.now(UTC) - STILL_GOING)),
         )
     ]
     for done, rowid in enumerate(behind):
@@ -28,5 +39,6 @@ def rebuild_rows(connection: sqlite3.Connection, progress: Progress | None = Non
         with transaction(connection):
             conversation = stored_conversation(connection, rowid)
             if conversation is not None:
+                conclude(conversation)
                 replace_rows(connection, rowid, entry_of(conversation))
     return len(behind)

@@ -14,9 +14,10 @@ TEXT_COLUMNS = ("title", "user", "answer", "thinking", "arguments", "result", "p
 # Tables with one row or more for a conversation, whose first column is its rowid.
 DETAIL_TABLES = (
     "turn", "tool_call", "file_edit", "token_usage", "skill", "trace", "spend", "prompt_share", "relation",
+    "queued_prompt",
 )  # fmt: skip
 # Of what `entries` makes of a conversation. Rows of an earlier version are made again from the document.
-ROWS_VERSION = 3
+ROWS_VERSION = 4
 # What people and frames read.
 VIEWS = (
     "conversations", "messages", "turns", "tool_calls", "file_edits", "usage", "spending", "prompt_shares", "skills",
@@ -307,4 +308,106 @@ MIGRATIONS: tuple[str, ...] = (
     );
     CREATE INDEX part_whole ON part (whole);
     """,
+    """
+    ALTER TABLE turn ADD COLUMN superseded TEXT;          -- why the turn no longer counts; NULL for those that do
+    ALTER TABLE turn ADD COLUMN branch_from INTEGER;      -- the turn that its branch leaves from
+    ALTER TABLE turn ADD COLUMN branch_trace TEXT;        -- the trace that has the branch; NULL for the trunk
+    ALTER TABLE turn ADD COLUMN only_trace TEXT;          -- the trace that alone has the turn, of several
+    ALTER TABLE turn ADD COLUMN working_ms REAL;          -- elapsed_ms without waited_ms
+    ALTER TABLE turn ADD COLUMN prompt INTEGER;           -- key of what the user typed: the same for the same words
+    CREATE INDEX turn_prompt ON turn (prompt);
+    CREATE TABLE queued_prompt (           -- what waits to be sent, by the same key
+        conversation INTEGER NOT NULL, position INTEGER NOT NULL, prompt INTEGER NOT NULL,
+        PRIMARY KEY (conversation, position)
+    ) WITHOUT ROWID;
+    CREATE INDEX queued_prompt_key ON queued_prompt (prompt);
+    CREATE INDEX relation_prompts ON relation (other_id) WHERE kind = 'prompts-of';
+
+    ALTER TABLE conversation ADD COLUMN title_origin TEXT;  -- where the title is from
+    CREATE INDEX turn_superseded ON turn (conversation, position) WHERE superseded IS NOT NULL;
+
+    ALTER TABLE token_usage ADD COLUMN helper TEXT;       -- the helper that used it, such as the making of a title
+
+    DROP VIEW tool_calls;
+    ALTER TABLE tool_call DROP COLUMN status;
+    ALTER TABLE tool_call DROP COLUMN is_error;
+    ALTER TABLE tool_call ADD COLUMN outcome TEXT;        -- of the call; exit_code is that of its command
+    ALTER TABLE tool_call ADD COLUMN outcome_reason TEXT;
+    ALTER TABLE file_edit ADD COLUMN is_counted INTEGER NOT NULL DEFAULT 1;  -- 0: the editing history tells it again
+    CREATE INDEX tool_call_running ON tool_call (conversation) WHERE outcome = 'running';
+    ALTER TABLE conversation ADD COLUMN failed_calls INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE conversation ADD COLUMN command_errors INTEGER NOT NULL DEFAULT 0;  -- exit codes other than 0
+
+    DROP VIEW conversations;
+    CREATE VIEW conversations AS
+        SELECT c.id, c.native_id, c.title, c.title_origin, c.source, c.application, c.assistant, c.location,
+               c.workspace, c.repository, c.branch, c.started_at, c.updated_at, c.turns, c.messages, c.tool_calls,
+               c.edits, c.errors, c.failed_calls, c.command_errors, c.models, c.modes, c.agents, c.skills, c.marks,
+               c.is_empty, coalesce(a.is_starred, 0) AS is_starred, a.note,
+               (SELECT json_group_array(label) FROM label WHERE label.id = c.id) AS labels,
+               (SELECT json_group_array(path) FROM trace WHERE trace.conversation = c.rowid) AS paths,
+               c.stored_at, c.gone_at
+        FROM conversation AS c LEFT JOIN annotation AS a ON a.id = c.id;
+    DROP VIEW turns;
+    CREATE VIEW turns AS
+        SELECT c.id AS conversation, t.position, t.request_id, t.status, t.agent, t.custom_agent, t.command, t.mode,
+               t.model, t.resolved_model, t.started_at, t.completed_at, t.elapsed_ms, t.first_progress_ms, t.waited_ms,
+               t.working_ms, t.error, t.error_code, t.vote, t.vote_reason, t.details, t.agent_evidence, t.is_retry,
+               t.is_system, t.superseded, t.branch_from, t.branch_trace, t.only_trace
+        FROM turn AS t JOIN conversation AS c ON c.rowid = t.conversation;
+    CREATE VIEW tool_calls AS
+        SELECT c.id AS conversation, t.message, t.position, t.turn, t.call_id, t.parent_call_id, t.name, t.outcome,
+               t.outcome_reason, t.exit_code, t.origin, t.server, t.agent, t.subagent, t.approval, t.approval_detail,
+               t.programs, t.started_at, t.elapsed_ms, t.arguments_bytes, t.result_bytes, o.superseded
+        FROM tool_call AS t JOIN conversation AS c ON c.rowid = t.conversation
+        LEFT JOIN turn AS o ON o.conversation = t.conversation AND o.position = t.turn;
+    DROP VIEW messages;
+    CREATE VIEW messages AS
+        SELECT c.id AS conversation, m.position, m.role, m.turn, m.created_at, m.mode, m.model, m.parent_call_id,
+               m.user, m.answer, m.thinking, m.arguments, m.result, m.paths, o.superseded
+        FROM message AS m JOIN conversation AS c ON c.rowid = m.conversation
+        LEFT JOIN turn AS o ON o.conversation = m.conversation AND o.position = m.turn WHERE m.role <> 'title';
+    DROP VIEW file_edits;
+    CREATE VIEW file_edits AS
+        SELECT c.id AS conversation, e.position, e.message, e.turn, e.call_id, e.created_at, e.path, e.language,
+               e.action, e.added, e.removed, e.is_undone, e.fate, e.origin, e.is_counted, o.superseded
+        FROM file_edit AS e JOIN conversation AS c ON c.rowid = e.conversation
+        LEFT JOIN turn AS o ON o.conversation = e.conversation AND o.position = e.turn;
+    DROP VIEW usage;
+    CREATE VIEW usage AS
+        SELECT c.id AS conversation, u.position, u.turn, u.parent_call_id, u.scope, u.source, u.model, u.input,
+               u.output, u.cache_read, u.cache_write, u.reasoning, u.last_prompt, u.premium_requests, u.credits,
+               u.session_credits, u.is_estimated, u.helper, o.superseded
+        FROM token_usage AS u JOIN conversation AS c ON c.rowid = u.conversation
+        LEFT JOIN turn AS o ON o.conversation = u.conversation AND o.position = u.turn;
+    DROP VIEW spending;
+    CREATE VIEW spending AS
+        SELECT c.id AS conversation, s.position, s.turn, s.at, s.model, s.agent, s.subagent, s.parent_call_id, s.input,
+               s.output, s.cache_read, s.cache_write, s.reasoning, s.premium_requests, s.credits, s.source, s.method,
+               o.superseded
+        FROM spend AS s JOIN conversation AS c ON c.rowid = s.conversation
+        LEFT JOIN turn AS o ON o.conversation = s.conversation AND o.position = s.turn;
+    DROP VIEW prompt_shares;
+    CREATE VIEW prompt_shares AS
+        SELECT c.id AS conversation, p.position, p.turn, p.category, p.label, p.percent, o.superseded
+        FROM prompt_share AS p JOIN conversation AS c ON c.rowid = p.conversation
+        LEFT JOIN turn AS o ON o.conversation = p.conversation AND o.position = p.turn;
+    DROP VIEW skills;
+    CREATE VIEW skills AS
+        SELECT c.id AS conversation, s.position, s.turn, s.name, s.file, s.is_loaded, s.evidence, o.superseded
+        FROM skill AS s JOIN conversation AS c ON c.rowid = s.conversation
+        LEFT JOIN turn AS o ON o.conversation = s.conversation AND o.position = s.turn;
+    """,
 )
+
+
+def is_counted(row: str, turn: str = "turn") -> str:
+    """Return SQL that holds for rows, named `row`, of turns that count, and for those of no turn.
+
+    The index holds superseded turns alone: mostly it is empty, and the question costs nothing.
+    """
+    return (  # names of our own
+        "NOT EXISTS (SELECT 1 FROM turn AS superseded INDEXED BY turn_superseded"  # noqa: S608
+        f" WHERE superseded.conversation = {row}.conversation AND superseded.position = {row}.{turn}"
+        " AND superseded.superseded IS NOT NULL)"
+    )

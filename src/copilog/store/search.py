@@ -15,7 +15,15 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from copilog.store import frames
-from copilog.store.conditions import Conditions, Sql, functions_in, leaves_of, levels_of
+from copilog.store.conditions import (
+    Conditions,
+    Sql,
+    asks_for_superseded,
+    functions_in,
+    is_counted_message,
+    leaves_of,
+    levels_of,
+)
 from copilog.store.indexing import has_pending
 from copilog.store.query import And, Node, Query, QueryError, Text, parse, regex_fault
 from copilog.store.schema import MESSAGE_BITS
@@ -57,6 +65,7 @@ class Hit(msgspec.Struct, kw_only=True):
     snippet: str
     highlights: list[tuple[int, int]]
     score: float
+    superseded: str | None = None  # why its turn no longer counts
     open: str  # the command that shows the place
 
 
@@ -166,6 +175,12 @@ def _with_regex(query: str | Query, regex: str | None) -> tuple[str, Node]:
     return query.text, And((query.root, condition))
 
 
+def has_superseded(connection: sqlite3.Connection) -> bool:
+    """Whether any turn in the archive is superseded."""
+    sql = "SELECT 1 FROM turn INDEXED BY turn_superseded WHERE superseded IS NOT NULL LIMIT 1"
+    return connection.execute(sql).fetchone() is not None
+
+
 class Found(NamedTuple):
     """Rows with their scores, best first, and how many match in all."""
 
@@ -180,9 +195,15 @@ class _Plan:
     def __init__(self, root: Node, conditions: Conditions) -> None:
         self.root = root
         self.levels = levels_of(root)
+        conditions.is_for_superseded = asks_for_superseded(root)
         self.match: Match | None = conditions.match(root)
         # What the index cannot tell.
         self.rest: Sql | None = conditions.rest(root, "m.rowid" if self.match is None else "w.rowid")
+        self.leaves_out_superseded = has_superseded(conditions.connection) and not asks_for_superseded(root)
+
+    def only_counted(self, row: str) -> str:
+        """What is to be added to a condition so that superseded turns are left out, unless they are asked for."""
+        return f" AND {is_counted_message(row)}" if self.leaves_out_superseded else ""
 
     def notes(self) -> list[str]:
         is_slow = any(isinstance(leaf, Text) and leaf.kind != "words" for leaf in leaves_of(self.root))
@@ -249,6 +270,7 @@ class _Plan:
         if "message" not in self.levels:
             join = f"{_OF_CONVERSATION} AND {_IS_FIRST_OF_TURN}" if "turn" in self.levels else _IS_TITLE
         source = f"conversation AS c CROSS JOIN message AS m ON {join} WHERE {self.rest.text}"
+        source += self.only_counted("m.rowid")
         return source, self.rest.parameters
 
     def conversations(self, connection: sqlite3.Connection) -> list[int]:
@@ -266,10 +288,11 @@ class _Plan:
         """What comes after FROM when the index drives, and its parameters."""
         source = f"words AS w {join}"
         if self.rest is None:
-            return f"{source} WHERE words MATCH ?", (match,)
+            return f"{source} WHERE words MATCH ?{self.only_counted('w.rowid')}", (match,)
         if "m." in self.rest.text:
             source += " CROSS JOIN message AS m ON m.rowid = w.rowid"
-        return f"{source} WHERE words MATCH ? AND {self.rest.text}", (match, *self.rest.parameters)
+        where = f"words MATCH ? AND {self.rest.text}{self.only_counted('w.rowid')}"
+        return f"{source} WHERE {where}", (match, *self.rest.parameters)
 
     def counted(self, connection: sqlite3.Connection, rows: list[tuple[int, float]], is_exact: bool) -> Found:
         """With the number of all matches, where the index knows it."""
@@ -278,8 +301,8 @@ class _Plan:
         assert self.match is not None
         if self.rest is not None:
             return Found(rows, len(rows) + 1, False)
-        sql = "SELECT count(*) FROM words WHERE words MATCH ?"
-        (total,) = connection.execute(sql, (self.match.text,)).fetchone()
+        source, parameters = self.driven(self.match.text)
+        (total,) = connection.execute(f"SELECT count(*) FROM {source}", parameters).fetchone()  # noqa: S608
         return Found(rows, total, True)
 
 
@@ -301,14 +324,15 @@ def _page(
 def _hits(connection: sqlite3.Connection, rows: Iterable[tuple[int, float]], matchers: list[Matcher]) -> Iterator[Hit]:
     columns = ", ".join(f"m.{column}" for column in BY_WEIGHT)
     sql = (
-        f"SELECT c.id, c.title, c.workspace, {_TOUCHED}, m.position, m.turn, m.role, {columns}"  # noqa: S608
-        f" FROM message AS m JOIN conversation AS c ON c.rowid = m.conversation WHERE m.rowid = ?"
+        f"SELECT c.id, c.title, c.workspace, {_TOUCHED}, m.position, m.turn, m.role, t.superseded, {columns}"  # noqa: S608
+        " FROM message AS m JOIN conversation AS c ON c.rowid = m.conversation"
+        " LEFT JOIN turn AS t ON t.conversation = m.conversation AND t.position = m.turn WHERE m.rowid = ?"
     )
     for row, score in rows:
         record = connection.execute(sql, (row,)).fetchone()
         if record is None:  # removed by another process meanwhile
             continue
-        conversation, title, workspace, updated_at, position, turn, role, *texts = record
+        conversation, title, workspace, updated_at, position, turn, role, superseded, *texts = record
         snippet = snippet_of(dict(zip(BY_WEIGHT, texts, strict=True)), matchers)
         yield Hit(
             id=f"{conversation}#{position}",
@@ -323,10 +347,13 @@ def _hits(connection: sqlite3.Connection, rows: Iterable[tuple[int, float]], mat
             snippet=snippet.text,
             highlights=snippet.highlights,
             score=round(score, 6),
-            open=_open_command(conversation, turn),
+            superseded=superseded,
+            open=_open_command(conversation, turn, superseded),
         )
 
 
-def _open_command(conversation: str, turn: int | None) -> str:
+def _open_command(conversation: str, turn: int | None, superseded: str | None) -> str:
     command = f"copilog show {shlex.quote(conversation)}"
-    return command if turn is None else f"{command} --turn {turn + 1}"
+    if turn is None:
+        return command
+    return f"{command} --turn {turn + 1}" + (" --superseded" if superseded else "")

@@ -15,11 +15,12 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any, Literal, NamedTuple
 
+from copilog.derive.calls import turns_by_number
 from copilog.model import Conversation, Turn, Usage
 from copilog.store.accounts import SHUTDOWN, Account, Accounts, caller_of, count_of, is_tail, telling, tokens_of
-from copilog.store.details import LARGEST_NUMBER, Row, agent_of, turns_by_number
+from copilog.store.details import LARGEST_NUMBER, Row, agent_of
 from copilog.store.spreading import Weights, evenly, shares_of, whole_shares
-from copilog.store.talk import NOWHERE, Slot, Talk
+from copilog.store.talk import HELPER, HELPERS, NOWHERE, Slot, Talk
 from copilog.store.texts import UNNAMED, Calls, Texts
 from copilog.store.times import moment
 
@@ -77,6 +78,8 @@ class Spends:
         ordered = sorted(self._rows.items(), key=_by_place)
         for position, ((slot, model, source, method), numbers) in enumerate(ordered):
             at, agent = known[slot.turn]
+            if slot == HELPERS:
+                slot, agent = NOWHERE, HELPER
             subagent = talk.subagents.get(slot.parent, UNNAMED) if slot.parent is not None else None
             if max(numbers.values()) >= LARGEST_NUMBER:
                 numbers = {name: number for name, number in numbers.items() if number < LARGEST_NUMBER}

@@ -22,6 +22,7 @@ class Summary(msgspec.Struct, kw_only=True):
     id: str
     native_id: str | None = None
     title: str
+    title_origin: str | None = None
     source: str
     application: str | None = None
     assistant: str | None = None
@@ -35,7 +36,9 @@ class Summary(msgspec.Struct, kw_only=True):
     messages: int = 0
     tool_calls: int = 0
     edits: int = 0
-    errors: int = 0
+    errors: int = 0  # turns and calls that failed
+    failed_calls: int = 0
+    command_errors: int = 0  # commands that ended with an exit code other than 0
     models: list[str] = []
     modes: list[str] = []
     agents: list[str] = []

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import NamedTuple
 
+from copilog.derive.models import model_of, model_of_message
 from copilog.model import Compaction, Conversation, Message, Notice, Prompt, ToolCall, Turn
-from copilog.store.details import model_of
-from copilog.store.texts import UNNAMED, Calls, Texts
+from copilog.store.texts import UNNAMED, Calls, Texts, said_after
 
 
 class Slot(NamedTuple):
@@ -24,6 +24,8 @@ class Slot(NamedTuple):
 
 
 NOWHERE = Slot(None)
+HELPER = "(helper)"  # stands for an agent: what served the product, such as the making of a title
+HELPERS = Slot(None, HELPER)
 
 
 class Talk:
@@ -41,7 +43,7 @@ class Talk:
         self._calls: dict[str, str] = {}  # the call that started an agent, by the agent's own id
         self._has_subagents = bool(calls.delegated)
         self._last: dict[int, tuple[Slot, str]] = {}  # the last result of each turn with an error or citations
-        self._with_errors = {index for index, turn in self.turns.items() if turn.error or turn.citations}
+        self._with_errors = {index for index, turn in self.turns.items() if said_after(turn)}
         self._walk(conversation.messages, texts)
         self._forget_errors()
 
@@ -96,7 +98,7 @@ class Talk:
         if slot.parent is None and slot not in self.received:
             self.after_shutdown.add(turn)
         if message.model is not None and slot not in self.models:
-            self.models[slot] = message.model
+            self.models[slot] = model_of_message(message, self.turns.get(turn)) or message.model
         if self._has_subagents:
             self._look_for_subagents(turn, message)
         _, _, answer, thinking, arguments, _, _ = row
@@ -122,13 +124,11 @@ class Talk:
                 self.after_shutdown.clear()
 
     def _forget_errors(self) -> None:
-        """The texts of a turn's last message end with its error and citations, which no model was sent."""
+        """The texts of a turn's last message end with those of the turn as a whole, which no model was sent."""
         for index, (slot, result) in self._last.items():
-            turn = self.turns[index]
-            told = [turn.error.message if turn.error else "", *(citation.snippet or "" for citation in turn.citations)]
             rest = result
-            for text in reversed(told):
-                if text and rest.endswith(text):
+            for text in reversed(said_after(self.turns[index])):
+                if rest.endswith(text):
                     rest = rest.removesuffix(text).removesuffix("\n")
             if rest != result:
                 self.sent[slot] -= len(result) - len(rest)

@@ -7,13 +7,15 @@
 | answer | the assistant's prose, what it asked the user, summaries of the history so far |
 | thinking | reasoning, with its title |
 | arguments | tools' names and arguments, commands, things to do, the tasks of sub-agents, edits that no tool call has |
-| result | what tools, terminals, sub-agents, hooks and the product said, attached text, errors, parts of unknown kind |
-| paths | each file once: found, read, edited, attached, referred to |
+| result | what tools, terminals, sub-agents, hooks and the product said, next questions, notes, attached text, errors |
+| paths | each file once: found, read, edited, attached, referred to, named in a tool's arguments |
 
 What was sent around the user's words is not in there, unless it is all there is: then the user's words are looked for
 in it. Neither are system prompts and the texts that the product attaches by itself, as they repeat from one
-conversation to the next, nor suggested questions, as nobody asked them. What two parts of a call tell alike is there
-once. What belongs to a turn, such as its error, stands with the turn's last message.
+conversation to the next. What two parts of a call tell alike is there once. What belongs to a turn, such as its error
+or the next questions that were suggested, is with the turn's last message. What a hook was given and the rule that
+allowed a command repeat other texts, so they are not in there. Plans, memories and summaries are
+results of the last row.
 Of a text longer than MAX_CHARACTERS the beginning is searchable; the document keeps all of it.
 """
 
@@ -27,6 +29,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from copilog import jsonio
+from copilog.derive import without_superseded
+from copilog.derive.call_paths import paths_in_arguments
+from copilog.derive.notes import notes_of_turn
+from copilog.derive.terminal_output import beyond_output, texts_to_search
 from copilog.model import (
     AnyPart,
     Attachment,
@@ -54,6 +60,7 @@ from copilog.model import (
     Unknown,
     prose_of,
     title_of,
+    unnamed_files,
 )
 from copilog.tags import user_text
 
@@ -119,18 +126,18 @@ def texts_of(conversation: Conversation, calls: Calls | None = None) -> list[Tex
     row = Row(calls)
     for position, message in enumerate(conversation.messages):
         turn = turns.get(position)
-        texts = _of_result_alone(message.parts) if turn is None else None
+        texts = _of_result_alone(message.parts, calls) if turn is None else None
         if texts is None:
             row.add_message(message)
             if turn is not None:
-                row.add_turn(turn)
+                row.add_turn(turn, conversation)
             texts = row.taken()
         rows.append(texts)
     rows.append(_of_the_whole(conversation, row))
     return rows
 
 
-def _of_result_alone(parts: list[AnyPart]) -> Texts | None:
+def _of_result_alone(parts: list[AnyPart], calls: Calls) -> Texts | None:
     """The row of a result that is one text and has a message of its own, as every second message is; else None.
 
     It is the same as `Row` gives, in half the time.
@@ -138,7 +145,7 @@ def _of_result_alone(parts: list[AnyPart]) -> Texts | None:
     if len(parts) != 1 or type(parts[0]) is not ToolResult:
         return None
     result = parts[0]
-    if result.full_text or result.display or result.items or result.places:
+    if result.full_text or result.display or result.items or result.places or result.call_id in calls.terminals:
         return None
     return tuple.__new__(Texts, (None, None, None, None, None, _searchable(result.text[:MAX_CHARACTERS]), None))
 
@@ -165,6 +172,8 @@ class Row:
                 prose.append(part)
             elif (add := ADDERS.get(type(part))) is not None:
                 add(self, part)
+                if part.notes:
+                    self.add_notes(part.notes)
         if message.role == "user":
             words = prose_of(prose)
             # What a sub-agent was asked was written by the assistant that called it.
@@ -178,13 +187,17 @@ class Row:
             _put_first(self.answer if message.role == "assistant" else self.result, prose_of(prose))
         prose.clear()
 
-    def add_turn(self, turn: Turn) -> None:
-        if turn.error is not None:
-            _add_new(self.result, turn.error.message)
+    def add_turn(self, turn: Turn, conversation: Conversation) -> None:
         for reference in turn.references:
             self.add_place(reference.place)
-        for citation in turn.citations:
-            _add_new(self.result, citation.snippet)
+        for text in said_after(turn):
+            _add_new(self.result, text)
+        for note in notes_of_turn(turn, conversation) if turn.code_blocks else ():
+            _add_new(self.answer, note.text)
+
+    def add_notes(self, notes: dict[str, str]) -> None:
+        for text in notes.values():
+            _add_new(self.result, text)
 
     def add_place(self, place: Place | None) -> None:
         if place is not None and (path := place.path or place.uri):
@@ -212,23 +225,41 @@ class Row:
         return tuple.__new__(Texts, (title, user, answer, thinking, arguments, result, paths))  # a third of Texts(...)
 
 
+def said_after(turn: Turn) -> list[str]:
+    """The texts of a turn as a whole, in order: its error, public code that it resembles, suggested next questions."""
+    if turn.error is None and not turn.citations and not turn.followups:
+        return []
+    texts = [turn.error.message, *turn.error.buttons] if turn.error is not None else []
+    texts += [citation.snippet for citation in turn.citations if citation.snippet]
+    for followup in turn.followups:
+        texts += [text for text in dict.fromkeys((followup.title, followup.text, followup.tooltip)) if text]
+    return texts
+
+
 def _searchable(text: str) -> str | None:
     """The text, if there is any. SQLite looks for nothing behind a NUL, so there is none."""
     return text.replace("\0", " ") if "\0" in text else text or None
 
 
 def _of_the_whole(conversation: Conversation, row: Row) -> Texts:
+    title = title_of(conversation)
     for queued in conversation.queued:
         row.add_message(queued.message)
     draft = conversation.draft
     if draft is not None:
         row.add_message(Message(role="user", parts=[Text(text=draft.text), *draft.attachments]))
+    conversation = without_superseded(conversation)
+    for document in conversation.documents:
+        _add_new(row.result, document.title)
+        _add_new(row.result, document.text)
     for change in conversation.file_changes:
         row.add_path(change.path or change.uri)
         row.add_path(change.old_uri)
     for file in conversation.files:
         row.add_path(file.path or file.uri)
-    return row.taken(title_of(conversation))
+    for file in unnamed_files(conversation):
+        _add_new(row.result, file.current)
+    return row.taken(title)
 
 
 def _words_in_prompt(parts: list[AnyPart]) -> str:
@@ -287,6 +318,8 @@ def _add_call(row: Row, part: ToolCall) -> None:
     row.arguments.append(f"{part.name} {arguments[:MAX_CHARACTERS]}" if arguments else part.name)
     if part.tool_id and part.tool_id != part.name:
         row.arguments.insert(-1, part.tool_id)
+    for path in paths_in_arguments(part.arguments):
+        row.paths[path] = None
     if not arguments:
         _add_new(row.arguments, part.message)
     agent = part.subagent
@@ -324,6 +357,11 @@ def _unescaped(text: str) -> str:
 
 def _add_result(row: Row, part: ToolResult) -> None:
     text = part.full_text or part.text
+    terminal = row.calls.terminals.get(part.call_id)
+    if terminal is not None and terminal.output:
+        _, text = texts_to_search(terminal.output, text)
+        if part.full_text or part.display:
+            part = beyond_output(part, [terminal])
     if text:
         row.result.append(text[:MAX_CHARACTERS])
     if part.full_text:
@@ -342,8 +380,9 @@ def _add_terminal(row: Row, part: Terminal) -> None:
     _add_new(row.arguments, part.command)
     if part.original and part.original != part.command:
         _add_new(row.arguments, part.original)
-    if part.output and not _holds(row.calls.result_text(part.call_id), part.output):
-        row.result.append(part.output[:MAX_CHARACTERS])
+    if part.output:
+        output, _ = texts_to_search(part.output, row.calls.result_text(part.call_id))
+        row.result += [output[:MAX_CHARACTERS]] if output.strip() else []
     row.add_path(part.cwd)
 
 
@@ -395,7 +434,9 @@ def _add_confirmation(row: Row, part: Confirmation) -> None:
 
 
 def _add_compaction(row: Row, part: Compaction) -> None:
+    _add_new(row.answer, part.title)
     _add_new(row.answer, part.text)
+    _add_new(row.user, part.instructions)
 
 
 def _add_hook(row: Row, part: Hook) -> None:

@@ -118,6 +118,13 @@ def read_again(connection: sqlite3.Connection, conversation_id: str) -> None:
     connection.executemany("UPDATE file SET modified_ns = -1 WHERE root = ?", rows)
 
 
+def forget_reading(connection: sqlite3.Connection, conversation_id: str, paths: Iterable[str]) -> None:
+    """Let the next scan read a conversation again from files that few others have, though they are as they were."""
+    named = "EXISTS (SELECT 1 FROM json_each(unit.ids) WHERE value = ?)"
+    connection.execute(f"UPDATE unit SET signature = '' WHERE {named}", (conversation_id,))  # noqa: S608
+    forget_states(connection, paths)
+
+
 def ids_of_all_units(connection: sqlite3.Connection) -> set[str]:
     """Conversations that some file still holds, or a part of them."""
     rows = connection.execute("SELECT ids FROM unit")

@@ -32,8 +32,8 @@ _SELECT_MESSAGES = (
 )
 _INSERT_MESSAGE = f"INSERT INTO message VALUES ({', '.join('?' * (9 + len(TEXT_COLUMNS)))})"  # noqa: S608
 _WIDTHS = {
-    "turn": 23, "tool_call": 21, "file_edit": 14, "token_usage": 17, "skill": 7, "trace": 6,
-    "spend": 17, "prompt_share": 6, "relation": 5,
+    "turn": 29, "tool_call": 21, "file_edit": 15, "token_usage": 18, "skill": 7, "trace": 6,
+    "spend": 17, "prompt_share": 6, "relation": 5, "queued_prompt": 3,
 }  # fmt: skip
 _INSERT_DETAIL = {
     table: f"INSERT INTO {table} VALUES ({', '.join('?' * width)})"  # noqa: S608
@@ -240,7 +240,7 @@ def _put_chapters(connection: sqlite3.Connection, rowid: int, chapters: list[Cha
 def _details_of(entry: Entry) -> Iterator[tuple[str, list[Row]]]:
     details = (
         entry.turns, entry.tool_calls, entry.file_edits, entry.usages, entry.skills, entry.traces,
-        entry.spends, entry.shares, entry.relations,
+        entry.spends, entry.shares, entry.relations, entry.queued,
     )  # fmt: skip
     return zip(DETAIL_TABLES, details, strict=True)
 

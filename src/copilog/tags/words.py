@@ -6,13 +6,16 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from copilog.tags.catalogue import INJECTED_ALONE, OLDER_REQUEST_NAMES, Catalogue, Tag, load_catalogue
+from copilog.tags.catalogue import INJECTED_ALONE, OLDER_REQUEST_NAMES, Catalogue, Tag, is_html_name, load_catalogue
 from copilog.tags.matching import (
     Block,
+    Mark,
     Span,
     always,
     fences_in,
     gaps_between,
+    is_inside,
+    marks,
     never,
     request_block,
     request_mark,
@@ -32,15 +35,27 @@ _INDEX_FIELDS = {
 }
 # The limit on the name keeps a text of nothing but beginnings from being searched again and again.
 _MODE = re.compile(r'<modeInstructions>\s*You are currently running in "([^\n]{1,200}?)" mode\.')
+_TAG_AROUND = re.compile(r"\A<[^<>]{1,300}>|</[^<>]{1,100}>\Z")
+_DEEPEST_INDENT = 100
 _MENTION = re.compile(r"(?<![\w@/])@([A-Za-z][\w-]*)")
 
 
 class Segment(msgspec.Struct, frozen=True):
-    """A piece of a message; the tag is None between blocks."""
+    """A piece of a message: `name` of its tag and the `tag` of that name in the catalogue, None between blocks."""
 
     text: str
     tag: Tag | None
     is_own: bool
+    name: str | None = None
+    is_frame: bool = False  # only an opening or closing tag of the block that holds the user's words
+
+    @property
+    def inside(self) -> str:
+        """The text inside the tag; the tag itself where it holds nothing, so that no piece gets lost but a frame."""
+        if self.is_frame:
+            return ""
+        whole = self.text.strip()
+        return whole if self.name is None or self.is_own else _TAG_AROUND.sub("", whole).strip() or whole
 
 
 class Offered(msgspec.Struct, frozen=True):
@@ -80,21 +95,30 @@ def begins_with_summary(text: str) -> bool:
     return text.lstrip().startswith("<conversation-summary>")
 
 
-def segments(text: str, catalogue: Catalogue | None = None) -> list[Segment]:
-    """The message in consecutive pieces that join to the text again; the user's own ones add up to user_text."""
+def segments(
+    text: str, catalogue: Catalogue | None = None, *, is_system: bool = False, typed: str | None = None
+) -> list[Segment]:
+    """The message in consecutive pieces that join to the text again; the user's own ones add up to user_text.
+
+    Nothing in a message of the system is the user's own, whether it has tags or not. Where it is recorded what the user
+    `typed` (empty if nothing is), only this and a block for the request are.
+    """
     known = catalogue or load_catalogue()
-    holder, spans = _own_words(text, known)
+    holder, spans = _Own(None, []) if is_system else _own_words(text, known)
+    if typed is not None and holder is None:
+        spans = _lines_of(typed.strip(), text)
     holder_tag = known.get(holder.name) if holder else None
     own = set(spans)
     edges = {0, len(text), *(edge for span in spans for edge in span)}
-    marks: set[Span] = set()
+    around: set[Span] = set()  # the tags of the block that holds the user's words
     if holder:
-        marks = {(holder.start, holder.body_start), (holder.body_end, holder.end)}
-        edges.update(edge for mark in marks for edge in mark)
+        around = {(holder.start, holder.body_start), (holder.body_end, holder.end)}
+        edges.update(edge for mark in around for edge in mark)
     pieces: list[Segment] = []
     for span in pairwise(sorted(edges)):
-        if span in own or span in marks:
-            pieces.append(Segment(text[slice(*span)], holder_tag, span in own))
+        if span in own or span in around:
+            name = holder.name if holder else None
+            pieces.append(Segment(text[slice(*span)], holder_tag, span in own, name, is_frame=span in around))
         else:
             pieces += _foreign_segments(text, span, known)
     return pieces
@@ -146,6 +170,15 @@ def _own_words(text: str, catalogue: Catalogue) -> _Own:
     return _words_beside_context(text, rest, catalogue)
 
 
+def _lines_of(typed: str, text: str) -> list[Span]:
+    """Return the last lines of a text that are what the user typed; forward, as searching backward is quadratic."""
+    lines, within = f"\n{typed}\n", f"\n{text}\n"
+    last, position = -1, within.find(lines) if typed else -1
+    while position >= 0:
+        last, position = position, within.find(lines, position + len(lines) - 1)
+    return [(last, last + len(typed))] if last >= 0 else []
+
+
 def _words_beside_context(text: str, rest: list[Span], catalogue: Catalogue) -> _Own:
     """What is left of a message after its context: the user's words, unless all of it is in tags we know."""
 
@@ -192,10 +225,37 @@ def _is_blank(text: str, spans: list[Span]) -> bool:
 
 
 def _foreign_segments(text: str, span: Span, catalogue: Catalogue) -> list[Segment]:
-    found = scan(text, span, lambda name, _: catalogue.get(name) is not None, always)
-    tags = {(block.start, block.end): catalogue.get(block.name) for block in found}
-    pieces = sorted([*tags, *gaps_between(found, span)])
-    return [Segment(text[start:end], tags.get((start, end)), False) for start, end in pieces]
+    """Pieces that are not the user's: blocks, of names that the catalogue does not know, too, and what is between.
+
+    A block of an unknown name begins a line, outside fenced code: else it is rather an example. If it is never closed,
+    its tag has a line of its own, and the next block ends it.
+    """
+    code = fences_in(text, span)
+    found: list[Mark] = []
+    position = span[0]
+    for mark in marks(text, span):
+        is_known = catalogue.get(mark.name) is not None
+        if mark.start < position or not (is_known or _is_unknown_block(text, mark, code)):
+            continue
+        if found and found[-1].end > mark.start:
+            found[-1] = found[-1]._replace(body_end=mark.start, end=mark.start)
+        found.append(mark)
+        position = mark.end if is_known or mark.is_closed else mark.body_start
+    names = {(mark.start, mark.end): mark.name for mark in found}
+    pieces = sorted([*names, *gaps_between(found, span)])
+    return [_foreign_segment(text[slice(*piece)], names.get(piece), catalogue) for piece in pieces]
+
+
+def _is_unknown_block(text: str, mark: Mark, code: list[Span]) -> bool:
+    _, newline, indent = text[max(0, mark.start - _DEEPEST_INDENT) : mark.start].rpartition("\n")
+    is_indented = indent.isspace() and (newline or mark.start < _DEEPEST_INDENT)
+    if not (is_indented or _begins_line(text, mark.start)) or is_inside(code, mark.start):
+        return False
+    return mark.is_closed or (text.startswith(("\n", "\r\n"), mark.body_start) and not is_html_name(mark.name))
+
+
+def _foreign_segment(text: str, name: str | None, catalogue: Catalogue) -> Segment:
+    return Segment(text, catalogue.get(name) if name is not None else None, False, name)
 
 
 def _index_fields(entry: str) -> dict[str, str]:

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from copilog.derive import ends_of
 from copilog.model import Conversation, Message, Turn
 from copilog.trajectory.lines import ConversationTrajectory, TrajectoryMessage, TrajectoryMetadata
 from copilog.trajectory.messages import KEPT, MessageWriter
@@ -25,7 +26,20 @@ _NOTHING_KNOWN: dict[str, Any] = dict.fromkeys(
 
 
 def trajectories_of(conversation: Conversation) -> Iterator[ConversationTrajectory]:
-    """The conversation itself, and then each of its sub-agents; what has no messages is left out."""
+    """The conversation itself, and then each of its sub-agents; what has no messages is left out.
+
+    Of a conversation with branches there is one for each end (`ends_of`), with the turns that lead to it; a sub-agent
+    of turns that several ends have comes once. Superseded turns are in none of them.
+    """
+    callers: set[str | None] = set()
+    for end in ends_of(conversation):
+        for caller, trajectory in _trajectories_of_end(end):
+            if caller is None or caller not in callers:
+                yield trajectory
+            callers.add(caller)
+
+
+def _trajectories_of_end(conversation: Conversation) -> Iterator[tuple[str | None, ConversationTrajectory]]:
     by_caller: dict[str | None, list[Message]] = {None: []}
     for message in conversation.messages:
         by_caller.setdefault(message.parent_call_id, []).append(message)
@@ -33,11 +47,15 @@ def trajectories_of(conversation: Conversation) -> Iterator[ConversationTrajecto
     for caller, messages in by_caller.items():
         trajectory = _trajectory(conversation, writer, messages, caller)
         if trajectory.messages:
-            yield trajectory
+            yield caller, trajectory
 
 
 def trajectory_of(conversation: Conversation) -> ConversationTrajectory:
-    """The conversation itself, without its sub-agents. The context of its messages is left to be scanned."""
+    """The conversation itself, without its sub-agents. The context of its messages is left to be scanned.
+
+    Of a conversation with branches it is the trunk.
+    """
+    conversation = ends_of(conversation)[0]
     own = [message for message in conversation.messages if message.parent_call_id is None]
     return _trajectory(conversation, MessageWriter(conversation), own, None)
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from copilog import jsonio
+from copilog.derive.models import model_of_message
 from copilog.model import (
     AnyPart,
     Attachment,
@@ -21,6 +22,7 @@ from copilog.model import (
     Thinking,
     ToolCall,
     ToolResult,
+    Turn,
     Unknown,
     parts_of,
     prose_of,
@@ -51,7 +53,7 @@ class MessageWriter:
     """Writes the messages of one conversation in order; context that was written before is not repeated."""
 
     def __init__(self, conversation: Conversation) -> None:
-        self._modes = {turn.index: turn.mode for turn in conversation.turns}
+        self._turns = {turn.index: turn for turn in conversation.turns}
         calls = [part for part in parts_of(conversation) if isinstance(part, ToolCall)]
         self._calls = {call.id: _Call(call, _spelling(call)) for call in calls}
         self._written: set[str] = set()
@@ -108,7 +110,7 @@ class MessageWriter:
 
     def _annotate(self, written: TrajectoryMessage, message: Message) -> None:
         written.mode = message.mode or self._mode_of_turn(message)
-        written.model, written.model_source = message.model, message.model_source
+        written.model, written.model_source = model_of_message(message, self._turn_of(message)), message.model_source
         written.model_conflict = True if message.model_conflict else None
         written.tool_calls = [made for part in message.parts if (made := self._call(part)) is not None] or None
         thoughts = [part.text for part in message.parts if isinstance(part, Thinking) and part.text]
@@ -119,10 +121,14 @@ class MessageWriter:
         written.tool_call_id = kept.tool_call_id or written.tool_call_id
         written.merged, written.appended, written.missing = kept.merged, kept.appended, kept.missing
 
+    def _turn_of(self, message: Message) -> Turn | None:
+        return self._turns.get(message.turn) if message.turn is not None else None
+
     def _mode_of_turn(self, message: Message) -> str | None:
         if message.role != "user" or message.parent_call_id is not None or not _is_of_user(message.parts):
             return None
-        mode = self._modes.get(message.turn) if message.turn is not None else None
+        turn = self._turn_of(message)
+        mode = turn.mode if turn is not None else None
         return mode.name or mode.kind if mode is not None else None
 
     def _call(self, part: AnyPart) -> Any:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from copilog.analysis.model_names import plain_name
+from copilog.derive.model_names import plain_name
 from copilog.errors import UsageError
 from copilog.store.facets import Facet, Facets, Value
 from copilog.store.narrowing import NO_NAME, month_period

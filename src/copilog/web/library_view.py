@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from copilog.analysis.model_names import key_of, plain_name
+from copilog.derive import agent_key, is_going
+from copilog.derive.model_names import key_of, plain_name
 from copilog.errors import UsageError
 from copilog.store.archive import Archive
 from copilog.store.facets import Facets, facets_of, tools_of
@@ -17,6 +18,7 @@ from copilog.store.library import PAGE_ROWS, Row, rows_among, rows_of
 from copilog.store.narrowing import Narrowed
 from copilog.store.query import QueryError
 from copilog.store.search import Hit, Order, search
+from copilog.store.times import moment_from
 from copilog.web.filters import BEST, NEWEST, Filters, library_link, wanted_of
 from copilog.web.library_facets import Chip, FacetView, chips_of, facet_view, facet_views, said
 
@@ -40,12 +42,13 @@ STATE_WORDS = {
     "complete": "complete",
     "failed": "failed",
     "cancelled": "cancelled",
-    "needs-input": "needs input",
-    "pending": "running?",
+    "needs-input": "not finished",
+    "pending": "not finished",
     "unanswered": "no answer",
 }
+GOING_WORDS = {"needs-input": "needs input", "pending": "running?"}  # while that may still be so
 # Chat participants that every conversation has.
-_USUAL_AGENTS = frozenset({"agent", "githubcopilot", "copilot", "github copilot", "workspace", "editor"})
+_USUAL_AGENTS = frozenset({"agent", "github copilot", "workspace", "editor"})
 _MODES = frozenset({"agent", "ask", "edit"})
 _LAST_WORD = re.compile(r"(?:^|[\s(])(?!(?:AND|OR|NOT)$)[^\W_]{2,}$")
 
@@ -72,6 +75,7 @@ class Listed(msgspec.Struct, kw_only=True):
     agents: list[str]
     status: str | None
     state: str | None  # the status in words
+    call_ends: str = ""  # calls that failed, and commands that ended with an error
     found: list[Found] = []
 
 
@@ -253,14 +257,29 @@ def pieces_of(hit: Hit) -> list[Piece]:
 
 def _listed(row: Row) -> Listed:
     models = {key_of(name): plain_name(name) for name in reversed(row.models)}
-    status = "failed" if row.status is None and row.error is not None else row.status
     return Listed(
         row=row,
         models=[models[key] for key in reversed(models) if key],
         agents=_agents(row),
-        status=status,
-        state=STATE_WORDS.get(status or "", status),
+        status=row.status,
+        state=_state_words(row.status, row.touched_at),
+        call_ends=", ".join(filter(None, (_failed_calls(row), _command_errors(row)))),
     )
+
+
+def _failed_calls(row: Row) -> str:
+    return f"{row.failed_calls:,} failed" if row.failed_calls else ""
+
+
+def _command_errors(row: Row) -> str:
+    count = row.command_errors
+    return f"{count:,} {'command' if count == 1 else 'commands'} ended with an error" if count else ""
+
+
+def _state_words(status: str | None, touched_at: str | None) -> str | None:
+    if status in GOING_WORDS and is_going(status, moment_from(touched_at)):
+        return GOING_WORDS[status]
+    return STATE_WORDS.get(status or "", status)
 
 
 def _agents(row: Row) -> list[str]:
@@ -268,7 +287,7 @@ def _agents(row: Row) -> list[str]:
     modes = {name.casefold() for name in row.modes}
     names: dict[str, str] = {}
     for name in (*row.modes, *row.agents):
-        key = name.casefold()
+        key = agent_key(name)
         is_usual = key in _USUAL_AGENTS or key.startswith("github.copilot.")
         if key in modes or not is_usual:
             names.setdefault(key, name)

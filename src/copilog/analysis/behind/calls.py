@@ -9,13 +9,13 @@ from typing import Any
 from copilog.analysis.behind.found import Found, one_of
 from copilog.analysis.edits import COUNTED_EDITS
 from copilog.analysis.selection import Chosen
-from copilog.analysis.sequences import CHOSEN_CALLS, Level
+from copilog.analysis.sequences import CHOSEN_CALLS, COMMAND_ERROR, FAILED, HAS_FAILED, Level
 from copilog.analysis.tools import AUTOMATIC
 from copilog.store.texts import UNNAMED
 
 FATES = ("kept", "undone", "changed", "pending", "undecided")
 
-_DENIED = "'denied' IN (coalesce(f.approval, ''), coalesce(f.status, ''))"
+_DENIED = "'denied' IN (coalesce(f.approval, ''), coalesce(f.outcome, ''))"
 _AUTOMATIC = ", ".join(f"'{approval}'" for approval in AUTOMATIC)
 CONFIRMATIONS = {
     "denied": _DENIED,
@@ -43,7 +43,12 @@ def all_calls(chosen: Chosen, *tool: str) -> Found:
 
 
 def failed(chosen: Chosen, *tool: str) -> Found:
-    return _of_tool(chosen, "f.is_error", *tool)
+    return _of_tool(chosen, FAILED, *tool)
+
+
+def command_errors(chosen: Chosen, *tool: str) -> Found:
+    """Calls whose command ended with an error."""
+    return _of_tool(chosen, COMMAND_ERROR, *tool)
 
 
 def timed(chosen: Chosen, tool: str) -> Found:
@@ -60,7 +65,7 @@ def of_server(chosen: Chosen, name: str) -> Found:
 
 
 def failed_of_server(chosen: Chosen, name: str) -> Found:
-    return _where(chosen, f"{_OF_SERVER} AND f.is_error", name)
+    return _where(chosen, f"{_OF_SERVER} AND {FAILED}", name)
 
 
 def of_program(chosen: Chosen, name: str) -> Found:
@@ -68,7 +73,11 @@ def of_program(chosen: Chosen, name: str) -> Found:
 
 
 def failed_of_program(chosen: Chosen, name: str) -> Found:
-    return _programs(chosen, "(f.is_error OR f.exit_code <> 0)", name)
+    return _programs(chosen, FAILED, name)
+
+
+def command_errors_of_program(chosen: Chosen, name: str) -> Found:
+    return _programs(chosen, COMMAND_ERROR, name)
 
 
 def _programs(chosen: Chosen, condition: str, name: str) -> Found:
@@ -86,11 +95,11 @@ def _programs(chosen: Chosen, condition: str, name: str) -> Found:
 def _in_order(chosen: Chosen) -> Iterator[tuple[Level, str, int | None]]:
     """Calls that belong to a turn, as they were made: where, of which tool, and whether that failed."""
     rows = chosen.connection.execute(
-        f"SELECT f.conversation, f.turn, f.parent_call_id, f.name, f.is_error FROM {CHOSEN_CALLS}"  # noqa: S608
+        f"SELECT f.conversation, f.turn, f.parent_call_id, f.name, {HAS_FAILED} FROM {CHOSEN_CALLS}"  # noqa: S608
         " WHERE f.turn IS NOT NULL ORDER BY k.conversation, f.message, f.position"
     )
-    for conversation, turn, parent, name, is_error in rows:
-        yield (conversation, turn, parent), name, is_error
+    for conversation, turn, parent, name, has_failed in rows:
+        yield (conversation, turn, parent), name, has_failed
 
 
 def in_sequence(chosen: Chosen, *tools: str) -> Found:
@@ -107,13 +116,13 @@ def in_sequence(chosen: Chosen, *tools: str) -> Found:
 def retried(chosen: Chosen, *tool: str) -> Found:
     """Calls of a tool, or of any, whose last call on the same level failed."""
     failing: set[tuple[Level, str]] = set()
-    for level, name, is_error in _in_order(chosen):
+    for level, name, has_failed in _in_order(chosen):
         place = level, name
         if place in failing and tool in ((), (name,)):
             yield level[0], level[1], 1
-        if is_error:
+        if has_failed:
             failing.add(place)
-        elif is_error == 0:
+        elif has_failed == 0:
             failing.discard(place)
 
 

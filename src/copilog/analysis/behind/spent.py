@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from copilog.analysis.behind.found import Found, one_of
-from copilog.analysis.model_names import key_of
 from copilog.analysis.prices import price_table
 from copilog.analysis.selection import NO_TURN, Chosen
 from copilog.analysis.tallies import NO_MODEL
+from copilog.derive.model_names import key_of
 
 _HAS_TOKENS = "coalesce(s.input, 0) + coalesce(s.output, 0) > 0"
 AMOUNTS = {

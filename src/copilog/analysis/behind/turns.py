@@ -50,9 +50,14 @@ def hours(chosen: Chosen, value: str) -> Found:
     return turns_where(chosen, "c.hour = ?", HOURS.index(one_of(value, HOURS)))
 
 
-def working(chosen: Chosen) -> Found:
-    """Turns whose time is known."""
+def elapsed(chosen: Chosen) -> Found:
+    """Turns whose elapsed time is known."""
     return turns_where(chosen, "t.elapsed_ms IS NOT NULL")
+
+
+def working(chosen: Chosen) -> Found:
+    """Turns whose working time is known."""
+    return turns_where(chosen, "t.working_ms IS NOT NULL")
 
 
 def waiting(chosen: Chosen) -> Found:

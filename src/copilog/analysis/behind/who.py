@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from copilog.analysis.agents import CALLS, CUSTOM_AGENT, CUSTOM_TURNS, DEFAULT, PARTICIPANT_TURNS, RUNS
+from copilog.analysis.agents import CALLS, CUSTOM_TURNS, DEFAULT, PARTICIPANT_TURNS, RUNS, STEPS
 from copilog.analysis.behind.found import CHOSEN_TURNS, Found, one_of
-from copilog.analysis.model_names import key_of
-from copilog.analysis.models import ROUTERS
+from copilog.analysis.models import with_model_before
 from copilog.analysis.selection import Chosen
 from copilog.analysis.skills import LOADED, OFFERS
+from copilog.derive.model_names import ROUTERS, key_of
 from copilog.errors import UsageError
 from copilog.store.schema import MESSAGE_BITS
 
@@ -23,6 +23,8 @@ class _Turn(NamedTuple):
     asked: str  # as `key_of` has it; empty: not recorded
     answered: str
     has_failed: bool
+    leaves_from: int | None  # of a branch
+    trace: str | None  # of a branch
 
     @property
     def model(self) -> str:
@@ -32,11 +34,11 @@ class _Turn(NamedTuple):
 def _turns(chosen: Chosen) -> Iterator[_Turn]:
     """The chosen turns, conversation by conversation, in their order."""
     rows = chosen.connection.execute(
-        "SELECT c.conversation, c.turn, coalesce(t.model, ''), coalesce(t.resolved_model, ''), t.status IS 'failed'"  # noqa: S608
-        f" FROM {CHOSEN_TURNS} ORDER BY c.conversation, c.turn"
+        "SELECT c.conversation, c.turn, coalesce(t.model, ''), coalesce(t.resolved_model, ''), t.status IS 'failed',"  # noqa: S608
+        f" t.branch_from, t.branch_trace FROM {CHOSEN_TURNS} ORDER BY c.conversation, c.turn"
     )
-    for conversation, number, asked, answered, has_failed in rows:
-        yield _Turn(conversation, number, key_of(asked), key_of(answered), bool(has_failed))
+    for conversation, number, asked, answered, has_failed, *branch in rows:
+        yield _Turn(conversation, number, key_of(asked), key_of(answered), bool(has_failed), *branch)
 
 
 def with_model(chosen: Chosen, name: str) -> Found:
@@ -59,14 +61,9 @@ def switches(chosen: Chosen, *names: str) -> Found:
     if len(names) == 1:
         raise UsageError("a switch is from one model to another")
     wanted = [key_of(name) for name in names]
-    last: tuple[int, str] = (-1, "")
-    for turn in _turns(chosen):
-        model = turn.model
-        if not model or model in ROUTERS:
-            continue
-        if turn.conversation == last[0] and model != last[1] and wanted in ([], [last[1], model]):
+    for turn, before in with_model_before(_turns(chosen)):
+        if before and turn.model != before and wanted in ([], [before, turn.model]):
             yield turn.conversation, turn.number, 1
-        last = turn.conversation, model
 
 
 def conflicts(chosen: Chosen, asked: str, answered: str) -> Found:
@@ -104,14 +101,7 @@ def _models_of_messages(chosen: Chosen) -> Iterator[tuple[int, int, str]]:
 _OF_KIND = {"custom": CUSTOM_TURNS, "participant": PARTICIPANT_TURNS, "subagent": RUNS}
 
 _SWITCHES = f"""
-    WITH named AS (
-        SELECT t.conversation, t.position, coalesce({CUSTOM_AGENT}, '{DEFAULT}') AS name
-        FROM temp.chosen AS c JOIN turn AS t ON t.conversation = c.conversation WHERE t.is_system IS NOT 1
-    ),
-    steps AS (
-        SELECT conversation, position, name, lag(name) OVER (PARTITION BY conversation ORDER BY position) AS before
-        FROM named
-    )
+    {STEPS}
     SELECT s.before, s.name, s.conversation, s.position, 1
     FROM steps AS s JOIN temp.chosen_turn AS c ON c.conversation = s.conversation AND c.turn = s.position
     WHERE s.before IS NOT NULL AND s.before <> s.name

@@ -26,6 +26,7 @@ from copilog.analysis.lineage.line_origins import (
 )
 from copilog.analysis.lineage.touching import MOST_OPENED, Known, Mention, editors, known, mentions, opened, writers
 from copilog.analysis.selection import Chosen
+from copilog.derive.line_counts import Lines, lines_words, sum_of_lines
 from copilog.errors import UsageError
 from copilog.store.times import moment
 
@@ -39,8 +40,8 @@ class Touch(Origin, kw_only=True):
     path: str | None = None  # as it was recorded
     likeness: Likeness | None = None  # of that path to the file
     edits: int = 0
-    added: int = 0  # lines
-    removed: int = 0
+    added: int | None = None  # lines; None if that is not known
+    removed: int | None = None
     still_there: int = 0  # of the file's lines now, those that it wrote last
     undone: int = 0  # edits
     mentions: int = 0  # messages that name the file
@@ -146,7 +147,8 @@ def _add_touches(
 def _touch(facts: Known, edits: list[Edit], named: list[Mention]) -> Touch:
     evidence = _evidence_of_edits(edits) + _evidence_of_mentions(named, has_edits=bool(edits))
     counted = [edit for edit in edits if edit.kind != "snapshot"] or edits
-    told = [edit for edit in told_once(edits) if edit.fate != "undone"]
+    exact = {edit.turn for edit in edits if edit.kind == "snapshot"}  # as figures count
+    added, removed = _lines([edit for edit in edits if edit.kind == "snapshot" or edit.turn not in exact])
     best = max(edits, key=lambda edit: rank_of(_strength_of(edit)), default=None)
     origin = origin_from(facts, next((item.turn for item in evidence if item.turn is not None), None), evidence)
     times = sorted(at for at in (*(moment(edit.at) for edit in edits), *(mention.at for mention in named)) if at)
@@ -156,13 +158,18 @@ def _touch(facts: Known, edits: list[Edit], named: list[Mention]) -> Touch:
         path=best.path if best is not None else None,
         likeness=best.likeness if best is not None else None,
         edits=len(counted),
-        added=sum(edit.added_count for edit in told),
-        removed=sum(edit.removed_count for edit in told),
+        added=added,
+        removed=removed,
         undone=sum(edit.fate == "undone" for edit in counted),
         mentions=len(named),
         first_at=times[0] if times else None,
         last_at=times[-1] if times else None,
     )
+
+
+def _lines(edits: list[Edit]) -> Lines:
+    """Lines added and removed, as far as they are known of any edit."""
+    return sum_of_lines((edit.added_count, edit.removed_count) for edit in edits)
 
 
 def _strength_of(edit: Edit) -> Strength:
@@ -177,9 +184,9 @@ def _evidence_of_edits(edits: list[Edit]) -> list[Evidence]:
     found: list[Evidence] = []
     for turn, made in list(by_turn.items())[:MOST_TURNS]:
         told = told_once(made)
-        lines = f"+{sum(edit.added_count for edit in told):,} -{sum(edit.removed_count for edit in told):,}"
+        lines = lines_words(_lines(told))
         against = [item.text for item in about_edit(made[0]) if item.strength != "strong"]
-        text = ", ".join([f"{_WORDS[made[0].action]} the file, {lines}", *against])
+        text = ", ".join([f"{_WORDS[made[0].action]} the file", *filter(None, [lines]), *against])
         found.append(
             Evidence(
                 kind=made[0].kind,

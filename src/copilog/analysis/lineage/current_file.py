@@ -6,12 +6,12 @@ import os
 import stat
 from pathlib import Path
 
-from copilog.analysis.lineage.diffs import changed_lines, lines_of
 from copilog.analysis.lineage.file_places import Project, WantedFile, plain_path
 from copilog.analysis.lineage.git import GitError, Repository
 from copilog.analysis.lineage.line_origins import Committed
 from copilog.errors import UsageError
 from copilog.textdiff import unified_diff
+from copilog.textdiff.changed_lines import changed_lines, lines_of
 
 MOST_BYTES = 16 << 20
 LOOKED_AT = 8_000  # bytes in which git, too, looks for a NUL

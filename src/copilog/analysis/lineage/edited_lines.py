@@ -12,27 +12,18 @@ from typing import Any, Literal
 
 import msgspec
 
-from copilog import jsonio
-from copilog.analysis.lineage.diffs import added_and_removed, lines_of
 from copilog.analysis.lineage.file_places import Likeness, plain_path
-from copilog.errors import BadRecord
-from copilog.model import Conversation, FileChange, FileEdit, Message, ToolCall, ToolResult, Turn
-from copilog.store.details import is_edit_undone, whole_changes
+from copilog.derive.argued_edits import is_among, is_vague
+from copilog.derive.edit_arguments import MOST_CHARACTERS, Lines, joined, lines_in_arguments
+from copilog.derive.line_counts import UNKNOWN, changed_lines, total_lines, whole_changes
+from copilog.derive.outcomes import is_done, is_made, is_partly_done
+from copilog.model import Conversation, FileChange, FileEdit, Message, ToolCall, Turn
+from copilog.store.details import is_edit_undone
 from copilog.store.fates import Fates
 from copilog.textdiff import unified_diff
+from copilog.textdiff.changed_lines import added_and_removed, lines_of
 
-MOST_CHARACTERS = 32 << 20  # of one text that is taken apart
 Kind = Literal["edit", "snapshot", "tool-call"]
-
-PATHS = ("filePath", "path", "file_path", "target_file", "filename", "uri")
-BEFORE = ("oldString", "old_str", "old_string", "oldText", "old_text")
-AFTER = ("newString", "new_str", "new_string", "newText", "new_text", "content", "contents", "file_text",
-         "insert_text", "code", "code_edit")  # fmt: skip
-WHOLE = ("content", "contents", "file_text")  # the whole file, not a piece of it
-LISTS = ("replacements", "edits")
-PATCHES = ("input", "patch")
-PATCHED = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
-NOT_DONE = frozenset({"failed", "denied", "skipped", "cancelled", "prepared"})
 
 # Which of the files in question a recorded path is, and how like it; None if it is another one.
 Judge = Callable[[str], tuple[str, Likeness] | None]
@@ -50,18 +41,10 @@ class Edit(msgspec.Struct, kw_only=True):
     action: str = "edit"
     added: list[str] = []
     removed: list[str] = []
-    added_count: int = 0  # as recorded, where the lines are not known
-    removed_count: int = 0
+    added_count: int | None = None  # as every other view counts them; None if that is not known
+    removed_count: int | None = None
     fate: str | None = None  # kept, undone, changed, pending; None if nothing tells
     is_rough: bool = False  # what stood there before is not known: some lines may not be new
-
-
-class Lines(msgspec.Struct):
-    """Lines added and removed, as far as somebody recorded them."""
-
-    added: list[str] = []
-    removed: list[str] = []
-    is_rough: bool = False
 
 
 def edits_in(conversation: Conversation, judge: Judge) -> list[Edit]:
@@ -81,14 +64,11 @@ class _Reader:
         self.fates = Fates(conversation)
         self.turns = {turn.index: turn for turn in conversation.turns}
         self.calls: dict[str, ToolCall] = {}
-        self.results: dict[str, ToolResult] = {}
         self.explained: set[str] = set()  # calls whose edits are parts of the answer
         for message in conversation.messages:
             for part in message.parts:
                 if isinstance(part, ToolCall):
                     self.calls[part.id] = part
-                elif isinstance(part, ToolResult):
-                    self.results[part.call_id] = part
                 elif isinstance(part, FileEdit) and part.call_id is not None:
                     self.explained.add(part.call_id)
 
@@ -98,7 +78,7 @@ class _Reader:
             for part in message.parts:
                 made: Iterable[Edit] = ()
                 if isinstance(part, FileEdit):
-                    made = self._of_answer(part, message)
+                    made = self._of_answer(part, message) if is_made(part) else ()
                 elif isinstance(part, ToolCall) and part.id not in self.explained:
                     made = self._of_call(part, message)
                 for edit in made:
@@ -121,6 +101,7 @@ class _Reader:
                     path=state.path,
                     before=state.initial,
                     after=state.current,
+                    diff=_diff_between(state.initial, state.current),
                     turn=turn.index if turn is not None else None,
                 )
             )
@@ -144,6 +125,7 @@ class _Reader:
             turn = self._turn(message.turn)
             is_undone = turn is not None and is_edit_undone(part, turn)
             lines = self._lines_of(part, plain_path(name))
+            added, removed = self._counts_of(part)
             yield self._edit(
                 "edit",
                 name,
@@ -152,11 +134,17 @@ class _Reader:
                 turn=message.turn,
                 at=self._moment(message, turn),
                 action=part.action,
-                added_count=len(lines.added) or part.added or 0,
-                removed_count=len(lines.removed) or part.removed or 0,
+                added_count=added,
+                removed_count=removed,
                 fate=self.fates.of(part.uri, message.turn, is_undone),
             )
             return
+
+    def _counts_of(self, part: FileEdit) -> tuple[int | None, int | None]:
+        """How many lines, as figures count them."""
+        call = self.calls.get(part.call_id or "")
+        argued = [edit for edit in call.edits if is_among(edit.path, [part.path or part.uri or ""])] if call else []
+        return changed_lines(part) if not is_vague(part) else total_lines(argued)
 
     def _lines_of(self, part: FileEdit, path: str) -> Lines:
         if part.diff is not None and len(part.diff) <= MOST_CHARACTERS:
@@ -165,19 +153,25 @@ class _Reader:
             return _lines_of_batches(part)
         call = self.calls.get(part.call_id or "")
         if call is not None and part.action in ("edit", "create"):
-            return _joined(lines for named, lines in lines_in_arguments(call.arguments) if _is_like(path, named))
+            return joined(lines for named, lines in lines_in_arguments(call.arguments) if _is_like(path, named))
         return Lines()
 
     def _of_call(self, call: ToolCall, message: Message) -> Iterator[Edit]:
         """What a call was to write, where nobody recorded that it did."""
-        result = self.results.get(call.id)
-        if call.status in NOT_DONE or (result is not None and result.is_error):
+        if not is_done(call) or call.status == "prepared":
             return
         at = call.started_at or self._moment(message, self._turn(message.turn))
+        pieces: dict[str, list[Lines]] = {}
         for named, lines in lines_in_arguments(call.arguments):
-            judged = self.judge(named)
+            pieces.setdefault(named, []).append(lines)
+        counts = {edit.path: changed_lines(edit) for edit in call.edits}
+        is_partly = is_partly_done(call)
+        for named, parts in pieces.items():
+            judged = self.judge(named) if named in counts or not is_partly else None
             if judged is not None:
-                yield self._edit("tool-call", named, judged, lines, turn=message.turn, at=at)
+                added, removed = counts.get(named, UNKNOWN)
+                facts = {"turn": message.turn, "at": at, "added_count": added, "removed_count": removed}
+                yield self._edit("tool-call", named, judged, Lines() if is_partly else joined(parts), **facts)
 
     # --- the editing history ----------------------------------------------------------------------------------------
 
@@ -187,6 +181,7 @@ class _Reader:
             if judged is None:
                 continue
             lines = _lines_of_change(change)
+            added, removed = changed_lines(change)
             yield self._edit(
                 "snapshot",
                 name,
@@ -195,8 +190,8 @@ class _Reader:
                 turn=change.turn,
                 at=self._moment(None, self._turn(change.turn)),
                 action=change.action,
-                added_count=len(lines.added) or change.added or 0,
-                removed_count=len(lines.removed) or change.removed or 0,
+                added_count=added,
+                removed_count=removed,
                 fate=self.fates.of(change.uri, change.turn, change.is_undone),
             )
             return
@@ -205,7 +200,7 @@ class _Reader:
 
     def _edit(self, kind: Kind, name: str, judged: tuple[str, Likeness], lines: Lines, **facts: Any) -> Edit:
         file, likeness = judged
-        counts = {"added_count": len(lines.added), "removed_count": len(lines.removed)}
+        counts = {} if lines.is_rough else {"added_count": len(lines.added), "removed_count": len(lines.removed)}
         return Edit(
             kind=kind,
             file=file,
@@ -244,15 +239,6 @@ def _is_like(path: str, named: str) -> bool:
 # --- lines ----------------------------------------------------------------------------------------------------------
 
 
-def _joined(pieces: Iterator[Lines]) -> Lines:
-    joined = Lines()
-    for piece in pieces:
-        joined.added += piece.added
-        joined.removed += piece.removed
-        joined.is_rough = joined.is_rough or piece.is_rough
-    return joined
-
-
 def _lines_of_batches(part: FileEdit) -> Lines:
     """The texts that were put in. What they replaced is not known, unless they replaced nothing."""
     lines = Lines()
@@ -266,6 +252,10 @@ def _lines_of_batches(part: FileEdit) -> Lines:
     return lines
 
 
+def _diff_between(before: str, after: str) -> str | None:
+    return unified_diff(before, after, "file") if len(before) + len(after) <= MOST_CHARACTERS else None
+
+
 def _lines_of_change(change: FileChange) -> Lines:
     if change.diff is not None:
         return Lines(*added_and_removed(change.diff))
@@ -274,64 +264,3 @@ def _lines_of_change(change: FileChange) -> Lines:
     if not is_known or len(change.after or "") + len(before or "") > MOST_CHARACTERS:
         return Lines()
     return Lines(*added_and_removed(unified_diff(before, change.after, "file")))
-
-
-def lines_in_arguments(arguments: str | None) -> Iterator[tuple[str, Lines]]:
-    """What the arguments of an editing tool say is to be written, file by file; nothing for any other tool."""
-    if not arguments or len(arguments) > MOST_CHARACTERS:
-        return
-    try:
-        value = jsonio.decode(arguments.encode("utf-8", "replace"))[0]
-    except BadRecord:
-        value = arguments  # a patch may be all there is
-    if isinstance(value, str):
-        yield from _lines_in_patch(value)
-        return
-    if not isinstance(value, dict):
-        return
-    patch = _text(value, PATCHES)
-    if patch is not None and "*** Begin Patch" in patch:
-        yield from _lines_in_patch(patch)
-        return
-    path = _text(value, PATHS)
-    pieces = next((value[name] for name in LISTS if isinstance(value.get(name), list)), [value])
-    for piece in pieces:
-        if isinstance(piece, dict):
-            named = _text(piece, PATHS) or path
-            lines = _lines_in_piece(piece)
-            if named and lines is not None:
-                yield named, lines
-
-
-def _lines_in_piece(piece: dict[str, Any]) -> Lines | None:
-    before, after = _text(piece, BEFORE), _text(piece, AFTER)
-    if after is None:
-        return None
-    if before is not None:
-        old, new = (f"{text}\n" if text and not text.endswith("\n") else text for text in (before, after))
-        return Lines(*added_and_removed(unified_diff(old, new, "file")))
-    is_new = "insert_text" in piece or "insert_line" in piece or any(name in piece for name in WHOLE)
-    return Lines(lines_of(after), [], is_rough=not is_new)
-
-
-def _lines_in_patch(patch: str) -> Iterator[tuple[str, Lines]]:
-    """The files of a patch as models write them."""
-    path: str | None = None
-    lines = Lines()
-    for line in lines_of(patch):
-        if line.startswith("*** "):
-            name = next((line[len(start) :].strip() for start in PATCHED if line.startswith(start)), None)
-            if path is not None and not line.startswith("*** Move to: "):
-                yield path, lines
-                path, lines = None, Lines()
-            path = name or path
-        elif line[:1] == "+":
-            lines.added.append(line[1:])
-        elif line[:1] == "-":
-            lines.removed.append(line[1:])
-    if path is not None:
-        yield path, lines
-
-
-def _text(value: dict[str, Any], names: tuple[str, ...]) -> str | None:
-    return next((text for name in names if isinstance(text := value.get(name), str)), None)

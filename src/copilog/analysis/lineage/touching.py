@@ -16,6 +16,7 @@ import msgspec
 from copilog.analysis.lineage.edited_lines import Edit, edits_in
 from copilog.analysis.lineage.file_places import Home, WantedFile, WantedFiles, file_name
 from copilog.analysis.selection import NO_TURN, Chosen
+from copilog.derive import without_superseded
 from copilog.model import Conversation
 from copilog.store.documents import stored_conversation
 from copilog.store.schema import MESSAGE_BITS
@@ -107,10 +108,10 @@ def mentions(chosen: Chosen, conversations: dict[int, Known], file: WantedFile) 
         for spelled, where in ((f"{folder.rpartition('/')[2]}/{name}", None), (name, at_home)):
             for row, mention, paths, arguments in _naming(chosen, spelled, where):
                 home = conversations[mention.conversation].home
-                if names.in_paths(paths, home):
-                    rows[row] = mention
-                elif names.in_arguments(arguments, home):
+                if names.in_arguments(arguments, home):  # whose paths are among the paths, too
                     rows[row] = mention._replace(place="arguments")
+                elif names.in_paths(paths, home):
+                    rows[row] = mention
     return [rows[row] for row in sorted(rows)]
 
 
@@ -186,7 +187,7 @@ class Opened:
         self.known = facts
         conversation = stored_conversation(chosen.connection, facts.number)
         assert conversation is not None
-        self.conversation: Conversation = conversation
+        self.conversation: Conversation = without_superseded(conversation)
         rows = chosen.connection.execute("SELECT turn FROM temp.chosen_turn WHERE conversation = ?", (facts.number,))
         self.turns = {turn for (turn,) in rows}
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from copilog.model import (
+    AnyPart,
     Attachment,
     Checkpoint,
     Compaction,
@@ -21,6 +22,7 @@ from copilog.model import (
 from copilog.render.asides import TOPICS, tree_lines
 from copilog.render.html.blocks import Aside, Asked, Block, Chip, Chips, Stage
 from copilog.render.html.markdown import markdown_html
+from copilog.render.html.notes import notes_shown
 from copilog.render.html.passages import long_markdown, long_plain, long_text
 from copilog.render.html.requests import attachment_chip, context_block, mention_chip
 from copilog.render.safe import clean, clean_line, json_text
@@ -30,12 +32,13 @@ LOOKS = {"warning": "warning", "mode-change": "switch", "model-change": "switch"
 NAMES = {"confirmation": "Confirmation", "elicitation": "Question", "questions": "Questions", "plan": "Plan to review"}
 
 
-def aside_blocks(part: object, number: int, position: int, stage: Stage) -> Iterator[Block]:
+def aside_blocks(part: AnyPart, number: int, position: int, stage: Stage) -> Iterator[Block]:
     """What such a part shows; one without a word of its own shows that it is there."""
     reader = READERS.get(type(part))
     if reader is not None:
         for block in reader(part, number, position, stage):
             block.raw = block.raw or stage.addresses.raw(number, position)
+            block.notes = [] if isinstance(part, Attachment) else notes_shown(part, number, position, stage)
             yield block
 
 
@@ -106,6 +109,11 @@ def _hook(part: Hook, number: int, position: int, stage: Stage) -> Iterator[Bloc
 def _notice(part: Notice, number: int, position: int, stage: Stage) -> Iterator[Block]:  # noqa: ARG001
     if part.topic == "undone":
         yield Aside(look="undone", title=part.text)
+        return
+    if part.topic == "cleared":  # VS Code shows nothing of it, so it is folded
+        if part.text.strip():
+            body = long_plain(part.text, None, is_whole=stage.is_whole)
+            yield Aside(look="notice", title="Text that was withdrawn", body=body)
         return
     label = clean_line(TOPICS.get(part.topic, part.topic), 60)
     html = markdown_html(part.text) if part.text.strip() else None

@@ -36,6 +36,7 @@ class Stage:
     is_whole: bool = False  # nothing is left to be loaded later
     wanted: int | None = None  # a message that must be there, however deep it lies
     coloured: int = 0  # characters of files that were highlighted so far
+    only_traces: dict[int, str] = field(default_factory=dict)  # by turn: the trace that alone has it
 
     @property
     def folder(self) -> str | None:
@@ -53,6 +54,7 @@ class Block:
 
     kind: ClassVar[str] = ""
     raw: str | None = None
+    notes: list[Labelled] = field(default_factory=list)  # what is shown with it beyond its own text
 
 
 @dataclass(slots=True, kw_only=True)
@@ -62,6 +64,15 @@ class Long:
     html: Markup
     left_out: str = ""  # how much of it, in words
     link: str | None = None  # to all of it
+
+
+@dataclass(slots=True, kw_only=True)
+class Labelled:
+    """A text, and what it is."""
+
+    label: str
+    body: Long
+    is_folded: bool = False
 
 
 @dataclass(slots=True, kw_only=True)
@@ -119,6 +130,7 @@ class Chip:
     facts: list[str] = field(default_factory=list)
     picture: str | None = None
     body: Long | None = None
+    notes: list[Labelled] = field(default_factory=list)
     is_faint: bool = False  # not chosen by the user, or not sent
 
 
@@ -180,6 +192,7 @@ class Result(Block):
     title: str = "Result"
     is_error: bool = False
     is_said: bool = False  # something beside it says the same
+    is_output: bool = False  # all of its text is the output of the terminal above
     body: Long | None = None
     display: Long | None = None
     full: Long | None = None
@@ -198,8 +211,8 @@ class Call(Block):
     name: str
     status: str
     headline: str = ""
-    added: int = 0
-    removed: int = 0
+    added: int | None = None
+    removed: int | None = None
     remarks: list[str] = field(default_factory=list)
     arguments: Long | None = None
     patch: Diff | None = None

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
+from copilog.derive.exit_codes import exit_code_of
+from copilog.derive.line_counts import lines_of_call
+from copilog.derive.outcomes import is_done, is_failure, outcome_of
+from copilog.derive.terminal_output import beyond_output
+from copilog.derive.tool_names import key_of
 from copilog.model import (
     Place,
     ResultItem,
@@ -14,18 +20,25 @@ from copilog.model import (
     ToolResult,
     prose_of,
 )
-from copilog.render.answer import tool_key
 from copilog.render.arguments import HEADLINE_LIMIT, Arguments, arguments_of
 from copilog.render.html.blocks import Call, Chip, Long, Result, Shell, Stage, Todo
 from copilog.render.html.names import language_of_path
 from copilog.render.html.nesting import At
+from copilog.render.html.notes import notes_shown
 from copilog.render.html.passages import diff_of, long_markdown, long_text
 from copilog.render.safe import clean, clean_line, json_text
-from copilog.render.words import approval_words, counted, duration_words, path_words, place_words, size_words
+from copilog.render.words import (
+    approval_words,
+    counted,
+    duration_words,
+    outcome_words,
+    path_words,
+    place_words,
+    size_words,
+)
 
 MOST_PLACES = 30
 SHORT_ARGUMENT = 80  # characters: a single one is told in the line
-TOLD_BY_STATUS = ("complete", "unknown", "denied", "skipped")  # no word for these: the mark or the approval tells
 MOST_COLOURED = 4_000  # characters of files that are highlighted in one window
 MOST_COLOURED_WHOLE = 200_000
 READERS = ("readfile", "view")
@@ -43,6 +56,7 @@ def call_block(call: ToolCall, number: int, position: int, stage: Stage) -> Call
         for at in (nesting.terminals.get(call.id, []) if is_first else [])
         if isinstance(part := _part_at(at, stage), Terminal)
     ]
+    terminals = [part for at in nesting.terminals.get(call.id, []) if isinstance(part := _part_at(at, stage), Terminal)]
     arguments = _arguments_of(call, stage, has_shell=bool(shells))
     patch = arguments.patch if call.id not in nesting.diffs else ""  # else the edit follows, with true line numbers
     results = [
@@ -50,29 +64,32 @@ def call_block(call: ToolCall, number: int, position: int, stage: Stage) -> Call
             part,
             at,
             stage,
+            call,
+            terminals,
             is_said=_is_said(call, part, patch, shells, stage),
             language=_language_of(call, part, arguments, stage),
         )
         for at in (nesting.results.get(call.id, []) if is_first else [])
         if isinstance(part := _part_at(at, stage), ToolResult)
     ]
-    lines = patch.split("\n") if patch else []
-    failed = call.status == "failed" or any(result.is_error for result in results)
+    added, removed = lines_of_call(call)
+    kind = outcome_of(call).kind
     block = Call(
         id=clean_line(call.id, 200),
         name=clean_line(call.name, 80) or "a tool without a name",
-        status="failed" if failed else call.status,
+        status=kind,
         headline=arguments.headline or _short(arguments, shells),
-        added=sum(line.startswith("+") for line in lines),
-        removed=sum(line.startswith("-") for line in lines),
+        added=added,
+        removed=removed,
         remarks=_remarks(call, results, stage),
         arguments=_rest_of(arguments, call, number, position, stage),
-        patch=diff_of(patch) if patch else None,
+        patch=diff_of(patch, (added, removed)) if patch else None,
         shells=shells,
         results=results,
-        is_open=failed or call.status == "denied",
+        is_open=kind in ("failed", "denied"),
         is_faint=call.is_hidden,
         raw=stage.addresses.raw(number, position),
+        notes=notes_shown(call, number, position, stage),
     )
     if call.subagent is not None:
         _add_helper(block, call.subagent, number, position, stage)
@@ -122,7 +139,7 @@ def _rest_of(arguments: Arguments, call: ToolCall, number: int, position: int, s
 def _remarks(call: ToolCall, results: list[Result], stage: Stage) -> list[str]:
     words = [
         _length_of_file(call, stage) if results else "",
-        call.status if call.status not in TOLD_BY_STATUS else "",
+        *outcome_words(call, full=False),
         approval_words(call.approval, full=False),
         f"MCP server {clean_line(call.server or '', 60)}".strip() if call.origin == "mcp" else "",
         clean_line(call.server or "", 60) if call.origin != "mcp" else "",
@@ -133,16 +150,16 @@ def _remarks(call: ToolCall, results: list[Result], stage: Stage) -> list[str]:
 
 def _length_of_file(call: ToolCall, stage: Stage) -> str:
     """Of a file that was read, the number of lines."""
-    if tool_key(call) != "readfile":
+    if key_of(call) != "readfile":
         return ""
     part = _part_at(stage.nesting.results[call.id][0], stage)
-    text = part.text if isinstance(part, ToolResult) and not part.is_error else ""
+    text = part.text if isinstance(part, ToolResult) and is_done(call) else ""
     return counted(len(text.splitlines()), "line") if text else ""
 
 
 def _language_of(call: ToolCall, result: ToolResult, arguments: Arguments, stage: Stage) -> str | None:
     """That of a file that was read. Colours take long, and these are folded: so there is an end to them."""
-    if tool_key(call) not in READERS or stage.coloured > (MOST_COLOURED_WHOLE if stage.is_whole else MOST_COLOURED):
+    if key_of(call) not in READERS or stage.coloured > (MOST_COLOURED_WHOLE if stage.is_whole else MOST_COLOURED):
         return None
     language = language_of_path(_LINES.sub("", arguments.headline.partition("  ")[0]))
     if language is not None:
@@ -182,7 +199,7 @@ def _last_words(call_id: str, stage: Stage) -> str | None:
 
 def _is_said(call: ToolCall, result: ToolResult, patch: str, shells: list[Shell], stage: Stage) -> bool:
     """Whether a result says no more than the output, the list or the edit beside it."""
-    if result.is_error or result.items or result.text.lstrip().lower().startswith("error"):
+    if is_failure(result, call) or result.items or not is_done(call):
         return False
     if patch or call.id in stage.nesting.todos or call.id in stage.nesting.diffs:
         return True
@@ -192,11 +209,20 @@ def _is_said(call: ToolCall, result: ToolResult, patch: str, shells: list[Shell]
 
 
 def result_block(
-    result: ToolResult, at: At, stage: Stage, *, is_said: bool = False, language: str | None = None
+    result: ToolResult,
+    at: At,
+    stage: Stage,
+    call: ToolCall | None = None,
+    terminals: Sequence[Terminal] = (),
+    *,
+    is_said: bool = False,
+    language: str | None = None,
 ) -> Result:
-    """What a tool gave back: text, pictures, files, and what the user saw where that differs."""
+    """What a tool gave back beyond the output of its terminals: text, pictures, files, what the user saw."""
     number, position = at
     is_whole = stage.is_whole
+    has_text = bool(result.text.strip())
+    result = beyond_output(result, terminals)
 
     def link(field: str) -> str | None:
         return stage.addresses.text(number, position, field)
@@ -205,9 +231,10 @@ def result_block(
     is_nested = stage.nesting.holders[number] != number if 0 <= number < len(stage.nesting.holders) else False
     block = Result(
         anchor=number if is_nested and position == 0 else None,
-        is_error=result.is_error,
+        is_error=is_failure(result, call),
         is_said=is_said,
         body=long_text(result.text, link("text"), is_whole=is_whole, language=language) if holds_text else None,
+        is_output=has_text and not holds_text,
         raw=stage.addresses.raw(number, position),
     )
     if result.display and result.display.strip() != result.text.strip():
@@ -264,9 +291,10 @@ def shell_block(part: Terminal, number: int, position: int, stage: Stage) -> She
         command=clean(part.command.strip()),
         remark=remark,
         output=long_text(output, link, is_whole=stage.is_whole) if output.strip() else None,
-        exit_code=part.exit_code,
+        exit_code=exit_code_of(part),
         facts=[fact for fact in facts if fact],
         raw=stage.addresses.raw(number, position),
+        notes=notes_shown(part, number, position, stage),
     )
 
 

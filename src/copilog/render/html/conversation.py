@@ -12,19 +12,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeGuard
 
-from copilog.model import Conversation, Message, Prompt, Text, Thinking, ToolCall, Turn
+from copilog.derive import only_traces, repeated_prompts, turns_before
+from copilog.model import Conversation, Message, Prompt, Text, Thinking, ToolCall, Turn, unnamed_files
 from copilog.render.html.addresses import Addresses
 from copilog.render.html.blocks import Block, Edit, FateOf, Shown, Stage, nothing_known
 from copilog.render.html.edits import change_block, whole_changes
+from copilog.render.html.frames import Framed, Frames
 from copilog.render.html.messages import FIRST_BELOW, Speaker
 from copilog.render.html.nesting import Nesting
-from copilog.render.html.outline import first_prompts, repeated_prompts, turn_foot, turn_head
+from copilog.render.html.outline import first_prompts, turn_foot, turn_head
 from copilog.render.html.requests import request_blocks
 from copilog.render.pages import environment, render_page
-from copilog.render.safe import clean_line
-from copilog.render.words import path_words
+from copilog.render.safe import clean, clean_line
+from copilog.render.words import document_words, path_words
 
 WINDOW = 40  # messages, those that are shown in others included
 MOST_PARTS = 300  # a window ends early when its messages have more
@@ -53,6 +55,7 @@ class Tail:
     kind: ClassVar[str] = "tail"
     edits: list[Edit] = field(default_factory=list)
     files: list[tuple[str, str]] = field(default_factory=list)  # name, what became of it
+    unnamed: list[tuple[str, str]] = field(default_factory=list)  # what stands for the name, text
     waiting: list[Waiting] = field(default_factory=list)
 
 
@@ -63,7 +66,7 @@ class Window:
     first: int
     next: int | None  # where the window after this one begins; None at the end
     previous: int | None  # where this one begins, for the window before it; None at the beginning
-    items: list[Any]  # TurnHead, Shown, TurnFoot, Continued, Tail
+    items: list[Any]  # TurnHead, Shown, TurnFoot, Continued, Tail, and frames around them
 
 
 class View:
@@ -80,15 +83,21 @@ class View:
         self.conversation = conversation
         self.nesting = Nesting(conversation)
         self.stage = Stage(
-            conversation, self.nesting, addresses or Addresses(), fate_of, is_whole=is_whole or addresses is None
+            conversation,
+            self.nesting,
+            addresses or Addresses(),
+            fate_of,
+            is_whole=is_whole or addresses is None,
+            only_traces=only_traces(conversation),
         )
+        self._frames = Frames(conversation)
         self._sizes = Counter(self.nesting.holders)  # how many messages one at the top shows
         self._turns = {turn.index: turn for turn in conversation.turns}
         self._starts: dict[int, list[Turn]] = {}  # at a position among the messages at the top
         self._ends: dict[int, list[Turn]] = {}
         self._place_turns()
         self._repeated = repeated_prompts(conversation, first_prompts(conversation))
-        self._before = dict(zip(self._turns, [None, *conversation.turns], strict=False))
+        self._before = turns_before(conversation)
 
     def _place_turns(self) -> None:
         """Find where turns begin and end. One without messages stands before the next that has some."""
@@ -100,7 +109,7 @@ class View:
                 firsts.setdefault(index, place)
                 lasts[index] = place
         empty: list[Turn] = []
-        for turn in self._turns.values():
+        for turn in self._frames.order:
             if turn.index not in firsts:
                 empty.append(turn)
                 continue
@@ -179,28 +188,37 @@ class View:
         return place
 
     def _items(self, place: int, end: int, stage: Stage) -> Iterator[Any]:
+        wanted = self.conversation.messages[stage.wanted].turn if self._has_message(stage.wanted) else None
+        return self._frames.around(self._with_turns(place, end, stage), wanted)
+
+    def _has_message(self, number: int | None) -> TypeGuard[int]:
+        return number is not None and 0 <= number < len(self.conversation.messages)
+
+    def _with_turns(self, place: int, end: int, stage: Stage) -> Iterator[Framed]:
+        """What is drawn, and the turn that it belongs to, by which it is framed."""
         top = self.nesting.top
         speaker = Speaker(stage, self._turns)
         before: Shown | None = None
         for at in range(place, end):
             message = self.conversation.messages[top[at]]
+            index = message.turn if message.turn in self._turns else None
             if at == place and at not in self._starts and message.turn is not None:
-                yield Continued(number=message.turn + 1)
+                yield Framed(Continued(number=message.turn + 1), index)
             for turn in self._starts.get(at, ()):
-                yield self._head(turn)
+                yield Framed(self._head(turn), turn.index)
                 if turn.index != message.turn:  # one without messages
-                    yield turn_foot(turn, [], stage)
+                    yield Framed(turn_foot(turn, [], stage), turn.index)
                 before = None
             shown = speaker.shown(top[at], before)
             before = shown if shown.role != "event" else before
-            yield shown
+            yield Framed(shown, index)
             for turn in self._ends.get(at, ()):
-                yield turn_foot(turn, self._numbers_of(turn), stage)
+                yield Framed(turn_foot(turn, self._numbers_of(turn), stage), turn.index)
         if end >= len(top):
             for turn in self._last_empty:
-                yield self._head(turn)
-                yield turn_foot(turn, [], stage)
-            yield from self._tail(stage)
+                yield Framed(self._head(turn), turn.index)
+                yield Framed(turn_foot(turn, [], stage), turn.index)
+            yield from (Framed(tail, None) for tail in self._tail(stage))
 
     def _head(self, turn: Turn) -> Any:
         return turn_head(turn, self._before.get(turn.index), self._repeated, self.stage)
@@ -225,6 +243,7 @@ class View:
                 )
                 for file in conversation.files
             ],
+            unnamed=[(file.uri, clean(file.current or "")) for file in unnamed_files(conversation)],
             waiting=list(self._waiting()),
         )
         if tail.edits or tail.files or tail.waiting:
@@ -232,6 +251,9 @@ class View:
 
     def _waiting(self) -> Iterator[Waiting]:
         alone = Stage(self.conversation, self.nesting, is_whole=True)
+        for document in self.conversation.documents:
+            message = Message(role="user", parts=[Text(text=document.text)])
+            yield Waiting(title=document_words(document), blocks=list(request_blocks(message, -1, alone)))
         for queued in self.conversation.queued:
             kind = clean_line(queued.type or "queued", 40)
             blocks = list(request_blocks(queued.message, -1, alone))

@@ -7,6 +7,7 @@ from itertools import groupby, zip_longest
 
 from markupsafe import Markup, escape
 
+from copilog.derive.line_counts import UNKNOWN, Lines
 from copilog.render.html.changed_words import changed_words
 from copilog.render.html.characters import cut, visible
 from copilog.render.html.code import code_html, cut_note
@@ -23,24 +24,31 @@ SIGNS = {"same": " ", "removed": "−", "added": "+", "remark": " "}
 NOTHING = Line("same", None, None, "")
 
 
-def unified_html(diff: str) -> Markup:
-    """A diff in one column."""
-    return _diff_html(diff, _unified, "unified")
+def unified_html(diff: str, lines: Lines | None = None) -> Markup:
+    """A diff in one column. `lines` are those that the edit added and removed, if it is one of an edit."""
+    return _diff_html(diff, _unified, "unified", lines)
 
 
-def side_by_side_html(diff: str) -> Markup:
+def side_by_side_html(diff: str, lines: Lines | None = None) -> Markup:
     """A diff in two columns: before and after."""
-    return _diff_html(diff, _side_by_side, "sides")
+    return _diff_html(diff, _side_by_side, "sides", lines)
 
 
-def _diff_html(diff: str, layout: Callable[[Hunk, _Budget], Iterator[Markup]], css_class: str) -> Markup:
+def _diff_html(
+    diff: str, layout: Callable[[Hunk, _Budget], Iterator[Markup]], css_class: str, known: Lines | None
+) -> Markup:
     text, left_out = cut(diff, LONGEST_DIFF)
     lines = visible(text).removesuffix("\n").split("\n")
     files = files_of(iter(lines[:MOST_LINES]))
     if not any(file.hunks or file.remarks for file in files) or not any(file.hunks or file.name for file in files):
         return code_html(diff, "diff") if diff.strip() else Markup('<p class="cut">No changes</p>')
     budget = _Budget()
-    pieces = [_file_html(file, layout, css_class, budget) for file in files]
+    counts = [_counts_of(file) if known != UNKNOWN else UNKNOWN for file in files]
+    if left_out or len(lines) > MOST_LINES:
+        counts[-1] = UNKNOWN  # of what follows, nothing was counted
+    if known is not None and len(files) == 1:
+        counts = [known]
+    pieces = [_file_html(file, layout, css_class, budget, count) for file, count in zip(files, counts, strict=True)]
     if left_out:
         pieces.append(cut_note(left_out, "character"))
     elif len(lines) > MOST_LINES:
@@ -63,13 +71,19 @@ class _Budget:
 
 
 def _file_html(
-    file: FileDiff, layout: Callable[[Hunk, _Budget], Iterator[Markup]], css_class: str, budget: _Budget
+    file: FileDiff,
+    layout: Callable[[Hunk, _Budget], Iterator[Markup]],
+    css_class: str,
+    budget: _Budget,
+    counts: Lines,
 ) -> Markup:
-    kinds = [line.kind for hunk in file.hunks for line in hunk.lines]
-    head = Markup(
-        '<div class="diff-head"><span class="diff-name">{}</span>'
-        ' <span class="diff-count"><span class="more">+{}</span> <span class="less">−{}</span></span></div>'
-    ).format(file.name or "changes", kinds.count("added"), kinds.count("removed"))
+    added, removed = counts
+    told = [Markup('<span class="more">+{}</span>').format(added)] if added is not None else []
+    told += [Markup('<span class="less">−{}</span>').format(removed)] if removed is not None else []
+    count = Markup(' <span class="diff-count">{}</span>').format(Markup(" ").join(told)) if told else ""
+    head = Markup('<div class="diff-head"><span class="diff-name">{}</span>{}</div>').format(
+        file.name or "changes", count
+    )
     pieces = [Markup('<div class="diff-remark">{}</div>').format(_text(remark)) for remark in file.remarks]
     for hunk in file.hunks:
         if hunk.heading:
@@ -79,6 +93,11 @@ def _file_html(
     return Markup('<div class="diff {}">{}<div class="diff-body" tabindex="0">{}</div></div>').format(
         css_class, head, body
     )
+
+
+def _counts_of(file: FileDiff) -> Lines:
+    kinds = [line.kind for hunk in file.hunks for line in hunk.lines]
+    return kinds.count("added"), kinds.count("removed")
 
 
 # --- the two layouts ------------------------------------------------------------------------------------------------

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from copilog.derive.line_counts import changed_lines
+from copilog.derive.outcomes import is_made
+from copilog.derive.unapplied import shown_diff
 from copilog.model import Conversation, FileChange, FileEdit, Turn
-from copilog.render.changes import VERBS, as_hunks
+from copilog.render.changes import UNMADE, VERBS, as_hunks
 from copilog.render.html.blocks import Edit, Stage
 from copilog.render.html.calls import cells_text
 from copilog.render.html.passages import diff_of, long_text
@@ -22,16 +25,18 @@ def edit_block(edit: FileEdit, turn: int | None, number: int, position: int, sta
         counted(len(edit.cells), "notebook operation") if edit.cells else "",
         "not finished" if edit.is_done is False else "",
         "not applied" if edit.is_applied is False else "",
+        f"not made: the call {UNMADE.get(edit.outcome or '', '')}" if not is_made(edit) else "",
     ]
+    added, removed = changed_lines(edit)
     return Edit(
         verb=VERBS.get(edit.action, clean_line(edit.action, 40)),
         path=_name(edit.path or edit.uri, stage),
         new_path=path_words(edit.new_uri, stage.folder) if edit.new_uri else "",
-        added=edit.added,
-        removed=edit.removed,
+        added=added,
+        removed=removed,
         fate=stage.fate_of(edit.uri, turn, False),
         facts=[fact for fact in facts if fact],
-        diff=diff_of(diff) if diff else None,
+        diff=diff_of(diff, (added, removed)) if diff else None,
         body=long_text(cells_text(edit.cells), is_whole=stage.is_whole) if edit.cells else None,
         raw=stage.addresses.raw(number, position),
     )
@@ -41,14 +46,15 @@ def change_block(change: FileChange, stage: Stage, *, is_open: bool = False) -> 
     """One change of the editing history."""
     old = change.old_uri if change.action == "rename" else None
     path = change.path or change.uri
+    added, removed = changed_lines(change)
     return Edit(
         verb=VERBS.get(change.action, clean_line(change.action, 40)),
         path=_name(old or path, stage),
         new_path=_name(path, stage) if old else "",
-        added=change.added,
-        removed=change.removed,
+        added=added,
+        removed=removed,
         fate=stage.fate_of(change.uri, change.turn, change.is_undone),
-        diff=diff_of(change.diff) if change.diff else None,
+        diff=diff_of(diff, (added, removed)) if (diff := shown_diff(change)) else None,
         is_open=is_open,
     )
 

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 from markupsafe import Markup
 
+from copilog.derive.models import model_of_message, names_of
 from copilog.model import (
+    AnyPart,
     FileEdit,
     Message,
     Notice,
@@ -120,7 +122,7 @@ class Speaker:
             self._undone.add(turn.index)
         return position == turn.undone_from
 
-    def _part(self, part: object, message: Message, number: int, position: int) -> Iterator[Block]:
+    def _part(self, part: AnyPart, message: Message, number: int, position: int) -> Iterator[Block]:
         stage = self.stage
         if isinstance(part, Thinking):
             yield from self._prose()
@@ -136,7 +138,7 @@ class Speaker:
             yield from self._flush(number)
             yield block
 
-    def _other(self, part: object, message: Message, number: int, position: int) -> Iterator[Block]:
+    def _other(self, part: AnyPart, message: Message, number: int, position: int) -> Iterator[Block]:
         stage = self.stage
         match part:
             case ToolCall():
@@ -183,7 +185,7 @@ class Speaker:
             self._gathered.add(Places.without_marks(part.text))
             self._warned += part.vulnerabilities
         elif part.type == "inline":
-            self._gathered.add(self._reference(part))
+            self._gathered.add_reference(self._reference(part))
         elif part.place is not None:
             self._gathered.name_block(place_words(part.place, self.stage.folder))
 
@@ -235,12 +237,10 @@ class Speaker:
 def _facts(message: Message, turn: Turn | None) -> list[str]:
     """The model and the mode of a message, where they are not those of its turn, and how we know."""
     facts: list[str] = []
-    of_turn = (
-        {turn.model.name, turn.model.id, turn.model.resolved} if turn is not None and turn.model is not None else set()
-    )
-    if message.model and message.model not in of_turn:
+    model = model_of_message(message, turn)
+    if model and not (turn is not None and model in names_of(turn)):
         source = f" ({clean_line(message.model_source, 60)})" if message.model_source else ""
-        facts.append(clean_line(message.model, 80) + source)
+        facts.append(clean_line(model, 80) + source)
     mode = turn.mode if turn is not None else None
     if message.mode and (mode is None or message.mode not in (mode.kind, mode.name, mode.id)):
         facts.append(f"{clean_line(message.mode, 60)} mode")

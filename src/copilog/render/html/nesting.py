@@ -1,13 +1,13 @@
 """Where each message of a conversation is shown: on its own, in the tool call it answers, or below the call.
 
 Messages are one flat list. A page shows the result of a call with the call, wherever in the list it stands, and what a
-sub-agent did below the call that started it; what is left are the messages at the top, which make the page.
+sub-agent did below the call that started it; what is left are the messages at the top, which make the page. There the
+messages of a branch follow the turn that it leaves from.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
-
+from copilog.derive import in_reading_order, is_branched
 from copilog.model import Conversation, FileEdit, Message, Terminal, TodoList, ToolCall, ToolResult
 
 DEEPEST = 12  # levels of sub-agents: what lies deeper, or in a circle, stands at the top
@@ -32,6 +32,9 @@ class Nesting:
         self.top: list[int] = []
         self.holders: list[int] = []  # of each message, the one at the top in which it is shown
         self._nest(conversation.messages)
+        if is_branched(conversation):
+            self._read(conversation)
+        self._places = {number: place for place, number in enumerate(self.top)}
 
     def _note(self, number: int, message: Message) -> None:
         for position, part in enumerate(message.parts):
@@ -61,6 +64,20 @@ class Nesting:
             elif not self._answers[number]:
                 self.below.setdefault(message.parent_call_id or "", []).append(number)
 
+    def _read(self, conversation: Conversation) -> None:
+        """Put the messages at the top into the order in which turns are read.
+
+        A message of no turn stays before the next one that has a turn, and those after the last turn stay at the end.
+        """
+        order = {placed.turn.index: place for place, placed in enumerate(in_reading_order(conversation))}
+        place = len(order)
+        placed: list[tuple[int, int]] = []
+        for number in reversed(self.top):
+            turn = conversation.messages[number].turn
+            place = order.get(turn, place) if turn is not None else place
+            placed.append((place, number))
+        self.top = [number for _, number in sorted(placed)]
+
     def _above(self, number: int, message: Message) -> int | None:
         """The message with the call in which, or below which, this one is shown."""
         call: str | None = message.parent_call_id
@@ -78,12 +95,10 @@ class Nesting:
         return bool(message.parts)
 
     def place_of(self, message: int) -> int:
-        """The position, among those at the top, of the message that shows this one, or of the last one before it."""
-        if not self.top:
-            return 0
+        """The position, among those at the top, of the message that shows this one; beyond the end, the last one."""
         if 0 <= message < len(self.holders):
-            message = self.holders[message]
-        return max(0, bisect_right(self.top, message) - 1)
+            return self._places[self.holders[message]]
+        return 0 if message < 0 else max(0, len(self.top) - 1)
 
 
 def _top_of(number: int, above: list[int | None]) -> int | None:

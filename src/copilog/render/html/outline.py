@@ -2,37 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from markupsafe import Markup
 
-from copilog.model import Conversation, Message, Prompt, ToolCall, Turn, best_usage, duration_ms, prose_of
+from copilog.derive import agent_name, in_reading_order, is_counted, is_going, reason_of, repeated_prompts
+from copilog.derive.notes import error_facts, followup_words, notes_of_turn
+from copilog.derive.references import used_files
+from copilog.model import Conversation, Message, Prompt, ToolCall, Turn, best_usage, prose_of
+from copilog.render.branches import only_trace_words
 from copilog.render.footer import details_words
 from copilog.render.html.addresses import Addresses
-from copilog.render.html.blocks import Chip, Edit, Stage
+from copilog.render.html.blocks import Chip, Edit, Labelled, Stage
 from copilog.render.html.edits import changes_of
+from copilog.render.html.frames import Framed, Frames
 from copilog.render.html.markdown import markdown_html
+from copilog.render.html.notes import labelled
 from copilog.render.request import EDIT_VERBS
 from copilog.render.safe import clean_line
-from copilog.render.words import counted, duration_words, moment_words, path_words, place_words, usage_words
+from copilog.render.words import (
+    counted,
+    duration_facts,
+    model_words,
+    moment_words,
+    path_words,
+    usage_words,
+    used_file_words,
+)
 from copilog.tags import user_text
 
 LONGEST_LINE = 90
 BADGES = {
     "cancelled": "cancelled",
     "failed": "failed",
-    "needs-input": "waits for you",
-    "pending": "running",
+    "needs-input": "not finished",
+    "pending": "not finished",
     "unanswered": "not answered",
 }
+GOING = {"needs-input": "waits for you", "pending": "running"}  # while that may still be so
 
 
 @dataclass(slots=True, kw_only=True)
 class OutlineEntry:
     """One turn in the outline."""
 
+    kind: ClassVar[str] = "turn"
     turn: int
     address: str
     message: int | None  # its first message
@@ -40,6 +56,7 @@ class OutlineEntry:
     status: str  # complete, failed, cancelled, ...
     marks: list[str] = field(default_factory=list)  # undone, retried, voted up
     calls: int = 0
+    is_superseded: bool = False
 
 
 @dataclass(slots=True, kw_only=True)
@@ -57,6 +74,7 @@ class TurnHead:
     changes: list[str] = field(default_factory=list)  # of model, mode and agent since the turn before
     before: list[str] = field(default_factory=list)  # what the user did with earlier edits
     pressed: str = ""
+    only_trace: str = ""  # where the turn is, if one trace of several has it
     raw: str | None = None
 
 
@@ -76,6 +94,7 @@ class TurnFoot:
     references: list[Chip] = field(default_factory=list)
     citations: list[tuple[str, str]] = field(default_factory=list)  # licence, address
     followups: list[str] = field(default_factory=list)
+    notes: list[Labelled] = field(default_factory=list)
     edits: list[Edit] = field(default_factory=list)
 
 
@@ -83,7 +102,7 @@ class TurnFoot:
 
 
 def outline_of(conversation: Conversation, addresses: Addresses) -> list[OutlineEntry]:
-    """A line for each turn, in order."""
+    """A line for each turn, in the order in which they are read."""
     prompts = first_prompts(conversation)
     firsts: dict[int | None, int] = {}
     calls: dict[int | None, int] = {}
@@ -102,9 +121,15 @@ def outline_of(conversation: Conversation, addresses: Addresses) -> list[Outline
             status=turn.status or "complete",
             marks=[words for _, words in _marks(turn, repeated)],
             calls=calls.get(turn.index, 0),
+            is_superseded=not is_counted(turn),
         )
-        for turn in conversation.turns
+        for turn, _ in in_reading_order(conversation)
     ]
+
+
+def framed_outline(conversation: Conversation, entries: Iterable[OutlineEntry]) -> list[Any]:
+    """The lines of an outline, those of branches and of superseded turns in their frames."""
+    return list(Frames(conversation).around(Framed(entry, entry.turn) for entry in entries))
 
 
 def first_prompts(conversation: Conversation) -> dict[int, str]:
@@ -127,18 +152,6 @@ def _words_of(message: Message) -> str:
     return words or next((own for text in sent if (own := user_text(text))), "")
 
 
-def repeated_prompts(conversation: Conversation, prompts: dict[int, str]) -> set[int]:
-    """Turns that ask once more what the turn before them asked."""
-    repeated: set[int] = set()
-    before = ""
-    for turn in conversation.turns:
-        prompt = prompts.get(turn.index, "")
-        if prompt and prompt == before:
-            repeated.add(turn.index)
-        before = prompt
-    return repeated
-
-
 def _without_words(turn: Turn) -> str:
     if turn.confirmation:
         return f"[{clean_line(turn.confirmation, 60)}]"
@@ -150,16 +163,19 @@ def _without_words(turn: Turn) -> str:
 def _marks(turn: Turn, repeated: set[int]) -> Iterator[tuple[str, str]]:
     """What is unusual about a turn: how it looks, and in words."""
     if turn.status is not None and turn.status in BADGES:
-        yield turn.status, BADGES[turn.status]
+        is_open = is_going(turn.status, turn.timing.started_at, turn.timing.completed_at)
+        yield turn.status, GOING[turn.status] if is_open else BADGES[turn.status]
     if turn.index in repeated:
         yield "retried", "asked again"
-    if turn.is_undone:
+    if turn.superseded:
+        yield "superseded", clean_line(reason_of(turn), 80)
+    elif turn.is_undone:
         yield "undone", "undone"
     elif turn.undone_from is not None:
         yield "undone", "partly undone"
-    if turn.is_hidden:
+    if turn.is_hidden and not turn.superseded:
         yield "hidden", "hidden in VS Code"
-    elif turn.is_request_hidden:
+    elif turn.is_request_hidden and not turn.superseded:
         yield "hidden", "request hidden in VS Code"
     if turn.vote is not None:
         yield ("up", "voted up") if turn.vote.is_up else ("down", "voted down")
@@ -177,21 +193,14 @@ def turn_head(turn: Turn, before: Turn | None, repeated: set[int], stage: Stage)
         time=moment_words(started) if started is not None else "",
         iso_time=started.isoformat() if started is not None else "",
         badges=[mark for mark in _marks(turn, repeated) if mark[0] not in ("up", "down")],
-        model=_model_name(turn),
+        model=model_words(turn),
         mode=_mode_name(turn),
         changes=list(_changes(turn, before)),
         before=list(_edits_before(turn, stage)),
         pressed=clean_line(turn.confirmation or "", 100),
+        only_trace=only_trace_words(turn, stage.only_traces),
         raw=stage.addresses.raw_turn(turn.index),
     )
-
-
-def _model_name(turn: Turn) -> str:
-    if turn.model is None:
-        return ""
-    resolved = turn.model.resolved
-    name = turn.model.name if not resolved or resolved == turn.model.name else f"{turn.model.name}: {resolved}"
-    return clean_line(name, 100)
 
 
 def _mode_name(turn: Turn) -> str:
@@ -206,7 +215,7 @@ def _changes(turn: Turn, before: Turn | None) -> Iterator[str]:
     if before is None:
         return
     for what, now, then in (
-        ("Model", _model_name(turn), _model_name(before)),
+        ("Model", model_words(turn), model_words(before)),
         ("Mode", _mode_name(turn), _mode_name(before)),
     ):
         if now and then and now != then:
@@ -233,7 +242,7 @@ def turn_foot(turn: Turn, numbers: list[int], stage: Stage) -> TurnFoot:
     return TurnFoot(
         turn=turn.index,
         error=markdown_html(error.message or "It failed without a message.") if error and not is_plain else None,
-        error_facts=[clean_line(word, 80) for word in (error.code or "", *error.flags) if word] if error else [],
+        error_facts=[clean_line(fact, 200) for fact in error_facts(error)] if error else [],
         is_cancelled=is_cancelled,
         facts=list(_facts(turn)),
         vote="" if turn.vote is None else "up" if turn.vote.is_up else "down",
@@ -244,7 +253,8 @@ def turn_foot(turn: Turn, numbers: list[int], stage: Stage) -> TurnFoot:
             (clean_line(citation.license or "unknown", 60), clean_line(citation.uri or "", 300))
             for citation in turn.citations
         ],
-        followups=[clean_line(followup.title or followup.text, 300) for followup in turn.followups],
+        followups=[clean_line(followup_words(followup), 300) for followup in turn.followups],
+        notes=[labelled(note, stage) for note in notes_of_turn(turn, stage.conversation)],
         edits=list(changes_of(turn, numbers, stage)),
     )
 
@@ -253,16 +263,10 @@ def _facts(turn: Turn) -> Iterator[str]:
     if turn.details and (words := details_words(turn)):
         yield words
     if turn.agent is not None:
-        yield clean_line(f"@{turn.agent.name or turn.agent.id}", 80)
+        yield clean_line(f"@{agent_name(turn.agent)}", 80)
     if turn.command:
         yield clean_line(f"/{turn.command}", 80)
-    taken = duration_ms(turn)
-    if taken is not None:
-        yield duration_words(taken)
-    if turn.timing.first_progress_ms is not None:
-        yield f"first progress after {duration_words(turn.timing.first_progress_ms)}"
-    if turn.timing.waited_ms:
-        yield f"waited {duration_words(turn.timing.waited_ms)} for the user"
+    yield from duration_facts(turn)
     best = best_usage(turn)
     if best is not None:
         yield from usage_words(best)
@@ -275,13 +279,9 @@ def _facts(turn: Turn) -> Iterator[str]:
 
 
 def _references(turn: Turn, stage: Stage) -> list[Chip]:
-    """What the answer was based on, each once."""
-    chips: dict[str, Chip] = {}
-    for reference in turn.references:
-        if reference.place is not None:
-            name = place_words(reference.place, stage.folder)
-        else:
-            name = path_words(reference.text or reference.variable or "something", stage.folder)
-        facts = [clean_line(reference.status, 40)] if reference.status in ("partial", "omitted") else []
-        chips.setdefault(name, Chip(label="used", name=name, facts=facts))
-    return list(chips.values())
+    """What the answer was based on, each file once."""
+    chips: list[Chip] = []
+    for used in used_files(turn):
+        facts = [clean_line(used.status, 40)] if used.status in ("partial", "omitted") else []
+        chips.append(Chip(label="used", name=used_file_words(used, stage.folder), facts=facts))
+    return chips

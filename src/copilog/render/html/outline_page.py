@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from copilog.model import Conversation
 from copilog.render.html.addresses import Addresses
-from copilog.render.html.outline import OutlineEntry, outline_of
+from copilog.render.html.outline import framed_outline, outline_of
 
 
 @dataclass(slots=True, kw_only=True)
 class OutlinePage:
     """Turns in a row, and the ways to all others."""
 
-    entries: list[OutlineEntry]
+    entries: list[Any]  # OutlineEntry, and frames around some
     others: list[tuple[str, str]]  # address, words
 
 
 def outline_page(conversation: Conversation, addresses: Addresses, turn: int | None, most: int) -> OutlinePage:
     """All turns, if there are not too many of them; else those around the turn that is named."""
-    numbers = [each.index for each in conversation.turns]
+    entries = outline_of(conversation, addresses)
+    numbers = [entry.turn for entry in entries]
     starts = range(0, len(numbers), most)
     first = numbers.index(turn) // most * most if turn in numbers else None
     if len(starts) <= 1:
         first = 0
     return OutlinePage(
-        entries=outline_of(conversation, addresses)[first : first + most] if first is not None else [],
+        entries=framed_outline(conversation, entries[first : first + most]) if first is not None else [],
         others=[
             (addresses.turn(numbers[start]), f"Turns {numbers[start] + 1} to {numbers[start : start + most][-1] + 1}")
             for start in starts

@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from copilog.derive import is_counted, without_superseded
+from copilog.derive.helper_usage import used_by_helpers
 from copilog.model import (
     Conversation,
-    FileEdit,
     Provenance,
     ToolCall,
     Turn,
     Usage,
     best_usage,
-    duration_ms,
+    duration_of,
     parts_of,
 )
-from copilog.render.header import MARKS
+from copilog.render.branches import conflict_words, superseded_words
+from copilog.render.header import MARKS, edited_words
 from copilog.render.html.addresses import Addresses
 from copilog.render.safe import clean_line
-from copilog.render.words import counted, duration_words, moment_words, size_words, span_words
+from copilog.render.words import counted, duration_words, model_words, moment_words, size_words, span_words, title_words
 
 MOST_TURNS = 200  # rows of the table
 
@@ -33,6 +35,7 @@ class Trace:
     path: str
     place: str
     facts: list[str]
+    overruled: list[str]  # what it says and another trace overruled
 
 
 @dataclass(slots=True, kw_only=True)
@@ -53,6 +56,7 @@ class TurnRow:
     model: str
     started: str
     taken: str
+    worked: str
     first: str
     waited: str
     input: int | None
@@ -77,12 +81,14 @@ class Panel:
 
 def panel_of(conversation: Conversation, addresses: Addresses, *, is_whole: bool = False, first_turn: int = 0) -> Panel:
     """All of it; of a very long conversation only some turns, unless everything is wanted."""
+    superseded = [turn for turn in conversation.turns if not is_counted(turn)]
+    conversation = without_superseded(conversation)
     marks = [*conversation.marks, *(["pending-edits"] if conversation.has_pending_edits else [])]
     shares_of, shares = _shares(conversation)
     turns = conversation.turns
     first, end = (0, len(turns)) if is_whole else (first_turn, first_turn + MOST_TURNS)
     return Panel(
-        facts=list(facts_of(conversation)),
+        facts=[*facts_of(conversation), *([("Superseded", superseded_words(superseded))] if superseded else [])],
         marks=[(clean_line(mark, 60), MARKS.get(mark, "")) for mark in marks],
         related=[
             (
@@ -113,6 +119,7 @@ def facts_of(conversation: Conversation) -> Iterator[tuple[str, str]]:
     """Name and value of what is worth a line."""
     workspace = conversation.workspace
     start = conversation.started_at or conversation.updated_at
+    yield from _fact("Title from", *title_words(conversation))
     yield from _fact("Id", conversation.id)
     yield from _fact("Source", conversation.source)
     yield from _fact("Assistant", conversation.assistant)
@@ -122,12 +129,7 @@ def facts_of(conversation: Conversation) -> Iterator[tuple[str, str]]:
         yield from _fact("Repository", workspace.repository, workspace.branch, workspace.commit)
     if start is not None:
         yield "Time", span_words(start, conversation.updated_at)
-    taken = [elapsed for turn in conversation.turns if (elapsed := duration_ms(turn)) is not None]
-    waited = sum(turn.timing.waited_ms or 0 for turn in conversation.turns)
-    if taken:
-        yield "Working time", duration_words(sum(taken))
-    if waited:
-        yield "Waiting for you", duration_words(waited)
+    yield from _times(conversation)
     yield from _fact("Models", *distinct(model_names(conversation)))
     modes = (turn.mode.kind or turn.mode.name for turn in conversation.turns if turn.mode is not None)
     yield from _fact("Modes", *distinct(modes))
@@ -138,6 +140,19 @@ def facts_of(conversation: Conversation) -> Iterator[tuple[str, str]]:
     yield "Content", ", ".join(_counts(conversation))
 
 
+def _times(conversation: Conversation) -> Iterator[tuple[str, str]]:
+    """Sums over the turns whose time is known."""
+    took = [duration_of(turn) for turn in conversation.turns if is_counted(turn)]
+    for name, times in (
+        ("Elapsed time", [each.elapsed_ms for each in took]),
+        ("Working time", [each.working_ms for each in took]),
+        ("Waiting for you", [each.waiting_ms or None for each in took]),
+    ):
+        known = [time for time in times if time is not None]
+        if known:
+            yield name, duration_words(sum(known))
+
+
 def _fact(name: str, *values: str | None) -> Iterator[tuple[str, str]]:
     words = [clean_line(value, 300) for value in values if value]
     if words:
@@ -146,8 +161,8 @@ def _fact(name: str, *values: str | None) -> Iterator[tuple[str, str]]:
 
 def model_names(conversation: Conversation) -> Iterator[str]:
     for turn in conversation.turns:
-        if turn.model is not None:
-            yield turn.model.resolved or turn.model.name
+        if words := model_words(turn):
+            yield words
 
 
 def distinct(words: Iterable[str | None]) -> list[str]:
@@ -161,10 +176,7 @@ def _counts(conversation: Conversation) -> Iterator[str]:
     calls = sum(isinstance(part, ToolCall) for part in parts_of(conversation))
     if calls:
         yield counted(calls, "tool call")
-    edits = {part.uri or part.path for part in parts_of(conversation) if isinstance(part, FileEdit)}
-    edits |= {change.uri for change in conversation.file_changes}
-    if edits:
-        yield f"{counted(len(edits), 'file')} edited"
+    yield from edited_words(conversation)
     if conversation.queued:
         yield counted(len(conversation.queued), "queued prompt")
 
@@ -181,6 +193,7 @@ def _trace(trace: Provenance) -> Trace:
         path=clean_line(trace.path),
         place=clean_line(place, 300),
         facts=[fact for fact in facts if fact],
+        overruled=[conflict_words(conflict) for conflict in trace.conflicts],
     )
 
 
@@ -188,7 +201,14 @@ def _trace(trace: Provenance) -> Trace:
 
 
 def _usage(conversation: Conversation) -> Iterator[tuple[str, list[tuple[str, str]], str]]:
-    """What was recorded for the conversation as a whole, model by model; else the turns added up."""
+    """What was recorded for the conversation as a whole, model by model, else the turns added up; then the helpers."""
+    yield from _usage_of_answers(conversation)
+    helpers = used_by_helpers(conversation)
+    if helpers is not None:
+        yield "helpers", _counts_of(helpers), clean_line(helpers.source, 200)
+
+
+def _usage_of_answers(conversation: Conversation) -> Iterator[tuple[str, list[tuple[str, str]], str]]:
     recorded = [usage for usage in conversation.usage if usage.scope != "call"]
     for total in recorded:
         yield clean_line(total.model or "all models", 80), _counts_of(total), _source(total)
@@ -244,7 +264,7 @@ def _shares(conversation: Conversation) -> tuple[str, list[Share]]:
 def _row(turn: Turn, addresses: Addresses) -> TurnRow:
     usage = best_usage(turn)
     timing = turn.timing
-    taken = duration_ms(turn)
+    took = duration_of(turn)
     spent = next((item.credits for item in turn.usage if item.credits is not None), None)
     premium = next((item.premium_requests for item in turn.usage if item.premium_requests is not None), None)
     cost = f"{spent:g} credits" if spent is not None else f"{premium:g} premium" if premium is not None else ""
@@ -252,11 +272,12 @@ def _row(turn: Turn, addresses: Addresses) -> TurnRow:
         turn=turn.index,
         address=addresses.turn(turn.index),
         status=turn.status or "",
-        model=clean_line((turn.model.resolved or turn.model.name) if turn.model is not None else "", 60),
+        model=model_words(turn),
         started=moment_words(timing.started_at) if timing.started_at is not None else "",
-        taken=duration_words(taken) if taken is not None else "",
+        taken=duration_words(took.elapsed_ms) if took.elapsed_ms is not None else "",
+        worked=duration_words(took.working_ms) if took.working_ms is not None else "",
         first=duration_words(timing.first_progress_ms) if timing.first_progress_ms is not None else "",
-        waited=duration_words(timing.waited_ms) if timing.waited_ms else "",
+        waited=duration_words(took.waiting_ms) if took.waiting_ms else "",
         input=(usage.input if usage.input is not None else usage.last_prompt) if usage is not None else None,
         output=usage.output if usage is not None else None,
         cached=usage.cache_read if usage is not None else None,

@@ -6,6 +6,7 @@ import re
 
 from markupsafe import Markup
 
+from copilog.derive.line_counts import Lines
 from copilog.remembering import remembered
 from copilog.render.html.blocks import Diff, Long
 from copilog.render.html.code import code_html, json_html, text_html
@@ -57,9 +58,10 @@ def long_markdown(text: str, link: str | None = None, *, is_whole: bool = False)
     return Long(html=prose_html(shown), left_out=left_out, link=link if left_out else None)
 
 
-def diff_of(text: str) -> Diff:
-    """A diff in both ways, a long one only in one."""
-    return Diff(unified=unified_html(text), split=side_by_side_html(text) if len(text) <= SPLIT_LIMIT else None)
+def diff_of(text: str, lines: Lines) -> Diff:
+    """The diff of an edit that added and removed so many lines, in both ways, a long one only in one."""
+    split = side_by_side_html(text, lines) if len(text) <= SPLIT_LIMIT else None
+    return Diff(unified=unified_html(text, lines), split=split)
 
 
 def _beginning(text: str, is_whole: bool) -> tuple[str, str]:

@@ -11,8 +11,9 @@ from copilog.model import Attachment, Mention, Message, Prompt, Text
 from copilog.render.html.blocks import Block, Chip, Chips, Context, Stage, Tagged, Words
 from copilog.render.html.characters import visible
 from copilog.render.html.code import code_html
+from copilog.render.html.notes import notes_shown
 from copilog.render.html.passages import Places, long_plain
-from copilog.render.request import SIGNS
+from copilog.render.request import SIGNS, typed_in
 from copilog.render.safe import clean_line
 from copilog.render.words import counted, place_words, size_words
 from copilog.tags import Segment, segments
@@ -27,7 +28,6 @@ LONGEST_SEARCHED = 2_000_000  # characters in which tags are looked for
 
 _FENCE = re.compile(r"^(`{3,}|~{3,})([^\n`]*)\n(.*?)(?:^\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"(`[^`\n]+`)")
-_TAG_AROUND = re.compile(r"\A\s*<[^<>]{1,300}>|</[^<>]{1,100}>\s*\Z")
 
 
 def request_blocks(message: Message, number: int, stage: Stage) -> Iterator[Block]:
@@ -44,7 +44,7 @@ def request_blocks(message: Message, number: int, stage: Stage) -> Iterator[Bloc
             else:
                 yield from _said(part.text, mentions, number, position, stage)
         elif isinstance(part, Prompt):
-            contexts.append(context_block(part.text, part.scope, number, position, stage))
+            contexts.append(context_block(part.text, part.scope, number, position, stage, typed_in(message)))
         elif isinstance(part, Attachment):
             (automatic if part.is_automatic else attached).append(attachment_chip(part, number, position, stage))
     if loose:
@@ -80,7 +80,7 @@ def _said(text: str, mentions: list[Mention], number: int, position: int, stage:
 
 def _set_apart(foreign: list[Segment], number: int, position: int, stage: Stage) -> Iterator[Block]:
     """Pieces that are not the user's, as one block. Takes them."""
-    pieces = [_tagged(piece, stage) for piece in foreign if _inside(piece.text)]
+    pieces = [_tagged(piece, stage) for piece in foreign if piece.inside]
     size = sum(len(piece.text) for piece in foreign)
     foreign.clear()
     if pieces:
@@ -160,6 +160,7 @@ def attachment_chip(part: Attachment, number: int, position: int, stage: Stage) 
         facts=[fact for fact in facts if fact],
         picture=picture,
         body=long_plain(part.text, link, is_whole=stage.is_whole) if part.text else None,
+        notes=notes_shown(part, number, position, stage),
         is_faint=part.is_automatic or not part.is_sent,
     )
 
@@ -167,24 +168,20 @@ def attachment_chip(part: Attachment, number: int, position: int, stage: Stage) 
 # --- what the product put around them ---------------------------------------------------------------------------
 
 
-def context_block(text: str, scope: str, number: int, position: int, stage: Stage) -> Context:
-    """A prompt as it was sent, piece by piece."""
-    found = segments(text) if len(text) <= LONGEST_SEARCHED else [Segment(text, None, False)]
-    pieces = [_tagged(piece, stage) for piece in found if _inside(piece.text)]
+def context_block(text: str, scope: str, number: int, position: int, stage: Stage, typed: str = "") -> Context:
+    """A prompt as it was sent with what the user `typed`, piece by piece."""
+    is_short = len(text) <= LONGEST_SEARCHED
+    found = segments(text, is_system=scope != "turn", typed=typed) if is_short else [Segment(text, None, False)]
+    pieces = [_tagged(piece, stage) for piece in found if piece.inside]
     facts = [counted(len(pieces), "piece"), counted(len(text), "character")]
     raw = stage.addresses.raw(number, position)
     return Context(title=SCOPES.get(scope, "Context"), facts=facts, pieces=pieces, raw=raw)
 
 
-def _inside(text: str) -> str:
-    """What stands in a tag, or nothing but the tag itself."""
-    return _TAG_AROUND.sub("", text).strip()
-
-
 def _tagged(piece: Segment, stage: Stage) -> Tagged:
-    text = _inside(piece.text)
+    text = piece.inside
     return Tagged(
-        name=clean_line(piece.tag.name, 80) if piece.tag is not None else "",
+        name=clean_line(piece.name or "", 80),
         origin=piece.tag.origin if piece.tag is not None else "injected",
         note=clean_line(piece.tag.note or "", 200) if piece.tag is not None else "",
         size=counted(len(text), "character"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from datetime import datetime
 
+from copilog.derive.line_counts import lines_words
 from copilog.render.safe import UNSEEN, clean_line
 from copilog.render.words import counted, duration_words, size_words
 
@@ -36,6 +37,13 @@ def whole(number: float | None) -> str:
     if number is None or not math.isfinite(number):
         return NONE
     return f"{number:,.0f}"
+
+
+def lines(added: int | None, removed: int | None) -> str:
+    """Lines added and removed, as far as they are known."""
+    if added is None and removed is None:
+        return "lines not known"
+    return f"{lines_words((added, removed), '−') or 'no'} lines"
 
 
 def decimal(number: float | None) -> str:

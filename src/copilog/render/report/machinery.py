@@ -126,6 +126,7 @@ def _tool_figures(section: ToolsSection) -> Figures:
                 amounts.whole(section.failed),
                 f"{amounts.percent(_share(section.failed, section.calls))} of all",
             ),
+            Figure("Commands with an error", amounts.whole(section.command_errors), "ended with a code other than 0"),
             Figure(
                 "Ran by themselves", amounts.whole(section.automatic), "by a setting, an earlier grant, or without need"
             ),
@@ -148,6 +149,7 @@ def _tools_table(rows: list[ToolRow]) -> Block:
             number("Conversations", "conversations"),
             number("Failed", "failed"),
             number("Failure rate", "failure_rate", amounts.percent),
+            number("Commands with an error", "command_errors", optional=True),
             number("Retries", "retries", optional=True),
             number("Automatic", "automatic", optional=True),
             number("By a person", "by_user", optional=True),
@@ -169,7 +171,8 @@ def _tables_of_calls(section: ToolsSection) -> list[Block]:
         columns = [text("Server", "name"), number("Tools", "tools"), *ends]
         beside.append(table_of("MCP servers", section.servers, columns))
     if section.programs:
-        beside.append(table_of("Programs run in the terminal", section.programs, [text("Program", "name"), *ends]))
+        columns = [text("Program", "name"), *ends[:2], number("With an error", "command_errors"), *ends[2:]]
+        beside.append(table_of("Programs run in the terminal", section.programs, columns))
     if section.sequences:
         columns = [worded("Tools", _in_sequence), number("Times", "times"), number("Conversations", "conversations")]
         beside.append(table_of("Tools that follow one another", section.sequences, columns))

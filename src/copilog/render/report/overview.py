@@ -39,18 +39,20 @@ def overview(stats: Stats) -> Section:
         Figure(
             "Tool calls",
             amounts.whole(totals.tool_calls),
-            f"{amounts.whole(stats.tools.failed)} failed",
+            f"{amounts.whole(stats.tools.failed)} failed,"
+            f" {amounts.counted(stats.tools.command_errors, 'command')} with an error",
             _spark("tool_calls", days),
         ),
         Figure(
             "Edits",
             amounts.whole(stats.work.edits),
-            f"+{stats.work.added:,} −{stats.work.removed:,} lines in {amounts.counted(stats.work.files, 'file')}",
+            f"{amounts.lines(stats.work.added, stats.work.removed)} in {amounts.counted(stats.work.files, 'file')}",
         ),
         Figure(
-            "Time at work",
-            amounts.duration(stats.work.working_ms) if stats.work.timed_turns else amounts.NONE,
-            f"and {amounts.duration(stats.work.waiting_ms)} waiting for a person",
+            "Elapsed",
+            amounts.duration(stats.work.elapsed_ms) if stats.work.timed_turns else amounts.NONE,
+            f"{amounts.duration(stats.work.working_ms)} working,"
+            f" {amounts.duration(stats.work.waiting_ms)} waiting for a person",
         ),
     ]
     return Section("overview", "Overview", "", [Figures(figures)])

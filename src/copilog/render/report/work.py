@@ -64,7 +64,7 @@ def _figures(section: WorkSection) -> Figures:
             Figure(
                 "Lines added",
                 amounts.whole(section.added),
-                f"and {section.removed:,} removed, in {amounts.counted(section.files, 'file')}",
+                f"and {amounts.whole(section.removed)} removed, in {amounts.counted(section.files, 'file')}",
             ),
             Figure(
                 "Turns completed",
@@ -73,9 +73,14 @@ def _figures(section: WorkSection) -> Figures:
             ),
             Figure("Votes up", amounts.whole(section.votes_up), f"and {section.votes_down:,} down"),
             Figure(
-                "Working",
-                amounts.duration(section.working_ms) if section.timed_turns else amounts.NONE,
+                "Elapsed",
+                amounts.duration(section.elapsed_ms) if section.timed_turns else amounts.NONE,
                 f"in {amounts.counted(section.timed_turns, 'turn')} whose time is known",
+            ),
+            Figure(
+                "Working",
+                amounts.duration(section.working_ms) if section.working_turns else amounts.NONE,
+                f"in {amounts.counted(section.working_turns, 'turn')}, without waiting for a person",
             ),
             Figure(
                 "Waiting for a person", amounts.duration(section.waiting_ms) if section.timed_turns else amounts.NONE

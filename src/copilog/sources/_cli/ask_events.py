@@ -56,6 +56,10 @@ def permission_requested(reader: Reader, event: Event) -> None:
     parent = reader.agents.parent_of(event)
     part, call_id = permission_from(event.data)
     part.native = event.native
+    call = reader.calls.get(call_id)
+    if call is not None and part.notes and isinstance(call.arguments, dict):
+        asked = list(call.arguments.values())  # what the call itself shows
+        part.notes = {label: text for label, text in part.notes.items() if text not in asked}
     reader.add(event, "system", [part], parent=parent, extra={"envelope": event.rest} if event.rest else None)
     ask = Ask(part, event.at, call_id, by_hook)
     reader.asks.add(key and f"permission:{key}", ask)

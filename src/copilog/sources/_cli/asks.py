@@ -9,6 +9,7 @@ import msgspec
 
 from copilog.model import Approval, Confirmation, Hook, Turn
 from copilog.sources._cli.event import Event, ms_between, with_more
+from copilog.sources._cli.told import notes_in
 from copilog.sources._vscode.take import Json, rest, take_bool, take_dict, take_str
 
 ApprovalKind = Literal["denied", "not-needed", "setting", "granted", "user", "skipped", "unknown"]
@@ -80,7 +81,14 @@ def hook_from_start(event: Event) -> Hook:
     given = data.get("input")
     tool = given.get("toolName") if isinstance(given, dict) else None
     kind = take_str(data, "hookType") or ""
-    return Hook(type=kind, tool=tool if isinstance(tool, str) else None, native=event.native, extra=rest(data))
+    data.pop("input", None)
+    return Hook(
+        type=kind,
+        tool=tool if isinstance(tool, str) else None,
+        given=given or None,
+        native=event.native,
+        extra=rest(data),
+    )
 
 
 def end_hook(hook: Hook, event: Event, started_at: datetime | None) -> None:
@@ -96,6 +104,9 @@ def end_hook(hook: Hook, event: Event, started_at: datetime | None) -> None:
     error = data.get("error")
     if isinstance(error, dict) and hook.message is None:
         hook.message = _text_in(error, ("message",))
+    for told in (said, error):
+        if isinstance(told, dict):
+            hook.notes = hook.notes | notes_in(told, hook.reason, hook.message)
     if not hook.type:
         hook.type = take_str(data, "hookType") or ""
     elif data.get("hookType") == hook.type:
@@ -122,6 +133,7 @@ def permission_from(data: Json) -> tuple[Confirmation, str | None]:
     made = Confirmation(type="permission", title=take_str(request, "kind"), message=_text_in(request, SUBJECTS))
     if request:
         data["permissionRequest"] = request
+    made.notes = notes_in(request, made.message) | notes_in(data)
     made.extra = rest(data)
     return made, call_id if isinstance(call_id, str) else None
 
@@ -133,6 +145,8 @@ def answer_permission(ask: Confirmation, data: Json) -> None:
     if isinstance(kind, str):
         ask.answer = kind
         ask.state = "accepted" if kind.startswith("approved") else "rejected"
+    if isinstance(result, dict):
+        ask.notes = ask.notes | notes_in(result)
     ask.extra = with_more(ask.extra, data)
 
 
@@ -162,6 +176,7 @@ def question_from(family: str, data: Json) -> Confirmation:
     if isinstance(choices, list) and all(isinstance(choice, str) for choice in choices):
         made.options = choices
     made.state = "unanswered"
+    made.notes = notes_in(data, made.message)
     made.extra = rest(data)
     return made
 
@@ -171,4 +186,5 @@ def answer_question(ask: Confirmation, data: Json) -> None:
     answer: Any = next((data[name] for name in ANSWERED if name in data), None)
     ask.answer = answer if isinstance(answer, str) else None
     ask.state = "answered" if approved is None else "accepted" if approved else "rejected"
+    ask.notes = ask.notes | notes_in(data, ask.answer)
     ask.extra = with_more(ask.extra, data)

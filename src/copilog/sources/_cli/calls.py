@@ -146,6 +146,7 @@ def read_start(event: Event, call: Call) -> None:
             _read_intent(part, arguments)
     elif arguments is not None and arguments != call.arguments:
         data["arguments"] = arguments
+        part.notes = {**part.notes, "arguments it ran with": arguments_text(arguments) or ""}
     if data:
         _read_server(data, part)
 

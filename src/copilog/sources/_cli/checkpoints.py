@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from copilog import jsonio
 from copilog.errors import BadFile, BadRecord
+from copilog.model import Document
 from copilog.sources._vscode.places_on_disk import files_in
 from copilog.sources._vscode.take import Json
 
@@ -30,11 +31,14 @@ class Checkpoint:
         self.text = text
         self.is_taken = False  # a compaction of the log has it
 
-    def as_extra(self, known_text: str | None = None) -> Json:
-        """What to keep of it beside a text that is known anyway."""
-        made: Json = {"number": self.number, "title": self.title, "file": self.file}
-        if self.text.strip() != (known_text or "").strip():
-            made["text"] = self.text
+    def as_document(self) -> Document:
+        extra = {"number": self.number} if self.number is not None else None
+        path = f"{FOLDER}/{self.file}"
+        return Document(kind="checkpoint", text=self.text, title=self.title, path=path, extra=extra)
+
+    def as_extra(self) -> Json:
+        """What to keep of it beside a text and a title that are known anyway."""
+        made: Json = {"number": self.number, "file": self.file}
         return {key: value for key, value in made.items() if value is not None}
 
 

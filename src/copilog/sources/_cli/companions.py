@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from copilog import jsonio
 from copilog.diagnostics import Ledger
 from copilog.errors import BadFile, BadRecord
-from copilog.model import Workspace
+from copilog.model import Document, TitleOrigin, Workspace
 from copilog.sources._cli.checkpoints import FOLDER as CHECKPOINTS
 from copilog.sources._cli.checkpoints import Checkpoints, text_of
 from copilog.sources._cli.flat_yaml import FlatMap, read_flat_map
@@ -92,15 +93,19 @@ class Companions:
 
     # --- what they say ----------------------------------------------------------------------------------------------
 
-    def title(self) -> str | None:
-        """The title: one given in VS Code, else the name of the session, else the older summary, its first line."""
-        custom = self.vscode.get("customTitle")
-        title = custom if isinstance(custom, str) and custom.strip() else None
-        title = title or self.workspace.text("name") or self.workspace.text("summary")
-        if title is None:
-            return None
-        lines = [line.strip() for line in title.split("\n")]
-        return next((line for line in lines if line), None)
+    def titles(self) -> Iterator[tuple[str, TitleOrigin]]:
+        """The titles: one given in VS Code, the name of the session, the older summary; the first line of each."""
+        custom, text = self.vscode.get("customTitle"), self.workspace.text
+        is_named = self.workspace.values.get("user_named") is True
+        found: list[tuple[str | None, TitleOrigin]] = [
+            (custom if isinstance(custom, str) else None, "custom"),
+            (text("name"), "named" if is_named else "generated"),
+            (text("summary"), "summary"),
+        ]
+        for title, origin in found:
+            line = next((line.strip() for line in (title or "").split("\n") if line.strip()), None)
+            if line is not None:
+                yield line, origin
 
     def place(self) -> Workspace | None:
         """The folder that the session belongs to. Of a worktree, that is the repository it was made from."""
@@ -139,13 +144,23 @@ class Companions:
             made["workspace"] = dict(self.workspace.values)
         if self.vscode:
             made["vscode"] = self.vscode
+        unreadable = [entry for entry in self.saved if "text" not in entry]
+        if unreadable:
+            made["saved_files"] = unreadable
+        return made
+
+    def documents(self) -> list[Document]:
+        """The plan, summaries that no compaction of the log has, what the session saved, and a title of many lines."""
+        made: list[Document] = []
+        summary = self.workspace.text("summary")
+        if summary is not None and "\n" in summary.strip():
+            made.append(Document(kind="summary", text=summary, path=WORKSPACE))
         if self.plan is not None:
-            made["plan"] = self.plan
-        if self.saved:
-            made["saved_files"] = self.saved
-        untaken = [checkpoint.as_extra() for checkpoint in self.checkpoints.all if not checkpoint.is_taken]
-        if untaken:
-            made["checkpoints"] = untaken
+            made.append(Document(kind="plan", text=self.plan, path=PLAN))
+        made += [checkpoint.as_document() for checkpoint in self.checkpoints.all if not checkpoint.is_taken]
+        for entry in self.saved:
+            if "text" in entry:
+                made.append(Document(kind="file", text=entry["text"], path=entry["path"]))
         return made
 
 

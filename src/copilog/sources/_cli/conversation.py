@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
+from copilog.derive import add_title
 from copilog.model import Conversation, CustomAgent, Message, Relation, Turn, Workspace
 from copilog.sources._cli.companions import Companions
 from copilog.sources._cli.event import time_from_iso
@@ -27,7 +28,7 @@ def conversation_from(
     reader.agents.settle(messages)
     made = _beginning(found, native_id or None, companions)
     made.id = f"cli:{native_id or _content_id(reader, messages)}"
-    made.title = made.title or facts.title
+    add_title(made, facts.title, "generated")
     made.workspace = _workspace(made.workspace, facts.workspace)
     made.started_at = facts.started_at or facts.first_at or made.started_at
     made.updated_at = facts.last_at or made.updated_at
@@ -60,14 +61,16 @@ def _beginning(found: Found, native_id: str | None, companions: Companions) -> C
         id="",
         native_id=native_id,
         source=found.source,
-        title=companions.title(),
         assistant=ASSISTANT,
         application=APPLICATION,
         workspace=companions.place(),
         started_at=time_from_iso(companions.workspace.text("created_at")),
         updated_at=time_from_iso(companions.workspace.text("updated_at")),
+        documents=companions.documents(),
         extra=companions.extras() or None,
     )
+    for title, origin in companions.titles():
+        add_title(made, title, origin)
     made.provenance = [provenance_of(found)]
     for path in companions.paths:
         if path != found.path:

@@ -67,12 +67,13 @@ class Deltas:
         pieces.add(take_str(data, text_key))
         return DEFERRED
 
-    def complete(self, reader: Reader, kind: Kind, native_id: str | None) -> None:
-        """The whole is there: its pieces say nothing new."""
-        if self.waiting and native_id is not None:
-            pieces = self.waiting.pop((kind, native_id), None)
-            if pieces is not None:
-                reader.ledger.ignore(REASON, pieces.count)
+    def complete(self, reader: Reader, kind: Kind, native_id: str | None) -> str:
+        """The whole is there: its pieces say nothing new, but for output that was too long. Return what they say."""
+        pieces = self.waiting.pop((kind, native_id), None) if native_id is not None else None
+        if pieces is None:
+            return ""
+        reader.ledger.ignore(REASON, pieces.count)
+        return pieces.text()
 
     def complete_reasoning(self, reader: Reader, text: str) -> None:
         """A message holds the whole reasoning, but not its id."""
@@ -128,4 +129,5 @@ KEYS: dict[str, tuple[Kind, str, str]] = {
     "assistant.reasoning_delta": ("reasoning", "reasoningId", "deltaContent"),
     "assistant.tool_call_delta": ("call", "toolCallId", "inputDelta"),
     "tool.execution_partial_result": ("output", "toolCallId", "partialOutput"),
+    "tool.shell_output": ("output", "toolCallId", "text"),
 }

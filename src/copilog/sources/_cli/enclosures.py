@@ -34,11 +34,16 @@ def compaction_complete(reader: Reader, event: Event) -> None:
     )
     if checkpoint is not None:
         checkpoint.is_taken = True
-        data["checkpoint"] = checkpoint.as_extra(text if text is not None else checkpoint.text)
-        text = checkpoint.text if text is None else text
+        data["checkpoint"] = checkpoint.as_extra()
+        if text is None:
+            text = checkpoint.text
+        elif checkpoint.text.strip() != text.strip():
+            checkpoint.is_taken = False  # it says something else, and stays a document
     parent = reader.agents.parent_of(event)
     part = Compaction(
         text=text or "",
+        title=checkpoint.title if checkpoint is not None else None,
+        instructions=take_str(data, "customInstructions"),
         model=usage.model if usage else None,
         trigger=take_str(data, "trigger"),
         elapsed_ms=elapsed_ms if elapsed_ms is not None else ms_between(began_at, event.at),

@@ -78,6 +78,7 @@ STREAMED = frozenset(
         "assistant.reasoning_delta",
         "assistant.tool_call_delta",
         "tool.execution_partial_result",
+        "tool.shell_output",
     }
 )
 
@@ -146,8 +147,66 @@ PASSING = frozenset(
     }
 )
 
+# Of newer releases: each is a notice, with a text where `notices.TOPICS` names one.
+RECENT = frozenset(
+    {
+        "assistant.fusion_phase_activity",
+        "assistant.fusion_phase_completed",
+        "assistant.fusion_phase_failed",
+        "assistant.fusion_phase_started",
+        "human_response.recorded",
+        "mcp.oauth_recovery_completed",
+        "model.call_final_result",
+        "model.call_finished",
+        "model.message",
+        "model.messages_snapshot",
+        "model.model_call_started",
+        "model.model_call_success",
+        "model.response",
+        "model.turn_ended",
+        "model.turn_started",
+        "permission.assentDetected",
+        "permission.carriedForward",
+        "permission.contextualAuthorization",
+        "permission.messageAuthorization",
+        "permission.messageAuthorizationDegraded",
+        "permission.messageAuthorizationRead",
+        "prompt_cache_break",
+        "session.auto_tier_recommendation",
+        "session.auto_tier_switch_failed",
+        "session.autopilot_stopped",
+        "session.completion_receipt",
+        "session.fusion_change_checkpoint",
+        "session.fusion_commit_started",
+        "session.fusion_completed",
+        "session.fusion_handoff",
+        "session.fusion_resolved",
+        "session.fusion_route_failed",
+        "session.fusion_route_started",
+        "session.indexed_search",
+        "session.managed_plugin_progress",
+        "session.mcp_server_needs_reconnect",
+        "session.mcp_server_removed",
+        "session.mcp_server_tools_loaded",
+        "session.memory_changed",
+        "session.mode_notice_delivered",
+        "session.model_deselected",
+        "session.permission_recovery",
+        "session.quota_observation",
+        "session.request_body_compression_disabled",
+        "session.usage_record",
+        "skill.context_delivered",
+        "skill.context_delivered_ref",
+        "skill.invoked_ref",
+        "subagent.configured",
+        "workflow.run_settled",
+        "workflow.run_started",
+        "workflow.run_updated",
+    }
+)
+
 RESULT = "result"  # the last line of a captured stream, which has no data
-KNOWN = PERSISTED | PASSING | STREAMED | frozenset(ALIASES) | {RESULT}
+KNOWN = PERSISTED | PASSING | STREAMED | RECENT | frozenset(ALIASES) | {RESULT}
 
 
 def is_known(event_type: str) -> bool:

@@ -9,7 +9,7 @@ from copilog.model import Message
 from copilog.sources._cli import answers, ask_events, enclosures, lifecycle, notices, prompts, tool_events
 from copilog.sources._cli.deltas import DEFERRED
 from copilog.sources._cli.event import Event
-from copilog.sources._cli.event_types import KNOWN, PASSING, PERSISTED, RESULT, STREAMED, is_known
+from copilog.sources._cli.event_types import KNOWN, PASSING, PERSISTED, RECENT, RESULT, STREAMED, is_known
 from copilog.sources._cli.reader import Reader
 from copilog.sources._cli.records import Records
 
@@ -22,7 +22,7 @@ def _delta(reader: Reader, event: Event) -> str:
 
 
 HANDLERS: dict[str, Handler] = {
-    **dict.fromkeys(PERSISTED | PASSING, notices.plain_notice),
+    **dict.fromkeys(PERSISTED | PASSING | RECENT, notices.plain_notice),
     **dict.fromkeys(STREAMED, _delta),
     **{name: ask_events.question_asked for name in PASSING if name.endswith((".requested", ".queued"))},
     **{name: ask_events.question_answered for name in PASSING if name.endswith(".completed")},
@@ -37,7 +37,10 @@ HANDLERS: dict[str, Handler] = {
     "external_tool.requested": tool_events.external_requested,
     "hook.end": ask_events.hook_end,
     "hook.start": ask_events.hook_start,
+    "human_response.recorded": notices.human_response,
     "model.call_start": answers.model_call_start,
+    "model.messages_snapshot": prompts.messages_sent,
+    "model.model_call_success": prompts.messages_sent,
     "permission.completed": ask_events.permission_completed,
     "permission.requested": ask_events.permission_requested,
     RESULT: lifecycle.stream_result,
@@ -54,6 +57,7 @@ HANDLERS: dict[str, Handler] = {
     "session.resume": lifecycle.session_resume,
     "session.shutdown": lifecycle.session_shutdown,
     "session.skills_loaded": lifecycle.skills_loaded,
+    "session.snapshot_rewind": notices.rewind,
     "session.start": lifecycle.session_start,
     "session.title_changed": lifecycle.title_changed,
     "session.tools_updated": lifecycle.tools_updated,

@@ -68,10 +68,10 @@ def stream_result(reader: Reader, event: Event) -> None:
 
 
 def session_error(reader: Reader, event: Event) -> None:
-    """A failure of the model or the service: the turn failed, unless an answer still comes."""
+    """A failure of the model or the service: the turn failed, unless it was over, or an answer still comes."""
     turn = reader.turns.current
     message, kind = event.data.get("message"), event.data.get("errorType")
-    if turn is not None and event.agent_id is None:
+    if turn is not None and event.agent_id is None and not reader.turns.is_finished(turn):
         turn.status = "failed"
         turn.error = TurnError(
             message=message if isinstance(message, str) else "",

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 from copilog.model import Message, Notice, Unknown
 from copilog.sources._cli.event import Event
 from copilog.sources._cli.reader import Reader
+from copilog.sources._cli.told import notes_in
 
 # The topic of each event that is a notice and nothing else, and the field of its data that reads as text.
 TOPICS: dict[str, tuple[str, str]] = {
+    "assistant.fusion_phase_completed": ("fusion-phase", "content"),
+    "assistant.fusion_phase_failed": ("fusion-phase-failed", "errorMessage"),
     "assistant.intent": ("intent", "intent"),
     "model.call_failure": ("model-call-failure", "errorMessage"),
     "session.autopilot_objective_changed": ("objective", "status"),
@@ -15,9 +21,12 @@ TOPICS: dict[str, tuple[str, str]] = {
     "session.canvas.removed": ("canvas-removed", ""),
     "session.compaction_start": ("compaction-start", ""),
     "session.context_cleared": ("context-cleared", "initialMessage"),
+    "session.fusion_handoff": ("fusion-handoff", "message"),
+    "session.fusion_route_failed": ("fusion-route-failed", "errorMessage"),
     "session.info": ("info", "message"),
     "session.mcp_server_status_changed": ("mcp-servers", "serverName"),
     "session.mcp_servers_loaded": ("mcp-servers", ""),
+    "session.mode_notice_delivered": ("mode-notice", "content"),
     "session.plan_changed": ("plan", "operation"),
     "session.remote_steerable_changed": ("remote-control", ""),
     "session.schedule_cancelled": ("schedule-cancelled", ""),
@@ -29,6 +38,8 @@ TOPICS: dict[str, tuple[str, str]] = {
     "session.truncation": ("truncation", ""),
     "session.warning": ("warning", "message"),
     "session.workspace_file_changed": ("workspace-file", "path"),
+    "skill.context_delivered": ("skill-context", "content"),
+    "skill.context_delivered_ref": ("skill-context", "prefix"),
     "system.notification": ("notification", "content"),
     "tool.execution_progress": ("progress", "progressMessage"),
     "tool_search.activated": ("tool-search", "strategy"),
@@ -41,7 +52,8 @@ def notice(reader: Reader, event: Event, topic: str, text_key: str = "") -> Mess
     """A message that holds one notice: a text, and all the rest as data."""
     parent = reader.agents.parent_of(event)
     text = event.data.pop(text_key, "") if isinstance(event.data.get(text_key), str) else ""
-    part = Notice(topic=topic, text=text, data=event.extra(), native=event.native)
+    notes = notes_in(event.data, text)
+    part = Notice(topic=topic, text=text, notes=notes, data=event.extra(), native=event.native)
     return reader.add(event, "system", [part], parent=parent)
 
 
@@ -52,6 +64,39 @@ def plain_notice(reader: Reader, event: Event) -> str | None:
     topic, text_key = TOPICS.get(event.type, ("", ""))
     notice(reader, event, topic or _topic_of(event.type), text_key)
     return None
+
+
+def human_response(reader: Reader, event: Event) -> None:
+    """What the user answered to a question of the agent: a text, or an object that has some."""
+    response = event.data.pop("response", None)
+    texts = [response] if isinstance(response, str) else list(strings_in(response))
+    message = notice(reader, event, "user-response")
+    part = message.parts[0]
+    assert isinstance(part, Notice)
+    part.text = "\n".join(texts)
+    if not isinstance(response, str) and response is not None:
+        part.data = {**(part.data or {}), "response": response}
+
+
+def strings_in(value: Any) -> Iterator[str]:
+    """All strings of a JSON value."""
+    if isinstance(value, str):
+        yield value
+    below = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for item in below:
+        yield from strings_in(item)
+
+
+def rewind(reader: Reader, event: Event) -> str | None:
+    """The conversation was rewound: turns that begin with a removed event no longer count. Only streams say so."""
+    first, removed = event.data.get("upToEventId"), event.data.get("eventIds")
+    names = {name for name in removed if isinstance(name, str)} if isinstance(removed, list) else set()
+    is_removed = False
+    for turn in reader.turns.all:
+        is_removed = is_removed or (turn.request_id is not None and turn.request_id == first)
+        if is_removed or turn.request_id in names:
+            turn.superseded = "removed"
+    return plain_notice(reader, event)
 
 
 def streaming_progress(reader: Reader, event: Event) -> str:  # noqa: ARG001

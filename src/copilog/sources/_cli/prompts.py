@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from copilog import tags
-from copilog.model import AnyPart, Attachment, Mode, Prompt, Skill, Text, Turn
+from copilog import jsonio, tags
+from copilog.errors import BadRecord
+from copilog.model import AnyPart, Attachment, Mode, Notice, Prompt, Skill, Text, Turn
 from copilog.sources._cli.attachments import attachment_from, is_known
 from copilog.sources._cli.event import Event
 from copilog.sources._cli.reader import Reader
@@ -116,6 +117,28 @@ def add_skill(turn: Turn, skill: Skill) -> None:
         known.evidence = f"{known.evidence}; {skill.evidence}" if known.evidence else skill.evidence
 
 
+def messages_sent(reader: Reader, event: Event) -> None:
+    """What was sent to the model: all of the conversation so far, of which each text is kept the first time."""
+    data = event.data
+    key = "messages" if "messages" in data else "requestMessages"
+    sent = data.get(key)
+    if isinstance(sent, str):
+        try:
+            sent = jsonio.decode(sent.encode("utf-8", "replace"))[0]
+        except BadRecord:
+            sent = None
+    parts: list[AnyPart] = []
+    for message in sent if isinstance(sent, list) else []:
+        text = message.get("content") if isinstance(message, dict) else None
+        if isinstance(text, str) and text not in reader.sent:
+            reader.sent.add(text)
+            is_system = message.get("role") == "system"
+            parts.append(Prompt(text=text, scope="system" if is_system else "conversation", native=event.native))
+    parent = reader.agents.parent_of(event)
+    parts.insert(0, Notice(topic="messages-sent", data=event.extra(), native=event.native))
+    reader.add(event, "system", parts, parent=parent)
+
+
 def system_message(reader: Reader, event: Event) -> None:
     """The system prompt, which is repeated when it changes."""
     text = take_str(event.data, "content") or ""
@@ -124,4 +147,9 @@ def system_message(reader: Reader, event: Event) -> None:
     if event.data.get("role") == "system":
         del event.data["role"]
     parts: list[AnyPart] = [Prompt(text=text, scope="system", native=event.native)]
+    for block in event.data.get("contentBlocks") or []:
+        said = block.get("content") if isinstance(block, dict) else None
+        if isinstance(said, str) and said not in text:
+            parts.append(Prompt(text=said, scope="system", native="contentBlocks"))
+            del block["content"]
     reader.add(event, "system", parts, interaction=interaction, parent=parent).extra = event.extra()

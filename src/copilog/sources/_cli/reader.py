@@ -64,6 +64,7 @@ class Reader:
         self.offered_skills: list[Skill] = []  # for the turn to come
         self.last_thinking: dict[str | None, Thinking] = {}  # of each agent, as its last message has it
         self.said_reasoning: dict[str | None, Message] = {}  # of each agent, as an event of its own
+        self.sent: set[str] = set()  # texts of messages that were sent to the model, where the log has those
         self._waiting: list[Message] = []
 
     # --- messages ---------------------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ class Outcome(msgspec.Struct, gc=False):
     status: CallStatus
     detail: str | None = None
     exits: list[Json] = []  # shells that ended
+    exit_code: int | None = None  # as recorded beside the result
 
 
 def outcome_from(reader: Reader, event: Event, call_id: str) -> Outcome:
@@ -33,9 +34,13 @@ def outcome_from(reader: Reader, event: Event, call_id: str) -> Outcome:
     success = data.pop("success", None)
     raw = data.pop("result", None)
     error = take_dict(data, "error")
-    status = "complete" if success is True else _status_of(success, raw, error)
+    exit_code = _recorded_exit_code(data)
+    is_exit_alone = success is False and exit_code is not None and (error is None or "code" not in error)
+    if is_exit_alone:
+        data["success"] = False  # of a command that the user ran: it ended, and its exit code is all that this repeats
+    status = "complete" if success is True or is_exit_alone else _status_of(success, raw, error)
     result = ToolResult(call_id=call_id, origin="model", is_error=status in FAILURES)
-    made = Outcome(result, status)
+    made = Outcome(result, status, exit_code=exit_code)
     if isinstance(raw, dict):
         _read_result(reader, event, raw, made)
         if raw:
@@ -46,12 +51,28 @@ def outcome_from(reader: Reader, event: Event, call_id: str) -> Outcome:
         message = take_str(error, "message")
         if not result.text and message is not None:
             result.text = message
-        elif message is not None and message != result.text:
-            error["message"] = message
+        elif message is not None and message not in result.text:
+            if result.display is None:
+                result.display = message
+            else:
+                result.items.append(ResultItem(text=message))
         put_back(data, "error", error)
     if success is not None and not isinstance(success, bool):
         data["success"] = success
     return made
+
+
+def _recorded_exit_code(data: Json) -> int | None:
+    """Return the exit code that newer releases record beside the result. The data keeps it."""
+    telemetry = data.get("toolTelemetry")
+    metrics = telemetry.get("metrics") if isinstance(telemetry, dict) else None
+    for holder, key in ((data.get("shellExecution"), "exitCode"), (metrics, "exit_code")):
+        code = holder.get(key) if isinstance(holder, dict) else None
+        if type(code) is int:
+            return code
+        if isinstance(code, float) and code.is_integer():
+            return int(code)
+    return None
 
 
 def _status_of(success: Any, result: Any, error: Json | None) -> CallStatus:
@@ -139,8 +160,14 @@ def end_terminal(call: Call, outcome: Outcome) -> None:
             terminal.is_output_cut = block.pop("outputTruncated", False) is True or terminal.is_output_cut
             for key in ("outputPreview", "text"):
                 preview = block.get(key)
-                if isinstance(preview, str) and preview.strip() in (terminal.output or ""):
+                if isinstance(preview, str):
                     del block[key]
+                    if preview.strip() not in (terminal.output or ""):
+                        terminal.notes = {**terminal.notes, "shown in the terminal": preview}
+        elif isinstance(text := block.get("text", block.get("outputPreview")), str) and text.strip() not in result.text:
+            result.items.append(ResultItem(text=text))
         left.append(block)
+    if terminal is not None and terminal.exit_code is None:
+        terminal.exit_code = outcome.exit_code
     if left:
         result.extra = {**(result.extra or {}), "shells": left}

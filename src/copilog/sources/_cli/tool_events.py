@@ -13,7 +13,7 @@ from copilog.sources._cli.notices import notice
 from copilog.sources._cli.reader import Reader
 from copilog.sources._cli.results import Outcome, end_terminal, outcome_from
 from copilog.sources._cli.tool_parts import file_edits, is_diff, is_writer, parts_at_start
-from copilog.sources._vscode.take import take_number, take_str
+from copilog.sources._vscode.take import take_number, take_str, text_from
 
 
 def user_requested(reader: Reader, event: Event) -> None:
@@ -47,14 +47,15 @@ def execution_start(reader: Reader, event: Event) -> None:
 def execution_complete(reader: Reader, event: Event) -> None:
     data = event.data
     call_id = _call_id(event)
-    if reader.deltas.waiting:
-        reader.deltas.complete(reader, "output", call_id)
+    streamed = reader.deltas.complete(reader, "output", call_id) if reader.deltas.waiting else ""
     parent = reader.agents.parent_of(event)
     call = reader.calls.get(call_id)
     take_str(data, "toolCallId")
     interaction = reader.known_interaction(event)
     turn = reader.turns.of(interaction)
     outcome = outcome_from(reader, event, call_id or "")
+    if streamed.strip() not in outcome.result.text:  # of long output the result has the beginning, or the end
+        outcome.result.display = "\n".join(text for text in (outcome.result.display, streamed) if text)
     model = take_str(data, "model")
     message = reader.add(event, "tool", [outcome.result], turn=turn, parent=parent)
     message.model = model
@@ -75,6 +76,8 @@ def _end_call(reader: Reader, call: Call, outcome: Outcome, event: Event) -> Non
     call.end(outcome.status, event.at)
     if call.terminal is not None or outcome.exits:
         end_terminal(call, outcome)
+    else:
+        call.part.exit_code = outcome.exit_code
     if outcome.status == "complete" and is_writer(call):
         _insert(call, file_edits(call, outcome.detail or outcome.result.text))
         if outcome.result.display is not None and is_diff(outcome.result.display):
@@ -193,4 +196,7 @@ def subagent_ended(reader: Reader, event: Event) -> None:
     subagent.elapsed_ms = take_number(data, "durationMs") or ms_between(subagent.started_at, event.at)
     if event.type == "subagent.failed":
         data["failed"] = True
+        error = data.get("error")
+        if error and (text := text_from(error)):
+            part.notes = {**part.notes, "sub-agent failed": text}
     subagent.extra = with_more(subagent.extra, data)

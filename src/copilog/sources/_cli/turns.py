@@ -131,6 +131,11 @@ class Turns:
         """Whether the main agent has said something in a turn."""
         return self._progress[turn.index].has_answer
 
+    def is_finished(self, turn: Turn) -> bool:
+        """Whether the main agent has answered and has nothing more to do: what comes now is after the turn."""
+        progress = self._progress[turn.index]
+        return progress.has_answer and not progress.is_open
+
     def recover(self, turn: Turn) -> None:
         """An answer came after an error: the turn went well after all."""
         if turn.status == "failed":

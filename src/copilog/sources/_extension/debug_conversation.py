@@ -60,6 +60,7 @@ def _join_child(child: DebugLog, path: Path, log: DebugLog, spans: dict[str, Spa
     reference = next((ref for ref in log.children if ref.get("childLogFile") == path.name), {})
     named = reference.get("label") or child.header.get("label")
     label = named if isinstance(named, str) else path.stem.partition("-")[0]
+    log.remarks += child.remarks
     for span_id, span in child.spans.items():
         spans.setdefault(span_id, span)
     if not label.startswith(SUBAGENT):

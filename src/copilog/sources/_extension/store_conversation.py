@@ -6,18 +6,23 @@ import re
 from typing import Any
 
 from copilog import jsonio
+from copilog.derive import add_title
 from copilog.errors import BadRecord
 from copilog.model import (
     AnyPart,
     Compaction,
     Conversation,
+    Document,
+    FileState,
     Message,
     Model,
+    Place,
     Relation,
     Role,
     Text,
     Turn,
     Usage,
+    UsedReference,
     Workspace,
 )
 from copilog.sources._extension.moments import moment_from, take_moment
@@ -53,6 +58,8 @@ def conversation_of(rows: SessionRows, namespace: str, version: int | None) -> C
     for row in rows.rows("checkpoints"):
         _add_checkpoint(row, made)
     made.relations = [_relation_from(row.values) for row in rows.rows("session_refs") if _is_reference(row.values)]
+    made.documents += [_indexed_from(row, rows.id) for row in rows.indexed]
+    _add_files(rows, made)
     extra |= _extras(rows)
     if version is not None:
         extra["store_version"] = version
@@ -64,7 +71,7 @@ def _read_session(session: Json, made: Conversation) -> Json:
     """Take what the session's own row says; return what is left of it."""
     summary = take_str(session, "summary")
     lines = [line.strip() for line in (summary or "").split("\n")]
-    made.title = next((line for line in lines if line), None)
+    add_title(made, next((line for line in lines if line), None), "store")
     made.started_at = take_moment(session, "created_at")
     made.updated_at = take_moment(session, "updated_at")
     workspace = Workspace(
@@ -83,7 +90,7 @@ def _read_session(session: Json, made: Conversation) -> Json:
         session["host_type"] = host
     extra: Json = {"session": session} if session else {}
     if summary and summary != made.title:
-        extra["summary"] = summary
+        made.documents.append(Document(kind="summary", text=summary))
     return extra
 
 
@@ -133,7 +140,8 @@ def _add_checkpoint(row: Row, made: Conversation) -> None:
     created_at = take_moment(values, "created_at")
     sections = [(name, take_str(values, name)) for name in SECTIONS]
     text = "\n\n".join(f"<{name}>\n{section}\n</{name}>" for name, section in sections if section)
-    parts: list[AnyPart] = [Compaction(text=text, native="checkpoint", extra=rest(values))]
+    title = take_str(values, "title")
+    parts: list[AnyPart] = [Compaction(text=text, title=title, native="checkpoint", extra=rest(values))]
     begun = [
         turn.index
         for turn in made.turns
@@ -190,6 +198,16 @@ def _relation_from(values: Json) -> Relation:
     return Relation(kind=kind, other_id=value, reason=reason)
 
 
+def _add_files(rows: SessionRows, made: Conversation) -> None:
+    """A file that a tool touched is a reference of its turn, or else one of the conversation's files."""
+    for row in rows.rows("session_files"):
+        path, turn = row.values.get("file_path"), _turn_numbered(made, row.values.get("turn_index"))
+        if turn is not None and isinstance(path, str):
+            turn.references.append(UsedReference(place=Place(path=path)))
+        elif isinstance(path, str):
+            made.files.append(FileState(uri=path, path=path))
+
+
 def _extras(rows: SessionRows) -> Json:
     """What has no place of its own: the files touched, files kept in the search index, tables of newer releases."""
     made: Json = {}
@@ -199,12 +217,6 @@ def _extras(rows: SessionRows) -> Json:
     odd = [row.values for row in rows.rows("session_refs") if not _is_reference(row.values)]
     if odd:
         made["refs"] = odd
-    artifacts = [entry for entry in rows.indexed if entry.get("source_type") == ARTIFACT]
-    if artifacts:
-        made["artifacts"] = [_artifact_from(entry, rows.id) for entry in artifacts]
-    others = [entry for entry in rows.indexed if entry.get("source_type") != ARTIFACT]
-    if others:
-        made["search_index"] = others
     tables = {name: [row.values for row in found] for name, found in rows.tables.items() if name not in READ}
     if tables:
         made["tables"] = tables
@@ -225,8 +237,12 @@ def _file_from(values: Json) -> Json:
     return {**made, **row}
 
 
-def _artifact_from(entry: Json, native_id: str) -> Json:
+def _indexed_from(entry: Json, native_id: str) -> Document:
+    """A text that the search index alone has: a file of the session, or what was said in a turn that is gone."""
     source_id: Any = entry.get("source_id")
-    prefix = f"{native_id}:workspace:"
-    path = source_id.removeprefix(prefix) if isinstance(source_id, str) else None
-    return {"path": path, "text": entry.get("content")}
+    path = source_id.removeprefix(f"{native_id}:workspace:") if isinstance(source_id, str) else None
+    text = str(entry.get("content") or "")
+    if entry.get("source_type") == ARTIFACT:
+        return Document(kind="file", text=text, path=path)
+    left = {key: value for key, value in entry.items() if key != "content"}
+    return Document(kind="indexed", text=text, extra=left or None)

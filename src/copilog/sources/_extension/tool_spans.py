@@ -6,7 +6,7 @@ from typing import Any
 
 from copilog import jsonio
 from copilog.errors import BadRecord
-from copilog.model import Message, SubAgent, ToolCall, ToolResult
+from copilog.model import UNASKED, Message, SubAgent, ToolCall, ToolResult
 from copilog.sources._extension.cut_json import is_cut, without_cut_mark
 from copilog.sources._extension.genai import CUT
 from copilog.sources._extension.moments import ms_between
@@ -47,6 +47,8 @@ class ToolRuns:
         is_new = call is None
         if call is None:
             call = ToolCall(id=clean_id(native_id or span.id), name=name, arguments=arguments)
+            if not native_id:
+                call.native = UNASKED
             if arguments is not None and is_cut(arguments):
                 call.extra = dict(CUT)
         self._waiting = [entry for entry in self._waiting if entry[0] is not call]

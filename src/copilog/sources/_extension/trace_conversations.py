@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from copilog.diagnostics import Ledger
-from copilog.model import Conversation, Usage, Workspace
+from copilog.model import Conversation, Document, Usage, Workspace
 from copilog.sources._extension.cut_json import decode_cut
 from copilog.sources._extension.forest import Tree, trees_of
 from copilog.sources._extension.spans import AGENT, Asked, Span, asked_in
@@ -67,10 +67,9 @@ def conversation_of(session: Session, ledger: Ledger, source: str, mark: str) ->
     maker = TurnMaker(ledger, source)
     for outline in outlines_of([tree for tree in session.trees if tree.label is None], session.loose):
         _add_turn(made, outline, maker)
+    maker.add_late_results(made.messages)
     extra: Json = {}
-    told = [_helper(tree, ledger, source, made.usage) for tree in helpers]
-    if told:
-        extra["helpers"] = told
+    made.documents = [_helper(tree, ledger, source, made.usage) for tree in helpers]
     if maker.tool_definitions:
         extra["tools"] = [_decoded(text) for text in maker.tool_definitions]
     made.extra = extra or None
@@ -86,16 +85,15 @@ def _add_turn(made: Conversation, outline: Outline, maker: TurnMaker) -> None:
     made.messages += messages
 
 
-def _helper(tree: Tree, ledger: Ledger, source: str, usages: list[Usage]) -> Json:
+def _helper(tree: Tree, ledger: Ledger, source: str, usages: list[Usage]) -> Document:
     """A call of a model that serves the product: what it cost counts, what it said is no part of the conversation."""
     reading = TreeMessages(tree, ledger, source)
     for usage in reading.usages:
         usage.extra = {**(usage.extra or {}), "helper": tree.label}
         usages.append(usage)
-    text = "\n".join(used.text for used in reading.rounds if used.text)
-    asked = "\n".join(prompt.text for prompt in tree.asked)
-    told: Json = {"label": tree.label, "text": text, "asked": asked or reading.prompt}
-    return {key: value for key, value in told.items() if value}
+    asked = dict.fromkeys([*reading.system_prompts, *(prompt.text for prompt in tree.asked), *reading.sent])
+    said = [used.text for used in reading.rounds if used.text]
+    return Document(kind="helper", title=tree.label, text="\n\n".join([*asked, *said]))
 
 
 def _spans(session: Session) -> list[Span]:

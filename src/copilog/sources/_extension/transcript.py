@@ -37,6 +37,7 @@ EVENTS = (
     "tool.execution_complete",
     "assistant.turn_end",
 )
+ALIASES = {"tool.execution_end": "tool.execution_complete"}  # a name that only descriptions of the format have
 
 
 class Event(NamedTuple):
@@ -79,6 +80,7 @@ class Transcript:
         kind = event.get("type")
         if not isinstance(kind, str) or not kind:
             raise BadRecord("an object without a type, so no event")
+        kind = ALIASES.get(kind, kind)
         event_id = take_str(event, "id")
         if event_id is not None:
             if (event_id, kind) in self._seen:
@@ -180,7 +182,8 @@ class Transcript:
         if call.arguments is None and arguments is not None:
             call.arguments = arguments if isinstance(arguments, str) else json_text(arguments)
         elif arguments is not None and arguments not in (call.arguments, _parsed(call.arguments)):
-            call.extra = {**(call.extra or {}), "executed_arguments": arguments}
+            text = arguments if isinstance(arguments, str) else json_text(arguments)
+            call.notes = {**call.notes, "arguments it ran with": text or ""}
 
     def _call_ended(self, event: Event) -> None:
         call = self._call_of(event)
@@ -190,11 +193,18 @@ class Transcript:
         elapsed_ms = ms_between(call.started_at, event.at)
         if elapsed_ms is not None:
             call.extra = {**(call.extra or {}), "elapsed_ms": elapsed_ms}
-        result = take_dict(event.data, "result")
-        if result is not None:  # declared by the writer, and never seen
-            text = text_from(result.pop("content", None)) or ""
-            part = ToolResult(call_id=call.id, text=text, is_error=success is False, origin="model", extra=rest(result))
-            self._add("tool", [part], event.at)
+        result = take_dict(event.data, "result")  # declared by the writer, and never seen, like `error`
+        error = take_dict(event.data, "error") or {}
+        message = take_str(error, "message") or take_str(event.data, "error")
+        put_back(event.data, "error", error)
+        if result is None and message is None:
+            return
+        text = text_from((result or {}).pop("content", None)) or ""
+        part = ToolResult(call_id=call.id, text=text or message or "", is_error=success is False, origin="model")
+        if message is not None and message not in part.text:
+            part.display = message
+        part.extra = rest(result or {})
+        self._add("tool", [part], event.at)
 
     def _end_round(self, event: Event) -> None:
         number = take_str(event.data, "turnId")

@@ -5,7 +5,20 @@ from __future__ import annotations
 from datetime import datetime
 
 from copilog.diagnostics import Ledger
-from copilog.model import AnyPart, Hook, Message, Notice, Role, Round, Text, Thinking, ToolCall, Unknown, Usage
+from copilog.model import (
+    AnyPart,
+    Hook,
+    Message,
+    Notice,
+    Role,
+    Round,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Unknown,
+    Usage,
+)
 from copilog.sources._extension.cut_json import is_cut
 from copilog.sources._extension.forest import Parents, Tree
 from copilog.sources._extension.genai import CUT, messages_from, parts_from, result_text, text_of
@@ -52,11 +65,12 @@ class TreeMessages:
         self.system_prompts: dict[str, datetime | None] = {}
         self.tool_definitions: list[str] = []
         self.prompt: str | None = None  # the user's message as the model got it
+        self.sent: dict[str, None] = {}  # every text that was sent to a model in the user's name
         self.typed: str | None = None  # the user's own words, as a call of a model names them
         self.is_answered: bool | None = None  # whether the main agent's last answer was one; None: there was none
         self.failure: str | None = None  # of the main agent's last call of a model
         self.inner_agents: list[Json] = []  # agents within the agent that no tool started
-        self._responses: dict[str, str] = {}  # what tools gave back, as later prompts repeat it
+        self.responses: dict[str, str] = {}  # what tools gave back, as later prompts repeat it
         self._span_of: dict[int, Span] = {}  # the span that a message was made from
         self._counted: list[tuple[Round | Usage, Span]] = []
         self._tools = ToolRuns()
@@ -79,7 +93,8 @@ class TreeMessages:
             caller = self._caller_of(span)
             if caller is not None:
                 counted.extra = {**(counted.extra or {}), "parent_call_id": caller}
-        self.messages += self._tools.unheard(self._responses, self.messages)
+        self.messages += self._tools.unheard(self.responses, self.messages)
+        give_responses(self.messages, self.responses)
         self.messages.sort(key=_moment)
 
     # --- whose work it is -------------------------------------------------------------------------------------------
@@ -149,16 +164,20 @@ class TreeMessages:
         typed = span.take_text("copilot_chat.user_request")
         if is_main and self.typed is None:
             self.typed = typed
+        elif typed:
+            self.sent[typed] = None
         for prompt in messages_from(span.attributes.pop(INPUT, None)):
-            if is_main and prompt.role == "user" and not self.rounds:
-                self.prompt = text_of(prompt) or self.prompt
+            if prompt.role == "user" and (text := text_of(prompt)):
+                self.sent[text] = None
+                if is_main and not self.rounds:
+                    self.prompt = text
             for part in prompt.parts:
                 if isinstance(part, dict) and part.get("type") == "tool_call_response":
                     native_id = part.get("id")
                     if isinstance(native_id, str):
-                        self._responses[clean_id(native_id)] = result_text(part)
+                        self.responses[clean_id(native_id)] = result_text(part)
         system = _system_text(span.attributes.pop(SYSTEM, None))
-        if system and is_main:
+        if system:
             self.system_prompts.setdefault(system, span.started_at)
         tools = span.take_text(TOOL_DEFINITIONS)
         if tools and tools not in self.tool_definitions:
@@ -170,7 +189,7 @@ class TreeMessages:
         call, is_new = self._tools.run(span, self._tool_above(span))
         if is_new:
             self._add("assistant", [call], span, span.started_at)
-        result = self._tools.result(span, call, self._responses)
+        result = self._tools.result(span, call, self.responses)
         call.extra = {**(call.extra or {}), **left_of(span)} or None
         if result is not None:
             self._add("tool", [result], span, span.ended_at)
@@ -207,6 +226,17 @@ class TreeMessages:
         self.messages.append(message)
         self._span_of[id(message)] = span
         return message
+
+
+def give_responses(messages: list[Message], responses: dict[str, str]) -> None:
+    """A result is what the model got; what the tool's own span says otherwise is what was shown."""
+    for message in messages:
+        for part in message.parts:
+            response = responses.get(part.call_id, "") if isinstance(part, ToolResult) else ""
+            if isinstance(part, ToolResult) and response.strip() and response.strip() not in part.text:
+                if part.text.strip() not in response:
+                    part.display = part.display or part.text
+                part.text = response
 
 
 def hook_of(span: Span) -> Hook:

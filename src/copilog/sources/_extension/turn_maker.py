@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from copilog import tags
 from copilog.diagnostics import Ledger
-from copilog.model import Agent, AnyPart, Message, Mode, Model, Prompt, Text, ToolCall, Turn, TurnError
+from copilog.model import Agent, AnyPart, Message, Mode, Model, Prompt, Text, ToolCall, ToolResult, Turn, TurnError
 from copilog.sources._extension.forest import LONG_AGO
 from copilog.sources._extension.moments import ms_between
 from copilog.sources._extension.span_usage import usage_of
 from copilog.sources._extension.spans import AGENT, ERROR, OK, Span
 from copilog.sources._extension.trace_turns import Outline
-from copilog.sources._extension.tree_messages import TreeMessages, left_of
+from copilog.sources._extension.tree_messages import TreeMessages, give_responses, left_of
 from copilog.sources._vscode.take import Json
 
 
@@ -22,6 +22,7 @@ class TurnMaker:
         self._source = source
         self._shown: set[str] = set()
         self.tool_definitions: list[str] = []
+        self.responses: dict[str, str] = {}  # what tools gave back, as prompts repeat it
 
     def make(self, outline: Outline, index: int) -> tuple[Turn, list[Message]]:
         readings = [TreeMessages(tree, self._ledger, self._source) for tree in outline.trees]
@@ -29,6 +30,7 @@ class TurnMaker:
         messages: list[Message] = []
         for reading in readings:
             messages += reading.messages
+            self.responses |= reading.responses
             turn.rounds += reading.rounds
             turn.usage += reading.usages
             self.tool_definitions += [text for text in reading.tool_definitions if text not in self.tool_definitions]
@@ -37,6 +39,7 @@ class TurnMaker:
         for message in (message for message in prompts if message.parent_call_id is not None):
             _put_behind_call(messages, message)
         own = [message for message in prompts if message.parent_call_id is None]
+        self._add_context(own or prompts, readings)
         messages = [*self._system_prompts(readings), *own[:1], *messages]
         for message in own[1:]:
             _put_in_time(messages, message)
@@ -46,6 +49,28 @@ class TurnMaker:
         for top in _agents_of(outline):
             _read_agent(turn, top, self._source)
         return turn, messages
+
+    def add_late_results(self, messages: list[Message]) -> None:
+        """What came of a call is in the prompt of a later turn where the call itself was cut short."""
+        give_responses(messages, self.responses)
+        results = {part.call_id for message in messages for part in message.parts if isinstance(part, ToolResult)}
+        for position in range(len(messages) - 1, -1, -1):
+            message = messages[position]
+            for part in reversed(message.parts):
+                text = self.responses.get(part.id) if isinstance(part, ToolCall) else None
+                if isinstance(part, ToolCall) and text and part.id not in results:
+                    late: list[AnyPart] = [ToolResult(call_id=part.id, text=text, origin="model")]
+                    made = Message(role="tool", parts=late, turn=message.turn, parent_call_id=message.parent_call_id)
+                    messages.insert(position + 1, made)
+
+    def _add_context(self, prompts: list[Message], readings: list[TreeMessages]) -> None:
+        """What was sent before the user's words, such as the environment, comes with the prompt that it went with."""
+        said = {part.text for message in prompts for part in message.parts if isinstance(part, Text | Prompt)}
+        self._shown |= said
+        for text in [text for reading in readings for text in reading.sent]:
+            if text not in self._shown and prompts:
+                self._shown.add(text)
+                prompts[0].parts.append(Prompt(text=text, scope="conversation"))
 
     def _system_prompts(self, readings: list[TreeMessages]) -> list[Message]:
         made = []

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 
+from copilog.derive import add_title
 from copilog.diagnostics import Ledger
-from copilog.model import Conversation, Provenance, ToolCall, prose_of
+from copilog.model import Conversation, Document, Provenance, ToolCall, prose_of
+from copilog.sources._replay.entries import Remark, Request
 from copilog.sources._replay.groups import Group
 from copilog.sources._replay.messages import MessageMaker
 from copilog.sources._replay.servers import Servers
@@ -27,6 +30,8 @@ def conversations_from(
     for conversation in made:
         conversation.provenance = [provenance]
     _give_titles(made, groups)
+    if made:
+        _add_helpers(made, threads, groups, source)
     return made
 
 
@@ -67,10 +72,72 @@ def _give_titles(conversations: list[Conversation], groups: list[Group]) -> None
         matching = [conversation for conversation in untitled if _is_about(asked, conversation)]
         chosen = matching or (untitled if len(conversations) == 1 else [])
         if chosen:
-            chosen[0].title = title
+            add_title(chosen[0], title, "generated")
 
 
 def _is_about(asked: str, conversation: Conversation) -> bool:
     asked_for = (prose_of(message.parts).strip() for message in conversation.messages if message.role == "user")
     words = next((words for words in asked_for if words), None)
     return words is not None and words in asked
+
+
+# --- what is beside the turns -------------------------------------------------------------------------------------
+
+
+def _add_helpers(conversations: list[Conversation], threads: list[Thread], groups: list[Group], source: str) -> None:
+    """Give each conversation what its helpers were asked, said and used, and what else its models answered."""
+    owner_of: dict[int, Conversation] = {}  # by the identity of groups and requests
+    for conversation, thread in zip(conversations, threads, strict=True):
+        for draft in thread.drafts:
+            runs = [draft.run, *(subrun.run for subruns in draft.subruns.values() for subrun in subruns)]
+            owned = [*draft.groups, *(request for run in runs for request in run.requests)]
+            owner_of.update((id(each), conversation) for each in owned)
+    for group in groups:
+        of_group = owner_of.get(id(group))
+        for entry in group.helper_entries:
+            _add_helper(of_group or _helped(entry, conversations), entry, group, source)
+        for request in [*group.run.requests, *(one for subrun in group.subruns for one in subrun.run.requests)]:
+            owner = owner_of.get(id(request)) or of_group or conversations[0]
+            owner.documents += _other_answers(request)
+
+
+def _add_helper(owner: Conversation, entry: Request | Remark, group: Group, source: str) -> None:
+    """Add what a helper was asked and said as a document, and what it used, marked with the helper's name."""
+    if isinstance(entry, Request):
+        name, texts, usage = entry.name.base, [*(message.text for message in entry.messages), entry.text], entry.usage
+    else:
+        name, texts, usage = entry.name, [entry.text], None
+    title = f"{name} · {group.label}" if group.is_helper and group.label else name
+    owner.documents.append(Document(kind="helper", title=title, text="\n\n".join(text for text in texts if text)))
+    if usage is not None:
+        usage.source = source
+        usage.extra = {**(usage.extra or {}), "helper": name}
+        owner.usage.append(usage)
+
+
+def _other_answers(request: Request) -> Iterator[Document]:
+    """Yield what a request has beside its answer: other answers, and what was predicted."""
+    for choice in request.extra.get("choices") or []:
+        yield Document(kind="choice", text=choice)
+    sent = request.extra.get("requestMessages")
+    prediction = sent.get("prediction") if isinstance(sent, dict) else None
+    content = prediction.get("content") if isinstance(prediction, dict) else None
+    if isinstance(content, str):
+        yield Document(kind="prediction", text=content)
+
+
+def _helped(entry: Request | Remark, conversations: list[Conversation]) -> Conversation:
+    """Return the conversation whose first words a helper was given, else the one that was going on at the time."""
+    if isinstance(entry, Request):
+        at, asked = entry.started_at, "\n".join(message.text for message in entry.messages if message.role == "user")
+    else:
+        at, asked = entry.time, entry.text or ""
+    about = next((conversation for conversation in conversations if _is_about(asked, conversation)), None)
+    if about is not None:
+        return about
+    begun = [
+        conversation
+        for conversation in conversations
+        if at is not None and conversation.started_at is not None and conversation.started_at <= at
+    ]
+    return begun[-1] if begun else conversations[0]

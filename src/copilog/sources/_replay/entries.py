@@ -69,6 +69,7 @@ class Tool:
     arguments: str | None = None
     response: list[Any] = field(default_factory=list)
     has_response: bool = False
+    error: str | None = None
     time: datetime | None = None
     thinking: Json | None = None
     edits: list[Any] = field(default_factory=list)
@@ -145,7 +146,7 @@ def _read_response(raw: Json, made: Request) -> None:
         made.outcome = {"ChatMLFailure": "failure", "ChatMLCancelation": "canceled"}.get(str(kind))
         return
     outcome = take_str(response, "type")
-    made.outcome = "canceled" if outcome == "cancelled" else outcome
+    made.outcome = {"cancelled": "canceled", "failed": "failure"}.get(outcome or "", outcome)
     message = response.get("message")
     if isinstance(message, str):
         message = [message]
@@ -239,6 +240,8 @@ def _tool_from(raw: Json, pointer: str) -> Tool:
         made.response = [response] if isinstance(response, str) else response
         made.has_response = True
         del raw["response"]
+    made.error = take_str(raw, "error")
+    made.has_response = made.has_response or made.error is not None
     made.thinking = take_dict(raw, "thinking")
     made.edits = take_list(raw, "edits") or []
     made.metadata = take_dict(raw, "toolMetadata") or {}

@@ -41,6 +41,7 @@ class Group:
     remarks: list[Remark] = field(default_factory=list)
     errors: list[Json] = field(default_factory=list)
     helpers: list[str] = field(default_factory=list)
+    helper_entries: list[Request | Remark] = field(default_factory=list)  # what the program itself asked a model
     titles: list[tuple[str, str]] = field(default_factory=list)  # what was sent, and the title that came back
     is_helper: bool = False
 
@@ -135,11 +136,13 @@ def _is_help(entry: Entry, is_known: bool, is_helper: bool) -> bool:
 def _add_helper(group: Group, entry: Entry) -> None:
     if isinstance(entry, Request):
         group.helpers.append(entry.name.base)
+        group.helper_entries.append(entry)
         if entry.name.base == TITLE and entry.text and entry.text.strip():
             asked = "\n".join(message.text for message in entry.messages if message.role == "user")
             group.titles.append((asked, entry.text.strip()))
     elif isinstance(entry, Remark):
         group.helpers.append(entry.name)
+        group.helper_entries.append(entry)
 
 
 def _run_for(request: Request, group: Group, runs: dict[tuple[str, str | None], SubRun]) -> Run:

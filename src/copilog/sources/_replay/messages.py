@@ -114,7 +114,7 @@ class MessageMaker:
         if call.arguments is None:
             call.arguments = tool.arguments
         elif tool.arguments is not None and parsed(tool.arguments) != parsed(call.arguments):
-            call.extra = {**(call.extra or {}), "logged_arguments": tool.arguments}
+            call.notes = {**call.notes, "arguments as logged": tool.arguments}
         if tool.name != call.name:
             call.tool_id = tool.name
         if starts_subagent(tool.name) or "subAgentInvocationId" in tool.metadata:
@@ -142,16 +142,28 @@ class MessageMaker:
             elif text.strip() != result.text.strip():
                 result.full_text = text
             result.items += [item for item in items if item not in result.items]
+            _add_error(result, tool.error)
             parts += _edits(tool)
         made = Message(role="tool", parts=parts, extra=rest(beside))
         made.created_at = tool.time if tool is not None else None
         return made
 
 
+def _add_error(result: ToolResult, error: str | None) -> None:
+    if error is None:
+        return
+    result.is_error = True
+    if not result.text:
+        result.text = error
+    elif error not in result.text:
+        result.display = error
+
+
 def _set_status(calls: list[ToolCall], run: Run, has_result: set[str | None]) -> None:
     for call in calls:
         if call.id in has_result or call.id in run.tools:
-            call.status = "complete"
+            tool = run.tools.get(call.id)
+            call.status = "failed" if tool is not None and tool.error is not None else "complete"
 
 
 def _subagent(tool: Tool) -> SubAgent:

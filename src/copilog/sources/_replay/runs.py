@@ -60,22 +60,64 @@ class Run:
         self.prompts += prompts
         self.add_history(own)
         if request.answer is not None:
-            self._add_message(request.answer, {}).request = request
+            step = self._step_for(request.answer, {})
+            step.request = request
+            if step not in self.steps:
+                self.steps.append(step)
         elif request.text is not None:
             self._add_answer(Step("assistant", request=request))
 
     def add_history(self, own: list[RawMessage]) -> None:
-        """Add the messages of a turn that are not known yet."""
-        counts: dict[Key, int] = {}
-        for message in own:
-            self._add_message(message, counts)
+        """Add the messages of a turn that are not known yet, each before the known one that follows it.
 
-    def _add_message(self, message: RawMessage, counts: dict[Key, int]) -> Step:
+        A log may begin with a tool call whose request is lost; the next request then shows the prompt that led to it.
+        """
+        counts: dict[Key, int] = {}
+        self._add_in_order([self._step_for(message, counts) for message in own])
+
+    def add_answers(self, messages: list[RawMessage]) -> None:
+        """Add what a later request repeats of this turn and no request of its own has: answers, and results of tools.
+
+        What is known stays as it is, because a later request may have shortened it.
+        """
+        steps: list[Step] = []
+        for message in messages:
+            if message.role not in ("assistant", "tool") or (message.role == "tool" and message.call_id in self.tools):
+                continue
+            step = self._known_answer(message)
+            if step is None:
+                step = self._step_for(message, {})
+            elif step.message is None and not _is_shortened(step, message):
+                step.message = message
+            steps.append(step)
+        self._add_in_order(steps)
+
+    def _add_in_order(self, steps: list[Step]) -> None:
+        known = {id(step) for step in self.steps}
+        new: list[Step] = []
+        for step in steps:
+            if id(step) not in known:
+                new.append(step)
+                known.add(id(step))
+            elif new and step not in new:
+                at = self.steps.index(step)
+                self.steps[at:at] = new
+                new = []
+        self.steps += new
+
+    def _known_answer(self, message: RawMessage) -> Step | None:
+        if message.role == "tool":
+            return self._by_key.get(_key_of(message, {}))
+        for call in message.calls:
+            if call.id in self._by_call:
+                return self._by_call[call.id]
+        said = (step for step in self.steps if step.role == "assistant")
+        return None if message.calls else next((step for step in said if _is_same_text(step.text, message.text)), None)
+
+    def _step_for(self, message: RawMessage, counts: dict[Key, int]) -> Step:
+        """The step that a message is a newer copy of, else a new one, which is in no list yet."""
         key = _key_of(message, counts)
-        step = self._by_key.get(key) or self._answer_like(message)
-        if step is None:
-            step = Step(message.role)
-            self.steps.append(step)
+        step = self._by_key.get(key) or self._answer_like(message) or Step(message.role)
         self._by_key[key] = step
         step.message = message
         for call in message.calls:
@@ -130,6 +172,12 @@ class Run:
         """What the run was asked to do."""
         messages = [step.message for step in self.steps if step.message is not None]
         return next((message.words for message in messages if message.words is not None), None)
+
+
+def _is_shortened(step: Step, message: RawMessage) -> bool:
+    """Whether a message says less than the answer that it repeats, and has no call that the log lacks."""
+    is_shorter = len(message.text.strip()) < len(step.text.strip())
+    return is_shorter and all(call.id in step.call_ids() for call in message.calls)
 
 
 def _key_of(message: RawMessage, counts: dict[Key, int]) -> Key:

@@ -8,6 +8,7 @@ conversation repeats the turns before it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 from copilog.sources._replay.groups import Group, SubRun
 from copilog.sources._replay.history import Sent, words_of
@@ -55,6 +56,7 @@ class Thread:
             words = words_of(earlier)
             if words in texts[position:]:
                 position = texts.index(words, position) + 1
+                self.drafts[position - 1].run.add_answers(earlier)
                 continue
             self.drafts.insert(position, _from_history(earlier, words))
             texts.insert(position, words)
@@ -67,9 +69,18 @@ def threads_from(groups: list[Group]) -> list[Thread]:
     drafts, loose = _drafts_from(groups)
     _nest(drafts, loose)
     threads: list[Thread] = []
-    for draft in drafts:
+    for draft in _by_time(drafts):
         _thread_for(draft, threads).add(draft)
     return threads
+
+
+def _by_time(drafts: list[Draft]) -> list[Draft]:
+    """The turns in the order in which they began; one that does not say when stays behind the one before it."""
+    times: list[datetime] = []
+    for draft in drafts:
+        began = [request.started_at for request in draft.run.requests if request.started_at is not None]
+        times.append(min(began) if began else times[-1] if times else datetime.min.replace(tzinfo=UTC))
+    return [draft for _, draft in sorted(zip(times, drafts, strict=True), key=lambda pair: pair[0])]
 
 
 # --- turns ------------------------------------------------------------------------------------------------------

@@ -48,6 +48,8 @@ def turn_from(draft: Draft, index: int, maker: MessageMaker, servers: Servers) -
     messages = maker.messages(draft.run, index, dict(draft.subruns), None)
     _add_label(draft, messages, index)
     messages += [_remark_message(remark, index) for group in draft.groups for remark in group.remarks]
+    messages += [_failure_message(request, index) for request in draft.run.requests[:-1] if request.reason]
+    messages += [_unwritten_message(error, index) for group in draft.groups for error in group.errors]
     requests = draft.run.requests
     turn.rounds = _rounds(draft.run, None)
     turn.usage = [request.usage for request in requests if request.usage is not None]
@@ -89,6 +91,19 @@ def _remark_message(remark: Remark, index: int) -> Message:
     data = {"name": remark.name, **{key: value for key, value in remark.raw.items() if key not in ("kind", "type")}}
     notice = Notice(topic="log", text=remark.text or "", native=MARKDOWN, data=data)
     return Message(role="system", parts=[notice], turn=index, created_at=remark.time)
+
+
+def _failure_message(request: Request, index: int) -> Message:
+    """A request that failed, and was made again."""
+    notice = Notice(topic="model-call-failure", text=request.reason or "", data={"name": request.name.full})
+    return Message(role="system", parts=[notice], turn=index, created_at=request.ended_at)
+
+
+def _unwritten_message(error: Json, index: int) -> Message:
+    """An entry that the extension could not write, with what it says about that."""
+    text = error.get("error")
+    notice = Notice(topic="export-error", text=text if isinstance(text, str) else "", data=error)
+    return Message(role="system", parts=[notice], turn=index)
 
 
 # --- requests ---------------------------------------------------------------------------------------------------
@@ -220,7 +235,6 @@ def _extra(draft: Draft, servers: Servers) -> Json:
         "tools": tools,
         "request_ids": _unique([request.service_id for request in requests]),
         "server_request_ids": _unique([request.server_id for request in requests]),
-        "export_errors": [error for group in draft.groups for error in group.errors],
     }
     if not draft.groups and draft.orphan is None:
         extra["from_history"] = True

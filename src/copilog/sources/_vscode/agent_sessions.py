@@ -11,6 +11,7 @@ import binascii
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from copilog.derive import add_title
 from copilog.model import Conversation, Relation
 from copilog.sources._vscode.take import (
     Json,
@@ -107,7 +108,7 @@ def _stub(entry: Json, resource: str, found: Found, states: Mapping[str, Json]) 
 
 
 def _read_entry(entry: Json, resource: str, stub: Conversation, states: Mapping[str, Json]) -> None:
-    stub.title = take_str(entry, "label")
+    add_title(stub, take_str(entry, "label"), "session list")
     timing = take_dict(entry, "timing") or {}
     stub.started_at = time_from_ms(timing.get("created")) or time_from_ms(timing.get("startTime"))
     last = [timing.get(key) for key in ("lastRequestEnded", "endTime", "lastRequestStarted")]

@@ -8,7 +8,7 @@ from copilog.diagnostics import Ledger
 from copilog.model import AnyPart, Attachment, Unknown
 from copilog.sources._vscode.places import place_from
 from copilog.sources._vscode.promptx import bytes_from, data_url
-from copilog.sources._vscode.take import Json, rest, take_bool, take_str
+from copilog.sources._vscode.take import Json, rest, take_bool, take_notes, take_str, texts_at
 from copilog.sources._vscode.take_place import take_place
 from copilog.sources._vscode.uris import uri_to_string
 
@@ -46,6 +46,13 @@ TYPES = {
 BINARY = ("image", "notebook-output")
 HOLDING_BYTES = (*BINARY, "generic", "element")
 PLACED = ("file", "directory", "symbol", "implicit", "prompt-file", "session-reference", "chat-reference")
+COMMITS = ("commit", "commit-change", "commit-range")
+NOTES = {
+    "tooltip": "tooltip",
+    "innerText": "text of the element",
+    "problemMessage": "problem",
+    "expression": "expression",
+}
 OMITTED = {1: "partial", 2: "full", 3: "image-limit"}
 
 
@@ -84,6 +91,7 @@ def attachment_from(variable: Json, position: int, ledger: Ledger) -> AnyPart:
         description=take_str(variable, "modelDescription"),
         is_sent=take_bool(variable, "enabled") is not False,
         is_automatic=_is_automatic(variable, kind),
+        notes=take_notes(variable, NOTES),
     )
     omitted = variable.get("omittedState")
     if isinstance(omitted, int) and omitted in (0, *OMITTED):
@@ -170,9 +178,20 @@ def _take_by_type(variable: Json, part: Attachment) -> None:
             variable.pop("code", None)
         part.place = part.place or take_place(variable, "copiedFrom")
     elif part.type == "terminal-command":
-        part.text = take_str(variable, "command") if part.text is None else part.text
+        if part.text is None:
+            part.text = take_str(variable, "command")
+        elif isinstance(command := variable.get("command"), str) and command not in part.text:
+            part.notes["command"] = command
+        if isinstance(printed := variable.get("output"), str) and printed not in (part.text or ""):
+            part.notes["output"] = printed
     elif part.type == "diagnostic":
         part.place = part.place or place_from(variable.get("filterUri"))
+    elif part.type in COMMITS and part.text is None:
+        items = [variable.get(key) for key in ("historyItem", "historyItemChangeStart", "historyItemChangeEnd")]
+        commits = [item.get("historyItem", item) for item in items if isinstance(item, dict)]
+        part.text = "\n\n".join(filter(None, dict.fromkeys(map(_commit_text, commits)))) or None
+    elif part.type == "agent-feedback":
+        part.notes |= _feedback_notes(variable.get("feedbackItems"), part.text or "")
     elif part.type == "element" and part.data is None:
         picture = variable.get("imageData")
         part.data = bytes_from(picture)
@@ -180,3 +199,18 @@ def _take_by_type(variable: Json, part: Attachment) -> None:
             if _is_told_by_bytes(picture):
                 del variable["imageData"]
             part.mime_type = part.mime_type or take_str(variable, "imageMimeType")
+
+
+def _commit_text(commit: object) -> str:
+    """The message of a commit; its subject is the first line of it, unless that was cut."""
+    subject, message = texts_at(commit, "subject"), texts_at(commit, "message")
+    return message if message.startswith(subject) else f"{subject}\n\n{message}".strip()
+
+
+def _feedback_notes(items: object, text: str) -> dict[str, str]:
+    """What the user wrote about lines of code, with these lines."""
+    names = {"text": "comment", "codeSelection": "code", "diffHunks": "diff"}
+    notes = {name: texts_at(items, key) for key, name in names.items()}
+    replies = [item.get("replies") for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+    notes["replies"] = "\n".join(filter(None, (texts_at(each, "text", "body") for each in replies)))
+    return {name: said for name, said in notes.items() if said and said not in text}

@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 from copilog import jsonio
 from copilog.diagnostics import Ledger
 from copilog.errors import BadRecord
+from copilog.model import Conversation
 from copilog.sources._vscode.mutations import TRUNCATED_VALUE
 from copilog.sources._vscode.take import Json
+from copilog.sources._vscode.torn_request import finished_values
 
 # A string, perhaps one that never ends, or a bracket.
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.?[^"\\]*)*(?:"|\Z)|[\[\]{}]', re.DOTALL)
@@ -20,7 +22,8 @@ class SessionDocument(NamedTuple):
     """A session as its file has it; damaged when only some of its requests could be read."""
 
     state: Json
-    is_damaged: bool
+    is_damaged: bool = False
+    is_last_torn: bool = False  # the last request is what was finished of a torn one
 
 
 class _Text(NamedTuple):
@@ -54,9 +57,16 @@ def read_session_document(path: Path, ledger: Ledger) -> SessionDocument | None:
     try:
         state = _decode(text, ledger)
     except BadRecord as error:
-        state = _salvage(text, ledger, str(error))
-        return None if state is None else SessionDocument(state, True)
-    return None if state is None else SessionDocument(state, False)
+        return _salvage(text, ledger, str(error))
+    return None if state is None else SessionDocument(state)
+
+
+def mark_damage(conversation: Conversation, document: SessionDocument) -> None:
+    """Mark a conversation that was read from a damaged document; how its torn request ended is not known."""
+    if document.is_damaged:
+        conversation.marks.append("damaged")
+    if document.is_last_torn and conversation.turns and conversation.turns[-1].status in ("complete", "unanswered"):
+        conversation.turns[-1].status = None
 
 
 def _read_text(path: Path, ledger: Ledger) -> _Text | None:
@@ -92,15 +102,16 @@ def _decode(text: _Text, ledger: Ledger) -> Json | None:
 
 
 class _Outline(NamedTuple):
-    """Where the requests of a document stand: the list, each complete one in it, and the list's end if it has one."""
+    """Where the requests of a document are: the list, each complete one in it, and the list's end if it has one."""
 
     start: int
     requests: list[tuple[int, int]]
     end: int | None
+    torn: int | None = None  # where a request begins that has no end
 
 
-def _salvage(text: _Text, ledger: Ledger, reason: str) -> Json | None:
-    """Keep the requests that are complete, and what is said about the session as far as it can be read."""
+def _salvage(text: _Text, ledger: Ledger, reason: str) -> SessionDocument | None:
+    """Keep the complete requests, what is finished of one that breaks off, and what can be read about the session."""
     outline = _outline_of(text.data)
     if outline is None:
         ledger.seen += 1
@@ -115,8 +126,11 @@ def _salvage(text: _Text, ledger: Ledger, reason: str) -> Json | None:
         torn_at = last if outline.end is None else outline.end
         ledger.seen += 1
         ledger.reject("torn-document", "the document breaks off here", offset=text.offset(torn_at))
-    ledger.note("salvaged-document", f"{len(requests)} complete requests were read")
-    return {**(before or {}), **(after or {}), "requests": requests}
+    torn = None if outline.torn is None else finished_values(data[outline.torn :])
+    also = ", and what was finished of the one that breaks off" if torn is not None else ""
+    ledger.note("salvaged-document", f"{len(requests)} complete requests were read{also}")
+    requests += [] if torn is None else [torn]
+    return SessionDocument({**(before or {}), **(after or {}), "requests": requests}, True, torn is not None)
 
 
 def _readable_requests(text: _Text, outline: _Outline, ledger: Ledger) -> list[Any]:
@@ -178,4 +192,4 @@ def _outline_of(data: bytes) -> _Outline | None:
                 requests.append((begun, token.end()))
             elif start is not None and depth < 2:
                 return _Outline(start, requests, token.end())
-    return None if start is None else _Outline(start, requests, None)
+    return None if start is None else _Outline(start, requests, None, begun if depth > 2 else None)

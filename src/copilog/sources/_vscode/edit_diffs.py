@@ -11,16 +11,13 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from copilog import jsonio
+from copilog.derive.tool_names import key_of
 from copilog.errors import BadRecord
 from copilog.model import FileEdit, ToolCall
-from copilog.sources._vscode.rounds import tool_key
 from copilog.sources._vscode.take import Json
 from copilog.sources._vscode.uris import uri_to_path
 from copilog.textdiff import unified_diff
 
-EDITING_TOOLS = frozenset(
-    {"replacestring", "multireplacestring", "createfile", "applypatch", "insertedit", "editnotebook"}
-)
 _FILE_OF_PATCH = re.compile(r"\*\*\* (Update|Add|Delete) File: (.+)")
 _NEW_NAME = "*** Move to: "
 
@@ -39,11 +36,12 @@ class Change(NamedTuple):
 class EditingCall:
     """A call of a tool that edits files, with the changes it asked for; they are looked at when they are needed."""
 
-    __slots__ = ("_changes", "call", "parent", "shown")
+    __slots__ = ("_changes", "call", "has_failed", "parent", "shown")
 
-    def __init__(self, call: ToolCall, parent: str | None) -> None:
+    def __init__(self, call: ToolCall, parent: str | None, *, has_failed: bool) -> None:
         self.call = call
         self.parent = parent
+        self.has_failed = has_failed
         self.shown: set[str] = set()  # files whose diff stands with an earlier edit of the same call
         self._changes: list[Change] | None = None
 
@@ -59,17 +57,20 @@ class EditingCalls:
     def __init__(self) -> None:
         self._calls: list[EditingCall] = []
 
-    def add(self, call: ToolCall, parent: str | None) -> None:
-        """Remember a call, if it is one of a tool that edits files."""
-        if tool_key(call.tool_id or call.name) in EDITING_TOOLS:
-            self._calls.append(EditingCall(call, parent))
+    def add(self, call: ToolCall, parent: str | None, *, has_failed: bool = False) -> None:
+        """Remember a call of a tool that edits files."""
+        self._calls.append(EditingCall(call, parent, has_failed=has_failed))
 
     def explain(self, edit: FileEdit) -> EditingCall | None:
-        """Tell an edit which call made it: the last one that names its file, else the last one; and add the diff."""
+        """Set the call that made an edit: the last one that names its file, else the last one; and add the diff.
+
+        A call that failed made an edit only if no other can have made it.
+        """
         if not self._calls:
             return None
         path = edit.path
-        for made_by in reversed(self._calls) if path else ():
+        likely = sorted(self._calls, key=lambda call: not call.has_failed)  # the likeliest last
+        for made_by in reversed(likely) if path else ():
             changes = made_by.changes_to(path or "")
             if changes:
                 edit.call_id = made_by.call.id
@@ -77,8 +78,9 @@ class EditingCalls:
                     made_by.shown.add(path or "")
                     _add_diff(edit, changes)
                 return made_by
-        edit.call_id = self._calls[-1].call.id
-        return self._calls[-1]
+        made_by = next((call for call in reversed(self._calls) if not call.has_failed), self._calls[-1])
+        edit.call_id = made_by.call.id
+        return made_by
 
 
 def _add_diff(edit: FileEdit, changes: list[Change]) -> None:
@@ -116,7 +118,7 @@ def _changes_of(call: ToolCall) -> Iterator[Change]:
     if not isinstance(arguments, dict):
         return
     patch, replacements = arguments.get("input"), arguments.get("replacements")
-    if tool_key(call.tool_id or call.name) == "applypatch" and isinstance(patch, str):
+    if key_of(call) == "applypatch" and isinstance(patch, str):
         yield from _changes_of_patch(patch)
     elif isinstance(replacements, list):
         for replacement in replacements:

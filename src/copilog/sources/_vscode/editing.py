@@ -13,7 +13,7 @@ from copilog.diagnostics import Ledger
 from copilog.model import FileChange, FileState
 from copilog.sources._vscode.editing_history import HistoryReader, read_history
 from copilog.sources._vscode.editing_timeline import Replay, read_timeline
-from copilog.sources._vscode.file_versions import ChangeMaker
+from copilog.sources._vscode.file_versions import Absence, ChangeMaker
 from copilog.sources._vscode.snapshots import Entry, Snapshot, initial_hashes, snapshot_from
 from copilog.sources._vscode.uris import uri_to_path
 
@@ -59,7 +59,10 @@ def editing_from(state: Json, content: Content, ledger: Ledger) -> Editing:
     languages = {entry.uri: entry.language for entry in reader.recent.values()}
     for change in changes:
         change.language = change.language or languages.get(change.uri)
-    return Editing(changes, _file_states(reader.initial, reader.recent, content), reader.extra)
+    files = _file_states(reader.initial, {**reader.pending, **reader.recent}, content)
+    changed = {uri for change in changes for uri in (change.uri, change.old_uri)}
+    changes += _changes_without_history(files, changed, reader.maker)
+    return Editing(changes, files, reader.extra)
 
 
 class _StateReader:
@@ -69,10 +72,11 @@ class _StateReader:
         self._state = state
         self._content = content
         self._ledger = ledger
-        self._maker = ChangeMaker()
+        self.maker = ChangeMaker()
         self.extra = {key: value for key, value in state.items() if key not in _ROOT_KEYS}
         self.initial = initial_hashes(state.get("initialFileContents"), ledger)
         self.recent = self._snapshot("recentSnapshot")
+        self.pending: Snapshot = {}  # where no step is undone; of files that the recent one lacks it has the last state
         recent = state.get("recentSnapshot")
         if isinstance(recent, dict) and recent.get("workingSet"):
             self.extra["workingSet"] = recent["workingSet"]
@@ -89,7 +93,7 @@ class _StateReader:
         rest = {key: value for key, value in raw.items() if key not in _TIMELINE_KEYS}
         if rest:
             self.extra["timeline"] = rest
-        return list(Replay(timeline, self._initial_text).changes(self._maker))
+        return list(Replay(timeline, self._initial_text).changes(self.maker))
 
     def history_changes(self) -> list[FileChange]:
         pending = self._snapshot("pendingSnapshot")
@@ -98,9 +102,10 @@ class _StateReader:
         )
         if pending and not is_undone:
             self.extra["pendingSnapshot"] = self._state["pendingSnapshot"]
+            self.pending = pending
         # Where steps are undone, the recent snapshot is older than the end of the history; the pending one is that end.
         last = pending if is_undone else self.recent
-        return list(HistoryReader(self.initial, self._content, self._maker).changes(items, last))
+        return list(HistoryReader(self.initial, self._content, self.maker).changes(items, last))
 
     def _initial_text(self, uri: str) -> str | None:
         name = self.initial.get(uri)
@@ -119,6 +124,27 @@ def _file_states(initial: dict[str, str], recent: Snapshot, content: Content) ->
     states = [_state_of(entry, initial.get(entry.uri), content) for entry in recent.values()]
     states += [_initial_state(uri, name, content) for uri, name in initial.items() if uri not in recent]
     return states
+
+
+def _changes_without_history(files: list[FileState], changed: set[str | None], maker: ChangeMaker) -> list[FileChange]:
+    """Return the changes of files that no record of the history has, as far as the texts before and after are known.
+
+    Edits that wait for a decision lie between `original` and `current`. Where there are none, what was accepted lies
+    between `initial` and `current`; several requests may have made that, so it belongs to none of them.
+    """
+    made: list[FileChange] = []
+    for file in files:
+        if file.uri in changed:
+            continue
+        after = Absence.NOT_THERE if file.is_deleted else file.current
+        is_waiting = file.original is not None and file.original != after
+        before = file.original if is_waiting else file.initial
+        if before is None or after is None or before == after:
+            continue
+        change = maker.change(file.uri, before, after, language=file.language, is_undone=file.decision == "rejected")
+        change.request_id = file.request_id if is_waiting else None
+        made.append(change)
+    return made
 
 
 def _initial_state(uri: str, name: str, content: Content) -> FileState:

@@ -107,17 +107,24 @@ class HistoryReader:
         self._content = content
         self._maker = maker
         self._known: dict[str, Token] = {}  # the last state of each file
+        self._edits: dict[tuple[str, Token], list[Any]] = {}  # of each state of a file, until a change has them
 
     def changes(self, items: list[Item], last: Snapshot) -> Iterator[FileChange]:
         """The changes of all requests; `last` is the state after the last one, unless that recorded its own."""
         for item, following in zip(items, [*items[1:], None], strict=False):
             after = following.steps[0].snapshot if following else last
             yield from self._changes_of(item, _edited_by(item, after) if item.end is None else item.end)
+        for (uri, token), edits in self._edits.items():  # of states that no request of the history led to
+            if isinstance(token, str) and self._content(token) is None:
+                yield self._maker.change(uri, Absence.UNKNOWN, Absence.UNKNOWN, unapplied=edits)
 
     def _changes_of(self, item: Item, end: Snapshot) -> Iterator[FileChange]:
         snapshots = [*(step.snapshot for step in item.steps), end]
         uris = list(dict.fromkeys(uri for snapshot in snapshots for uri in snapshot))
         tokens = {uri: self._tokens(uri, snapshots) for uri in uris}
+        for entry in (entry for snapshot in snapshots for entry in snapshot.values()):
+            if edits := entry.raw.get("originalToCurrentEdit"):
+                self._edits[entry.uri, _token(entry)] = edits if isinstance(edits, list) else [edits]
         self._known.update((uri, states[-1]) for uri, states in tokens.items())
         languages = {uri: entry.language for snapshot in snapshots for uri, entry in snapshot.items()}
 
@@ -161,7 +168,8 @@ class HistoryReader:
                 texts.append(Absence.UNKNOWN)
             else:
                 texts.append(token if text is None else text)
-        return self._maker.change(uri, texts[0], texts[1], extra=lost or None, **facts)
+        unapplied = [edit for token in (before, after) for edit in self._edits.pop((uri, token), [])] if lost else []
+        return self._maker.change(uri, texts[0], texts[1], unapplied=unapplied, extra=lost or None, **facts)
 
 
 def _edited_by(item: Item, after: Snapshot) -> Snapshot:

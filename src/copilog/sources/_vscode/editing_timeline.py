@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from copilog.diagnostics import Ledger
 from copilog.errors import BadRecord
+from copilog.jsonio import encode
 from copilog.model import FileChange
 from copilog.sources._vscode.editing_operations import Document, Operation, operation_from, whole_number
 from copilog.sources._vscode.file_versions import FIRST_STEP, Absence, ChangeMaker, Version
@@ -113,6 +114,20 @@ class Touch:
     old_uri: str | None = None
     after: Version = Absence.UNKNOWN
     not_replayed: list[Json] = field(default_factory=list)
+    of_cells: list[Json] = field(default_factory=list)  # operations on cells that were replayed
+
+
+def _overwritten(touch: Touch) -> list[Json]:
+    """Operations on cells that a later one of the same change wrote over."""
+    after = touch.after if isinstance(touch.after, str) else ""
+    return [raw for raw in touch.of_cells if any(encode(source)[1:-1] not in after for source in _sources_in(raw))]
+
+
+def _sources_in(operation: Json) -> Iterator[str]:
+    for edit in operation["cellEdits"]:
+        for cell in edit.get("cells") or []:
+            if isinstance(cell, dict) and isinstance(cell.get("source"), str):
+                yield cell["source"]
 
 
 class Playing(NamedTuple):
@@ -150,7 +165,7 @@ class Replay:
                     request_id=scope.request_id,
                     checkpoint=scope.checkpoint,
                     is_undone=scope.is_undone,
-                    extra={"operations": touch.not_replayed} if touch.not_replayed else None,
+                    unapplied=[*touch.not_replayed, *_overwritten(touch)],
                 )
 
     def _play(self, operation: Operation) -> None:
@@ -161,9 +176,10 @@ class Replay:
             document = self._document_for(operation)
             touches = [self._touch(scope, operation.uri, document) for scope in scopes]
             playing = self._last[operation.uri] = Playing(scopes, document, touches)
-        if not self._apply(operation, playing.document):
+        is_applied = self._apply(operation, playing.document)
+        if not is_applied or operation.cell_edits:
             for touch in playing.touches:
-                touch.not_replayed.append(operation.raw)
+                (touch.of_cells if is_applied else touch.not_replayed).append(operation.raw)
 
     def _apply(self, operation: Operation, document: Document) -> bool:
         """Do what an operation says; False when its effect cannot be shown."""

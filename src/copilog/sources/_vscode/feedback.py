@@ -11,6 +11,7 @@ from copilog.sources._vscode.take_place import take_place, take_uri
 
 EDIT_ACTIONS = {1: "keep", 2: "undo", 3: "modify"}
 REFERENCE_STATES = {1: "complete", 2: "partial", 3: "omitted"}
+_FILE_URIS = ("file://", "vscode-remote://")
 
 Made = TypeVar("Made")
 
@@ -26,8 +27,17 @@ def read_feedback(request: Json, turn: Turn) -> None:
     context = request.get("usedContext")
     if isinstance(context, dict):
         turn.references += _used_documents(request, context)
+    if request.get("workingSet"):
+        turn.references += _each(request, "workingSet", _file_of_working_set)
     turn.citations = _each(request, "codeCitations", _citation)
     turn.edited_files = _edited_files(request)
+
+
+def _file_of_working_set(item: Json) -> UsedReference | None:
+    """A file that the user had chosen to be edited; releases of 2024 wrote them down with each request."""
+    holder: Json = {"file": item}
+    place = take_place(holder, "file")
+    return None if place is None else UsedReference(place=place, extra=rest(holder))
 
 
 def _each(holder: Json, key: str, reader: Callable[[Json], Made | None]) -> list[Made]:
@@ -64,17 +74,31 @@ def _followup(item: Json) -> Followup | None:
     return Followup(
         text=text,
         title=take_str(item, "title"),
+        tooltip=take_str(item, "tooltip"),
         agent=take_str(item, "agentId"),
         command=take_str(item, "subCommand"),
         extra=rest(item),
     )
 
 
+def next_question(result: Json) -> list[Followup]:
+    """Take the question that a participant suggested to go on with."""
+    item = result.get("nextQuestion")
+    text = take_str(item, "prompt") if isinstance(item, dict) else None
+    if text is None or not isinstance(item, dict):
+        return []
+    made = Followup(text=text, agent=take_str(item, "participant"), command=take_str(item, "command"))
+    if not item:
+        del result["nextQuestion"]
+    return [made]
+
+
 def _reference(item: Json) -> UsedReference | None:
     target = item.get("reference")
     made = UsedReference()
     if isinstance(target, str):
-        made.text = target
+        place = take_place({"reference": target}, "reference") if target.startswith(_FILE_URIS) else None
+        made.place, made.text = (place, None) if place is not None and place.path else (None, target)
         del item["reference"]
     elif isinstance(target, dict) and isinstance(target.get("variableName"), str):
         made.variable = take_str(target, "variableName")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Callable
 from typing import Any, Literal
 
 from copilog.diagnostics import Ledger
 from copilog.errors import BadRecord
-from copilog.model import AnyPart, Mention, Place, Prompt, Text, Unknown
+from copilog.model import AnyPart, Attachment, Mention, Place, Prompt, Text, Unknown
 from copilog.sources._vscode.attachments import attachments_from
 from copilog.sources._vscode.places import place_from
 from copilog.sources._vscode.take import Json, rest, take_dict, take_list, take_str
@@ -29,12 +30,18 @@ def user_parts(request: Json, ledger: Ledger, pointer: str) -> list[AnyPart]:
     else:
         raise BadRecord(f"a message that is neither text nor an object but {type(message).__name__}", "no-message")
     del request["message"]
+    return parts + attached_parts(request, ledger, pointer)
+
+
+def attached_parts(request: Json, ledger: Ledger, pointer: str) -> list[AnyPart]:
+    """Return what was attached to the user's message. Takes `variableData` out of the request."""
     variable_data = take_dict(request, "variableData")
-    if variable_data is not None:
-        variables = take_list(variable_data, "variables")
-        parts += attachments_from(variables, ledger, f"{pointer}/variableData/variables")
-        if variable_data:
-            request["variableData"] = variable_data
+    if variable_data is None:
+        return []
+    variables = take_list(variable_data, "variables")
+    parts = attachments_from(variables, ledger, f"{pointer}/variableData/variables")
+    if variable_data:
+        request["variableData"] = variable_data
     return parts
 
 
@@ -45,6 +52,7 @@ def _typed_parts(message: Json, ledger: Ledger, pointer: str) -> list[AnyPart]:
         text = "".join(item["text"] for item in items if isinstance(item, dict) and isinstance(item.get("text"), str))
     words = Text(text=text)
     parts: list[AnyPart] = [words]
+    unsaid: list[str] = []  # words of the parts that the message's own text lacks
     untold: list[Any] = []
     tally = ledger.parts
     tally.seen += len(items)
@@ -53,12 +61,15 @@ def _typed_parts(message: Json, ledger: Ledger, pointer: str) -> list[AnyPart]:
             tally.used += 1
             if not _is_plain(item):
                 parts.append(_mention_from(item, text, position, ledger))
-            elif item["text"] not in text or not item.keys() <= PLAIN_KEYS:
+                continue
+            if item["text"] not in text:
+                unsaid.append(item.pop("text"))
+            if not item.keys() <= PLAIN_KEYS:
                 untold.append(item)
         elif isinstance(item, str):
             tally.used += 1
             if item not in text:
-                untold.append(item)
+                unsaid.append(item)
         elif item is None:
             tally.ignore("null-part")
         else:
@@ -66,6 +77,8 @@ def _typed_parts(message: Json, ledger: Ledger, pointer: str) -> list[AnyPart]:
     if untold:
         message["parts"] = untold
     words.extra = rest(message)
+    if unsaid:
+        parts.append(Prompt(text="\n\n".join(unsaid), native="message.parts"))
     return parts
 
 
@@ -161,7 +174,8 @@ MENTIONS: dict[str, tuple[str, NameOf]] = {
 }
 
 
-PROMPTS: dict[str, Literal["turn", "conversation"]] = {
+PROMPTS: dict[str, Literal["turn", "conversation", "system"]] = {
+    "systemPrompt": "system",
     "renderedGlobalContext": "conversation",
     "renderedUserMessage": "turn",
 }
@@ -177,9 +191,33 @@ def prompts_from(metadata: Json) -> list[AnyPart]:
         del metadata[key]
         text, others = _raw_text([value] if isinstance(value, str) else value)
         if text or others:
+            pictures = [picture for part in others if (picture := _picture_from(part)) is not None]
+            others = [part for part in others if part]
             extra = {"parts": others} if others else None
-            prompts.append(Prompt(text=text, scope=scope, native=key, extra=extra))
+            prompts += [Prompt(text=text, scope=scope, native=key, extra=extra), *pictures]
     return prompts
+
+
+def _picture_from(part: Any) -> Attachment | None:
+    """A picture that was sent with a prompt, as a data URL."""
+    holder = part.get("imageUrl") if isinstance(part, dict) else None
+    url = holder.get("url") if isinstance(holder, dict) else None
+    head, _, data = url.partition(",") if isinstance(url, str) else ("", "", "")
+    if not isinstance(holder, dict) or not isinstance(url, str):
+        return None
+    del part["imageUrl"]
+    made = Attachment(type="image", is_automatic=True, native="imageUrl")
+    try:
+        made.data = b64decode(data, validate=True) if head.endswith(";base64") else None
+    except ValueError:
+        made.data = None
+    if made.data:
+        made.mime_type = head.removeprefix("data:").removesuffix(";base64")
+    else:
+        made.text = url
+    del holder["url"]
+    made.extra = holder or None
+    return made
 
 
 def _raw_text(parts: list[Any]) -> tuple[str, list[Any]]:

@@ -15,10 +15,14 @@ import msgspec
 from copilog import jsonio
 from copilog.diagnostics import Ledger
 from copilog.errors import BadRecord
+from copilog.sources._vscode.overwritten import DRAFT_FIELDS, Lost, Overwritten
 
 INITIAL, SET, PUSH, DELETE = 0, 1, 2, 3
 TRUNCATED_VALUE = b": value truncated for persistence"
 MOST_HOLES = 10_000  # in a whole log; more is no history but an attack on memory
+WORDLESS = ("modelState", "responseMarkdownInfo", "selections", "selectedModel")  # fields without text of people
+NOTED_FIELDS = ("requests", *DRAFT_FIELDS)
+RequestKey = str | tuple[str, str]  # the id of a request, or its content where it has none
 _ABSENT: Any = msgspec.UNSET
 _FALSY = (None, False, 0, "")  # what JavaScript takes for nothing; an empty object or array is something there
 _SEPARATOR = re.compile(b"|".join(jsonio.LINE_SEPARATORS))
@@ -39,13 +43,67 @@ decode_change = msgspec.json.Decoder(Change).decode
 class Replayed:
     """What a log came to: the state, and what is to be said about its health."""
 
-    __slots__ = ("holes_left", "is_damaged", "is_headless", "state")
+    __slots__ = ("holes_left", "is_damaged", "is_headless", "is_pathless", "overwritten", "removed", "state")
 
     def __init__(self) -> None:
         self.state: Any = None
         self.is_damaged = False  # a line was lost, and what came later may build on it
         self.is_headless = False  # there was no initial state
+        self.is_pathless = False  # requests were pushed without a path
         self.holes_left = MOST_HOLES
+        self.removed: dict[RequestKey, Any] = {}  # requests that a line took out, as they were last
+        self.overwritten = Overwritten()
+
+    def removed_requests(self) -> list[Any]:
+        """Return the requests that lines took out and that no later line brought back, in the order of removal."""
+        if not self.removed:
+            return []
+        requests = self.state.get("requests") if isinstance(self.state, dict) else None
+        left = requests if isinstance(requests, list) else []
+        present: set[RequestKey | None] = {_request_id(request) for request in left}
+        if not all(isinstance(key, str) for key in self.removed):
+            present.update(_content_key(request) for request in left)
+        return [request for key, request in self.removed.items() if key not in present]
+
+    def note_removal(self, requests: Any) -> None:
+        """Remember requests that a line takes out. Those that are sent again are known by their id, else by content."""
+        for request in requests if isinstance(requests, list) else ():
+            key = _request_id(request) or _content_key(request)
+            if key is None:
+                continue
+            before = self.removed.pop(key, None)
+            if before is not None and isinstance(key, str):
+                self.overwritten.in_requests.append((key, None, None, before))
+            self.removed[key] = request
+
+    def lost_texts(self) -> Lost:
+        """Return by request the texts that later lines replaced by others."""
+        if not self.removed and not self.overwritten.in_requests:
+            return {}
+        requests = self.state.get("requests") if isinstance(self.state, dict) else None
+        present = requests if isinstance(requests, list) else []
+        removed = self.removed_requests()
+        gone = {id(request) for request in removed}
+        for key, request in self.removed.items():
+            if isinstance(key, str) and id(request) not in gone:  # taken out, and sent again in another form
+                self.overwritten.in_requests.append((key, None, None, request))
+        return self.overwritten.lost_of_requests([*present, *removed])
+
+
+def _request_id(request: Any) -> str | None:
+    name = request.get("requestId") if isinstance(request, dict) else None
+    return name if isinstance(name, str) else None
+
+
+def _content_key(request: Any) -> tuple[str, str] | None:
+    """Return what a request without an id is known by: its text and time, or all that it holds; None for a hole."""
+    if not isinstance(request, dict) or not request:
+        return None
+    message, at = request.get("message"), request.get("timestamp")
+    text = message.get("text") if isinstance(message, dict) else message
+    if isinstance(text, str) and isinstance(at, int | float):
+        return text, str(at)
+    return "", jsonio.encode(request)
 
 
 def replay(data: bytes, ledger: Ledger) -> Replayed:
@@ -67,6 +125,8 @@ def replay(data: bytes, ledger: Ledger) -> Replayed:
                 log.is_damaged = log.is_damaged or error.code != "torn-tail"
     if TRUNCATED_VALUE in data:
         ledger.note("value-truncated", "VS Code shortened a value when it saved the conversation", "info")
+    if log.is_pathless:
+        ledger.note("pathless-change", "requests were added without a path; taken for requests of the session")
     if log.is_headless:
         ledger.note("headless-log", "the log has no initial state; rebuilt from its changes", line=1, offset=0)
     elif log.is_damaged and log.state is not None:
@@ -164,6 +224,9 @@ def apply_change(change: Change, log: Replayed) -> None:
     if kind == INITIAL:
         _begin(change.v, log)
         return
+    if path is None and kind == PUSH and _are_requests(change.v):
+        path = ["requests"]
+        log.is_pathless = True
     if path is None:
         raise BadRecord("a change without a usable path")
     if not path:
@@ -174,16 +237,68 @@ def apply_change(change: Change, log: Replayed) -> None:
         log.state = {"version": 3, "requests": []}
         log.is_headless = True
     parent = _walk(path, log)
+    if path[0] == "requests" and len(path) <= 2:
+        _note_removal(path, change, log)
+    elif path[0] in NOTED_FIELDS and (kind != PUSH or change.i is not None):
+        _note_overwritten(path, parent, change, log)
     if kind == PUSH:
         _push(parent, path[-1], change, log)
     else:
         _assign(parent, path[-1], change.v if kind == SET else _ABSENT, log)
 
 
+def _note_removal(path: list[Any], change: Change, log: Replayed) -> None:
+    """Remember the requests that a change to the list of requests, or to one of its slots, takes out."""
+    requests = log.state.get("requests")
+    if not isinstance(requests, list):
+        return
+    if len(path) == 2:
+        index = _index(path[1])
+        if change.kind != PUSH and index is not None:
+            log.note_removal(requests[index : index + 1])
+    elif change.kind != PUSH:
+        log.note_removal(requests)
+    elif isinstance(change.i, int) and change.i >= 0:
+        log.note_removal(requests[change.i :])
+
+
+def _are_requests(items: Any) -> bool:
+    return isinstance(items, list) and bool(items) and all(_request_id(item) is not None for item in items)
+
+
+def _note_overwritten(path: list[Any], parent: Any, change: Change, log: Replayed) -> None:
+    """Note the values that a change replaces: items that are cut off, or what is set anew."""
+    old = _get(parent, path[-1])
+    if not old or type(old) not in (dict, list, str) or path[-1] in WORDLESS:
+        return
+    first, new = 0, change.v
+    if change.kind == PUSH:
+        if not isinstance(old, list) or type(change.i) is not int or change.i < 0:
+            return  # told by the push itself
+        first, old = change.i, old[change.i :]
+    if isinstance(old, str) and isinstance(new, str) and new.startswith(old):
+        return
+    if path[0] != "requests":
+        log.overwritten.drafts.append(old)
+        return
+    name = _request_id(_get(_get(log.state, "requests"), path[1]))
+    if name is None:
+        return
+    field = str(path[2])
+    if isinstance(old, list) and len(path) == 3:
+        log.overwritten.add_items(name, field, first, old, new if isinstance(new, list) else [])
+    else:
+        item = path[3] if len(path) > 3 and type(path[3]) is int else None
+        log.overwritten.in_requests.append((name, field, item, old))
+
+
 def _begin(state: Any, log: Replayed) -> None:
     """Start over from a whole state: what was damaged before no longer matters."""
     if not isinstance(state, dict):
         raise BadRecord("an initial state that is no object")
+    if log.state is not None:
+        log.note_removal(log.state.get("requests"))
+        log.overwritten.drafts += [log.state.get(field) for field in DRAFT_FIELDS]
     log.state = state
     log.is_headless = log.is_damaged = False
 

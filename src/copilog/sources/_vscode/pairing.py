@@ -11,9 +11,10 @@ import re
 from collections import Counter, defaultdict
 
 from copilog import jsonio
+from copilog.derive.tool_names import INNER_TOOLS, tool_key
 from copilog.errors import BadRecord
 from copilog.sources._vscode.places import base_name
-from copilog.sources._vscode.rounds import RecordedCall, clean_id, tool_key
+from copilog.sources._vscode.rounds import RecordedCall, clean_id
 from copilog.sources._vscode.take import Json, json_text
 
 COMPARISON_LIMIT = 10_000  # pairs that are compared at most
@@ -44,6 +45,26 @@ class ToolPart:
             self._spoken = text, frozenset(re.findall(r"\w+", text))
         text, tokens = self._spoken
         return sum(word in tokens if word.isdecimal() else word in text for word in words)
+
+
+def outer_calls(parts: list[ToolPart]) -> dict[int, int]:
+    """Return the position of the outer call of each inner call, by the position of the latter; they follow each other.
+
+    An inner call without one stands for it: then it is the call that the model made, by that tool's key.
+    """
+    found: dict[int, int] = {}
+    waiting: list[ToolPart] = []  # calls of one tool in a row
+    for part in parts:
+        outer_key = INNER_TOOLS.get(part.key)
+        if waiting and waiting[0].key != (outer_key or part.key):
+            waiting = []
+        if outer_key is None:
+            waiting.append(part)
+        elif waiting:
+            found[part.position] = waiting.pop(0).position
+        else:
+            part.key = outer_key
+    return found
 
 
 def pair_calls(parts: list[ToolPart], calls: list[RecordedCall]) -> dict[int, RecordedCall]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
+from copilog.derive.notes import ARGUMENTS
 from copilog.errors import BadRecord
 from copilog.model import (
     AnyPart,
@@ -28,20 +29,27 @@ from copilog.sources._vscode import question_parts
 from copilog.sources._vscode.places import label_of
 from copilog.sources._vscode.take import (
     Json,
+    json_text,
     put_back,
     take_bool,
     take_dict,
     take_int,
     take_list,
     take_markdown,
+    take_notes,
     take_number,
     take_str,
+    texts_at,
 )
 from copilog.sources._vscode.take_place import is_told_by_place, take_place, take_uri
 from copilog.sources._vscode.uris import uri_to_path, uri_to_string
 
 PartReader = Callable[[Json], "AnyPart | list[AnyPart]"]
 TREE_LIMIT = 100
+CLEARED = {  # VS Code's own messages, by the reason for which it withdrew text
+    1: "Response cleared due to content safety filters, retrying with modified prompt.",
+    2: "Response cleared due to possible match to public code, retrying with modified prompt.",
+}
 TREE_KEYS = frozenset({"label", "uri", "children"})
 ACTIONS: dict[str, Literal["edit", "create", "delete", "rename"]] = {
     "edit": "edit",
@@ -70,8 +78,13 @@ def _content_text(part: Json) -> AnyPart:
 def _vulnerable(part: Json) -> AnyPart:
     text = _needed(take_markdown(part, "content"), "content")
     found = part.get("vulnerabilities")
-    titles = [item.get("title") for item in found if isinstance(item, dict)] if isinstance(found, list) else []
-    return Text(text=text, vulnerabilities=[title for title in titles if isinstance(title, str)])
+    named = [_vulnerability(item) for item in found if isinstance(item, dict)] if isinstance(found, list) else []
+    return Text(text=text, vulnerabilities=[name for name in named if name])
+
+
+def _vulnerability(item: Json) -> str:
+    """The title of what was found in the code, and its description."""
+    return ": ".join(text for key in ("title", "description") if isinstance(text := item.get(key), str) and text)
 
 
 def _thinking(part: Json) -> AnyPart:
@@ -262,17 +275,61 @@ def _undo_stop(part: Json) -> AnyPart:
     return Checkpoint(id=_needed(take_str(part, "id"), "id"))
 
 
-def _pull_request(part: Json) -> AnyPart:
+def pull_request(part: Json) -> AnyPart:
+    """A pull request that was opened, here or by a tool."""
     place = take_place(part, "uri") or Place()
     place.name = take_str(part, "title")
-    return Reference(text="", place=place, type="pull-request")
+    notes = take_notes(part, {"description": "description", "author": "author", "linkTag": "number"})
+    notes |= _told({"button": texts_at(part.get("command"), "title", "tooltip")})
+    return Reference(text="", place=place, type="pull-request", notes=notes)
 
 
 def _command(part: Json) -> AnyPart:
-    command = part.get("command")
-    title = command.get("title") if isinstance(command, dict) else None
-    text = title if isinstance(title, str) else ""
-    return Notice(topic="command", text=text, is_prose=bool(text))
+    text = texts_at(part.get("command"), "title")
+    notes = {
+        "tooltip": texts_at(part.get("command"), "tooltip"),
+        "other buttons": texts_at(part.get("additionalCommands"), "title", "tooltip"),
+        ARGUMENTS: _arguments_of([part.get("command"), *_items(part.get("additionalCommands"))]),
+    }
+    return Notice(topic="command", text=text, is_prose=bool(text), notes=_told(notes))
+
+
+def _arguments_of(commands: list[Any]) -> str:
+    """What buttons pass on when they are pressed, such as a prompt to be sent."""
+    given = [each["arguments"] for each in commands if isinstance(each, dict) and each.get("arguments")]
+    return "\n".join(filter(None, map(json_text, given)))
+
+
+def _items(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _servers(part: Json) -> AnyPart:
+    """MCP servers that wait for the user, with what is wrong with each."""
+    servers = part.get("servers")
+    notes = {"error": texts_at(servers, "errorMessage")}
+    return Notice(topic="mcp-servers", text=texts_at(servers, "serverLabel").replace("\n", ", "), notes=_told(notes))
+
+
+def _task(is_prose: bool) -> PartReader:
+    """A reader for a task, with what it said while it ran."""
+
+    def read(part: Json) -> AnyPart:
+        text = take_markdown(part, "content") or ""
+        notes = _told({"progress": texts_at(part.get("progress"), "content")})
+        return Notice(topic="task", text=text, is_prose=is_prose and bool(text), notes=notes)
+
+    return read
+
+
+def _system_notification(part: Json) -> AnyPart:
+    text = take_markdown(part, "content") or ""
+    notes = take_notes(part, {"accessibilityLabel": "label", "workspaceName": "workspace"})
+    return Notice(topic="system", text=text, is_prose=bool(text), notes=notes)
+
+
+def _told(notes: dict[str, str]) -> dict[str, str]:
+    return {name: text for name, text in notes.items() if text}
 
 
 def _auto_model(part: Json) -> AnyPart:
@@ -295,6 +352,13 @@ def _notice(topic: str, key: str | None = None, is_prose: bool = False) -> PartR
         return Notice(topic=topic, text=text or "", is_prose=is_prose and bool(text))
 
     return read
+
+
+def _cleared(part: Json) -> AnyPart:
+    """What VS Code shows in place of the text that was withdrawn: a warning, where there is a reason to give."""
+    reason = part.get("reason")
+    text = CLEARED.get(reason, "") if type(reason) is int else ""
+    return Notice(topic="warning" if text else "cleared", text=text, is_prose=bool(text))
 
 
 def _listing(topic: str, key: str) -> PartReader:
@@ -329,10 +393,10 @@ READERS: dict[str, PartReader] = {
     "multiDiffData": _multi_diff,
     "treeData": _tree_data,
     "progressMessage": _notice("progress", "content"),
-    "progressTaskSerialized": _notice("task", "content", is_prose=True),
-    "progressTask": _notice("task", "content", is_prose=True),
-    "progressTaskResult": _notice("task", "content"),
-    "systemNotification": _notice("system", "content", is_prose=True),
+    "progressTaskSerialized": _task(is_prose=True),
+    "progressTask": _task(is_prose=True),
+    "progressTaskResult": _task(is_prose=False),
+    "systemNotification": _system_notification,
     "warning": _notice("warning", "content", is_prose=True),
     "info": _notice("info", "content", is_prose=True),
     "command": _command,
@@ -344,14 +408,14 @@ READERS: dict[str, PartReader] = {
     "planReview": question_parts.plan,
     "hook": _hook,
     "extensions": _listing("extensions", "extensions"),
-    "pullRequest": _pull_request,
+    "pullRequest": pull_request,
     "undoStop": _undo_stop,
     "mcpServersStarting": _listing("mcp-servers", "didStartServerIds"),
     "mcpServersStartingSlow": _notice("mcp-servers"),
-    "mcpServersInteractionRequired": _notice("mcp-servers"),
+    "mcpServersInteractionRequired": _servers,
     "mcpAuthenticationRequired": _notice("mcp-servers"),
     "autoModeResolution": _auto_model,
-    "clearToPreviousToolInvocation": _notice("cleared"),
+    "clearToPreviousToolInvocation": _cleared,
     "disabledClaudeHooks": _notice("hooks-disabled"),
     "voiceProgress": _notice("voice", "value"),
     # Kinds that VS Code keeps elsewhere or only in memory; tolerated where they leaked into a file.

@@ -11,9 +11,11 @@ from copilog.sources._vscode.take import (
     rest,
     take_list,
     take_markdown,
+    take_notes,
     take_str,
     take_strings,
     text_from,
+    texts_at,
 )
 
 
@@ -37,6 +39,7 @@ def elicitation(part: Json) -> AnyPart:
         message=take_markdown(part, "message"),
         state=take_str(part, "state"),
         answer=text_from(part.get("acceptedResult")),
+        notes=take_notes(part, {"subtitle": "subtitle"}),
     )
 
 
@@ -63,10 +66,11 @@ def questions(part: Json) -> AnyPart:
 
 def _question(item: Json, answers: Json) -> Question:
     native_id = take_str(item, "id")
+    asked = [take_markdown(item, key) for key in ("message", "description", "detailedMessage")]
     return Question(
         id=native_id,
         title=take_markdown(item, "title"),
-        text=take_markdown(item, "message"),
+        text="\n\n".join(text for text in asked if text) or None,
         type=take_str(item, "type"),
         options=_options(item),
         answer=_answer_text(answers.get(native_id)) if native_id is not None else None,
@@ -93,6 +97,15 @@ def labels_of(options: list[Any]) -> list[str]:
     return labels
 
 
+def _described(options: list[Any]) -> dict[str, str]:
+    """The descriptions of options, by their labels."""
+    return {
+        labels_of([option])[0]: text
+        for option in options
+        if labels_of([option]) and (text := texts_at(option, "description"))
+    }
+
+
 def _answer_text(answer: object) -> str | None:
     """An answer is a text, or what was selected together with what was typed."""
     if not isinstance(answer, dict):
@@ -107,13 +120,15 @@ def plan(part: Json) -> AnyPart:
     data = part.get("data")
     decision = data if isinstance(data, dict) else {}
     actions = part.get("actions")
-    answer = decision.get("action") or decision.get("feedback") or decision.get("feedbackOverall")
+    written = [decision.get(key) for key in ("action", "feedback", "feedbackOverall", "feedbackInlineMarkdown")]
+    answers = dict.fromkeys(text for said in written if said and (text := text_from(said)))
     verdict = "rejected" if decision.get("rejected") else "accepted"
     return Confirmation(
         type="plan",
         title=take_str(part, "title"),
         message=take_markdown(part, "content"),
         options=labels_of(actions) if isinstance(actions, list) else [],
-        answer=text_from(answer),
+        notes=_described(actions) if isinstance(actions, list) else {},
+        answer="\n".join(answers) or None,
         state=verdict if decision else "unanswered",
     )

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
+import msgspec
+
+from copilog.derive.outcomes import NOT_DONE, add_verdict, facts_of
+from copilog.derive.tool_names import EDITING_TOOLS, INNER_TOOLS, key_of, tool_key
 from copilog.diagnostics import Ledger
 from copilog.errors import BadRecord
 from copilog.model import AnyPart, FileEdit, Message, Notice, Reference, Text, Thinking, ToolCall, ToolResult, Unknown
 from copilog.sources._vscode.callers import Callers
 from copilog.sources._vscode.edit_diffs import EditingCalls
-from copilog.sources._vscode.pairing import ToolPart, pair_calls
+from copilog.sources._vscode.pairing import ToolPart, outer_calls, pair_calls
 from copilog.sources._vscode.parts import READERS, markdown
-from copilog.sources._vscode.rounds import RecordedCalls, clean_id, tool_key
+from copilog.sources._vscode.rounds import RecordedCalls, clean_id
 from copilog.sources._vscode.shown import Shown, add_unshown, is_fence
 from copilog.sources._vscode.take import Json, take_str
-from copilog.sources._vscode.tools import invocation_from
+from copilog.sources._vscode.tools import Invocation, invocation_from, united_result
 
 __all__ = ["ResponseReader", "Shown", "messages_from", "undone_from"]
 
@@ -66,9 +72,13 @@ class ResponseReader:
             elif kind == PREPARATION:
                 preparations.append((position, item))
         self._tool_parts = {part.position: part for part in parts}
+        self._outer_of = outer_calls(parts)
         self._callers = Callers(parts)
         self._recorded_of = pair_calls(parts, self.recorded.calls)
-        self._vain_preparations = _vain_preparations(preparations, parts)
+        self._vain_preparations: set[int] = set()
+        if preparations:
+            unplaced = [tool_key(call.name) for call in self.recorded.calls if not call.is_placed]
+            self._vain_preparations = _vain_preparations(preparations, parts, unplaced)
 
     def _read_part(self, item: Json, position: int) -> bool:
         """Show what a part says; False when it is left out on purpose."""
@@ -115,10 +125,31 @@ class ResponseReader:
             self._final_ids[part.native_id] = made.call.id
         if made.unknown_data is not None:
             self.ledger.parts.meet_unknown(made.unknown_data)
-        self._editing_calls.add(made.call, parent)
+        if part.position in self._outer_of and self._fold(made, self._outer_of[part.position]):
+            return
+        if key_of(made.call) in EDITING_TOOLS:
+            self._editing_calls.add(made.call, parent, has_failed=_has_failed(made))
         self.shown.append(Shown(made.call, parent, made.result, made.call.started_at))
         if made.beside is not None:
             self.shown.append(Shown(made.beside, parent))
+
+    def _fold(self, inner: Invocation, position: int) -> bool:
+        """Make a call that a tool made of one of VS Code's own one with the call of that tool."""
+        shown = next((shown for shown in reversed(self.shown) if shown.part.position == position), None)
+        outer = shown.part if shown is not None else None
+        if shown is None or not isinstance(outer, ToolCall) or inner.beside is not None:
+            return False
+        call = inner.call
+        results = [inner.result] if inner.result is not None else []
+        add_verdict(outer, call, results, None, call.name)
+        self._final_ids.update(dict.fromkeys((call.id, *call.native_ids), outer.id))
+        outer.native_ids = [*outer.native_ids, call.id]
+        if call.message != outer.message and (outer.message is None or "pastTenseMessage" in (call.extra or {})):
+            outer.message = " · ".join(filter(None, (outer.message, call.message)))
+        if call.extra:
+            outer.extra = {**(outer.extra or {}), call.name: call.extra}
+        shown.result = united_result(outer, shown.result, inner)
+        return True
 
     def _read_preparation(self, item: Json, position: int) -> None:
         """A tool was being prepared, and it never came to the call."""
@@ -133,19 +164,18 @@ class ResponseReader:
         self.shown.append(Shown(call, None))
 
     def _void_text(self) -> None:
-        """Take back what was said since the last call: the service withdrew it, so it is no prose any more."""
-        for shown in reversed(self.shown):
+        """Withdraw what was said since the last call, as VS Code does: it stays as notices that are not prose."""
+        for shown in reversed(self.shown[:-1]):
             part = shown.part
             if isinstance(part, ToolCall):
                 break
             if isinstance(part, Text):
-                shown.part = Notice(
-                    topic="cleared", text=part.text, native=part.native, position=part.position, extra=part.extra
-                )
+                shown.part = _withdrawn(part)
             elif isinstance(part, Reference):
-                part.text = ""
+                shown.part = _withdrawn(part)
+                shown.part.data = {"place": msgspec.to_builtins(part.place)} if part.place is not None else None
             elif isinstance(part, Notice):
-                part.is_prose = False
+                part.topic, part.is_prose = "cleared", False
 
     def _use_final_ids(self) -> None:
         """Callers were known by VS Code's ids so far."""
@@ -157,19 +187,32 @@ class ResponseReader:
                 shown.parent = self._final_ids.get(shown.parent, shown.parent)
 
 
-def _vain_preparations(preparations: list[tuple[int, Json]], parts: list[ToolPart]) -> set[int]:
-    """Where a tool was prepared, and no call of it followed. Each call takes the last preparation before it."""
+def _withdrawn(part: Text | Reference) -> Notice:
+    return Notice(topic="cleared", text=part.text, native=part.native, position=part.position, extra=part.extra)
+
+
+def _has_failed(made: Invocation) -> bool:
+    """Whether a call is known by its own record not to have done anything."""
+    results = [made.result] if made.result is not None else []
+    return any(fact.kind in NOT_DONE for fact in facts_of(made.call, results, None, has_own_texts=True))
+
+
+def _vain_preparations(preparations: list[tuple[int, Json]], parts: list[ToolPart], unplaced: list[str]) -> set[int]:
+    """Where a tool was prepared, and no call of it followed. Each call takes the last preparation before it.
+
+    `unplaced` are the tools of calls that only the extension recorded: they are shown, and were prepared as well.
+    """
     found: set[int] = set()
-    waiting: dict[str, int] = {}  # calls for whose preparation we look, by tool
+    waiting = Counter(unplaced)  # calls for whose preparation we look, by tool
     later = list(parts)
     for position, item in reversed(preparations):
         while later and later[-1].position > position:
-            key = later.pop().key
-            waiting[key] = waiting.get(key, 0) + 1
+            waiting[later.pop().key] += 1
         name = item.get("toolName")
         key = tool_key(name) if isinstance(name, str) else ""
-        if waiting.get(key):
-            waiting[key] -= 1
+        prepared = next((each for each in (key, INNER_TOOLS.get(key)) if each is not None and waiting[each]), None)
+        if prepared is not None:
+            waiting[prepared] -= 1
         else:
             found.add(position)
     return found

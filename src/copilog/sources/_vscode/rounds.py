@@ -7,30 +7,12 @@ found in pairing.py. Format notes: docs/formats/vscode-chat.md, "Tool calls".
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import msgspec
 
 from copilog.model import Round
-from copilog.remembering import remembered
 from copilog.sources._vscode.take import Json, json_text, put_back, rest, take_dict, take_list, take_str, take_time
-
-# Where the name the model uses and the registered name do not follow from each other.
-REGISTERED_NAMES = {
-    "list_dir": "listdirectory",
-    "grep_search": "findtextinfiles",
-    "file_search": "findfiles",
-    "semantic_search": "searchcodebase",
-    "test_search": "findtestfiles",
-    "run_tests": "runtests1",
-    "replace_string_in_file": "replacestring",
-    "multi_replace_string_in_file": "multireplacestring",
-    "insert_edit_into_file": "insertedit",
-    "edit_notebook_file": "editnotebook",
-    "get_search_view_results": "getsearchresults",
-}
-_NOT_IN_KEY = re.compile(r"[^a-z0-9]")
 
 
 class RecordedCall(msgspec.Struct, gc=False, eq=False):
@@ -99,6 +81,7 @@ def _round_from(raw: Json, calls: list[RecordedCall]) -> Round:
         thinking=_thinking_text(raw) if "thinking" in raw else None,
         started_at=take_time(raw, "timestamp"),
         model=take_str(raw, "modelId"),
+        hook_context=take_str(raw, "hookContext"),
     )
     unread: list[Any] = []
     for item in take_list(raw, "toolCalls") or []:
@@ -148,10 +131,3 @@ def _thinking_text(raw: Json) -> str | None:
 def clean_id(native_id: str) -> str:
     """A call's id without the suffix that the extension adds."""
     return native_id.partition("__vscode-")[0] or native_id
-
-
-@remembered(1024)
-def tool_key(name: str) -> str:
-    """One key for the name the model uses and the name the tool is registered by."""
-    known = REGISTERED_NAMES.get(name)
-    return known or _NOT_IN_KEY.sub("", name.removeprefix("copilot_").lower())

@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator, Sequence
 from datetime import datetime
+from itertools import groupby
 from typing import Any
 
+from copilog import jsonio
+from copilog.derive import add_title
 from copilog.diagnostics import Ledger
 from copilog.errors import BadRecord
-from copilog.model import Conversation, Draft, Message, Queued, Turn, Workspace, prose_of
+from copilog.model import Conversation, Document, Draft, Message, Notice, Prompt, Queued, Turn, Workspace, prose_of
 from copilog.sources._vscode.attachments import attachments_from
 from copilog.sources._vscode.message import user_parts
 from copilog.sources._vscode.modes import mode_of_input, name_of_mode
-from copilog.sources._vscode.take import Json, rest, take_bool, take_dict, take_list, take_str, take_time
+from copilog.sources._vscode.overwritten import Lost, add_withdrawn
+from copilog.sources._vscode.take import (
+    Json,
+    put_back,
+    rest,
+    take_bool,
+    take_dict,
+    take_list,
+    take_markdown,
+    take_str,
+    take_time,
+)
 from copilog.sources._vscode.turns import model_from, read_request
 from copilog.sources._vscode.uris import uri_to_path
 
@@ -38,10 +53,14 @@ def conversation_from(
     native_id: str | None,
     count_requests: bool,
     family: str = "vscode",
+    removed: Sequence[Any] = (),
+    lost: Lost | None = None,
 ) -> Conversation:
     """Turn a session into a conversation. Takes the session apart.
 
     `count_requests`: each request is a record of the ledger (flat files); in a log, the lines are.
+    `removed` are requests that a log took out of the session; they become superseded turns. `lost` has, by request,
+    the texts that a log replaced by others; they become withdrawn text of the answer.
     `family` is the first half of the conversation's id.
     """
     session_id = take_str(state, "sessionId")
@@ -49,7 +68,8 @@ def conversation_from(
     conversation = Conversation(id="", native_id=native_id, source=source)
     if session_id is not None and session_id != native_id:
         state["sessionId"] = session_id
-    conversation.title = take_str(state, "customTitle") or take_str(state, "computedTitle")
+    add_title(conversation, take_str(state, "customTitle"), "custom")
+    add_title(conversation, take_str(state, "computedTitle"), "computed")
     conversation.location = take_str(state, "initialLocation")
     if conversation.location == "editing-session":  # the name of the panel in old files
         state["initialLocation"], conversation.location = conversation.location, "panel"
@@ -57,8 +77,12 @@ def conversation_from(
     conversation.has_pending_edits = take_bool(state, "hasPendingEdits")
     if take_bool(state, "isImported"):
         conversation.marks.append("imported")
-    _read_requests(state, conversation, ledger, count_requests)
+    conversation.messages = _welcome_from(state)
+    _read_requests(state, conversation, ledger, count_requests, removed)
+    if lost:
+        _keep_lost(conversation, lost)
     conversation.updated_at = take_time(state, "lastMessageDate") or _last_moment(conversation)
+    conversation.documents += _uncommitted_changes(state)
     conversation.workspace = _workspace_from(state)
     conversation.draft = _draft_from(state, ledger)
     conversation.queued = _queued_from(state, ledger)
@@ -85,19 +109,21 @@ def content_id(conversation: Conversation) -> str:
     return digest.hexdigest()[:32]
 
 
-def _read_requests(state: Json, conversation: Conversation, ledger: Ledger, count: bool) -> None:
+def _read_requests(
+    state: Json, conversation: Conversation, ledger: Ledger, count: bool, removed: Sequence[Any]
+) -> None:
     requests = state.get("requests")
     if requests is None:
         state.pop("requests", None)
-        return
-    if not isinstance(requests, list):
+        requests = []
+    elif not isinstance(requests, list):
         ledger.seen += count
         error = BadRecord(f"`requests` is {type(requests).__name__}, not a list")
         _tell_bad_request(error, "/requests", ledger, count)
         return
-    del state["requests"]
-    for position, request in enumerate(requests):
-        pointer = f"/requests/{position}"
+    else:
+        del state["requests"]
+    for pointer, request in _in_time(requests, removed):
         ledger.seen += count
         if request is None:
             if count:
@@ -110,11 +136,52 @@ def _read_requests(state: Json, conversation: Conversation, ledger: Ledger, coun
                 raise BadRecord(f"a request that is {type(request).__name__}", "bad-request")
             messages = read_request(request, turn, ledger)
         except BadRecord as error:
-            _tell_bad_request(error, pointer, ledger, count)
+            _tell_bad_request(error, pointer or "/requests", ledger, count)
             continue
         ledger.used += count
+        if pointer is None:
+            turn.superseded = "removed"
         conversation.turns.append(turn)
         conversation.messages += messages
+    _mark_replaced(conversation.turns)
+
+
+def _keep_lost(conversation: Conversation, lost: Lost) -> None:
+    messages: list[Message] = []
+    for turn, group in groupby(conversation.messages, key=lambda message: message.turn):
+        of_turn = list(group)
+        request_id = conversation.turns[turn].request_id if turn is not None else None
+        if turn is not None and request_id is not None and request_id in lost:
+            add_withdrawn(of_turn, lost[request_id], turn)
+        messages += of_turn
+    conversation.messages = messages
+
+
+def _mark_replaced(turns: list[Turn]) -> None:
+    """Mark turns that another request names as removed when it was sent."""
+    named = {turn.request_id: turn for turn in turns if turn.request_id is not None}
+    for turn in turns:
+        mark = (turn.extra or {}).get("shouldBeRemovedOnSend")
+        name = mark.get("requestId") if isinstance(mark, dict) else None
+        other = named.get(name) if isinstance(name, str) else None
+        if other is not None and other is not turn and other.superseded is None:
+            other.superseded = "replaced"
+
+
+def _in_time(requests: list[Any], removed: Sequence[Any]) -> Iterator[tuple[str | None, Any]]:
+    """Yield the requests with their pointers; those that were removed, without one, where they were in time."""
+    waiting = sorted(removed, key=_time_of)
+    for position, request in enumerate(requests):
+        while waiting and _time_of(waiting[0]) < _time_of(request):
+            yield None, waiting.pop(0)
+        yield f"/requests/{position}", request
+    for request in waiting:
+        yield None, request
+
+
+def _time_of(request: Any) -> float:
+    at = request.get("timestamp") if isinstance(request, dict) else None
+    return at if isinstance(at, int | float) and not isinstance(at, bool) else 0
 
 
 def _tell_bad_request(error: BadRecord, pointer: str, ledger: Ledger, count: bool) -> None:
@@ -124,14 +191,40 @@ def _tell_bad_request(error: BadRecord, pointer: str, ledger: Ledger, count: boo
         ledger.note(error.code, str(error), "error", pointer=pointer)
 
 
+def _welcome_from(state: Json) -> list[Message]:
+    """What early releases greeted the user with, before the first request; suggested questions stay behind."""
+    greeting = state.get("welcomeMessage")
+    if greeting is None:
+        return []
+    holders = [{"item": item} for item in (greeting if isinstance(greeting, list) else [greeting])]
+    texts = [text for holder in holders if (text := take_markdown(holder, "item")) is not None]
+    if not texts:
+        return []
+    del state["welcomeMessage"]
+    put_back(state, "welcomeMessage", [holder["item"] for holder in holders if holder])
+    return [Message(role="system", parts=[Notice(topic="welcome", text=text) for text in texts])]
+
+
 def _last_moment(conversation: Conversation) -> datetime | None:
     moments = [
         moment
         for turn in conversation.turns
+        if turn.superseded is None
         for moment in (turn.timing.completed_at, turn.timing.responded_at, turn.timing.started_at)
         if moment is not None
     ]
     return max(moments, default=conversation.started_at)
+
+
+def _uncommitted_changes(state: Json) -> Iterator[Document]:
+    """Yield the changes that the folder had against its repository, a document for each file."""
+    repository = state.get("repoData")
+    diffs = repository.get("diffs") if isinstance(repository, dict) else None
+    for item in diffs if isinstance(diffs, list) else []:
+        text = take_str(item, "unifiedDiff") if isinstance(item, dict) else None
+        if text:
+            path = item.get("relativePath")
+            yield Document(kind="changes", text=text, path=path if isinstance(path, str) else None)
 
 
 def _workspace_from(state: Json) -> Workspace | None:
@@ -157,6 +250,11 @@ def _draft_from(state: Json, ledger: Ledger) -> Draft | None:
             return None
         raw = {key: state.pop(key) for key in INPUT_KEYS if key in state}
         pointer = "/attachments"
+    return draft_from(raw, ledger, pointer)
+
+
+def draft_from(raw: Json, ledger: Ledger, pointer: str) -> Draft:
+    """Return what an object of the input box holds. Takes it apart; `pointer` is that of its attachments."""
     draft = Draft(text=take_str(raw, "inputText") or "")
     draft.attachments = attachments_from(take_list(raw, "attachments"), ledger, pointer)
     mode = raw.get("mode")
@@ -202,11 +300,32 @@ def _queued(item: Any, ledger: Ledger, pointer: str) -> Queued:
     message.id = take_str(request, "requestId")
     message.created_at = take_time(request, "timestamp")
     options = item.get("sendOptions")
-    for holder in (request, options if isinstance(options, dict) else {}):
+    options = options if isinstance(options, dict) else {}
+    for holder in (request, options):
         message.mode = message.mode or name_of_mode(holder.get("modeInfo"))
+    message.parts += _sent_along(options)
     if not request:
         del item["request"]
     return Queued(id=take_str(item, "id"), type=take_str(item, "kind"), message=message, extra=rest(item))
+
+
+def _sent_along(options: Json) -> Iterator[Prompt]:
+    """Yield the instructions that would have gone to the model with a queued prompt."""
+    context = options.get("instructionContext")
+    if _has_text(context):
+        text = context if isinstance(context, str) else jsonio.encode(context)
+        yield Prompt(text=text, scope="turn", native="instructionContext")
+    mode = options.get("modeInfo")
+    instructions = mode.get("modeInstructions") if isinstance(mode, dict) else None
+    content = instructions.get("content") if isinstance(instructions, dict) else None
+    if isinstance(content, str) and content:
+        yield Prompt(text=content, scope="turn", native="modeInstructions")
+
+
+def _has_text(value: Any) -> bool:
+    if isinstance(value, dict | list):
+        return any(map(_has_text, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, str) and bool(value.strip())
 
 
 def _assistant_of(state: Json, conversation: Conversation) -> str | None:

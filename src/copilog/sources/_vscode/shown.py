@@ -6,7 +6,7 @@ from datetime import datetime
 
 import msgspec
 
-from copilog.model import AnyPart, Reference, Text, Thinking, ToolCall, ToolResult
+from copilog.model import AnyPart, Hook, Reference, Text, Thinking, ToolCall, ToolResult
 from copilog.sources._vscode.rounds import RecordedCall, RecordedCalls, clean_id
 from copilog.sources._vscode.tool_output import Output, result_of
 from copilog.sources._vscode.tools import call_from_record
@@ -29,6 +29,10 @@ def add_unshown(shown: list[Shown], recorded: RecordedCalls) -> None:
             order.insert_call(call)
     if any(one.thinking for one in recorded.rounds):
         _add_thinking(order)
+    for number, one in enumerate(recorded.rounds):
+        if one.hook_context:
+            part = Hook(type="context", message=one.hook_context, native="toolCallRounds")
+            shown.insert(order.end_of_round(number), Shown(part))
     for native_id in list(recorded.results):  # of calls that are recorded nowhere
         orphan = result_of(recorded.take_result(native_id), Output(), clean_id(native_id))
         if orphan is not None:
@@ -83,6 +87,11 @@ class _Order:
         for between in range(first, number):
             at = self._after_round_text(between, at)
         return at
+
+    def end_of_round(self, number: int) -> int:
+        """After the last call of a round, or where the next round starts."""
+        mine = [call for call in self.recorded.calls if self.round_numbers[id(call.round)] == number]
+        return self._end_of_call(mine[-1]) if mine else self.start_of_round(number + 1)
 
     def _end_of_call(self, call: RecordedCall) -> int:
         """After a call and all that belongs to it: edits, terminals, what its sub-agent did."""

@@ -100,6 +100,18 @@ def take_markdown(obj: Json, key: str) -> str | None:
     return None
 
 
+def take_notes(obj: Json, names: dict[str, str]) -> dict[str, str]:
+    """The texts under some keys, by what they are."""
+    return {name: text for key, name in names.items() if key in obj and (text := take_markdown(obj, key))}
+
+
+def texts_at(value: object, *keys: str) -> str:
+    """The texts under some keys of an object, or of each object of a list, below one another and each once."""
+    items = value if isinstance(value, list) else [value]
+    texts = [markdown_text(item.get(key)) for item in items if isinstance(item, dict) for key in keys]
+    return "\n".join(dict.fromkeys(text for text in texts if text))
+
+
 def markdown_text(value: object) -> str | None:
     """The text of a markdown value, which stays as it is."""
     text = value.get("value") if type(value) is dict else value

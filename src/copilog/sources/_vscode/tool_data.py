@@ -12,14 +12,13 @@ from copilog.model import (
     AnyPart,
     Confirmation,
     Notice,
-    Place,
-    Reference,
     SubAgent,
     Terminal,
     TodoItem,
     TodoList,
     ToolCall,
 )
+from copilog.sources._vscode.parts import pull_request
 from copilog.sources._vscode.question_parts import labels_of
 from copilog.sources._vscode.take import (
     Json,
@@ -29,14 +28,23 @@ from copilog.sources._vscode.take import (
     take_dict,
     take_int,
     take_list,
+    take_markdown,
+    take_notes,
     take_number,
     take_str,
     take_time,
+    texts_at,
 )
-from copilog.sources._vscode.take_place import take_place
 from copilog.sources._vscode.tool_output import Output, take_places
 from copilog.sources._vscode.uris import uri_to_path
 
+TERMINAL_NOTES = {
+    "intention": "intention",
+    "alternativeRecommendation": "recommended instead",
+    "requestUnsandboxedExecutionReason": "reason to leave the sandbox",
+    "requestAllowNetworkReason": "reason for network access",
+}
+SUBAGENT_NOTES = {"agentDisplayName": "agent", "activityDescription": "activity", "activity": "last activity"}
 SpecificReader = Callable[[Json, ToolCall, Output], "AnyPart | None"]
 
 
@@ -92,8 +100,19 @@ def _terminal(data: Json, call: ToolCall, output: Output) -> AnyPart | None:
         started_at=take_time(state, "timestamp"),
         elapsed_ms=take_number(state, "duration"),
     )
+    part.notes = take_notes(data, TERMINAL_NOTES)
+    asked = texts_at(data.get("confirmation"), "commandLine")
+    if asked and asked not in versions:
+        part.notes["command to be confirmed"] = asked
+    if (preview := take_str(printed, "fullOutputPreview")) and preview not in (part.output or ""):
+        part.notes["preview of the whole output"] = preview
     if data.get("commandLine") == {}:
         del data["commandLine"]
+    rule = take_markdown(data, "autoApproveInfo")
+    if call.approval is not None:
+        call.approval.rule = rule
+    elif rule is not None:
+        data["autoApproveInfo"] = rule
     put_back(data, "terminalCommandState", state)
     put_back(data, "terminalCommandOutput", printed)
     output.offer(part.output, "terminal")
@@ -144,6 +163,7 @@ def _subagent(data: Json, call: ToolCall, output: Output) -> None:
         started_at=take_time(data, "startedAt"),
         elapsed_ms=take_number(data, "duration"),
     )
+    call.notes = take_notes(data, SUBAGENT_NOTES)
     output.offer(call.subagent.result, "display")
     call.subagent.extra = {key: value for key, value in data.items() if key != "kind"} or None
     data.clear()
@@ -175,9 +195,7 @@ def _resources(data: Json, call: ToolCall, output: Output) -> None:  # noqa: ARG
 
 
 def _pull_request(data: Json, call: ToolCall, output: Output) -> AnyPart:  # noqa: ARG001
-    place = take_place(data, "uri") or Place()
-    place.name = take_str(data, "title")
-    return Reference(text="", type="pull-request", place=place)
+    return pull_request(data)
 
 
 def _extensions(data: Json, call: ToolCall, output: Output) -> AnyPart:  # noqa: ARG001
@@ -188,13 +206,18 @@ def _extensions(data: Json, call: ToolCall, output: Output) -> AnyPart:  # noqa:
 
 def _asks(data: Json, call: ToolCall, output: Output) -> AnyPart:  # noqa: ARG001
     options = data.get("options")
-    return Confirmation(type="confirmation", options=labels_of(options) if isinstance(options, list) else [])
+    files = texts_at(data.get("modifiedFiles"), "title", "description")
+    return Confirmation(
+        type="confirmation",
+        options=labels_of(options) if isinstance(options, list) else [],
+        notes={"files": files} if files else {},
+    )
 
 
 def _says(topic: str, key: str | None = None) -> SpecificReader:
     def read(data: Json, call: ToolCall, output: Output) -> AnyPart:  # noqa: ARG001
         text = take_str(data, key) if key else None
-        return Notice(topic=topic, text=text or "")
+        return Notice(topic=topic, text=text or "", notes=take_notes(data, {"fullTitle": "title"}))
 
     return read
 

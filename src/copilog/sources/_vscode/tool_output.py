@@ -8,7 +8,7 @@ import msgspec
 
 from copilog.model import Place, ResultItem, ToolResult
 from copilog.sources._vscode.promptx import beside_content, bytes_from, readable_text, result_content
-from copilog.sources._vscode.take import Json, put_back, rest, take_bool, take_str
+from copilog.sources._vscode.take import Json, json_text, put_back, rest, take_bool, take_str, texts_at
 from copilog.sources._vscode.take_place import take_place
 
 
@@ -47,6 +47,7 @@ def output_from(item: Json) -> Output:
         output.given = take_str(details, "input")
         output.is_error = take_bool(details, "isError") or output.is_error
         _read_entries(details, output)
+        _read_server_output(details.get("mcpOutput"), output)
         if not details:
             del item["resultDetails"]
     return output
@@ -89,6 +90,21 @@ def _read_entries(details: Json, output: Output) -> None:
     put_back(details, "output", left)
     if texts:
         output.text = "\n".join(texts)
+
+
+def _read_server_output(value: object, output: Output) -> None:
+    """Add what an MCP server sent as text and is not among the entries."""
+    if not isinstance(value, dict):
+        return
+    text = texts_at(value.get("content"), "text")
+    if not text and value.get("structuredContent"):
+        text = json_text(value["structuredContent"]) or ""
+    if not text or text in (output.text or ""):
+        return
+    if output.text is None:
+        output.text = text
+    else:
+        output.items.append(ResultItem(text=text))
 
 
 def _entry(entry: Json) -> tuple[str | None, ResultItem | None]:

@@ -6,7 +6,8 @@ from typing import Literal
 
 import msgspec
 
-from copilog.model import AnyPart, Approval, ToolCall, ToolResult
+from copilog.derive.own_texts import SHOWN, is_suspect
+from copilog.model import AnyPart, Approval, ResultItem, ToolCall, ToolResult, Verdict
 from copilog.sources._vscode.pairing import ToolPart
 from copilog.sources._vscode.places import with_named_links
 from copilog.sources._vscode.rounds import RecordedCall, RecordedCalls, clean_id
@@ -70,6 +71,8 @@ def invocation_from(part: ToolPart, recorded: RecordedCall | None, recorded_call
     elif run_id is not None and not part.is_of_subagent:
         item["subAgentInvocationId"] = run_id
     made.result = result_of(recorded_calls.take_result(*ids), output, call.id)
+    if made.result is not None and is_suspect(made.result.text) and _is_output(made.result, output):
+        call.verdicts = [Verdict(source=SHOWN, kind="succeeded")]
     call.status = _status_of(item, call, made.result, output)
     call.extra = {**call.extra, **item} if call.extra else rest(item)
     return made
@@ -86,6 +89,29 @@ def call_from_record(recorded: RecordedCall, recorded_calls: RecordedCalls) -> I
     if made.result is not None:
         call.status = "failed" if made.result.is_error else "complete"
     return made
+
+
+def united_result(outer: ToolCall, mine: ToolResult | None, inner: Invocation) -> ToolResult | None:
+    """Return the result of a call with that of the call folded into it, and the arguments that only that one has."""
+    items: list[ResultItem] = []
+    if outer.arguments is None:
+        outer.arguments = inner.call.arguments
+    elif inner.call.arguments not in (None, outer.arguments):
+        items.append(ResultItem(text=inner.call.arguments, extra={"arguments_of": inner.call.name}))
+    theirs = inner.result
+    if theirs is not None and mine is None:
+        theirs.call_id = outer.id
+        mine = theirs
+    elif theirs is not None and mine is not None:
+        texts = dict.fromkeys([theirs.text, theirs.display])
+        items += [ResultItem(text=text) for text in texts if text and text not in (mine.text, mine.display)]
+        items += theirs.items
+        mine.places = [*mine.places, *(place for place in theirs.places if place not in mine.places)]
+        mine.extra = {**(theirs.extra or {}), **(mine.extra or {})} or None
+    if items:
+        mine = mine or ToolResult(call_id=outer.id, origin="display")
+        mine.items = [*mine.items, *items]
+    return mine
 
 
 def _add_record(call: ToolCall, recorded: RecordedCall) -> None:
@@ -154,6 +180,11 @@ def _use_shown_input(item: Json, call: ToolCall, given: str) -> None:
     elif given != call.arguments:
         details = item.get("resultDetails")
         put_back(item, "resultDetails", {**(details if isinstance(details, dict) else {}), "input": given})
+
+
+def _is_output(result: ToolResult, output: Output) -> bool:
+    """Whether VS Code kept the very text of a result as what the tool gave back."""
+    return output.text == result.text and not output.is_borrowed and not result.is_error
 
 
 def _status_of(item: Json, call: ToolCall, result: ToolResult | None, output: Output) -> CallStatus:

@@ -5,15 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from copilog.diagnostics import Ledger
-from copilog.model import AnyPart, CodeBlock, Compaction, Message, Model, Status, Turn, TurnError
-from copilog.sources._vscode.feedback import read_feedback
-from copilog.sources._vscode.message import prompts_from, user_parts
+from copilog.errors import BadRecord
+from copilog.model import AnyPart, CodeBlock, Compaction, Message, Model, Status, Thinking, Turn, TurnError
+from copilog.sources._vscode.early_records import early_records_from
+from copilog.sources._vscode.feedback import next_question, read_feedback
+from copilog.sources._vscode.message import attached_parts, prompts_from, user_parts
 from copilog.sources._vscode.modes import agent_from, read_mode
 from copilog.sources._vscode.response import ResponseReader, messages_from, undone_from
 from copilog.sources._vscode.rounds import calls_from
 from copilog.sources._vscode.shown import Shown
 from copilog.sources._vscode.take import (
     Json,
+    put_back,
     rest,
     take_bool,
     take_dict,
@@ -21,6 +24,7 @@ from copilog.sources._vscode.take import (
     take_number,
     take_str,
     take_time,
+    texts_at,
     time_from_ms,
 )
 from copilog.sources._vscode.take_place import take_uri
@@ -35,18 +39,25 @@ ERROR_FLAGS = {
     "isRateLimited": "rate-limited",
     "isExpectedError": "expected",
 }
+ANSWERS = ("response", "result", "responseErrorDetails")
 LATEST_DURATION_MS = 100_000_000_000  # a larger "duration" is a time of day: logs write one there
 
 
 def read_request(request: Json, turn: Turn, ledger: Ledger) -> list[Message]:
     """Fill in the turn and return its messages. Takes the request apart; raises BadRecord when it says nothing."""
     pointer = turn.pointer or ""
-    asked = user_parts(request, ledger, pointer)
-    has_response = any(request.get(key) is not None for key in ("response", "result", "responseErrorDetails"))
+    for plain, key in (("prompt", "message"), ("completion", "response")):  # as another tool wrote sessions
+        if key not in request and isinstance(request.get(plain), str):
+            request[key] = request.pop(plain)
+    asked = _asked(request, ledger, pointer)
+    has_response = any(request.get(key) is not None for key in ANSWERS)
     result = take_dict(request, "result") or {}
     metadata = take_dict(result, "metadata") or {}
     asked += prompts_from(metadata)
     recorded = calls_from(metadata)
+    early = early_records_from(metadata)
+    asked += early.asked
+    recorded.rounds += early.rounds
     items = _response_items(request, ledger, pointer)
     _read_undo(request, turn, items)
     reader = ResponseReader(recorded, ledger, pointer)
@@ -57,11 +68,23 @@ def read_request(request: Json, turn: Turn, ledger: Ledger) -> list[Message]:
     _read_result(request, result, metadata, turn)
     _read_status(request, turn, has_response)
     read_feedback(request, turn)
+    turn.followups += next_question(result)
     turn.usage = usages_from(request, result, metadata)
     _read_model(request, metadata, turn, reader.shown)
     reader.shown += [Shown(part, None) for part in _compactions(metadata)]
     turn.extra = _left_over(request, result, metadata)
     return _messages(asked, reader.shown, turn)
+
+
+def _asked(request: Json, ledger: Ledger, pointer: str) -> list[AnyPart]:
+    """Return the parts of the user's message. A request without one still counts if it was answered."""
+    try:
+        return user_parts(request, ledger, pointer)
+    except BadRecord as error:
+        if not any(request.get(key) for key in ANSWERS):
+            raise
+        ledger.note(error.code, f"{error}; its answer was read", pointer=pointer)
+        return attached_parts(request, ledger, pointer)
 
 
 def _response_items(request: Json, ledger: Ledger, pointer: str) -> list[Any]:
@@ -98,7 +121,7 @@ def _messages(asked: list[AnyPart], shown: list[Shown], turn: Turn) -> list[Mess
         answers[0].id = turn.response_id
         if answers[0].created_at is None:
             answers[0].created_at = turn.timing.responded_at
-    return [user, *answers]
+    return [user, *answers] if asked else answers
 
 
 def _left_over(request: Json, result: Json, metadata: Json) -> Json | None:
@@ -120,6 +143,8 @@ def _read_identity(request: Json, turn: Turn) -> None:
     turn.response_id = take_str(request, "responseId")
     turn.confirmation = take_str(request, "confirmation")
     turn.is_hidden = take_bool(request, "hiddenFromTranscript") or False
+    if turn.is_hidden and turn.superseded is None:
+        turn.superseded = "hidden"
     turn.is_request_hidden = take_bool(request, "requestHiddenFromTranscript") or False
     turn.is_system_initiated = take_bool(request, "isSystemInitiated") or False
     turn.system_label = take_str(request, "systemInitiatedLabel")
@@ -198,8 +223,19 @@ def _read_result(request: Json, result: Json, metadata: Json, turn: Turn) -> Non
     details = take_dict(result, "errorDetails") or take_dict(request, "responseErrorDetails")
     if details is not None:
         message = take_markdown(details, "message")
+        older = request.get("responseErrorDetails")
+        if isinstance(older, dict) and (said := take_markdown(older, "message")) is not None:
+            message = "\n".join(dict.fromkeys(text for text in (message, said) if text))
+            if not older:
+                del request["responseErrorDetails"]
         flags = [name for key, name in ERROR_FLAGS.items() if details.get(key) is True and details.pop(key)]
-        turn.error = TurnError(message=message or "", code=take_str(details, "code"), flags=flags, extra=rest(details))
+        turn.error = TurnError(
+            message=message or "",
+            code=take_str(details, "code"),
+            flags=flags,
+            buttons=texts_at(details.get("confirmationButtons"), "label").splitlines(),
+            extra=rest(details),
+        )
     blocks = metadata.get("codeBlocks")
     if isinstance(blocks, list) and all(isinstance(block, dict) for block in blocks):
         del metadata["codeBlocks"]
@@ -211,6 +247,7 @@ def _code_block(block: Json) -> CodeBlock:
         code=take_str(block, "code") or "",
         language=take_str(block, "language"),
         uri=take_uri(block, "resource"),
+        before=take_str(block, "markdownBeforeBlock"),
         extra=rest(block),
     )
 
@@ -247,37 +284,51 @@ def _read_undo(request: Json, turn: Turn, items: list[Any]) -> None:
     mark = request.get("shouldBeRemovedOnSend")
     if not isinstance(mark, dict):
         turn.is_undone = take_bool(request, "isHidden") or False
-        return
-    stop = mark.get("afterUndoStop")
-    if isinstance(stop, str):
+    elif isinstance(stop := mark.get("afterUndoStop"), str):
         turn.undone_from = undone_from(items, stop)
         turn.is_undone = turn.undone_from == 0
     else:
         turn.is_undone = True
+    if turn.is_undone:
+        turn.superseded = "undone"
 
 
 # --- what came with it ------------------------------------------------------------------------------------------
 
 
-def _compactions(metadata: Json) -> list[Compaction]:
-    """Summaries that replaced the history in later prompts."""
-    key = "summaries" if metadata.get("summaries") else "summary"
-    found = metadata.get(key)
-    entries = found if isinstance(found, list) else [found]
-    made: list[Compaction] = []
-    for entry in entries:
-        if not isinstance(entry, dict) or (text := take_str(entry, "text")) is None:
+def _compactions(metadata: Json) -> list[AnyPart]:
+    """Summaries that replaced the history in later prompts, with what the model thought of them."""
+    made: list[AnyPart] = []
+    for key in ("summaries", "summary"):
+        found = metadata.get(key)
+        if found is None:
             continue
-        made.append(
-            Compaction(
-                text=text,
-                round_id=take_str(entry, "toolCallRoundId"),
-                model=take_str(entry, "model"),
-                trigger=take_str(entry, "source"),
-                elapsed_ms=take_number(entry, "durationMs"),
-                extra=rest(entry),
-            )
-        )
-    if made and len(made) == len(entries):
+        entries = found if isinstance(found, list) else [found]
+        left = [entry for entry in entries if entry is not None and not _take_summary(entry, made)]
         del metadata[key]
+        put_back(metadata, key, left if isinstance(found, list) else left[0] if left else {})
     return made
+
+
+def _take_summary(entry: Any, made: list[AnyPart]) -> bool:
+    """Add one summary; False for what is not one, or is more than that."""
+    text = take_str(entry, "text") if isinstance(entry, dict) else None
+    if text is None:
+        return False
+    if any(part.text == text for part in made if isinstance(part, Compaction)):  # one of the summaries, once more
+        return not entry
+    thinking = entry.get("thinking")
+    thought = take_str(thinking, "text") if isinstance(thinking, dict) else None
+    if thought:
+        made.append(Thinking(text=thought, native="summaries"))
+    made.append(
+        Compaction(
+            text=text,
+            round_id=take_str(entry, "toolCallRoundId"),
+            model=take_str(entry, "model"),
+            trigger=take_str(entry, "source"),
+            elapsed_ms=take_number(entry, "durationMs"),
+            extra=rest(entry),
+        )
+    )
+    return True

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from copilog.analysis.model_names import key_of
+from copilog.derive.model_names import key_of
 from copilog.store.archive import Archive
 from copilog.store.facets import Value, facets_of
 from copilog.store.narrowing import NO_NAME, Narrowed

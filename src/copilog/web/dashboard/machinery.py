@@ -191,6 +191,12 @@ def _tool_tiles(section: ToolsSection, links: Links) -> list[Figure]:
             link=links.behind_if(section.failed, "failed-call"),
         ),
         Figure(
+            label="Commands with an error",
+            value=amounts.whole(section.command_errors),
+            note="ended with a code other than 0",
+            link=links.behind_if(section.command_errors, "command-error"),
+        ),
+        Figure(
             label="Retries",
             value=amounts.whole(section.retries),
             note="after a failure",
@@ -224,7 +230,8 @@ def _calls(rows: Sequence[ToolRow], links: Links) -> Panel:
             links.named("tool", row.name),
             aside=f"{row.calls:,}" + (f", {amounts.percent(row.failure_rate)} failed" if row.failed else ""),
             words=f"{amounts.shown(row.name)}: {amounts.counted(row.calls, 'call')}, {row.failed:,} failed"
-            f" ({amounts.percent(row.failure_rate)} of those whose end is known)",
+            f" ({amounts.percent(row.failure_rate)} of those whose end is known)"
+            + (f", {amounts.counted(row.command_errors, 'command')} with an error" if row.command_errors else ""),
         )
         for row in rows
     ]
@@ -234,6 +241,7 @@ def _calls(rows: Sequence[ToolRow], links: Links) -> Panel:
         number("Conversations", "conversations"),
         number("Failed", "failed"),
         number("Failure rate", "failure_rate", amounts.percent),
+        number("Commands with an error", "command_errors", optional=True),
         number("Retries", "retries", optional=True),
         number("Automatic", "automatic", optional=True),
         number("By a person", "by_user", optional=True),
@@ -249,6 +257,7 @@ def _calls(rows: Sequence[ToolRow], links: Links) -> Panel:
             "Calls": lambda row: links.behind("call", row.name),
             "Conversations": lambda row: links.behind("call", row.name),
             "Failed": lambda row: links.behind("failed-call", row.name),
+            "Commands with an error": lambda row: links.behind("command-error", row.name),
             "Retries": lambda row: links.behind("retried-call", row.name),
             "Automatic": lambda row: links.behind("confirmation", "automatic", row.name),
             "By a person": lambda row: links.behind("confirmation", "user", row.name),
@@ -299,9 +308,17 @@ def _by_name(key: str, title: str, what: str, rows: Sequence[ServerRow | Program
         *([number("Tools", "tools")] if key == "servers" else []),
         number("Calls", "calls"),
         number("Failed", "failed"),
+        *([number("With an error", "command_errors")] if key == "programs" else []),
         number("Conversations", "conversations"),
     ]
     table = linked_table(
-        title, rows, columns, {head: link, "Failed": lambda row: links.behind(f"failed-{what}", row.name)}
+        title,
+        rows,
+        columns,
+        {
+            head: link,
+            "Failed": lambda row: links.behind(f"failed-{what}", row.name),
+            "With an error": lambda row: links.behind(f"command-error-{what}", row.name),
+        },
     )
     return Panel(key=key, title=title, chart=bars(key, title, "count", "calls", ENDS, points), table=table)

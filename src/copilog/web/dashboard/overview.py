@@ -39,20 +39,27 @@ def overview(stats: Stats, links: Links) -> Section:
         Figure(
             label="Tool calls",
             value=amounts.whole(totals.tool_calls),
-            note=f"{stats.tools.failed:,} failed",
+            note=f"{stats.tools.failed:,} failed,"
+            f" {amounts.counted(stats.tools.command_errors, 'command')} with an error",
             link=links.behind_if(totals.tool_calls, "call"),
         ),
         Figure(
             label="Edits",
             value=amounts.whole(work.edits),
-            note=f"+{work.added:,} −{work.removed:,} lines in {amounts.counted(work.files, 'file')}",
+            note=f"{amounts.lines(work.added, work.removed)} in {amounts.counted(work.files, 'file')}",
             link=links.behind_if(work.edits, "edit"),
         ),
         Figure(
-            label="Time at work",
-            value=amounts.duration(work.working_ms) if work.timed_turns else amounts.NONE,
+            label="Elapsed",
+            value=amounts.duration(work.elapsed_ms) if work.timed_turns else amounts.NONE,
             note=f"of {amounts.counted(work.timed_turns, 'turn')}",
-            link=links.behind_if(work.timed_turns, "working"),
+            link=links.behind_if(work.timed_turns, "elapsed"),
+        ),
+        Figure(
+            label="Working",
+            value=amounts.duration(work.working_ms) if work.working_turns else amounts.NONE,
+            note=f"of {amounts.counted(work.working_turns, 'turn')}, without waiting for a person",
+            link=links.behind_if(work.working_turns, "working"),
         ),
         *_waiting_tile(work, links),
         *_time_tiles(stats.time, links),

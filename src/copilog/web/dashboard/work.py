@@ -133,9 +133,9 @@ def _files(rows: Sequence[FileRow], links: Links) -> Panel:
             "count",
             link(row),
             label=label,
-            aside=f"{row.edits:,} (+{row.added:,} −{row.removed:,})",
+            aside=f"{row.edits:,} ({amounts.lines(row.added, row.removed)})",
             words=f"{amounts.shown(row.path)}: {amounts.counted(row.edits, 'edit')},"
-            f" +{row.added:,} −{row.removed:,} lines, {row.undone:,} undone",
+            f" {amounts.lines(row.added, row.removed)}, {row.undone:,} undone",
         )
         for row, label in zip(rows, labels, strict=True)
     ]
@@ -167,7 +167,7 @@ def _languages(rows: Sequence[LanguageRow], links: Links) -> Panel:
         return links.behind("language", row.name)
 
     title = "Lines by language"
-    points = [make_point(row.name, LINES, [row.added, row.removed], "count", link(row)) for row in rows]
+    points = [make_point(row.name, LINES, [row.added or 0, row.removed or 0], "count", link(row)) for row in rows]
     columns = [
         text("Language", "name"),
         number("Edits", "edits"),

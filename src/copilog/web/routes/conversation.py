@@ -11,6 +11,8 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from copilog.derive import without_superseded
+from copilog.derive.notes import notes_of
 from copilog.model import (
     Attachment,
     Conversation,
@@ -23,7 +25,8 @@ from copilog.model import (
 from copilog.render.html.addresses import ServedAddresses, picture_type
 from copilog.render.html.code import json_html
 from copilog.render.html.conversation import View, Window
-from copilog.render.html.outline import outline_of
+from copilog.render.html.notes import FIELD
+from copilog.render.html.outline import framed_outline, outline_of
 from copilog.render.html.outline_page import outline_page
 from copilog.render.html.panel import Panel, distinct, model_names, panel_of
 from copilog.render.safe import clean_line
@@ -72,7 +75,7 @@ def _page(request: Request) -> Response:
         turns=outline_page(conversation, addresses, turn, MANY_TURNS),
         about=None if first_row is None else _about(request, conversation, first_row),
         panel_url=addresses.panel(0),
-        number_of_turns=len(conversation.turns),
+        number_of_turns=len(without_superseded(conversation).turns),
         number_of_messages=len(conversation.messages),
         part_url=part_url,
         export_url=export_url,
@@ -96,6 +99,7 @@ def _other_messages(view: View, window: Window) -> list[tuple[str, str]]:
 
 def _facts(conversation: Conversation) -> list[str]:
     """The line below the title."""
+    conversation = without_superseded(conversation)
     start = conversation.started_at or conversation.updated_at
     models = distinct(model_names(conversation))
     workspace = conversation.workspace
@@ -140,7 +144,7 @@ def _below(request: Request) -> Response:
 def _outline(request: Request) -> Response:
     """The turns, and the line below the title: both change while a conversation grows."""
     conversation = _conversation(request)
-    entries = outline_of(conversation, ServedAddresses(conversation.id))
+    entries = framed_outline(conversation, outline_of(conversation, ServedAddresses(conversation.id)))
     return page(request, "conversation_part.html", what="outline", entries=entries, facts=_facts(conversation))
 
 
@@ -219,6 +223,8 @@ def _text_of(part: Any, field: str) -> str | None:
     if isinstance(part, ToolResult) and field.startswith("item-"):
         index = field.removeprefix("item-")
         return part.items[int(index)].text if index.isdecimal() and int(index) < len(part.items) else None
+    if field.startswith(FIELD) and (index := field.removeprefix(FIELD)).isdecimal():
+        return next((note.text for note in notes_of(part)[int(index) : int(index) + 1]), None)
     if isinstance(part, ToolCall):
         agent = part.subagent
         texts = {

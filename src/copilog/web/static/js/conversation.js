@@ -11,6 +11,7 @@ import {
   elementsFrom,
   goToMessage,
   grow,
+  isUnfolded,
   keepPlace,
   load,
   loadMore,
@@ -43,7 +44,7 @@ function turnHere() {
   const all = windows();
   const above = all.slice(0, all.findLastIndex(isAbove) + 1);
   for (const each of above.reverse()) {
-    const head = [...each.querySelectorAll("[data-turn]")].findLast(isAbove);
+    const head = [...each.querySelectorAll("[data-turn]")].findLast((one) => isUnfolded(one) && isAbove(one));
     if (head) return Number(head.dataset.turn);
   }
   const first = stream.querySelector("[data-turn]");
@@ -53,7 +54,9 @@ function turnHere() {
 function goTurns(step) {
   const links = [...document.querySelectorAll("#outline a[data-turn]")];
   const here = links.findIndex((link) => Number(link.dataset.turn) === turnHere());
-  const next = links[Math.max(0, Math.min(links.length - 1, here + step))];
+  let at = here + step;
+  while (links[at]?.dataset.superseded !== undefined) at += step; // turns that no longer count are passed over
+  const next = links[Math.max(0, Math.min(links.length - 1, at))];
   if (next) goToTurn(Number(next.dataset.turn));
 }
 
@@ -96,7 +99,7 @@ async function refreshOutline() {
   const facts = outline.querySelector("template");
   document.getElementById("conv-facts").replaceChildren(facts.content);
   facts.remove();
-  document.querySelector("#outline-box .fact").textContent = outline.querySelectorAll("li").length;
+  document.querySelector("#outline-box .fact").textContent = outline.querySelectorAll("a[data-turn]:not([data-superseded])").length;
   const turn = turnHere();
   if (turn !== null) markTurn(turn);
 }

@@ -82,7 +82,7 @@ function draw(figure, data) {
   }
 }
 
-// Rows: turns as bands behind everything on the main track; calls that overlap get rows of their own.
+// Rows: turns as bands behind everything on their track; calls that overlap get rows of their own.
 function layOut(data) {
   const names = [];
   const spans = [];
@@ -98,8 +98,8 @@ function layOut(data) {
       spans.push({ ...span, row: first + place });
     }
     const rows = Math.max(ends.length, 1);
-    if (track === 0) {
-      for (const turn of data.spans.filter((item) => item.kind === "turn")) spans.unshift({ ...turn, row: first, rows });
+    for (const turn of data.spans.filter((item) => item.kind === "turn" && item.track === track)) {
+      spans.unshift({ ...turn, row: first, rows });
     }
     names.push({ name, row: first });
     row += rows + 0.5;
@@ -117,7 +117,8 @@ function ticks(scale) {
 
 function classesOf(span) {
   const isBad = ["failed", "denied"].includes(span.status);
-  return ["bar", span.kind, isBad ? "bad" : "", span.is_guessed ? "guessed" : ""].filter(Boolean).join(" ");
+  const classes = ["bar", span.kind, isBad ? "bad" : "", span.exit_code ? "command-error" : "", span.is_guessed ? "guessed" : ""];
+  return classes.filter(Boolean).join(" ");
 }
 
 function linkTo(id, span) {
@@ -133,7 +134,7 @@ function linkTo(id, span) {
 function told(span, data) {
   const length = span.is_guessed && span.kind === "tool" ? "time not recorded" : words(span.end_ms - span.start_ms);
   const who = span.track > 0 && span.kind !== "subagent" ? `, in ${data.tracks[span.track]}` : "";
-  const state = span.status ? `, ${span.status}` : "";
+  const state = (span.status ? `, ${span.status}` : "") + (span.exit_code ? `, exit code ${span.exit_code}` : "");
   const kind = span.kind === "turn" ? `turn ${span.turn + 1}: ` : "";
   return `${kind}${span.name}, ${length}${state}${who}`;
 }

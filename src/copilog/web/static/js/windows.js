@@ -132,9 +132,14 @@ function settle() {
 
 /** The message or head at the top of the screen. */
 export function atTop() {
-  return [...stream.querySelectorAll(".turn-head, .window > .msg")].find(
-    (each) => each.getBoundingClientRect().bottom > topOfText(),
+  return [...stream.querySelectorAll(".turn-head, :is(.window, .branch, .superseded) > .msg")].find(
+    (each) => isUnfolded(each) && each.getBoundingClientRect().bottom > topOfText(),
   );
+}
+
+/** Whether an element is in no block of turns that is folded. */
+export function isUnfolded(element) {
+  return !element.closest("details.superseded:not([open])");
 }
 
 /** Where the text begins, below the bars. */

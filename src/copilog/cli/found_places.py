@@ -1,0 +1,73 @@
+"""What the search below a named folder found, and what it did not search, as commands print it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from copilog.cli.common import plural, printable
+
+if TYPE_CHECKING:
+    from copilog.sources._root_search import Skipped
+    from copilog.sources.roots import Root
+
+MOST_LISTED = 50
+
+
+def list_found(roots: Sequence[Root], skipped: Sequence[Skipped]) -> None:
+    """Print each place that was found, and each folder that was not searched, to standard error."""
+    click.echo(f"{len(roots):,} {plural(len(roots), 'place')} found:", err=True)
+    for root in roots[:MOST_LISTED]:
+        click.echo(f"  {printable(str(root.path))}  ({_words_for(root)})", err=True)
+    if len(roots) > MOST_LISTED:
+        more = len(roots) - MOST_LISTED
+        click.echo(f"  and {more:,} more; `copilog doctor` with the same --root lists all", err=True)
+    for path, reason in skipped[:MOST_LISTED]:
+        click.echo(f"  ! {printable(str(path))} {printable(reason)}", err=True)
+    if len(skipped) > MOST_LISTED:
+        more = len(skipped) - MOST_LISTED
+        click.echo(f"  ! and {more:,} more; `copilog doctor` with the same --root lists all", err=True)
+
+
+def mention_found(named: Sequence[Path], roots: Sequence[Root], skipped: Sequence[Skipped]) -> None:
+    """Say in one line that a search found places below the folders that were named, or left something out."""
+    folders = {path.absolute() for path in named}
+    nested = [root for root in roots if not _is_usual(root, folders)]
+    if not nested and not skipped:
+        return
+    line = f"{len(roots):,} {plural(len(roots), 'place')} found below the folders named"
+    if skipped:
+        line += f", {len(skipped):,} not searched"
+    click.echo(f"{line}; `copilog doctor` with the same --root lists them", err=True)
+
+
+def found_as_data(roots: Sequence[Root], skipped: Sequence[Skipped]) -> dict[str, Any]:
+    """The same as data."""
+    return {
+        "places": [
+            {"path": str(root.path), "kind": root.kind, "application": root.application, "why": root.why}
+            for root in roots
+            if root.exists
+        ],
+        "not_searched": skipped_as_data(skipped),
+    }
+
+
+def skipped_as_data(skipped: Sequence[Skipped]) -> list[dict[str, str]]:
+    return [{"path": str(path), "reason": reason} for path, reason in skipped]
+
+
+def _words_for(root: Root) -> str:
+    if root.kind == "copilot-home":
+        return "Copilot CLI"
+    return root.application or {"file": "file"}.get(root.kind, "VS Code")
+
+
+def _is_usual(root: Root, folders: set[Path]) -> bool:
+    """Return whether a root is a folder that was named, or at a usual path in a home that was."""
+    from copilog.sources.roots import is_usual_in
+
+    return root.path.absolute() in folders or any(is_usual_in(folder, root.path.absolute()) for folder in folders)

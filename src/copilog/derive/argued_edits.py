@@ -1,0 +1,81 @@
+"""Edits that are recorded only in the arguments of a call, not as a part of the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from copilog.derive.edit_arguments import Lines, joined, lines_in_arguments
+from copilog.derive.outcomes import Walked, is_done, is_partly_done
+from copilog.derive.own_texts import made_edits
+from copilog.derive.tool_names import EDITING_TOOLS, key_of
+from copilog.model import ArguedEdit, FileEdit, ToolCall
+
+CREATING = frozenset({"createfile", "create"})
+WRITING_TOOLS = EDITING_TOOLS | CREATING | {"edit", "insert", "strreplace", "strreplaceeditor"}
+OF_SEVERAL_FILES = frozenset({"multireplacestring", "applypatch"})
+
+
+def conclude_argued_edits(walked: Walked) -> None:
+    """Add the edits that only arguments record to their calls."""
+    calls = [(turn, call) for turn, call in walked.calls if call.arguments and key_of(call) in WRITING_TOOLS]
+    if not calls:
+        return
+    told: dict[str, list[str]] = {}  # by call: files whose lines the edits in the answer tell
+    vague: dict[str, list[str]] = {}  # and those of which they only tell that there was an edit
+    by_turn: dict[int | None, list[str]] = {}  # files of edits of no call
+    for turn, edit in walked.edits:
+        path = edit.path or edit.uri or ""
+        if edit.call_id is None:
+            by_turn.setdefault(turn, []).append(path)
+        else:
+            (vague if is_vague(edit) else told).setdefault(edit.call_id, []).append(path)
+    for turn, call in calls:
+        is_told = call.id in told and key_of(call) not in OF_SEVERAL_FILES
+        if is_told or not is_done(call) or call.status == "prepared":
+            call.edits = []
+        else:
+            others = [*told.get(call.id, ()), *by_turn.get(turn, ())]
+            call.edits = _edits_of(call, others, vague.get(call.id, []))
+            if is_partly_done(call):
+                said = "\n".join(made_edits(result.text) for result in walked.results.get(call.id, ()))
+                # Which of the edits of a file failed is not known, so neither are the lines.
+                call.edits = [
+                    ArguedEdit(path=edit.path, action=edit.action)
+                    for edit in call.edits
+                    if edit.path in said and not is_among(edit.path, vague.get(call.id, ()))
+                ]
+
+
+def is_vague(edit: FileEdit) -> bool:
+    """Return whether an edit of the answer has neither a diff nor line counts."""
+    return edit.added is None and edit.removed is None and not edit.diff
+
+
+def _edits_of(call: ToolCall, told: list[str], vague: list[str]) -> list[ArguedEdit]:
+    pieces: dict[str, list[Lines]] = {}
+    for path, lines in lines_in_arguments(call.arguments):
+        if not is_among(path, told):
+            pieces.setdefault(path, []).append(lines)
+    edits = [_edit_of(path, joined(lines), is_new=key_of(call) in CREATING) for path, lines in pieces.items()]
+    return [edit for edit in edits if edit.added is not None or not is_among(edit.path, vague)]
+
+
+def _edit_of(path: str, lines: Lines, *, is_new: bool) -> ArguedEdit:
+    action = "create" if is_new else lines.action
+    if lines.is_rough or action == "delete":
+        return ArguedEdit(path=path, action=action)
+    return ArguedEdit(path=path, action=action, added=len(lines.added), removed=len(lines.removed))
+
+
+def is_among(path: str, others: Iterable[str]) -> bool:
+    """Return whether a file is one of others; one of both may be named from some folder on."""
+    plain = _plain(path)
+    return any(plain == other or _is_end(plain, other) or _is_end(other, plain) for other in map(_plain, others))
+
+
+def _is_end(end: str, path: str) -> bool:
+    return not end.startswith("/") and end[1:2] != ":" and path.endswith(f"/{end}")
+
+
+def _plain(path: str) -> str:
+    return path.replace("\\", "/").removeprefix("./")

@@ -1,0 +1,55 @@
+"""Calls of several turns that go by the same id: some models count their calls anew in each turn.
+
+Everything that belongs to a call is found by its id: the result, the terminal, edits, the messages of a sub-agent.
+"""
+
+from __future__ import annotations
+
+from copilog.model import Conversation, ToolCall
+
+Key = tuple[int | None, str]  # the turn, and the id that was recorded
+
+
+def tell_calls_apart(conversation: Conversation) -> None:
+    """Give each call an id that no call of another turn has; the recorded one stays among its native ids.
+
+    What belongs to a call goes with the call of its own turn, else with the last one before it.
+    """
+    final_ids = _final_ids(conversation)
+    latest: dict[str, str] = {}  # what an id stands for so far
+
+    def renamed(turn: int | None, name: str) -> str:
+        return final_ids.get((turn, name)) or latest.get(name, name)
+
+    for message in conversation.messages:
+        if message.parent_call_id is not None:
+            message.parent_call_id = renamed(message.turn, message.parent_call_id)
+        for part in message.parts:
+            if isinstance(part, ToolCall):
+                recorded, part.id = part.id, renamed(message.turn, part.id)
+                latest[recorded] = part.id
+                if recorded != part.id and recorded not in part.native_ids:
+                    part.native_ids = [*part.native_ids, recorded]
+            elif (name := getattr(part, "call_id", None)) is not None:
+                part.call_id = renamed(message.turn, name)  # type: ignore[union-attr]
+    for turn in conversation.turns:
+        for each in turn.rounds:
+            each.call_ids = [final_ids.get((turn.index, name), name) for name in each.call_ids]
+        for usage in turn.usage:
+            if usage.parent_call_id is not None:
+                usage.parent_call_id = renamed(turn.index, usage.parent_call_id)
+
+
+def _final_ids(conversation: Conversation) -> dict[Key, str]:
+    """The id of each call: the recorded one for the first turn that has it, else a longer spelling, else a number."""
+    found: dict[Key, str] = {}
+    taken: set[str] = set()
+    for message in conversation.messages:
+        for call in message.parts:
+            if isinstance(call, ToolCall) and (message.turn, call.id) not in found:
+                numbered = (f"{call.id}~{number}" for number in range(2, len(found) + 3))
+                spellings = sorted(name for name in call.native_ids if name.startswith(call.id))
+                final = next(name for name in (call.id, *spellings, *numbered) if name not in taken)
+                taken.add(final)
+                found[message.turn, call.id] = final
+    return found

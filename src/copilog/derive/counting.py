@@ -1,0 +1,206 @@
+"""Which turns count, where branches leave, and the linear conversations that a branched one consists of.
+
+A superseded turn stays in the conversation, but figures, exports and agents leave it out unless it is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+import msgspec
+
+from copilog.model import Branch, Conversation, Turn, is_counted
+
+# Why a turn no longer counts, in words.
+REASONS = {
+    "removed": "removed",
+    "hidden": "hidden in VS Code",
+    "undone": "undone",
+    "replaced": "replaced by a retry",
+    "rewound": "rewound",
+    "absent": "no longer in its file",
+}
+BRANCH_MARK = "~"  # between the id of a conversation and what names one of its branches
+
+
+class Placed(NamedTuple):
+    """A turn where it is read: `branches` lead to it, the outermost first; the trunk has none."""
+
+    turn: Turn
+    branches: tuple[Branch, ...]
+
+
+class _Line:
+    """The trunk or a branch: its turns in order."""
+
+    def __init__(self, branch: Branch | None) -> None:
+        self.branch = branch
+        self.turns: list[Turn] = []
+
+
+def superseded_indexes(conversation: Conversation) -> set[int]:
+    """Return the indexes of the turns that do not count."""
+    return {turn.index for turn in conversation.turns if not is_counted(turn)}
+
+
+def reason_of(turn: Turn) -> str:
+    """Return in words why a turn does not count; empty for one that does."""
+    return REASONS.get(turn.superseded, turn.superseded) if turn.superseded else ""
+
+
+def reasons_of(turns: Iterable[Turn]) -> list[str]:
+    """Return in words why turns do not count, each reason once."""
+    return list(dict.fromkeys(reason_of(turn) for turn in turns))
+
+
+def branch_name(branch: Branch) -> str:
+    """Return what a branch is called within a sentence."""
+    return "branch" if branch.leaves_from is None else f"branch from turn {branch.leaves_from + 1}"
+
+
+def only_trace_of(turn: Turn, only_traces: Mapping[int, str]) -> str | None:
+    """Return the trace that alone has a turn; None if several have it, or if the turn's branch says so already."""
+    path = only_traces.get(turn.index)
+    return None if turn.branch is not None and turn.branch.trace == path else path
+
+
+def only_traces(conversation: Conversation) -> dict[int, str]:
+    """Return, by the index of a turn, the path of the trace that alone has it, where several traces have turns."""
+    alone = {turn.index: turn.traces[0] for turn in conversation.turns if len(turn.traces) == 1}
+    if not alone or len({path for turn in conversation.turns for path in turn.traces}) < 2:
+        return {}
+    return alone
+
+
+def without_superseded(conversation: Conversation) -> Conversation:
+    """Return the conversation without its superseded turns, or itself if it has none. Turns keep their indexes."""
+    superseded = superseded_indexes(conversation)
+    if not superseded:
+        return conversation
+    return _with_turns(conversation, {turn.index for turn in conversation.turns} - superseded)
+
+
+def is_branched(conversation: Conversation) -> bool:
+    """Return whether the conversation has branches."""
+    return any(turn.branch is not None for turn in conversation.turns)
+
+
+def in_reading_order(conversation: Conversation) -> list[Placed]:
+    """Return all turns, those of a branch right after the turn that it leaves from.
+
+    A branch that shares no turn with the trunk comes first, and one that leaves from a turn that is not there last.
+    """
+    if not is_branched(conversation):
+        return [Placed(turn, ()) for turn in conversation.turns]
+    trunk, *branches = lines_of(conversation)
+    leaving: dict[int | None, list[_Line]] = {}
+    for line in branches:
+        assert line.branch is not None
+        leaving.setdefault(line.branch.leaves_from, []).append(line)
+    placed = list(_read(trunk, leaving, ()))
+    while leaving:  # from a turn that is not there, or from one another
+        for line in leaving.pop(next(iter(leaving))):
+            placed += _read(line, leaving, ())
+    return placed
+
+
+def _read(line: _Line, leaving: dict[int | None, list[_Line]], above: tuple[Branch, ...]) -> Iterator[Placed]:
+    branches = above if line.branch is None else (*above, line.branch)
+    if line.branch is None:
+        for branch in leaving.pop(None, ()):
+            yield from _read(branch, leaving, branches)
+    for turn in line.turns:
+        yield Placed(turn, branches)
+        for branch in leaving.pop(turn.index, ()):
+            yield from _read(branch, leaving, branches)
+
+
+def turns_before(conversation: Conversation) -> dict[int, Turn | None]:
+    """Return for each turn the counted one that was asked before it: for a branch's first, where the branch leaves."""
+    before: dict[int, Turn | None] = {}
+    up_to: dict[int | None, Turn | None] = {None: None}  # the last counted turn up to and with a turn
+    for line in lines_of(conversation):  # a branch leaves from a turn of a line before it
+        last = up_to.get(line.branch.leaves_from) if line.branch is not None else None
+        for turn in line.turns:
+            before[turn.index] = last
+            up_to[turn.index] = last = turn if is_counted(turn) else last
+    return before
+
+
+def repeated_prompts(conversation: Conversation, prompts: Mapping[int, str]) -> set[int]:
+    """Return the turns that ask once more what the turn before them asked; `prompts` are by the index of a turn."""
+    before = turns_before(conversation)
+    return {
+        index
+        for index, prompt in prompts.items()
+        if prompt and (last := before.get(index)) is not None and prompts.get(last.index) == prompt
+    }
+
+
+def ends_of(conversation: Conversation) -> list[Conversation]:
+    """Return one linear conversation for each end, without superseded turns.
+
+    The trunk comes first and keeps the id. A branch has the turns that lead to it, and an id of its own: that of the
+    conversation and the request that the branch begins with, which stays the same when other branches come and go.
+    """
+    if not is_branched(conversation):
+        return [without_superseded(conversation)]
+    superseded = superseded_indexes(conversation)
+    trunk, *branches = lines_of(conversation)
+    made = [_with_turns(conversation, _indexes(trunk) - superseded)]
+    for line in branches:
+        own = _indexes(line) - superseded
+        if own:
+            assert line.branch is not None
+            before = _leading_to(conversation, line.branch.leaves_from) - superseded
+            end = _with_turns(conversation, before | own)
+            first = line.turns[0]
+            name = f"{BRANCH_MARK}{first.request_id or f'turn-{first.index + 1}'}"
+            end.id += name
+            end.native_id = None if end.native_id is None else end.native_id + name
+            made.append(end)
+    return made
+
+
+def lines_of(conversation: Conversation) -> list[_Line]:
+    """Return the trunk, then each branch in the order of its first turn."""
+    trunk = _Line(None)
+    branches: dict[tuple[int | None, str], _Line] = {}
+    for turn in conversation.turns:
+        if turn.branch is None:
+            trunk.turns.append(turn)
+        else:
+            key = turn.branch.leaves_from, turn.branch.trace
+            branches.setdefault(key, _Line(turn.branch)).turns.append(turn)
+    return [trunk, *branches.values()]
+
+
+def _indexes(line: _Line) -> set[int]:
+    return {turn.index for turn in line.turns}
+
+
+def _leading_to(conversation: Conversation, index: int | None) -> set[int]:
+    """Return the indexes of the turns up to and with one, along its own branch and those it leaves from."""
+    found: set[int] = set()
+    turns = {turn.index: turn for turn in conversation.turns}
+    while index is not None and index in turns and index not in found:
+        branch = turns[index].branch
+        found |= {turn.index for turn in conversation.turns if turn.branch == branch and turn.index <= index}
+        index = branch.leaves_from if branch is not None else None
+    return found
+
+
+def _with_turns(conversation: Conversation, indexes: Collection[int]) -> Conversation:
+    """Return a copy with these turns, and all that belongs to no turn of the conversation."""
+    left_out = {turn.index for turn in conversation.turns}.difference(indexes)
+    requests = {turn.request_id for turn in conversation.turns if turn.index in left_out and turn.request_id}
+    changes = [change for change in conversation.file_changes if change.turn not in left_out]
+    changed = {change.uri for change in changes}
+    return msgspec.structs.replace(
+        conversation,
+        turns=[turn for turn in conversation.turns if turn.index not in left_out],
+        messages=[message for message in conversation.messages if message.turn not in left_out],
+        file_changes=changes,
+        files=[file for file in conversation.files if file.request_id not in requests or file.uri in changed],
+    )

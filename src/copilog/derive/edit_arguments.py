@@ -1,0 +1,108 @@
+"""What the arguments of a tool that edits files say is to be written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal
+
+import msgspec
+
+from copilog.textdiff import unified_diff
+from copilog.textdiff.changed_lines import added_and_removed, lines_of
+
+Action = Literal["edit", "create", "delete", "rename"]
+MOST_CHARACTERS = 32 << 20  # of one text that is taken apart
+PATHS = ("filePath", "path", "file_path", "target_file", "filename", "uri")
+BEFORE = ("oldString", "old_str", "old_string", "oldText", "old_text")
+AFTER = ("newString", "new_str", "new_string", "newText", "new_text", "content", "contents", "file_text",
+         "insert_text", "code", "code_edit")  # fmt: skip
+WHOLE = ("content", "contents", "file_text")  # the whole file, not a piece of it
+LISTS = ("replacements", "edits")
+PATCHES = ("input", "patch")
+PATCHED: dict[str, Action] = {
+    "*** Add File: ": "create", "*** Update File: ": "edit", "*** Delete File: ": "delete", "*** Move to: ": "rename",
+}  # fmt: skip
+
+
+class Lines(msgspec.Struct):
+    """Lines added and removed; None where they were not recorded."""
+
+    added: list[str] = []
+    removed: list[str] = []
+    is_rough: bool = False
+    action: Action = "edit"
+
+
+def joined(pieces: Iterable[Lines]) -> Lines:
+    """Return the lines of several pieces as those of one edit."""
+    whole = Lines()
+    for piece in pieces:
+        whole.added += piece.added
+        whole.removed += piece.removed
+        whole.is_rough = whole.is_rough or piece.is_rough
+        whole.action = piece.action
+    return whole
+
+
+def lines_in_arguments(arguments: str | None) -> Iterator[tuple[str, Lines]]:
+    """What the arguments of an editing tool say is to be written, file by file; nothing for any other tool."""
+    if not arguments or len(arguments) > MOST_CHARACTERS:
+        return
+    try:
+        value = msgspec.json.decode(arguments.encode("utf-8", "replace"))
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        value = arguments  # a patch may be all there is
+    if isinstance(value, str):
+        yield from _lines_in_patch(value)
+        return
+    if not isinstance(value, dict):
+        return
+    patch = _text(value, PATCHES)
+    if patch is not None and "*** Begin Patch" in patch:
+        yield from _lines_in_patch(patch)
+        return
+    path = _text(value, PATHS)
+    pieces = next((value[name] for name in LISTS if isinstance(value.get(name), list)), [value])
+    for piece in pieces:
+        if isinstance(piece, dict):
+            named = _text(piece, PATHS) or path
+            lines = _lines_in_piece(piece)
+            if named and lines is not None:
+                yield named, lines
+
+
+def _lines_in_piece(piece: dict[str, Any]) -> Lines | None:
+    before, after = _text(piece, BEFORE), _text(piece, AFTER)
+    if after is None:
+        return None
+    if before is not None:
+        old, new = (f"{text}\n" if text and not text.endswith("\n") else text for text in (before, after))
+        return Lines(*added_and_removed(unified_diff(old, new, "file")))
+    is_new = "insert_text" in piece or "insert_line" in piece or any(name in piece for name in WHOLE)
+    return Lines(lines_of(after), [], is_rough=not is_new)
+
+
+def _lines_in_patch(patch: str) -> Iterator[tuple[str, Lines]]:
+    """The files of a patch as models write them."""
+    path: str | None = None
+    lines = Lines()
+    for line in lines_of(patch):
+        if line.startswith("*** End of File"):
+            continue  # other hunks of the file may follow
+        if line.startswith("*** "):
+            start = next((start for start in PATCHED if line.startswith(start)), None)
+            if path is not None and start != "*** Move to: ":
+                yield path, lines
+                path, lines = None, Lines()
+            if start is not None:
+                path, lines.action = line[len(start) :].strip(), PATCHED[start]
+        elif line[:1] == "+":
+            lines.added.append(line[1:])
+        elif line[:1] == "-":
+            lines.removed.append(line[1:])
+    if path is not None:
+        yield path, lines
+
+
+def _text(value: dict[str, Any], names: tuple[str, ...]) -> str | None:
+    return next((text for name in names if isinstance(text := value.get(name), str)), None)

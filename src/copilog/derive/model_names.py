@@ -1,0 +1,68 @@
+"""Models are known by many names: `copilot/gpt-4.1`, `GPT-4.1`, `gpt-4.1-2025-04-14`. They are one model."""
+
+from __future__ import annotations
+
+import re
+
+from copilog.remembering import remembered
+
+ROUTERS = frozenset({"auto", "copilot-auto", "default"})  # keys of names that ask for whichever model suits
+DEPLOYMENT = "capi-"  # begins the name of a place where a model runs, which no user knows
+NO_NAMES = frozenset({"", "unknown", "undefined", "none", "null"})  # names that say nothing
+
+_REMARK = re.compile(r"\s*\([^()]*\)$")  # Claude Sonnet 4 (Preview)
+_DATE = re.compile(r"[-@](?:20\d\d-?[01]\d-?[0-3]\d|(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01]))$")
+_BETWEEN = re.compile(r"[\s._-]+")
+_OLD_CLAUDE = re.compile(r"^claude-(sonnet|opus|haiku)-(3(?:-\d)?)(?=-|$)")  # Claude Sonnet 3.7 is claude-3.7-sonnet
+
+
+@remembered(4096)
+def plain_name(name: str) -> str:
+    """A model's name as it was written, without vendor, remark and date: `gpt-4.1` of `copilot/gpt-4.1-2025-04-14`."""
+    return _DATE.sub("", _REMARK.sub("", name.strip().rpartition("/")[2]))
+
+
+@remembered(4096)
+def key_of(name: str) -> str:
+    """What is the same for all names of a model; empty where the name says nothing."""
+    key = _OLD_CLAUDE.sub(r"claude-\2-\1", _BETWEEN.sub("-", plain_name(name)).casefold())
+    return "" if key in NO_NAMES else key
+
+
+@remembered(4096)
+def name_in_details(details: str) -> str:
+    """The model that the line under an answer names, spelled as ids are: `gpt-5-mini` of `GPT-5 mini • 7.5 credits`.
+
+    Empty if the line names none: a cost may stand alone.
+    """
+    label = _SEPARATOR.split(details.strip(), maxsplit=1)[0].strip()
+    if not label or _COST.match(label):
+        return ""
+    name = _SPACES.sub("-", plain_name(label)).casefold()
+    name = _OLD_LABEL.sub(r"claude-\2-\1", name)
+    return "" if key_of(name) in NO_NAMES or key_of(name) in ROUTERS else name
+
+
+_SEPARATOR = re.compile(r"\s*[•·]\s*")
+_COST = re.compile(r"[\d.,]+\s*(?:x|credits?)$")
+_SPACES = re.compile(r"\s+")
+_OLD_LABEL = re.compile(r"^claude-(sonnet|opus|haiku)-(3(?:\.\d)?)(?=-|$)")
+
+
+def is_router(name: str) -> bool:
+    """Return whether a name asks for whichever model suits, and so names none."""
+    return key_of(name) in ROUTERS
+
+
+def is_same_model(one: str, other: str) -> bool:
+    """Return whether two names are of one model, of which one may name a release: `gemini-3-pro-preview`."""
+    return _without_release(one) == _without_release(other)
+
+
+@remembered(4096)
+def _without_release(name: str) -> str:
+    return _RELEASE.sub("", _THOUGHT.sub("-thinking", key_of(name)))
+
+
+_RELEASE = re.compile(r"-(?:preview|latest|exp|00\d)$")
+_THOUGHT = re.compile(r"-thought$")  # claude-3.7-sonnet-thought is labelled Claude Sonnet 3.7 Thinking

@@ -1,0 +1,67 @@
+"""What is shown with a part or a turn beyond its own text: tooltips, reasons, buttons, what a hook was given."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+
+from copilog.model import AnyPart, Compaction, Conversation, Followup, Hook, ToolCall, Turn, TurnError, prose_of
+
+RULE = "rule"
+GIVEN = "given"
+PREVIEW = "preview of the whole output"
+CHANGES = ("diff", "new contents")  # of a file, before the user allowed them
+ARGUMENTS = "arguments of the button"
+DETAILS = (RULE, GIVEN, PREVIEW, ARGUMENTS, *CHANGES)  # long, or the same for every call: left out of short views
+
+
+class Note(NamedTuple):
+    """A text, and what it is."""
+
+    label: str
+    text: str
+
+    @property
+    def is_detail(self) -> bool:
+        return self.label in DETAILS
+
+
+def notes_of(part: AnyPart) -> list[Note]:
+    """Return the texts to show with a part, in order."""
+    notes = [Note(label, text) for label, text in part.notes.items() if text.strip()] if part.notes else []
+    if isinstance(part, ToolCall) and part.approval is not None and part.approval.rule:
+        notes.append(Note(RULE, part.approval.rule))
+    elif isinstance(part, Hook) and part.given:
+        notes.append(
+            Note(GIVEN, part.given if isinstance(part.given, str) else msgspec.json.encode(part.given).decode())
+        )
+    elif isinstance(part, Compaction):
+        told = (("title", part.title), ("instructions", part.instructions))
+        notes += [Note(label, text) for label, text in told if text]
+    return notes
+
+
+def notes_of_turn(turn: Turn, conversation: Conversation) -> list[Note]:
+    """Return the texts before blocks of code, as the extension recorded them, that the answer does not have."""
+    recorded = dict.fromkeys(block.before.strip() for block in turn.code_blocks if block.before)
+    if not recorded:
+        return []
+    answer = "\n".join(
+        prose_of(message.parts)
+        for message in conversation.messages
+        if message.turn == turn.index and message.role == "assistant"
+    )
+    return [Note("before a code block", text) for text in recorded if text and text not in answer]
+
+
+def followup_words(followup: Followup) -> str:
+    """Return a suggested next question as it was shown, with its tooltip."""
+    words = followup.title or followup.text
+    return f"{words} ({followup.tooltip})" if followup.tooltip and followup.tooltip != words else words
+
+
+def error_facts(error: TurnError) -> list[str]:
+    """Return what is known of an error beside its message: its code, what it means, what the user was offered."""
+    offered = [f"offered: {', '.join(error.buttons)}"] if error.buttons else []
+    return [fact for fact in (error.code or "", *error.flags, *offered) if fact]

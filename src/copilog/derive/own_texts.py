@@ -1,0 +1,134 @@
+"""Whether the text of a result is what Copilot's extension wrote itself, in place of what the tool gave back.
+
+The extension has no other way to record a failure: `isComplete` is true of every call that ended, and only some results
+carry an error flag. So the text itself is the evidence, but only as its own: a file, a terminal's output or a search
+hit may begin with the same words.
+
+- A text that begins with `ERROR while calling tool: `, `ERROR: Your input to the tool was invalid` or
+  `ERROR: The tool "` is the extension's if it also ends as the extension ends all of them, with "Please check your
+  input and try again.": nothing that was read follows.
+- A tool that changes files reads nothing out. What it gives back is the extension's wording, so the beginning is
+  enough; a few more beginnings tell that no file was changed.
+- What hooks added for the model before or behind a text is not part of it.
+- Output that VS Code recorded as the tool's is output, whatever it looks like: that of a command that is known to have
+  run, what VS Code showed as the result, and what names the places that were found. An exit code above 0 alone says
+  nothing: the command may have been cancelled, or the tool may have failed after it.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from copilog.derive.tool_names import EDITING_TOOLS, key_of
+from copilog.model import Terminal, ToolCall, ToolResult
+
+OwnKind = Literal["failed", "skipped", "cancelled"]
+
+CALL_ERROR = "ERROR while calling tool: "
+BEGINNINGS = (CALL_ERROR, "ERROR: Your input to the tool was invalid", 'ERROR: The tool "')
+ENDING = "Please check your input and try again."
+SKIPPED = "The user chose to skip the tool call"
+CANCELLED = "The user cancelled the tool call."
+CANCELLED_FLAGGED = frozenset({"Canceled: Canceled", "ERROR: Canceled", "Canceled"})  # only with an error flag
+_LONGEST_SKIPPED = 200
+
+# Tools that change something and read nothing out.
+WRITING_TOOLS = EDITING_TOOLS | {"createdirectory", "managetodolist"}
+EDIT_FAILURES = (
+    "String replacement failed",
+    "Applying patch failed with error",
+    "File does not exist: ",
+    "Edit at index ",
+)
+SHOWN = "output that VS Code showed"  # who says that a call succeeded whose result looks like one of these texts
+HOOK_BEFORE = "<PreToolUse-context>", "</PreToolUse-context>"
+HOOK_BEHIND = "<PostToolUse-context>", "</PostToolUse-context>"
+_SUSPECTS = ("ERROR", "The user c", "Canceled")  # how each of the other texts begins
+_ALL_SUSPECTS = (*_SUSPECTS, *EDIT_FAILURES, HOOK_BEFORE[0])
+EDIT_SUCCESS = ("was applied successfully", "successfully edited")  # of another file by the same call
+EDITED_FILES = "successfully edited:"  # behind which their names follow
+
+
+class OwnText(NamedTuple):
+    """What the extension says in a result of its own."""
+
+    kind: OwnKind
+    reason: str
+
+
+def own_text(result: ToolResult, call: ToolCall, terminal: Terminal | None) -> OwnText | None:
+    """Return what the extension says in the result of a call, or None if the text is the tool's."""
+    text = result.text
+    if not text.startswith(_ALL_SUSPECTS):
+        return None
+    text = _without_hooks(text)
+    key = key_of(call)
+    if key in EDITING_TOOLS and text.startswith(EDIT_FAILURES):
+        return None if failed_edits(result, call) else OwnText("failed", first_line(text))
+    if not text.startswith(_SUSPECTS) or _has_run(terminal, text) or _is_shown(result, call, key):
+        return None
+    whole = text.strip() if len(text) <= _LONGEST_SKIPPED else ""
+    if whole.startswith(SKIPPED) and "\n" not in whole:
+        return OwnText("skipped", whole)
+    if whole == CANCELLED or (result.is_error and whole in CANCELLED_FLAGGED):
+        return OwnText("cancelled", whole)
+    if text.startswith(BEGINNINGS) and (key in WRITING_TOOLS or text[-2 * len(ENDING) :].rstrip().endswith(ENDING)):
+        return OwnText("failed", first_line(text.removeprefix(CALL_ERROR).removeprefix("ERROR: ")))
+    return None
+
+
+def failed_edits(result: ToolResult, call: ToolCall) -> str | None:
+    """Return what the result of a call says of those of its edits that failed, where others were made; else None."""
+    text = result.text
+    if not text.startswith((*EDIT_FAILURES, HOOK_BEFORE[0])) or key_of(call) not in EDITING_TOOLS:
+        return None
+    text = _without_hooks(text)
+    is_mixed = text.startswith(EDIT_FAILURES) and any(word in text for word in EDIT_SUCCESS)
+    return first_line(text) if is_mixed else None
+
+
+def made_edits(text: str) -> str:
+    """Return those lines of a result that say what was edited, where other edits of the call failed."""
+    lines = text.split("\n")
+    first = next((number for number, line in enumerate(lines) if line.rstrip().endswith(EDITED_FILES)), len(lines))
+    return "\n".join([*(line for line in lines[:first] if any(word in line for word in EDIT_SUCCESS)), *lines[first:]])
+
+
+def is_suspect(text: str) -> bool:
+    """Return whether a text begins like one of the extension's."""
+    return text.startswith(_ALL_SUSPECTS)
+
+
+def _without_hooks(text: str) -> str:
+    if text.startswith(HOOK_BEFORE[0]):
+        text = text.partition(HOOK_BEFORE[1])[2].lstrip()
+    if text[-100:].rstrip().endswith(HOOK_BEHIND[1]):
+        text = text.partition(HOOK_BEHIND[0])[0].rstrip()
+    return text
+
+
+def _has_run(terminal: Terminal | None, text: str) -> bool:
+    """Whether the command of a terminal is known to have run: it ended well, or printed something and ended, or this.
+
+    Old releases recorded no output.
+    """
+    if terminal is None:
+        return False
+    if terminal.output:
+        return terminal.exit_code is not None or text.startswith(terminal.output[:40])
+    return terminal.exit_code == 0
+
+
+def _is_shown(result: ToolResult, call: ToolCall, key: str) -> bool:
+    """Whether VS Code has the text as output of the tool itself, or the places that it found."""
+    if key in WRITING_TOOLS or result.is_error:
+        return False
+    return bool(result.places) or any(
+        verdict.source == SHOWN and verdict.kind == "succeeded" for verdict in call.verdicts
+    )
+
+
+def first_line(text: str) -> str:
+    """Return the first line of a text that is not blank, cut to what a table can show."""
+    beginning = text[:1000].strip()
+    return beginning.partition("\n")[0].strip()[:300]

@@ -1,0 +1,133 @@
+"""Prompts that were typed, and the conversations that have them.
+
+Histories of typed prompts say nothing about sessions. A prompt that some conversation has is linked to that one; what
+is left is a conversation of prompts alone. Texts are compared by a key, so that none has to be stored twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from pathlib import PurePath
+from typing import NamedTuple
+
+import msgspec
+
+from copilog.model import Conversation, Message, Relation, Text
+
+HISTORIES = ("vscode-prompts", "cli-prompts")  # the sources of histories
+PROMPTS_ONLY = "prompts-only"  # the mark of such a conversation
+RELATION = "prompts-of"  # from a history to a conversation that has prompts of it
+RELATION_BACK = "prompts-in"  # and back
+KNOWN = "known_prompts"  # in `extra`: keys of the prompts that are known, by conversation
+TELLING_LENGTH = 24  # shorter prompts ("continue", "fix it") are typed by everybody
+
+
+class Owner(NamedTuple):
+    """A conversation that has a prompt."""
+
+    key: int
+    id: str
+    workspace: str | None
+    path: str | None  # of its first trace
+
+
+def prompt_key(text: str) -> int | None:
+    """Return a number that is the same for the same words, or None if there are none.
+
+    It is odd for prompts that are long enough to be distinctive.
+    """
+    words = " ".join(text.split())
+    if not words:
+        return None
+    digest = hashlib.blake2b(words.encode("utf-8", "replace"), digest_size=8).digest()
+    return int.from_bytes(digest, signed=True) & ~1 | (len(words) >= TELLING_LENGTH)
+
+
+def keys_by_turn(conversation: Conversation) -> dict[int, int]:
+    """Return the key of what the user typed in each turn, as far as something was."""
+    keys: dict[int, int] = {}
+    for message in conversation.messages:
+        if message.role == "user" and message.turn is not None and message.parent_call_id is None:
+            key = prompt_key(_typed_text(message)) if message.turn not in keys else None
+            if key is not None:
+                keys[message.turn] = key
+    return keys
+
+
+def queued_keys(conversation: Conversation) -> list[int]:
+    """Return the keys of the prompts that wait to be sent."""
+    keys = (prompt_key(_typed_text(queued.message)) for queued in conversation.queued)
+    return [key for key in keys if key is not None]
+
+
+def _typed_text(message: Message) -> str:
+    return "".join([part.text for part in message.parts if type(part) is Text])
+
+
+def is_history(conversation: Conversation) -> bool:
+    """Return whether a conversation is a history of typed prompts."""
+    return PROMPTS_ONLY in conversation.marks
+
+
+def known_keys(history: Conversation) -> dict[int, str]:
+    """Return the keys of the prompts that were found in conversations, each with the id of the conversation."""
+    known = (history.extra or {}).get(KNOWN, {})
+    return {key: owner for owner, keys in known.items() for key in keys}
+
+
+def owners_of(history: Conversation, candidates: Iterable[Owner]) -> dict[int, str]:
+    """Return the conversation that has each prompt of a history, by key.
+
+    A prompt that everybody types counts only within the workspace of the history, or within Copilot CLI if the
+    history is one of all its sessions. Of several conversations one of the same workspace comes first.
+    """
+    best: dict[int, tuple[bool, str]] = {}
+    for owner in candidates:
+        is_near = _is_near(history, owner)
+        rank = (not is_near, owner.id)
+        if (is_near or owner.key & 1) and (owner.key not in best or rank < best[owner.key]):
+            best[owner.key] = rank
+    return {key: owner for key, (_, owner) in best.items()}
+
+
+def _is_near(history: Conversation, owner: Owner) -> bool:
+    """Return whether a conversation is of the workspace of a history, or at least in the same storage folder."""
+    if history.id.startswith("cli:"):
+        return owner.id.startswith("cli:")
+    folder = history.workspace.folder if history.workspace is not None else None
+    if folder is not None and owner.workspace == folder:
+        return True
+    storage = PurePath(history.provenance[0].path).parent if history.provenance else None
+    return storage is not None and owner.path is not None and storage in PurePath(owner.path).parents
+
+
+def without_known(history: Conversation, owners: Mapping[int, str]) -> Conversation:
+    """Return a history without the prompts that a conversation has, but with a relation to each such conversation."""
+    keys = keys_by_turn(history)
+    kept = [turn for turn in history.turns if keys.get(turn.index) not in owners]
+    numbers = {turn.index: number for number, turn in enumerate(kept)}
+    known: dict[str, set[int]] = {}
+    for key in (*keys.values(), *known_keys(history)):
+        if key in owners:
+            known.setdefault(owners[key], set()).add(key)
+    extra = {name: value for name, value in (history.extra or {}).items() if name != KNOWN}
+    if known:
+        extra[KNOWN] = {owner: sorted(known[owner]) for owner in sorted(known)}
+    others = [relation for relation in history.relations if relation.kind != RELATION]
+    return msgspec.structs.replace(
+        history,
+        turns=[msgspec.structs.replace(turn, index=numbers[turn.index]) for turn in kept],
+        messages=[
+            msgspec.structs.replace(message, turn=numbers[message.turn])
+            for message in history.messages
+            if message.turn in numbers
+        ],
+        relations=[*others, *(_relation(owner, len(known[owner])) for owner in sorted(known))],
+        extra=extra or None,
+    )
+
+
+def _relation(owner: str, number: int) -> Relation:
+    what = "a prompt of this history is in it" if number == 1 else f"{number} prompts of this history are in it"
+    return Relation(kind=RELATION, other_id=owner, reason=what)

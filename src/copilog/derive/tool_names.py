@@ -1,0 +1,45 @@
+"""Tools by their many names: the one that the model uses, and the one that VS Code registered."""
+
+from __future__ import annotations
+
+import re
+
+from copilog.model import ToolCall
+from copilog.remembering import remembered
+
+# Where the name the model uses and the registered name do not follow from each other.
+REGISTERED_NAMES = {
+    "list_dir": "listdirectory",
+    "grep_search": "findtextinfiles",
+    "file_search": "findfiles",
+    "semantic_search": "searchcodebase",
+    "test_search": "findtestfiles",
+    "run_tests": "runtests1",
+    "replace_string_in_file": "replacestring",
+    "multi_replace_string_in_file": "multireplacestring",
+    "insert_edit_into_file": "insertedit",
+    "edit_notebook_file": "editnotebook",
+    "get_search_view_results": "getsearchresults",
+}
+EDITING_TOOLS = frozenset(
+    {"replacestring", "multireplacestring", "createfile", "applypatch", "insertedit", "editnotebook"}
+)
+# Tools of Copilot CLI that wait for a command which another call began; those that write may begin another.
+SHELL_READERS = frozenset({"readbash", "readpowershell"})
+SHELL_WRITERS = frozenset({"writebash", "writepowershell"})
+SHELLS = frozenset({"runinterminal", "bash", "powershell", "localshell", "shell"}) | SHELL_READERS | SHELL_WRITERS
+# Tools of VS Code itself by which another tool does its work, and that other tool.
+INNER_TOOLS = {"editfileinternal": "insertedit", "fetchwebpageinternal": "fetchwebpage"}
+_NOT_IN_KEY = re.compile(r"[^a-z0-9]")
+
+
+@remembered(1024)
+def tool_key(name: str) -> str:
+    """Return one key for the name the model uses and the name the tool is registered by."""
+    known = REGISTERED_NAMES.get(name)
+    return known or _NOT_IN_KEY.sub("", name.removeprefix("copilot_").removeprefix("vscode_").lower())
+
+
+def key_of(call: ToolCall) -> str:
+    """Return the key of the tool that a call is of."""
+    return tool_key(call.tool_id or call.name)

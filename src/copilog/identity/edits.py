@@ -1,0 +1,92 @@
+"""What is kept beside a session and belongs to its turns and calls: the history of edits, and spilled tool output."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from copilog.identity.filling import conflicts_of
+from copilog.identity.messages import place_behind_call
+from copilog.model import Conflict, Conversation, FileChange, FileEdit, ToolCall, ToolResult, parts_of
+
+Diff = tuple[str, int | None, int | None]
+
+
+def join_edits(lead: Conversation, others: list[Conversation]) -> None:
+    """Unite the histories of edits, and attach each change to the turn of its request."""
+    for other in others:
+        if not other.file_changes and not other.files:
+            continue
+        if not lead.file_changes and not lead.files:
+            lead.file_changes, lead.files = other.file_changes, other.files
+            continue
+        conflicts = conflicts_of(other)
+        known = {_key(change): change for change in lead.file_changes}
+        added = [change for change in other.file_changes if _key(change) not in known]
+        for change in other.file_changes:
+            if _key(change) in known and _content(change) != _content(known[_key(change)]):
+                conflicts.append(Conflict(field="file change", value=msgspec.to_builtins(change)))
+        states = {state.uri: state for state in lead.files}
+        for state in other.files:
+            if state.uri in states and state != states[state.uri]:
+                conflicts.append(Conflict(field="file state", value=msgspec.to_builtins(state)))
+        lead.file_changes = lead.file_changes + added
+        lead.files = lead.files + [state for state in other.files if state.uri not in states]
+    if not lead.file_changes:
+        return
+    index_of = {turn.request_id: turn.index for turn in lead.turns if turn.request_id is not None}
+    diffs: dict[tuple[int, str], Diff] = {}
+    for change in lead.file_changes:
+        change.turn = index_of.get(change.request_id) if change.request_id is not None else None
+        if change.turn is not None and change.checkpoint is None and change.diff:
+            diffs[change.turn, change.uri] = (change.diff, change.added, change.removed)
+    if diffs:
+        _give_diffs(lead, diffs)
+
+
+def _key(change: FileChange) -> tuple[Any, ...]:
+    """Return what a change is known by; one without a request by all that it holds."""
+    if change.request_id is None:
+        return change.uri, *_content(change)
+    return change.request_id, change.uri, change.checkpoint
+
+
+def _content(change: FileChange) -> tuple[str | None, ...]:
+    return change.before, change.after, change.diff
+
+
+def _give_diffs(lead: Conversation, diffs: dict[tuple[int, str], Diff]) -> None:
+    """Give the only edit of a file in a turn the diff that the history has."""
+    edits: dict[tuple[int, str], list[FileEdit]] = {}
+    for message in lead.messages:
+        for part in message.parts:
+            if isinstance(part, FileEdit) and part.uri is not None and message.turn is not None:
+                edits.setdefault((message.turn, part.uri), []).append(part)
+    for key, parts in edits.items():
+        if len(parts) == 1 and key in diffs:
+            parts[0].diff, parts[0].added, parts[0].removed = diffs[key]
+
+
+def join_full_results(lead: Conversation, others: list[Conversation]) -> None:
+    """Give results their full text; what fits nowhere becomes a message behind its call, or at the end."""
+    spilled = [message for other in others if "resource" in other.marks for message in other.messages]
+    if not spilled:
+        return
+    results: dict[str, list[ToolResult]] = {}
+    id_of: dict[str, str] = {}
+    for part in parts_of(lead):
+        if isinstance(part, ToolResult):
+            results.setdefault(part.call_id, []).append(part)
+        elif isinstance(part, ToolCall):
+            id_of.update(dict.fromkeys(part.native_ids, part.id))
+    for message in spilled:
+        for full in [part for part in message.parts if isinstance(part, ToolResult)]:
+            full.call_id = id_of.get(full.call_id, full.call_id)
+            known = results.setdefault(full.call_id, [])
+            lacking = [result for result in known if result.full_text is None]
+            for result in lacking:
+                result.full_text, result.full_text_path = full.full_text, full.full_text_path
+            if not lacking and all(result.full_text != full.full_text for result in known):
+                known.append(full)
+                place_behind_call(lead.messages, message, full.call_id)

@@ -1,0 +1,218 @@
+"""Fields of one conversation from all its traces: gaps are filled, and what is overruled stays in the provenance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from copilog.derive import one_agent
+from copilog.derive.model_names import is_same_model
+from copilog.identity.alignment import SAME_TIME
+from copilog.identity.traces import OF_ONE_TRACE
+from copilog.model import Conflict, Conversation, Model, Provenance, Turn, Usage
+
+# Fields of a turn in which traces can contradict each other. Ids differ by writer; lists are united.
+CONTESTED = (
+    "status", "agent", "command", "mode", "custom_agent", "model", "details", "error", "vote", "confirmation",
+    "undone_from", "system_label",
+)  # fmt: skip
+UNITED_LISTS = ("skills", "followups", "references", "citations", "edited_files")
+CONTESTED_TIMES = ("started_at", "completed_at", "first_progress_ms", "elapsed_ms", "generated_ms", "waited_ms")
+NAMED_OTHERWISE = frozenset({"agent"})  # the extension's own records call the participant by its title
+SAME_TIME_MS = 2_000  # writers read the clock at different steps
+OF_ONE_FILE = frozenset({"index", "pointer", "superseded", "branch", "traces", "duration", "ran_model", "extra"})
+# What the user may have taken back since: a file that was left behind must not bring it into a newer one again.
+TAKEN_BACK = frozenset({"undone_from", "is_undone", "is_hidden", "error"})
+FILLED = ("assistant", "application", "location", "started_at", "updated_at", "has_pending_edits")
+# These change, and each writer begins at another step; the lead is right.
+NOT_CONTESTED = frozenset({"started_at", "updated_at", "has_pending_edits"})
+
+
+def fill(lead: Any, other: Any, *, but: Iterable[str] = ()) -> None:
+    """Fill what the lead lacks: what is absent or empty."""
+    for name in lead.__struct_fields__:
+        if name not in but and getattr(lead, name) in (None, []):
+            setattr(lead, name, getattr(other, name))
+
+
+# --- turns ------------------------------------------------------------------------------------------------------
+
+
+def fill_turn(mine: Turn, theirs: Turn, conflicts: list[Conflict], *, is_stale: bool, is_retold: bool) -> None:
+    """Fill the gaps of a turn from the same turn of another trace, and note where the two contradict each other.
+
+    A turn that says it was completed gets no error from elsewhere.
+    """
+    conflicts += _contradictions(mine, theirs, mine.index, is_retold=is_retold)
+    but = OF_ONE_FILE | TAKEN_BACK if is_stale else OF_ONE_FILE
+    if mine.status is not None and mine.status != theirs.status:
+        but |= {"error"}
+    fill(mine, theirs, but=but)
+    fill(mine.timing, theirs.timing)
+    for name in UNITED_LISTS:
+        _unite_list(mine, theirs, name, conflicts, is_stale=is_stale)
+    for flag in ("is_undone", "is_hidden", "is_request_hidden", "is_system_initiated"):
+        if flag not in but:
+            setattr(mine, flag, getattr(mine, flag) or getattr(theirs, flag))
+    mine.usage = _united_usage(mine.usage, theirs.usage)
+    if not is_stale:
+        mine.extra = joined_extra(mine.extra, theirs.extra, conflicts, mine.index)
+
+
+def _unite_list(mine: Turn, theirs: Turn, name: str, conflicts: list[Conflict], *, is_stale: bool) -> None:
+    """Add the items that only the other trace has; of a file that was left behind they are overruled."""
+    known = getattr(mine, name)
+    missing = [item for item in getattr(theirs, name) if item not in known]
+    if missing and is_stale:
+        conflicts.append(Conflict(field=name, value=msgspec.to_builtins(missing), turn=mine.index))
+    elif missing:
+        setattr(mine, name, [*known, *missing])
+
+
+def _united_usage(mine: list[Usage], theirs: list[Usage]) -> list[Usage]:
+    """Return what was used by all records of it: of a source that both have, the calls that only one has.
+
+    Each source counts the same calls: views choose one.
+    """
+    known = {usage.source for usage in mine}
+    return [
+        *mine,
+        *(one for one in theirs if one.source not in known or (one.scope == "call" and one not in mine)),
+    ]
+
+
+def _contradictions(mine: Turn, theirs: Turn, index: int, *, is_retold: bool) -> Iterable[Conflict]:
+    for name in CONTESTED:
+        if not (is_retold and name in NAMED_OTHERWISE):
+            yield from _conflict(name, getattr(mine, name), getattr(theirs, name), index)
+    # The extension's own records measure other spans: from the first call of a model, or to the writing of a row.
+    for name in () if is_retold else CONTESTED_TIMES:
+        yield from _conflict(name, getattr(mine.timing, name), getattr(theirs.timing, name), index)
+
+
+def _conflict(name: str, mine: Any, theirs: Any, index: int | None) -> Iterable[Conflict]:
+    if mine is None or theirs is None or mine == theirs or _is_about(mine, theirs):
+        return
+    yield Conflict(field=name, value=msgspec.to_builtins(theirs), turn=index)
+
+
+def _is_about(mine: Any, theirs: Any) -> bool:
+    """Return whether two times or durations are the same but for when the clock was read."""
+    if isinstance(mine, datetime) and isinstance(theirs, datetime):
+        return abs(mine - theirs) <= SAME_TIME
+    if isinstance(mine, float | int) and isinstance(theirs, float | int):
+        return abs(mine - theirs) <= SAME_TIME_MS
+    if isinstance(mine, Model) and isinstance(theirs, Model):
+        return any(is_same_model(one, other) for one in _names(mine) for other in _names(theirs))
+    if isinstance(mine, msgspec.Struct) and isinstance(theirs, msgspec.Struct):
+        # A value that says less does not contradict one that says more.
+        pairs = [(getattr(mine, name), getattr(theirs, name, None)) for name in mine.__struct_fields__]
+        said = [(one, other) for one, other in pairs if one not in (None, "", []) and other not in (None, "", [])]
+        return all(one == other for one, other in said)
+    return False
+
+
+def _names(model: Model) -> set[str]:
+    """Return the names of a model without those of its vendor."""
+    return {name.rpartition("/")[2] for name in (model.id, model.name, model.resolved) if name}
+
+
+def own_turn(turn: Turn) -> Turn:
+    """Return a copy of a turn that can be filled without changing the original."""
+    return msgspec.structs.replace(turn, timing=msgspec.structs.replace(turn.timing))
+
+
+# --- the conversation -------------------------------------------------------------------------------------------
+
+
+def fill_conversation(lead: Conversation, other: Conversation, *, is_stale: bool) -> None:
+    """Fill what belongs to no turn."""
+    conflicts = conflicts_of(other)
+    for name in FILLED:
+        mine, theirs = getattr(lead, name), getattr(other, name)
+        if mine is None:
+            setattr(lead, name, theirs)
+        elif name == "assistant" and theirs is not None:
+            conflicts += _conflict(name, one_agent(mine), one_agent(theirs), None)
+        elif name not in NOT_CONTESTED:
+            conflicts += _conflict(name, mine, theirs, None)
+    for name in ("draft", "queued"):
+        mine, theirs = getattr(lead, name), getattr(other, name)
+        if not mine and not is_stale:
+            setattr(lead, name, theirs)
+        elif theirs and mine != theirs:
+            conflicts.append(Conflict(field=name, value=msgspec.to_builtins(theirs)))
+    _fill_workspace(lead, other)
+    if other.documents:
+        lead.documents = lead.documents + [document for document in other.documents if document not in lead.documents]
+    if other.relations:
+        lead.relations = lead.relations + [relation for relation in other.relations if relation not in lead.relations]
+    extra = {"edits": other.extra} if other.extra and "orphan-edits" in other.marks else other.extra
+    if extra:
+        lead.extra = joined_extra(lead.extra, extra, conflicts, None)
+    if other.usage:
+        lead.usage = _united_usage(lead.usage, other.usage)
+    if other.turns:
+        lead.updated_at = max(filter(None, (lead.updated_at, other.updated_at)), default=None)
+
+
+def conflicts_of(conversation: Conversation) -> list[Conflict]:
+    """Return the list that takes what a conversation says and another one overrules."""
+    if not conversation.provenance:
+        return []
+    place = conversation.provenance[0]
+    if not place.conflicts:
+        place.conflicts = []
+    return place.conflicts
+
+
+def joined_extra(
+    mine: dict[str, Any] | None, theirs: dict[str, Any] | None, conflicts: list[Conflict], index: int | None
+) -> dict[str, Any] | None:
+    """Return what both know beyond the model."""
+    if not theirs or mine == theirs:
+        return mine
+    if not mine:
+        return theirs
+    joined = {**theirs, **mine}
+    conflicts += [
+        Conflict(field=f"extra.{name}", value=msgspec.to_builtins(theirs[name]), turn=index)
+        for name in sorted(mine.keys() & theirs.keys())
+        if mine[name] != theirs[name]
+    ]
+    return joined
+
+
+def _fill_workspace(lead: Conversation, other: Conversation) -> None:
+    """Fill what is known of the folder, but not from a copy that belongs to another one."""
+    mine, theirs = lead.workspace, other.workspace
+    if mine is None or theirs is None:
+        lead.workspace = mine or theirs
+    elif mine != theirs:
+        if mine.uri is None or theirs.uri in (None, mine.uri):
+            lead.workspace = msgspec.structs.replace(mine)  # the same object may stand for a whole folder
+            fill(lead.workspace, theirs)
+        if not _is_about(lead.workspace, theirs):
+            conflicts_of(other).append(Conflict(field="workspace", value=msgspec.to_builtins(theirs)))
+
+
+def unite_provenance(lead: Conversation, others: list[Conversation]) -> None:
+    seen: dict[tuple[str, str | None, str | None], Provenance] = {_key(place): place for place in lead.provenance}
+    for other in others:
+        for position, place in enumerate(other.provenance):
+            if position == 0:
+                place.marks = sorted({*place.marks, *OF_ONE_TRACE.intersection(other.marks)})
+            if (known := seen.get(_key(place))) is not None:
+                known.conflicts = [*known.conflicts, *(one for one in place.conflicts if one not in known.conflicts)]
+                continue
+            seen[_key(place)] = place
+            if place.role == "lead":
+                place.role = "copy"
+            lead.provenance.append(place)
+
+
+def _key(place: Provenance) -> tuple[str, str | None, str | None]:
+    return place.path, place.row, place.pointer

@@ -1,0 +1,365 @@
+"""The messages of one turn from all its traces.
+
+The best trace gives the messages. Others add what it has none of: an answer, thinking, results, calls. What they have
+beyond that is for overruled.py to keep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from copilog.derive.outcomes import add_verdict
+from copilog.identity.alignment import View, prompts_in
+from copilog.identity.traces import SESSION_FILES
+from copilog.likeness import without_blanks
+from copilog.model import (
+    UNASKED,
+    AnyPart,
+    Attachment,
+    Compaction,
+    FileEdit,
+    Mention,
+    Message,
+    Prompt,
+    Reference,
+    Terminal,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Turn,
+    prose_of,
+)
+
+# Parts that belong to prose or to a position in one file, and say nothing without it.
+OF_PROSE = (Text, Reference, Mention)
+# Parts that are added one by one: by the id of their call, or by their text.
+ONE_BY_ONE = (ToolCall, ToolResult, Terminal, Compaction)
+OF_PROMPT = (Attachment, Prompt)
+CONCLUDED = frozenset({"outcome", "concluded_exit_code", "edits"})
+NOT_FILLED = CONCLUDED | {"id", "name", "status", "exit_code", "verdicts", "position", "native", "extra"}
+CHECKPOINT = "checkpoint"  # as a store of sessions has it
+
+
+def unite_messages(mine: list[Message], view: View, turn: Turn, *, is_stale: bool) -> list[Message]:
+    """Return the messages of a turn with what another trace has beyond them."""
+    theirs, is_cut = view.messages, view.is_late
+    if not theirs:
+        return mine
+    if not mine:
+        return [own_message(message) for message in theirs]
+    _fill_names(mine, theirs)
+    mine = _with_prompt(mine, theirs)
+    if not any(message.role in ("assistant", "tool") for message in mine):
+        answer = [own_message(message) for message in theirs if message.role in ("assistant", "tool")]
+        mine = [*mine, *answer]
+    else:
+        mine = _with_answer(mine, theirs, turn, is_cut=is_cut)
+        mine = _with_calls(mine, theirs, view.source)
+    mine = _with_other_kinds(mine, theirs)
+    return _with_other_parts(mine, theirs) if view.source in SESSION_FILES and not is_stale else mine
+
+
+def unite_inside(mine: list[Message], view: View, call_id: str) -> list[Message]:
+    """Return the messages of a turn with those of a part of it: of the sub-agent of a call, or of the main agent."""
+    theirs = [own_message(message) for message in view.messages]
+    if call_id:
+        for message in theirs:
+            message.parent_call_id = call_id
+        if not any(message.parent_call_id == call_id for message in mine):
+            for message in reversed([message for message in theirs if message.role != "user"]):
+                place_behind_call(mine, message, call_id)
+                message.parent_call_id = call_id
+            return mine
+    theirs = [message for message in theirs if message.role != "user"]
+    return _with_other_kinds(_with_calls(mine, theirs, view.source), theirs)
+
+
+def own_message(message: Message) -> Message:
+    """Return a copy of a message whose parts can be added to, and whose calls can be filled."""
+    parts = [msgspec.structs.replace(part) if type(part) is ToolCall else part for part in message.parts]
+    return msgspec.structs.replace(message, parts=parts)
+
+
+# --- what people read -------------------------------------------------------------------------------------------
+
+
+def _with_prompt(mine: list[Message], theirs: list[Message]) -> list[Message]:
+    """Add the prompt, or what went with it: attachments, and what was really sent."""
+    my_prompt, their_prompt = next(prompts_in(mine), None), next(prompts_in(theirs), None)
+    if their_prompt is None:
+        return mine
+    if my_prompt is None:
+        return [own_message(their_prompt), *mine]
+    for kind in OF_PROMPT:
+        if not any(isinstance(part, kind) for message in prompts_in(mine) for part in message.parts):
+            found = [part for message in prompts_in(theirs) for part in message.parts if isinstance(part, kind)]
+            my_prompt.parts = [*my_prompt.parts, *found]
+    if not _prose(prompts_in(mine)):
+        my_prompt.parts = [*(part for part in their_prompt.parts if isinstance(part, OF_PROSE)), *my_prompt.parts]
+    return mine
+
+
+def _with_answer(mine: list[Message], theirs: list[Message], turn: Turn, *, is_cut: bool) -> list[Message]:
+    """Add the answer, or the rest of one that broke off in the better trace."""
+    said, also = _prose(_answers(mine)), _prose(_answers(theirs))
+    if not also:
+        return mine
+    if not said:
+        texts = [part for message in _answers(theirs) for part in message.parts if isinstance(part, OF_PROSE)]
+        return [*mine, msgspec.structs.replace(_answers(theirs)[0], parts=texts, turn=turn.index)]
+    rest = _rest_behind(said, also)
+    if rest and not is_cut:
+        last = [message for message in _answers(mine) if prose_of(message.parts)][-1]
+        last.parts = [*last.parts, Text(text=rest)]
+    return mine
+
+
+def _rest_behind(said: str, also: str) -> str:
+    """Return what a text has behind another one that it begins with, white space apart; empty if it does not."""
+    begun = without_blanks(said)
+    if not without_blanks(also).startswith(begun):
+        return ""
+    left = len(begun)
+    for position, character in enumerate(also):
+        if not left:
+            return also[position:] if also[position:].strip() else ""
+        left -= not character.isspace()
+    return ""
+
+
+def _answers(messages: list[Message]) -> list[Message]:
+    return [message for message in messages if message.role == "assistant" and message.parent_call_id is None]
+
+
+def _prose(messages: Iterable[Message]) -> str:
+    return "\n".join(text for message in messages if (text := prose_of(message.parts)))
+
+
+def without_repeated_checkpoints(messages: list[Message]) -> list[Message]:
+    """Return the messages without checkpoints of a store that the conversation's own record of them has as well."""
+    own = {without_blanks(part.text) for part in _parts(messages, Compaction) if part.native != CHECKPOINT}
+    made: list[Message] = []
+    for message in messages:
+        parts = [part for part in message.parts if not _is_repeated(part, own)]
+        if len(parts) == len(message.parts):
+            made.append(message)
+        elif parts:
+            made.append(msgspec.structs.replace(message, parts=parts))
+    return made
+
+
+def _is_repeated(part: AnyPart, own: set[str]) -> bool:
+    return isinstance(part, Compaction) and part.native == CHECKPOINT and without_blanks(part.text) in own
+
+
+def _fill_names(mine: list[Message], theirs: list[Message]) -> None:
+    """Fill the mode of prompts, and the model of answers where the other trace knows of only one."""
+    mode = next((message.mode for message in theirs if message.role == "user" and message.mode), None)
+    known = {message.model: message for message in theirs if message.role == "assistant" and message.model}
+    answer = known.popitem()[1] if len(known) == 1 else None
+    for message in mine:
+        if message.parent_call_id is not None:
+            continue
+        if message.role == "user" and message.mode is None:
+            message.mode = mode
+        elif message.role == "assistant" and message.model is None and answer is not None:
+            message.model, message.model_source = answer.model, answer.model_source
+
+
+# --- calls ------------------------------------------------------------------------------------------------------
+
+
+def _with_calls(mine: list[Message], theirs: list[Message], source: str) -> list[Message]:
+    """Add arguments, results and verdicts of calls that both have, and calls that only the other has.
+
+    The latter only if the turn has no calls, or some of the same: else the other divides the work in another way.
+    """
+    same = _same_calls(_parts(mine, ToolCall), _parts(theirs, ToolCall))
+    results: dict[str, list[ToolResult]] = {}
+    for part in _parts(theirs, ToolResult):
+        results.setdefault(part.call_id, []).append(part)
+    terminals = {part.call_id: part for part in _parts(theirs, Terminal)}
+    for name, (my_call, their_call) in same.items():
+        add_verdict(my_call, their_call, results.get(name, []), terminals.get(name), source)
+        _fill_call(my_call, their_call)
+    mine = _with_results(mine, theirs, {name: my_call for name, (my_call, _) in same.items()})
+    if same or source in SESSION_FILES or not _parts(mine, ToolCall):
+        missing = {call.id for call in _parts(theirs, ToolCall) if call.id not in same and call.native != UNASKED}
+        mine = _with_missing_calls(mine, theirs, missing)
+    return mine
+
+
+def _same_calls(mine: list[ToolCall], theirs: list[ToolCall]) -> dict[str, tuple[ToolCall, ToolCall]]:
+    """Return the calls that both have, by the other's id: those of one id, else of one tool and the same arguments."""
+    by_id = {name: call for call in mine for name in (call.id, *call.native_ids)}
+    same = {call.id: (by_id[call.id], call) for call in theirs if call.id in by_id}
+    if len(same) == len(theirs):
+        return same
+    free = [call for call in mine if all(call is not known for known, _ in same.values())]
+    for call in theirs:
+        if call.id in same or call.arguments is None:
+            continue
+        twin = next((own for own in free if own.name == call.name and _same_arguments(own, call)), None)
+        if twin is not None:
+            free.remove(twin)
+            same[call.id] = (twin, call)
+    return same
+
+
+def _same_arguments(one: ToolCall, other: ToolCall) -> bool:
+    return without_blanks(one.arguments or "") == without_blanks(other.arguments or "")
+
+
+def _fill_call(mine: ToolCall, theirs: ToolCall) -> None:
+    """Fill the gaps of a call; how it ended there is a verdict of its own."""
+    if mine.status == "unknown":
+        mine.status = theirs.status
+    for name in mine.__struct_fields__:
+        if name not in NOT_FILLED and getattr(mine, name) in (None, []):
+            setattr(mine, name, getattr(theirs, name))
+    if theirs.notes:
+        mine.notes = theirs.notes | mine.notes
+
+
+def _with_results(mine: list[Message], theirs: list[Message], calls: dict[str, ToolCall]) -> list[Message]:
+    answered = {part.call_id for part in _parts(mine, ToolResult)}
+    ran = {part.call_id for part in _parts(mine, Terminal)}
+    made = list(mine)
+    for message in theirs:
+        for part in message.parts:
+            name = part.call_id if isinstance(part, ToolResult | Terminal) else None
+            call = calls.get(name) if name is not None else None
+            if call is None or call.id in (answered if isinstance(part, ToolResult) else ran):
+                continue
+            copied = msgspec.structs.replace(part, call_id=call.id)
+            if isinstance(part, ToolResult):
+                answered.add(call.id)
+                extra = Message(role="tool", parts=[copied], created_at=message.created_at)
+            else:
+                ran.add(call.id)
+                extra = Message(role="assistant", parts=[copied])
+            place_behind_call(made, extra, call.id)
+    return made
+
+
+def place_behind_call(messages: list[Message], message: Message, call_id: str) -> None:
+    """Insert a message behind the call that it belongs to, else at the end."""
+    for position, asking in enumerate(messages):
+        if any(isinstance(part, ToolCall) and part.id == call_id for part in asking.parts):
+            message.turn, message.parent_call_id = asking.turn, asking.parent_call_id
+            messages.insert(position + 1, message)
+            return
+    messages.append(message)
+
+
+def _with_missing_calls(mine: list[Message], theirs: list[Message], missing: set[str]) -> list[Message]:
+    """Add the calls of these ids with what belongs to them, each behind the messages that came before it there."""
+    if not missing:
+        return mine
+    made = list(mine)
+    place = len([message for message in made if message.role in ("user", "system")])
+    for message in theirs:
+        ids = [part.id for part in message.parts if isinstance(part, ToolCall)]
+        known = [name for name in ids if name not in missing]
+        for position, own in enumerate(made):
+            if any(
+                isinstance(part, ToolCall) and (part.id in known or set(part.native_ids) & set(known))
+                for part in own.parts
+            ):
+                place = max(place, position + 1)
+        parts = [part for part in message.parts if _call_of(part) in missing]
+        if parts:
+            made.insert(place, msgspec.structs.replace(message, parts=parts))
+            place += 1
+    return made
+
+
+def _call_of(part: AnyPart) -> str | None:
+    return part.id if isinstance(part, ToolCall) else getattr(part, "call_id", None)
+
+
+# --- everything else --------------------------------------------------------------------------------------------
+
+
+def _with_other_kinds(mine: list[Message], theirs: list[Message]) -> list[Message]:
+    """Add kinds of part that the turn has none of yet, and further thinking and checkpoints."""
+    present = {type(part) for message in mine for part in message.parts}
+    has_system_prompt = any(
+        isinstance(part, Prompt) for message in mine if message.role == "system" for part in message.parts
+    )
+    compacted = {without_blanks(part.text) for part in _parts(mine, Compaction)}
+    thought = "\n".join(without_blanks(part.text) for part in _parts(mine, Thinking))
+    made = list(mine)
+    for message in theirs:
+        parts = [
+            part
+            for part in message.parts
+            if (type(part) not in present and not isinstance(part, OF_PROSE + ONE_BY_ONE + OF_PROMPT))
+            or (isinstance(part, Thinking) and without_blanks(part.text) not in thought)
+            or (isinstance(part, Compaction) and without_blanks(part.text) not in compacted)
+            or (isinstance(part, Prompt) and message.role == "system" and not has_system_prompt)
+        ]
+        if not parts:
+            continue
+        added = msgspec.structs.replace(message, parts=parts)
+        if all(isinstance(part, Thinking) for part in parts):
+            _insert_thinking(made, added, message)
+        elif message.role == "system" and any(isinstance(part, Prompt) for part in parts):
+            made.insert(0, added)
+        elif message.role == "user":  # what the prompt began with, such as a summary, is not what the user typed
+            added.role = "system"
+            made.insert(0, added)
+        else:
+            made.append(added)
+    return made
+
+
+def _with_other_parts(mine: list[Message], theirs: list[Message]) -> list[Message]:
+    """Add edits of other files and other attachments, which only another copy of the session has."""
+    known = {_known_by(part) for message in mine for part in message.parts}
+    made = list(mine)
+    for message in theirs:
+        parts = [part for part in message.parts if _known_by(part) is not None and _known_by(part) not in known]
+        if not parts:
+            continue
+        if message.role == "user" and (prompt := next(prompts_in(made), None)) is not None:
+            prompt.parts = [*prompt.parts, *parts]
+        else:
+            made.append(msgspec.structs.replace(message, parts=parts))
+    return made
+
+
+def _known_by(part: AnyPart) -> tuple[Any, ...] | None:
+    """Return what an edit or an attachment is known by; None for other parts."""
+    if isinstance(part, FileEdit):
+        return FileEdit, part.uri or part.path
+    if isinstance(part, Attachment):
+        return Attachment, part.type, part.name, part.place.uri if part.place is not None else None
+    return None
+
+
+def _insert_thinking(messages: list[Message], thinking: Message, origin: Message) -> None:
+    """Insert thinking before the call or the text that came with it in its own trace, else before the answer."""
+    ids = {part.id for part in origin.parts if isinstance(part, ToolCall)}
+    text = without_blanks(prose_of(origin.parts))
+    answers = [message for message in messages if message.role == "assistant"]
+    for message in answers:
+        for position, part in enumerate(message.parts):
+            if (isinstance(part, ToolCall) and part.id in ids) or _begins_with(part, text):
+                message.parts = [*message.parts[:position], *thinking.parts, *message.parts[position:]]
+                return
+    messages.insert(messages.index(answers[0]) if answers else len(messages), thinking)
+
+
+def _begins_with(part: AnyPart, text: str) -> bool:
+    """Return whether a part is how a text, without its white space, begins."""
+    own = without_blanks(part.text) if isinstance(part, Text) else ""
+    return bool(own) and text.startswith(own)
+
+
+def _parts(messages: list[Message], kind: type[Any]) -> list[Any]:
+    return [part for message in messages for part in message.parts if isinstance(part, kind)]

@@ -1,0 +1,167 @@
+"""The order of united turns, and the branches of copies that continued separately."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from copilog.identity.alignment import Group
+from copilog.identity.traces import LOG, Trace, names_of, own_name
+
+
+def in_order(groups: list[Group], traces: dict[str, Trace]) -> list[Group]:
+    """Return the turns in the order of each trace, and by time where no trace says more.
+
+    Of traces that disagree the better one is right. A turn without a time follows the one that it follows in its trace.
+    """
+    order: list[Group] = []
+    index: dict[int, int] = {}
+    for trace in sorted(traces.values(), key=Trace.rank, reverse=True):
+        sequence = sequence_of(groups, trace.name)
+        place = 0
+        for position, group in enumerate(sequence):
+            if id(group) not in index:
+                end = _next_index(sequence, position, index, place)
+                place = _place_in_time(group, order, place, end, is_first=position == 0)
+                order.insert(place, group)
+                index = {id(placed): at for at, placed in enumerate(order)} if place < len(order) - 1 else index
+                index[id(group)] = place
+            place = index[id(group)] + 1
+    return order
+
+
+def sequence_of(groups: list[Group], name: str) -> list[Group]:
+    """Return the turns that a trace has, in its own order."""
+    numbered: list[tuple[int, int, Group]] = []
+    for place, group in enumerate(groups):
+        if name in group.names:
+            numbers = [view.turn.index for view in group.views if name in names_of(view.conversation, view.turn.traces)]
+            numbered.append((min(numbers), place, group))
+    return [group for _, _, group in sorted(numbered, key=lambda item: item[:2])]
+
+
+def _next_index(sequence: list[Group], position: int, index: dict[int, int], place: int) -> int | None:
+    """Return where the next turn of a trace is that has a place already, if it is behind one."""
+    for group in sequence[position + 1 :]:
+        if id(group) in index:
+            return index[id(group)] if index[id(group)] >= place else None
+    return None
+
+
+def _place_in_time(group: Group, order: list[Group], start: int, end: int | None, *, is_first: bool) -> int:
+    """Return the place for a turn between two others of its trace: behind what began before it."""
+    last = end if end is not None else len(order)
+    if group.time is None:
+        return last if is_first else start
+    place = start
+    for at in range(start, last):
+        time = order[at].time
+        if time is not None and time <= group.time:
+            place = at + 1
+    while place < last and order[place].time is None:
+        place += 1
+    return place
+
+
+# --- branches ---------------------------------------------------------------------------------------------------
+
+
+class Line(NamedTuple):
+    """A copy of the session: the turns in one home, in order."""
+
+    name: str  # of the trace that stands for the copy
+    groups: list[Group]
+    is_broken: bool
+
+
+class Fork(NamedTuple):
+    """Where a branch leaves, and the trace that has it."""
+
+    leaves_from: Group | None
+    name: str
+
+
+def forks_in(
+    order: list[Group], traces: dict[str, Trace], superseded: set[int], newest: dict[str, str]
+) -> dict[int, Fork]:
+    """Return the branch of each turn that is not on the trunk, by the identity of its group.
+
+    The trunk is the copy that was used last. A copy branches off if both it and what it leaves continued.
+    """
+    lines = _lines(order, traces, newest)
+    if len(lines) < 2:
+        return {}
+    place_of = {id(group): place for place, group in enumerate(order)}
+    lines.sort(key=lambda line: (_last_use(line), len(line.groups), line.name), reverse=True)
+    forks: dict[int, Fork] = {}
+    placed = {id(group) for group in lines[0].groups}
+    broken = lines[0].is_broken
+    for line in lines[1:]:
+        common = [place for place, group in enumerate(line.groups) if id(group) in placed]
+        tail = line.groups[common[-1] + 1 :] if common else line.groups
+        # A turn that no longer counts is not shown: the branch leaves from the last that is.
+        base = next((line.groups[at] for at in reversed(common) if id(line.groups[at]) not in superseded), None)
+        beyond = _continuation(base, order, placed, forks, place_of)
+        continued = _has_counted(tail, superseded) and _has_counted(beyond, superseded)
+        if continued and not (broken or line.is_broken):
+            forks |= {id(group): Fork(base, line.name) for group in tail}
+        elif base is not None and id(base) in forks:
+            forks |= {id(group): forks[id(base)] for group in tail}
+        placed |= {id(group) for group in line.groups}
+        broken = broken or line.is_broken
+    return forks
+
+
+def _lines(order: list[Group], traces: dict[str, Trace], newest: dict[str, str]) -> list[Line]:
+    """Return the copies of the session, each with the other traces of its home. Files left behind are not copies."""
+    homes: dict[object, list[Trace]] = {}
+    for trace in traces.values():
+        if trace.is_session_file and trace.name not in newest:
+            homes.setdefault(trace.home, []).append(trace)
+    lines: list[Line] = []
+    for home, copies in homes.items():
+        names = {trace.name for trace in traces.values() if trace.home == home and trace.name not in newest}
+        best = max(copies, key=lambda trace: (trace.place.source == LOG, trace.turns, trace.name))
+        groups = [group for group in order if not names.isdisjoint(group.names)]
+        lines.append(Line(best.name, groups, any(trace.is_broken for trace in copies)))
+    return lines
+
+
+def _last_use(line: Line) -> float:
+    """Return when a copy was used last: when its last turn began, or what the copy itself says if turns do not."""
+    times = [group.time for group in line.groups if group.time is not None]
+    if not times:
+        views = [view for group in line.groups for view in group.views if own_name(view.conversation) == line.name]
+        times = [view.conversation.updated_at for view in views if view.conversation.updated_at is not None]
+    return max((time.timestamp() for time in times), default=0.0)
+
+
+def _has_counted(groups: list[Group], superseded: set[int]) -> bool:
+    return any(id(group) not in superseded for group in groups)
+
+
+def _continuation(
+    base: Group | None, order: list[Group], placed: set[int], forks: dict[int, Fork], place_of: dict[int, int]
+) -> list[Group]:
+    """Return the turns behind one on its own branch, or all turns of the trunk."""
+    fork = forks.get(id(base)) if base is not None else None
+    start = place_of[id(base)] + 1 if base is not None else 0
+    return [group for group in order[start:] if id(group) in placed and forks.get(id(group)) == fork]
+
+
+def numbered(order: list[Group], forks: dict[int, Fork]) -> list[Group]:
+    """Return the turns as they are numbered: the trunk, then each branch, a branch of a branch behind it."""
+    if not forks:
+        return order
+    made = [group for group in order if id(group) not in forks]
+    waiting = [group for group in order if id(group) in forks]
+    while waiting:
+        placed = {id(group): place for place, group in enumerate(made)}
+        ready = {forks[id(group)] for group in waiting if _is_placed(forks[id(group)], placed)}
+        first = min(ready, key=lambda fork: (placed.get(id(fork.leaves_from), -1), fork.name))
+        made += [group for group in waiting if forks[id(group)] == first]
+        waiting = [group for group in waiting if forks[id(group)] != first]
+    return made
+
+
+def _is_placed(fork: Fork, placed: dict[int, int]) -> bool:
+    return fork.leaves_from is None or id(fork.leaves_from) in placed

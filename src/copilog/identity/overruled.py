@@ -1,0 +1,126 @@
+"""What a trace says in a turn and the united turn does not have: it stays in the provenance, as conflicts.
+
+This is the last step for each turn, so no text that a trace has is lost, whatever was chosen before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Any
+
+import msgspec
+
+from copilog import jsonio
+from copilog.errors import BadRecord
+from copilog.identity.alignment import View
+from copilog.likeness import without_blanks
+from copilog.model import AnyPart, Conflict, Message, Text, ToolCall, Turn
+
+SHORTEST_TEXT = 4  # shorter ones are marks
+# Keys whose values are ids, names and marks of one writer: what they say is elsewhere, or nothing to a reader.
+NOT_TEXT = frozenset({
+    "kind", "native", "position", "extra", "id", "call_id", "round_id", "native_ids", "run_id", "tool_id", "server",
+    "origin", "type", "status", "outcome", "verdicts", "evidence", "mime_type", "model", "language", "started_at",
+    "uri", "path", "full_text_path", "cwd", "exit_code", "approval", "data",
+})  # fmt: skip
+LISTS_OF_TEXTS = ("rounds", "code_blocks")
+
+
+class Texts:
+    """All texts of a united turn. They are compared without white space, each first as it is, which is cheap."""
+
+    def __init__(self, messages: list[Message], turn: Turn) -> None:
+        self._messages = messages
+        self._turn = turn
+
+    @cached_property
+    def _whole(self) -> set[str]:
+        return set(self._all())
+
+    @cached_property
+    def _joined(self) -> str:
+        return "\n".join(without_blanks(text) for text in self._whole)
+
+    @cached_property
+    def _arguments(self) -> list[Any]:
+        calls = (part for message in self._messages for part in message.parts if isinstance(part, ToolCall))
+        return [_parsed(call.arguments) for call in calls]
+
+    def _all(self) -> Iterator[str]:
+        for message in self._messages:
+            for part in message.parts:
+                yield from texts_in(msgspec.to_builtins(part))
+        for name in LISTS_OF_TEXTS:
+            yield from texts_in(msgspec.to_builtins(getattr(self._turn, name)))
+
+    def has(self, text: str, *, is_cut: bool = False) -> bool:
+        if text in self._whole:
+            return True
+        squeezed = without_blanks(text)
+        if is_cut:
+            squeezed = squeezed.removesuffix("...").removesuffix("…")
+        return len(squeezed) < SHORTEST_TEXT or squeezed in self._joined
+
+    def has_arguments(self, arguments: str) -> bool:
+        """Return whether a call has these arguments, in whatever spelling."""
+        parsed = _parsed(arguments)
+        return parsed is not None and parsed in self._arguments
+
+
+def _parsed(arguments: str | None) -> Any:
+    try:
+        return jsonio.decode((arguments or "").encode("utf-8", "replace"))[0]
+    except BadRecord:
+        return None
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Yield the texts of a JSON value that a person may read."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, below in value.items():
+            if key not in NOT_TEXT:
+                yield from texts_in(below)
+    elif isinstance(value, list):
+        for below in value:
+            yield from texts_in(below)
+
+
+def overruled(view: View, texts: Texts, index: int) -> Iterator[Conflict]:
+    """Yield what a trace has in a turn and the united turn has not: prompt, answer, and other parts by their kind."""
+    for field, parts in _fields(view.messages):
+        missing = [part for part in parts if not _is_there(part, texts, is_cut=view.is_late)]
+        if not missing:
+            continue
+        value: Any = [msgspec.to_builtins(part) for part in missing]
+        if all(isinstance(part, Text) for part in missing):
+            value = "\n".join(part.text for part in missing if isinstance(part, Text))
+        yield Conflict(field=field, value=value, turn=index)
+    for name in LISTS_OF_TEXTS:
+        missing_items = [item for item in getattr(view.turn, name) if not _has_all(item, texts)]
+        if missing_items:
+            yield Conflict(field=name, value=msgspec.to_builtins(missing_items), turn=index)
+
+
+def _fields(messages: Iterable[Message]) -> Iterator[tuple[str, list[AnyPart]]]:
+    """Yield the parts of messages by the field that they are: prompt, answer, or the kind of part."""
+    fields: dict[str, list[AnyPart]] = {}
+    for message in messages:
+        for part in message.parts:
+            name = part.__struct_config__.tag
+            if isinstance(part, Text):
+                name = "prompt" if message.role == "user" else "answer" if message.role == "assistant" else "text"
+            fields.setdefault(str(name), []).append(part)
+    yield from fields.items()
+
+
+def _is_there(part: AnyPart, texts: Texts, *, is_cut: bool) -> bool:
+    if isinstance(part, ToolCall) and part.arguments is not None and texts.has_arguments(part.arguments):
+        part = msgspec.structs.replace(part, arguments=None)
+    return all(texts.has(text, is_cut=is_cut) for text in texts_in(msgspec.to_builtins(part)))
+
+
+def _has_all(item: Any, texts: Texts) -> bool:
+    return all(texts.has(text) for text in texts_in(msgspec.to_builtins(item)))

@@ -1,0 +1,108 @@
+"""Which united turns are superseded: removed by a record of some trace. Absence alone is not removal.
+
+docs/identity.md has a table of every pair of traces.
+"""
+
+from __future__ import annotations
+
+from copilog.identity.alignment import Group, View
+from copilog.identity.order import sequence_of
+from copilog.identity.traces import CLI_LOGS, Trace, is_newer, names_of
+from copilog.model import AnyPart, Conversation, Notice
+
+REASONS = ("removed", "replaced", "rewound", "undone", "hidden", "absent")  # of several, the first one is said
+REWIND = "rewind"
+
+
+def superseded_in(order: list[Group], traces: dict[str, Trace]) -> dict[int, str]:
+    """Return why turns are superseded, by the identity of their groups."""
+    newest = newest_files(traces)
+    replaced = {name for group in order for view in group.views if (name := _replaced_by(view)) is not None}
+    found: dict[int, str] = {}
+    for group in order:
+        reasons = {reason for view in group.views if (reason := _recorded(view, group, newest)) is not None}
+        if any(newest[name] not in group.names for name in group.names if name in newest):
+            reasons.add("absent")
+        if any(view.turn.request_id in replaced for view in group.views):
+            reasons.add("replaced")
+        if reasons:
+            found[id(group)] = min(reasons, key=lambda reason: REASONS.index(reason) if reason in REASONS else 0)
+    for group in _rewound(order, traces):
+        found.setdefault(id(group), "rewound")
+    return found
+
+
+def newest_files(traces: dict[str, Trace]) -> dict[str, str]:
+    """Return, for each file that the program left behind, the newest whole file of its home that continues it."""
+    found: dict[str, str] = {}
+    for older in traces.values():
+        if not older.is_session_file:
+            continue
+        newer = [trace for trace in traces.values() if not trace.is_broken and _continues(trace, older)]
+        # Of a log and a flat file that both continue an old store, one continues the other.
+        last = [one for one in newer if not any(_continues(two, one) for two in newer)]
+        if last:
+            found[older.name] = last[0].name
+    return found
+
+
+def _continues(newer: Trace, older: Trace) -> bool:
+    return newer is not older and is_newer(newer.place, newer.last_at, older.place, older.last_at)
+
+
+def _replaced_by(view: View) -> str | None:
+    """Return the id of another request that a request names as the one that it replaces."""
+    mark = (view.turn.extra or {}).get("shouldBeRemovedOnSend")
+    name = mark.get("requestId") if isinstance(mark, dict) else None
+    return name if isinstance(name, str) and name != view.turn.request_id else None
+
+
+def _recorded(view: View, group: Group, newest: dict[str, str]) -> str | None:
+    """Return the removal that a turn itself records, unless a newer file of the same folder has the turn without it."""
+    reason = view.turn.superseded
+    if reason in (None, "absent", "rewound"):
+        # Both are conclusions from other traces, which are made again; a program's own stream of a rewind is "removed".
+        return None
+    successors = {newest[name] for name in names_of(view.conversation, view.turn.traces) if name in newest}
+    for other in group.views:
+        is_sound = other is not view and other.turn.superseded is None
+        if is_sound and not successors.isdisjoint(names_of(other.conversation, other.turn.traces)):
+            return None
+    return reason
+
+
+def _rewound(order: list[Group], traces: dict[str, Trace]) -> list[Group]:
+    """Return the turns that a log of Copilot CLI lacks where it says that the conversation was rewound."""
+    found: list[Group] = []
+    for conversation in {id(view.conversation): view.conversation for group in order for view in group.views}.values():
+        for name, turn in _rewinds(conversation, traces):
+            log = sequence_of(order, name)
+            kept = [group for group in log if _index_in(group, conversation) <= turn]
+            later = [group for group in log if _index_in(group, conversation) > turn]
+            start = order.index(kept[-1]) + 1 if kept else 0
+            end = order.index(later[0]) if later else len(order)
+            found += [group for group in order[start:end] if name not in group.names]
+    return found
+
+
+def _rewinds(conversation: Conversation, traces: dict[str, Trace]) -> list[tuple[str, int]]:
+    """Return the rewinds that a log records: the log's name, and the index of the last turn that it kept."""
+    logs = [trace.name for trace in traces.values() if trace.place.source in CLI_LOGS]
+    own = [name for name in logs if any(name in names_of(conversation, turn.traces) for turn in conversation.turns)]
+    if len(own) != 1:
+        return []
+    found: list[tuple[str, int]] = []
+    last = -1
+    for message in conversation.messages:
+        last = message.turn if message.turn is not None else last
+        if any(_is_rewind(part) for part in message.parts):
+            found.append((own[0], last))
+    return found
+
+
+def _is_rewind(part: AnyPart) -> bool:
+    return type(part) is Notice and (part.topic == REWIND or (part.data or {}).get("infoType") == REWIND)
+
+
+def _index_in(group: Group, conversation: Conversation) -> int:
+    return min(view.turn.index for view in group.views if view.conversation is conversation)

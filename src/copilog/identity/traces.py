@@ -1,0 +1,195 @@
+"""What is known of each trace that a conversation was read from, also after several were merged.
+
+A merged conversation can be merged again with further traces. So whatever merging needs to know of a single trace is
+kept in its provenance: its source, its path, and its own marks.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import PurePath
+from typing import Any
+
+from copilog.model import Conversation, Provenance
+
+PARTIAL = frozenset({"stub", "orphan-edits", "resource", "memory", "todos", "rewind", "prompts-only"})
+# Marks of traces that retell a conversation with less than its own file has: they fill gaps and never lead over it.
+RETOLD = frozenset({"transcript", "debug-log", "trace", "store-row", "trajectory"})
+BROKEN = frozenset({"damaged", "headless"})
+OF_ONE_TRACE = PARTIAL | RETOLD | BROKEN | {"inside", "empty"}  # marks that need not hold for the merged conversation
+LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+LOG, FILE, STATE = "vscode-session-log", "vscode-session", "vscode-state"
+CLI_LOGS = frozenset({"cli-events", "cli-history"})
+SESSION_FILES = frozenset({LOG, FILE, STATE}) | CLI_LOGS  # what a program continues to write a session into
+VSCODE = frozenset({LOG, FILE, STATE, "chat-export"})  # their ids of requests and calls are the same
+SESSION_FOLDERS = frozenset({"chatSessions", "emptyWindowChatSessions", "transferredChatSessions"})
+EXTENSION_FOLDERS = frozenset({"github.copilot-chat", "github.copilot"})
+CLI_SESSIONS = frozenset({"session-state", "history-session-state"})
+
+
+def has_turns(conversation: Conversation) -> bool:
+    """Return whether a trace has turns to unite. Snapshots for a rewind have the prompts that they were taken at."""
+    return bool(conversation.turns) and (is_whole(conversation) or "rewind" in conversation.marks)
+
+
+class Trace:
+    """One file, or row, that has turns of the conversation."""
+
+    __slots__ = ("home", "last_at", "marks", "name", "place", "turns")
+
+    def __init__(self, place: Provenance, marks: frozenset[str]) -> None:
+        self.place = place
+        self.name = name_of(place)
+        self.marks = marks
+        self.home = _home_of(place)
+        self.turns = 0
+        self.last_at: datetime | None = None  # when its last turn began
+
+    @property
+    def is_broken(self) -> bool:
+        return not BROKEN.isdisjoint(self.marks)
+
+    @property
+    def is_session_file(self) -> bool:
+        return self.place.source in SESSION_FILES and PARTIAL.isdisjoint(self.marks)
+
+    def rank(self) -> tuple[Any, ...]:
+        """What traces are ranked by when they disagree on the order of turns."""
+        return (
+            RETOLD.isdisjoint(self.marks),
+            self.is_session_file,
+            self.turns,
+            not self.is_broken,
+            self.place.source == LOG,
+            self.name,
+        )
+
+
+def name_of(place: Provenance) -> str:
+    """Return the name of a trace: its path, with the row or the pointer where one file holds several traces."""
+    within = place.row or place.pointer
+    return f"{place.path}#{within}" if within else place.path
+
+
+def names_of(conversation: Conversation, turn_names: list[str]) -> list[str]:
+    """Return the names of the traces that have a turn: those it names, else the only one of the conversation."""
+    return turn_names or [own_name(conversation)]
+
+
+def own_name(conversation: Conversation) -> str:
+    return name_of(conversation.provenance[0]) if conversation.provenance else ""
+
+
+def traces_in(conversations: list[Conversation]) -> dict[str, Trace]:
+    """Return all traces of the conversations that have turns, by name."""
+    found: dict[str, Trace] = {}
+    for conversation in conversations:
+        own = own_name(conversation)
+        for place in conversation.provenance:
+            marks = set(place.marks)
+            if name_of(place) == own:
+                marks |= OF_ONE_TRACE.intersection(conversation.marks)
+            found.setdefault(name_of(place), Trace(place, frozenset(marks)))
+        for turn in conversation.turns:
+            for name in names_of(conversation, turn.traces):
+                if name not in found:
+                    found[name] = Trace(Provenance(source=conversation.source, path=name), frozenset())
+                trace = found[name]
+                trace.turns += 1
+                trace.last_at = max(filter(None, (trace.last_at, turn.timing.started_at)), default=None)
+    return {name: trace for name, trace in found.items() if trace.turns}
+
+
+def _home_of(place: Provenance) -> PurePath:
+    """Return the folder in which a program keeps its sessions: what is in the same one is the same copy."""
+    path = PurePath(place.path)
+    for folder in path.parents:
+        if folder.name in CLI_SESSIONS or folder.name in SESSION_FOLDERS or folder.name.lower() in EXTENSION_FOLDERS:
+            return folder.parent
+    return path.parent
+
+
+def id_space(source: str) -> str:
+    """Return the name of the ids that a source uses: those of one space can be compared."""
+    return "vscode" if source in VSCODE else source
+
+
+# --- which conversation leads -----------------------------------------------------------------------------------
+
+
+def is_whole(conversation: Conversation) -> bool:
+    return PARTIAL.isdisjoint(conversation.marks)
+
+
+def is_broken(conversation: Conversation) -> bool:
+    return not BROKEN.isdisjoint(conversation.marks)
+
+
+def left_behind(conversations: list[Conversation]) -> set[int]:
+    """Return the identities of those that VS Code left behind when it continued in another file."""
+    older = [one for one in conversations if one.source in (LOG, FILE, STATE) and is_whole(one)]
+    if len(older) < 2:
+        return set()
+    return {id(one) for one in older if any(outdates(other, one) for other in older if other is not one)}
+
+
+def lead_of(conversations: list[Conversation], stale: set[int]) -> Conversation:
+    """Return the fullest of those that were not left behind."""
+    current = [one for one in conversations if id(one) not in stale]
+    fullest = max(current, key=fullness)
+    if fullest.source == FILE:
+        # A log is newer than any plain file. A broken one is completed from the file, so it may well be the shorter.
+        broken_logs = [one for one in current if one.source == LOG and one.turns and is_broken(one)]
+        return max(broken_logs, key=fullness, default=fullest)
+    return fullest
+
+
+def outdates(newer: Conversation, older: Conversation) -> bool:
+    """Return whether VS Code turned one trace into the other, and left the older one as it was.
+
+    A file without any turn does not count: that is what a failed write leaves.
+    """
+    if not newer.provenance or not older.provenance or not newer.turns or is_broken(newer):
+        return False
+    return is_newer(newer.provenance[0], _last_at(newer), older.provenance[0], _last_at(older))
+
+
+def _last_at(conversation: Conversation) -> datetime | None:
+    return max((turn.timing.started_at for turn in conversation.turns if turn.timing.started_at), default=None)
+
+
+def is_newer(newer: Provenance, newer_last: datetime | None, older: Provenance, older_last: datetime | None) -> bool:
+    """Return whether one file continues what the other, of the same home, had so far.
+
+    A log continues a flat file, unless logs were switched off again: then the flat file was written later, and has a
+    later turn.
+    """
+    if newer.source not in (LOG, FILE) or _home_of(newer) != _home_of(older) or newer is older:
+        return False
+    if older.source == STATE:
+        return True
+    if {newer.source, older.source} != {LOG, FILE}:
+        return False
+    file, file_last, log, log_last = (
+        (newer, newer_last, older, older_last) if newer.source == FILE else (older, older_last, newer, newer_last)
+    )
+    is_written_later = bool(file.modified_at and log.modified_at and file.modified_at > log.modified_at)
+    is_file_newer = is_written_later and bool(file_last and log_last and file_last > log_last)
+    return is_file_newer == (newer is file)
+
+
+def fullness(conversation: Conversation) -> tuple[Any, ...]:
+    """What conversations are ranked by; the places at the end only see to it that no two are equal."""
+    return (
+        is_whole(conversation),
+        RETOLD.isdisjoint(conversation.marks),
+        "store-row" not in conversation.marks,  # it cuts texts
+        sum(turn.superseded is None for turn in conversation.turns),
+        len(conversation.turns),
+        not is_broken(conversation),
+        len(conversation.file_changes),
+        "stub" not in conversation.marks,
+        conversation.updated_at or LONG_AGO,
+        conversation.source == LOG,
+        [(place.path, place.row or "", place.pointer or "") for place in conversation.provenance],
+    )

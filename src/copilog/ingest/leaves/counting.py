@@ -1,0 +1,99 @@
+"""The leaves of one file, counted: found again, ids and times, by reason, and those that nothing accounts for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from copilog.diagnostics import Diagnostic, LeafCounts, Ledger
+from copilog.errors import BadFile
+from copilog.ingest.leaves.lookup import Lookup, decoded_json
+from copilog.ingest.leaves.rules import is_id_or_time, is_protected, reason_for
+from copilog.ingest.leaves.walk import JOINED, Raw, leaves_below, name_in_path, records_of
+
+
+def leaves_of(path: Path, source: str, stored: Sequence[object], ledger: Ledger | None = None) -> LeafCounts:
+    """Walk the leaves of a file, and look for each in what is stored of it."""
+    walk = _Walk(source, Lookup(stored))
+    bad = [*ledger.bad, *ledger.parts.bad] if ledger is not None else []
+    with suppress(BadFile):  # the ledger reports it
+        for raw in records_of(path, source):
+            for kept in _without_bad(raw, bad, walk):
+                for leaf_path, text in leaves_below(kept.value, kept.path):
+                    walk.add(leaf_path, text)
+    return walk.counts()
+
+
+class _Walk:
+    """Counts leaf after leaf."""
+
+    def __init__(self, source: str, lookup: Lookup) -> None:
+        self._source = source
+        self._lookup = lookup
+        self._known: dict[str, bool] = {}
+        self._found = self._ids = 0
+        self._reasons: Counter[str] = Counter()
+        self._unaccounted: Counter[str] = Counter()
+
+    def add(self, path: str, text: str) -> None:
+        if is_id_or_time(path, text) and not is_protected(self._source, path):
+            self._ids += 1
+            return
+        is_known = self._known.get(text)
+        if is_known is None:
+            is_known = self._lookup.has(text) or (path in JOINED and self._lookup.has_joined(text))
+            self._known[text] = is_known
+        if is_known:
+            self._found += 1
+        elif (reason := reason_for(self._source, path)) is not None:
+            self._reasons[reason] += 1
+        elif (value := decoded_json(text)) is not None:
+            for inner_path, inner in leaves_below(value, f"{path}/#"):
+                self.add(inner_path, inner)
+        else:
+            self._unaccounted[path] += 1
+
+    def add_bad(self, value: Any, path: str) -> None:
+        """Count what is in a record that the ledger reports as bad. What people wrote counts like anywhere else."""
+        for leaf_path, text in leaves_below(value, path):
+            if is_protected(self._source, leaf_path):
+                self.add(leaf_path, text)
+            else:
+                self._reasons["bad-record"] += 1
+
+    def counts(self) -> LeafCounts:
+        return LeafCounts(self._found, self._ids, dict(self._reasons), dict(self._unaccounted))
+
+
+def _without_bad(raw: Raw, bad: list[Diagnostic], walk: _Walk) -> Iterator[Raw]:
+    """The record without what the ledger reports as bad."""
+    value = raw.value
+    for diagnostic in bad:
+        if diagnostic.line is not None and str(diagnostic.line) == raw.place:
+            walk.add_bad(value, raw.path)
+            return
+        if diagnostic.pointer and not raw.place:
+            names = diagnostic.pointer.split("/")[1:]
+            walk.add_bad(_taken(value, names), "/" + "/".join(map(name_in_path, names)))
+    yield raw
+
+
+def _taken(value: Any, names: list[str]) -> Any:
+    """Take what a pointer leads to out of a document."""
+    for name in names[:-1]:
+        value = _below(value, name)
+    taken = _below(value, names[-1])
+    if taken is not None:
+        value[int(names[-1]) if isinstance(value, list) else names[-1]] = None
+    return taken
+
+
+def _below(value: Any, name: str) -> Any:
+    if isinstance(value, dict):
+        return value.get(name)
+    if isinstance(value, list) and name.isdigit() and int(name) < len(value):
+        return value[int(name)]
+    return None

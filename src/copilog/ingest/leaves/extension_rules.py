@@ -1,0 +1,104 @@
+"""Rules for what the Copilot Chat extension writes about its own work: debug logs, and spans in three forms.
+
+Format notes: docs/formats/copilot-chat-extension.md
+"""
+
+from __future__ import annotations
+
+Rules = tuple[tuple[str, str], ...]
+
+_OFFERED = (
+    "{gen_ai.tool.definitions,gen_ai.tool.description,gen_ai.skill.name,gen_ai.skill.description,"
+    "gen_ai.skill.source.uri,github.copilot.skill.content,github.copilot.context.skills,github.copilot.context.mcp_server_names,github.copilot.mcp.server.name}"
+)
+_KINDS = (
+    "{gen_ai.operation.name,error.type,event.name,gen_ai.agent.name,copilot_chat.debug_name,copilot_chat.debug_log_label,github.copilot.agent.type,"
+    "github.copilot.error_code,github.copilot.initiator,github.copilot.hook.*,github.copilot.sandbox.*,"
+    "github.copilot.mcp.server.transport,github.copilot.mcp.server.state,github.copilot.mcp.server.source,"
+    "github.copilot.mcp.server.lifecycle,github.copilot.user.message.source,github.copilot.skill.source,"
+    "github.copilot.skill.invocation_trigger}"
+)
+_SAID = (
+    "{gen_ai.input.messages,gen_ai.output.messages,gen_ai.system_instructions,gen_ai.tool.call.arguments,"
+    "gen_ai.tool.call.result,copilot_chat.user_request,copilot_chat.reasoning_content,copilot_chat.markdown_content}"
+)
+
+
+def attributes(prefix: str) -> Rules:
+    """Rules for the attributes of a span, wherever they are."""
+    return (
+        (f"{prefix}/{_SAID}**/type", "kind"),
+        (f"{prefix}/{_SAID}**/{{external,fsPath,scheme,path}}", "address"),
+        (f"{prefix}/{_OFFERED}**", "tool-definition"),
+        (f"{prefix}/toolDefinitions**", "tool-definition"),
+        (f"{prefix}/{_KINDS}{{,/stringValue}}", "kind"),
+        (f"{prefix}/github.copilot.git.{{repository,branch,commit_sha}}{{,/stringValue}}", "workspace"),
+        (f"{prefix}/exception.*", "diagnostic"),
+    )
+
+
+def said(prefix: str) -> tuple[str, ...]:
+    """What people and models wrote, in attributes of a span."""
+    return (
+        f"{prefix}/{_SAID}",
+        f"{prefix}/{_SAID}/**/{{content,text,response,result,arguments}}",
+    )
+
+
+DEBUG: Rules = (
+    ("/*/{type,name,spanId}", "kind"),
+    ("/{type,name,spanId}", "kind"),
+    ("/*/attrs/{label,childLogFile,systemPromptFile,toolsFile,debugName}", "program-info"),
+    ("/llm_request/attrs/inputMessages/#/*/parts/*/type", "kind"),
+    ("/tool_call/attrs/args/#/chatSessionResource/**", "address"),
+    ("/discovery/attrs/details", "program-info"),
+    ("/content/#/*/{name,description}", "tool-definition"),
+    ("/content/#/*/parameters/**", "tool-definition"),
+    ("/*/{billing,capabilities,policy,supported_endpoints}/**", "program-info"),
+    ("/*/{vendor,version,id}", "program-info"),
+)
+_LOGGED = (
+    "/user_message/attrs/content",
+    "/agent_response/attrs/{response,reasoning}",
+    "/agent_response/attrs/response/#/**/{content,arguments}",
+    "/llm_request/attrs/{inputMessages,userRequest}",
+    "/llm_request/attrs/inputMessages/#/**/{content,response,arguments}",
+    "/tool_call/attrs/{args,result}",
+    "/content",
+    "/content/#/*/content",
+)
+SPANS: Rules = (
+    *attributes("{/*,}/attributes"),
+    *attributes("{/*,}/events/*/attributes"),
+    ("{/*,}/{name,body,unit,description}", "kind"),
+    ("{/*,}/events/*/name", "kind"),
+    ("{/*,}/{instrumentationScope,resource,instrumentationLibrary}/**", "program-info"),
+    ("/{metric,scopeMetrics,metrics}/**", "diagnostic"),
+)
+_OTLP = "/resourceSpans/*/scopeSpans/*/spans/*"
+OTLP: Rules = (
+    *attributes(f"{_OTLP}/attributes"),
+    *attributes(f"{_OTLP}/events/*/attributes"),
+    (f"{_OTLP}/{{name,events/*/name}}", "kind"),
+    ("/resourceSpans/*/{resource,scopeSpans/*/scope}/**", "program-info"),
+)
+TRACES: Rules = (
+    *attributes("/span_attributes"),
+    *attributes("/span_events/attributes/#"),
+    ("/span_events/name", "kind"),
+    ("/spans/{name,agent_name,operation_name}", "kind"),
+    ("/spans/status_message", "diagnostic"),
+)
+
+RULES: dict[str, Rules] = {
+    "debug-logs": DEBUG,
+    "otel-file": SPANS,
+    "otlp-export": OTLP,
+    "agent-traces": TRACES,
+}
+PROTECTED: dict[str, tuple[str, ...]] = {
+    "debug-logs": _LOGGED,
+    "otel-file": (*said("{/*,}/attributes"), *said("{/*,}/events/*/attributes")),
+    "otlp-export": said(f"{_OTLP}/attributes"),
+    "agent-traces": said("/span_attributes"),
+}

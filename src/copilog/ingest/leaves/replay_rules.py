@@ -1,0 +1,55 @@
+"""Rules for chat debug exports, agent trajectories (ATIF) and the lines of `copilog extract`.
+
+Format notes: docs/formats/chat-replay.md, docs/formats/atif.md, docs/formats/trajectories.md
+"""
+
+from __future__ import annotations
+
+Rules = tuple[tuple[str, str], ...]
+
+_LOG = "{/prompts/*,}/logs/*"
+REPLAY: Rules = (
+    (f"{_LOG}/metadata/tools/**", "tool-definition"),
+    ("/mcpServers/**", "tool-definition"),
+    (f"{_LOG}/metadata/{{requestType,url}}", "program-info"),
+    (f"{_LOG}/{{name,type}}", "kind"),
+    (f"{_LOG}/requestMessages/messages/*/content/*/value/type", "kind"),
+    (f"{_LOG}/requestMessages/messages/*/content/*/value/value/marker", "sealed"),
+)
+_SAID = (
+    f"{_LOG}/requestMessages/messages/*/content",
+    f"{_LOG}/requestMessages/messages/*/content/*/text",
+    f"{_LOG}/requestMessages/messages/*/toolCalls/**",
+    f"{_LOG}/requestMessages/prediction/content",
+    f"{_LOG}/{{response,args,thinking,error}}",
+    f"{_LOG}/{{args,thinking}}/**",
+    f"{_LOG}/response/{{*,message/*,reason}}",
+    "{/prompts/*,}/prompt",
+)
+_STEP = "{/subagent_trajectories/*,}/steps/*"
+
+RULES: dict[str, Rules] = {
+    "chat-replay": REPLAY,
+    "copilot-markdown": REPLAY,
+    "atif": (
+        ("{/subagent_trajectories/*,}/agent/tool_definitions/**", "tool-definition"),
+        ("{/subagent_trajectories/*,}/agent/**", "program-info"),
+        (f"{_STEP}/observation/results/*/subagent_trajectory_ref/*/trajectory_path", "address"),
+        (f"{_STEP}/observation/results/*/subagent_trajectory_ref/*/extra/summary", "program-info"),
+    ),
+    "trajectory-file": (
+        ("/{file_path,metadata/merge_log/*/*}", "address"),
+        ("/telemetry_type", "kind"),
+        ("/messages/*/name", "program-info"),
+    ),
+}
+PROTECTED: dict[str, tuple[str, ...]] = {
+    "chat-replay": _SAID,
+    "copilot-markdown": _SAID,
+    "atif": (
+        f"{_STEP}/{{message,reasoning_content}}",
+        f"{_STEP}/tool_calls/*/arguments/**",
+        f"{_STEP}/observation/results/*/content",
+    ),
+    "trajectory-file": ("/messages/*/{content,reasoning}", "/messages/*/tool_calls/**/arguments"),
+}

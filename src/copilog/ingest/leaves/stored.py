@@ -1,0 +1,51 @@
+"""What is stored of one file: the conversations that it gives, or those of the file that it goes with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from copilog import identity
+from copilog.definitions import definitions_in_file
+from copilog.diagnostics import Report
+from copilog.ingest.reading import read_file
+from copilog.model import Conversation
+from copilog.sources import BY_NAME, Found, Probe
+
+
+def stored_of(found: Found, read: Sequence[Conversation]) -> list[object]:
+    """The conversations of a file as they are stored, each merged of all that the file says about it, and its agents.
+
+    A file that is read with another, such as a plan beside a log, is looked for in what that one gives.
+    """
+    if found.source == "vscode-workspace":
+        from copilog.sources.vscode_workspace import workspace_from
+
+        with suppress(ValueError):  # the ledger reports it
+            return [workspace_from(found.path.parent)]
+        return []
+    owner = None if read else _owner_of(found)
+    if owner is not None:
+        source = BY_NAME[found.source]
+        read = list(read_file(Found(owner, source.name, source.native_id(Probe(owner))), Report()))
+    merged: list[object] = [identity.merge(traces) for traces in identity.together(list(read))]
+    if found.source == "vscode-state":
+        merged += definitions_in_file(found.path) or []
+    return merged
+
+
+def _owner_of(found: Found) -> Path | None:
+    """The file that a companion is read with."""
+    path, folder = found.path, found.path.parent
+    if found.source == "cli-events":
+        from copilog.sources._cli.places import main_file, session_folder_of
+
+        session = session_folder_of(path)
+        return main_file(session) if session is not None else None
+    names = {"vscode-editing": "state.json", "rewind-snapshots": "index.json"}
+    if found.source in names and (folder.parent / names[found.source]).is_file():
+        return folder.parent / names[found.source]
+    if found.source == "vscode-editing":
+        return min(folder.iterdir(), default=None)  # where the state is gone, the first text stands for all
+    return folder / "main.jsonl" if found.source == "debug-logs" and (folder / "main.jsonl").is_file() else None

@@ -1,0 +1,244 @@
+"""Rules for what VS Code writes: sessions, exports, its key-value store, editing sessions.
+
+Format notes: docs/formats/vscode-chat.md, docs/formats/vscode-editing.md
+"""
+
+from __future__ import annotations
+
+Rules = tuple[tuple[str, str], ...]
+
+
+def below(prefix: str, rules: Rules) -> Rules:
+    """The same rules for what is kept inside something else."""
+    return tuple((prefix + pattern, reason) for pattern, reason in rules)
+
+
+# What people and models wrote: prompts, answers, thinking, arguments, results, edits, commands and their output.
+_WRITTEN = (
+    "/requests/*/message",
+    "/requests/*/message/text",
+    "/requests/*/message/parts/*/text",
+    "/requests/*/{prompt,completion}",
+    "/requests/*/response/*",
+    "/requests/*/response/*/{value,content,markdown,title,message,data,edits,cellEdits,errors}",
+    "/requests/*/response/*/{content,value,message,title,markdown}/value",
+    "/requests/*/response/*/{edits,edit,errors,questions,data,carousel}/*/**",
+    "/requests/*/response/*/{value,content}/*/{value,text}",
+    "/requests/*/response/*/pastTenseMessage",
+    "/requests/*/response/*/pastTenseMessage/value",
+    "/requests/*/response/*/resultDetails/{input,output}",
+    "/requests/*/response/*/resultDetails/output/*/{value,text}",
+    "/requests/*/response/*/resultError",
+    "/requests/*/response/*/toolSpecificData/{command,rawInput,prompt,result,description,commandLine}",
+    "/requests/*/response/*/toolSpecificData/commandLine/**",
+    "/requests/*/response/*/toolSpecificData/rawInput/**",
+    "/requests/*/response/*/toolSpecificData/todoList/**",
+    "/requests/*/response/*/toolSpecificData/terminalCommandOutput/{text,fullOutputPreview}",
+    "/requests/*/result/metadata/systemPrompt",
+    "/requests/*/{result/errorDetails,responseErrorDetails}/message",
+    "/welcomeMessage",
+    "/welcomeMessage/*",
+    "/requests/*/result/metadata/{renderedUserMessage,renderedGlobalContext}",
+    "/requests/*/result/metadata/{renderedUserMessage,renderedGlobalContext}/*/{text,imageUrl/url}",
+    "/requests/*/result/metadata/messages/*/content",
+    "/requests/*/result/metadata/edits/**",
+    "/requests/*/result/metadata/codeBlocks/*/{code,markdownBeforeBlock}",
+    "/requests/*/result/metadata/{summary,summaries/*}/{text,thinking/text}",
+    "/requests/*/result/metadata/toolCallRounds/*/response",
+    "/requests/*/result/metadata/toolCallRounds/*/thinking/text",
+    "/requests/*/result/metadata/toolCallRounds/*/toolCalls/*/arguments",
+    "/requests/*/result/metadata/toolCallRounds/*/toolCalls/*/arguments/**",
+    "/requests/*/result/metadata/toolCallResults/*/content/*/value",
+    "/requests/*/result/metadata/toolCallResults/*/content/*/value/**/text",
+    "/requests/*/variableData/variables/*/value",
+    "/requests/*/followups/*/{message,title}",
+    "/{inputState/,}inputText",
+    "/pendingRequests/**/message/{text,parts/*/text}",
+    "/pendingRequests/*/request/message",
+    "/pendingRequests/*/sendOptions/instructionContext/**",
+    "/pendingRequests/*/sendOptions/modeInfo/modeInstructions/content",
+    "/repoData/diffs/*/unifiedDiff",
+    "/requests/*/response/*/{command,additionalCommands/*}/arguments/**",
+    "/requests/*/result/nextQuestion/prompt",
+    "/requests/*/response/*/resultDetails/mcpOutput/content/*/text",
+)
+
+OVERWRITTEN = "/:overwritten"  # before paths of what a later line of a log replaced; no key is written like this
+
+_MODEL = (
+    ("/auth/**", "account"),
+    ("/extension/**", "program-info"),
+    ("/{family,version,name,vendor,tooltip,detail,description,id}", "program-info"),
+    ("/modelPickerCategory/label", "program-info"),
+    ("/statusIcon/**", "icon"),
+)
+_AGENT = (
+    ("/metadata/requester/**", "account"),
+    ("/metadata/{themeIcon,icon,iconDark}/**", "icon"),
+    ("/{description,when,name,fullName,id,extension*,publisher*}", "program-info"),
+    ("/{extensionId,metadata,slashCommands,disambiguation,locations,modes,capabilities}/**", "program-info"),
+)
+_COMMAND = (("/{name,description,sampleRequest,when}", "program-info"), ("/disambiguation/**", "program-info"))
+
+_OPTIONS = (
+    ("/{modeInfo,modeInfo/modeInstructions}/{telemetryModeId,telemetryModeName,modeId,kind,name}", "program-info"),
+    ("/modeInfo/modeInstructions/{allowedSubagents,metadata,toolReferences,uri}/**", "tool-definition"),
+    ("/{userSelectedModelId,agentId,agentIdSilent,slashCommand,location,terminalExecutionId}", "program-info"),
+    ("/{confirmation,systemInitiatedLabel}", "program-info"),
+    ("/{userSelectedModelConfiguration,userSelectedTools,agentHostMessageOrigin}/**", "program-info"),
+    ("/locationData/**/{type,id}", "kind"),
+    ("/locationData/document/**", "address"),
+)
+
+SESSION: Rules = (
+    # the same address again, in the spellings of a URI object
+    ("/**/{fsPath,external,_sep,_formatted}", "address"),
+    (
+        "/requests/*/response/**/{uri,reference,inlineReference,baseUri,anchor,location}/{scheme,authority,path,query,fragment}",
+        "address",
+    ),
+    ("/requests/*/response/*/baseUri", "address"),
+    ("/requests/*/response/*/{invocationMessage,pastTenseMessage}/uris/**", "address"),
+    ("/requests/*/response/*/toolSpecificData/{terminalCommandUri,cwd}/**", "address"),
+    ("/requests/*/result/metadata/toolCallResults/*/content/*/value/**/anchor/**", "address"),
+    ("/requests/*/result/metadata/cacheKey", "address"),
+    ("/initialLocation/location/**", "address"),
+    (
+        "/requests/*/variableData/variables/*/{annotationsResource,sessionResource,resource}/{scheme,path,query}",
+        "address",
+    ),
+    ("/requests/*/response/*/toolSpecificData/{mcpAppData/resourceUri,openLink,chatResource}", "address"),
+    ("/requests/*/response/*/planUri/**", "address"),
+    # who was signed in
+    ("/requests/*/variableData/variables/**/historyItem/{author,authorEmail}", "account"),
+    ("/requesterUsername", "account"),
+    ("/{requester,responder}AvatarIcon*/**", "icon"),
+    # what the program says about itself
+    *below("/requests/*/agent", _AGENT),
+    *below("/requests/*/message/parts/*/agent", _AGENT),
+    *below("/requests/*/slashCommand", _COMMAND),
+    *below("/requests/*/message/parts/*/{slashCommand,command,slashPromptCommand}", _COMMAND),
+    *below("/{inputState/,}selectedModel/metadata", _MODEL),
+    ("/requests/*/message/parts/*/displayName", "program-info"),
+    ("/requests/*/message/parts/*/icon/**", "icon"),
+    ("/requests/*/contentReferences/*/iconPath/**", "icon"),
+    ("/requests/*/response/**/isTrusted/enabledCommands/*", "program-info"),
+    ("/requests/*/response/*/command/{$ident,id}", "program-info"),
+    ("/requests/*/response/*/{originMessage,originMessage/value}", "program-info"),
+    ("/requests/*/response/*/source/**", "program-info"),
+    ("/requests/*/variableData/variables/*/{ariaLabel,fullName,originLabel}", "program-info"),
+    ("/requests/*/variableData/variables/*/buttons/*/tooltip", "program-info"),
+    ("/requests/*/variableData/variables/*/{iconClasses/*,buttons/*/iconClass}", "icon"),
+    ("/requests/*/variableData/variables/*/toolReferences/**", "tool-definition"),
+    ("/requests/*/result/metadata/availableTools/*", "tool-definition"),
+    *below("/pendingRequests/*/request/agent", _AGENT),
+    ("/pendingRequests/*/request/confirmation", "program-info"),
+    *below("/pendingRequests/*/sendOptions", _OPTIONS),
+    ("/{inputState/,}{modelConfiguration,selectedModel/modelConfiguration}/**", "program-info"),
+    ("/requests/*/modelConfiguration/**", "program-info"),
+    ("/requests/*/contentReferences/*/options/status/description", "program-info"),
+    ("/requests/*/modeInfo/modeInstructions/{allowedSubagents,metadata}/**", "tool-definition"),
+    ("/requests/*/origin/**", "program-info"),
+    ("/requests/*/result/metadata/{command,globalContextCacheKey}", "program-info"),
+    ("/requests/*/result/metadata/summaries/*/summarizationMode", "program-info"),
+    ("/requests/*/result/nextQuestion/{command,participant}", "program-info"),
+    ("/welcomeMessage/*/**", "program-info"),
+    # the folder that was worked on
+    ("/repoData/*", "workspace"),
+    ("/repoData/diffs/*/{relativePath,oldRelativePath,changeType,status}", "workspace"),
+    # names out of fixed lists
+    ("/initialLocation", "kind"),
+    ("/requests/*/response/*/{kind,presentation,toolSpecificData/kind}", "kind"),
+    ("/requests/*/codeCitations/*/kind", "kind"),
+    ("/requests/*/modelState/reason", "kind"),
+    # shown while a tool ran
+    ("/requests/*/response/*/invocationMessage", "passing"),
+    ("/requests/*/response/*/invocationMessage/value", "passing"),
+    # for the service that answers
+    ("/requests/*/result/metadata/toolCallRounds/*/statefulMarker", "sealed"),
+    ("/requests/*/result/metadata/{renderedUserMessage,renderedGlobalContext}/*/cacheType", "kind"),
+    ("/requests/*/result/metadata/toolCallRounds/*/thinking/{encrypted,id}", "sealed"),
+    ("/requests/*/result/metadata/toolCallRounds/*/compaction/encrypted_content", "sealed"),
+)
+
+_SNAPSHOTS = (
+    "{linearHistory/*/postEdit/*,linearHistory/*/stops/*/entries/*,linearHistory/*/entries/*,"
+    "recentSnapshot/entries/*,pendingSnapshot/entries/*}"
+)
+EDITING: Rules = (
+    (f"/{_SNAPSHOTS}/snapshotUri", "address"),
+    (f"/{_SNAPSHOTS}/telemetryInfo/**", "program-info"),
+    ("/**/{fsPath,external,_sep,_formatted}", "address"),
+    ("/timeline/operations/*/uri/{scheme,fragment}", "address"),
+    ("/timeline/operations/*/type", "kind"),
+    ("/timeline/checkpoints/*/{label,description}", "program-info"),
+    ("/timeline/fileBaselines/*/*", "address"),
+    ("/timeline/fileBaselines/*/*/notebookViewType", "kind"),
+)
+_EDITED = (
+    "/linearHistory/**/originalToCurrentEdit/*/txt",
+    "/{recentSnapshot,pendingSnapshot}/**/originalToCurrentEdit/*/txt",
+    "/timeline/operations/*/edits/**",
+    "/timeline/operations/*/cellEdits/**",
+    "/timeline/operations/*/initialContent",
+    "/timeline/fileBaselines/*/*/content",
+    "/initialFileContents/*/*",
+    "/text",
+    "/text/**",
+)
+
+SESSIONS_IN_STORE = "/ItemTable/{interactive.sessions,chat.workspaceTransfer}/#/*"
+
+# Keys of the store that are about chat: only the rules above name what need not be found in them.
+CHAT_KEYS = (
+    "{interactive.*,chat.*,ChatSessionStore.*,agentSessions.*,memento~1interactive-session*,"
+    "*inline-chat*,memento~1chat-*,GitHub.copilot-chat,github.copilot*}"
+)
+_INPUT = "/ItemTable/{chat.untitledInputState,memento~1interactive-session-view-*,terminal-inline-chat-view-state}/#"
+_HISTORY = "/ItemTable/memento~1interactive-session/#/history/*/*"
+_MODE = "/ItemTable/{chat.customModes,chat.customModes.local}/#/*"
+STATE: Rules = (
+    *below(SESSIONS_IN_STORE, SESSION),
+    *below(f"{_INPUT}/selectedModel/metadata", _MODEL),
+    *below(f"{_HISTORY}/selectedModel/metadata", _MODEL),
+    (f"{_INPUT}/selectedModel/identifier", "program-info"),
+    (f"{_HISTORY}/selectedModel/identifier", "program-info"),
+    (f"{_INPUT}/sessionResource/**", "address"),
+    (f"{_HISTORY}/{{attachments,state/chatContextAttachments}}/**/{{fsPath,external,path,scheme}}", "address"),
+    ("/ItemTable/agentSessions.{model,state}.cache/#/*/resource", "address"),
+    ("/ItemTable/chat.editingSession", "address"),
+    ("/ItemTable/ChatSessionStore.transferIndex/#/*/{sessionResource,toWorkspace}/**", "address"),
+    ("/ItemTable/chat.ChatSessionStore.index/#/entries/*/workingDirectory", "address"),
+    (f"{_MODE}/handOffs/*/{{label,prompt}}", "definition"),
+    (f"{_MODE}/modeInstructions/toolReferences/**", "tool-definition"),
+    (f"{_MODE}/uri/{{external,fsPath,path,scheme}}", "address"),
+    (f"{_MODE}/{{id,uri}}", "address"),
+    (f"{_MODE}/source/{{type,storage,extensionId}}", "kind"),
+    (f"{_MODE}/model/*", "definition"),
+    (f"/ItemTable/{CHAT_KEYS}**", ""),
+    ("/{ItemTable,cursorDiskKV}/**", "other-program"),
+)
+
+FILE: Rules = (*SESSION, (f"{OVERWRITTEN}/**", "overwritten"))
+RULES: dict[str, Rules] = {
+    "vscode-session": FILE,
+    "vscode-session-log": FILE,
+    "chat-export": FILE,
+    "vscode-editing": EDITING,
+    "vscode-state": STATE,
+}
+PROTECTED: dict[str, tuple[str, ...]] = {
+    "vscode-session": _WRITTEN,
+    "vscode-session-log": _WRITTEN,
+    "chat-export": _WRITTEN,
+    "vscode-editing": _EDITED,
+    "vscode-state": (
+        *(SESSIONS_IN_STORE + pattern for pattern in _WRITTEN),
+        f"{_HISTORY}/{{inputText,text}}",
+        f"{_INPUT}/{{inputText,inputValue}}",
+        f"{_MODE}/{{name,description,body,argumentHint,modeInstructions,modeInstructions/content}}",
+        "/ItemTable/{inline-chat-history,terminal-inline-chat-history}/#/*",
+        "/ItemTable/memento~1chat-todo-list/#/*/*/{title,description}",
+    ),
+    "vscode-resources": ("/text",),
+}

@@ -1,0 +1,183 @@
+"""Every string of a file, with its path.
+
+A path is written with `*` for the items of a list and for keys that are data; `#` stands for JSON inside a string. The
+first name of a path in a log is the kind of the record, in a database the table.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from copilog import jsonio, sqliteio
+from copilog.diagnostics import Ledger
+from copilog.errors import BadRecord, CopilogError
+from copilog.ingest.leaves.lookup import SHORTEST
+from copilog.ingest.leaves.vscode_rules import OVERWRITTEN
+
+_DATA = re.compile(
+    r"|.*[/:\s%\\|].*|\d+|.{60,}|[0-9a-f-]{12,}|(?:call|toolu|request|response)_.*", re.IGNORECASE | re.DOTALL
+)
+_KINDS = ("type", "name", "kind")
+MAPS = ("/toolCallResults",)  # objects whose keys are data, whatever they look like
+JOINED = ("/search_index/content",)  # texts that are two stored ones, a prompt and its answer
+PIECES = {"assistant.tool_call_delta": ("toolCallId", "inputDelta")}  # kind -> the key of the whole, the piece
+
+
+class Raw(NamedTuple):
+    """One record of a file: where it is, the path that its leaves begin with, and what it holds."""
+
+    place: str  # the number of its line, or a JSON pointer
+    path: str
+    value: Any
+
+
+def leaves_below(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    """The strings of a value with their paths."""
+    if isinstance(value, str):
+        if len(value) >= SHORTEST:
+            yield path, value
+    elif isinstance(value, dict):
+        is_map = path.endswith(MAPS)
+        for key, item in value.items():
+            yield from leaves_below(item, f"{path}/{'*' if is_map else name_in_path(key)}")
+    elif isinstance(value, list):
+        for item in value:
+            if isinstance(item, dict) and item.keys() == {"key", "value"}:  # attributes, as OTLP writes them
+                yield from leaves_below(item["value"], f"{path}/{name_in_path(str(item['key']))}")
+            else:
+                yield from leaves_below(item, f"{path}/*")
+
+
+def name_in_path(key: str) -> str:
+    """A key as a path has it: `*` where it is data, such as an address or an id."""
+    return "*" if _DATA.fullmatch(key) else key
+
+
+def records_of(path: Path, source: str) -> Iterator[Raw]:
+    """The records of a file of some format; what cannot be decoded is left out, as the ledger reports it."""
+    if source == "vscode-session-log":
+        from copilog.sources._vscode.mutations import replay
+
+        log = replay(jsonio.read_bytes(path), Ledger())
+        yield Raw("", "", log.state)
+        yield Raw("removed", "", removed := {"requests": log.removed_requests()})
+        last = {text for value in (log.state, removed) for _, text in leaves_below(value, "")}
+        yield from _overwritten(jsonio.read_bytes(path), last)
+    elif source in ("vscode-session", "chat-export"):
+        from copilog.sources._vscode.documents import read_session_document
+
+        document = read_session_document(path, Ledger())
+        if document is not None:
+            yield Raw("", "", document.state)
+    elif path.name == "workspace.yaml":
+        from copilog.sources._cli.checkpoints import text_of
+        from copilog.sources._cli.flat_yaml import read_flat_map
+
+        yield Raw("", "", dict(read_flat_map(text_of(path)).values))
+    elif source == "cli-events" and path.name == "index.md":
+        from copilog.sources._cli.checkpoints import index_rows, text_of
+
+        yield Raw("", "/rows", [{"title": title, "file": file} for _, title, file in index_rows(text_of(path))])
+    elif source == "copilot-markdown":
+        yield from _markdown_entries(path)
+    elif path.is_file():
+        yield from _records_by_content(path)
+
+
+def _overwritten(data: bytes, last: set[str]) -> Iterator[Raw]:
+    """What lines of a session log wrote and its last state does not have."""
+    for line in jsonio.split_lines(jsonio.as_utf8(data)[0]):
+        try:
+            change = jsonio.decode(line.data.strip(b"\0 \r\t"))[0]
+        except BadRecord:
+            continue
+        if not isinstance(change, dict):
+            continue
+        names = change.get("k")
+        names = names if isinstance(names, list) else []
+        if change.get("kind") == 2 and not names:  # requests that were pushed without a path
+            names = ["requests"]
+        path = "".join(f"/{'*' if isinstance(name, int) else name_in_path(str(name))}" for name in names)
+        for leaf_path, text in leaves_below(change.get("v"), f"{OVERWRITTEN}{path}"):
+            if text not in last:
+                yield Raw(str(line.number), leaf_path, text)
+
+
+def _markdown_entries(path: Path) -> Iterator[Raw]:
+    """The entries of a debug log as Markdown, in the form that the same log has as JSON."""
+    from copilog.sources._replay.markdown import entry_from_markdown
+    from copilog.sources.copilot_markdown import shown_in
+
+    for shown in shown_in(path, Ledger()):
+        try:
+            yield Raw("", "/logs/*", entry_from_markdown(shown.text))
+        except BadRecord:
+            continue
+
+
+def _records_by_content(path: Path) -> Iterator[Raw]:
+    data = jsonio.read_bytes(path)
+    if sqliteio.is_sqlite(data):
+        yield from _rows_of(path)
+        return
+    text = jsonio.as_utf8(data)[0].strip(b"\0 \r\n\t")
+    if path.suffix.lower() not in (".json", ".jsonl", ".ndjson"):
+        yield Raw("", "/text", text.decode("utf-8", "replace"))
+        return
+    try:
+        yield Raw("", "", jsonio.decode(text)[0])
+    except BadRecord:
+        yield from _lines_of(text)
+
+
+def _lines_of(data: bytes) -> Iterator[Raw]:
+    """The lines of a log, each below the name of its kind; pieces of one text are joined."""
+    joined: dict[tuple[str, str], str] = {}
+    for line in jsonio.split_lines(data):
+        try:
+            value = jsonio.decode(line.data.strip(b"\0 \r\t"))[0]
+        except BadRecord:
+            continue
+        kind = _kind_of(value)
+        whole, piece = PIECES.get(kind, ("", ""))
+        inner = value.get("data") if piece else None
+        if isinstance(inner, dict) and isinstance(inner.get(piece), str):
+            key = (kind, str(inner.get(whole)))
+            joined[key] = joined.get(key, "") + inner.pop(piece)
+        yield Raw(str(line.number), f"/{kind}" if kind else "", value)
+    for (kind, _), text in joined.items():
+        yield Raw("", f"/{kind}/data/{PIECES[kind][1]}", text)
+
+
+def _kind_of(value: Any) -> str:
+    if not isinstance(value, dict):
+        return ""
+    kind = next((value[key] for key in _KINDS if isinstance(value.get(key), str)), "")
+    return name_in_path(kind) if kind else ""
+
+
+def _rows_of(path: Path) -> Iterator[Raw]:
+    """The rows of a database below the names of their tables; of a table of keys and values, below the key."""
+    try:
+        with sqliteio.open_copy(path) as snapshot:
+            for table, columns in sqliteio.tables(snapshot.connection).items():
+                if columns and not table.startswith("sqlite_"):
+                    rows = sqliteio.query(snapshot.connection, f'SELECT * FROM "{table}"', ())  # noqa: S608
+                    for row in rows:
+                        yield _row(table, dict(zip(columns, map(_as_text, row), strict=False)))
+    except CopilogError:
+        return
+
+
+def _row(table: str, values: dict[str, Any]) -> Raw:
+    key = values.get("key")
+    if isinstance(key, str) and "value" in values:
+        return Raw(f"{table}/{key}", f"/{table}/{key.replace('/', '~1')}", values["value"])
+    return Raw("", f"/{table}", values)
+
+
+def _as_text(value: object) -> object:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value

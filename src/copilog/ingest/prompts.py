@@ -1,0 +1,64 @@
+"""Histories of typed prompts, read from the disk: what conversations near them have is left out of them.
+
+In the archive, `joining` does the same with all conversations that are stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from copilog.derive.prompts import HISTORIES, Owner, is_history, keys_by_turn, owners_of, queued_keys, without_known
+from copilog.diagnostics import Report
+from copilog.ingest.discovery import discover_in
+from copilog.model import Conversation
+from copilog.sources import Found
+from copilog.sources.roots import StorageFolder, folder_around
+
+Reader = Callable[[Found, Report], Iterator[Conversation]]
+
+
+def link_within(conversations: Iterator[Conversation]) -> Iterator[Conversation]:
+    """Yield conversations, and at the end what the histories among them have and no other conversation does."""
+    owners: list[Owner] = []
+    held: list[Conversation] = []
+    for conversation in conversations:
+        if is_history(conversation):
+            held.append(conversation)
+            continue
+        owners += _owners_in(conversation)
+        yield conversation
+    for history in held:
+        yield from _left_of(history, owners)
+
+
+def link_to_neighbours(conversations: Iterator[Conversation], read: Reader) -> Iterator[Conversation]:
+    """Yield conversations; of a history what no conversation of the same storage folder has. Those are read for it."""
+    for conversation in conversations:
+        if not is_history(conversation):
+            yield conversation
+            continue
+        owners: list[Owner] = []
+        for found in discover_in([_folder_of(conversation)], Report()):
+            if found.source not in HISTORIES:
+                for neighbour in read(found, Report()):
+                    owners += _owners_in(neighbour)
+        yield from _left_of(conversation, owners)
+
+
+def _left_of(history: Conversation, owners: list[Owner]) -> Iterator[Conversation]:
+    left = without_known(history, owners_of(history, owners))
+    if left.turns:
+        yield left
+
+
+def _owners_in(conversation: Conversation) -> Iterator[Owner]:
+    folder = conversation.workspace.folder if conversation.workspace is not None else None
+    path = conversation.provenance[0].path if conversation.provenance else None
+    keys = (*keys_by_turn(conversation).values(), *queued_keys(conversation))
+    return (Owner(key, conversation.id, folder, path) for key in keys)
+
+
+def _folder_of(history: Conversation) -> StorageFolder:
+    path = Path(history.provenance[0].path)
+    return folder_around(path) or StorageFolder(path.parent, "copilot-home", None, None)

@@ -1,0 +1,1 @@
+"""What histories of typed prompts share, whichever program wrote them."""

@@ -1,0 +1,80 @@
+"""Rows of VS Code's key-value store, state.vscdb, or of its backup. Only the keys that are asked for are looked at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from copilog import jsonio, sqliteio
+from copilog.diagnostics import Ledger
+from copilog.errors import BadRecord
+from copilog.sources._vscode.places_on_disk import is_plain_file
+from copilog.sources.base import Found
+
+STORE, BACKUP = "state.vscdb", "state.vscdb.backup"
+TABLE = "ItemTable"
+
+
+def read_rows(
+    found: Found, keys: tuple[str, ...], ledger: Ledger, *, counts: bool
+) -> tuple[Found, list[tuple[str, Any]]]:
+    """Return the rows with these keys, decoded, and where they are from: each is one record."""
+    found, raw_rows = _raw_rows(found, keys, ledger, counts=counts)
+    rows: list[tuple[str, Any]] = []
+    for raw_key, raw_value in raw_rows:
+        key = raw_key.decode() if isinstance(raw_key, bytes) else str(raw_key)
+        ledger.seen += counts
+        try:
+            value, repairs = jsonio.decode(_as_bytes(raw_value))
+        except BadRecord as error:
+            if counts:
+                ledger.reject(error.code, str(error), table=TABLE, row=key)
+            continue
+        if counts:
+            for repair in repairs:
+                ledger.note(repair.code, f"{key}: {repair.reason}", "info")
+        ledger.used += counts
+        rows.append((key, value))
+    return found, rows
+
+
+def _raw_rows(
+    found: Found, keys: tuple[str, ...], ledger: Ledger, *, counts: bool
+) -> tuple[Found, list[tuple[Any, ...]]]:
+    """Read the rows of the store, or those of its backup if the store is gone or cannot be read."""
+    backup = found.path.with_name(BACKUP)
+    if found.path == backup:
+        if counts and not is_plain_file(found.path.with_name(STORE)):
+            ledger.note("read-from-backup", f"{STORE} is gone; its backup was read")
+        return found, _query_rows(found, keys, ledger, counts=counts)
+    try:
+        return found, _query_rows(found, keys, ledger, counts=counts)
+    except sqliteio.UnreadableDatabase as error:
+        if found.path.name != STORE or not is_plain_file(backup):
+            raise
+        instead = replace(found, path=backup)
+        raw_rows = _query_rows(instead, keys, ledger, counts=counts)
+        if counts:
+            ledger.note("read-from-backup", f"{STORE} {error}; its backup was read")
+        return instead, raw_rows
+
+
+def _query_rows(found: Found, keys: tuple[str, ...], ledger: Ledger, *, counts: bool) -> list[tuple[Any, ...]]:
+    with sqliteio.open_copy(found.path) as snapshot:
+        if TABLE not in sqliteio.tables(snapshot.connection):
+            if found.path.name == STORE and is_plain_file(found.path.with_name(BACKUP)):
+                raise sqliteio.UnreadableDatabase(f"has no table {TABLE}")
+            ledger.note("unreadable-database", f"the store has no table {TABLE}")
+            return []
+        marks = ",".join("?" * len(keys))
+        query = f"SELECT key, value FROM {TABLE} WHERE key IN ({marks}) ORDER BY key"  # noqa: S608 - constants only
+        raw_rows = list(sqliteio.query(snapshot.connection, query, keys))
+        if counts:
+            for note in snapshot.notes:
+                ledger.note("copied-while-busy", note, "info")
+        return raw_rows
+
+
+def _as_bytes(value: object) -> bytes:
+    return value if isinstance(value, bytes) else str(value).encode("utf-8", "replace")

@@ -1,0 +1,3 @@
+PRAGMA user_version = 1;
+CREATE TABLE ItemTable (key TEXT UNIQUE ON CONFLICT REPLACE, value BLOB);
+INSERT INTO ItemTable VALUES ('memento/interactive-session', CAST('{"history": {"copilot": [{"text": "When is low water in Büsum?", "state": {"chatDynamicVariableModel": [], "chatContextAttachments": []}}, {"text": "continue", "state": {"chatDynamicVariableModel": [{"id": "vscode.file", "range": {"startLineNumber": 1}}], "chatContextAttachments": []}}, {"text": "", "state": {"chatDynamicVariableModel": [], "chatContextAttachments": []}}], "terminal": [{"text": ""}], "editor": [{"text": "/fix the rounding of tide heights"}]}}' AS BLOB));

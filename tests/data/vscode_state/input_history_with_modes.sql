@@ -1,0 +1,3 @@
+PRAGMA user_version = 1;
+CREATE TABLE ItemTable (key TEXT UNIQUE ON CONFLICT REPLACE, value BLOB);
+INSERT INTO ItemTable VALUES ('memento/interactive-session', CAST('{"history": {"copilot": [{"inputText": "Plot the tides of May", "attachments": [{"id": "file:///home/ana/tides/may.csv", "name": "may.csv", "kind": "file", "value": {"$mid": 1, "fsPath": "/home/ana/tides/may.csv", "path": "/home/ana/tides/may.csv", "scheme": "file"}}], "mode": {"id": "agent", "kind": "agent"}, "selectedModel": {"identifier": "copilot/auto", "metadata": {"id": "auto", "name": "Auto"}}, "selections": [], "contrib": {"chatDynamicVariableModel": []}}, {"inputText": " ", "attachments": [], "mode": {"id": "ask", "kind": "ask"}}], "panel": ["older still"]}}' AS BLOB));

@@ -1,0 +1,266 @@
+"""A conversation that is divided over traces is given back whole, in whatever order and grouping they are merged.
+
+Each turn carries an id or a time. Each trace has some of the turns, and of each some of the fields, so that every field
+is in at least one. One of the traces may be a session file; two of them would be copies, which have rules of their own
+(test_identity_pairs.py).
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from itertools import permutations
+from random import Random
+from typing import Any
+
+import msgspec
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from copilog.identity import merge
+from copilog.model import (
+    Conversation,
+    Message,
+    Mode,
+    Model,
+    Provenance,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Turn,
+    Usage,
+    Vote,
+    prose_of,
+)
+from tests.trace_builders import LOG, NOON
+
+TRACES = (
+    (LOG, ""),
+    ("transcripts", "transcript"),
+    ("debug-logs", "debug-log"),
+    ("agent-traces", "trace"),
+    ("trajectory-file", "trajectory"),
+)
+SCALARS = ("status", "details", "command", "vote", "mode", "model", "confirmation", "usage")
+TIMES = ("completed_at", "elapsed_ms", "waited_ms")
+TEXTS = ("prompt", "thinking", "answer", "arguments", "result")
+WORDS = ("the harbour of Norrvik", "the ferry to Tarn", "the light on Skarv", "the pilot's log", "the old breakwater")
+
+
+class Whole(msgspec.Struct):
+    """One turn with everything in it."""
+
+    number: int
+    has_id: bool
+    has_time: bool
+    fields: dict[str, Any]
+
+
+def whole_turn(number: int, has_id: bool, has_time: bool) -> Whole:
+    fields: dict[str, Any] = {
+        "status": "complete",
+        "details": f"model {number}",
+        "command": f"fix{number}",
+        "vote": Vote(is_up=bool(number % 2)),
+        "mode": Mode(kind="agent", name=f"mode {number}"),
+        "model": Model(id=f"model-{number}", name=f"model-{number}"),
+        "confirmation": f"Yes {number}",
+        "usage": [Usage(input=number, source="made up")],
+        "completed_at": NOON + timedelta(minutes=10 * number + 5),
+        "elapsed_ms": 300_000.0 + number,
+        "waited_ms": 20_000.0 + number,
+        "prompt": f"Please tell me more about {WORDS[number]}, as of turn {number}",
+        "thinking": f"I should look at the chart of {WORDS[number]}",
+        "answer": f"Here is what the chart says about {WORDS[number]}",
+        "arguments": f'{{"place": {number}}}',
+        "result": f"Chart {number} of the coast",
+    }
+    return Whole(number, has_id, has_time, fields)
+
+
+@st.composite
+def divided(draw: st.DrawFn) -> tuple[list[Whole], list[Conversation]]:
+    """A conversation, and its traces."""
+    turns: list[Whole] = []
+    for number in range(draw(st.integers(1, 5))):
+        # What has no time is found behind the turn that it follows: of two in a row nobody could say which is first.
+        may_lack_time = number > 0 and turns[-1].has_time
+        has_time = draw(st.booleans()) if may_lack_time else True
+        turns.append(whole_turn(number, draw(st.booleans()) if has_time else True, has_time))
+    sources = draw(st.lists(st.sampled_from(TRACES), min_size=2, max_size=4, unique=True))
+    holders = [draw(st.sets(st.sampled_from(range(len(sources))), min_size=1)) for _ in turns]
+    for number, turn in enumerate(turns):
+        if not turn.has_time:
+            holders[number - 1] |= holders[number]
+    traces = [
+        Conversation(id="vscode:s", native_id="s", source=source, marks=[m] if m else []) for source, m in sources
+    ]
+    for trace, (source, _) in zip(traces, sources, strict=True):
+        trace.provenance = [Provenance(source=source, path=f"/traces/{source}")]
+    for turn, held in zip(turns, holders, strict=True):
+        deal(draw, turn, [traces[number] for number in sorted(held)])
+    return turns, [trace for trace in traces if trace.turns]
+
+
+def deal(draw: st.DrawFn, turn: Whole, traces: list[Conversation]) -> None:
+    """Give each trace some of a turn: what it is recognised by, and each field to at least one of them."""
+    by_id = {number: turn.has_id and draw(st.booleans()) for number in range(len(traces))}
+    both = draw(st.sampled_from(range(len(traces))))
+    given_to = {
+        name: draw(st.sets(st.sampled_from(range(len(traces))), min_size=1)) for name in (*SCALARS, *TIMES, *TEXTS)
+    }
+    for number, trace in enumerate(traces):
+        names = {name for name, numbers in given_to.items() if number in numbers}
+        has_id = turn.has_id and (by_id[number] or number == both or not turn.has_time)
+        has_time = turn.has_time and (not has_id or number == both or draw(st.booleans()))
+        if not has_id or number == both:
+            names.add("prompt")
+        if "result" in names:
+            names.add("call")
+        add_turn(trace, turn, names, has_id=has_id, has_time=has_time)
+
+
+def add_turn(trace: Conversation, turn: Whole, names: set[str], *, has_id: bool, has_time: bool) -> None:
+    made = Turn(index=len(trace.turns), request_id=f"r{turn.number}" if has_id else None)
+    if has_time:
+        made.timing.started_at = NOON + timedelta(minutes=10 * turn.number)
+    for name in names.intersection(SCALARS):
+        setattr(made, name, turn.fields[name])
+    for name in names.intersection(TIMES):
+        setattr(made.timing, name, turn.fields[name])
+    trace.turns.append(made)
+    if "prompt" in names:
+        trace.messages.append(Message(role="user", parts=[Text(text=turn.fields["prompt"])], turn=made.index))
+    parts: list[Any] = []
+    if "thinking" in names:
+        parts.append(Thinking(text=turn.fields["thinking"]))
+    if "answer" in names:
+        parts.append(Text(text=turn.fields["answer"]))
+    if names & {"arguments", "call"}:
+        arguments = turn.fields["arguments"] if "arguments" in names else None
+        parts.append(ToolCall(id=f"call_{turn.number}", name="chart", arguments=arguments))
+    if parts:
+        trace.messages.append(Message(role="assistant", parts=parts, turn=made.index))
+    if "result" in names:
+        result = ToolResult(call_id=f"call_{turn.number}", text=turn.fields["result"])
+        trace.messages.append(Message(role="tool", parts=[result], turn=made.index))
+
+
+def expected(turn: Whole) -> dict[str, Any]:
+    started_at = NOON + timedelta(minutes=10 * turn.number) if turn.has_time else None
+    return {**turn.fields, "id": f"r{turn.number}" if turn.has_id else None, "started_at": started_at}
+
+
+def found(conversation: Conversation, turn: Turn) -> dict[str, Any]:
+    """Return everything that a merged conversation has of a turn, each text joined so that doubles show."""
+    messages = [message for message in conversation.messages if message.turn == turn.index]
+    parts = [part for message in messages for part in message.parts]
+    calls = [part for part in parts if isinstance(part, ToolCall)]
+    assert len(calls) <= 1
+    return {
+        "id": turn.request_id,
+        "started_at": turn.timing.started_at,
+        **{name: getattr(turn, name) for name in SCALARS},
+        **{name: getattr(turn.timing, name) for name in TIMES},
+        "prompt": "".join(prose_of(message.parts) for message in messages if message.role == "user"),
+        "answer": "".join(prose_of(message.parts) for message in messages if message.role == "assistant"),
+        "thinking": "".join(part.text for part in parts if isinstance(part, Thinking)),
+        "arguments": "".join(call.arguments or "" for call in calls),
+        "result": "".join(part.text for part in parts if isinstance(part, ToolResult)),
+    }
+
+
+def clone(conversation: Conversation) -> Conversation:
+    return msgspec.json.decode(msgspec.json.encode(conversation), type=Conversation)
+
+
+def merged_in_groups(traces: list[Conversation], random: Random) -> Conversation:
+    """Merge in a random order and grouping."""
+    left = [clone(trace) for trace in traces]
+    while len(left) > 1:
+        random.shuffle(left)
+        number = random.randint(2, len(left))
+        left = [merge(left[:number]), *left[number:]]
+    return left[0]
+
+
+@settings(max_examples=150)
+@given(divided(), st.integers(0, 1_000_000).map(Random))
+def test_a_divided_conversation_is_given_back_whole(
+    made: tuple[list[Whole], list[Conversation]], random: Random
+) -> None:
+    turns, traces = made
+
+    merged = merged_in_groups(traces, random)
+
+    assert [found(merged, turn) for turn in merged.turns] == [expected(turn) for turn in turns]
+    assert all(turn.superseded is None and turn.branch is None for turn in merged.turns)
+    assert [place.conflicts for place in merged.provenance] == [[] for _ in traces]
+
+
+@settings(max_examples=100)
+@given(divided(), st.integers(0, 1_000_000).map(Random))
+def test_where_traces_contradict_each_other_the_order_makes_no_difference(
+    made: tuple[list[Whole], list[Conversation]], random: Random
+) -> None:
+    _, traces = made
+    for number, trace in enumerate(traces):
+        for turn in trace.turns:
+            turn.command = f"other {number}"
+
+    first = merge([clone(trace) for trace in traces])
+    shuffled = [clone(trace) for trace in traces]
+    random.shuffle(shuffled)
+
+    assert msgspec.to_builtins(merge(shuffled)) == msgspec.to_builtins(first)
+    for number, trace in enumerate(traces):
+        [place] = [place for place in first.provenance if place.path == trace.provenance[0].path]
+        for turn in [turn for turn in first.turns if place.path in (turn.traces or [place.path])]:
+            lost = [conflict.value for conflict in place.conflicts if conflict.turn == turn.index]
+            assert (turn.command == f"other {number}") != (f"other {number}" in lost)
+
+
+def test_every_order_of_three_traces_that_disagree_is_the_same() -> None:
+    def trace(source: str, mark: str, title: str, answer: str) -> Conversation:
+        made = Conversation(id="vscode:s", native_id="s", source=source, title=title, marks=[mark] if mark else [])
+        made.provenance = [Provenance(source=source, path=f"/traces/{source}")]
+        made.turns = [Turn(index=0, request_id="r1", status="complete")]
+        made.messages = [
+            Message(role="user", parts=[Text(text="When?")], turn=0),
+            Message(role="assistant", parts=[Text(text=answer)], turn=0),
+        ]
+        return made
+
+    made = [
+        trace(LOG, "", "Tides", "At noon."),
+        trace("transcripts", "transcript", "Ebb", "At six, says the table."),
+        trace("debug-logs", "debug-log", "Flood", "At noon."),
+    ]
+
+    merged = [msgspec.to_builtins(merge([clone(one) for one in order])) for order in permutations(made)]
+
+    assert all(one == merged[0] for one in merged)
+    assert [conflict.value for place in merge(made).provenance for conflict in place.conflicts] == [
+        "At six, says the table."
+    ]
+
+
+def test_conflicts_follow_their_turns_when_a_merged_conversation_is_merged_again() -> None:
+    def trace(source: str, mark: str, *numbers: int, answer: str) -> Conversation:
+        made = Conversation(id="vscode:s", native_id="s", source=source, marks=[mark] if mark else [])
+        made.provenance = [Provenance(source=source, path=f"/traces/{source}")]
+        for index, number in enumerate(numbers):
+            made.turns.append(Turn(index=index, request_id=f"r{number}"))
+            made.turns[-1].timing.started_at = NOON + timedelta(minutes=10 * number)
+            made.messages.append(Message(role="user", parts=[Text(text=f"question {number}")], turn=index))
+            made.messages.append(Message(role="assistant", parts=[Text(text=answer)], turn=index))
+        return made
+
+    merged = merge(
+        [trace(LOG, "", 2, answer="At noon, says the log"), trace("debug-logs", "debug-log", 2, answer="At six")]
+    )
+    again = merge([merged, trace("transcripts", "transcript", 1, answer="Yes")])
+
+    [conflict] = [conflict for place in again.provenance for conflict in place.conflicts]
+    assert [turn.request_id for turn in again.turns] == ["r1", "r2"]
+    assert (conflict.value, conflict.turn) == ("At six", 1)

@@ -192,6 +192,20 @@ def test_what_is_no_archive_is_refused_and_left_as_it_is(kind: str, write: bool,
     assert (path.read_bytes(), path.stat().st_mode, sorted(tmp_path.iterdir())) == before
 
 
+@pytest.mark.parametrize("write", [True, False])
+def test_another_file_with_the_number_of_a_former_archive_is_refused_and_left_as_it_is(
+    write: bool, archive: Path
+) -> None:
+    open_database(archive, write=True).close()
+    archive.write_text("High water at noon.\n")  # in place: device and inode are the archive's
+    archive.chmod(0o644)
+
+    with pytest.raises(UsageError, match="not an archive of copilog, and was left as it is"):
+        open_database(archive, write=write)
+
+    assert archive.stat().st_mode & 0o777 == 0o644
+
+
 def test_a_folder_is_no_archive(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is a folder"):
         open_database(tmp_path, write=True)

@@ -79,7 +79,7 @@ def test_the_page_shows_it_as_text(
     page = open_page(served(hostile_archive), address_of("conversation", ID))
 
     assert "<script>window.ran=1" in page.locator("main").inner_text()
-    assert NAME.replace("\"'>", "")[:30] in page.title()
+    assert "<script>window.ran=1" in page.title()
 
 
 def test_nothing_of_it_runs_in_what_is_loaded_later(
@@ -108,6 +108,7 @@ def test_a_page_that_trusted_it_would_be_caught(show: Callable[[str], Page], pag
     page = show(f"<!DOCTYPE html><title>{NAME}</title><main>{prose}</main>")
     page.wait_for_load_state("load")
     found = _suspicious(page)
+    page.context.close()  # requests that are under way fail now, and not after the list is emptied
     seen = " ".join(page_faults)
     page_faults.clear()
 

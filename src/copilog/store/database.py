@@ -6,6 +6,7 @@ import os
 import sqlite3
 import sys
 import time
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,9 +21,10 @@ CHECKPOINT_PAGES = 4_096  # often enough that little is left for the end, when n
 OLDEST_SQLITE = (3, 35, 0)  # trigrams and RETURNING
 BESIDE = ("", "-wal", "-shm", "-journal", ".lock")
 
-# Archives that this process has opened. To close any handle of a file is, on POSIX, to let go of all locks that the
-# process has on it, those of SQLite too: the header is read before the first connection, and never again.
-_known_archives: set[tuple[int, int]] = set()
+# The files of the connections that this process has open. On POSIX, closing any handle of a file releases all locks
+# that the process has on it, those of SQLite too: the header is read only while no connection is open. An open
+# connection also keeps the file's number from being given to another file.
+_open_files: dict[int, tuple[int, int]] = {}
 
 _NO_ARCHIVE = "{}: is not an archive of copilog, and was left as it is; name another with --archive"
 _MAGIC = b"SQLite format 3\x00"
@@ -57,7 +59,6 @@ def open_database(path: Path, *, write: bool) -> sqlite3.Connection:
         elif not is_there:
             raise ArchiveError(f"{path}: there is no archive yet; `copilog scan` makes one")
         connection = _connect_to_write(path, is_new=not is_there) if write else _connect_to_read(path)
-        _known_archives.add(_file_id(path))
     except OSError as error:
         raise ArchiveError(f"{path}: the archive cannot be opened: {error.strerror or error}") from None
     except sqlite3.Error as error:
@@ -139,8 +140,7 @@ def _is_archive(path: Path) -> bool:
     try:
         if path.stat().st_size == 0:  # made, and then the process ended; or another that had the number of this one
             return False
-        file_id = _file_id(path)
-        if file_id in _known_archives:
+        if _file_id(path) in list(_open_files.values()):
             return True
         with path.open("rb") as file:
             header = file.read(_HEADER_BYTES)
@@ -148,7 +148,6 @@ def _is_archive(path: Path) -> bool:
         return False
     if not header.startswith(_MAGIC) or int.from_bytes(header[_APPLICATION_ID], "big") != APPLICATION_ID:
         raise UsageError(_NO_ARCHIVE.format(path))
-    _known_archives.add(file_id)
     return True
 
 
@@ -195,8 +194,27 @@ def _let_write(path: Path) -> None:
 # --- connections ----------------------------------------------------------------------------------------------------
 
 
-def _connect_to_write(path: Path, *, is_new: bool) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level="IMMEDIATE", cached_statements=256)
+class _ArchiveConnection(sqlite3.Connection):
+    """A connection that counts as open in `_open_files` until it is closed or collected."""
+
+    def remember_file(self, path: Path) -> None:
+        _open_files[id(self)] = _file_id(path)
+        weakref.finalize(self, _open_files.pop, id(self), None)
+
+    def close(self) -> None:
+        super().close()
+        _open_files.pop(id(self), None)
+
+
+def _connect_to_write(path: Path, *, is_new: bool) -> _ArchiveConnection:
+    connection = sqlite3.connect(
+        path,
+        timeout=BUSY_SECONDS,
+        isolation_level="IMMEDIATE",
+        cached_statements=256,
+        factory=_ArchiveConnection,
+    )
+    connection.remember_file(path)
     try:
         # Whoever began to make it may have been ended: SQLite takes back what was half written, the mark as well.
         if is_new or connection.execute("PRAGMA page_count").fetchone() == (0,):
@@ -230,7 +248,7 @@ def _set_wal(connection: sqlite3.Connection) -> None:
             time.sleep(0.02)
 
 
-def _connect_to_read(path: Path) -> sqlite3.Connection:
+def _connect_to_read(path: Path) -> _ArchiveConnection:
     address = path.as_uri() + "?mode=ro"
     try:
         return _reader(address, path)
@@ -242,8 +260,11 @@ def _connect_to_read(path: Path) -> sqlite3.Connection:
         return _reader(address + "&immutable=1", path)
 
 
-def _reader(address: str, path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, check_same_thread=False)
+def _reader(address: str, path: Path) -> _ArchiveConnection:
+    connection = sqlite3.connect(
+        address, uri=True, timeout=BUSY_SECONDS, check_same_thread=False, factory=_ArchiveConnection
+    )
+    connection.remember_file(path)
     try:
         map_file(connection)
         connection.execute("PRAGMA temp_store = MEMORY")

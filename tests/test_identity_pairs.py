@@ -69,6 +69,17 @@ def state(*numbers: int, folder: str = STORAGE) -> Conversation:
     return made
 
 
+def earlier(conversation: Conversation) -> Conversation:
+    """What an earlier scan read of a file: the turns that the file lacks now."""
+    conversation.provenance[0].role = "earlier"
+    return conversation
+
+
+def torn(conversation: Conversation) -> Conversation:
+    conversation.provenance[0].marks = ["torn"]
+    return conversation
+
+
 class Pair(NamedTuple):
     """Two traces, and the turns in their order: the number, `~reason` if superseded, `^n` if it branches off turn n."""
 
@@ -122,6 +133,12 @@ PAIRS = [
          lambda: [rewound(cli(1, 4), 0), cli(1, 2, 3, home="/backup/.copilot")], "1 2~rewound 3~rewound 4"),
     Pair("two copies of a CLI session that both continued",
          lambda: [cli(1, 2, 3), cli(1, 2, 4, home="/backup/.copilot")], "1 2 4 3^2"),
+    Pair("file, the same file as an earlier scan read it",
+         lambda: [session(FILE, 1, 2), earlier(session(FILE, 3))], "1 2 3~absent"),
+    Pair("damaged log, the same log as an earlier scan read it",
+         lambda: [trace(LOG, 1, 2, marks=("damaged",)), earlier(trace(LOG, 3))], "1 2 3"),
+    Pair("log whose last line breaks off, the same log as an earlier scan read it",
+         lambda: [torn(session(LOG, 1, 2)), earlier(session(LOG, 3))], "1 2 3"),
     Pair("transcript, session store, no session file",
          lambda: [retold("transcript", "transcripts", 1, 2), retold("store-row", "session-store", 2, 3)], "1 2 3"),
 ]  # fmt: skip

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -95,23 +96,8 @@ def test_an_export_is_still_there_when_the_session_goes_on(archive: Archive, pla
     assert files_of(archive, "vscode:kept") == {"kept.json", "chat.json"}
 
 
-def test_an_export_stands_alone_again_when_the_session_took_another_way(archive: Archive, places: Places) -> None:
-    places.keep("kept", *beans(3))
-    places.scan_home(archive)
-    scan(archive, paths=[places.export("chat.json", *beans(3))])
-    places.keep("kept", *beans(1), asked("leeks", 1), asked("leeks", 2))
-    places.scan_home(archive)
-
-    (export,) = [name for name in ids(archive) if name != "vscode:kept"]
-    assert files_of(archive, "vscode:kept") == {"kept.json"}
-    assert [turn.request_id for turn in archive.get("vscode:kept").turns][1] == "request_leeks_1"
-    assert doubts(archive, "vscode:kept") == [export]
-    assert doubts(archive, export) == ["vscode:kept"]
-    assert len(rows_of(archive)["part"]) == 0
-
-
 @pytest.mark.parametrize("length", [1, 2, 3, 6])
-def test_a_session_that_took_another_way_is_stored_however_long_its_export_is(
+def test_an_export_from_before_turns_were_removed_stays_with_its_session(
     archive: Archive, places: Places, length: int
 ) -> None:
     places.keep("kept", *beans(5))
@@ -121,25 +107,50 @@ def test_a_session_that_took_another_way_is_stored_however_long_its_export_is(
     places.keep("kept", beans(1)[0], *(asked("melons", number) for number in range(1, length + 1)))
     places.scan_home(archive)
 
-    assert len(archive.get("vscode:kept").turns) == length + 1
+    kept = archive.get("vscode:kept")
+    assert ids(archive) == ["vscode:kept"]
+    assert kept.source == "vscode-session"
+    assert {turn.request_id for turn in kept.turns if turn.superseded == "absent"} == {
+        f"request_beans_{number}" for number in range(1, 5)
+    }
+    assert len([turn for turn in kept.turns if turn.superseded is None]) == length + 1
     assert archive.search("melons").conversations == 1
-    (other,) = set(ids(archive)) - {"vscode:kept"}
-    assert len(archive.get(other).turns) == 5
+
+
+def rewritten(*requests: dict[str, Any]) -> list[dict[str, Any]]:
+    """Requests with the ids of those about beans, and other words."""
+    return [{**request, "requestId": f"request_beans_{number}"} for number, request in enumerate(requests)]
+
+
+def test_an_export_stands_alone_again_when_the_session_says_something_else(archive: Archive, places: Places) -> None:
+    places.keep("kept", *beans(3))
+    places.scan_home(archive)
+    scan(archive, paths=[places.export("chat.json", *map(without_ids, beans(3)))])
+    assert ids(archive) == ["vscode:kept"]
+    places.keep("kept", *rewritten(beans(1)[0], asked("leeks", 1), asked("leeks", 2)))
+    places.scan_home(archive)
+
+    (export,) = [name for name in ids(archive) if name != "vscode:kept"]
+    assert files_of(archive, "vscode:kept") == {"kept.json"}
+    assert len(archive.get("vscode:kept").turns) == 3
+    assert archive.search("leeks").conversations == 1
+    assert len(archive.get(export).turns) == 3
+    assert len(rows_of(archive)["part"]) == 0
 
 
 def test_an_export_that_stands_alone_again_is_gone_if_its_file_is(archive: Archive, places: Places) -> None:
     places.keep("kept", *beans(3))
     places.scan_home(archive)
-    export = places.export("chat.json", *beans(3))
+    export = places.export("chat.json", *map(without_ids, beans(3)))
     scan(archive, paths=[places.exports])
     export.unlink()
     scan(archive, paths=[places.exports])
 
-    places.keep("kept", beans(1)[0], asked("melons", 1), asked("melons", 2))
+    places.keep("kept", *rewritten(beans(1)[0], asked("melons", 1), asked("melons", 2)))
     places.scan_home(archive)
 
-    gone = [summary.id for summary in archive.list(include_gone=True) if summary.gone_at]
-    assert gone == sorted(set(ids(archive)) - {"vscode:kept"})
+    (other,) = set(ids(archive)) - {"vscode:kept"}
+    assert [summary.id for summary in archive.list(include_gone=True) if summary.gone_at] == [other]
 
 
 def test_what_a_deleted_export_said_stays(archive: Archive, places: Places) -> None:
@@ -261,7 +272,7 @@ def test_what_only_may_be_the_same_stays_apart(archive: Archive, places: Places,
     assert places.scan_home(archive).changed == 1
     assert (doubts(archive, "vscode:kept"), doubts(archive, name)) == ([name], ["vscode:kept"])
 
-    places.keep("kept", asked("leeks", 0))
+    places.keep("kept", *rewritten(*(asked("leeks", number) for number in range(3))))
     places.scan_home(archive)
     assert (doubts(archive, "vscode:kept"), doubts(archive, name)) == ([], [])
 

@@ -202,10 +202,21 @@ def test_a_prompt_comes_back_when_its_conversation_no_longer_has_it(home: Home, 
     type_in(tides, TIDES, LOST)
     assert histories() == []
 
-    path.write_text(json.dumps(session(ONE, TIDES)))
+    path.write_text(json.dumps(session(ONE, TIDES, "The same request with another prompt")))
     run("scan")
     [row] = histories()
     assert prompts_of(row) == [LOST]
+
+
+def test_a_prompt_that_its_file_lost_stays_with_its_conversation(home: Home, tides: Path) -> None:
+    path = home.add(tides, session(ONE, TIDES, LOST))
+    type_in(tides, TIDES, LOST)
+    assert histories() == []
+
+    path.write_text(json.dumps(session(ONE, TIDES)))
+    run("scan")
+    assert histories() == []
+    assert LOST in run("show", ONE, "--superseded").out
 
 
 def test_a_prompt_of_a_conversation_whose_file_is_gone_stays_known(home: Home, tides: Path) -> None:

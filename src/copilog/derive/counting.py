@@ -66,10 +66,12 @@ def only_trace_of(turn: Turn, only_traces: Mapping[int, str]) -> str | None:
 
 
 def only_traces(conversation: Conversation) -> dict[int, str]:
-    """Return, by the index of a turn, the path of the trace that alone has it, where several traces have turns."""
+    """Return, by the index of a turn, the path of the trace that alone has it, where several have turns that count."""
     alone = {turn.index: turn.traces[0] for turn in conversation.turns if len(turn.traces) == 1}
-    if not alone or len({path for turn in conversation.turns for path in turn.traces}) < 2:
+    if not alone:
         return {}
+    if len({path for turn in conversation.turns if is_counted(turn) for path in turn.traces}) < 2:
+        return {index: path for index, path in alone.items() if index in superseded_indexes(conversation)}
     return alone
 
 

@@ -61,6 +61,11 @@ class View:
         return max(following.timing.started_at or self.time, self.time)
 
     @property
+    def names(self) -> list[str]:
+        """The names of the traces that have the turn."""
+        return names_of(self.conversation, self.turn.traces)
+
+    @property
     def is_telling(self) -> bool:
         return len(self.prompt) >= TELLING_LENGTH
 
@@ -76,11 +81,11 @@ class Group:
 
     def __init__(self, view: View) -> None:
         self.views = [view]
-        self.names = set(names_of(view.conversation, view.turn.traces))
+        self.names = set(view.names)
 
     def add(self, view: View) -> None:
         self.views.append(view)
-        self.names.update(names_of(view.conversation, view.turn.traces))
+        self.names.update(view.names)
 
     @property
     def time(self) -> datetime | None:
@@ -97,10 +102,10 @@ class Taken:
 
     def is_free(self, group: Group, view: View) -> bool:
         taken = self._names.get(id(group))
-        return not taken or taken.isdisjoint(names_of(view.conversation, view.turn.traces))
+        return not taken or taken.isdisjoint(view.names)
 
     def add(self, group: Group, view: View) -> None:
-        self._names.setdefault(id(group), set()).update(names_of(view.conversation, view.turn.traces))
+        self._names.setdefault(id(group), set()).update(view.names)
 
 
 def by_turn(conversation: Conversation) -> dict[int | None, list[Message]]:

@@ -11,7 +11,7 @@ import msgspec
 from copilog.derive import one_agent
 from copilog.derive.model_names import is_same_model
 from copilog.identity.alignment import SAME_TIME
-from copilog.identity.traces import OF_ONE_TRACE
+from copilog.identity.traces import EARLIER, OF_ONE_TRACE
 from copilog.model import Conflict, Conversation, Model, Provenance, Turn, Usage
 
 # Fields of a turn in which traces can contradict each other. Ids differ by writer; lists are united.
@@ -200,7 +200,7 @@ def _fill_workspace(lead: Conversation, other: Conversation) -> None:
 
 
 def unite_provenance(lead: Conversation, others: list[Conversation]) -> None:
-    seen: dict[tuple[str, str | None, str | None], Provenance] = {_key(place): place for place in lead.provenance}
+    seen: dict[tuple[object, ...], Provenance] = {_key(place): place for place in lead.provenance}
     for other in others:
         for position, place in enumerate(other.provenance):
             if position == 0:
@@ -214,5 +214,5 @@ def unite_provenance(lead: Conversation, others: list[Conversation]) -> None:
             lead.provenance.append(place)
 
 
-def _key(place: Provenance) -> tuple[str, str | None, str | None]:
-    return place.path, place.row, place.pointer
+def _key(place: Provenance) -> tuple[object, ...]:
+    return place.path, place.row, place.pointer, place.role == EARLIER

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from copilog.identity.alignment import Group
-from copilog.identity.traces import LOG, Trace, names_of, own_name
+from copilog.identity.traces import LOG, Trace, own_name
 
 
 def in_order(groups: list[Group], traces: dict[str, Trace]) -> list[Group]:
@@ -34,7 +34,7 @@ def sequence_of(groups: list[Group], name: str) -> list[Group]:
     numbered: list[tuple[int, int, Group]] = []
     for place, group in enumerate(groups):
         if name in group.names:
-            numbers = [view.turn.index for view in group.views if name in names_of(view.conversation, view.turn.traces)]
+            numbers = [view.turn.index for view in group.views if name in view.names]
             numbered.append((min(numbers), place, group))
     return [group for _, _, group in sorted(numbered, key=lambda item: item[:2])]
 

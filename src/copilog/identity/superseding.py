@@ -63,10 +63,10 @@ def _recorded(view: View, group: Group, newest: dict[str, str]) -> str | None:
     if reason in (None, "absent", "rewound"):
         # Both are conclusions from other traces, which are made again; a program's own stream of a rewind is "removed".
         return None
-    successors = {newest[name] for name in names_of(view.conversation, view.turn.traces) if name in newest}
+    successors = {newest[name] for name in view.names if name in newest}
     for other in group.views:
         is_sound = other is not view and other.turn.superseded is None
-        if is_sound and not successors.isdisjoint(names_of(other.conversation, other.turn.traces)):
+        if is_sound and not successors.isdisjoint(other.names):
             return None
     return reason
 

@@ -16,6 +16,8 @@ PARTIAL = frozenset({"stub", "orphan-edits", "resource", "memory", "todos", "rew
 # Marks of traces that retell a conversation with less than its own file has: they fill gaps and never lead over it.
 RETOLD = frozenset({"transcript", "debug-log", "trace", "store-row", "trajectory"})
 BROKEN = frozenset({"damaged", "headless"})
+TORN = "torn"  # of a log whose last line breaks off
+EARLIER = "earlier"  # the role of a file in the state in which an earlier scan read it
 OF_ONE_TRACE = PARTIAL | RETOLD | BROKEN | {"inside", "empty"}  # marks that need not hold for the merged conversation
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 LOG, FILE, STATE = "vscode-session-log", "vscode-session", "vscode-state"
@@ -68,7 +70,8 @@ class Trace:
 def name_of(place: Provenance) -> str:
     """Return the name of a trace: its path, with the row or the pointer where one file holds several traces."""
     within = place.row or place.pointer
-    return f"{place.path}#{within}" if within else place.path
+    name = f"{place.path}#{within}" if within else place.path
+    return f"{name} ({EARLIER})" if place.role == EARLIER else name
 
 
 def names_of(conversation: Conversation, turn_names: list[str]) -> list[str]:
@@ -161,9 +164,13 @@ def _last_at(conversation: Conversation) -> datetime | None:
 def is_newer(newer: Provenance, newer_last: datetime | None, older: Provenance, older_last: datetime | None) -> bool:
     """Return whether one file continues what the other, of the same home, had so far.
 
-    A log continues a flat file, unless logs were switched off again: then the flat file was written later, and has a
-    later turn.
+    The present state of a file continues its earlier one. A log continues a flat file, unless logs were switched off
+    again: then the flat file was written later, and has a later turn.
     """
+    if newer.role == EARLIER:
+        return False
+    if older.role == EARLIER and (newer.path, newer.row, newer.pointer) == (older.path, older.row, older.pointer):
+        return TORN not in newer.marks  # what the file lacks may have been in the line that breaks off
     if newer.source not in (LOG, FILE) or _home_of(newer) != _home_of(older) or newer is older:
         return False
     if older.source == STATE:
@@ -181,10 +188,11 @@ def is_newer(newer: Provenance, newer_last: datetime | None, older: Provenance, 
 def fullness(conversation: Conversation) -> tuple[Any, ...]:
     """What conversations are ranked by; the places at the end only see to it that no two are equal."""
     return (
+        not conversation.provenance or conversation.provenance[0].role == "lead",
         is_whole(conversation),
         RETOLD.isdisjoint(conversation.marks),
         "store-row" not in conversation.marks,  # it cuts texts
-        sum(turn.superseded is None for turn in conversation.turns),
+        sum(turn.superseded in (None, "absent") for turn in conversation.turns),
         len(conversation.turns),
         not is_broken(conversation),
         len(conversation.file_changes),

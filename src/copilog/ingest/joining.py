@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from copilog.derive import conclude
 from copilog.derive.prompts import HISTORIES, keys_by_turn, known_keys, owners_of, without_known
+from copilog.identity.earlier import with_earlier
 from copilog.ingest.comparing import NAMELESS, Comparison, Group, Regrouping
 from copilog.ingest.wholes import fitting, prints_of, whole_from, with_doubts
 from copilog.model import Conversation, Relation
@@ -41,7 +42,7 @@ from copilog.store.parts import (
 )
 from copilog.store.prompts import histories, histories_near, owners_with
 from copilog.store.units import forget_reading, wholes
-from copilog.store.writing import Outcome, absorb, replace_rows
+from copilog.store.writing import Outcome, absorb, lacks_turns, replace_rows
 
 SOURCE = CONVERSATION_COLUMNS.index("source")
 
@@ -73,15 +74,26 @@ class Joining:
         if entry.row[SOURCE] in HISTORIES:
             entry = self._without_known_prompts(entry)
         if entry.id not in self._special:
+            entry = self._with_earlier(entry)
             return self.archive.put(entry, signature), entry
         with transaction(self.connection):
             whole = whole_of(self.connection, entry.id)
-            if whole is None:
-                entry = self._with_known_doubts(entry)
-                return self.archive.put(entry, signature), entry
-            if is_removed(self.connection, whole):
+            if whole is not None and is_removed(self.connection, whole):
                 return "removed", entry
-            return self._put_part(whole, entry, signature)
+            entry = self._with_earlier(entry)
+            if whole is not None:
+                return self._put_part(whole, entry, signature)
+            entry = self._with_known_doubts(entry)
+            return self.archive.put(entry, signature), entry
+
+    def _with_earlier(self, entry: Entry) -> Entry:
+        """Return what was read with the turns that its files had when they were read before, and lack now."""
+        whole = whole_of(self.connection, entry.id) or entry.id
+        if not lacks_turns(self.connection, whole, entry):
+            return entry
+        united = with_earlier(_conversation_of(entry), members_of(self.connection, whole)[entry.id])
+        conclude(united)
+        return entry_of(united)
 
     def _without_known_prompts(self, entry: Entry) -> Entry:
         """Leave out prompts that conversations have, and those of conversations that the user removed."""

@@ -186,7 +186,7 @@ class Provenance(Value, kw_only=True):
 
     source: str
     path: str
-    role: Literal["lead", "copy", "index", "edits", "resource"] = "lead"
+    role: Literal["lead", "copy", "index", "edits", "resource", "earlier"] = "lead"  # earlier: as a former scan read it
     size: int | None = None
     modified_at: datetime | None = None
     pointer: str | None = None

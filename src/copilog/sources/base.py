@@ -182,6 +182,11 @@ class Source:
         raise NotImplementedError
 
 
+def marks_of_trace(ledger: Ledger) -> list[str]:
+    """Return the marks of a log that holds for its file alone: whether its last line breaks off."""
+    return ["torn"] if any(diagnostic.code == "torn-tail" for diagnostic in ledger.bad) else []
+
+
 def provenance_of(found: Found, **where: Any) -> Provenance:
     """The trace that a file leaves in a conversation."""
     try:

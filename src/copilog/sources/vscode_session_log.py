@@ -8,7 +8,7 @@ from copilog import jsonio
 from copilog.diagnostics import Ledger
 from copilog.model import Conversation
 from copilog.sources._vscode.places_on_disk import SESSION_FOLDERS, session_files
-from copilog.sources.base import Found, Probe, Source, provenance_of
+from copilog.sources.base import Found, Probe, Source, marks_of_trace, provenance_of
 from copilog.sources.roots import StorageFolder
 
 
@@ -59,5 +59,5 @@ class VSCodeSessionLog(Source):
             conversation.marks.append("headless")
         if log.is_damaged:
             conversation.marks.append("damaged")
-        conversation.provenance = [provenance_of(found)]
+        conversation.provenance = [provenance_of(found, marks=marks_of_trace(ledger))]
         yield conversation

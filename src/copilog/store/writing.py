@@ -18,6 +18,7 @@ Outcome = Literal["new", "changed", "unchanged", "removed", "refused"]
 
 MOST_MESSAGES = 1 << MESSAGE_BITS  # with the row of the title
 _TRACE_PATH = 2  # its place in a row of an entry's traces
+_REQUEST_ID, _STARTED_AT, _PROMPT = 1, 9, 27  # places in a row of an entry's turns
 
 _TEXTS = ", ".join(TEXT_COLUMNS)
 _OWN_COLUMNS = (*CONVERSATION_COLUMNS, "signature", "text_bytes", "indexed", "is_indexed", "stored_at", "rows_version")
@@ -93,6 +94,25 @@ def put(connection: sqlite3.Connection, entry: Entry, signature: str, let_go: Co
             return "unchanged"
         _replace(connection, old, entry, signature)
         return "changed"
+
+
+def lacks_turns(connection: sqlite3.Connection, conversation_id: str, entry: Entry) -> bool:
+    """Return whether a conversation is stored with turns, or files, that a new reading of its turns lacks."""
+    if not entry.turns:  # only an index names it: what is stored stays
+        return False
+    row = connection.execute("SELECT rowid, digest FROM conversation WHERE id = ?", (conversation_id,)).fetchone()
+    if row is None or row[1] == entry.digest:
+        return False
+    rowid = row[0]
+    present = {_turn_key(row[_REQUEST_ID], row[_PROMPT], row[_STARTED_AT]) for row in entry.turns}
+    stored = connection.execute("SELECT request_id, prompt, started_at FROM turn WHERE conversation = ?", (rowid,))
+    if any(_turn_key(*row) not in present for row in stored):
+        return True
+    return bool(_missing_files(connection, rowid, entry))
+
+
+def _turn_key(request_id: str | None, prompt: int | None, started_at: str | None) -> object:
+    return request_id or (prompt, started_at)
 
 
 def replace_rows(connection: sqlite3.Connection, rowid: int, entry: Entry) -> None:

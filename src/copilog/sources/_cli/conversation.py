@@ -11,7 +11,7 @@ from copilog.sources._cli.companions import Companions
 from copilog.sources._cli.event import time_from_iso
 from copilog.sources._cli.reader import Reader
 from copilog.sources._vscode.take import Json
-from copilog.sources.base import Found, provenance_of
+from copilog.sources.base import Found, marks_of_trace, provenance_of
 
 APPLICATION = "Copilot CLI"
 ASSISTANT = "GitHub Copilot"
@@ -36,6 +36,7 @@ def conversation_from(
     made.usage = reader.meter.usages()
     made.relations = _relations(reader, native_id)
     made.marks = _marks(reader)
+    made.provenance[0].marks = marks_of_trace(reader.ledger)
     made.extra = {**_extras(reader, native_id), **(made.extra or {})}
     left = _join_requests(companions.requests, made.turns)
     if left:

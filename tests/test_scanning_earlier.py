@@ -1,0 +1,208 @@
+"""What a scan read before stays: turns that a file lost are superseded, those of a file that is gone are not."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from copilog.ingest import find_roots
+from copilog.ingest.scanning import scan
+from copilog.model import Conversation
+from copilog.sample import home as sample_home
+from copilog.store.archive import Archive
+from tests.export_places import Places, asked, beans, files_of, ids
+from tests.test_identity_keeps_texts import lost, texts
+
+ID = "vscode:kept"
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Iterator[Archive]:
+    with Archive(tmp_path / "data" / "archive.db", write=True) as opened:
+        yield opened
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Places:
+    return Places(tmp_path)
+
+
+def turns_of(archive: Archive) -> list[str]:
+    """The turns in their order: what was asked, `~` with the reason if it is superseded, `^` if it is on a branch."""
+    told = []
+    for turn in archive.get(ID).turns:
+        name = (turn.request_id or "").removeprefix("request_")
+        told.append(name + (f"~{turn.superseded}" if turn.superseded else "") + ("^" if turn.branch else ""))
+    return told
+
+
+def write_log(places: Places, *requests: dict[str, Any], tail: str = "") -> Path:
+    path = places.home.add_log(
+        places.home.workspace(1, "/home/ana/garden"),
+        "kept",
+        [{"kind": 0, "v": {"version": 3, "sessionId": "kept", "requests": list(requests)}}],
+    )
+    path.write_text(path.read_text() + tail)
+    return path
+
+
+def test_a_turn_that_the_file_lost_between_two_scans_is_superseded(archive: Archive, places: Places) -> None:
+    places.keep("kept", *beans(3))
+    places.scan_home(archive)
+    places.keep("kept", beans(3)[0], beans(3)[2])
+    result = places.scan_home(archive)
+
+    assert result.changed == 1
+    assert turns_of(archive) == ["beans_0", "beans_1~absent", "beans_2"]
+    assert archive.list()[0].turns == 2
+    assert archive.search('"Question 1"').hits == []
+    assert len(archive.search('"Question 1" is:superseded').hits) == 1
+
+
+def test_a_log_that_was_rewritten_keeps_what_it_had(archive: Archive, places: Places) -> None:
+    write_log(places, *beans(2))
+    places.scan_home(archive)
+    write_log(places, beans(1)[0], asked("leeks", 3))
+    places.scan_home(archive)
+
+    assert turns_of(archive) == ["beans_0", "beans_1~absent", "leeks_3"]
+
+
+def test_the_turn_stays_superseded_and_the_file_unchanged_however_often_it_is_read(
+    archive: Archive, places: Places
+) -> None:
+    places.keep("kept", *beans(3))
+    places.scan_home(archive)
+    kept = places.keep("kept", *beans(2))
+    places.scan_home(archive)
+    before = archive.digest_of(ID)
+    for number in range(2):
+        kept.write_text(kept.read_text() + " " * (1 + number))
+        assert places.scan_home(archive).unchanged == 1
+    assert archive.digest_of(ID) == before
+
+    places.keep("kept", *beans(2), asked("leeks", 4))
+    places.scan_home(archive)
+    assert turns_of(archive) == ["beans_0", "beans_1", "beans_2~absent", "leeks_4"]
+
+
+def test_a_turn_that_comes_back_counts_again(archive: Archive, places: Places) -> None:
+    for count in (3, 2, 3):
+        places.keep("kept", *beans(count))
+        places.scan_home(archive)
+
+    assert turns_of(archive) == ["beans_0", "beans_1", "beans_2"]
+    assert files_of(archive, ID) == {"kept.json"}
+    assert len(archive.get(ID).provenance) == 1
+
+
+@pytest.mark.parametrize("tail", ['{"kind": 2, "k": ["requests"], "v": [{"requestId": "reque', "lost\n{}\n"])
+def test_what_a_damaged_file_lost_is_not_superseded(archive: Archive, places: Places, tail: str) -> None:
+    write_log(places, *beans(3))
+    places.scan_home(archive)
+    write_log(places, *beans(2), tail=tail)
+    places.scan_home(archive)
+
+    assert turns_of(archive) == ["beans_0", "beans_1", "beans_2"]
+
+
+def test_turns_of_a_copy_that_is_gone_are_a_branch_still(archive: Archive, places: Places) -> None:
+    def copy_elsewhere(*requests: dict[str, Any]) -> Path:
+        state = {"version": 3, "sessionId": "kept", "requests": list(requests)}
+        return places.home.add(places.home.workspace(2, "/home/ana/orchard"), state)
+
+    places.keep("kept", *beans(2), asked("leeks", 3))
+    elsewhere = copy_elsewhere(*beans(2), asked("melons", 4))
+    places.scan_home(archive)
+    assert turns_of(archive) == ["beans_0", "beans_1", "melons_4", "leeks_3^"]
+
+    elsewhere.unlink()
+    places.keep("kept", *beans(2), asked("leeks", 3), asked("leeks", 5))
+    places.scan_home(archive)
+
+    assert turns_of(archive) == ["beans_0", "beans_1", "leeks_3", "leeks_5", "melons_4^"]
+    assert archive.get(ID).turns[-1].branch.leaves_from == 1  # type: ignore[union-attr]
+
+
+def test_a_file_that_only_moved_leaves_no_trace_behind(archive: Archive, places: Places) -> None:
+    kept = places.keep("kept", *beans(2))
+    places.scan_home(archive)
+    moved = places.home.workspace(2, "/home/ana/garden") / "chatSessions" / kept.name
+    moved.parent.mkdir()
+    shutil.move(kept, moved)
+    places.scan_home(archive)
+
+    assert [trace.path for trace in archive.get(ID).provenance] == [str(moved)]
+    assert turns_of(archive) == ["beans_0", "beans_1"]
+
+
+def test_an_answer_that_was_under_way_is_replaced_by_the_finished_one(archive: Archive, places: Places) -> None:
+    places.keep("kept", *beans(1), asked("leeks", 1, "Le"))
+    places.scan_home(archive)
+    places.keep("kept", *beans(1), asked("leeks", 1, "Leeks are sown in March."))
+    places.scan_home(archive)
+
+    conversation = archive.get(ID)
+    assert turns_of(archive) == ["beans_0", "leeks_1"]
+    assert [place.conflicts for place in conversation.provenance] == [[]]
+
+
+def test_removing_the_conversation_removes_its_superseded_turns(archive: Archive, places: Places) -> None:
+    places.keep("kept", *beans(3))
+    places.scan_home(archive)
+    places.keep("kept", *beans(2))
+    places.scan_home(archive)
+    archive.remove(ID)
+    places.keep("kept", *beans(1))
+    places.scan_home(archive)
+
+    assert ids(archive) == []
+    assert archive.search('"Question 2" is:superseded').hits == []
+
+
+# --- on the sample, trace by trace ----------------------------------------------------------------------------------
+
+
+def test_no_text_of_the_sample_is_lost_when_any_one_of_its_files_goes(tmp_path: Path) -> None:
+    """Each file that is one of several of a conversation is deleted, another one of it is touched, all is scanned."""
+    home = tmp_path / "home"
+    shutil.copytree(sample_home(), home)
+    with Archive(tmp_path / "archive.db", write=True) as archive:
+        scan(archive, roots=find_roots([home]))
+        united = {name: _with_turns(archive.get(name)) for name in ids(archive)}
+        before = {name: list(texts(_in_turns(archive.get(name)))) for name in united}
+        tried = 0
+        for name, paths in united.items():
+            for gone in paths if len(paths) > 1 else []:
+                _scan_without(archive, home, Path(gone), [Path(path) for path in paths if path != gone])
+                assert lost(before[name], archive.get(name)) == [], (name, gone)
+                tried += 1
+        assert tried > 5
+
+
+def _scan_without(archive: Archive, home: Path, gone: Path, others: list[Path]) -> None:
+    data, state = gone.read_bytes(), gone.stat()
+    gone.unlink()
+    for path in others:
+        os.utime(path)
+    scan(archive, roots=find_roots([home]))
+    gone.write_bytes(data)
+    os.utime(gone, ns=(state.st_atime_ns, state.st_mtime_ns))
+    scan(archive, roots=find_roots([home]))
+
+
+def _with_turns(conversation: Conversation) -> list[str]:
+    """Paths of files of which each is one of several traces with turns."""
+    named = {name for turn in conversation.turns for name in turn.traces}
+    paths = {place.path for place in conversation.provenance if place.path in named}
+    return sorted(path for path in paths if path.endswith((".json", ".jsonl")))
+
+
+def _in_turns(conversation: Conversation) -> list[Any]:
+    return [msgspec.to_builtins(message.parts) for message in conversation.messages if message.turn is not None]

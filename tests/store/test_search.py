@@ -6,6 +6,7 @@ import contextlib
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from typing import Literal
 
 import msgspec
 import pytest
@@ -167,6 +168,32 @@ def test_a_parsed_query_and_a_regular_expression_can_be_given(archive: sqlite3.C
 def test_any_text_is_answered_or_refused(archive: sqlite3.Connection, text: str) -> None:
     with contextlib.suppress(QueryError):
         search(archive, text)
+
+
+@pytest.mark.parametrize("order", ["rank", "newest"])
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("(oil OR title:'Oil') tool:grep 'a lantern' role:user oil", []),
+        ("/lan.*/ lantern role:assistant oil (oil OR 'get_user(') /lan.*/", ["vscode:1#1"]),
+        ("(/lan.*/ OR 'get_user(') role:assistant 'get_user(' 'call' tool:grep", []),
+        ("(tide OR 'get_user(') role:assistant 'get_user(' 'call' here", ["vscode:4#1"]),
+    ],
+)
+def test_alternatives_among_many_conditions_leave_the_index_in_charge(
+    archive: sqlite3.Connection, query: str, expected: list[str], order: Literal["rank", "newest"]
+) -> None:
+    plans: list[str] = []
+    archive.set_trace_callback(plans.append)
+    try:
+        assert ids(search(archive, query, order=order)) == expected
+        search_module.conversations_with(archive, query)
+    finally:
+        archive.set_trace_callback(None)
+    for sql in plans:
+        if "FROM words AS w" in sql:
+            told = [detail for *_, detail in archive.execute(f"EXPLAIN QUERY PLAN {sql}")]
+            assert not any("MULTI-INDEX OR" in step for step in told), told
 
 
 # --- numbers --------------------------------------------------------------------------------------------------------

@@ -45,6 +45,9 @@ _OF_CONVERSATION = f"m.rowid >= c.rowid << {MESSAGE_BITS} AND m.rowid < (c.rowid
 _IS_TITLE = (
     f"m.rowid = (SELECT max(rowid) FROM message WHERE rowid < (c.rowid + 1) << {MESSAGE_BITS}) AND m.role = 'title'"  # noqa: S608
 )
+# The number of a row that the index found. The plus keeps SQLite from looking rows up by alternatives of a query
+# (`w.rowid IN (...) OR w.rowid IN (...)`): such a plan does not use the index for MATCH, and fails on its first row.
+_FOUND = "+w.rowid"
 _IS_FIRST_OF_TURN = (
     "m.role <> 'title' AND NOT EXISTS (SELECT 1 FROM message AS b WHERE b.rowid = m.rowid - 1 AND b.turn IS m.turn)"
 )
@@ -198,7 +201,7 @@ class _Plan:
         conditions.is_for_superseded = asks_for_superseded(root)
         self.match: Match | None = conditions.match(root)
         # What the index cannot tell.
-        self.rest: Sql | None = conditions.rest(root, "m.rowid" if self.match is None else "w.rowid")
+        self.rest: Sql | None = conditions.rest(root, "m.rowid" if self.match is None else _FOUND)
         self.leaves_out_superseded = has_superseded(conditions.connection) and not asks_for_superseded(root)
 
     def only_counted(self, row: str) -> str:
@@ -288,10 +291,10 @@ class _Plan:
         """What comes after FROM when the index drives, and its parameters."""
         source = f"words AS w {join}"
         if self.rest is None:
-            return f"{source} WHERE words MATCH ?{self.only_counted('w.rowid')}", (match,)
+            return f"{source} WHERE words MATCH ?{self.only_counted(_FOUND)}", (match,)
         if "m." in self.rest.text:
             source += " CROSS JOIN message AS m ON m.rowid = w.rowid"
-        where = f"words MATCH ? AND {self.rest.text}{self.only_counted('w.rowid')}"
+        where = f"words MATCH ? AND {self.rest.text}{self.only_counted(_FOUND)}"
         return f"{source} WHERE {where}", (match, *self.rest.parameters)
 
     def counted(self, connection: sqlite3.Connection, rows: list[tuple[int, float]], is_exact: bool) -> Found:

@@ -332,10 +332,10 @@ def test_what_is_no_export_is_one_bad_record() -> None:
     assert [(bad.code, bad.pointer) for bad in ledger.bad] == [("bad-record", "")]
 
 
-def test_an_export_of_helpers_alone_holds_no_conversation() -> None:
-    wrapper = request([user("translate")], name="copilotLanguageModelWrapper")
+def test_a_list_of_models_alone_holds_no_conversation() -> None:
+    listed = {"kind": "request", "type": "MarkdownContentRequest", "name": "modelList", "content": "gpt-5.1"}
 
-    conversations, ledger = read_document(SOURCE, export(prompt("some extension", wrapper)))
+    conversations, ledger = read_document(SOURCE, export(prompt("models", listed)))
 
     assert conversations == []
     assert ledger.ignored == {"helper-request": 1, "no-conversation": 1}

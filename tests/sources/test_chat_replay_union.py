@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 from copilog.export.markdown import markdown_page
 from copilog.model import Conversation
 from copilog.render.html.addresses import Addresses
@@ -130,6 +132,33 @@ def test_helpers_count_in_the_tokens_and_are_marked() -> None:
     for page in (text_of(conversation), str(panel_of(conversation, Addresses())), markdown_page(conversation)):
         assert "helpers" in page
         assert "copilotLanguageModelWrapper, title" in page
+
+
+def test_helpers_alone_are_a_conversation_that_is_marked_and_counts() -> None:
+    at = {"startTime": "2026-05-04T10:00:00.000Z", "endTime": "2026-05-04T10:00:02.000Z"}
+    title = request([user("write a title for: dig")], "Digging", "title", "aaaa0003", usage=tokens(50, 5), **at)
+    summary = request([user("dig, rake")], "Dug.", "summarizeConversationHistory", "aaaa0004", usage=tokens(7, 1))
+    document = export(prompt("title", title), prompt("dig", summary))
+
+    (conversation,), ledger = read_document(SOURCE, copy.deepcopy(document))
+    (row,) = entry_of(conversation).spends
+
+    assert (conversation.turns, conversation.messages, conversation.marks) == ([], [], ["helpers-only"])
+    assert (conversation.title, str(conversation.started_at)) == ("Digging", "2026-05-04 10:00:00+00:00")
+    assert [(usage.extra or {}).get("helper") for usage in conversation.usage] == [
+        "title",
+        "summarizeConversationHistory",
+    ]
+    assert (row[4], row[7], row[8]) == ("(helper)", 57, 6)
+    assert [document.text for document in conversation.documents] == [
+        "write a title for: dig\n\nDigging",
+        "dig, rake\n\nDug.",
+    ]
+    assert "helpers-only" in text_of(conversation)
+    assert (ledger.seen, ledger.used, ledger.ignored) == (3, 1, {"helper-request": 2})
+    # A copy of the export is the same conversation, and other requests are another one.
+    assert only(copy.deepcopy(document)).id == conversation.id
+    assert only(export(prompt("title", copy.deepcopy(title) | {"id": "aaaa0009"}))).id != conversation.id
 
 
 def test_a_helper_of_its_own_group_counts_where_its_words_are_from() -> None:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 SOURCE_NAMES = [source.name for source in SOURCES]
 TITLE_WIDTH, NARROWEST = 40, 8  # of a line on a terminal
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
-TOLD_MARKS = ("damaged", "headless", "stub", "external", "orphan-edits", "prompts-only")
+TOLD_MARKS = ("damaged", "headless", "stub", "external", "orphan-edits", "prompts-only", "helpers-only")
 # What every list has as JSON, and what only the archive knows.
 FIELDS = Summary.__struct_fields__
 ARCHIVE_FIELDS = ("messages", "is_starred", "labels", "note", "stored_at", "gone_at")

@@ -7,6 +7,8 @@ from typing import Any
 from copilog.model import Conversation, Usage
 from copilog.model.questions import COUNTS
 
+HELPERS_ONLY = "helpers-only"  # the mark of a conversation that has nothing else: who was helped is not recorded
+
 
 def helper_of(usage: Usage) -> str | None:
     """Return the name of the helper that used it; None for what answered the user."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from copilog.model import Conversation, Provenance
 
-PARTIAL = frozenset({"stub", "orphan-edits", "resource", "memory", "todos", "rewind", "prompts-only"})
+PARTIAL = frozenset({"stub", "orphan-edits", "resource", "memory", "todos", "rewind", "prompts-only", "helpers-only"})
 # Marks of traces that retell a conversation with less than its own file has: they fill gaps and never lead over it.
 RETOLD = frozenset({"transcript", "debug-log", "trace", "store-row", "trajectory"})
 BROKEN = frozenset({"damaged", "headless"})

@@ -28,6 +28,7 @@ MARKS = {
     "imported": "it came from an export",
     "orphan-edits": "only its file edits are left",
     "prompts-only": "typed prompts that no known conversation has; how they were answered is lost",
+    "helpers-only": "requests of helpers alone, such as one for a title; what they helped with is not in its file",
     "resource": "only spilled tool output is left of it",
     "pending-edits": "some edits were neither kept nor undone",
 }

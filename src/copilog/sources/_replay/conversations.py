@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from datetime import datetime
 
 from copilog.derive import add_title
+from copilog.derive.helper_usage import HELPERS_ONLY
 from copilog.diagnostics import Ledger
 from copilog.model import Conversation, Document, Provenance, ToolCall, prose_of
 from copilog.sources._replay.entries import Remark, Request
@@ -20,8 +22,15 @@ from copilog.sources._vscode.take import Json, rest
 def conversations_from(
     groups: list[Group], ledger: Ledger, *, source: str, servers: object, extra: Json, provenance: Provenance
 ) -> list[Conversation]:
-    """All conversations that the groups hold; `extra` is what the export says about itself."""
+    """All conversations that the groups hold; `extra` is what the export says about itself.
+
+    Requests of helpers alone are a conversation without turns, so that what they used counts.
+    """
     threads = threads_from(groups)
+    requests = [entry for group in groups for entry in group.helper_entries if isinstance(entry, Request)]
+    is_helpers_only = not threads and bool(requests)
+    if is_helpers_only:
+        threads = [Thread()]
     known = Servers(servers)
     helpers = [name for group in groups for name in [*group.helpers, *([group.label] if group.is_helper else [])]]
     extra = {**extra, "helpers": list(dict.fromkeys(name for name in helpers if name))}
@@ -32,6 +41,8 @@ def conversations_from(
     _give_titles(made, groups)
     if made:
         _add_helpers(made, threads, groups, source)
+    if is_helpers_only:
+        _mark_as_helpers(made[0], requests)
     return made
 
 
@@ -47,21 +58,40 @@ def _conversation(thread: Thread, ledger: Ledger, servers: Servers, source: str,
         conversation.turns.append(turn)
         conversation.messages += messages
         conversation.location = conversation.location or location_of(draft)
-    times = [time for turn in conversation.turns for time in (turn.timing.started_at, turn.timing.completed_at) if time]
-    conversation.started_at = min(times, default=None)
-    conversation.updated_at = max(times, default=None)
+    _set_times(conversation, [(turn.timing.started_at, turn.timing.completed_at) for turn in conversation.turns])
     conversation.id = f"replay:{_content_hash(conversation)}"
     return conversation
 
 
+def _set_times(conversation: Conversation, spans: list[tuple[datetime | None, datetime | None]]) -> None:
+    times = [time for span in spans for time in span if time is not None]
+    conversation.started_at = min(times, default=None)
+    conversation.updated_at = max(times, default=None)
+
+
+def _mark_as_helpers(conversation: Conversation, requests: list[Request]) -> None:
+    """Say of a conversation that it has nothing but requests of helpers, and when and as what these were made."""
+    conversation.marks.append(HELPERS_ONLY)
+    _set_times(conversation, [(request.started_at, request.ended_at) for request in requests])
+    told = [text for request in requests for text in (request.id, request.name.full, request.text)]
+    said = [document.text for document in conversation.documents]
+    conversation.id = f"replay:{_hash(text or '' for text in [*told, *said])}"
+
+
 def _content_hash(conversation: Conversation) -> str:
     """A name for what was said: the same in every copy of the export."""
-    digest = hashlib.sha256()
+    told: list[str] = []
     for message in conversation.messages:
         if message.role in ("user", "assistant"):
             calls = [part.id for part in message.parts if isinstance(part, ToolCall)]
-            told = "\0".join([message.role, message.id or "", prose_of(message.parts), *calls, ""])
-            digest.update(told.encode("utf-8", "replace"))
+            told += [message.role, message.id or "", prose_of(message.parts), *calls]
+    return _hash(told)
+
+
+def _hash(texts: Iterable[str]) -> str:
+    digest = hashlib.sha256()
+    for text in texts:
+        digest.update(f"{text}\0".encode("utf-8", "replace"))
     return digest.hexdigest()[:32]
 
 

@@ -143,6 +143,17 @@ def test_places_that_were_found_are_evidence_that_the_text_is_a_hit() -> None:
         "String replacement failed: Could not find matching text to replace.",
         "Applying patch failed with error: Invalid context at character 204:\n    end",
         "ERROR while calling tool: File already exists.",
+        "ERROR: File already exists. You must use an edit tool to modify it.",
+        "File already exists. You must use an edit tool to modify it.",
+        "File already exists. You must use the edit_notebook_file tool to modify it.",
+        "File already exists. Please provide a non-empty old_string for replacement.",
+        "Could not find matching text to replace. The string to replace must match exactly.",
+        "Could not find matching text",
+        "Multiple matches found for the text to replace. Please provide a more specific string.",
+        "Original and edited file match exactly. Failed to apply edit.",
+        "Input and output are identical",
+        "None of the edits were applied as newCode is required for edit operation",
+        "File /src/a.py is not in the set of allowed files for this edit request.",
     ],
 )
 def test_tool_that_edits_gives_back_only_words_of_the_extension(text: str) -> None:
@@ -154,10 +165,56 @@ def test_tool_that_edits_gives_back_only_words_of_the_extension(text: str) -> No
     assert (edited.outcome.kind, read.outcome.kind) == ("failed", "succeeded")
 
 
-def test_call_that_edited_some_of_its_files_has_succeeded() -> None:
-    some = "String replacement failed: no match\nThe edit to /src/a.py was applied successfully."
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("memory", "Error: File /memories/a.md already exists"),
+        ("copilot_memory", "No replacement was performed, old_str `a` did not appear verbatim in /memories/a.md."),
+        ("memory", "The path /memories/a.md does not exist. Please provide a valid path."),
+        ("install_extension", "Failed to install Jupyter extension."),
+        ("run_vscode_command", "Failed to find command `Do it`."),
+        ("run_vscode_command", "Command `Do it` exists, but its preconditions are not currently met. Ask the user"),
+        ("run_notebook_cell", "Cell #VSC-1 is not a code cell so it can't be executed. If this is unexpected"),
+        ("create_new_jupyter_notebook", "Planning stage did not return a success code."),
+        ("create_new_workspace", "The user has not opened a valid workspace folder in VS Code. Ask them"),
+        ("view_image", "Cannot view image file /src/a.png: file size (30MB) exceeds the maximum"),
+        ("get_changed_files", "The workspace does not contain a git repository"),
+    ],
+)
+@pytest.mark.parametrize("reader", ["read_file", "grep_search", "run_in_terminal", "fetch_webpage", "mcp_shop_order"])
+def test_words_of_a_tool_that_say_that_it_did_nothing_are_a_failure_of_that_tool_alone(
+    name: str, text: str, reader: str
+) -> None:
+    outcomes = [concluded(ended(each), result(text)).outcome for each in (name, reader)]
 
-    call = concluded(ended("multi_replace_string_in_file"), result(some))
+    assert [outcome.kind for outcome in outcomes if outcome] == ["failed", "succeeded"]
+    assert outcomes[0] is not None
+    assert outcomes[0].reason == text
+
+
+def test_tool_that_is_switched_off_has_failed_if_the_text_is_that_and_nothing_else() -> None:
+    text = "Tool read_file is currently disabled by the user, and cannot be called."
+    named = [concluded(ended(name), result(text)).outcome for name in ("read_file", "copilot_readFile")]
+    printed = Terminal(call_id="c1", command="cat a", exit_code=0, output=text)
+    others = [
+        concluded(ended("grep_search"), result(text)),
+        concluded(ended("read_file"), result(f"{text}\nThe next line of a file.")),
+        concluded(ended("run_in_terminal"), printed, result(text.replace("read_file", "run_in_terminal"))),
+    ]
+
+    assert [(outcome.kind, outcome.reason) for outcome in named if outcome] == [("failed", text)] * 2
+    assert [call.outcome.kind for call in others if call.outcome] == ["succeeded"] * 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "String replacement failed: no match\nThe edit to /src/a.py was applied successfully.",
+        "The following files were successfully edited:\n/src/a.py\nString replacement failed: no match",
+    ],
+)
+def test_call_that_edited_some_of_its_files_has_succeeded(text: str) -> None:
+    call = concluded(ended("multi_replace_string_in_file"), result(text))
 
     assert call.outcome is not None
     assert (call.outcome.kind, call.outcome.reason) == ("succeeded", "String replacement failed: no match")
@@ -322,6 +379,17 @@ def test_edit_of_a_call_that_failed_was_not_made() -> None:
               result(CALL_ERROR))  # fmt: skip
 
     assert [is_made(edit) for edit in (failed, made, free)] == [False, True, True]
+
+
+def test_file_that_was_there_already_was_not_created() -> None:
+    arguments = '{"filePath": "/src/a.py", "content": "one\\ntwo\\n"}'
+    text = "File already exists. You must use an edit tool to modify it."
+
+    made = concluded(ended("create_file", arguments=arguments), result("File created at /src/a.py"))
+    kept = concluded(ended("create_file", arguments=arguments), result(text))
+
+    assert [(edit.path, edit.added) for edit in made.edits] == [("/src/a.py", 2)]
+    assert kept.edits == []
 
 
 def test_conclusions_are_the_same_when_they_are_made_again() -> None:

@@ -7,12 +7,11 @@ from collections.abc import Iterable
 from copilog.derive.edit_arguments import Lines, joined, lines_in_arguments
 from copilog.derive.outcomes import Walked, is_done, is_partly_done
 from copilog.derive.own_texts import made_edits
-from copilog.derive.tool_names import EDITING_TOOLS, key_of
+from copilog.derive.tool_names import EDITING_TOOLS, OF_SEVERAL_FILES, key_of
 from copilog.model import ArguedEdit, FileEdit, ToolCall
 
 CREATING = frozenset({"createfile", "create"})
 WRITING_TOOLS = EDITING_TOOLS | CREATING | {"edit", "insert", "strreplace", "strreplaceeditor"}
-OF_SEVERAL_FILES = frozenset({"multireplacestring", "applypatch"})
 
 
 def conclude_argued_edits(walked: Walked) -> None:

@@ -7,8 +7,9 @@ hit may begin with the same words.
 - A text that begins with `ERROR while calling tool: `, `ERROR: Your input to the tool was invalid` or
   `ERROR: The tool "` is the extension's if it also ends as the extension ends all of them, with "Please check your
   input and try again.": nothing that was read follows.
-- A tool that changes files reads nothing out. What it gives back is the extension's wording, so the beginning is
-  enough; a few more beginnings tell that no file was changed.
+- A tool that changes something reads nothing out, and a few others put words of their own before what they read. What
+  they give back begins with the extension's wording, so the beginning is enough (`TOOL_FAILURES`).
+- A tool that the user has switched off is named by the whole text.
 - What hooks added for the model before or behind a text is not part of it.
 - Output that VS Code recorded as the tool's is output, whatever it looks like: that of a command that is known to have
   run, what VS Code showed as the result, and what names the places that were found. An exit code above 0 alone says
@@ -17,9 +18,10 @@ hit may begin with the same words.
 
 from __future__ import annotations
 
+import re
 from typing import Literal, NamedTuple
 
-from copilog.derive.tool_names import EDITING_TOOLS, key_of
+from copilog.derive.tool_names import EDITING_TOOLS, OF_SEVERAL_FILES, key_of, tool_key
 from copilog.model import Terminal, ToolCall, ToolResult
 
 OwnKind = Literal["failed", "skipped", "cancelled"]
@@ -38,13 +40,38 @@ EDIT_FAILURES = (
     "String replacement failed",
     "Applying patch failed with error",
     "File does not exist: ",
+    "File already exists.",
     "Edit at index ",
+    "Could not find matching text",
+    "Multiple matches found for the text to replace",
+    "Original and edited file match exactly",
+    "Input and output are identical",
+    "None of the edits were applied",
 )
+TOOL_FAILURES: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(EDITING_TOOLS, EDIT_FAILURES),
+    "memory": ("Error: ", "No replacement was performed", "The path /memories"),
+    "installextension": ("Failed to install ",),
+    "runvscodecommand": ("Failed to find command `", "Failed to run command `"),
+    "createnewjupyternotebook": ("Planning stage did not return", "Outline was not found in planning stage"),
+    "createnewworkspace": ("The user has not opened a valid workspace folder",),
+    "viewimage": ("Cannot view image file ",),
+    "getchangedfiles": ("The workspace does not contain a git repository",),
+}
+# The same with a name in the middle.
+_NOT_ALLOWED = re.compile(r"File .+ is not in the set of allowed files for this edit request\.")
+_PATTERNS = {
+    **dict.fromkeys(EDITING_TOOLS, _NOT_ALLOWED),
+    "runnotebookcell": re.compile(r"Cell \S+ is (?:not a code cell so it can't|empty, so it won't) be executed\."),
+    "runvscodecommand": re.compile(r"Command `[^`\n]+` exists, but its preconditions are not currently met\."),
+}
+_SWITCHED_OFF = re.compile(r"Tool (\S+) is currently disabled by the user, and cannot be called\.\s*")
 SHOWN = "output that VS Code showed"  # who says that a call succeeded whose result looks like one of these texts
 HOOK_BEFORE = "<PreToolUse-context>", "</PreToolUse-context>"
 HOOK_BEHIND = "<PostToolUse-context>", "</PostToolUse-context>"
-_SUSPECTS = ("ERROR", "The user c", "Canceled")  # how each of the other texts begins
-_ALL_SUSPECTS = (*_SUSPECTS, *EDIT_FAILURES, HOOK_BEFORE[0])
+_SUSPECTS = ("ERROR", "The user c", "Canceled", "Tool ")  # how each of the other texts begins
+_BEGINNINGS = tuple({beginning for beginnings in TOOL_FAILURES.values() for beginning in beginnings})
+_ALL_SUSPECTS = (*_SUSPECTS, *_BEGINNINGS, "File ", "Cell ", "Command `", HOOK_BEFORE[0])
 EDIT_SUCCESS = ("was applied successfully", "successfully edited")  # of another file by the same call
 EDITED_FILES = "successfully edited:"  # behind which their names follow
 
@@ -63,7 +90,7 @@ def own_text(result: ToolResult, call: ToolCall, terminal: Terminal | None) -> O
         return None
     text = _without_hooks(text)
     key = key_of(call)
-    if key in EDITING_TOOLS and text.startswith(EDIT_FAILURES):
+    if _begins_as_failure(text, key):
         return None if failed_edits(result, call) else OwnText("failed", first_line(text))
     if not text.startswith(_SUSPECTS) or _has_run(terminal, text) or _is_shown(result, call, key):
         return None
@@ -72,6 +99,10 @@ def own_text(result: ToolResult, call: ToolCall, terminal: Terminal | None) -> O
         return OwnText("skipped", whole)
     if whole == CANCELLED or (result.is_error and whole in CANCELLED_FLAGGED):
         return OwnText("cancelled", whole)
+    if (named := _SWITCHED_OFF.fullmatch(text)) is not None and tool_key(named[1]) in (key, tool_key(call.name)):
+        return OwnText("failed", whole)
+    if key in WRITING_TOOLS and text.startswith("ERROR: "):
+        return OwnText("failed", first_line(text.removeprefix("ERROR: ")))
     if text.startswith(BEGINNINGS) and (key in WRITING_TOOLS or text[-2 * len(ENDING) :].rstrip().endswith(ENDING)):
         return OwnText("failed", first_line(text.removeprefix(CALL_ERROR).removeprefix("ERROR: ")))
     return None
@@ -79,17 +110,17 @@ def own_text(result: ToolResult, call: ToolCall, terminal: Terminal | None) -> O
 
 def failed_edits(result: ToolResult, call: ToolCall) -> str | None:
     """Return what the result of a call says of those of its edits that failed, where others were made; else None."""
-    text = result.text
-    if not text.startswith((*EDIT_FAILURES, HOOK_BEFORE[0])) or key_of(call) not in EDITING_TOOLS:
+    key = key_of(call)
+    if key not in EDITING_TOOLS or not any(word in result.text for word in EDIT_SUCCESS):
         return None
-    text = _without_hooks(text)
-    is_mixed = text.startswith(EDIT_FAILURES) and any(word in text for word in EDIT_SUCCESS)
-    return first_line(text) if is_mixed else None
+    text = _without_hooks(result.text)
+    lines = text.split("\n") if key in OF_SEVERAL_FILES else [text]
+    return next((first_line(line) for line in lines if _begins_as_failure(line, key)), None)
 
 
 def made_edits(text: str) -> str:
     """Return those lines of a result that say what was edited, where other edits of the call failed."""
-    lines = text.split("\n")
+    lines = [line for line in text.split("\n") if not line.startswith(EDIT_FAILURES) and not _NOT_ALLOWED.match(line)]
     first = next((number for number, line in enumerate(lines) if line.rstrip().endswith(EDITED_FILES)), len(lines))
     return "\n".join([*(line for line in lines[:first] if any(word in line for word in EDIT_SUCCESS)), *lines[first:]])
 
@@ -97,6 +128,14 @@ def made_edits(text: str) -> str:
 def is_suspect(text: str) -> bool:
     """Return whether a text begins like one of the extension's."""
     return text.startswith(_ALL_SUSPECTS)
+
+
+def _begins_as_failure(text: str, key: str) -> bool:
+    """Whether a tool gives back words of its own that say that the call did not do its job."""
+    if text.startswith(TOOL_FAILURES.get(key, ())):
+        return True
+    pattern = _PATTERNS.get(key)
+    return pattern is not None and pattern.match(text) is not None
 
 
 def _without_hooks(text: str) -> str:

@@ -24,6 +24,7 @@ REGISTERED_NAMES = {
 EDITING_TOOLS = frozenset(
     {"replacestring", "multireplacestring", "createfile", "applypatch", "insertedit", "editnotebook"}
 )
+OF_SEVERAL_FILES = frozenset({"multireplacestring", "applypatch"})
 # Tools of Copilot CLI that wait for a command which another call began; those that write may begin another.
 SHELL_READERS = frozenset({"readbash", "readpowershell"})
 SHELL_WRITERS = frozenset({"writebash", "writepowershell"})

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
+from copilog.analysis.timeline import timeline_of
 from copilog.derive import conclude
 from copilog.diagnostics import ADVICE, Report
 from copilog.ingest import inspect_file, read
-from copilog.model import Branch, Conversation, Duration, Timing, Turn, duration_of
-from tests.cli.homes import STARTED, Home, request, session
+from copilog.model import Branch, Conversation, Duration, Status, Timing, Turn, duration_of
+from tests.cli.homes import STARTED, Home, request, run, session
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 
@@ -142,6 +143,56 @@ def test_a_turn_that_was_cancelled_when_its_window_was_opened_again_has_no_end()
     assert times(turn(end=days, status="cancelled")) == [(None, None, None)]
     assert times(turn(end=30, status="cancelled")) == [(30_000, None, 30_000)]
     assert times(turn(end=days, status="cancelled", elapsed_ms=7_000_000)) == [(7_000_000, None, 7_000_000)]
+
+
+DAY = 86_400
+
+
+@pytest.mark.parametrize("status", ["complete", "failed", "cancelled", None])
+def test_a_completion_more_than_a_day_after_the_start_alone_is_a_reload(status: Status | None) -> None:
+    [only] = took(turn(end=30 * DAY, status=status))
+    first, last = took(turn(end=30, status=status), turn(1, 60, 60 + 30 * DAY, status=status))
+
+    for each in (only, last):
+        assert (each.elapsed_ms, each.waiting_ms, each.working_ms) == (None, None, None)
+        [problem] = each.problems
+        assert "completed 2,592,000,000 ms (30.0 days) after it started" in problem
+        assert "the session was opened again then" in problem
+    assert (first.elapsed_ms, first.problems) == (30_000, [])
+
+
+@pytest.mark.parametrize(
+    ("turns", "expected"),
+    [
+        ([turn(end=DAY)], DAY),
+        ([turn(end=2 * DAY, elapsed_ms=2 * DAY * 1000)], 2 * DAY),
+        ([turn(end=2 * DAY, generated_ms=2 * DAY * 1000)], 2 * DAY),
+        ([turn(end=2 * DAY, generated_ms=60_000, waited_ms=2 * DAY * 1000 - 90_000)], 2 * DAY - 30),
+        ([turn(end=2 * DAY, waited_ms=DAY * 1000)], 2 * DAY),
+        ([turn(end=30 * DAY), turn(1, 300, 310)], 300),
+    ],
+)
+def test_a_long_turn_with_other_evidence_keeps_its_time(turns: list[Turn], expected: float) -> None:
+    first = took(*turns)[0]
+
+    assert (first.elapsed_ms, first.problems) == (expected * 1000, [])
+
+
+def test_a_reload_is_in_no_hours_and_not_drawn_as_long_as_it_is(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    late = request(1, "Sum the tides", modelState={"value": 1, "completedAt": STARTED + 30 * DAY * 1000})
+    path = home.add(home.workspace(1), session("11111111-aaaa") | {"requests": [late]})
+    [conversation] = read(path)
+    [drawn] = [span for span in timeline_of(conversation).spans if span.kind == "turn"]
+
+    figures = run("stats", "work", "--json", "--root", tmp_path).json
+    told = run("problems", "--root", tmp_path).out
+
+    assert (figures["elapsed_ms"], figures["timed_turns"], figures["turns"]) == (0, 0, 1)
+    assert drawn.is_guessed
+    assert drawn.end_ms - drawn.start_ms < DAY * 1000
+    assert str(path) in told
+    assert "turn 1: completed 2,591,940,000 ms (30.0 days) after it started" in told
 
 
 @pytest.mark.parametrize(

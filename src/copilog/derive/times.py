@@ -18,6 +18,8 @@ from copilog.model import Conversation, Duration, Turn
 LATEST_CANCELLATION_MS = 3_600_000
 # An answer is not completed later than that after its generation, if nothing tells of a wait.
 LATEST_COMPLETION_MS = LATEST_CANCELLATION_MS
+# A longer time that nothing but the completion tells is one of a session that was opened again.
+LONGEST_SPAN_MS = 24 * 3_600_000
 LEEWAY_MS = 1_000  # clocks of several processes: no contradiction is reported below that
 ONE_RELOAD = timedelta(seconds=2)  # turns that a session opened again completes, one after the other
 
@@ -121,6 +123,9 @@ def _elapsed_ms(turn: Turn, completed_at: datetime | None, following: _Next, pro
     elapsed = min((known for known in (whole, with_wait, span) if known is not None), default=generated)
     if elapsed is None or timing.started_at is None:
         return elapsed
+    if whole is None and generated is None and _is_of_reload(elapsed, turn, following):
+        problems.append(_reload_words(elapsed))
+        return None
     if following.start is not None and following.start <= timing.started_at and elapsed > LEEWAY_MS:
         early = _ms(timing.started_at - following.start)
         problems.append(f"the next turn starts {f'{early:,.0f} ms before' if early else 'together with'} this one")
@@ -130,6 +135,21 @@ def _elapsed_ms(turn: Turn, completed_at: datetime | None, following: _Next, pro
     if whole is not None and elapsed > room + LEEWAY_MS:
         problems.append(f"{elapsed:,.0f} ms, but the next turn starts after {room:,.0f} ms")
     return min(elapsed, room)
+
+
+def _is_of_reload(span: float, turn: Turn, following: _Next) -> bool:
+    """Whether a turn cannot have taken so long: more than a day without its wait, and up to the next turn."""
+    started_at, later = turn.timing.started_at, following.later_start
+    if started_at is not None and later is not None:
+        span = min(span, _ms(later - started_at))
+    return span - max(turn.timing.waited_ms or 0, 0) > LONGEST_SPAN_MS
+
+
+def _reload_words(span: float) -> str:
+    return (
+        f"completed {span:,.0f} ms ({span / LONGEST_SPAN_MS:.1f} days) after it started, and nothing else tells "
+        "how long it took: the session was opened again then, so the time is unknown"
+    )
 
 
 def _above_zero(recorded: float | None, what: str, problems: list[str]) -> float | None:
@@ -150,6 +170,8 @@ def _span_ms(turn: Turn, completed_at: datetime | None, problems: list[str]) -> 
         problems.append(f"completed {-span:,.0f} ms before it started")
     is_recorded = turn.timing.elapsed_ms is not None or turn.timing.generated_ms is not None
     if turn.status == "cancelled" and not is_recorded and span > LATEST_CANCELLATION_MS:
+        if span > LONGEST_SPAN_MS:
+            problems.append(_reload_words(span))
         return None
     return span if span > 0 else None
 

@@ -46,6 +46,11 @@ def cli(*numbers: int, home: str = "/home/ana/.copilot") -> Conversation:
     return made
 
 
+def headless(conversation: Conversation) -> Conversation:
+    conversation.marks = [*conversation.marks, "headless"]
+    return conversation
+
+
 def rewound(conversation: Conversation, after: int) -> Conversation:
     notice = Message(
         role="system", turn=after, parts=[Notice(topic="info", text="Rewound", data={"infoType": "rewind"})]
@@ -112,6 +117,25 @@ PAIRS = [
          lambda: [session(LOG, 1, 2), session(LOG, 2, 3, folder=ELSEWHERE)], "1 2 3"),
     Pair("damaged copy, copy elsewhere that continued",
          lambda: [trace(LOG, 1, 2, 3), trace(LOG, 1, 4, folder=ELSEWHERE, marks=("damaged",))], "1 2 3 4"),
+    Pair("damaged copy with turns from before the last one of a copy elsewhere",
+         lambda: [trace(LOG, 1, 3, 5), trace(LOG, 1, 2, 4, folder=ELSEWHERE, marks=("damaged",))], "1 3 5 2^1 4^1"),
+    Pair("damaged copy that was used last, copy elsewhere with turns between",
+         lambda: [trace(LOG, 1, 3), trace(LOG, 1, 2, 4, folder=ELSEWHERE, marks=("damaged",))], "1 2 4 3^1"),
+    Pair("two damaged copies with turns between each other's",
+         lambda: [trace(LOG, 1, 3, 5, marks=("damaged",)), trace(LOG, 1, 2, 4, folder=ELSEWHERE, marks=("damaged",))],
+         "1 2 3 4 5"),
+    Pair("copy whose file breaks off, copy elsewhere that continued",
+         lambda: [trace(LOG, 1, 2, 3), trace(FILE, 1, 4, folder=ELSEWHERE, marks=("damaged", "cut"))], "1 4 2^1 3^1"),
+    Pair("copy whose file breaks off, copy elsewhere that continued after that",
+         lambda: [trace(LOG, 1, 3, 4), trace(FILE, 1, 2, folder=ELSEWHERE, marks=("damaged", "cut"))], "1 3 4 2^1"),
+    Pair("copy whose file breaks off, damaged copy elsewhere that continued after that",
+         lambda: [trace(FILE, 1, 2, marks=("damaged", "cut")),
+                  trace(LOG, 1, 3, 4, folder=ELSEWHERE, marks=("damaged",))],
+         "1 2 3 4"),
+    Pair("CLI log without its beginning, copy from before it that continued",
+         lambda: [headless(cli(2, 5)), cli(1, 2, 3, home="/backup/.copilot")], "1 2 5 3^2"),
+    Pair("CLI log without its beginning, copy from before it without a common turn",
+         lambda: [headless(cli(4, 5)), cli(1, 2, 3, home="/backup/.copilot")], "1 2 3 4 5"),
     Pair("session, transcript with another turn",
          lambda: [session(LOG, 1, 3), retold("transcript", "transcripts", 1, 2, 3)], "1 2 3"),
     Pair("session, debug log with another turn",

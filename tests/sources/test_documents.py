@@ -125,7 +125,7 @@ def test_the_complete_requests_of_a_torn_document_are_kept(tmp_path: Path) -> No
 
     assert words(conversation) == ["one"]
     assert conversation is not None
-    assert conversation.marks == ["damaged"]
+    assert conversation.marks == ["damaged", "cut"]
     assert conversation.assistant == "GitHub Copilot"
     (bad,) = ledger.bad
     assert bad.code == "torn-document"
@@ -242,7 +242,7 @@ def test_a_torn_request_keeps_its_prompt_and_the_finished_parts_of_its_answer(
     parts = [part for message in conversation.messages if message.role == "assistant" for part in message.parts]
     assert [part.text for part in parts if isinstance(part, Text | Thinking)] == answer
     assert (conversation.turns[-1].status, conversation.turns[-1].response_id) == (None, None)
-    assert conversation.marks == ["damaged"]
+    assert conversation.marks == ["damaged", "cut"]
     assert [bad.code for bad in ledger.bad] == ["torn-document"]
     assert "finished" in ledger.notes[-1].reason
 

@@ -192,7 +192,7 @@ def test_a_torn_export_is_still_one(tmp_path: Path) -> None:
     assert ChatExport().claims(Probe(path))
     conversation, ledger = read_export(path)
     assert dialogue(conversation) == ["one", "first", "two"]
-    assert conversation.marks == ["damaged"]
+    assert conversation.marks == ["damaged", "cut"]
     assert [bad.code for bad in ledger.bad] == ["torn-document"]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import NamedTuple
 
 from copilog.identity.alignment import Group
@@ -71,6 +72,11 @@ class Line(NamedTuple):
     name: str  # of the trace that stands for the copy
     groups: list[Group]
     is_broken: bool
+    span: tuple[datetime, datetime] | None  # between these nothing is lost: when its first and last turn began
+
+    def would_have(self, group: Group) -> bool:
+        """Return whether the copy would have a turn, had it been made in this copy."""
+        return self.span is not None and group.time is not None and self.span[0] < group.time < self.span[1]
 
 
 class Fork(NamedTuple):
@@ -85,7 +91,8 @@ def forks_in(
 ) -> dict[int, Fork]:
     """Return the branch of each turn that is not on the trunk, by the identity of its group.
 
-    The trunk is the copy that was used last. A copy branches off if both it and what it leaves continued.
+    The trunk is the copy that was used last. A copy branches off if both it and what it leaves continued. What a
+    damaged copy lacks may be lost: it counts only if one of both would have a turn that only the other has.
     """
     lines = _lines(order, traces, newest)
     if len(lines) < 2:
@@ -95,14 +102,15 @@ def forks_in(
     forks: dict[int, Fork] = {}
     placed = {id(group) for group in lines[0].groups}
     broken = lines[0].is_broken
-    for line in lines[1:]:
+    for number, line in enumerate(lines[1:], start=1):
         common = [place for place, group in enumerate(line.groups) if id(group) in placed]
         tail = line.groups[common[-1] + 1 :] if common else line.groups
         # A turn that no longer counts is not shown: the branch leaves from the last that is.
         base = next((line.groups[at] for at in reversed(common) if id(line.groups[at]) not in superseded), None)
         beyond = _continuation(base, order, placed, forks, place_of)
         continued = _has_counted(tail, superseded) and _has_counted(beyond, superseded)
-        if continued and not (broken or line.is_broken):
+        is_sure = not (broken or line.is_broken) or _are_apart(line, tail, lines[:number], beyond, superseded)
+        if continued and is_sure:
             forks |= {id(group): Fork(base, line.name) for group in tail}
         elif base is not None and id(base) in forks:
             forks |= {id(group): forks[id(base)] for group in tail}
@@ -122,8 +130,28 @@ def _lines(order: list[Group], traces: dict[str, Trace], newest: dict[str, str])
         names = {trace.name for trace in traces.values() if trace.home == home and trace.name not in newest}
         best = max(copies, key=lambda trace: (trace.place.source == LOG, trace.turns, trace.name))
         groups = [group for group in order if not names.isdisjoint(group.names)]
-        lines.append(Line(best.name, groups, any(trace.is_broken for trace in copies)))
+        lines.append(Line(best.name, groups, any(trace.is_broken for trace in copies), _span(groups, copies)))
     return lines
+
+
+def _span(groups: list[Group], copies: list[Trace]) -> tuple[datetime, datetime] | None:
+    """Return when the first and the last turn of a copy began, if no turn between them can be lost."""
+    if any(trace.has_holes for trace in copies):
+        return None
+    names = {trace.name for trace in copies}
+    times = [group.time for group in groups if group.time is not None and not names.isdisjoint(group.names)]
+    return (min(times), max(times)) if times else None
+
+
+def _are_apart(line: Line, tail: list[Group], others: list[Line], beyond: list[Group], superseded: set[int]) -> bool:
+    """Whether a copy and the copies before it continued separately, though one of them is damaged."""
+    own = {id(group) for group in line.groups}
+    theirs = [group for group in beyond if id(group) not in own | superseded]
+    if any(line.would_have(group) for group in theirs):
+        return True
+    found = {id(group) for group in theirs}
+    rivals = [other for other in others if any(id(group) in found for group in other.groups)]
+    return any(rival.would_have(group) for rival in rivals for group in tail if id(group) not in superseded)
 
 
 def _last_use(line: Line) -> float:

@@ -16,9 +16,11 @@ PARTIAL = frozenset({"stub", "orphan-edits", "resource", "memory", "todos", "rew
 # Marks of traces that retell a conversation with less than its own file has: they fill gaps and never lead over it.
 RETOLD = frozenset({"transcript", "debug-log", "trace", "store-row", "trajectory"})
 BROKEN = frozenset({"damaged", "headless"})
+CUT = "cut"  # of a damaged file: what is lost came behind all that could be read
 TORN = "torn"  # of a log whose last line breaks off
 EARLIER = "earlier"  # the role of a file in the state in which an earlier scan read it
-OF_ONE_TRACE = PARTIAL | RETOLD | BROKEN | {"inside", "empty"}  # marks that need not hold for the merged conversation
+# Marks that need not hold for the merged conversation.
+OF_ONE_TRACE = PARTIAL | RETOLD | BROKEN | {"inside", "empty", CUT}
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 LOG, FILE, STATE = "vscode-session-log", "vscode-session", "vscode-state"
 CLI_LOGS = frozenset({"cli-events", "cli-history"})
@@ -50,6 +52,16 @@ class Trace:
     @property
     def is_broken(self) -> bool:
         return not BROKEN.isdisjoint(self.marks)
+
+    @property
+    def has_holes(self) -> bool:
+        """Return whether turns may be lost between those that could be read, and not only before or behind them.
+
+        A log of events without its beginning goes on without a gap; one of changes may name turns of the lost state.
+        """
+        if "damaged" in self.marks:
+            return CUT not in self.marks
+        return "headless" in self.marks and self.place.source not in CLI_LOGS
 
     @property
     def is_session_file(self) -> bool:

@@ -21,6 +21,7 @@ KEY_COLUMNS = 11
 MOST_CONFLICTS = 3  # of each trace
 MARKS = {
     "damaged": "parts of its file could not be used",
+    "cut": "if turns of it are lost, they came behind all that could be read",
     "headless": "the beginning of its log is lost",
     "stub": "only an index knows of it; what was said is not here",
     "external": "the index says that another agent keeps it",

@@ -24,6 +24,7 @@ class SessionDocument(NamedTuple):
     state: Json
     is_damaged: bool = False
     is_last_torn: bool = False  # the last request is what was finished of a torn one
+    is_cut: bool = False  # nothing is lost before the last request
 
 
 class _Text(NamedTuple):
@@ -64,7 +65,7 @@ def read_session_document(path: Path, ledger: Ledger) -> SessionDocument | None:
 def mark_damage(conversation: Conversation, document: SessionDocument) -> None:
     """Mark a conversation that was read from a damaged document; how its torn request ended is not known."""
     if document.is_damaged:
-        conversation.marks.append("damaged")
+        conversation.marks += ["damaged", "cut"] if document.is_cut else ["damaged"]
     if document.is_last_torn and conversation.turns and conversation.turns[-1].status in ("complete", "unanswered"):
         conversation.turns[-1].status = None
 
@@ -118,7 +119,9 @@ def _salvage(text: _Text, ledger: Ledger, reason: str) -> SessionDocument | None
         ledger.reject("bad-json", reason, offset=0)
         return None
     data = text.data
+    bad = ledger.bad_count()
     requests = _readable_requests(text, outline, ledger)
+    is_cut = ledger.bad_count() == bad
     before = _object_from(data[: outline.start] + b"[]}")
     after = None if outline.end is None else _object_from(b'{"requests":[]' + data[outline.end :])
     if before is None or after is None:
@@ -130,7 +133,7 @@ def _salvage(text: _Text, ledger: Ledger, reason: str) -> SessionDocument | None
     also = ", and what was finished of the one that breaks off" if torn is not None else ""
     ledger.note("salvaged-document", f"{len(requests)} complete requests were read{also}")
     requests += [] if torn is None else [torn]
-    return SessionDocument({**(before or {}), **(after or {}), "requests": requests}, True, torn is not None)
+    return SessionDocument({**(before or {}), **(after or {}), "requests": requests}, True, torn is not None, is_cut)
 
 
 def _readable_requests(text: _Text, outline: _Outline, ledger: Ledger) -> list[Any]:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from copilog.derive import conclude
 from copilog.identity import merge
 from copilog.model import Conversation, FileEdit, FileState, Message, ToolCall, ToolResult
 from tests.trace_builders import ELSEWHERE, FILE, LOG, change, edits, roles, spilled, stub, trace
@@ -103,6 +106,52 @@ def test_spilled_output_of_a_call_without_a_result_comes_behind_the_call() -> No
         ("user", 1),
         ("assistant", 1),
     ]
+
+
+@pytest.mark.parametrize("is_concluded", [False, True])
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize("has_results", [False, True])
+def test_spilled_output_of_calls_with_one_id_goes_to_the_call_of_its_own_turn(
+    has_results: bool, order: int, is_concluded: bool
+) -> None:
+    made = trace(LOG, 1, 2)
+    for turn in (1, 0):
+        call = ToolCall(id="c1", name="read_file", native_ids=[f"c1__vscode-{turn}"])
+        made.messages[2 * turn + 1].parts.append(call)
+        if has_results:
+            short = ToolResult(call_id="c1", text=f"cut {turn}")
+            made.messages.insert(2 * turn + 2, Message(role="tool", parts=[short], turn=turn))
+    if is_concluded:
+        conclude(made)
+    outputs = [spilled(f"c1__vscode-{turn}", f"whole {turn}") for turn in (0, 1)]
+    for output in outputs:
+        for part in output.messages[0].parts:
+            assert isinstance(part, ToolResult)
+            part.call_id = "c1"  # as it is read
+
+    merged = merge([made, *outputs[::order]])
+    conclude(merged)
+
+    full = {
+        (message.turn, part.call_id): part.full_text
+        for message in merged.messages
+        for part in message.parts
+        if isinstance(part, ToolResult)
+    }
+    assert full == {(0, "c1"): "whole 0", (1, "c1__vscode-1"): "whole 1"}
+
+
+def test_spilled_output_that_does_not_say_which_call_is_of_the_last_one() -> None:
+    made = trace(LOG, 1, 2)
+    for turn in (1, 0):
+        made.messages[2 * turn + 1].parts.append(ToolCall(id="c1", name="read_file"))
+        short = ToolResult(call_id="c1", text=f"cut {turn}")
+        made.messages.insert(2 * turn + 2, Message(role="tool", parts=[short], turn=turn))
+
+    merged = merge([made, spilled("c1", "whole 1")])
+
+    results = [part for message in merged.messages for part in message.parts if isinstance(part, ToolResult)]
+    assert [result.full_text for result in results] == [None, "whole 1"]
 
 
 def test_spilled_output_of_an_unknown_call_comes_last() -> None:

@@ -8,7 +8,7 @@ import msgspec
 
 from copilog.identity.filling import conflicts_of
 from copilog.identity.messages import place_behind_call
-from copilog.model import Conflict, Conversation, FileChange, FileEdit, ToolCall, ToolResult, parts_of
+from copilog.model import Conflict, Conversation, FileChange, FileEdit, ToolCall, ToolResult
 
 Diff = tuple[str, int | None, int | None]
 
@@ -73,20 +73,31 @@ def join_full_results(lead: Conversation, others: list[Conversation]) -> None:
     spilled = [message for other in others if "resource" in other.marks for message in other.messages]
     if not spilled:
         return
-    results: dict[str, list[ToolResult]] = {}
-    id_of: dict[str, str] = {}
-    for part in parts_of(lead):
-        if isinstance(part, ToolResult):
-            results.setdefault(part.call_id, []).append(part)
-        elif isinstance(part, ToolCall):
-            id_of.update(dict.fromkeys(part.native_ids, part.id))
+    parts = [(message.turn, part) for message in lead.messages for part in message.parts]
+    calls = [(turn, part) for turn, part in parts if isinstance(part, ToolCall)]
+    results = [(turn, part) for turn, part in parts if isinstance(part, ToolResult)]
     for message in spilled:
         for full in [part for part in message.parts if isinstance(part, ToolResult)]:
-            full.call_id = id_of.get(full.call_id, full.call_id)
-            known = results.setdefault(full.call_id, [])
+            turn, full.call_id = _owner_of(full, calls)
+            is_shared = any(at != turn and call.id == full.call_id for at, call in calls)
+            known = [one for at, one in results if one.call_id == full.call_id and (at == turn or not is_shared)]
             lacking = [result for result in known if result.full_text is None]
             for result in lacking:
                 result.full_text, result.full_text_path = full.full_text, full.full_text_path
             if not lacking and all(result.full_text != full.full_text for result in known):
-                known.append(full)
-                place_behind_call(lead.messages, message, full.call_id)
+                results.append((turn, full))
+                place_behind_call(lead.messages, message, full.call_id, turn)
+
+
+def _owner_of(full: ToolResult, calls: list[tuple[int | None, ToolCall]]) -> tuple[int | None, str]:
+    """Return the turn and the id of the call that spilled output is of; no turn if the call is not known.
+
+    Calls of several turns may go by one id. The folder of the output has the id as the extension spells it, which no
+    other call has; without that, the last call has written over what the others left there.
+    """
+    folder = (full.full_text_path or "").replace("\\", "/").split("/")[-2:-1]
+    for name in (*folder, full.call_id):
+        found = [(turn, call.id) for turn, call in calls if name == call.id or name in call.native_ids]
+        if found:
+            return found[-1]
+    return None, full.call_id

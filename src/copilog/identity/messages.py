@@ -246,9 +246,11 @@ def _with_results(mine: list[Message], theirs: list[Message], calls: dict[str, T
     return made
 
 
-def place_behind_call(messages: list[Message], message: Message, call_id: str) -> None:
-    """Insert a message behind the call that it belongs to, else at the end."""
+def place_behind_call(messages: list[Message], message: Message, call_id: str, turn: int | None = None) -> None:
+    """Insert a message behind the call that it belongs to, that of the turn if one is given, else at the end."""
     for position, asking in enumerate(messages):
+        if turn is not None and asking.turn != turn:
+            continue
         if any(isinstance(part, ToolCall) and part.id == call_id for part in asking.parts):
             message.turn, message.parent_call_id = asking.turn, asking.parent_call_id
             messages.insert(position + 1, message)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copilog.export.markdown import markdown_page
-from copilog.model import Conversation, Place, Range, Text, UsedReference
+from copilog.model import Conversation, Place, Range, Text, UsedReference, Workspace
 from tests.render.html_builders import answered, asked, told
 from tests.render.html_builders import shown as html_of
 from tests.render.text_builders import shown as text_of
@@ -45,6 +45,23 @@ def test_a_file_is_one_however_its_path_is_written() -> None:
     ]
 
     assert "used tides.py:1, 2\n" in text_of(referring_to(lines(1, 1), *(lines(2, 2, path) for path in spelled)))
+
+
+def test_a_path_within_the_workspace_and_the_whole_path_are_one_file() -> None:
+    spelled = [lines(1, 1, "tides.py"), lines(2, 2), lines(3, 3, "./tides.py")]
+    made = referring_to(*spelled)
+
+    assert "used tides.py:1, 2, 3\n" in text_of(made)
+    assert "Used 1 reference" in markdown_page(made)
+    assert html_of(made).count("tides.py") == 1
+
+    made.workspace = Workspace(folder="c:\\Tide-tables")
+    made.turns[0].references = [lines(1, 1, "src\\a.py"), lines(2, 2, "C:\\tide-tables\\src\\A.py")]
+    assert "a.py:1, 2\n" in text_of(made)
+
+    made.workspace = None
+    made.turns[0].references = spelled
+    assert "Used 2 references" in markdown_page(made)
 
 
 def test_symbols_of_a_file_share_its_line() -> None:

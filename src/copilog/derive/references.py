@@ -17,22 +17,36 @@ class UsedFile(NamedTuple):
     status: str | None
 
 
-def used_files(turn: Turn) -> list[UsedFile]:
-    """Return what a turn refers to, in the order of the first reference to each."""
+def used_files(turn: Turn, folder: str | None) -> list[UsedFile]:
+    """Return what a turn refers to, in the order of the first reference to each.
+
+    `folder` is that of the workspace, if it is known: relative paths start there.
+    """
     groups: dict[str, list[UsedReference]] = {}
     for reference in turn.references:
-        groups.setdefault(_key_of(reference), []).append(reference)
+        groups.setdefault(_key_of(reference, folder), []).append(reference)
     return [UsedFile(group, min((each.status for each in group), key=_rank)) for group in groups.values()]
 
 
-def _key_of(reference: UsedReference) -> str:
+def _key_of(reference: UsedReference, folder: str | None) -> str:
     place = reference.place
     if place is not None and place.path:
-        is_windows = place.path[1:3] in (":\\", ":/")
-        return normpath(place.path.lower().replace("\\", "/") if is_windows else place.path)
+        return _whole_path(place.path, folder)
     if place is not None and place.uri:
         return place.uri
     return (place.name if place is not None else None) or reference.text or reference.variable or ""
+
+
+def _whole_path(path: str, folder: str | None) -> str:
+    """Return a path from its root on, if that is known, in one spelling. Windows does not mind capitals."""
+    is_absolute = path.startswith(("/", "\\")) or _is_windows(path)
+    if folder and not is_absolute:
+        path = f"{folder}/{path}"
+    return normpath(path.lower().replace("\\", "/") if _is_windows(path) else path)
+
+
+def _is_windows(path: str) -> bool:
+    return path[1:3] in (":\\", ":/")
 
 
 def _rank(status: str | None) -> int:

@@ -114,7 +114,7 @@ def _what_came_with_it(turn: Turn, scene: Scene) -> Iterator[str]:
 
 def _references_line(turn: Turn, scene: Scene) -> str:
     names: list[str] = []
-    for used in used_files(turn):
+    for used in used_files(turn, scene.folder):
         name = used_file_words(used, scene.folder)
         names.append(f"{name} ({used.status})" if used.status in ("partial", "omitted") else name)
     shown = names if scene.options.full else names[:MOST_REFERENCES]

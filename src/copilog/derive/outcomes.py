@@ -37,6 +37,7 @@ KINDS: dict[str, OutcomeKind] = {
 }  # fmt: skip
 # Where "complete" only says that the call ended, and not how.
 ENDED_ONLY = frozenset({"toolInvocationSerialized", "toolCallRounds"})
+ENDED_ONLY_SOURCES = frozenset({"chat-replay", "copilot-markdown", "atif", "trajectory-file"})  # it has a result
 CLI = "cli:"  # ids of sessions of Copilot CLI, which has error flags and none of the extension's texts
 
 
@@ -91,13 +92,13 @@ def conclude_outcomes(conversation: Conversation) -> Walked:
         tell_calls_apart(conversation)
         return conclude_outcomes(conversation)  # what belongs to which call was found by the ids
     open_turn = _open_turn(conversation)
-    has_own_texts = not conversation.id.startswith(CLI)
+    has_own_texts, source = not conversation.id.startswith(CLI), conversation.source
     for turn, call in calls:
         given, terminal = results.get(call.id, _NO_RESULTS), terminals.get(call.id)
         exit_code = call.concluded_exit_code = _exit_code(call, given, terminal)
         if terminal is not None:
             terminal.concluded_exit_code = exit_code  # a terminal is shown without its call in some places
-        facts = _facts(call, given, terminal, exit_code, has_own_texts)
+        facts = _facts(call, given, terminal, exit_code, source, has_own_texts)
         call.outcome = _weighed(tuple(facts), turn is not None and turn == open_turn)
     if any(call.concluded_exit_code is not None and key_of(call) in SHELL_READERS for _, call in calls):
         forget_repeated(call for _, call in calls)
@@ -121,9 +122,9 @@ def add_verdict(
 ) -> None:
     """Keep what another trace says about how a call ended: `theirs` is the same call there, with what belongs to it."""
     results = list(results)
-    facts = facts_of(theirs, results, terminal, has_own_texts=not source.startswith("cli"))
-    facts = [fact for fact in facts if not fact.is_weak]
     exit_code = _exit_code(theirs, results, terminal)
+    facts = _facts(theirs, results, terminal, exit_code, source, has_own_texts=not source.startswith("cli"))
+    facts = [fact for fact in facts if not fact.is_weak]
     verdicts = {_verdict_key(verdict): verdict for verdict in (*call.verdicts, *theirs.verdicts)}
     if facts or exit_code is not None:
         outcome = _weighed(tuple(facts), may_go_on=False)
@@ -185,14 +186,19 @@ def is_made(edit: FileEdit) -> bool:
 
 
 def facts_of(
-    call: ToolCall, results: list[ToolResult], terminal: Terminal | None, *, has_own_texts: bool
+    call: ToolCall, results: list[ToolResult], terminal: Terminal | None, *, source: str, has_own_texts: bool
 ) -> list[Fact]:
     """Return everything that was recorded about how a call ended."""
-    return _facts(call, results, terminal, _exit_code(call, results, terminal), has_own_texts)
+    return _facts(call, results, terminal, _exit_code(call, results, terminal), source, has_own_texts)
 
 
 def _facts(
-    call: ToolCall, results: list[ToolResult], terminal: Terminal | None, exit_code: int | None, has_own_texts: bool
+    call: ToolCall,
+    results: list[ToolResult],
+    terminal: Terminal | None,
+    exit_code: int | None,
+    source: str,
+    has_own_texts: bool,
 ) -> list[Fact]:
     facts: list[Fact] = []
     approval, status = call.approval, KINDS.get(call.status)
@@ -209,7 +215,8 @@ def _facts(
         elif own is None and (result.text or result.items or result.places):
             facts.append(_RESULT)
     if status is not None and status not in [fact.kind for fact in facts]:
-        facts.append(Fact(status, "recorded state", is_weak=status == "succeeded" and call.native in ENDED_ONLY))
+        is_weak = status == "succeeded" and (call.native in ENDED_ONLY or source in ENDED_ONLY_SOURCES)
+        facts.append(Fact(status, "recorded state", is_weak=is_weak))
     if exit_code is not None:
         facts.append(_EXIT_CODE)
     if call.verdicts:

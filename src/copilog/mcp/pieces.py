@@ -225,6 +225,8 @@ def _call_scrap(call: ToolCall, calls: _Calls) -> Scrap:
     outcome = outcome_of(call)
     if outcome.kind not in ("succeeded", "unknown"):
         words.append(f"({outcome.kind})")
+    if code := exit_code_of(call):
+        words.append(f"(exit code {code})")
     if outcome.against:
         words.append(f"(recorded to the contrary: {one_line(', '.join(outcome.against), 200)})")
     if lines := lines_words(lines_of_call(call)):

@@ -7,6 +7,7 @@ import re
 from datetime import datetime
 from urllib.parse import unquote
 
+from copilog.derive.exit_codes import exit_code_of
 from copilog.derive.models import asked_for, model_of
 from copilog.derive.outcomes import outcome_of
 from copilog.derive.references import UsedFile
@@ -184,13 +185,17 @@ def markdown_words(text: str) -> str:
 
 
 def outcome_words(call: ToolCall, *, full: bool) -> list[str]:
-    """How a call ended, where the mark and the approval do not say it, and whatever was recorded to the contrary."""
+    """How a call ended, where the mark and the approval do not say it, and whatever was recorded to the contrary.
+
+    A command that ended with an error is told with its call: what it ran in may not be recorded.
+    """
     outcome = outcome_of(call)
     said = approval_words(call.approval, full=full) if outcome.kind in ("denied", "skipped") else ""
     words = "" if outcome.kind in ("succeeded", "unknown") or said else str(outcome.kind)
     if call.status == "prepared" and outcome.kind == "unknown":
         words = "prepared"
-    told = [words]
+    code = exit_code_of(call)
+    told = [words, f"exit code {code}" if code else ""]
     if outcome.against:
         told.append(f"recorded to the contrary: {clean_line(', '.join(outcome.against), 200)}")
     if full and outcome.evidence:

@@ -194,7 +194,7 @@ def _withdrawn(part: Text | Reference) -> Notice:
 def _has_failed(made: Invocation) -> bool:
     """Whether a call is known by its own record not to have done anything."""
     results = [made.result] if made.result is not None else []
-    return any(fact.kind in NOT_DONE for fact in facts_of(made.call, results, None, has_own_texts=True))
+    return any(fact.kind in NOT_DONE for fact in facts_of(made.call, results, None, source="", has_own_texts=True))
 
 
 def _vain_preparations(preparations: list[tuple[int, Json]], parts: list[ToolPart], unplaced: list[str]) -> set[int]:

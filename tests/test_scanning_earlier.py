@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -113,12 +114,8 @@ def test_what_a_damaged_file_lost_is_not_superseded(archive: Archive, places: Pl
 
 
 def test_turns_of_a_copy_that_is_gone_are_a_branch_still(archive: Archive, places: Places) -> None:
-    def copy_elsewhere(*requests: dict[str, Any]) -> Path:
-        state = {"version": 3, "sessionId": "kept", "requests": list(requests)}
-        return places.home.add(places.home.workspace(2, "/home/ana/orchard"), state)
-
     places.keep("kept", *beans(2), asked("leeks", 3))
-    elsewhere = copy_elsewhere(*beans(2), asked("melons", 4))
+    elsewhere = copy_elsewhere(places, *beans(2), asked("melons", 4))
     places.scan_home(archive)
     assert turns_of(archive) == ["beans_0", "beans_1", "melons_4", "leeks_3^"]
 
@@ -164,6 +161,113 @@ def test_removing_the_conversation_removes_its_superseded_turns(archive: Archive
 
     assert ids(archive) == []
     assert archive.search('"Question 2" is:superseded').hits == []
+
+
+def copy_elsewhere(places: Places, *requests: dict[str, Any]) -> Path:
+    state = {"version": 3, "sessionId": "kept", "requests": list(requests)}
+    return places.home.add(places.home.workspace(2, "/home/ana/orchard"), state)
+
+
+@pytest.mark.parametrize("requests", [[], [None], None])
+def test_a_file_that_lost_all_its_turns_takes_nothing_from_the_archive(
+    archive: Archive, places: Places, requests: list[Any] | None
+) -> None:
+    kept = places.keep("kept", *beans(2))
+    places.scan_home(archive)
+    kept.write_text(json.dumps({"version": 3, "sessionId": "kept", "requests": requests}))
+    places.scan_home(archive)
+
+    assert turns_of(archive) == ["beans_0", "beans_1"]
+    assert archive.list()[0].gone_at is None
+
+
+def test_a_removed_turn_stays_removed_when_its_file_moves(archive: Archive, places: Places) -> None:
+    places.keep("kept", *beans(3))
+    places.scan_home(archive)
+    kept = places.keep("kept", *beans(2))
+    places.scan_home(archive)
+    moved = places.home.workspace(2, "/home/ana/garden") / "chatSessions" / kept.name
+    moved.parent.mkdir()
+    shutil.move(kept, moved)
+    places.scan_home(archive)
+
+    assert turns_of(archive) == ["beans_0", "beans_1", "beans_2~absent"]
+
+
+def test_a_removed_turn_stays_removed_when_its_file_is_damaged(archive: Archive, places: Places) -> None:
+    for requests, tail in ((beans(3), ""), (beans(2), ""), (beans(2), "lost\n{}\n")):
+        write_log(places, *requests, tail=tail)
+        places.scan_home(archive)
+
+    assert turns_of(archive) == ["beans_0", "beans_1", "beans_2~absent"]
+
+
+def test_a_recorded_removal_outlives_the_file_that_records_it(archive: Archive, places: Places) -> None:
+    mark = {"shouldBeRemovedOnSend": {"requestId": "request_beans_1"}}
+    kept = places.keep("kept", beans(1)[0], {**beans(2)[1], **mark})
+    copy_elsewhere(places, *beans(2))
+    places.scan_home(archive)
+    assert turns_of(archive) == ["beans_0", "beans_1~undone"]
+
+    kept.unlink()
+    copy_elsewhere(places, *beans(2), asked("leeks", 3))
+    places.scan_home(archive)
+    assert turns_of(archive) == ["beans_0", "beans_1~undone", "leeks_3"]
+
+
+def test_a_scan_of_one_file_does_not_bring_back_what_its_newer_file_removed(archive: Archive, places: Places) -> None:
+    kept = places.keep("kept", *beans(3))
+    log = write_log(places, *beans(2))
+    places.scan_home(archive)
+    assert turns_of(archive) == ["beans_0", "beans_1", "beans_2~absent"]
+
+    before = kept.stat().st_mtime_ns
+    kept.write_text(kept.read_text() + " ")
+    os.utime(kept, ns=(before, before))  # a flat file that was written after its log would be the newer one
+    scan(archive, paths=[kept])
+    assert turns_of(archive) == ["beans_0", "beans_1", "beans_2~absent"]
+    assert str(log) in {trace.path for trace in archive.get(ID).provenance}
+
+
+def test_a_turn_that_a_file_lost_is_superseded_in_a_copy_too(archive: Archive, places: Places) -> None:
+    places.keep("kept", *beans(3))
+    copy_elsewhere(places, *beans(3))
+    places.scan_home(archive)
+    places.keep("kept", *beans(2))
+    places.scan_home(archive)
+    assert turns_of(archive) == ["beans_0", "beans_1", "beans_2~absent"]
+
+
+def test_a_turn_that_a_file_lost_stays_superseded_when_a_copy_appears(archive: Archive, places: Places) -> None:
+    for count in (3, 2):
+        places.keep("kept", *beans(count))
+        places.scan_home(archive)
+    copy_elsewhere(places, *beans(3))
+    places.scan_home(archive)
+    assert turns_of(archive) == ["beans_0", "beans_1", "beans_2~absent"]
+
+
+def test_turns_of_a_copy_are_stored_though_fewer_count_than_before(archive: Archive, places: Places) -> None:
+    elsewhere = copy_elsewhere(places, *beans(3))
+    places.scan_home(archive)
+    elsewhere.unlink()
+    mark = {"shouldBeRemovedOnSend": {}}
+    places.keep("kept", beans(1)[0], *({**request, **mark} for request in beans(3)[1:]), asked("leeks", 4))
+    places.scan_home(archive)
+
+    assert turns_of(archive) == ["beans_0", "beans_1~undone", "beans_2~undone", "leeks_4"]
+    assert len(archive.search("leeks").hits) > 0
+
+
+def test_an_answer_in_a_line_that_is_torn_later_stays(archive: Archive, places: Places) -> None:
+    later = {"kind": 1, "k": ["requests", 1, "response"], "v": [{"value": "Prune the courgettes on Tuesdays."}]}
+    path = write_log(places, beans(1)[0], {**beans(2)[1], "response": []}, tail=json.dumps(later) + "\n")
+    places.scan_home(archive)
+    path.write_text(path.read_text()[:-30])
+    places.scan_home(archive)
+
+    assert turns_of(archive) == ["beans_0", "beans_1"]
+    assert len(archive.search("courgettes").hits) == 1
 
 
 # --- on the sample, trace by trace ----------------------------------------------------------------------------------

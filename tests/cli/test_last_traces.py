@@ -208,6 +208,16 @@ def test_a_prompt_comes_back_when_its_conversation_no_longer_has_it(home: Home, 
     assert prompts_of(row) == [LOST]
 
 
+def test_prompts_that_a_full_history_dropped_stay(home: Home, tides: Path) -> None:
+    type_in(tides, TIDES, LOST)
+    [row] = histories()
+    assert prompts_of(row) == [TIDES, LOST]
+
+    type_in(tides, LOST, "And another one that is lost, too")
+    [row] = histories()
+    assert prompts_of(row) == [TIDES, LOST, "And another one that is lost, too"]
+
+
 def test_a_prompt_that_its_file_lost_stays_with_its_conversation(home: Home, tides: Path) -> None:
     path = home.add(tides, session(ONE, TIDES, LOST))
     type_in(tides, TIDES, LOST)

@@ -102,6 +102,34 @@ def _is_near(history: Conversation, owner: Owner) -> bool:
     return storage is not None and owner.path is not None and storage in PurePath(owner.path).parents
 
 
+def with_former(history: Conversation, before: Conversation) -> Conversation:
+    """Return a history with the prompts that it had when it was read before: programs drop the oldest ones."""
+    present = set(keys_by_turn(history).values())
+    former = {index for index, key in keys_by_turn(before).items() if key not in present}
+    if not former:
+        return history
+    turns = [turn for turn in before.turns if turn.index in former] + history.turns
+    messages = [message for message in before.messages if message.turn in former]
+    shift = len(former)
+    numbers = {index: number for number, index in enumerate(sorted(former))}
+    return msgspec.structs.replace(
+        history,
+        turns=[msgspec.structs.replace(turn, index=number) for number, turn in enumerate(turns)],
+        messages=[
+            *(
+                msgspec.structs.replace(message, turn=numbers[message.turn])
+                for message in messages
+                if message.turn is not None
+            ),
+            *(
+                msgspec.structs.replace(message, turn=message.turn + shift)
+                for message in history.messages
+                if message.turn is not None
+            ),
+        ],
+    )
+
+
 def without_known(history: Conversation, owners: Mapping[int, str]) -> Conversation:
     """Return a history without the prompts that a conversation has, but with a relation to each such conversation."""
     keys = keys_by_turn(history)

@@ -19,7 +19,7 @@ from copilog.identity.messages import own_message, unite_inside, unite_messages,
 from copilog.identity.order import Fork, forks_in, in_order, numbered
 from copilog.identity.overruled import Texts, overruled
 from copilog.identity.superseding import newest_files, superseded_in
-from copilog.identity.traces import OF_ONE_TRACE, fullness, has_turns, lead_of, left_behind, traces_in
+from copilog.identity.traces import OF_ONE_TRACE, fullness, has_turns, lead_of, left_behind, own_name, traces_in
 from copilog.model import Branch, Conversation, Message, Turn
 
 __all__ = ["copy_of", "fill", "merge", "together"]
@@ -85,6 +85,7 @@ def copy_of(trace: Conversation) -> Conversation:
 def _unite_turns(lead: Conversation, conversations: list[Conversation], stale: set[int]) -> None:
     """Give the lead the turns of all conversations, in order, each with its messages."""
     loose = loose_messages(lead)
+    own = own_name(lead)
     traces = traces_in(conversations)
     order = in_order(align(conversations), traces)
     superseded = superseded_in(order, traces)
@@ -98,7 +99,7 @@ def _unite_turns(lead: Conversation, conversations: list[Conversation], stale: s
         turn, said = _united(group, index, lead, stale)
         turn.superseded = superseded.get(id(group))
         turn.branch = _branch(forks.get(id(group)), index_of)
-        turn.traces = sorted(group.names) if len(traces) > 1 else []
+        turn.traces = sorted(group.names) if len(traces) > 1 or own not in group.names else []
         turns.append(turn)
         messages += said
     lead.turns, lead.messages = turns, without_repeated_checkpoints(messages) + loose

@@ -16,6 +16,7 @@ from copilog.model import Conversation, Message, Prompt, ToolCall, Turn, prose_o
 
 SAME_TIME = timedelta(seconds=SAME_MOMENT_SECONDS)
 SAME_STEP = timedelta(seconds=1)  # two records of one step
+SAME_CLOCK = timedelta(seconds=15)  # two writers that each read the clock when they come to it
 LONGEST_TURN = timedelta(days=1)  # of a last turn that does not say when it ended
 CUT_LENGTH = 90  # a store of sessions may cut prompts at a hundred characters
 
@@ -205,7 +206,9 @@ def _by_prompts(groups: list[Group], views: list[View], matched: dict[int, Group
     taken = Taken()
     for position, group in matched.items():
         taken.add(group, views[position])
-    for is_telling in (True, False):  # what everybody types needs neighbours that are matched already
+    # The nearest in time first, so that a prompt that was typed again goes to its own turn. What everybody types needs
+    # neighbours that are matched already.
+    for is_telling, most_apart in ((True, SAME_STEP), (True, SAME_CLOCK), (True, None), (False, None)):
         ahead = _next_matches(len(views), matched, place_of, len(groups))
         before = -1
         for position, view in enumerate(views):
@@ -215,6 +218,7 @@ def _by_prompts(groups: list[Group], views: list[View], matched: dict[int, Group
                     place
                     for place in by_prompt.get(view.prompt[:CUT_LENGTH], ())
                     if (low <= place < high or _is_simultaneous(view, groups[place]))
+                    and (most_apart is None or _is_near(most_apart, view, groups[place]))
                     and taken.is_free(groups[place], view)
                     and _may_be(view, groups[place], comparable)
                     and (is_telling or _has_neighbour(position, place, views, groups, matched, comparable))
@@ -318,8 +322,13 @@ def _is_same_answer(view: View, other: View) -> bool:
 
 def _is_same_step(view: View, group: Group) -> bool:
     """Return whether a turn began at the very time of another: then its prompt may be anything, or missing."""
+    return _is_near(SAME_STEP, view, group)
+
+
+def _is_near(most_apart: timedelta, view: View, group: Group) -> bool:
+    """Return whether a turn began within some time of another. Times of rows that are written late say nothing."""
     times = [other.time for other in group.views if other.time is not None and not other.is_late]
-    return view.time is not None and not view.is_late and any(abs(view.time - time) <= SAME_STEP for time in times)
+    return view.time is not None and not view.is_late and any(abs(view.time - time) <= most_apart for time in times)
 
 
 def _has_neighbour(

@@ -1,25 +1,37 @@
-"""What an earlier reading of a conversation had, and its files no longer have.
+"""What an earlier reading of a conversation had, and the present reading has not.
 
-An archive outlives the files that it was read from. The earlier reading is one more trace: a file that is gone keeps
-its turns, and a file that was read again and now lacks a turn is the newer state of what it was before.
+An archive outlives the files that it was read from. What it has stored is one more trace:
+
+- a file that was not read this time, or that is gone, keeps its turns;
+- a file that was read again and now lacks a turn is the newer state of what it was before. What it was before is a
+  trace of its own, with the role `earlier`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import msgspec
 
 from copilog.identity import merge
 from copilog.identity.alignment import View, align
 from copilog.identity.overruled import Texts, overruled
-from copilog.identity.traces import EARLIER, name_of
+from copilog.identity.traces import BROKEN, EARLIER, TORN, has_turns, name_of, traces_in
 from copilog.model import Conversation, Provenance, Turn
 
+# Their files are made anew as a whole from other data, and say the same in other words each time.
+NOT_KEPT = frozenset({"trajectory-file", "copilot-markdown"})
 
-def with_earlier(now: Conversation, before: Conversation) -> Conversation:
-    """Return the present reading united with what only the earlier one has. Both may be changed."""
-    earlier = _earlier_trace(now, before)
+
+def with_earlier(now: Conversation, before: Conversation, is_gone: Callable[[str], bool]) -> Conversation:
+    """Return the present reading united with what only the earlier one has. Both may be changed.
+
+    `is_gone` says whether there is no file at a path any more.
+    """
+    if not has_turns(now) or not has_turns(before):
+        return now
+    earlier = _earlier_trace(now, before, is_gone)
     if earlier is None:
         return now
     united = merge([now, earlier])
@@ -29,24 +41,52 @@ def with_earlier(now: Conversation, before: Conversation) -> Conversation:
     return united
 
 
-def _earlier_trace(now: Conversation, before: Conversation) -> Conversation | None:
+class Pair(NamedTuple):
+    """A turn of the earlier reading, and the same turn of the present one, if there is one."""
+
+    before: View
+    now: View | None
+
+    def says_more(self) -> bool:
+        """Return whether the earlier turn has a text that the present one lacks."""
+        if self.now is None:
+            return True
+        return any(overruled(self.before, Texts(self.now.messages, self.now.turn), self.now.turn.index))
+
+    def was_removed(self) -> bool:
+        """Return whether the turn was superseded, and nothing in the present reading says so."""
+        return self.before.turn.superseded is not None and (self.now is None or self.now.turn.superseded is None)
+
+
+def _earlier_trace(now: Conversation, before: Conversation, is_gone: Callable[[str], bool]) -> Conversation | None:
     """Return the turns that are to be kept, as a trace; None if there are none."""
-    places = {name_of(place): place for place in before.provenance}
-    present = {name_of(place) for place in now.provenance}
-    gone = {name for name, place in places.items() if name not in present and place.role != EARLIER}
+    places = {name_of(place): place for place in before.provenance if place.source not in NOT_KEPT}
+    states = _States(now, places)
     pairs = list(_pairs(now, before))
-    telling = {name for view, mine in pairs if mine is not None and _says_more(view, mine, gone) for name in view.names}
-    telling |= {name for view, mine in pairs if mine is None for name in view.names}
+    unread = {name for name, place in places.items() if name not in states.present and place.role != EARLIER}
+    gone = {name for name in unread if is_gone(places[name].path)}
+    # A file that is gone is kept for its texts and for what it says of removed turns; one that moved has neither.
+    if not any(pair.was_removed() for pair in pairs):
+        telling = {
+            name
+            for pair in pairs
+            if not gone.isdisjoint(pair.before.names) and pair.says_more()
+            for name in pair.before.names
+        }
+        unread -= gone - telling
     turns: dict[int, Turn] = {}
     used: dict[str, Provenance] = {}
-    for view, mine in pairs:
-        # A turn that the present reading has is kept only for what a file said that is gone.
-        names = telling.intersection(view.names, places if mine is None else gone)
-        if names:
-            kept = [_kept_place(places[name], is_read_again=name in present) for name in names]
+    for pair in pairs:
+        kept = [
+            msgspec.structs.replace(places[name], role="copy" if name in unread else EARLIER)
+            for name in pair.before.names
+            if name in unread or (name in places and states.has_lost(name, pair))
+        ]
+        if kept:
             used |= {name_of(place): place for place in kept}
-            traces = sorted(name_of(place) for place in kept)
-            turns[view.turn.index] = msgspec.structs.replace(view.turn, traces=traces, branch=None)
+            traces = sorted({name_of(place) for place in kept})
+            turn = pair.before.turn
+            turns[turn.index] = msgspec.structs.replace(turn, traces=traces, branch=None)
     if not turns:
         return None
     for place in used.values():
@@ -56,6 +96,7 @@ def _earlier_trace(now: Conversation, before: Conversation) -> Conversation | No
         id=now.id,
         native_id=now.native_id,
         source=before.source,
+        marks=[EARLIER],
         turns=[turns[index] for index in sorted(turns)],
         messages=[message for message in before.messages if message.turn in turns],
         file_changes=[change for change in before.file_changes if change.request_id in requests],
@@ -63,22 +104,31 @@ def _earlier_trace(now: Conversation, before: Conversation) -> Conversation | No
     )
 
 
-def _pairs(now: Conversation, before: Conversation) -> Iterator[tuple[View, View | None]]:
-    """Yield each turn of the earlier reading with the same turn of the present one, if there is one."""
+class _States:
+    """The files of the earlier reading in their present state."""
+
+    def __init__(self, now: Conversation, places: dict[str, Provenance]) -> None:
+        self.present = {name_of(place) for place in now.provenance}
+        self._places = places
+        traces = traces_in([now]).values()
+        self._damaged = {trace.name for trace in traces if not trace.marks.isdisjoint(BROKEN | {TORN})}
+
+    def has_lost(self, name: str, pair: Pair) -> bool:
+        """Return whether a file had a turn, or texts of it, that it has no longer."""
+        place = self._places[name]
+        is_earlier = place.role == EARLIER
+        if is_earlier:
+            name = name_of(msgspec.structs.replace(place, role="copy"))
+        elif name not in self.present:
+            return False
+        if pair.now is None or name not in pair.now.names:
+            return True
+        return name in self._damaged and pair.says_more()
+
+
+def _pairs(now: Conversation, before: Conversation) -> Iterator[Pair]:
     for group in align([now, before]):
         mine = next((view for view in group.views if view.conversation is now), None)
         for view in group.views:
             if view.conversation is before:
-                yield view, mine
-
-
-def _says_more(view: View, mine: View, gone: set[str]) -> bool:
-    """Return whether a turn was read from a file that is gone and has texts that the present reading lacks."""
-    if gone.isdisjoint(view.names):
-        return False
-    return any(overruled(view, Texts(mine.messages, mine.turn), mine.turn.index))
-
-
-def _kept_place(place: Provenance, *, is_read_again: bool) -> Provenance:
-    role = EARLIER if is_read_again or place.role == EARLIER else "copy"
-    return msgspec.structs.replace(place, role=role)
+                yield Pair(view, mine)

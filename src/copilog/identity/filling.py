@@ -204,7 +204,7 @@ def unite_provenance(lead: Conversation, others: list[Conversation]) -> None:
     for other in others:
         for position, place in enumerate(other.provenance):
             if position == 0:
-                place.marks = sorted({*place.marks, *OF_ONE_TRACE.intersection(other.marks)})
+                place.marks = sorted({*place.marks, *OF_ONE_TRACE.intersection(other.marks)} - {EARLIER})
             if (known := seen.get(_key(place))) is not None:
                 known.conflicts = [*known.conflicts, *(one for one in place.conflicts if one not in known.conflicts)]
                 continue

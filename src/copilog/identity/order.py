@@ -98,7 +98,7 @@ def forks_in(
     if len(lines) < 2:
         return {}
     place_of = {id(group): place for place, group in enumerate(order)}
-    lines.sort(key=lambda line: (_last_use(line), len(line.groups), line.name), reverse=True)
+    lines.sort(key=lambda line: (_last_use(line, superseded), len(line.groups), line.name), reverse=True)
     forks: dict[int, Fork] = {}
     placed = {id(group) for group in lines[0].groups}
     broken = lines[0].is_broken
@@ -154,9 +154,9 @@ def _are_apart(line: Line, tail: list[Group], others: list[Line], beyond: list[G
     return any(rival.would_have(group) for rival in rivals for group in tail if id(group) not in superseded)
 
 
-def _last_use(line: Line) -> float:
+def _last_use(line: Line, superseded: set[int]) -> float:
     """Return when a copy was used last: when its last turn began, or what the copy itself says if turns do not."""
-    times = [group.time for group in line.groups if group.time is not None]
+    times = [group.time for group in line.groups if group.time is not None and id(group) not in superseded]
     if not times:
         views = [view for group in line.groups for view in group.views if own_name(view.conversation) == line.name]
         times = [view.conversation.updated_at for view in views if view.conversation.updated_at is not None]

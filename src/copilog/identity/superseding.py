@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from copilog.identity.alignment import Group, View
 from copilog.identity.order import sequence_of
-from copilog.identity.traces import CLI_LOGS, Trace, is_newer, names_of
+from copilog.identity.traces import CLI_LOGS, EARLIER, Trace, is_newer, name_of, names_of
 from copilog.model import AnyPart, Conversation, Notice
 
 REASONS = ("removed", "replaced", "rewound", "undone", "hidden", "absent")  # of several, the first one is said
+# Conclusions from other traces, which are made again; a program's own stream of a rewind is "removed".
+CONCLUDED = frozenset({"absent", "rewound"})
 REWIND = "rewind"
 
 
@@ -60,8 +62,7 @@ def _replaced_by(view: View) -> str | None:
 def _recorded(view: View, group: Group, newest: dict[str, str]) -> str | None:
     """Return the removal that a turn itself records, unless a newer file of the same folder has the turn without it."""
     reason = view.turn.superseded
-    if reason in (None, "absent", "rewound"):
-        # Both are conclusions from other traces, which are made again; a program's own stream of a rewind is "removed".
+    if reason is None or (reason in CONCLUDED and not _is_sticky(view)):
         return None
     successors = {newest[name] for name in view.names if name in newest}
     for other in group.views:
@@ -69,6 +70,14 @@ def _recorded(view: View, group: Group, newest: dict[str, str]) -> str | None:
         if is_sound and not successors.isdisjoint(other.names):
             return None
     return reason
+
+
+def _is_sticky(view: View) -> bool:
+    """Return whether a conclusion cannot be made again, because what it was made from is no longer there."""
+    if EARLIER not in view.conversation.marks:
+        return False
+    own = {name_of(place) for place in view.conversation.provenance if place.role == EARLIER}
+    return view.turn.superseded == "rewound" or not own.isdisjoint(view.names)
 
 
 def _rewound(order: list[Group], traces: dict[str, Trace]) -> list[Group]:

@@ -18,9 +18,9 @@ RETOLD = frozenset({"transcript", "debug-log", "trace", "store-row", "trajectory
 BROKEN = frozenset({"damaged", "headless"})
 CUT = "cut"  # of a damaged file: what is lost came behind all that could be read
 TORN = "torn"  # of a log whose last line breaks off
-EARLIER = "earlier"  # the role of a file in the state in which an earlier scan read it
+EARLIER = "earlier"  # what an earlier scan read; as a role, a file in the state that it had then
 # Marks that need not hold for the merged conversation.
-OF_ONE_TRACE = PARTIAL | RETOLD | BROKEN | {"inside", "empty", CUT}
+OF_ONE_TRACE = PARTIAL | RETOLD | BROKEN | {"inside", "empty", CUT, EARLIER}
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 LOG, FILE, STATE = "vscode-session-log", "vscode-session", "vscode-state"
 CLI_LOGS = frozenset({"cli-events", "cli-history"})
@@ -200,7 +200,7 @@ def is_newer(newer: Provenance, newer_last: datetime | None, older: Provenance, 
 def fullness(conversation: Conversation) -> tuple[Any, ...]:
     """What conversations are ranked by; the places at the end only see to it that no two are equal."""
     return (
-        not conversation.provenance or conversation.provenance[0].role == "lead",
+        EARLIER not in conversation.marks,
         is_whole(conversation),
         RETOLD.isdisjoint(conversation.marks),
         "store-row" not in conversation.marks,  # it cuts texts

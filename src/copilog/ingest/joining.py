@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from copilog.derive import conclude
-from copilog.derive.prompts import HISTORIES, keys_by_turn, known_keys, owners_of, without_known
+from copilog.derive.prompts import HISTORIES, keys_by_turn, known_keys, owners_of, with_former, without_known
 from copilog.identity.earlier import with_earlier
 from copilog.ingest.comparing import NAMELESS, Comparison, Group, Regrouping
 from copilog.ingest.wholes import fitting, prints_of, whole_from, with_doubts
@@ -42,7 +42,7 @@ from copilog.store.parts import (
 )
 from copilog.store.prompts import histories, histories_near, owners_with
 from copilog.store.units import forget_reading, wholes
-from copilog.store.writing import Outcome, absorb, lacks_turns, replace_rows
+from copilog.store.writing import Outcome, absorb, replace_rows, what_is_lacking
 
 SOURCE = CONVERSATION_COLUMNS.index("source")
 
@@ -75,7 +75,7 @@ class Joining:
             entry = self._without_known_prompts(entry)
         if entry.id not in self._special:
             entry = self._with_earlier(entry)
-            return self.archive.put(entry, signature), entry
+            return self.archive.put(entry, signature, is_united=bool(entry.turns)), entry
         with transaction(self.connection):
             whole = whole_of(self.connection, entry.id)
             if whole is not None and is_removed(self.connection, whole):
@@ -84,22 +84,31 @@ class Joining:
             if whole is not None:
                 return self._put_part(whole, entry, signature)
             entry = self._with_known_doubts(entry)
-            return self.archive.put(entry, signature), entry
+            return self.archive.put(entry, signature, is_united=bool(entry.turns)), entry
 
     def _with_earlier(self, entry: Entry) -> Entry:
-        """Return what was read with the turns that its files had when they were read before, and lack now."""
+        """Return what was read with what its files had when they were read before, and lack now.
+
+        A file that lost all of its turns is what a failed write leaves: then what was stored stays.
+        """
         whole = whole_of(self.connection, entry.id) or entry.id
-        if not lacks_turns(self.connection, whole, entry):
+        lacking = what_is_lacking(self.connection, whole, entry)
+        if lacking == "nothing" or entry.row[SOURCE] in HISTORIES:
             return entry
-        united = with_earlier(_conversation_of(entry), members_of(self.connection, whole)[entry.id])
-        conclude(united)
-        return entry_of(united)
+        before = members_of(self.connection, whole)[entry.id]
+        if lacking == "turns":
+            united = with_earlier(_conversation_of(entry), before, is_gone=lambda path: not os.path.lexists(path))
+            conclude(united)
+            return entry_of(united)
+        return entry_of(before) if before.turns else entry
 
     def _without_known_prompts(self, entry: Entry) -> Entry:
         """Leave out prompts that conversations have, and those of conversations that the user removed."""
         history = _conversation_of(entry)
         number = number_of(self.connection, entry.id)
         before = stored_conversation(self.connection, number) if number is not None else None
+        if before is not None:
+            history = with_former(history, before)
         left = without_known(history, self._owners_of(history, before))
         conclude(left)
         return entry_of(left)

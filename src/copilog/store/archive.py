@@ -66,11 +66,11 @@ class Archive:
 
     # --- what a scan puts in -------------------------------------------------------------------------------------
 
-    def put(self, entry: Entry, signature: str, let_go: Collection[str] = ()) -> Outcome:
+    def put(self, entry: Entry, signature: str, let_go: Collection[str] = (), *, is_united: bool = False) -> Outcome:
         """Store a conversation, in one transaction. Its texts are found after the next `index_pending`."""
         from copilog.store.writing import put
 
-        return put(self.connection, entry, signature, let_go)
+        return put(self.connection, entry, signature, let_go, is_united=is_united)
 
     def index_pending(self, limit_bytes: int | None = None, *, finish: bool = True) -> int:
         """Bring the full-text index up to date; `finish=False` while more is to come. Returns how many were waiting."""

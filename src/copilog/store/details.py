@@ -81,6 +81,7 @@ def turn_rows(conversation: Conversation, texts: list[Texts]) -> Iterator[Row]:
             turn.branch.trace if turn.branch else None,
             alone.get(turn.index),
             number(took.working_ms),
+            max(1, len(turn.traces)),
             prompts.get(turn.index),
         )
 

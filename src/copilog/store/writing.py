@@ -18,7 +18,7 @@ Outcome = Literal["new", "changed", "unchanged", "removed", "refused"]
 
 MOST_MESSAGES = 1 << MESSAGE_BITS  # with the row of the title
 _TRACE_PATH = 2  # its place in a row of an entry's traces
-_REQUEST_ID, _STARTED_AT, _PROMPT = 1, 9, 27  # places in a row of an entry's turns
+_REQUEST_ID, _STARTED_AT, _SUPERSEDED, _TRACES, _PROMPT = 1, 9, 22, 27, 28  # places in a row of an entry's turns
 
 _TEXTS = ", ".join(TEXT_COLUMNS)
 _OWN_COLUMNS = (*CONVERSATION_COLUMNS, "signature", "text_bytes", "indexed", "is_indexed", "stored_at", "rows_version")
@@ -33,7 +33,7 @@ _SELECT_MESSAGES = (
 )
 _INSERT_MESSAGE = f"INSERT INTO message VALUES ({', '.join('?' * (9 + len(TEXT_COLUMNS)))})"  # noqa: S608
 _WIDTHS = {
-    "turn": 29, "tool_call": 21, "file_edit": 15, "token_usage": 18, "skill": 7, "trace": 6,
+    "turn": 30, "tool_call": 21, "file_edit": 15, "token_usage": 18, "skill": 7, "trace": 6,
     "spend": 17, "prompt_share": 6, "relation": 5, "queued_prompt": 3,
 }  # fmt: skip
 _INSERT_DETAIL = {
@@ -65,10 +65,18 @@ class Stored(NamedTuple):
     gone_at: str | None
 
 
-def put(connection: sqlite3.Connection, entry: Entry, signature: str, let_go: Collection[str] = ()) -> Outcome:
+def put(
+    connection: sqlite3.Connection,
+    entry: Entry,
+    signature: str,
+    let_go: Collection[str] = (),
+    *,
+    is_united: bool = False,
+) -> Outcome:
     """Store a conversation in place of what is there of it. The full-text index follows with `index_pending`.
 
-    `let_go` are files that it was read from, and that are none of it any more: nobody misses them.
+    `let_go` are files that it was read from and that no longer belong to it. What is stored stays if less was read,
+    unless the caller has united the two (`is_united`).
     One with more messages than can be numbered is refused, and what is there of it stays: of a part of it, rows that
     name messages by their number would lead to those of another conversation.
     """
@@ -89,26 +97,41 @@ def put(connection: sqlite3.Connection, entry: Entry, signature: str, let_go: Co
             _touch(connection, old.rowid, entry, signature)
             return "unchanged" if old.gone_at is None else "changed"  # it is back
         missing = [path for path in _missing_files(connection, old.rowid, entry) if path not in let_go]
-        if missing and _size_of(entry) < (old.turns, old.messages, old.text_bytes):
+        if missing and not is_united and _size_of(entry) < (old.turns, old.messages, old.text_bytes):
             _keep(connection, old.rowid, missing, signature)
             return "unchanged"
         _replace(connection, old, entry, signature)
         return "changed"
 
 
-def lacks_turns(connection: sqlite3.Connection, conversation_id: str, entry: Entry) -> bool:
-    """Return whether a conversation is stored with turns, or files, that a new reading of its turns lacks."""
-    if not entry.turns:  # only an index names it: what is stored stays
-        return False
-    row = connection.execute("SELECT rowid, digest FROM conversation WHERE id = ?", (conversation_id,)).fetchone()
+Lacking = Literal["nothing", "turns", "all"]
+
+
+def what_is_lacking(connection: sqlite3.Connection, conversation_id: str, entry: Entry) -> Lacking:
+    """Return whether a conversation is stored with turns, or files, that a new reading of it lacks.
+
+    It lacks all if one of its files has no turn any more. If only an index names it, `put` keeps what is stored.
+    """
+    row = connection.execute(
+        "SELECT rowid, digest, text_bytes FROM conversation WHERE id = ?", (conversation_id,)
+    ).fetchone()
     if row is None or row[1] == entry.digest:
-        return False
-    rowid = row[0]
-    present = {_turn_key(row[_REQUEST_ID], row[_PROMPT], row[_STARTED_AT]) for row in entry.turns}
-    stored = connection.execute("SELECT request_id, prompt, started_at FROM turn WHERE conversation = ?", (rowid,))
-    if any(_turn_key(*row) not in present for row in stored):
-        return True
-    return bool(_missing_files(connection, rowid, entry))
+        return "nothing"
+    rowid, _, text_bytes = row
+    missing = _missing_files(connection, rowid, entry)
+    if not entry.turns:
+        return "nothing" if missing else "all"
+    if missing or entry.text_bytes < text_bytes:
+        return "turns"
+    present = {_turn_key(row[_REQUEST_ID], row[_PROMPT], row[_STARTED_AT]): row for row in entry.turns}
+    stored = connection.execute(
+        "SELECT request_id, prompt, started_at, traces, superseded FROM turn WHERE conversation = ?", (rowid,)
+    )
+    for *named, traces, superseded in stored:
+        found = present.get(_turn_key(*named))
+        if found is None or found[_TRACES] < traces or (superseded is not None and found[_SUPERSEDED] is None):
+            return "turns"
+    return "nothing"
 
 
 def _turn_key(request_id: str | None, prompt: int | None, started_at: str | None) -> object:

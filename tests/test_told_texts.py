@@ -195,6 +195,11 @@ def tool(**fields: Any) -> dict[str, Any]:
     return {"response": [{**made, "invocationMessage": "r", "pastTenseMessage": "r", **fields}]}
 
 
+def asking(question: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    asked = {"id": "q1", "type": "text", "title": "Which?", **question}
+    return {"response": [{"kind": "questionCarousel", "questions": [asked], **fields}]}
+
+
 SERVER = {"serverId": "s", "serverLabel": "lab", "errorMessage": WORDS}
 OUTPUT = {"content": [{"type": "text", "text": WORDS}]}
 REQUESTS: dict[str, dict[str, Any]] = {
@@ -213,6 +218,32 @@ REQUESTS: dict[str, dict[str, Any]] = {
             "confirmation": {"commandLine": WORDS},
         }
     ),
+    "folder to be confirmed": tool(
+        toolSpecificData={
+            "kind": "terminal",
+            "language": "sh",
+            "commandLine": {"original": "ls"},
+            "confirmation": {"commandLine": "ls", "cwdLabel": WORDS},
+        }
+    ),
+    "default answer": asking({"defaultValue": WORDS}),
+    "value of an option": asking({"options": [{"id": "a", "label": "Nine", "value": WORDS}]}),
+    "automatic reply to questions": asking({}, autoReply=WORDS),
+    "automatic reply to a form": {
+        "response": [{"kind": "elicitationSerialized", "title": "Which?", "message": "?", "autoReply": {"name": WORDS}}]
+    },
+    "button that starts servers": {
+        "response": [
+            {
+                "kind": "mcpServersInteractionRequired",
+                "servers": [{"serverId": "s", "serverLabel": "lab"}],
+                "startCommand": {"id": "mcp.start", "title": WORDS},
+            }
+        ]
+    },
+    "lines that were pasted": attached(kind="paste", code="x", pastedLines=WORDS),
+    "reason to vote down": {"voteDownReason": WORDS},
+    "origin of a call": tool(originMessage={"value": WORDS}),
     "next question": {"result": {"nextQuestion": {"prompt": WORDS, "participant": "copilot"}}},
 }
 
@@ -229,6 +260,14 @@ def test_a_text_of_a_session_is_on_every_surface(tmp_path: Path, name: str) -> N
     path = session_file(tmp_path, vscode_builders.request(**REQUESTS[name]))
 
     assert has_words(read_whole(path)) == EVERYWHERE
+
+
+def test_the_page_that_a_server_showed_for_a_call_is_where_all_is_shown(tmp_path: Path) -> None:
+    app = {"kind": "local", "resourceUri": "ui://tides/page", "html": f"<p>{WORDS}</p>"}
+    part = tool(toolSpecificData={"kind": "input", "rawInput": {"page": 1}, "mcpAppData": app})
+    path = session_file(tmp_path, vscode_builders.request(**part))
+
+    assert has_words(read_whole(path)) == {**WHERE_ALL_IS_SHOWN, "search": True}
 
 
 @pytest.mark.parametrize("more", [False, True])

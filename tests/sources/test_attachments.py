@@ -71,7 +71,7 @@ KINDS: list[tuple[Json, str, Place | None, str | None, Json | None]] = [
         "x = 1",
         {"language": "python"},
     ),
-    ({"kind": "paste", "value": "x", "code": "y"}, "paste", None, "x", {"code": "y"}),
+    ({"kind": "paste", "value": "x", "code": "y"}, "paste", None, "x", None),
     ({"kind": "implicit", "value": FILE, "isFile": True}, "implicit", PLACE, None, {"isFile": True}),
     ({"kind": "implicit", "uri": FILE, "isSelection": False}, "implicit", PLACE, None, {"isSelection": False}),
     (
@@ -125,7 +125,7 @@ KINDS: list[tuple[Json, str, Place | None, str | None, Json | None]] = [
         "debug-variable",
         None,
         "5",
-        {"type": "int"},
+        None,
     ),
     ({"kind": "element", "value": "<b>", "innerText": "i"}, "element", None, "<b>", None),
     (
@@ -143,9 +143,9 @@ KINDS: list[tuple[Json, str, Place | None, str | None, Json | None]] = [
         None,
         {"historyItemChangeStart": {"uri": FILE}},
     ),
-    ({"kind": "command", "value": {"any": 1}}, "command", None, None, {"value": {"any": 1}}),
+    ({"kind": "command", "value": {"any": 1}}, "command", None, '{"any":1}', None),
     ({"kind": "generic", "value": "words", "tooltip": "t"}, "generic", None, "words", None),
-    ({"kind": "generic", "value": {"any": 1}}, "generic", None, None, {"value": {"any": 1}}),
+    ({"kind": "generic", "value": {"any": 1}}, "generic", None, '{"any":1}', None),
     ({"kind": "transcriptContext", "value": "words", "uri": FILE}, "transcript-context", PLACE, "words", None),
     (
         {"kind": "agentFeedback", "feedbackItems": [{"id": "1", "text": "no"}]},

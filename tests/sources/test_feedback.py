@@ -54,12 +54,18 @@ def test_thumbs_up_and_down(fields: Json, vote: Vote, tmp_path: Path) -> None:
     assert turn.extra is None
 
 
-@pytest.mark.parametrize("fields", [{"vote": 2}, {"vote": True}, {"vote": "up"}, {"voteDownReason": "other"}])
+@pytest.mark.parametrize("fields", [{"vote": 2}, {"vote": True}, {"vote": "up"}])
 def test_what_is_no_vote_is_not_counted_as_one(fields: Json, tmp_path: Path) -> None:
     turn = read_turn(tmp_path, **fields)
 
     assert turn.vote is None
     assert turn.extra == fields
+
+
+def test_a_reason_to_vote_down_is_kept_without_a_vote(tmp_path: Path) -> None:
+    turn = read_turn(tmp_path, voteDownReason="other")
+
+    assert (turn.vote, turn.reason_without_vote, turn.extra) == (None, "other", None)
 
 
 def test_suggested_questions(tmp_path: Path) -> None:
@@ -120,8 +126,8 @@ def test_how_much_of_a_reference_was_used(kind: Any, status: str | None, tmp_pat
     options = {"status": {"description": "as it says", "kind": kind}, "isDeletion": True}
     (reference,) = read_turn(tmp_path, contentReferences=[{"reference": FILE, "options": options}]).references
 
-    assert reference.status == status
-    assert reference.extra == {"options": options}
+    assert (reference.status, reference.status_text) == (status, "as it says")
+    assert reference.extra == {"options": {"status": {"kind": kind}, "isDeletion": True}}
 
 
 def test_a_reference_to_nothing_stays_as_it_is(tmp_path: Path) -> None:

@@ -57,7 +57,12 @@ PUBLIC_CODE = "Response cleared due to possible match to public code, retrying w
         ("progressTask", Notice(topic="task", text="Task", is_prose=True)),
         (
             "progressTaskSerialized",
-            Notice(topic="task", text="Asked the index", is_prose=True, notes={"progress": "slow index"}),
+            Notice(
+                topic="task",
+                text="Asked the index",
+                is_prose=True,
+                notes={"progress": "slow index", "files": "/home/ana/found.py"},
+            ),
         ),
         ("progressTaskResult", Notice(topic="task", text="Done")),
         (
@@ -83,17 +88,20 @@ PUBLIC_CODE = "Response cleared due to possible match to public code, retrying w
         ("extensions", Notice(topic="extensions", text="example.linter, example.theme")),
         ("mcpServersStarting", Notice(topic="mcp-servers", text="books, maps")),
         ("mcpServersStartingSlow", Notice(topic="mcp-servers")),
-        ("mcpServersInteractionRequired", Notice(topic="mcp-servers", text="Books", notes={"error": "who are you"})),
+        (
+            "mcpServersInteractionRequired",
+            Notice(topic="mcp-servers", text="Books", notes={"error": "who are you", "button": "Start"}),
+        ),
         ("mcpAuthenticationRequired", Notice(topic="mcp-servers")),
         ("autoModeResolution", Notice(topic="model-resolution", text="GPT X")),
         ("clearToPreviousToolInvocation", Notice(topic="warning", text=PUBLIC_CODE, is_prose=True)),
         ("disabledClaudeHooks", Notice(topic="hooks-disabled")),
         ("voiceProgress", Notice(topic="voice", text="listening")),
-        ("multiDiffData", Notice(topic="changes", text="Two files")),
+        ("multiDiffData", Notice(topic="changes", text="Two files", notes={"files": "/g"})),
         ("usage", Notice(topic="usage")),
         ("usedContext", Notice(topic="used-context")),
         ("reference", Notice(topic="reference")),
-        ("codeCitation", Notice(topic="code-citation")),
+        ("codeCitation", Notice(topic="code-citation", text="for x", notes={"license": "MIT", "in": "https:/x"})),
         ("move", Notice(topic="move")),
         ("externalToolInvocationUpdate", Notice(topic="tool-update")),
         ("externalEdits", Notice(topic="external-edits")),
@@ -145,7 +153,7 @@ PUBLIC_CODE = "Response cleared due to possible match to public code, retrying w
                 message="A number please",
                 state="accepted",
                 answer='{"port":8080}',
-                notes={"subtitle": "Web server"},
+                notes={"subtitle": "Web server", "asked by": "web"},
             ),
         ),
         (
@@ -155,7 +163,7 @@ PUBLIC_CODE = "Response cleared due to possible match to public code, retrying w
                 title="The plan",
                 message="1. Begin\n2. End",
                 options=["Start"],
-                notes={"Start": "at once"},
+                notes={"Start": "at once", "file": "/home/ana/plan.md"},
                 answer="Start it\nfine\nok",
                 state="accepted",
             ),
@@ -258,7 +266,8 @@ def test_thinking_is_never_prose() -> None:
 def test_an_inline_reference_reads_as_vs_code_shows_it(target: Any, name: str | None, text: str, place: Place) -> None:
     part = {"kind": "inlineReference", "inlineReference": target, **({"name": name} if name else {})}
 
-    assert only_part(part) == Reference(text=text, place=place)
+    notes = {"in": target["containerName"]} if "containerName" in target else {}
+    assert only_part(part) == Reference(text=text, place=place, notes=notes)
 
 
 def test_a_location_that_says_more_than_a_place_can_hold_is_kept_whole() -> None:

@@ -236,8 +236,7 @@ def test_recorded_arguments_win_and_the_shown_input_is_kept() -> None:
     call = call_in(read_parts(part, result=recorded("call-1", "book", '{"page":1}'))[0])
 
     assert call.arguments == '{"page":1}'
-    assert call.extra is not None
-    assert call.extra["resultDetails"] == {"input": "page: 1"}
+    assert call.notes == {"input as shown": "page: 1"}
 
 
 # --- details by kind of tool ------------------------------------------------------------------------------------
@@ -269,7 +268,10 @@ def test_a_terminal_with_everything() -> None:
             "intention": "check the work",
             "recommended instead": "use the test tool",
             "reason for network access": "downloads",
+            "command as displayed": "run the tests",
             "command to be confirmed": "pytest?",
+            "folder to be confirmed": "~/shop",
+            "change of folder to be confirmed": "cd shop && ",
         },
     )
 
@@ -382,7 +384,7 @@ def test_resources_are_places_of_the_result() -> None:
         ),
         (
             "modifiedFilesConfirmation",
-            Confirmation(type="confirmation", options=["Keep them", "Undo"], notes={"files": "c"}),
+            Confirmation(type="confirmation", options=["Keep them", "Undo"], notes={"files": "/home/ana/c.py\nc"}),
         ),
         ("agentFeedbackReviewConfirmation", Confirmation(type="confirmation", options=["Send"])),
         ("sessionCreated", Notice(topic="session-created", text="New chat", notes={"title": "A new chat"})),

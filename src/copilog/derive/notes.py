@@ -11,9 +11,21 @@ from copilog.model import AnyPart, Compaction, Conversation, Followup, Hook, Too
 RULE = "rule"
 GIVEN = "given"
 PREVIEW = "preview of the whole output"
+IN_PAGE = "in the page"  # attributes and styles of an element that the user attached
+SHOWN_INPUT = "input as shown"  # where it is another text than the arguments
+APP = "page of the app"  # HTML that an MCP server showed for a call
 CHANGES = ("diff", "new contents")  # of a file, before the user allowed them
 ARGUMENTS = "arguments of the button"
-DETAILS = (RULE, GIVEN, PREVIEW, ARGUMENTS, *CHANGES)  # long, or the same for every call: left out of short views
+DETAILS = (
+    RULE,
+    GIVEN,
+    PREVIEW,
+    ARGUMENTS,
+    APP,
+    IN_PAGE,
+    SHOWN_INPUT,
+    *CHANGES,
+)  # long, or the same for every call: left out of short views
 
 
 class Note(NamedTuple):
@@ -43,16 +55,22 @@ def notes_of(part: AnyPart) -> list[Note]:
 
 
 def notes_of_turn(turn: Turn, conversation: Conversation) -> list[Note]:
-    """Return the texts before blocks of code, as the extension recorded them, that the answer does not have."""
+    """Return what is recorded beside the answer: why it was to be voted down, what buttons below an error pass on.
+
+    And texts before code blocks that the answer itself does not have.
+    """
+    passed_on = turn.error.passed_on if turn.error is not None else None
+    told = (("reason to vote down", turn.reason_without_vote), (ARGUMENTS, passed_on))
+    notes = [Note(label, text) for label, text in told if text]
     recorded = dict.fromkeys(block.before.strip() for block in turn.code_blocks if block.before)
     if not recorded:
-        return []
+        return notes
     answer = "\n".join(
         prose_of(message.parts)
         for message in conversation.messages
         if message.turn == turn.index and message.role == "assistant"
     )
-    return [Note("before a code block", text) for text in recorded if text and text not in answer]
+    return notes + [Note("before a code block", text) for text in recorded if text and text not in answer]
 
 
 def followup_words(followup: Followup) -> str:

@@ -16,6 +16,12 @@ class UsedFile(NamedTuple):
     references: list[UsedReference]
     status: str | None
 
+    @property
+    def status_words(self) -> str:
+        """How much of it was used: as the user read it, else in a word; empty if all of it was."""
+        written = next((each.status_text for each in self.references if each.status_text), None)
+        return written or (self.status if self.status in ("partial", "omitted") else "") or ""
+
 
 def used_files(turn: Turn, folder: str | None) -> list[UsedFile]:
     """Return what a turn refers to, in the order of the first reference to each.

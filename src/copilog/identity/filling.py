@@ -17,7 +17,7 @@ from copilog.model import Conflict, Conversation, Model, Provenance, Turn, Usage
 # Fields of a turn in which traces can contradict each other. Ids differ by writer; lists are united.
 CONTESTED = (
     "status", "agent", "command", "mode", "custom_agent", "model", "details", "error", "vote", "confirmation",
-    "undone_from", "system_label",
+    "reason_without_vote", "undone_from", "system_label",
 )  # fmt: skip
 UNITED_LISTS = ("skills", "followups", "references", "citations", "edited_files")
 CONTESTED_TIMES = ("started_at", "completed_at", "first_progress_ms", "elapsed_ms", "generated_ms", "waited_ms")

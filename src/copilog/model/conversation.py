@@ -73,6 +73,7 @@ class Turn(Value, kw_only=True):
     details: str | None = None  # the line under the answer: model and multiplier
     error: TurnError | None = None
     vote: Vote | None = None
+    reason_without_vote: str | None = None  # why the answer was to be voted down; the vote itself is not recorded
     followups: list[Followup] = []
     references: list[UsedReference] = []
     citations: list[Citation] = []

@@ -187,6 +187,7 @@ class TurnError(Value, kw_only=True):
     code: str | None = None
     flags: list[str] = []  # incomplete, filtered, redacted, quota-exceeded, rate-limited, expected
     buttons: list[str] = []  # what the user was offered to do about it
+    passed_on: str | None = None  # what these buttons pass on, as JSON
     extra: Extra | None = None
 
 
@@ -215,6 +216,7 @@ class UsedReference(Value, kw_only=True):
     text: str | None = None  # a reference that is no file
     variable: str | None = None
     status: str | None = None  # complete, partial, omitted
+    status_text: str | None = None  # the same, as the user read it
     extra: Extra | None = None
 
 

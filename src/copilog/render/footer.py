@@ -116,7 +116,7 @@ def _references_line(turn: Turn, scene: Scene) -> str:
     names: list[str] = []
     for used in used_files(turn, scene.folder):
         name = used_file_words(used, scene.folder)
-        names.append(f"{name} ({used.status})" if used.status in ("partial", "omitted") else name)
+        names.append(f"{name} ({clean_line(used.status_words, 200)})" if used.status_words else name)
     shown = names if scene.options.full else names[:MOST_REFERENCES]
     more = f" and {len(names) - len(shown):,} more" if len(names) > len(shown) else ""
     return f"used {', '.join(shown)}{more}"

@@ -190,9 +190,11 @@ class Row:
     def add_turn(self, turn: Turn, conversation: Conversation) -> None:
         for reference in turn.references:
             self.add_place(reference.place)
+            if reference.status_text:
+                _add_new(self.result, reference.status_text)
         for text in said_after(turn):
             _add_new(self.result, text)
-        for note in notes_of_turn(turn, conversation) if turn.code_blocks else ():
+        for note in notes_of_turn(turn, conversation):
             _add_new(self.answer, note.text)
 
     def add_notes(self, notes: dict[str, str]) -> None:
@@ -226,10 +228,11 @@ class Row:
 
 
 def said_after(turn: Turn) -> list[str]:
-    """The texts of a turn as a whole, in order: its error, public code that it resembles, suggested next questions."""
-    if turn.error is None and not turn.citations and not turn.followups:
+    """The texts of a turn as a whole: its error, a reason to vote down, public code like it, suggested questions."""
+    if turn.error is None and turn.vote is None and not turn.citations and not turn.followups:
         return []
     texts = [turn.error.message, *turn.error.buttons] if turn.error is not None else []
+    texts += [turn.vote.reason] if turn.vote is not None and turn.vote.reason else []
     texts += [citation.snippet for citation in turn.citations if citation.snippet]
     for followup in turn.followups:
         texts += [text for text in dict.fromkeys((followup.title, followup.text, followup.tooltip)) if text]

@@ -14,7 +14,7 @@ from copilog.ingest.leaves import cli_rules, extension_rules, replay_rules, vsco
 
 REASONS: dict[str, str] = {
     "account": "who was signed in, and with what",
-    "address": "another spelling of an address, or a part of one, that is stored as a path or a URI",
+    "address": "another spelling of an address that is stored, or one within the program: a session, a base of links",
     "bad-record": "in a record or part that the ledger reports as bad",
     "definition": "parts of a custom agent that its definition keeps in `extra`: buttons, other models",
     "diagnostic": "for the makers of the program: stack traces, telemetry about a call, request numbers",

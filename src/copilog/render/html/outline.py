@@ -282,6 +282,6 @@ def _references(turn: Turn, stage: Stage) -> list[Chip]:
     """What the answer was based on, each file once."""
     chips: list[Chip] = []
     for used in used_files(turn, stage.folder):
-        facts = [clean_line(used.status, 40)] if used.status in ("partial", "omitted") else []
+        facts = [clean_line(used.status_words, 200)] if used.status_words else []
         chips.append(Chip(label="used", name=used_file_words(used, stage.folder), facts=facts))
     return chips

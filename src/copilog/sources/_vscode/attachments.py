@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from copilog.derive.notes import IN_PAGE
 from copilog.diagnostics import Ledger
 from copilog.model import AnyPart, Attachment, Unknown
 from copilog.sources._vscode.places import place_from
 from copilog.sources._vscode.promptx import bytes_from, data_url
-from copilog.sources._vscode.take import Json, rest, take_bool, take_notes, take_str, texts_at
+from copilog.sources._vscode.take import Json, json_text, rest, take_bool, take_notes, take_str, texts_at
 from copilog.sources._vscode.take_place import take_place
-from copilog.sources._vscode.uris import uri_to_string
+from copilog.sources._vscode.uris import paths_at, uri_to_string
 
 # VS Code's kinds and ours.
 TYPES = {
@@ -46,12 +47,15 @@ TYPES = {
 BINARY = ("image", "notebook-output")
 HOLDING_BYTES = (*BINARY, "generic", "element")
 PLACED = ("file", "directory", "symbol", "implicit", "prompt-file", "session-reference", "chat-reference")
+FREE = ("command", "generic", "agent-feedback", "debug-events")  # types whose value may be any JSON
+ELEMENT = ("ancestors", "attributes", "computedStyles")
 COMMITS = ("commit", "commit-change", "commit-range")
 NOTES = {
     "tooltip": "tooltip",
     "innerText": "text of the element",
     "problemMessage": "problem",
     "expression": "expression",
+    "type": "type",
 }
 OMITTED = {1: "partial", 2: "full", 3: "image-limit"}
 
@@ -146,6 +150,9 @@ def _take_value(variable: Json, part: Attachment) -> None:
             del variable["value"]
         if isinstance(value, dict) and part.type == "implicit" and "uri" in value:
             part.text = take_str(value, "value")  # text that stands in no file, from another extension
+            part.notes |= take_notes(value, {"name": "name"})
+        if part.type in FREE and part.data is None and part.place is None:
+            part.text = json_text(variable.pop("value"))
     if part.place is None and "uri" in variable:
         part.place = take_place(variable, "uri")
 
@@ -177,6 +184,7 @@ def _take_by_type(variable: Json, part: Attachment) -> None:
         if variable.get("code") == part.text:
             variable.pop("code", None)
         part.place = part.place or take_place(variable, "copiedFrom")
+        part.notes |= take_notes(variable, {"code": "code", "pastedLines": "pasted", "fileName": "file"})
     elif part.type == "terminal-command":
         if part.text is None:
             part.text = take_str(variable, "command")
@@ -184,21 +192,34 @@ def _take_by_type(variable: Json, part: Attachment) -> None:
             part.notes["command"] = command
         if isinstance(printed := variable.get("output"), str) and printed not in (part.text or ""):
             part.notes["output"] = printed
+    elif part.type == "string" and (path := paths_at(variable, "resourceUri")):
+        part.notes["resource"] = path
     elif part.type == "diagnostic":
         part.place = part.place or place_from(variable.get("filterUri"))
+        problem = texts_at(variable.get("value"), "problemMessage")
+        if problem and problem != part.notes.get("problem"):
+            part.notes["problems"] = problem
     elif part.type in COMMITS and part.text is None:
         items = [variable.get(key) for key in ("historyItem", "historyItemChangeStart", "historyItemChangeEnd")]
         commits = [item.get("historyItem", item) for item in items if isinstance(item, dict)]
         part.text = "\n\n".join(filter(None, dict.fromkeys(map(_commit_text, commits)))) or None
     elif part.type == "agent-feedback":
         part.notes |= _feedback_notes(variable.get("feedbackItems"), part.text or "")
-    elif part.type == "element" and part.data is None:
-        picture = variable.get("imageData")
-        part.data = bytes_from(picture)
-        if part.data is not None:
-            if _is_told_by_bytes(picture):
-                del variable["imageData"]
-            part.mime_type = part.mime_type or take_str(variable, "imageMimeType")
+    elif part.type == "element":
+        _take_element(variable, part)
+
+
+def _take_element(variable: Json, part: Attachment) -> None:
+    """The picture of an element of a page, and what the page says about it."""
+    picture = variable.get("imageData")
+    if part.data is None and (data := bytes_from(picture)) is not None:
+        part.data = data
+        if _is_told_by_bytes(picture):
+            del variable["imageData"]
+        part.mime_type = part.mime_type or take_str(variable, "imageMimeType")
+    known = {key: variable.pop(key) for key in ELEMENT if variable.get(key)}
+    if known and (text := json_text(known)):
+        part.notes[IN_PAGE] = text
 
 
 def _commit_text(commit: object) -> str:
@@ -211,6 +232,7 @@ def _feedback_notes(items: object, text: str) -> dict[str, str]:
     """What the user wrote about lines of code, with these lines."""
     names = {"text": "comment", "codeSelection": "code", "diffHunks": "diff"}
     notes = {name: texts_at(items, key) for key, name in names.items()}
+    notes["files"] = paths_at(items, "resourceUri")
     replies = [item.get("replies") for item in items if isinstance(item, dict)] if isinstance(items, list) else []
     notes["replies"] = "\n".join(filter(None, (texts_at(each, "text", "body") for each in replies)))
     return {name: said for name, said in notes.items() if said and said not in text}

@@ -22,6 +22,8 @@ def read_feedback(request: Json, turn: Turn) -> None:
     if vote is not None and not isinstance(vote, bool) and vote in (0, 1):
         del request["vote"]
         turn.vote = Vote(is_up=vote == 1, reason=take_str(request, "voteDownReason"))
+    elif "voteDownReason" in request:
+        turn.reason_without_vote = take_str(request, "voteDownReason")
     turn.followups = _each(request, "followups", _followup)
     turn.references = _each(request, "contentReferences", _reference)
     context = request.get("usedContext")
@@ -114,6 +116,7 @@ def _reference(item: Json) -> UsedReference | None:
     status = options.get("status") if isinstance(options, dict) else None
     kind = status.get("kind") if isinstance(status, dict) else None
     made.status = REFERENCE_STATES.get(kind) if isinstance(kind, int) else None
+    made.status_text = take_str(status, "description") if isinstance(status, dict) else None
     made.extra = rest(item)
     return made
 

@@ -11,10 +11,11 @@ from copilog.errors import BadRecord
 from copilog.model import AnyPart, Attachment, Mention, Place, Prompt, Text, Unknown
 from copilog.sources._vscode.attachments import attachments_from
 from copilog.sources._vscode.places import place_from
-from copilog.sources._vscode.take import Json, rest, take_dict, take_list, take_str
+from copilog.sources._vscode.take import Json, rest, take_dict, take_list, take_notes, take_str
 from copilog.sources._vscode.uris import uri_to_string
 
 NameOf = Callable[[Json], str | None]
+MENTION_NOTES = {"displayText": "text", "modelDescription": "description", "variableArg": "argument"}
 PLAIN_KEYS = frozenset({"kind", "text", "range", "editorRange"})
 
 
@@ -98,6 +99,11 @@ def _mention_from(item: Json, text: str, position: int, ledger: Ledger) -> AnyPa
     data = item.get("data")
     place = place_from(data) if isinstance(data, dict) or uri_to_string(data) is not None else None
     start, end = _offsets(item, text)
+    notes = take_notes(item, MENTION_NOTES)
+    if isinstance(data, str) and place is None and data not in text:
+        notes["value"] = data
+    if start is not None and isinstance(own := item.get("text"), str) and own not in text:
+        notes["text"] = own
     return Mention(
         type="file" if kind == "dynamic" and _is_file(item, place) else mention_type,
         name=name_of(item) or "",
@@ -108,6 +114,7 @@ def _mention_from(item: Json, text: str, position: int, ledger: Ledger) -> AnyPa
         place=place,
         native=kind,
         position=position,
+        notes=notes,
         extra=rest(item),
     )
 

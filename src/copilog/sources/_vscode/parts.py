@@ -31,6 +31,7 @@ from copilog.sources._vscode.take import (
     Json,
     json_text,
     put_back,
+    strings_at,
     take_bool,
     take_dict,
     take_int,
@@ -42,7 +43,7 @@ from copilog.sources._vscode.take import (
     texts_at,
 )
 from copilog.sources._vscode.take_place import is_told_by_place, take_place, take_uri
-from copilog.sources._vscode.uris import uri_to_path, uri_to_string
+from copilog.sources._vscode.uris import paths_at, uri_to_path, uri_to_string
 
 PartReader = Callable[[Json], "AnyPart | list[AnyPart]"]
 TREE_LIMIT = 100
@@ -104,10 +105,11 @@ def _thinking(part: Json) -> AnyPart:
 
 
 def _inline_reference(part: Json) -> AnyPart:
+    container = texts_at(part.get("inlineReference"), "containerName")
     place = take_place(part, "inlineReference")
     if place is None:
         raise BadRecord("an inline reference to no place", "bad-part")
-    return Reference(text=f"`{take_str(part, 'name') or label_of(place)}`", place=place)
+    return Reference(text=f"`{take_str(part, 'name') or label_of(place)}`", place=place, notes=_told({"in": container}))
 
 
 def _code_block_file(part: Json) -> AnyPart:
@@ -226,6 +228,8 @@ def _external_edit(part: Json) -> AnyPart:
     put_back(part, "diff", lines)
     if action == "rename" and (old := take_uri(part, "originalUri")) is not None:
         made.uri, made.path, made.new_uri = old, uri_to_path(old), uri
+    elif original := paths_at(part, "originalUri"):
+        made.notes = {"original": original}
     return made
 
 
@@ -268,6 +272,7 @@ def _hook(part: Json) -> AnyPart:
         reason=take_str(part, "stopReason"),
         message=take_str(part, "systemMessage"),
         tool=take_str(part, "toolDisplayName"),
+        notes=_told({"metadata": strings_at(part, "metadata")}),
     )
 
 
@@ -280,7 +285,7 @@ def pull_request(part: Json) -> AnyPart:
     place = take_place(part, "uri") or Place()
     place.name = take_str(part, "title")
     notes = take_notes(part, {"description": "description", "author": "author", "linkTag": "number"})
-    notes |= _told({"button": texts_at(part.get("command"), "title", "tooltip")})
+    notes |= _button(part.get("command"))
     return Reference(text="", place=place, type="pull-request", notes=notes)
 
 
@@ -292,6 +297,10 @@ def _command(part: Json) -> AnyPart:
         ARGUMENTS: _arguments_of([part.get("command"), *_items(part.get("additionalCommands"))]),
     }
     return Notice(topic="command", text=text, is_prose=bool(text), notes=_told(notes))
+
+
+def _button(command: object) -> dict[str, str]:
+    return _told({"button": texts_at(command, "title", "tooltip"), ARGUMENTS: _arguments_of([command])})
 
 
 def _arguments_of(commands: list[Any]) -> str:
@@ -307,8 +316,8 @@ def _items(value: object) -> list[Any]:
 def _servers(part: Json) -> AnyPart:
     """MCP servers that wait for the user, with what is wrong with each."""
     servers = part.get("servers")
-    notes = {"error": texts_at(servers, "errorMessage")}
-    return Notice(topic="mcp-servers", text=texts_at(servers, "serverLabel").replace("\n", ", "), notes=_told(notes))
+    notes = _told({"error": texts_at(servers, "errorMessage")}) | _button(part.get("startCommand"))
+    return Notice(topic="mcp-servers", text=texts_at(servers, "serverLabel").replace("\n", ", "), notes=notes)
 
 
 def _task(is_prose: bool) -> PartReader:
@@ -316,7 +325,8 @@ def _task(is_prose: bool) -> PartReader:
 
     def read(part: Json) -> AnyPart:
         text = take_markdown(part, "content") or ""
-        notes = _told({"progress": texts_at(part.get("progress"), "content")})
+        progress = part.get("progress")
+        notes = _told({"progress": texts_at(progress, "content"), "files": paths_at(progress, "reference")})
         return Notice(topic="task", text=text, is_prose=is_prose and bool(text), notes=notes)
 
     return read
@@ -341,7 +351,20 @@ def _auto_model(part: Json) -> AnyPart:
 def _multi_diff(part: Json) -> AnyPart:
     data = part.get("multiDiffData")
     title = data.get("title") if isinstance(data, dict) else None
-    return Notice(topic="changes", text=title if isinstance(title, str) else "")
+    resources = _items(data.get("resources")) if isinstance(data, dict) else []
+    files = "\n".join(filter(None, map(_changed_file, resources)))
+    return Notice(topic="changes", text=title if isinstance(title, str) else "", notes=_told({"files": files}))
+
+
+def _changed_file(resource: object) -> str | None:
+    """The file behind one of several changes; what else is named are texts that VS Code keeps of it."""
+    keys = ("goToFileUri", "modifiedUri", "originalUri")
+    return next((path for key in keys if (path := paths_at(resource, key))), None)
+
+
+def _citation(part: Json) -> AnyPart:
+    notes = take_notes(part, {"license": "license"}) | _told({"in": paths_at(part, "value")})
+    return Notice(topic="code-citation", text=take_str(part, "snippet") or "", notes=notes)
 
 
 def _notice(topic: str, key: str | None = None, is_prose: bool = False) -> PartReader:
@@ -422,7 +445,7 @@ READERS: dict[str, PartReader] = {
     "usage": _notice("usage"),
     "usedContext": _notice("used-context"),
     "reference": _notice("reference"),
-    "codeCitation": _notice("code-citation"),
+    "codeCitation": _citation,
     "move": _notice("move"),
     "externalToolInvocationUpdate": _notice("tool-update"),
     "externalEdits": _notice("external-edits"),

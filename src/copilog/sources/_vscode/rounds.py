@@ -54,7 +54,10 @@ def calls_from(metadata: Json) -> RecordedCalls:
     unread: list[Any] = []
     for raw in take_list(metadata, "toolCallRounds") or []:
         if isinstance(raw, dict):
+            summary = take_str(raw, "summary")
             rounds.append(_round_from(raw, calls))
+            if summary:
+                _add_summary(metadata, summary, rounds[-1].id)
         elif raw is not None:
             unread.append(raw)
     put_back(metadata, "toolCallRounds", unread)
@@ -62,6 +65,12 @@ def calls_from(metadata: Json) -> RecordedCalls:
     for call in calls:
         call.round.call_ids.append(call.id)
     return RecordedCalls(rounds, calls, take_dict(metadata, "toolCallResults") or {})
+
+
+def _add_summary(metadata: Json, text: str, round_id: str | None) -> None:
+    """Put the summary that a round has itself among those of the turn."""
+    known = metadata.get("summaries")
+    metadata["summaries"] = [*(known if isinstance(known, list) else []), {"text": text, "toolCallRoundId": round_id}]
 
 
 def _tell_apart(calls: list[RecordedCall]) -> None:

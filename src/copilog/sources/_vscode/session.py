@@ -25,6 +25,7 @@ from copilog.sources._vscode.take import (
     take_dict,
     take_list,
     take_markdown,
+    take_notes,
     take_str,
     take_time,
 )
@@ -32,6 +33,7 @@ from copilog.sources._vscode.turns import model_from, read_request
 from copilog.sources._vscode.uris import uri_to_path
 
 # The session's format number says little: every era since 2025 wrote 3, with other fields.
+QUEUED_NOTES = {"confirmation": "button pressed", "systemInitiatedLabel": "label"}
 COPILOT_AGENTS = ("github.copilot", "setup.")
 INPUT_KEYS = (
     "inputText",
@@ -304,6 +306,9 @@ def _queued(item: Any, ledger: Ledger, pointer: str) -> Queued:
     for holder in (request, options):
         message.mode = message.mode or name_of_mode(holder.get("modeInfo"))
     message.parts += _sent_along(options)
+    labels = {**take_notes(options, QUEUED_NOTES), **take_notes(request, QUEUED_NOTES)}
+    if message.parts and labels:
+        message.parts[0].notes = {**message.parts[0].notes, **labels}
     if not request:
         del item["request"]
     return Queued(id=take_str(item, "id"), type=take_str(item, "kind"), message=message, extra=rest(item))

@@ -7,6 +7,7 @@ A decoder makes no subclasses of these types, so they are compared outright: thi
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -112,6 +113,19 @@ def texts_at(value: object, *keys: str) -> str:
     return "\n".join(dict.fromkeys(text for text in texts if text))
 
 
+def strings_at(obj: Json, key: str) -> str:
+    """All strings below a key, below one another and each once."""
+    return "\n".join(dict.fromkeys(text for text in _strings_in(obj.get(key)) if text))
+
+
+def _strings_in(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _strings_in(item)
+
+
 def markdown_text(value: object) -> str | None:
     """The text of a markdown value, which stays as it is."""
     text = value.get("value") if type(value) is dict else value
@@ -131,6 +145,16 @@ def text_from(value: object) -> str | None:
         return None
     text = markdown_text(value)
     return json_text(value) if text is None else text
+
+
+def is_same_json(text: str, other: str | None) -> bool:
+    """Whether two texts are the same, or JSON of the same value in another layout."""
+    if text == other or other is None:
+        return text == other
+    try:
+        return bool(jsonio.decode_strictly(text) == jsonio.decode_strictly(other))
+    except (ValueError, RecursionError):
+        return False
 
 
 def json_text(value: object) -> str | None:

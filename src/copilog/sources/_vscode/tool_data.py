@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from copilog.derive.notes import APP, PREVIEW
 from copilog.model import (
     AnyPart,
     Confirmation,
@@ -24,6 +25,7 @@ from copilog.sources._vscode.take import (
     Json,
     json_text,
     put_back,
+    strings_at,
     take_bool,
     take_dict,
     take_int,
@@ -36,13 +38,23 @@ from copilog.sources._vscode.take import (
     texts_at,
 )
 from copilog.sources._vscode.tool_output import Output, take_places
-from copilog.sources._vscode.uris import uri_to_path
+from copilog.sources._vscode.uris import paths_at, uri_to_path
 
 TERMINAL_NOTES = {
     "intention": "intention",
     "alternativeRecommendation": "recommended instead",
     "requestUnsandboxedExecutionReason": "reason to leave the sandbox",
     "requestAllowNetworkReason": "reason for network access",
+}
+CONFIRMATION_NOTES = {
+    "commandLine": "command to be confirmed",
+    "cwdLabel": "folder to be confirmed",
+    "cdPrefix": "change of folder to be confirmed",
+}
+SANDBOX_NOTES = {
+    "missingSandboxDependencies": "missing for the sandbox",
+    "sandboxRemediations": "remedies for the sandbox",
+    "sandboxPrerequisiteFailure": "why there is no sandbox",
 }
 SUBAGENT_NOTES = {"agentDisplayName": "agent", "activityDescription": "activity", "activity": "last activity"}
 SpecificReader = Callable[[Json, ToolCall, Output], "AnyPart | None"]
@@ -81,7 +93,8 @@ def _terminal(data: Json, call: ToolCall, output: Output) -> AnyPart | None:
     original = take_str(line, "original")
     overrides = data.get("presentationOverrides")
     shown = overrides.get("commandLine") if isinstance(overrides, dict) else None
-    shown = shown if isinstance(shown, str) else take_str(line, "forDisplay")
+    displayed = take_str(line, "forDisplay")
+    shown = shown if isinstance(shown, str) else displayed
     state = take_dict(data, "terminalCommandState") or {}
     printed = take_dict(data, "terminalCommandOutput") or {}
     part = Terminal(
@@ -101,11 +114,15 @@ def _terminal(data: Json, call: ToolCall, output: Output) -> AnyPart | None:
         elapsed_ms=take_number(state, "duration"),
     )
     part.notes = take_notes(data, TERMINAL_NOTES)
-    asked = texts_at(data.get("confirmation"), "commandLine")
-    if asked and asked not in versions:
-        part.notes["command to be confirmed"] = asked
+    if displayed and displayed not in (shown, *versions):
+        part.notes["command as displayed"] = displayed
+    part.notes |= {name: text for key, name in SANDBOX_NOTES.items() if (text := strings_at(data, key))}
+    for key, name in CONFIRMATION_NOTES.items():
+        asked = texts_at(data.get("confirmation"), key)
+        if asked and not any(asked in version for version in versions if isinstance(version, str)):
+            part.notes[name] = asked
     if (preview := take_str(printed, "fullOutputPreview")) and preview not in (part.output or ""):
-        part.notes["preview of the whole output"] = preview
+        part.notes[PREVIEW] = preview
     if data.get("commandLine") == {}:
         del data["commandLine"]
     rule = take_markdown(data, "autoApproveInfo")
@@ -163,7 +180,7 @@ def _subagent(data: Json, call: ToolCall, output: Output) -> None:
         started_at=take_time(data, "startedAt"),
         elapsed_ms=take_number(data, "duration"),
     )
-    call.notes = take_notes(data, SUBAGENT_NOTES)
+    call.notes |= take_notes(data, SUBAGENT_NOTES)
     output.offer(call.subagent.result, "display")
     call.subagent.extra = {key: value for key, value in data.items() if key != "kind"} or None
     data.clear()
@@ -175,6 +192,8 @@ def _first(data: Json, *keys: str) -> str | None:
 
 
 def _input(data: Json, call: ToolCall, output: Output) -> None:  # noqa: ARG001
+    if page := texts_at(data.get("mcpAppData"), "html"):
+        call.notes[APP] = page
     raw = data.get("rawInput")
     if raw is None or call.arguments is not None:
         return
@@ -206,7 +225,8 @@ def _extensions(data: Json, call: ToolCall, output: Output) -> AnyPart:  # noqa:
 
 def _asks(data: Json, call: ToolCall, output: Output) -> AnyPart:  # noqa: ARG001
     options = data.get("options")
-    files = texts_at(data.get("modifiedFiles"), "title", "description")
+    items = data.get("modifiedFiles")
+    files = "\n".join(filter(None, (paths_at(items, "uri", "originalUri"), texts_at(items, "title", "description"))))
     return Confirmation(
         type="confirmation",
         options=labels_of(options) if isinstance(options, list) else [],

@@ -8,7 +8,7 @@ import msgspec
 
 from copilog.model import Place, ResultItem, ToolResult
 from copilog.sources._vscode.promptx import beside_content, bytes_from, readable_text, result_content
-from copilog.sources._vscode.take import Json, json_text, put_back, rest, take_bool, take_str, texts_at
+from copilog.sources._vscode.take import Json, is_same_json, json_text, put_back, rest, take_bool, take_str, texts_at
 from copilog.sources._vscode.take_place import take_place
 
 
@@ -96,15 +96,15 @@ def _read_server_output(value: object, output: Output) -> None:
     """Add what an MCP server sent as text and is not among the entries."""
     if not isinstance(value, dict):
         return
-    text = texts_at(value.get("content"), "text")
-    if not text and value.get("structuredContent"):
-        text = json_text(value["structuredContent"]) or ""
-    if not text or text in (output.text or ""):
-        return
-    if output.text is None:
-        output.text = text
-    else:
-        output.items.append(ResultItem(text=text))
+    structured = value.get("structuredContent")
+    texts = [texts_at(value.get("content"), "text"), (json_text(structured) if structured else None) or ""]
+    for text in texts:
+        if not text or text in (output.text or "") or is_same_json(text, output.text):
+            continue
+        if output.text is None:
+            output.text = text
+        else:
+            output.items.append(ResultItem(text=text))
 
 
 def _entry(entry: Json) -> tuple[str | None, ResultItem | None]:

@@ -6,12 +6,13 @@ from typing import Literal
 
 import msgspec
 
+from copilog.derive.notes import SHOWN_INPUT
 from copilog.derive.own_texts import SHOWN, is_suspect
 from copilog.model import AnyPart, Approval, ResultItem, ToolCall, ToolResult, Verdict
 from copilog.sources._vscode.pairing import ToolPart
 from copilog.sources._vscode.places import with_named_links
 from copilog.sources._vscode.rounds import RecordedCall, RecordedCalls, clean_id
-from copilog.sources._vscode.take import Json, markdown_text, put_back, rest, take_markdown, take_str
+from copilog.sources._vscode.take import Json, is_same_json, markdown_text, rest, take_markdown, take_notes, take_str
 from copilog.sources._vscode.tool_data import part_from
 from copilog.sources._vscode.tool_output import Output, output_from, result_of
 
@@ -65,7 +66,7 @@ def invocation_from(part: ToolPart, recorded: RecordedCall | None, recorded_call
     if "toolSpecificData" in item:
         made.beside, made.unknown_data = part_from(item, call, output)
     if output.given is not None:
-        _use_shown_input(item, call, output.given)
+        _use_shown_input(call, output.given)
     if call.subagent is not None:
         call.subagent.run_id = run_id
     elif run_id is not None and not part.is_of_subagent:
@@ -128,6 +129,7 @@ def _read_display(item: Json, call: ToolCall) -> None:
     message = markdown_text(item.get("pastTenseMessage")) or markdown_text(item.get("invocationMessage"))
     call.message = with_named_links(message) if message else None
     call.title = take_str(item, "generatedTitle")
+    call.notes = take_notes(item, {"originMessage": "origin"})
     call.is_hidden = item.get("presentation") in ("hidden", "hiddenAfterComplete")
 
 
@@ -146,10 +148,10 @@ def _read_approval(item: Json, call: ToolCall) -> None:
     if not value:
         call.approval = Approval(kind=APPROVALS[number])
         return
-    details = (take_markdown(value, key) for key in ("id", "scope", "selectedButton", "reason"))
+    details = [take_markdown(value, key) for key in ("id", "scope", "selectedButton", "reason")]
     call.approval = Approval(
         kind=APPROVALS[number],
-        detail=next((detail for detail in details if detail is not None), None),
+        detail=": ".join(detail for detail in details if detail) or None,
         extra=rest(value),
     )
 
@@ -173,13 +175,12 @@ def _read_origin(item: Json, call: ToolCall) -> None:
         del item["source"]
 
 
-def _use_shown_input(item: Json, call: ToolCall, given: str) -> None:
+def _use_shown_input(call: ToolCall, given: str) -> None:
     """What the tool was called with, as VS Code showed it, stands in for arguments that were not recorded."""
     if call.arguments is None:
         call.arguments = given
-    elif given != call.arguments:
-        details = item.get("resultDetails")
-        put_back(item, "resultDetails", {**(details if isinstance(details, dict) else {}), "input": given})
+    elif not is_same_json(given, call.arguments):
+        call.notes[SHOWN_INPUT] = given
 
 
 def _is_output(result: ToolResult, output: Output) -> bool:

@@ -11,6 +11,7 @@ from copilog.sources._vscode.early_records import early_records_from
 from copilog.sources._vscode.feedback import next_question, read_feedback
 from copilog.sources._vscode.message import attached_parts, prompts_from, user_parts
 from copilog.sources._vscode.modes import agent_from, read_mode
+from copilog.sources._vscode.question_parts import data_of_buttons
 from copilog.sources._vscode.response import ResponseReader, messages_from, undone_from
 from copilog.sources._vscode.rounds import calls_from
 from copilog.sources._vscode.shown import Shown
@@ -229,11 +230,13 @@ def _read_result(request: Json, result: Json, metadata: Json, turn: Turn) -> Non
             if not older:
                 del request["responseErrorDetails"]
         flags = [name for key, name in ERROR_FLAGS.items() if details.get(key) is True and details.pop(key)]
+        buttons = details.get("confirmationButtons")
         turn.error = TurnError(
             message=message or "",
             code=take_str(details, "code"),
             flags=flags,
-            buttons=texts_at(details.get("confirmationButtons"), "label").splitlines(),
+            buttons=texts_at(buttons, "label").splitlines(),
+            passed_on=data_of_buttons(buttons),
             extra=rest(details),
         )
     blocks = metadata.get("codeBlocks")

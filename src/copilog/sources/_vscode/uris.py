@@ -74,6 +74,13 @@ def uri_to_string(value: object) -> str | None:
     return None if uri is None else _text_of(uri)
 
 
+def paths_at(value: object, *keys: str) -> str:
+    """The files under some keys of an object, or of each object of a list, below one another and each once."""
+    items = value if isinstance(value, list) else [value]
+    uris = [item.get(key) for item in items if isinstance(item, dict) for key in keys]
+    return "\n".join(dict.fromkeys(path for uri in uris if (path := uri_to_path(uri) or uri_to_string(uri))))
+
+
 def _text_of(uri: Uri) -> str:
     scheme, authority, path, query, fragment = uri
     text = f"{scheme}:"

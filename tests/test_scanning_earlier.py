@@ -251,7 +251,7 @@ def test_turns_of_a_copy_are_stored_though_fewer_count_than_before(archive: Arch
     elsewhere = copy_elsewhere(places, *beans(3))
     places.scan_home(archive)
     elsewhere.unlink()
-    mark = {"shouldBeRemovedOnSend": {}}
+    mark: dict[str, Any] = {"shouldBeRemovedOnSend": {}}
     places.keep("kept", beans(1)[0], *({**request, **mark} for request in beans(3)[1:]), asked("leeks", 4))
     places.scan_home(archive)
 

@@ -332,13 +332,31 @@ def test_what_is_no_export_is_one_bad_record() -> None:
     assert [(bad.code, bad.pointer) for bad in ledger.bad] == [("bad-record", "")]
 
 
-def test_a_list_of_models_alone_holds_no_conversation() -> None:
+def test_an_export_of_helpers_alone_is_a_conversation_of_their_documents() -> None:
+    wrapper = request([user("translate")], name="copilotLanguageModelWrapper")
+
+    (conversation,), ledger = read_document(SOURCE, export(prompt("some extension", wrapper)))
+
+    assert (conversation.turns, conversation.marks) == ([], ["helpers-only"])
+    assert [document.kind for document in conversation.documents] == ["helper"]
+    assert "translate" in conversation.documents[0].text
+    assert ledger.ignored == {"helper-request": 1}
+
+
+def test_a_list_of_models_alone_is_kept_as_what_a_helper_wrote() -> None:
     listed = {"kind": "request", "type": "MarkdownContentRequest", "name": "modelList", "content": "gpt-5.1"}
 
-    conversations, ledger = read_document(SOURCE, export(prompt("models", listed)))
+    (conversation,), _ = read_document(SOURCE, export(prompt("models", listed)))
+
+    assert (conversation.turns, conversation.usage, conversation.marks) == ([], [], ["helpers-only"])
+    assert [document.text for document in conversation.documents] == ["gpt-5.1"]
+
+
+def test_an_export_without_any_request_holds_no_conversation() -> None:
+    conversations, ledger = read_document(SOURCE, export())
 
     assert conversations == []
-    assert ledger.ignored == {"helper-request": 1, "no-conversation": 1}
+    assert ledger.ignored == {"no-conversation": 1}
 
 
 @pytest.mark.corpus

@@ -164,10 +164,6 @@ def test_failures_are_told(ending: str, status: str, message: str | None, tmp_pa
 def test_what_has_no_conversation_gives_none(tmp_path: Path) -> None:
     path = tmp_path / "any.copilotmd"
 
-    path.write_text("# Model List Request\n\n## Metadata\n~~~\nmodelsCount : 3\n~~~\n")
-    conversations, ledger = read_file(SOURCE, path)
-    assert (conversations, ledger.ignored) == ([], {"helper-request": 1})
-
     path.write_text("Not available")
     conversations, ledger = read_file(SOURCE, path)
     assert (conversations, ledger.ignored) == ([], {"not-available": 1})
@@ -175,6 +171,16 @@ def test_what_has_no_conversation_gives_none(tmp_path: Path) -> None:
     path.write_text("just a note")
     conversations, ledger = read_file(SOURCE, path)
     assert (conversations, [bad.code for bad in ledger.bad]) == ([], ["bad-record"])
+
+
+def test_what_the_extension_wrote_for_itself_is_a_document(tmp_path: Path) -> None:
+    path = tmp_path / "any.copilotmd"
+    path.write_text("# Model List Request\n\n## Metadata\n~~~\nmodelsCount : 3\n~~~\n")
+
+    (conversation,), ledger = read_file(SOURCE, path)
+
+    assert (conversation.turns, ledger.ignored) == ([], {"helper-request": 1})
+    assert [(document.kind, document.text) for document in conversation.documents] == [("helper", path.read_text())]
 
 
 def test_line_breaks_of_windows_change_nothing(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from copilog.diagnostics import Diagnostic, LeafCounts, Ledger
 from copilog.errors import BadFile
 from copilog.ingest.leaves.lookup import Lookup, decoded_json
 from copilog.ingest.leaves.rules import is_id_or_time, is_protected, reason_for
-from copilog.ingest.leaves.walk import JOINED, Raw, leaves_below, name_in_path, records_of
+from copilog.ingest.leaves.walk import ENTRY, JOINED, Raw, leaves_below, name_in_path, records_of
 
 
 def leaves_of(path: Path, source: str, stored: Sequence[object], ledger: Ledger | None = None) -> LeafCounts:
@@ -72,7 +72,8 @@ def _without_bad(raw: Raw, bad: list[Diagnostic], walk: _Walk) -> Iterator[Raw]:
     """The record without what the ledger reports as bad."""
     value = raw.value
     for diagnostic in bad:
-        if diagnostic.line is not None and str(diagnostic.line) == raw.place:
+        is_line = diagnostic.line is not None and str(diagnostic.line) == raw.place
+        if is_line or raw.place == f"{ENTRY}{diagnostic.pointer or ''}":
             walk.add_bad(value, raw.path)
             return
         if diagnostic.pointer and not raw.place:

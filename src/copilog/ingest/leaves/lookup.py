@@ -132,6 +132,8 @@ def _forms_of(text: str) -> Iterator[str]:
         yield bare
     if _is_address(text):
         yield _address(text)
+    if "\\" in text and (plain := _unescaped(text)) != text:
+        yield plain
     if text.endswith("[truncated]"):
         yield text.removesuffix("[truncated]")
     if "](" in text:
@@ -143,6 +145,14 @@ def _forms_of(text: str) -> Iterator[str]:
         yield _same_base64(text.partition(",")[2])
     elif len(text) % 4 == 0 and text.isascii() and " " not in text and (same := _same_base64(text)) != text:
         yield same
+
+
+def _unescaped(text: str) -> str:
+    """A piece of JSON text as what it stands for; as it is where it is not a piece of JSON."""
+    try:
+        return str(jsonio.decode_strictly(f'"{text}"'.replace("\t", "\\t")))
+    except ValueError:
+        return text
 
 
 def _same_base64(text: str) -> str:

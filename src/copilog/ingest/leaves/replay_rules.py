@@ -26,11 +26,19 @@ _SAID = (
     f"{_LOG}/response/{{*,message/*,reason}}",
     "{/prompts/*,}/prompt",
 )
+MARKDOWN: Rules = (
+    ("/{heading,contents,title,mark/kind}", "kind"),
+    ("/{note,style,mark/model}", "program-info"),
+    ("/{mark,metadata/lastResponseId}", "sealed"),
+    ("/metadata/tools{,/#/**}", "tool-definition"),
+    ("/metadata/{url,requestType,model,resolved model,intent,location}", "program-info"),
+    ("/metadata/{otherOptions,postOptions,reasoning,usage}{,/#/**}", "program-info"),
+)
 _STEP = "{/subagent_trajectories/*,}/steps/*"
 
 RULES: dict[str, Rules] = {
     "chat-replay": REPLAY,
-    "copilot-markdown": REPLAY,
+    "copilot-markdown": MARKDOWN,
     "atif": (
         ("{/subagent_trajectories/*,}/agent/tool_definitions/**", "tool-definition"),
         ("{/subagent_trajectories/*,}/agent/**", "program-info"),
@@ -45,7 +53,7 @@ RULES: dict[str, Rules] = {
 }
 PROTECTED: dict[str, tuple[str, ...]] = {
     "chat-replay": _SAID,
-    "copilot-markdown": _SAID,
+    "copilot-markdown": ("/body", "/body/#/**", "/body/{call,tool}"),
     "atif": (
         f"{_STEP}/{{message,reasoning_content}}",
         f"{_STEP}/tool_calls/*/arguments/**",

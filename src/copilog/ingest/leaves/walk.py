@@ -15,6 +15,7 @@ from copilog import jsonio, sqliteio
 from copilog.diagnostics import Ledger
 from copilog.errors import BadRecord, CopilogError
 from copilog.ingest.leaves.lookup import SHORTEST
+from copilog.ingest.leaves.markdown_lines import lines_of
 from copilog.ingest.leaves.vscode_rules import OVERWRITTEN
 
 _DATA = re.compile(
@@ -22,6 +23,7 @@ _DATA = re.compile(
 )
 _KINDS = ("type", "name", "kind")
 MAPS = ("/toolCallResults",)  # objects whose keys are data, whatever they look like
+ENTRY = "entry:"  # before the place of a log entry that is a file or a member of an archive
 JOINED = ("/search_index/content",)  # texts that are two stored ones, a prompt and its answer
 PIECES = {"assistant.tool_call_delta": ("toolCallId", "inputDelta")}  # kind -> the key of the whole, the piece
 
@@ -29,7 +31,7 @@ PIECES = {"assistant.tool_call_delta": ("toolCallId", "inputDelta")}  # kind -> 
 class Raw(NamedTuple):
     """One record of a file: where it is, the path that its leaves begin with, and what it holds."""
 
-    place: str  # the number of its line, or a JSON pointer
+    place: str  # the number of its line, a JSON pointer, or ENTRY and the name of a file
     path: str
     value: Any
 
@@ -82,7 +84,11 @@ def records_of(path: Path, source: str) -> Iterator[Raw]:
 
         yield Raw("", "/rows", [{"title": title, "file": file} for _, title, file in index_rows(text_of(path))])
     elif source == "copilot-markdown":
-        yield from _markdown_entries(path)
+        from copilog.sources.copilot_markdown import shown_in
+
+        for shown in shown_in(path, Ledger()):
+            for line_path, line in lines_of(shown.text):
+                yield Raw(f"{ENTRY}{shown.place}", line_path, line)
     elif path.is_file():
         yield from _records_by_content(path)
 
@@ -104,18 +110,6 @@ def _overwritten(data: bytes, last: set[str]) -> Iterator[Raw]:
         for leaf_path, text in leaves_below(change.get("v"), f"{OVERWRITTEN}{path}"):
             if text not in last:
                 yield Raw(str(line.number), leaf_path, text)
-
-
-def _markdown_entries(path: Path) -> Iterator[Raw]:
-    """The entries of a debug log as Markdown, in the form that the same log has as JSON."""
-    from copilog.sources._replay.markdown import entry_from_markdown
-    from copilog.sources.copilot_markdown import shown_in
-
-    for shown in shown_in(path, Ledger()):
-        try:
-            yield Raw("", "/logs/*", entry_from_markdown(shown.text))
-        except BadRecord:
-            continue
 
 
 def _records_by_content(path: Path) -> Iterator[Raw]:

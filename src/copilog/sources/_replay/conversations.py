@@ -6,17 +6,19 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
+from copilog import jsonio
 from copilog.derive import add_title
 from copilog.derive.helper_usage import HELPERS_ONLY
 from copilog.diagnostics import Ledger
 from copilog.model import Conversation, Document, Provenance, ToolCall, prose_of
-from copilog.sources._replay.entries import Remark, Request
+from copilog.sources._replay.entries import UNREAD, Remark, Request
 from copilog.sources._replay.groups import Group
 from copilog.sources._replay.messages import MessageMaker
+from copilog.sources._replay.raw import text_of
 from copilog.sources._replay.servers import Servers
 from copilog.sources._replay.threads import Thread, threads_from
 from copilog.sources._replay.turns import location_of, thinking_of, turn_from
-from copilog.sources._vscode.take import Json, rest
+from copilog.sources._vscode.take import Json, rest, strings_at
 
 
 def conversations_from(
@@ -28,7 +30,7 @@ def conversations_from(
     """
     threads = threads_from(groups)
     requests = [entry for group in groups for entry in group.helper_entries if isinstance(entry, Request)]
-    is_helpers_only = not threads and bool(requests)
+    is_helpers_only = not threads and any(group.helper_entries for group in groups)
     if is_helpers_only:
         threads = [Thread()]
     known = Servers(servers)
@@ -125,7 +127,10 @@ def _add_helpers(conversations: list[Conversation], threads: list[Thread], group
     for group in groups:
         of_group = owner_of.get(id(group))
         for entry in group.helper_entries:
-            _add_helper(of_group or _helped(entry, conversations), entry, group, source)
+            helped = of_group or _helped(entry, conversations)
+            _add_helper(helped, entry, group, source)
+            if isinstance(entry, Request):
+                helped.documents += _other_answers(entry)
         for request in [*group.run.requests, *(one for subrun in group.subruns for one in subrun.run.requests)]:
             owner = owner_of.get(id(request)) or of_group or conversations[0]
             owner.documents += _other_answers(request)
@@ -134,7 +139,7 @@ def _add_helpers(conversations: list[Conversation], threads: list[Thread], group
 def _add_helper(owner: Conversation, entry: Request | Remark, group: Group, source: str) -> None:
     """Add what a helper was asked and said as a document, and what it used, marked with the helper's name."""
     if isinstance(entry, Request):
-        name, texts, usage = entry.name.base, [*(message.text for message in entry.messages), entry.text], entry.usage
+        name, texts, usage = entry.name.base, list(_texts_of(entry)), entry.usage
     else:
         name, texts, usage = entry.name, [entry.text], None
     title = f"{name} · {group.label}" if group.is_helper and group.label else name
@@ -145,8 +150,30 @@ def _add_helper(owner: Conversation, entry: Request | Remark, group: Group, sour
         owner.usage.append(usage)
 
 
+def _texts_of(request: Request) -> Iterator[str | None]:
+    """Yield what a helper was sent and what it answered: texts, thinking, arguments; why it failed."""
+    for message in [*request.messages, *([request.answer] if request.answer is not None else [])]:
+        for part in message.content:
+            if isinstance(part, dict) and text_of(part) is None:
+                yield strings_at({"part": {**part, "type": None}}, "part")
+        yield message.text
+        for call in message.calls:
+            yield f"{call.name}\n{strings_at({'arguments': _decoded(call.arguments)}, 'arguments')}"
+    if request.answer is None:
+        yield request.text
+    yield request.reason
+
+
+def _decoded(arguments: str | None) -> object:
+    """What arguments say, as JSON where they are."""
+    try:
+        return jsonio.decode_strictly(arguments or "null")
+    except ValueError:
+        return arguments
+
+
 def _other_answers(request: Request) -> Iterator[Document]:
-    """Yield what a request has beside its answer: other answers, and what was predicted."""
+    """Yield what a request has beside its answer: other answers, what was predicted, lines of no message."""
     for choice in request.extra.get("choices") or []:
         yield Document(kind="choice", text=choice)
     sent = request.extra.get("requestMessages")
@@ -154,6 +181,8 @@ def _other_answers(request: Request) -> Iterator[Document]:
     content = prediction.get("content") if isinstance(prediction, dict) else None
     if isinstance(content, str):
         yield Document(kind="prediction", text=content)
+    if isinstance(unread := request.extra.get(UNREAD), str):
+        yield Document(kind="unread", text=unread)
 
 
 def _helped(entry: Request | Remark, conversations: list[Conversation]) -> Conversation:

@@ -29,6 +29,7 @@ from copilog.sources._vscode.take import (
 
 SERVER_MARK = " [server]"
 MARKDOWN = "MarkdownContentRequest"
+UNREAD = "unread"  # another: lines of Markdown that belong to no message
 ANSWER = "answer"  # a field of ours, for answers that were read from Markdown
 
 

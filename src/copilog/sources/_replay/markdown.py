@@ -13,7 +13,7 @@ from typing import Any
 
 from copilog import jsonio
 from copilog.errors import BadRecord
-from copilog.sources._replay.entries import ANSWER, MARKDOWN
+from copilog.sources._replay.entries import ANSWER, MARKDOWN, UNREAD
 from copilog.sources._replay.markdown_messages import message_from, restored_json
 from copilog.sources._vscode.take import Json
 
@@ -27,6 +27,8 @@ _ROLE = re.compile(r"### (System|Developer|User|Assistant|Tool)\s*")
 _PAIR = re.compile(r"([A-Za-z][\w ]{0,40}?) *: ?(.*)", re.DOTALL)
 _TOOLS = re.compile(r"tools(?: \(\d+\))?\s*: ?")
 _ENDINGS = ("## Prediction", "## Response", "## FAILED", "## CANCELED", '<a id="response">', "<style>")
+_CONTENTS = re.compile(r"\s*- \[[\w ]+\]\(#[\w-]+\)")
+_TABLE = re.compile(r"</?(?:pre|code|details)>(?:</?(?:pre|code)>)?|~{3,}|`{3,}")
 _MILLISECONDS = re.compile(r"(\d+(?:\.\d+)?)ms")
 
 Lines = list[str]
@@ -37,15 +39,15 @@ def entry_from_markdown(text: str) -> Json | None:
     if text.count("\r\n") == text.count("\n"):  # converted on the way; else they belong to what is quoted
         text = text.replace("\r\n", "\n")
     lines = text.split("\n")
-    start = next((index for index, line in enumerate(lines) if line.strip() and not line.startswith(NOTE)), None)
+    start = _start_of(lines)
     if start is None:
         raise BadRecord("an empty log entry")
-    heading = lines[start]
+    heading, body = lines[start], lines[start + 1 :]
+    unread = _said_in(lines[:start])
     if tool := _TOOL_TITLE.fullmatch(heading.rstrip()):
-        return _tool_call(tool[1], lines[start + 1 :])
-    body = lines[start + 1 :]
+        return _tool_call(tool[1], body, unread)
     if (title := _TITLE.fullmatch(heading.rstrip())) and _find(body, lambda line: line.rstrip() == "## Metadata"):
-        return _request(title[1], title[2], body)
+        return _request(title[1], title[2], body, unread)
     if heading.strip() == NOT_AVAILABLE:
         return None
     if heading.startswith("# "):
@@ -53,20 +55,57 @@ def entry_from_markdown(text: str) -> Json | None:
     raise BadRecord("neither a request nor a tool call")
 
 
+def _start_of(lines: Lines) -> int | None:
+    """The line of the title, else the first that says something."""
+    head = lines[: (_find(lines, lambda line: line.startswith("## ")) or len(lines) + 1) - 1]
+    titles = (index for index, line in enumerate(head) if _TITLE.fullmatch(line.rstrip()))
+    says = (index for index, line in enumerate(lines) if line.strip() and not line.startswith(NOTE))
+    return next(titles, next(says, None))
+
+
+def _said_in(lines: Lines) -> Lines:
+    """The lines that are neither blank nor of the format itself: a note, the table of contents."""
+    return [line for line in lines if line.strip() and not line.startswith(NOTE) and not _CONTENTS.fullmatch(line)]
+
+
+def _without_style(lines: Lines) -> Lines:
+    """The lines without the style that a log ends with."""
+    style = next((index for index in reversed(range(len(lines))) if lines[index].strip() == "<style>"), len(lines))
+    end = next((index for index in range(style, len(lines)) if lines[index].strip() == "</style>"), len(lines))
+    return lines[:style] + lines[end + 1 :]
+
+
 # --- requests ---------------------------------------------------------------------------------------------------
 
 
-def _request(name: str, native_id: str, lines: Lines) -> Json:
+def _request(name: str, native_id: str, lines: Lines, unread: Lines) -> Json:
+    start = _find(lines, lambda line: line.rstrip() == "## Metadata") or 0
+    unread += _said_in(lines[: max(start - 1, 0)])
     metadata, rest = _between(lines, "## Metadata", "## Request Messages")
-    entry: Json = {"kind": "request", "id": native_id, "name": name, "metadata": _metadata(metadata)}
-    messages, rest = _messages(rest)
+    entry: Json = {"kind": "request", "id": native_id, "name": name, "metadata": _metadata(metadata, unread)}
+    messages, rest = _messages(rest, unread)
     entry["requestMessages"] = {"messages": messages}
     prediction = _find(rest, lambda line: line.startswith("## Prediction"))
     if prediction:
-        content, rest = _fenced(rest[prediction:], lambda line: line.startswith(_ENDINGS[1:]))
+        unread += _said_in(rest[: prediction - 1])
+        fence = _opening(rest, prediction)
+        unread += _said_in(rest[prediction:fence])
+        content, rest = _fenced(rest[fence:], lambda line: line.startswith(_ENDINGS[1:]))
         entry["requestMessages"]["prediction"] = {"content": content}
-    entry |= _response(rest)
+    entry |= _response(rest, unread)
+    if unread:
+        entry[UNREAD] = "\n".join(unread)
     return entry
+
+
+def _opening(lines: Lines, start: int) -> int:
+    """The first fence from a line on; the line itself if there is none before the next heading."""
+    for index in range(start, len(lines)):
+        if _FENCE.fullmatch(lines[index]):
+            return index
+        if lines[index].startswith("## "):
+            break
+    return start
 
 
 def _between(lines: Lines, first: str, second: str) -> tuple[Lines, Lines]:
@@ -84,13 +123,21 @@ def _find(lines: Lines, is_it: Callable[[str], bool]) -> int | None:
     return next((index + 1 for index, line in enumerate(lines) if is_it(line)), None)
 
 
-def _messages(lines: Lines) -> tuple[list[Json], Lines]:
-    """The messages of a request, and what comes after them."""
+def _messages(lines: Lines, unread: Lines) -> tuple[list[Json], Lines]:
+    """The messages of a request, and what comes after them. A line that belongs to none is unread."""
     messages: list[Json] = []
     while True:
         start = next((index for index, line in enumerate(lines) if line.strip()), None)
-        if start is None or not _opens_message(lines, start):
+        if start is None or lines[start].startswith(_ENDINGS):
             return messages, lines[start or 0 :]
+        if not _opens_message(lines, start):
+            if not _ROLE.fullmatch(lines[start]):
+                unread.append(lines[start])
+            lines = lines[start + 1 :]
+            if _FENCE.fullmatch(lines[0]) if lines else False:  # of a heading that a stray line parts from it
+                content, lines = _fenced(lines, None)
+                unread.append(content)
+            continue
         role = _ROLE.fullmatch(lines[start])
         content, rest = _fenced(lines[start + 1 :], None)
         messages.append(message_from(role[1].lower() if role else "", content))
@@ -126,19 +173,24 @@ def _follows_fence(lines: Lines, index: int, is_end: Callable[[str], bool] | Non
     return lines[index].startswith(_ENDINGS) or _opens_message(lines, index)
 
 
-def _response(lines: Lines) -> Json:
+def _response(lines: Lines, unread: Lines) -> Json:
     start = _find(lines, lambda line: line.startswith(_ENDINGS[1:4]))
+    before = lines[: start - 1] if start else _without_style(lines)
+    unread += [line for line in _said_in(before) if not line.startswith(_ENDINGS)]
     if start is None:
         return {"type": "ChatMLSuccess"}
     heading, lines = lines[start - 1].rstrip(), lines[start:]
     if heading == "## CANCELED":
+        unread += _said_in(_without_style(lines))
         return {"type": "ChatMLCancelation", "response": {"type": "canceled"}}
     if heading.startswith("## FAILED"):
         end = _find(lines, lambda line: line.startswith("<style>"))
         reason = "\n".join([heading.removeprefix("## FAILED:").strip(), *lines[: end - 1 if end else None]])
         return {"type": "ChatMLFailure", "response": {"type": "failure", "reason": reason.strip()}}
-    opening = _find(lines, lambda line: _ROLE.fullmatch(line) is not None) or 0
-    content, _ = _fenced(lines[opening:], lambda line: line.startswith("<style>"))
+    opening = _opening(lines, 0)
+    unread += [line for line in _said_in(lines[:opening]) if not _ROLE.fullmatch(line)]
+    content, rest = _fenced(lines[opening:], lambda line: line.startswith("<style>"))
+    unread += _said_in(_without_style(rest))
     if heading.endswith("(truncated)"):
         return {"type": "ChatMLFailure", "response": {"type": "truncated", "message": content}}
     said = message_from("assistant", content)
@@ -152,7 +204,7 @@ def _response(lines: Lines) -> Json:
 # --- metadata ---------------------------------------------------------------------------------------------------
 
 
-def _metadata(lines: Lines) -> Json:
+def _metadata(lines: Lines, unread: Lines) -> Json:
     """The values of the metadata table. What has no value in the log is left out."""
     found: Json = {}
     text = "\n".join(lines)
@@ -160,6 +212,8 @@ def _metadata(lines: Lines) -> Json:
     for line in text.split("\n"):
         pair = _PAIR.fullmatch(line)
         if pair is None or line.startswith("<"):
+            if line.strip() and not _TABLE.fullmatch(line.strip()):
+                unread.append(line)
             continue
         key, value = pair[1], _value(pair[1], pair[2].strip())
         if value is not None:
@@ -211,25 +265,34 @@ def _decoded(text: str) -> Any:
 # --- tool calls -------------------------------------------------------------------------------------------------
 
 
-def _tool_call(native_id: str, lines: Lines) -> Json:
+def _tool_call(native_id: str, lines: Lines, unread: Lines) -> Json:
     entry: Json = {"kind": "toolCall", "id": native_id.strip()}
-    opening = _find(lines, lambda line: line.rstrip() == "## Request")
-    if opening is None:
+    start = _find(lines, lambda line: line.rstrip() == "## Request")
+    if start is None:
         raise BadRecord("a tool call without its request")
+    opening = _opening(lines, start)
+    unread += _said_in(lines[: start - 1]) + _said_in(lines[start:opening])
     asked, lines = _fenced(lines[opening:], lambda line: line.startswith(("## Response", "## Thinking")))
     head, has_arguments, arguments = asked.partition("\nargs : ")
     for line in head.split("\n"):
         key, _, value = line.partition(":")
         if key.strip() == "tool":
             entry["tool"] = value.strip()
+        elif key.strip() != "id" and line.strip():
+            unread.append(line)
     if has_arguments:
         entry["args"] = restored_json(arguments)
     response = _find(lines, lambda line: line.rstrip() == "## Response")
     if response is not None:
-        entry["response"], lines = _pieces(lines[response:])
+        opening = _opening(lines, response)
+        unread += _said_in(lines[: response - 1]) + _said_in(lines[response:opening])
+        entry["response"], lines = _pieces(lines[opening:])
     thinking = _find(lines, lambda line: line.rstrip() == "## Thinking")
+    unread += _said_in(lines[: thinking - 1 if thinking else None])
     if thinking is not None:
-        entry["thinking"] = _thinking(lines[thinking:])
+        entry["thinking"] = _thinking(lines[thinking:], unread)
+    if unread:  # most likely more of the result
+        entry["response"] = [*entry.get("response", []), "\n".join(unread)]
     return entry
 
 
@@ -250,10 +313,13 @@ def _ends_piece(lines: Lines, index: int) -> bool:
     return after in ("~~~", "## Thinking") or not any(line.strip() for line in lines[index + 1 :])
 
 
-def _thinking(lines: Lines) -> Json:
+def _thinking(lines: Lines, unread: Lines) -> Json:
     thought: Json = {}
-    if lines and lines[0].startswith("thinkingId:"):
-        thought["id"] = lines[0].partition(":")[2].strip()
-        lines = lines[1:]
-    thought["text"], _ = _fenced(lines, lambda line: False)  # noqa: ARG005
+    opening = _opening(lines, 0)
+    for line in _said_in(lines[:opening]):
+        if line.startswith("thinkingId:"):
+            thought["id"] = line.partition(":")[2].strip()
+        else:
+            unread.append(line)
+    thought["text"], _ = _fenced(lines[opening:], lambda line: False)  # noqa: ARG005
     return thought

@@ -153,7 +153,9 @@ class FileState(Value, kw_only=True):
 class Document(Value, kw_only=True):
     """A text that belongs to the conversation as a whole: a plan, a memory, a summary, a list of things to do."""
 
-    kind: str  # plan, memory, summary, checkpoint, todos, file, backup, changes, table, helper, choice, draft, ...
+    kind: (
+        str  # plan, memory, summary, checkpoint, skill, todos, file, backup, changes, table, helper, choice, draft, ...
+    )
     text: str
     title: str | None = None
     path: str | None = None  # where the writer kept it

@@ -116,6 +116,8 @@ def _notice(part: Notice, scene: Scene, level: int) -> Iterator[Block]:
 
 def _attachment(part: Attachment, scene: Scene, level: int) -> Iterator[Block]:
     yield Block(chip(part, scene), level)
+    if part.text and scene.options.full:
+        yield Block(folded(clean(part.text), None, "dim"), level + 1)
 
 
 def _prompt(part: Prompt, scene: Scene, level: int) -> Iterator[Block]:

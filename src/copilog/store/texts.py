@@ -12,10 +12,10 @@
 
 What was sent around the user's words is not in there, unless it is all there is: then the user's words are looked for
 in it. Neither are system prompts and the texts that the product attaches by itself, as they repeat from one
-conversation to the next. What two parts of a call tell alike is there once. What belongs to a turn, such as its error
-or the next questions that were suggested, is with the turn's last message. What a hook was given and the rule that
-allowed a command repeat other texts, so they are not in there. Plans, memories and summaries are
-results of the last row.
+conversation to the next; but the text of a skill that was loaded is a result. What two parts of a call tell alike is
+there once. What belongs to a turn, such as its error or the next questions that were suggested, is with the turn's last
+message. What a hook was given and the rule that allowed a command repeat other texts, so they are not in there. Plans,
+memories and summaries are results of the last row.
 Of a text longer than MAX_CHARACTERS the beginning is searchable; the document keeps all of it.
 """
 
@@ -66,6 +66,7 @@ from copilog.tags import user_text
 
 MAX_CHARACTERS = 1 << 20  # of one part
 BEGINNING = 32  # of a text, by which it is looked for first: finding a long one is dear, comparing it is not
+SKILL_TAG = "<skill-context"
 UNNAMED = "(unnamed)"  # a sub-agent without a name
 
 
@@ -402,8 +403,14 @@ def _add_attachment(row: Row, part: Attachment) -> None:
         row.add_path(part.name)
     if part.text and part.type == "paste":
         row.user.append(part.text[:MAX_CHARACTERS])
-    elif part.text and not part.is_automatic:
+    elif part.text and (not part.is_automatic or part.type == "skill"):
         row.result.append(part.text[:MAX_CHARACTERS])
+
+
+def _add_prompt(row: Row, part: Prompt) -> None:
+    """The text of a skill that was put in as a prompt; what else surrounds the user's words is left out."""
+    if part.text.lstrip().startswith(SKILL_TAG):
+        _add_new(row.result, part.text)
 
 
 def _add_mention(row: Row, part: Mention) -> None:
@@ -473,6 +480,7 @@ ADDERS: dict[type, Callable[[Row, Any], None]] = {
     Terminal: _add_terminal,
     TodoList: _add_todos,
     Attachment: _add_attachment,
+    Prompt: _add_prompt,
     Mention: _add_mention,
     FileEdit: _add_edit,
     FileTree: _add_tree,

@@ -9,7 +9,7 @@ Rules = tuple[tuple[str, str], ...]
 
 _OFFERED = (
     "{gen_ai.tool.definitions,gen_ai.tool.description,gen_ai.skill.name,gen_ai.skill.description,"
-    "gen_ai.skill.source.uri,github.copilot.skill.content,github.copilot.context.skills,github.copilot.context.mcp_server_names,github.copilot.mcp.server.name}"
+    "gen_ai.skill.source.uri,github.copilot.context.skills,github.copilot.context.mcp_server_names,github.copilot.mcp.server.name}"
 )
 _KINDS = (
     "{gen_ai.operation.name,error.type,event.name,gen_ai.agent.name,copilot_chat.debug_name,copilot_chat.debug_log_label,github.copilot.agent.type,"
@@ -20,7 +20,8 @@ _KINDS = (
 )
 _SAID = (
     "{gen_ai.input.messages,gen_ai.output.messages,gen_ai.system_instructions,gen_ai.tool.call.arguments,"
-    "gen_ai.tool.call.result,copilot_chat.user_request,copilot_chat.reasoning_content,copilot_chat.markdown_content}"
+    "gen_ai.tool.call.result,copilot_chat.user_request,copilot_chat.reasoning_content,copilot_chat.markdown_content,"
+    "github.copilot.skill.content}"
 )
 
 

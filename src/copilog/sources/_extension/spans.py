@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from copilog.model import Document
 from copilog.sources._vscode.take import Json, text_from
+from copilog.sources._vscode.uris import uri_to_path
 
 OPERATION = "gen_ai.operation.name"
 CHAT, AGENT, TOOL, HOOK = "chat", "invoke_agent", "execute_tool", "execute_hook"
@@ -85,6 +87,27 @@ class Span:
 
     def take_flag(self, key: str) -> bool:
         return self.attributes.pop(key, None) in (True, "true", 1, "1")
+
+
+SKILL_CONTENT, SKILL_NAME = "github.copilot.skill.content", "gen_ai.skill.name"
+SKILL_DESCRIPTION, SKILL_URI = "gen_ai.skill.description", "gen_ai.skill.source.uri"
+
+
+def take_skills(spans: list[Span]) -> list[Document]:
+    """Take the texts of skills that were loaded out of spans and their events, each once."""
+    made: list[Document] = []
+    for span in spans:
+        for holder in (span.attributes, *(event.attributes for event in span.events)):
+            content = holder.get(SKILL_CONTENT)
+            if not isinstance(content, str) or not content.strip():
+                continue
+            del holder[SKILL_CONTENT]
+            name, description = text_from(holder.get(SKILL_NAME)), text_from(holder.get(SKILL_DESCRIPTION))
+            text = content if not description or description in content else f"{description}\n\n{content}"
+            document = Document(kind="skill", title=name, text=text, path=uri_to_path(holder.get(SKILL_URI)))
+            if document not in made:
+                made.append(document)
+    return made
 
 
 @dataclass(slots=True)

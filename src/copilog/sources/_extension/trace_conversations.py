@@ -8,7 +8,7 @@ from copilog.diagnostics import Ledger
 from copilog.model import Conversation, Document, Usage, Workspace
 from copilog.sources._extension.cut_json import decode_cut
 from copilog.sources._extension.forest import Tree, trees_of
-from copilog.sources._extension.spans import AGENT, Asked, Span, asked_in
+from copilog.sources._extension.spans import AGENT, Asked, Span, asked_in, take_skills
 from copilog.sources._extension.trace_turns import Outline, outlines_of
 from copilog.sources._extension.tree_messages import TreeMessages
 from copilog.sources._extension.turn_maker import TurnMaker
@@ -63,13 +63,14 @@ def conversation_of(session: Session, ledger: Ledger, source: str, mark: str) ->
     made = Conversation(id=f"{session.namespace}:{session.id}", native_id=session.id, source=source, marks=[mark])
     made.workspace = _workspace_of(session)
     made.location = next((text for span in _spans(session) if (text := span.text("copilot_chat.location"))), None)
+    skills = take_skills(_spans(session))
     helpers = [tree for tree in session.trees if tree.label is not None]
     maker = TurnMaker(ledger, source)
     for outline in outlines_of([tree for tree in session.trees if tree.label is None], session.loose):
         _add_turn(made, outline, maker)
     maker.add_late_results(made.messages)
     extra: Json = {}
-    made.documents = [_helper(tree, ledger, source, made.usage) for tree in helpers]
+    made.documents = [*(_helper(tree, ledger, source, made.usage) for tree in helpers), *skills]
     if maker.tool_definitions:
         extra["tools"] = [_decoded(text) for text in maker.tool_definitions]
     made.extra = extra or None

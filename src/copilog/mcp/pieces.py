@@ -257,7 +257,7 @@ def _terminal_scrap(part: Terminal) -> Scrap:
 
 
 def _attachment_scrap(part: Attachment) -> Scrap | None:
-    if (part.is_automatic and part.type != "skill") or not part.is_sent:
+    if (part.is_automatic and part.type not in ("skill", "skill-context")) or not part.is_sent:
         return None
     where = _place_words(part.place) if part.place is not None else ""
     name = one_line(part.name or "", 120)

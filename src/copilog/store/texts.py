@@ -66,6 +66,7 @@ from copilog.tags import user_text
 
 MAX_CHARACTERS = 1 << 20  # of one part
 BEGINNING = 32  # of a text, by which it is looked for first: finding a long one is dear, comparing it is not
+SKILLS = ("skill", "skill-context")  # attachments that a program adds, with instructions that people wrote
 SKILL_TAG = "<skill-context"
 UNNAMED = "(unnamed)"  # a sub-agent without a name
 
@@ -403,8 +404,10 @@ def _add_attachment(row: Row, part: Attachment) -> None:
         row.add_path(part.name)
     if part.text and part.type == "paste":
         row.user.append(part.text[:MAX_CHARACTERS])
-    elif part.text and (not part.is_automatic or part.type == "skill"):
+    elif part.text and (not part.is_automatic or part.type in SKILLS):
         row.result.append(part.text[:MAX_CHARACTERS])
+    if part.type in SKILLS:
+        _add_new(row.result, part.description)
 
 
 def _add_prompt(row: Row, part: Prompt) -> None:

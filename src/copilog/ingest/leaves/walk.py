@@ -121,6 +121,9 @@ def _records_by_content(path: Path) -> Iterator[Raw]:
     if path.suffix.lower() not in (".json", ".jsonl", ".ndjson"):
         yield Raw("", "/text", text.decode("utf-8", "replace"))
         return
+    if path.suffix.lower() != ".json" and b"\n" not in text:  # a log of one line
+        yield from _lines_of(text)
+        return
     try:
         yield Raw("", "", jsonio.decode(text)[0])
     except BadRecord:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from copilog.model import Message, Place, Round, Text, Thinking, Turn, UsedReference
+from copilog.model import Message, Notice, Place, Round, Text, Thinking, Turn, UsedReference
 from copilog.sources._cli.calls import requested_call
 from copilog.sources._cli.event import Event, with_more
 from copilog.sources._cli.notices import notice
 from copilog.sources._cli.reader import Reader
 from copilog.sources._cli.tool_parts import parts_at_start
-from copilog.sources._vscode.take import Json, put_back, rest, take_dict, take_list, take_str
+from copilog.sources._vscode.take import Json, put_back, rest, strings_at, take_dict, take_list, take_str
 
 
 def assistant_message(reader: Reader, event: Event) -> None:
@@ -44,7 +44,9 @@ def assistant_message(reader: Reader, event: Event) -> None:
         reader.turns.goes_on(turn, event.at, is_open=bool(requests), has_answer=True)
         reader.turns.recover(turn)
     if "citations" in data:
-        _read_citations(data, turn)
+        _read_citations(data, turn, message)
+    if "serverTools" in data:
+        _read_server_tools(data, message)
     message.extra = event.extra()
 
 
@@ -96,7 +98,7 @@ def _add_calls(
             open_round.call_ids.append(part.id)
 
 
-def _read_citations(data: Json, turn: Turn) -> None:
+def _read_citations(data: Json, turn: Turn, message: Message) -> None:
     """What an answer refers to. The places in its text stay with the message."""
     citations = take_dict(data, "citations")
     if citations is None:
@@ -108,7 +110,24 @@ def _read_citations(data: Json, turn: Turn) -> None:
             continue
         place = Place(uri=take_str(source, "url"), path=take_str(source, "path"), name=take_str(source, "title"))
         turn.references.append(UsedReference(place=place, extra=rest(source)))
+    if cited := _cited_in(citations.get("spans")):
+        message.parts.append(Notice(topic="cited", text="\n".join(cited)))
     put_back(data, "citations", citations)
+
+
+def _cited_in(spans: object) -> list[str]:
+    """The texts that an answer cites, each once."""
+    references = [span.get("references") for span in spans if isinstance(span, dict)] if isinstance(spans, list) else []
+    cited = [each for items in references if isinstance(items, list) for each in items if isinstance(each, dict)]
+    return list(dict.fromkeys(text for each in cited if isinstance(text := each.get("citedText"), str) and text))
+
+
+def _read_server_tools(data: Json, message: Message) -> None:
+    """What tools of the provider itself did, such as a search of the web: no event tells of them."""
+    tools = data["serverTools"]
+    told = [strings_at(tools, key) for key in ("items", "rawContentBlocks")] if isinstance(tools, dict) else []
+    if text := "\n".join(filter(None, told)):
+        message.parts.append(Notice(topic="server-tools", text=text))
 
 
 def turn_start(reader: Reader, event: Event) -> None:

@@ -154,6 +154,10 @@ def read_start(event: Event, call: Call) -> None:
 def mark_started(event: Event, call: Call) -> None:
     """Note when a call started, and all else that its start says."""
     part, data = call.part, event.data
+    shell = data.get("shellToolInfo")
+    shown = shell.get("displayCommand") if isinstance(shell, dict) else None
+    if isinstance(shown, str) and shown not in (part.arguments or ""):
+        part.notes = {**part.notes, "command as displayed": shown}
     call.started_at = part.started_at = event.at
     if part.status in NOT_STARTED:
         part.status = "unknown"

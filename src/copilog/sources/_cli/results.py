@@ -11,9 +11,20 @@ from copilog.sources._cli.assets import Assets, bytes_from_base64
 from copilog.sources._cli.calls import Call, CallStatus
 from copilog.sources._cli.event import Event
 from copilog.sources._cli.reader import Reader
-from copilog.sources._vscode.take import Json, put_back, rest, take_dict, take_int, take_list, take_str, text_from
+from copilog.sources._vscode.take import (
+    Json,
+    put_back,
+    rest,
+    strings_at,
+    take_dict,
+    take_int,
+    take_list,
+    take_str,
+    text_from,
+)
 
 DENIALS = ("denied", "rejected")
+OBJECTS = ("structuredContent", "citableSources")  # of a result, beside its text
 FAILURES = ("failed", "denied")
 CONTENT_TYPES = frozenset({"text", "terminal", "shell_exit", "image", "audio", "resource_link", "resource"})
 
@@ -98,6 +109,7 @@ def _read_result(reader: Reader, event: Event, raw: Json, made: Outcome) -> None
     contents, binaries = take_list(raw, "contents"), take_list(raw, "binaryResultsForLlm")
     if contents:
         _read_contents(reader, event, contents, made)
+    result.items += [ResultItem(text=text) for key in OBJECTS if (text := strings_at(raw, key))]
     if binaries:
         for _, block in reader.count_parts(binaries, event, "/data/result/binaryResultsForLlm"):
             result.items.append(_binary_item(block, reader.assets))
@@ -146,9 +158,9 @@ def _place_from(block: Json, key: str) -> Place | None:
     return Place(uri=uri, name=take_str(block, "name")) if uri is not None else None
 
 
-def end_terminal(call: Call, outcome: Outcome) -> None:
+def end_terminal(call: Call | None, outcome: Outcome) -> None:
     """Give a terminal its output and exit code; without a terminal these stay with the result."""
-    terminal, result = call.terminal, outcome.result
+    terminal, result = call.terminal if call is not None else None, outcome.result
     if terminal is not None:
         terminal.output = outcome.detail if outcome.detail is not None else result.text
     left: list[Json] = []

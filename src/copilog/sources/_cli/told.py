@@ -12,6 +12,7 @@ TOLD = {
     "additionalContext": "additional context",
     "blocker": "blocker",
     "content": "content",
+    "cron": "schedule",
     "context": "context",
     "description": "description",
     "diff": "diff",
@@ -41,6 +42,7 @@ TOLD = {
     "summaryContent": "summary",
     "systemMessage": "message",
     "tip": "tip",
+    "url": "link",
     "verdict": "verdict",
     "warning": "warning",
 }
@@ -54,6 +56,6 @@ def notes_in(data: Json, *known: str | None) -> dict[str, str]:
     for key in data.keys() & TOLD.keys():
         value = data[key]
         text = value if isinstance(value, str) else json_text(value) if key in OBJECTS and value else None
-        if text and text not in known and _LETTER.search(text):
+        if text and text not in known and (_LETTER.search(text) or key == "cron"):
             notes[TOLD[key]] = text
     return dict(sorted(notes.items())) if len(notes) > 1 else notes

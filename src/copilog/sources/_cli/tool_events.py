@@ -65,6 +65,8 @@ def execution_complete(reader: Reader, event: Event) -> None:
         message.parent_call_id = parent or call.message.parent_call_id
         correct_by_tool(call.message, model)
         _end_call(reader, call, outcome, event)
+    elif outcome.exits:
+        end_terminal(None, outcome)
     outcome.result.extra = with_more(outcome.result.extra, data)
     if event.rest:
         message.extra = {"envelope": event.rest}

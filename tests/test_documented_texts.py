@@ -14,6 +14,9 @@ from copilog import ingest
 from tests.documented import filled, vscode
 from tests.sources.cli_builders import write_log
 from tests.sources.cli_samples import SAMPLES
+from tests.sources.extension_builders import database_from, write_lines
+from tests.sources.replay_builders import export, prompt, tool_call, user
+from tests.sources.replay_builders import request as replay_request
 from tests.sources.test_cli_event_types import session_with
 from tests.sources.vscode_builders import request, session
 
@@ -76,6 +79,68 @@ def test_every_documented_text_of_an_event_is_accounted_for(tmp_path: Path, kind
 
         assert leaves is not None
         assert leaves.unaccounted == {}, names
+
+
+ASKED = replay_request([user("hello there")])
+CHANGE = {"path": "/w/a.py", "edits": {"replacements": [{"start": 0, "newText": ...}]}}
+EXPORTS: dict[str, Any] = {
+    "label": export({**prompt("", ASKED), "prompt": ...}),
+    "edits": export(prompt("hello there", ASKED, tool_call("c1", edits=[CHANGE]))),
+    "thinking": export(prompt("hello there", ASKED, tool_call("c1", thinking={"id": "t1", "text": ...}))),
+    "helper": export(
+        prompt("title", replay_request([{"role": 1, "content": [{"type": 1, "text": ...}]}], name="title"))
+    ),
+    "prediction of a helper": export(
+        prompt(
+            "x",
+            {**replay_request([], name="title"), "requestMessages": {"messages": [], "prediction": {"content": ...}}},
+        )
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EXPORTS)
+def test_every_documented_text_of_a_debug_export_is_accounted_for(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "export.chatreplay.json"
+    path.write_text(json.dumps(filled(EXPORTS[name])))
+
+    assert_is_accounted_for(path)
+
+
+def test_what_a_hook_of_a_span_ran_and_was_given_is_accounted_for(tmp_path: Path) -> None:
+    hook = {
+        "gen_ai.operation.name": "execute_hook",
+        "copilot_chat.hook_type": "PreToolUse",
+        "copilot_chat.hook_command": ...,
+        "copilot_chat.hook_input": ...,
+        "copilot_chat.hook_output": ...,
+    }
+    times = {"startTime": [1777888800, 0], "endTime": [1777888801, 0]}
+    agent = {"gen_ai.operation.name": "invoke_agent", "gen_ai.conversation.id": "s-1"}
+    spans = [
+        {"traceId": "t1", "spanId": "c1", "name": "invoke_agent", **times, "attributes": agent},
+        {"traceId": "t1", "spanId": "c2", "parentSpanId": "c1", "name": "hook", **times, "attributes": hook},
+    ]
+
+    assert_is_accounted_for(write_lines(tmp_path / "otel.jsonl", filled(spans)))
+
+
+def test_a_text_that_the_search_index_alone_has_is_kept(tmp_path: Path) -> None:
+    script = """
+        CREATE TABLE sessions (id TEXT, cwd TEXT, summary TEXT, created_at TEXT);
+        CREATE TABLE turns (session_id TEXT, turn_index INTEGER, user_message TEXT, assistant_response TEXT);
+        CREATE TABLE search_index (content TEXT, session_id TEXT, source_type TEXT, source_id TEXT);
+        INSERT INTO sessions VALUES ('s1', '/home/ana', 'Hello', '2025-11-01 09:00:00');
+        INSERT INTO turns VALUES ('s1', 0, 'when is the tide', 'it comes at nine'), ('s1', 1, 'and then', 'it goes');
+        INSERT INTO search_index VALUES
+            ('when is the tide' || char(10) || 'it comes at nine', 's1', 'turn', 's1:turn:0'),
+            ('and then, as it was at first' || char(10) || 'it goes', 's1', 'turn', 's1:turn:1');
+    """
+    path = database_from(script, tmp_path / "session-store.db")
+    [conversation] = ingest.read(path)
+
+    assert [document.kind for document in conversation.documents if document.kind == "indexed"] == ["indexed"]
+    assert_is_accounted_for(path)
 
 
 @pytest.mark.parametrize("name", SESSIONS)

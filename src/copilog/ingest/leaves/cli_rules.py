@@ -31,7 +31,7 @@ EVENTS: Rules = (
     ("/session.{model_change,compaction_start,permissions_changed}/data/{cause,trigger,mode}", "kind"),
     ("/session.{schedule_created,task_complete}/data/{origin,tz,outcome}", "kind"),
     ("/session.error/data/errorCode", "kind"),
-    ("/session.start/data/copilotVersion", "program-info"),
+    ("/session.start/data/{copilotVersion,vscodeVersion}", "program-info"),
     ("/session.usage_checkpoint/data/promptCacheBreakState/opaque", "sealed"),
     ("/*/data/**/tokenType", "kind"),
     ("/skill.invoked/data/allowedTools/*", "tool-definition"),

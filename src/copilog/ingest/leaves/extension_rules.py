@@ -13,14 +13,16 @@ _OFFERED = (
 )
 _KINDS = (
     "{gen_ai.operation.name,error.type,event.name,gen_ai.agent.name,copilot_chat.debug_name,copilot_chat.debug_log_label,github.copilot.agent.type,"
-    "github.copilot.error_code,github.copilot.initiator,github.copilot.hook.*,github.copilot.sandbox.*,"
+    "github.copilot.error_code,github.copilot.initiator,github.copilot.hook.type,github.copilot.hook.decision,"
+    "copilot_chat.hook_type,copilot_chat.hook_result_kind,gen_ai.provider.name,gen_ai.response.finish_reasons/*,github.copilot.sandbox.*,"
     "github.copilot.mcp.server.transport,github.copilot.mcp.server.state,github.copilot.mcp.server.source,"
     "github.copilot.mcp.server.lifecycle,github.copilot.user.message.source,github.copilot.skill.source,"
     "github.copilot.skill.invocation_trigger}"
 )
 _SAID = (
     "{gen_ai.input.messages,gen_ai.output.messages,gen_ai.system_instructions,gen_ai.tool.call.arguments,"
-    "gen_ai.tool.call.result,copilot_chat.user_request,copilot_chat.reasoning_content,copilot_chat.markdown_content,"
+    "gen_ai.tool.call.result,copilot_chat.hook_input,copilot_chat.hook_output,copilot_chat.hook_command,"
+    "copilot_chat.user_request,copilot_chat.reasoning_content,copilot_chat.markdown_content,"
     "github.copilot.skill.content}"
 )
 
@@ -57,6 +59,8 @@ DEBUG: Rules = (
     ("/content/#/*/parameters/**", "tool-definition"),
     ("/*/{billing,capabilities,policy,supported_endpoints}/**", "program-info"),
     ("/*/{vendor,version,id}", "program-info"),
+    ("/session_start/attrs/{copilotVersion,vscodeVersion}", "program-info"),
+    ("/*/attrs/{category,resultKind,source}", "kind"),
 )
 _LOGGED = (
     "/user_message/attrs/content",
@@ -65,6 +69,7 @@ _LOGGED = (
     "/llm_request/attrs/{inputMessages,userRequest}",
     "/llm_request/attrs/inputMessages/#/**/{content,response,arguments}",
     "/tool_call/attrs/{args,result}",
+    "/hook/attrs/{command,input,output}",
     "/content",
     "/content/#/*/content",
 )

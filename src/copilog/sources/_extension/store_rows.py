@@ -147,24 +147,34 @@ def _read_search_index(
     if "session_id" not in columns:  # this SQLite cannot read such tables
         ledger.note("unreadable-database", "the search index cannot be read here", "info")
         return
-    repeated = _names_of_rows(store)
+    repeated = _texts_of_rows(store)
     only = ("session_id", native_id) if native_id is not None else None
     for row in read_rows(connection, SEARCH, columns, ledger, only=only):
         ledger.seen += 1
         owner, source_id = row.values.pop("session_id", None), row.values.get("source_id")
         if not isinstance(owner, str) or not owner:
             ledger.reject("bad-record", "a row that names no session", table=SEARCH, row=row.name)
-        elif isinstance(source_id, str) and (source_id in repeated or source_id.rpartition(":")[0] in repeated):
+        elif isinstance(source_id, str) and _is_repeated(row.values.get("content"), source_id, repeated):
             ledger.ignore("search-index")
         else:
             ledger.used += 1
             store.of(owner).indexed.append(row.values)
 
 
-def _names_of_rows(store: Store) -> set[str]:
-    """What the search index calls the rows that it repeats; for a checkpoint, the name of a section follows."""
-    names: set[str] = set()
+def _texts_of_rows(store: Store) -> dict[str, str]:
+    """The rows that the search index repeats, by what it calls them; of a checkpoint the name of a section follows."""
+    texts: dict[str, str] = {}
     for rows in store.sessions.values():
-        names.update(f"{rows.id}:turn:{row.values.get('turn_index')}" for row in rows.rows("turns"))
-        names.update(f"{rows.id}:ckpt:{row.values.get('checkpoint_number')}" for row in rows.rows("checkpoints"))
-    return names
+        for table, name, column in (("turns", "turn", "turn_index"), ("checkpoints", "ckpt", "checkpoint_number")):
+            for row in rows.rows(table):
+                written = [value for value in row.values.values() if isinstance(value, str)]
+                texts[f"{rows.id}:{name}:{row.values.get(column)}"] = "\n".join(written)
+    return texts
+
+
+def _is_repeated(content: object, source_id: str, repeated: dict[str, str]) -> bool:
+    """Whether a row has every line that the index has of it."""
+    text = repeated.get(source_id, repeated.get(source_id.rpartition(":")[0]))
+    return text is not None and (
+        not isinstance(content, str) or all(line.strip() in text for line in content.split("\n"))
+    )

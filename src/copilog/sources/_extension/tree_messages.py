@@ -246,6 +246,9 @@ def hook_of(span: Span) -> Hook:
     decision = span.text("github.copilot.hook.decision")
     made = Hook(type=kind, is_blocking=result == "error" or decision == "block", reason=span.status_message)
     made.message = span.take_text("copilot_chat.hook_output")
+    made.given = span.take_text("copilot_chat.hook_input")
+    if command := span.take_text("copilot_chat.hook_command"):
+        made.notes = {"command": command}
     elapsed_ms = ms_between(span.started_at, span.ended_at)
     timing: Json = {"elapsed_ms": elapsed_ms} if elapsed_ms else {}
     made.extra = {**timing, **left_of(span)} or None

@@ -10,7 +10,7 @@ from copilog import jsonio
 from copilog.derive import add_title
 from copilog.derive.helper_usage import HELPERS_ONLY
 from copilog.diagnostics import Ledger
-from copilog.model import Conversation, Document, Provenance, ToolCall, prose_of
+from copilog.model import Conversation, Document, Prompt, Provenance, Text, ToolCall, prose_of
 from copilog.sources._replay.entries import UNREAD, Remark, Request
 from copilog.sources._replay.groups import Group
 from copilog.sources._replay.messages import MessageMaker
@@ -126,6 +126,8 @@ def _add_helpers(conversations: list[Conversation], threads: list[Thread], group
             owner_of.update((id(each), conversation) for each in owned)
     for group in groups:
         of_group = owner_of.get(id(group))
+        if of_group is not None and group.label and not _has_prompt(of_group, group.label):
+            of_group.documents.append(Document(kind="prompt", text=group.label))
         for entry in group.helper_entries:
             helped = of_group or _helped(entry, conversations)
             _add_helper(helped, entry, group, source)
@@ -148,6 +150,12 @@ def _add_helper(owner: Conversation, entry: Request | Remark, group: Group, sour
         usage.source = source
         usage.extra = {**(usage.extra or {}), "helper": name}
         owner.usage.append(usage)
+
+
+def _has_prompt(conversation: Conversation, label: str) -> bool:
+    """Whether the label of a group is in what the user said, as it mostly is."""
+    parts = (part for message in conversation.messages if message.role == "user" for part in message.parts)
+    return any(isinstance(part, Text | Prompt) and label in part.text for part in parts)
 
 
 def _texts_of(request: Request) -> Iterator[str | None]:

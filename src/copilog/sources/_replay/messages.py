@@ -21,7 +21,7 @@ from copilog.sources._replay.names import starts_subagent
 from copilog.sources._replay.raw import RawMessage
 from copilog.sources._replay.runs import Run, Step
 from copilog.sources._replay.servers import Servers
-from copilog.sources._vscode.take import Json, rest, take_str
+from copilog.sources._vscode.take import Json, rest, strings_at, take_str
 
 
 class MessageMaker:
@@ -191,7 +191,8 @@ def _thought(tool: Tool) -> Thinking | None:
 
 def _is_known(thought: Thinking, parts: list[AnyPart]) -> bool:
     return any(
-        isinstance(part, Thinking) and (part.text == thought.text or (part.id is not None and part.id == thought.id))
+        isinstance(part, Thinking)
+        and (part.text == thought.text or (part.id is not None and part.id == thought.id and not thought.text.strip()))
         for part in parts
     )
 
@@ -208,6 +209,7 @@ def _edit(edit: Any, call_id: str) -> AnyPart:
     return FileEdit(
         path=path if isinstance(path, str) else None,
         call_id=call_id,
+        notes={"changes": text} if (text := strings_at(edit, "edits")) else {},
         native="edits",
         extra={key: value for key, value in edit.items() if key != "path" or not isinstance(path, str)} or None,
     )

@@ -67,6 +67,13 @@ class Log:
         """A tool from the request to the end."""
         return self.call(call_id, name, arguments).begin(call_id, name, arguments).end(call_id, **end)
 
+    def record(self, sequence: int, output: int, *, of: str = SESSION, agent: str | None = None, **usage: Any) -> Log:
+        """What one call of the model took, as releases since 1.0.102 write it: ten times as much input as output."""
+        accounting = {"sourceSessionId": of, "sequence": sequence, "usageId": f"call-{of}-{sequence}"}
+        known: Json = {"model": "opus", "inputTokens": output * 10, "outputTokens": output, "initiator": "user"}
+        envelope = {"agentId": agent} if agent is not None else {}
+        return self.add("session.usage_record", {"usage": {**known, "accounting": accounting, **usage}}, **envelope)
+
     def shut_down(self, **data: Any) -> Log:
         return self.add("session.shutdown", {"shutdownType": "routine", "modelMetrics": {}, **data})
 

@@ -284,7 +284,7 @@ def with_store(tmp_path: Path, log: Log, *calls: Json) -> Conversation:
     """A session as its log and the store have it together."""
     columns = (
         "turn_index, parent_tool_call_id, model, input_tokens, output_tokens, total_nano_aiu, initiator,"
-        " time_to_first_token_ms, request_multiplier"
+        " time_to_first_token_ms, request_multiplier, created_at"
     )
     names = [name.strip() for name in columns.split(",")]
     script = f"""

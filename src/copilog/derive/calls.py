@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
 from copilog.derive.helper_usage import helper_of
 from copilog.model import Turn, Usage
+
+UP_TO_A_SECOND = timedelta(milliseconds=999)
+AT_ONCE = timedelta(seconds=2)
 
 
 def is_aside(usage: Usage) -> bool:
@@ -20,3 +28,70 @@ def turns_by_number(turns: list[Turn]) -> dict[int, int]:
         return {number if isinstance(number, int) else index: index for index, number in numbers.items()}
     prompted = [turn for turn in turns if turn.request_id is not None] or turns
     return {number: turn.index for number, turn in enumerate(prompted)}
+
+
+class TurnsOfCalls:
+    """The turns that calls of a store belong to.
+
+    A call belongs to the last turn that began before it ended. The store's own number of the turn is not the turn: the
+    CLI uses it again when it ended before it wrote the turn's row. It decides only where no log has the times.
+    """
+
+    def __init__(self, turns: list[Turn]) -> None:
+        timed = [
+            (turn.timing.started_at, turn.index)
+            for turn in turns
+            if turn.request_id is not None and turn.timing.started_at is not None
+        ]
+        timed.sort()
+        self._times = [at for at, _ in timed]
+        self._indexes = [index for _, index in timed]
+        self._by_number = turns_by_number(turns)
+
+    def of(self, usage: Usage) -> int | None:
+        """Return the index of the turn that a call belongs to; None if nothing says so."""
+        at = called_at(usage)
+        if at is not None and self._times and at >= self._times[0]:
+            return self._indexes[bisect_right(self._times, at) - 1]
+        number = (usage.extra or {}).get("turn_index")
+        return self._by_number.get(number) if isinstance(number, int) else None
+
+
+def called_at(usage: Usage) -> datetime | None:
+    """Return when a call ended, as recorded; None if that is unknown."""
+    text: Any = (usage.extra or {}).get("created_at")
+    try:
+        at = datetime.fromisoformat(text)
+    except (TypeError, ValueError):
+        return None
+    at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+    return at if "." in text else at + UP_TO_A_SECOND
+
+
+def unrecorded(calls: Sequence[Usage], records: Sequence[Usage]) -> list[Usage]:
+    """Return the calls of a store that are not among the records of a log: those of turns that were rewound.
+
+    The program writes both at once: a call and its record have the same numbers and nearly the same time.
+    """
+    waiting: dict[tuple[int | None, ...], list[Usage]] = {}
+    for record in records:
+        waiting.setdefault(_numbers(record), []).append(record)
+    left = []
+    for call in calls:
+        alike = waiting.get(_numbers(call), [])
+        nearest = min(alike, key=lambda record: _apart(record, call), default=None)
+        if nearest is not None and _apart(nearest, call) <= AT_ONCE:
+            alike.remove(nearest)
+        else:
+            left.append(call)
+    return left
+
+
+def _numbers(usage: Usage) -> tuple[int | None, ...]:
+    return usage.input, usage.output
+
+
+def _apart(one: Usage, other: Usage) -> timedelta:
+    """Return how far apart two calls were; nothing if one of the times is unknown."""
+    at, then = called_at(one), called_at(other)
+    return abs(at - then) if at is not None and then is not None else timedelta()

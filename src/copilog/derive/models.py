@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from copilog.derive.calls import is_aside, turns_by_number
+from copilog.derive.calls import TurnsOfCalls, is_aside
 from copilog.derive.model_names import DEPLOYMENT, is_router, is_same_model, key_of, name_in_details
 from copilog.model import Conversation, Message, RanModel, Turn, Usage
 
@@ -67,13 +67,13 @@ def _answers_in(messages: list[Message]) -> dict[int, str]:
 def _models_of_calls(conversation: Conversation) -> dict[int, str]:
     """Return the model that the main agent called first in each turn, where calls are recorded beside the turns."""
     found: dict[int, str] = {}
-    index_of: dict[int, int] = {}
+    turns: TurnsOfCalls | None = None
     for usage in conversation.usage:
-        number = (usage.extra or {}).get("turn_index")
-        if usage.scope == "call" and usage.model and isinstance(number, int) and not is_aside(usage):
-            index_of = index_of or turns_by_number(conversation.turns)
-            if number in index_of and not is_router(usage.model):
-                found.setdefault(index_of[number], usage.model)
+        if usage.scope == "call" and usage.model and not is_aside(usage) and not is_router(usage.model):
+            turns = turns or TurnsOfCalls(conversation.turns)
+            turn = turns.of(usage)
+            if turn is not None:
+                found.setdefault(turn, usage.model)
     return found
 
 

@@ -179,7 +179,7 @@ class Workspace(Value, kw_only=True):
 class Relation(Value, kw_only=True):
     """How this conversation hangs together with another."""
 
-    kind: str  # fork, continuation, subagent, delegation, possible-duplicate, prompts-of, prompts-in
+    kind: str  # fork, forked-as, continuation, subagent, delegation, possible-duplicate, prompts-of, prompts-in
     other_id: str
     reason: str | None = None
 

@@ -34,7 +34,7 @@ MARKS = {
     "pending-edits": "some edits were neither kept nor undone",
 }
 
-PROMPT_RELATIONS = {"prompts-of": "has prompts of", "prompts-in": "has prompts in"}
+RELATIONS = {"prompts-of": "has prompts of", "prompts-in": "has prompts in", "forked-as": "forked as"}
 
 
 def header_lines(conversation: Conversation, scene: Scene) -> Iterator[RenderableType]:
@@ -144,7 +144,7 @@ def edited_words(conversation: Conversation) -> Iterator[str]:
 
 
 def _relation(kind: str, other: str) -> str:
-    return f"{PROMPT_RELATIONS.get(kind) or clean_line(kind) + ' of'} {clean_line(other)}"
+    return f"{RELATIONS.get(kind) or clean_line(kind) + ' of'} {clean_line(other)}"
 
 
 def _trace_lines(trace: Provenance, scene: Scene) -> Iterator[str]:

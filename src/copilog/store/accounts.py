@@ -7,15 +7,18 @@ one that knows the input, then the one with more output, then the finer one.
 - calls: what a store of sessions has for each call of a model, with the number of the turn;
 - session: totals by model, written when the program ends, and what came after the last of them.
 
+Where a log has a record for each call (CLI 1.0.102), these count in any case. Calls that only the store has are of
+turns that were rewound, and totals add what they have beyond both: the runs of an older release.
+
 What is in no account is kept aside: compactions, and the helpers that make up titles.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal, NamedTuple
 
-from copilog.derive.calls import turns_by_number
+from copilog.derive.calls import TurnsOfCalls, unrecorded
 from copilog.derive.helper_usage import helper_of
 from copilog.model import Conversation, Turn, Usage
 from copilog.store.details import LARGEST_NUMBER
@@ -23,6 +26,8 @@ from copilog.store.talk import HELPERS, NOWHERE, Slot, Talk
 
 TOKENS = ("input", "output", "cache_read", "cache_write", "reasoning")
 SHUTDOWN, COMPACTION = "session.shutdown", "session.compaction_complete"
+RECORD = "session.usage_record"
+FORK = "fork"  # the relation of a fork to its parent
 AFTER_SHUTDOWN = "after the last shutdown"
 
 Kind = Literal["session", "calls", "turns"]
@@ -40,6 +45,7 @@ class Account(NamedTuple):
     has_input: bool
     output: int
     compactions: list[Counted] = []  # recorded there as well
+    rest: list[Usage] = []  # totals of turns that have no rows
 
     def rank(self) -> tuple[bool, int, int]:
         return self.has_input, self.output, FINENESS[self.kind]
@@ -56,7 +62,29 @@ class Accounts:
         accounts = [self.turns, *self.calls, *(_accounts_of_session(whole) if whole else ())]
         accounts = [account for account in accounts if account.rows]
         self.chosen: Account | None = max(accounts, key=Account.rank, default=None)
+        if any(usage.source == RECORD for _, usage in self.turns.rows):
+            self.chosen = self._of_records(conversation, talk)
         self.aside = [*self._compactions(logged, talk), *self._helpers(whole)] if whole else []
+
+    def _of_records(self, conversation: Conversation, talk: Talk) -> Account:
+        """Return the records of all calls, completed by what a store and totals have beyond them.
+
+        The totals of a fork hold those of its parent, whatever became of the records: they add nothing.
+        """
+        records = [(slot, usage) for slot, usage in self.turns.rows if usage.source == RECORD]
+        records += [
+            (NOWHERE, usage) for usage in conversation.usage if usage.source == RECORD and usage.scope == "call"
+        ]
+        of_store = [row for account in self.calls for row in account.rows if row[1].source != RECORD]
+        lost = unrecorded([usage for _, usage in of_store], [usage for _, usage in records])
+        rows = records + [(slot, usage) for slot, usage in of_store if any(usage is one for one in lost)]
+        is_fork = any(relation.kind == FORK for relation in conversation.relations)
+        covered = [usage for slot, usage in rows if slot.turn not in talk.after_shutdown]
+        rest = [] if is_fork else list(_beyond(covered, conversation.usage))
+        if not rest:
+            placed = {slot.turn for slot, _ in rows}
+            rows += [(slot, usage) for slot, usage in self.turns.rows if slot.turn not in placed]
+        return Account("turns", rows, has_input=True, output=output_of(usage for _, usage in rows), rest=rest)
 
     def _compactions(self, logged: list[Usage], talk: Talk) -> list[Counted]:
         """As the chosen account has them, else as the log does, else as any."""
@@ -65,10 +93,11 @@ class Accounts:
             return []
         if chosen is not None and chosen.compactions:
             return chosen.compactions
-        if logged:
-            turns = talk.compacted if len(talk.compacted) == len(logged) else [None] * len(logged)
-            return [(Slot(turn), usage) for turn, usage in zip(turns, logged, strict=True)]
-        return next((account.compactions for account in self.calls if account.compactions), [])
+        others = max((account.compactions for account in self.calls), key=len, default=[])
+        if len(others) > len(logged):
+            return others  # some of them were rewound
+        turns = TurnsOfCalls(list(talk.turns.values()))
+        return [(Slot(turns.of(usage)), usage) for usage in logged]
 
     def _helpers(self, whole: list[Usage]) -> list[Counted]:
         """Calls of a model that served the product. Totals of a session may well hold them."""
@@ -124,15 +153,14 @@ def _accounts_of_calls(conversation: Conversation, talk: Talk, logged: list[Usag
     )
     if not calls:
         return []
-    index_of = turns_by_number(conversation.turns)
+    turns = TurnsOfCalls(conversation.turns)
     known = {(usage.input, usage.output) for usage in logged}
     made = []
     for usages in calls.values():
         rows: list[Counted] = []
         compactions: list[Counted] = []
         for usage in usages:
-            number = (usage.extra or {}).get("turn_index")
-            slot = talk.slot(index_of.get(number) if isinstance(number, int) else None, caller_of(usage))
+            slot = talk.slot(turns.of(usage), caller_of(usage))
             is_compaction = _is_compaction(usage) or (usage.input, usage.output) in known
             (compactions if is_compaction else rows).append((slot, usage))
         told = [usage for _, usage in rows]
@@ -162,6 +190,18 @@ def _accounts_of_session(whole: list[Usage]) -> list[Account]:
         rows = [(NOWHERE, usage) for usage in usages]
         made.append(Account("session", rows, has_input, output_of(usages)))
     return made
+
+
+def _beyond(covered: list[Usage], whole: list[Usage]) -> Iterator[Usage]:
+    """Yield what the totals of a program's end have beyond calls that were recorded one by one."""
+    for total in whole:
+        if total.source != SHUTDOWN or total.scope != "session" or not _has_tokens(total):
+            continue
+        of_model = [tokens_of(usage) for usage in covered if usage.model == total.model]
+        left = {name: count - sum(one.get(name, 0) for one in of_model) for name, count in tokens_of(total).items()}
+        left = {name: max(0, count) for name, count in left.items()}
+        if left.get("input") or left.get("output"):
+            yield Usage(**left, model=total.model, scope="session", source=SHUTDOWN)
 
 
 # --- what a row tells -----------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from typing import Any
 
 from copilog import jsonio
 from copilog.derive import agent_name, only_traces, repeated_prompts
-from copilog.derive.calls import is_aside, turns_by_number
+from copilog.derive.calls import TurnsOfCalls, is_aside
 from copilog.derive.exit_codes import exit_code_of
 from copilog.derive.failures import turn_status
 from copilog.derive.helper_usage import helper_of
@@ -98,15 +98,15 @@ def _repeated_prompts(conversation: Conversation, texts: list[Texts]) -> set[int
 def _first_tokens(conversation: Conversation) -> dict[int, Any]:
     """How long the first call of each turn took to its first token, where a store of sessions tells of each call."""
     found: dict[int, Any] = {}
-    index_of: dict[int, int] = {}
+    turns: TurnsOfCalls | None = None
     for usage in conversation.usage:
-        told = usage.extra or {}
-        if is_aside(usage) or "time_to_first_token_ms" not in told:
+        first_ms = (usage.extra or {}).get("time_to_first_token_ms")
+        if is_aside(usage) or not isinstance(first_ms, int | float):
             continue
-        index_of = index_of or turns_by_number(conversation.turns)
-        number_of_turn, first_ms = told.get("turn_index"), told["time_to_first_token_ms"]
-        if isinstance(number_of_turn, int) and number_of_turn in index_of and isinstance(first_ms, int | float):
-            found.setdefault(index_of[number_of_turn], first_ms)
+        turns = turns or TurnsOfCalls(conversation.turns)
+        turn = turns.of(usage)
+        if turn is not None:
+            found.setdefault(turn, first_ms)
     return found
 
 

@@ -1,9 +1,9 @@
 """What a conversation took, in slices that never overlap: whichever of them are added up, nothing counts twice.
 
-Tokens are those of one account (`accounts`). Totals of a whole session are spread over its turns in proportion to
-the output that these recorded, else evenly. Compactions come on top, as totals leave them out. The size of the last
-prompt is no input. Premium requests are those of the session, else of the turn, else the multiplier below the answer,
-else that of the calls that a person asked for.
+Tokens are those of one account (`accounts`). Totals of a whole session are spread over its turns, those of each run of
+the program over the turns of that run, in proportion to the output that these recorded, else evenly. Compactions come
+on top, as totals leave them out. The size of the last prompt is no input. Premium requests are those of the session,
+else of the turn, else the multiplier below the answer, else that of the calls that a person asked for.
 Credits are the largest sum that any place tells; what a session took beyond its turns has a row of its own. What no
 place knows of a turn that has an answer is estimated: a token for every four characters.
 """
@@ -11,11 +11,11 @@ place knows of a turn that has an answer is estimated: a token for every four ch
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import chain
 from typing import Any, Literal, NamedTuple
 
-from copilog.derive.calls import turns_by_number
+from copilog.derive.calls import TurnsOfCalls
 from copilog.model import Conversation, Turn, Usage
 from copilog.store.accounts import SHUTDOWN, Account, Accounts, caller_of, count_of, is_tail, telling, tokens_of
 from copilog.store.details import LARGEST_NUMBER, Row, agent_of
@@ -105,6 +105,15 @@ class Spends:
             for slot, usage in turns.rows:
                 if slot.turn not in placed:
                     self._add_recorded(slot, usage)
+        if chosen.rest:
+            weights = Weights(turns.rows, self._talk)
+            others = self._talk.turns.keys() - placed
+            for usage in chosen.rest:
+                numbers = tokens_of(usage)
+                for turn in others:
+                    self._know(turn, numbers)
+                places = weights.places_of(usage.model, numbers.get("output", 0), others) if others else {NOWHERE: 1}
+                self._spread(usage, numbers, places)
 
     def _add_recorded(self, slot: Slot, usage: Usage) -> None:
         numbers = tokens_of(usage)
@@ -128,11 +137,21 @@ class Spends:
         late = self._talk.after_shutdown if any(is_tail(usage) for _, usage in account.rows) else set()
         weights = Weights(self._accounts.turns.rows, self._talk)
         for _, usage in account.rows:
-            numbers = tokens_of(usage)
-            turns = (late if is_tail(usage) else everything - late) or everything
-            for turn in turns:
-                self._know(turn, numbers)
-            self._spread(usage, numbers, weights.places_of(usage.model, numbers.get("output", 0), turns))
+            covered = (late if is_tail(usage) else everything - late) or everything
+            for numbers, turns in self._by_run(usage, covered):
+                for turn in turns:
+                    self._know(turn, numbers)
+                self._spread(usage, numbers, weights.places_of(usage.model, numbers.get("output", 0), turns))
+
+    def _by_run(self, usage: Usage, covered: Collection[int]) -> Iterator[tuple[dict[str, Any], Collection[int]]]:
+        """Yield what each run of the program added to a total, with the turns that were answered in it."""
+        runs: Any = (usage.extra or {}).get("runs")
+        if not isinstance(runs, list) or len(runs) != len(self._talk.runs):
+            yield tokens_of(usage), covered
+            return
+        for numbers, answered in zip(runs, self._talk.runs, strict=True):
+            if numbers:
+                yield numbers, answered or covered
 
     def _spread(self, usage: Usage, numbers: dict[str, Any], places: dict[Slot, int]) -> None:
         is_as_recorded = numbers.keys() == {"output"} and numbers["output"] == sum(places.values())
@@ -174,10 +193,10 @@ class Spends:
     def _add_multipliers(self, whole: list[Usage], told: set[int]) -> None:
         """Of turns that tell nothing, the multipliers of calls that a person asked for: a prompt costs one of them."""
         asked = [usage for usage in whole if (usage.extra or {}).get("initiator") == "user" and not caller_of(usage)]
-        index_of = turns_by_number(list(self._talk.turns.values())) if asked else {}
+        turns = TurnsOfCalls(list(self._talk.turns.values()))
         for usage in asked:
-            number, multiplier = ((usage.extra or {}).get(name) for name in ("turn_index", "request_multiplier"))
-            turn = index_of.get(number) if isinstance(number, int) else None
+            multiplier = (usage.extra or {}).get("request_multiplier")
+            turn = turns.of(usage)
             if turn not in told and isinstance(multiplier, int | float) and 0 <= multiplier < LARGEST_NUMBER:
                 self._add(Slot(turn), usage.model, usage.source, "recorded", {"premium_requests": float(multiplier)})
 

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from copilog.derive.models import model_of, model_of_message
-from copilog.model import Compaction, Conversation, Message, Notice, Prompt, ToolCall, Turn
+from copilog.model import Conversation, Message, Notice, Prompt, ToolCall, Turn
 from copilog.store.texts import UNNAMED, Calls, Texts, said_after
 
 
@@ -38,7 +38,7 @@ class Talk:
         self.models: dict[Slot, str] = {}
         self.first_at: dict[int, datetime] = {}
         self.after_shutdown: set[int] = set()  # turns that were answered after the last end of the program
-        self.compacted: list[int | None] = []  # the turns of a log's compactions
+        self.runs: list[set[int]] = []  # turns that were answered before each end of the program
         self.subagents: dict[str, str] = {}  # names by the call that started them
         self._calls: dict[str, str] = {}  # the call that started an agent, by the agent's own id
         self._has_subagents = bool(calls.delegated)
@@ -118,10 +118,9 @@ class Talk:
 
     def _look_at_system(self, message: Message) -> None:
         for part in message.parts:
-            if type(part) is Compaction and part.native == "session.compaction_complete":
-                self.compacted.append(message.turn if message.turn in self.turns else None)
-            elif type(part) is Notice and part.topic == "shutdown":
-                self.after_shutdown.clear()
+            if type(part) is Notice and part.topic == "shutdown":
+                self.runs.append(self.after_shutdown)
+                self.after_shutdown = set()
 
     def _forget_errors(self) -> None:
         """The texts of a turn's last message end with those of the turn as a whole, which no model was sent."""

@@ -22,7 +22,7 @@ def compaction_complete(reader: Reader, event: Event) -> None:
     began_at, reader.compaction_began_at = reader.compaction_began_at, None
     used = take_dict(data, "compactionTokensUsed")
     elapsed_ms = take_number(used, "duration") if used else None
-    usage = reader.meter.add_compaction(used) if used else None
+    usage = reader.meter.add_compaction(used, event.stamp) if used else None
     if data.get("success") is False:
         notice(reader, event, "compaction-failed", "error")
         return

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from copilog.model import CustomAgent, Mode, Relation, Skill, TurnError, Workspace
 from copilog.sources._cli.event import Event, take_iso
+from copilog.sources._cli.meter import OF_CALL, OF_RECORD
 from copilog.sources._cli.notices import notice
 from copilog.sources._cli.prompts import add_skill, mode_named
 from copilog.sources._cli.reader import Reader
-from copilog.sources._vscode.take import Json, rest, take_str, take_strings
+from copilog.sources._vscode.take import Json, rest, take_dict, take_str, take_strings
 
 ERROR_FLAGS = {"quota": ["quota-exceeded"], "rate_limit": ["rate-limited"], "context_limit": ["incomplete"]}
+
+FORK, FORKED_AS = "fork", "forked-as"  # the relation of a fork to its parent, and the other way round
+_FORKED_FROM = re.compile(r"Forked from .*\((\S+)\) as .*\((\S+)\)\.?", re.DOTALL)
+_FORKED_INTO = re.compile(r"Forked this session into .*\((\S+)\)\.?", re.DOTALL)
 
 
 # --- beginning and end ------------------------------------------------------------------------------------------
@@ -99,6 +105,27 @@ def session_handoff(reader: Reader, event: Event) -> None:
         relation = Relation(kind="continuation", other_id=f"cli:{other}", reason="handed over from elsewhere")
         reader.facts.relations.append(relation)
     notice(reader, event, "handoff", "summary")
+
+
+def session_info(reader: Reader, event: Event) -> None:
+    """What the program tells the user; among it, that the session was forked, in the logs of both."""
+    if event.data.get("infoType") == "fork" and isinstance(text := event.data.get("message"), str):
+        _read_fork(reader, text)
+    notice(reader, event, "info", "message")
+
+
+def _read_fork(reader: Reader, text: str) -> None:
+    """Note the parent of a fork, whose events are all those so far, or the forks of a parent."""
+    facts = reader.facts
+    copied, made = _FORKED_FROM.fullmatch(text), _FORKED_INTO.fullmatch(text)
+    if copied is not None and copied[2] == facts.session_id:
+        parent = f"cli:{copied[1]}"
+        facts.relations = [relation for relation in facts.relations if relation.kind not in (FORK, FORKED_AS)]
+        facts.relations.append(Relation(kind=FORK, other_id=parent, reason="forked with /fork"))
+        for turn in reader.turns.all:
+            turn.extra = {**(turn.extra or {}), "copied_from": parent}
+    elif made is not None:
+        facts.relations.append(Relation(kind=FORKED_AS, other_id=f"cli:{made[1]}", reason="forked with /fork"))
 
 
 # --- changes ----------------------------------------------------------------------------------------------------
@@ -192,8 +219,23 @@ def usage_checkpoint(reader: Reader, event: Event) -> None:
 
 
 def model_usage(reader: Reader, event: Event) -> None:
-    """What one call of the model took; on disk only the store of all sessions has this."""
-    reader.meter.add_call(event.data, reader.turns.current)
+    """What one call of the model took, in a captured stream."""
+    reader.meter.add_call(event.data, reader.turns.current, OF_CALL)
+
+
+def usage_record(reader: Reader, event: Event) -> None:
+    """What one call of the model took, in logs since 1.0.102. One that a resume wrote late is the last turn's."""
+    parent = reader.agents.parent_of(event)
+    usage = take_dict(event.data, "usage")
+    if usage is None:
+        notice(reader, event, "usage")
+        return
+    if event.stamp is not None:
+        usage["created_at"] = event.stamp
+    if event.data or event.rest:
+        usage["record"] = event.extra()
+    turn = reader.turns.current or (reader.turns.all[-1] if reader.turns.all else None)
+    reader.meter.add_call(usage, turn, OF_RECORD, parent)
 
 
 def title_changed(reader: Reader, event: Event) -> None:

@@ -10,6 +10,7 @@ from copilog.sources._vscode.take import Json, rest, take_dict, take_int, take_n
 
 OF_MESSAGE = "assistant.message"
 OF_CALL = "assistant.usage"
+OF_RECORD = "session.usage_record"
 OF_COMPACTION = "session.compaction_complete"
 OF_RESULT = "result"
 TOKENS = ("input", "output", "cache_read", "cache_write", "reasoning")
@@ -35,7 +36,8 @@ class Meter:
         self.checkpoint: Json | None = None  # the last bill since the last summary
         self.result: Json | None = None  # what the last line of a captured stream says
         self._tail: list[Usage] = []  # of answers since the last summary
-        self._calls: list[Usage] = []  # of calls of the model since the last summary, in a captured stream
+        self.unplaced: list[Usage] = []  # of recorded calls that belong to no turn
+        self._calls: list[Usage] = []  # of recorded calls of the model since the last summary
         self._answers: dict[str | None, _Answer] = {}  # the last one of each agent
 
     def add_message(self, data: Json, model: str | None, turn: Turn, parent: str | None) -> None:
@@ -57,8 +59,12 @@ class Meter:
         turn.usage.append(usage)
         self._tail.append(usage)
 
-    def add_call(self, data: Json, turn: Turn | None) -> None:
-        """What one call of the model took; only captured streams tell."""
+    def add_call(self, data: Json, turn: Turn | None, source: str, parent: str | None = None) -> None:
+        """Add what one call of the model took, as a log since 1.0.102 or a captured stream records it.
+
+        In a record each call has the multiplier of its model, but only those that the user asked for cost a request.
+        """
+        is_asked = source != OF_RECORD or data.get("initiator") in (None, "user")
         usage = Usage(
             input=take_int(data, "inputTokens"),
             output=take_int(data, "outputTokens"),
@@ -66,19 +72,20 @@ class Meter:
             cache_write=take_int(data, "cacheWriteTokens"),
             reasoning=take_int(data, "reasoningTokens"),
             model=take_str(data, "model"),
-            premium_requests=take_number(data, "cost"),
+            premium_requests=take_number(data, "cost") if is_asked else None,
             credits=_credits_of(data.get("copilotUsage")),
             scope="call",
-            source=OF_CALL,
-            parent_call_id=take_str(data, "parentToolCallId") or None,
+            source=source,
+            parent_call_id=take_str(data, "parentToolCallId") or parent,
         )
         usage.extra = rest(data)
         self._calls.append(usage)
-        if turn is not None:
-            turn.usage.append(usage)
+        (turn.usage if turn is not None else self.unplaced).append(usage)
 
-    def add_compaction(self, used: Json) -> Usage:
+    def add_compaction(self, used: Json, stamp: str | None) -> Usage:
         """What a compaction took, in either of its two shapes. It is no part of the other sums."""
+        if stamp is not None:
+            used["created_at"] = stamp
         usage = Usage(
             input=_first_int(used, "inputTokens", "input"),
             output=_first_int(used, "outputTokens", "output"),
@@ -127,20 +134,21 @@ class Meter:
             premium, source = take_number(dict(self.result), "premiumRequests"), OF_RESULT
         if premium is not None or totals.credits is not None:
             made.append(Usage(premium_requests=premium, credits=totals.credits, scope="session", source=source))
-        return made + self.compactions
+        return made + self.unplaced + self.compactions
 
     def _since_last_summary(self) -> list[Usage]:
         """What no summary covers, by model. Of answers only the output is known."""
         sums: dict[str | None, Usage] = {}
-        source, names = (OF_CALL, TOKENS) if self._calls else (OF_MESSAGE, ("output",))
-        for usage in self._calls or self._tail:
+        calls = [usage for usage in self._calls if usage.source == OF_RECORD] or self._calls
+        source, names = (calls[0].source, TOKENS) if calls else (OF_MESSAGE, ("output",))
+        for usage in calls or self._tail:
             made = sums.get(usage.model)
             if made is None:
                 covers = "after the last shutdown" if self.shutdowns else "the whole log"
                 made = sums[usage.model] = Usage(
                     model=usage.model, scope="session", source=source, extra={"is_tail": True, "covers": covers}
                 )
-                if not self._calls and made.extra is not None:
+                if not calls and made.extra is not None:
                     made.extra["input"] = "unknown"
             for name in names:
                 value = getattr(usage, name)

@@ -23,7 +23,6 @@ TOPICS: dict[str, tuple[str, str]] = {
     "session.context_cleared": ("context-cleared", "initialMessage"),
     "session.fusion_handoff": ("fusion-handoff", "message"),
     "session.fusion_route_failed": ("fusion-route-failed", "errorMessage"),
-    "session.info": ("info", "message"),
     "session.mcp_server_status_changed": ("mcp-servers", "serverName"),
     "session.mcp_servers_loaded": ("mcp-servers", ""),
     "session.mode_notice_delivered": ("mode-notice", "content"),

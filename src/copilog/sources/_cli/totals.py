@@ -3,6 +3,8 @@
 A log has one summary for each time the program ran. In older logs each counts from zero, so they add up; in newer
 ones each holds all that came before, so the last one counts. A log may hold both, and the newer kind is known by a
 field, `eventsFileSizeBytes`. Where the numbers went down, the counters began anew whatever the field says.
+
+What each run of the program added is kept in `extra`, as `runs`: it was used by the turns of that run.
 """
 
 from __future__ import annotations
@@ -49,17 +51,20 @@ def session_totals(shutdowns: Sequence[Json], checkpoint: Json | None = None) ->
     total: Counters = {}
     before: Counters | None = None
     files: dict[str, None] = {}
+    runs: list[Counters] = []
     for shutdown in shutdowns:
         now = _counters(shutdown)
+        known = dict(total)
         if before is not None and "eventsFileSizeBytes" in shutdown and _continues(now, before):
             _advance(total, before, now)
         else:
             _add(total, now)
+        runs.append({key: value - known.get(key, 0) for key, value in total.items()})
         before = now
         files.update(dict.fromkeys(_files(shutdown)))
     if checkpoint is not None:
         _add_checkpoint(total, before or {}, checkpoint)
-    return _totals_from(total, list(files))
+    return _totals_from(total, list(files), runs if len(runs) > 1 else [])
 
 
 def _counters(shutdown: Json) -> Counters:
@@ -124,11 +129,11 @@ def _files(shutdown: Json) -> list[str]:
     return [path for path in files if isinstance(path, str)] if isinstance(files, list) else []
 
 
-def _totals_from(total: Counters, files: list[str]) -> SessionTotals:
+def _totals_from(total: Counters, files: list[str], runs: list[Counters]) -> SessionTotals:
     made = SessionTotals(files_modified=files)
     for model in dict.fromkeys(model for model, _ in total):
         if model is not None:
-            made.models[model] = _usage_of(model, total)
+            made.models[model] = _usage_of(model, total, runs)
     made.premium_requests = total.get((None, "totalPremiumRequests"))
     nano = total.get((None, "totalNanoAiu"))
     made.credits = nano / NANO if nano is not None else None
@@ -137,7 +142,7 @@ def _totals_from(total: Counters, files: list[str]) -> SessionTotals:
     return made
 
 
-def _usage_of(model: str, total: Counters) -> Usage:
+def _usage_of(model: str, total: Counters, runs: list[Counters]) -> Usage:
     """What one model took. Its share of the bill is in `extra`: the whole bill is counted once, for the session."""
     usage = Usage(model=model, scope="session", source=SOURCE)
     for name, field in _TOKENS.items():
@@ -147,9 +152,15 @@ def _usage_of(model: str, total: Counters) -> Usage:
         "requests": _whole(total.get((model, "count"))),
         "premium_requests": total.get((model, "cost")),
         "credits": nano / NANO if nano is not None else None,
+        "runs": [_tokens_in(model, run) for run in runs] or None,
     }
     usage.extra = {key: value for key, value in extra.items() if value is not None} or None
     return usage
+
+
+def _tokens_in(model: str, run: Counters) -> dict[str, int]:
+    """Return what one run of the program added to the tokens of a model."""
+    return {field: int(count) for name, field in _TOKENS.items() if (count := run.get((model, name)))}
 
 
 def _whole(value: float | None) -> int | None:

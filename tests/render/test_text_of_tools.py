@@ -70,6 +70,18 @@ def test_a_call_is_one_line(call: ToolCall, line: str) -> None:
     assert line in shown(conversation(call)).splitlines()
 
 
+def test_a_command_that_the_user_ran_before_the_answer_is_shown() -> None:
+    made = conversation(Text(text="At noon."))
+    call = ToolCall(id="u", name="local_shell", origin="user", arguments='{"command": "date"}')
+    made.messages.insert(1, Message(role="user", parts=[call, Terminal(call_id="u", command="date")], turn=0))
+    made.messages.insert(2, Message(role="tool", parts=[ToolResult(call_id="u", text="noon")], turn=0))
+
+    page = shown(made)
+
+    assert "$ date" in page
+    assert "a call that is not here" not in page
+
+
 def test_other_arguments_and_the_result_follow_shortened_and_whole_in_full() -> None:
     call = ToolCall(
         id="c",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.sources.cli_samples_recent import NEW_FIELDS, NEW_TYPES
+
 CONTEXT = {
     "cwd": "/home/ana/shop",
     "gitRoot": "/home/ana/shop-root",
@@ -410,3 +412,6 @@ SAMPLES: dict[str, dict[str, Any]] = {
         "supportedNativeDocumentMimeTypes": ["application/pdf"],
     },
 }
+SAMPLES.update(NEW_TYPES)
+for _type, _fields in NEW_FIELDS.items():
+    SAMPLES[_type] = {**SAMPLES[_type], **_fields}

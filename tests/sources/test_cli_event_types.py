@@ -30,9 +30,10 @@ from copilog.sources._cli.event_types import ALIASES, PASSING, PERSISTED, RECENT
 from copilog.sources._cli.handlers import HANDLERS
 from tests.sources.cli_builders import SESSION, Log, notice, only, parts_like, read_cleanly, read_log
 from tests.sources.cli_samples import SAMPLES
+from tests.sources.cli_schema import PERSISTED_BY_1_0_102, STREAMED_BY_1_0_102
 
-# What is kept as a time.
-MERGED = {"startTime"}
+# What is kept as a time, or as part of a text.
+MERGED = {"startTime", "prefix", "suffix"}
 
 
 def said_by(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
@@ -77,7 +78,7 @@ def session_with(event_type: str) -> Log:
         log.add("hook.start", SAMPLES["hook.start"])
     if event_type == "permission.completed":
         log.add("permission.requested", SAMPLES["permission.requested"])
-    if event_type in ("subagent.completed", "subagent.failed"):
+    if event_type in ("subagent.completed", "subagent.configured", "subagent.failed"):
         log.add("subagent.started", SAMPLES["subagent.started"], agentId="a-1")
     data = json.loads(json.dumps(SAMPLES[event_type]))
     return log.add(event_type, {**data, "sessionId": SESSION} if event_type == "session.start" else data)
@@ -85,7 +86,13 @@ def session_with(event_type: str) -> Log:
 
 def test_there_is_a_sample_of_every_type() -> None:
     assert set(SAMPLES) == PERSISTED
-    assert len(PERSISTED) == 53
+
+
+def test_every_type_of_the_schema_is_known() -> None:
+    """Of 1.0.102, whose package lists 78 types that are written to disk and 85 that only a stream has."""
+    assert (len(PERSISTED_BY_1_0_102), len(STREAMED_BY_1_0_102)) == (78, 85)
+    assert set(PERSISTED_BY_1_0_102) == PERSISTED - {"external_tool.completed"}  # which earlier releases wrote
+    assert [name for name in STREAMED_BY_1_0_102 if not is_known(name)] == []
 
 
 @pytest.mark.parametrize("event_type", sorted(PERSISTED))
@@ -109,9 +116,13 @@ PLACES: dict[str, type[AnyPart]] = {
     "hook.start": Hook,
     "permission.completed": Confirmation,
     "permission.requested": Confirmation,
+    "human_response.recorded": Confirmation,
     "session.binary_asset": Attachment,
     "session.compaction_complete": Compaction,
+    "skill.context_delivered": Attachment,
+    "skill.context_delivered_ref": Attachment,
     "skill.invoked": Attachment,
+    "skill.invoked_ref": Attachment,
     "system.message": Prompt,
     "tool.execution_complete": ToolResult,
     "tool.execution_start": ToolCall,
@@ -122,6 +133,8 @@ NO_PART = {
     "assistant.turn_start": "rounds",
     "assistant.turn_end": "rounds",
     "session.start": "the session itself",
+    "session.usage_record": "the turn",
+    "subagent.configured": "the call",
     "subagent.started": "the call",
     "subagent.completed": "the call",
     "subagent.failed": "the call",
@@ -153,6 +166,14 @@ def test_each_type_has_its_kind_of_part(event_type: str, tmp_path: Path) -> None
         ("session.info", "info", "Connected to docs"),
         ("session.mode_changed", "mode-change", "autopilot"),
         ("session.model_change", "model-change", "gpt-5.4"),
+        ("session.completion_receipt", "completion-receipt", "nothing more to do"),
+        ("session.fusion_completed", "fusion-completed", "committed"),
+        ("session.fusion_handoff", "fusion-handoff", "Now judge the draft."),
+        ("session.fusion_resolved", "fusion", "draft-and-judge"),
+        ("session.fusion_route_failed", "fusion-route-failed", "no rule fits"),
+        ("session.mode_notice_delivered", "mode-notice", "You are in plan mode: change nothing."),
+        ("session.model_deselected", "model-deselected", "lamp-1"),
+        ("session.permission_recovery", "permission-recovery", "the shell was denied"),
         ("session.plan_changed", "plan", "update"),
         ("session.resume", "resume", ""),
         ("session.schedule_created", "schedule", "check the build"),

@@ -137,6 +137,15 @@ def test_a_span_that_was_exported_twice_is_read_once(tmp_path: Path) -> None:
     assert read(SOURCE, path)[1].ignored == {"duplicate-span": 1}
 
 
+def test_figures_among_the_spans_are_passed_over(tmp_path: Path) -> None:
+    metric = {"type": "metric", "name": "gen_ai.client.token.usage", "unit": "{token}", "dataPoints": [{"value": 3}]}
+    path = write_lines(tmp_path / "otel.jsonl", [span(), metric, metric])
+
+    ledger = read(SOURCE, path)[1]
+
+    assert (ledger.used, ledger.ignored, ledger.bad) == (1, {"metrics": 2}, [])
+
+
 # --- damage -----------------------------------------------------------------------------------------------------
 
 

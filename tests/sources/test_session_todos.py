@@ -89,6 +89,14 @@ def test_a_database_with_nothing_in_it_says_nothing(tmp_path: Path) -> None:
     assert (conversations, ledger.seen) == ([], 0)
 
 
+def test_the_version_of_the_programs_own_tables_is_not_a_note_of_the_agent(tmp_path: Path) -> None:
+    script = "CREATE TABLE workflow_store_schema (version); INSERT INTO workflow_store_schema VALUES (1)"
+
+    conversations, ledger = read(SOURCE, database_from(script, tmp_path / "session-state" / "s" / "session.db"))
+
+    assert (conversations, ledger.ignored) == ([], {"schema-version": 1})
+
+
 @given(data=st.data())
 def test_cells_of_any_type_are_read(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.mktemp("cells") / "session.db"

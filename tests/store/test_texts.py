@@ -113,6 +113,14 @@ def test_pasted_text_is_the_users_and_other_attached_text_is_not() -> None:
     assert filled(texts) == {"user": "Why?\n\nError 17", "result": "Low water", "paths": "notes"}
 
 
+def test_the_text_of_a_skill_is_searchable_though_the_program_attaches_it() -> None:
+    skill = Attachment(
+        type="skill", name="lamp-care", text="Trim the wick.", description="For lamps", is_automatic=True
+    )
+
+    assert filled(texts_of_message("system", skill)) == {"result": "Trim the wick.\nFor lamps", "paths": "lamp-care"}
+
+
 def test_answers_to_questions_are_the_users() -> None:
     question = Question(title="Port", text="Which port?", options=["Norrvik", "Stenudden"], answer="Norrvik")
 

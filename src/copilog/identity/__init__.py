@@ -102,7 +102,7 @@ def _unite_turns(lead: Conversation, conversations: list[Conversation], stale: s
         turn.traces = sorted(group.names) if len(traces) > 1 or own not in group.names else []
         turns.append(turn)
         messages += said
-    lead.turns, lead.messages = turns, without_repeated_checkpoints(messages) + loose
+    lead.turns, lead.messages = turns, messages + loose
 
 
 def _renumber_conflicts(order: list[Group]) -> None:
@@ -167,6 +167,7 @@ def _take_loose_messages(lead: Conversation, others: list[Conversation]) -> None
         if loose := loose_messages(other):
             known = [message.parts for message in lead.messages if message.turn is None]
             lead.messages = [*lead.messages, *(message for message in loose if message.parts not in known)]
+    lead.messages = without_repeated_checkpoints(lead.messages)
 
 
 def loose_messages(conversation: Conversation) -> list[Message]:

@@ -153,7 +153,11 @@ def without_repeated_checkpoints(messages: list[Message]) -> list[Message]:
 
 
 def _is_repeated(part: AnyPart, own: set[str]) -> bool:
-    return isinstance(part, Compaction) and part.native == CHECKPOINT and without_blanks(part.text) in own
+    """Return whether the conversation's own record has a checkpoint of a store, which leaves out the title."""
+    if not isinstance(part, Compaction) or part.native != CHECKPOINT:
+        return False
+    text = without_blanks(part.text)
+    return text in own or (bool(text) and any(text in summary for summary in own))
 
 
 def _fill_names(mine: list[Message], theirs: list[Message]) -> None:

@@ -216,5 +216,9 @@ class Answer:
 
 
 def is_event(message: Message) -> bool:
-    """Whether a system message tells what happened (a hook, a model change) rather than what the model was told."""
-    return message.role == "system" and not any(isinstance(part, Text | Prompt) for part in message.parts)
+    """Return whether a message records what happened: a hook, a model change, a command that the user ran."""
+    if any(isinstance(part, Text | Prompt) for part in message.parts):
+        return False
+    return message.role == "system" or (
+        message.role == "user" and any(isinstance(part, ToolCall) for part in message.parts)
+    )

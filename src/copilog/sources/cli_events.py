@@ -75,7 +75,7 @@ def stream_messages(found: Found, ledger: Ledger) -> Iterator[Message]:
     from copilog.sources._cli.reader import Reader
 
     companions = Companions(session_folder_of(found.path), ledger)
-    return messages_from(Reader(found.path, ledger, companions.checkpoints), keeps_turns=False)
+    return messages_from(Reader(found.path, ledger, companions), keeps_turns=False)
 
 
 def _id_at_the_end(path: Path) -> str | None:

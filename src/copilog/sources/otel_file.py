@@ -111,4 +111,5 @@ def _is_log(value: Json) -> bool:
 
 
 def _is_metrics(value: Json) -> bool:
-    return "scopeMetrics" in value
+    """Return whether a line has figures: one of the CLI (since 1.0.102), or a batch of VS Code."""
+    return "scopeMetrics" in value or (value.get("type") == "metric" and "spanId" not in value)

@@ -20,6 +20,7 @@ from copilog.sources.roots import StorageFolder
 
 FILE = "session.db"
 TODOS, DEPENDENCIES, INBOX = "todos", "todo_deps", "inbox_entries"
+SCHEMA = "workflow_store_schema"  # of the program's own tables
 ORDER = ("sequence", "created_at", "sent_at", "id", "todo_id")
 # As VS Code calls the states.
 STATES = {"pending": "not-started", "in_progress": "in-progress", "done": "completed"}
@@ -74,6 +75,9 @@ def _load(found: Found, ledger: Ledger) -> dict[str, list[Json]]:
                 continue
             rows = [row.values for row in read_rows(snapshot.connection, table, columns, ledger, order=ORDER)]
             ledger.seen += len(rows)
+            if table == SCHEMA:
+                ledger.ignore("schema-version", len(rows))
+                continue
             ledger.used += len(rows)
             loaded[table] = rows
     return loaded

@@ -9,6 +9,11 @@ from copilog.sources._vscode.take import take_str
 MAIN = "main"
 
 
+def is_of_subagent(event: Event) -> bool:
+    """Return whether a sub-agent wrote an event."""
+    return event.agent_id is not None and event.agent_id != MAIN
+
+
 class Agents:
     """Which call started which sub-agent. An id of an agent is learned from any event that names the call, too."""
 
@@ -30,7 +35,7 @@ class Agents:
         parent = None
         if "parentToolCallId" in event.data:
             parent = take_str(event.data, "parentToolCallId") or None
-        if agent_id is None or agent_id == MAIN:
+        if agent_id is None or not is_of_subagent(event):
             return parent
         if parent is not None:
             self._calls.setdefault(agent_id, parent)

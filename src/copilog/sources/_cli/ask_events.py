@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copilog.model import Confirmation, Hook
 from copilog.sources._cli.asks import (
+    QUESTION_TYPES,
     Ask,
     answer_permission,
     answer_question,
@@ -12,8 +13,9 @@ from copilog.sources._cli.asks import (
     hook_from_start,
     permission_from,
     question_from,
+    read_response,
 )
-from copilog.sources._cli.event import Event
+from copilog.sources._cli.event import Event, with_more
 from copilog.sources._cli.notices import notice
 from copilog.sources._cli.reader import Reader
 from copilog.sources._vscode.take import take_str
@@ -115,3 +117,21 @@ def question_answered(reader: Reader, event: Event) -> None:
     del event.data["requestId"]
     reader.agents.parent_of(event)
     answer_question(ask.part, event.data)
+
+
+def human_response(reader: Reader, event: Event) -> None:
+    """What the user answered to a tool that asks. A captured stream has the question as well, in an event before."""
+    data = event.data
+    parent = reader.agents.parent_of(event)
+    key = data.get("requestId")
+    known = next((ask for family in QUESTION_TYPES if (ask := reader.asks.get(f"{family}:{key}")) is not None), None)
+    part = known.part if known is not None else None
+    if not isinstance(part, Confirmation):
+        part = Confirmation(type="questions", native=event.native)
+        reader.add(event, "system", [part], parent=parent)
+        call = reader.calls.get(name if isinstance(name := data.get("toolCallId"), str) else None)
+        if call is not None and reader.turns.current is not None:
+            reader.asks.wait_for_person(ask := Ask(part, call.started_at), reader.turns.current)
+            reader.asks.person_answered(ask, event.at)
+    read_response(part, data)
+    part.extra = with_more(part.extra, event.extra() or {})

@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 import msgspec
 
-from copilog.model import Approval, Confirmation, Hook, Turn
+from copilog.model import Approval, Confirmation, Hook, Question, Turn
 from copilog.sources._cli.event import Event, ms_between, with_more
 from copilog.sources._cli.told import notes_in
-from copilog.sources._vscode.take import Json, rest, take_bool, take_dict, take_str
+from copilog.sources._vscode.take import Json, rest, take_bool, take_dict, take_str, text_from
 
 ApprovalKind = Literal["denied", "not-needed", "setting", "granted", "user", "skipped", "unknown"]
 QUESTION_TYPES = {"user_input": "questions", "elicitation": "elicitation", "exit_plan_mode": "plan"}
@@ -42,6 +42,10 @@ class Asks:
     def add(self, key: str | None, ask: Ask) -> None:
         if key:
             self._open[key] = ask
+
+    def get(self, key: str) -> Ask | None:
+        """Return what waits under an id, and let it wait."""
+        return self._open.get(key) or self._late.get(key)
 
     def pop(self, key: str | None) -> Ask | None:
         if not key:
@@ -188,3 +192,39 @@ def answer_question(ask: Confirmation, data: Json) -> None:
     ask.state = "answered" if approved is None else "accepted" if approved else "rejected"
     ask.notes = ask.notes | notes_in(data, ask.answer)
     ask.extra = with_more(ask.extra, data)
+
+
+def read_response(ask: Confirmation, data: Json) -> None:
+    """Fill in what the user answered, field by field where a form was asked for."""
+    response: Any = data.pop("response", None)
+    if not isinstance(response, dict):
+        ask.answer = text_from(response) or ask.answer
+        ask.state = "answered" if response is not None else "unanswered"
+        return
+    ask.message = ask.message or _text_in(response, ASKED)
+    content: Any = next((response[name] for name in ("content", *ANSWERED) if name in response), None)
+    schema: Any = response.get("requestedSchema")
+    fields: Any = schema.get("properties") if isinstance(schema, dict) else None
+    if isinstance(content, dict):
+        ask.questions = [_question(name, value, fields) for name, value in content.items()]
+    elif content is not None:
+        ask.answer = text_from(content)
+    ask.state = "answered" if content is not None else "rejected"
+    left = {name: value for name, value in response.items() if value is not content}
+    ask.notes = ask.notes | notes_in(left, ask.message, ask.answer)
+    ask.extra = with_more(ask.extra, {"response": response})
+
+
+def _question(name: str, value: Any, fields: Any) -> Question:
+    """One field of a form, with what it was called and what could be chosen."""
+    field: Any = fields.get(name) if isinstance(fields, dict) else None
+    field = field if isinstance(field, dict) else {}
+    options = field.get("enum")
+    return Question(
+        id=name,
+        title=_text_in(field, ("title",)),
+        text=_text_in(field, ("description",)),
+        type=_text_in(field, ("type",)),
+        options=[str(option) for option in options] if isinstance(options, list) else [],
+        answer=text_from(value) if value is not None else None,
+    )

@@ -163,6 +163,8 @@ def mark_started(event: Event, call: Call) -> None:
         part.status = "unknown"
     if data:
         part.round_id = take_str(data, "turnId") or part.round_id
+        if part.title is None:
+            part.title = take_str(data, "toolTitle")
         correct_by_tool(call.message, take_str(data, "model"))
     if data or event.rest:
         part.extra = with_more(part.extra, event.extra() or {})

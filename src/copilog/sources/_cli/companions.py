@@ -20,6 +20,7 @@ from copilog.sources._vscode.places_on_disk import is_plain_file
 from copilog.sources._vscode.take import Json, take_dict, take_str
 
 LOG = "events.jsonl"
+OWN_CLIENT = "github/cli"
 WORKSPACE = "workspace.yaml"
 PLAN = "plan.md"
 VSCODE = "vscode.metadata.json"
@@ -54,6 +55,11 @@ class Companions:
             self.paths += saved
         for path, reason in self.checkpoints.problems:
             self._tell(path, reason)
+
+    @property
+    def is_own_client(self) -> bool:
+        """Return whether the CLI itself ran the session, and no other program, such as VS Code, by means of it."""
+        return self.workspace.text("client_name") == OWN_CLIENT
 
     def _read_workspace(self, folder: Path) -> None:
         text = self._text(folder, WORKSPACE)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
+
 from copilog.model import Attachment, Compaction, Place
 from copilog.sources._cli.attachments import asset_attachment
 from copilog.sources._cli.event import Event, ms_between
 from copilog.sources._cli.lifecycle import offer_invoked
 from copilog.sources._cli.notices import notice
+from copilog.sources._cli.prompts import SKILL_SOURCE
 from copilog.sources._cli.reader import Reader
 from copilog.sources._vscode.take import take_dict, take_number, take_str
 
@@ -37,7 +40,7 @@ def compaction_complete(reader: Reader, event: Event) -> None:
         data["checkpoint"] = checkpoint.as_extra()
         if text is None:
             text = checkpoint.text
-        elif checkpoint.text.strip() != text.strip():
+        elif "".join(checkpoint.text.split()) not in "".join(text.split()):  # the file leaves out the title
             checkpoint.is_taken = False  # it says something else, and stays a document
     parent = reader.agents.parent_of(event)
     part = Compaction(
@@ -54,22 +57,56 @@ def compaction_complete(reader: Reader, event: Event) -> None:
 
 
 def skill_invoked(reader: Reader, event: Event) -> None:
-    """A skill was loaded, and here is all of it."""
+    """A skill was loaded, and here is all of it, or the id of a text that an earlier event has."""
     data = event.data
     offer_invoked(reader, event)
     parent = reader.agents.parent_of(event)
     path = take_str(data, "path")
+    text = take_str(data, "content")
+    if text is not None:
+        reader.skill_texts[f"sha256:{sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"] = text
     part = Attachment(
         type="skill",
         name=take_str(data, "name"),
         place=Place(path=path) if path is not None else None,
-        text=take_str(data, "content"),
+        text=text if text is not None else _skill_text(reader, event),
         description=take_str(data, "description"),
         is_automatic=True,
         native=event.native,
     )
     part.extra = event.extra()
     reader.add(event, "system", [part], parent=parent)
+
+
+def skill_context(reader: Reader, event: Event) -> None:
+    """The text of a skill as the model got it: whole, or around a text that an earlier event has."""
+    data = event.data
+    parent = reader.agents.parent_of(event)
+    interaction = reader.known_interaction(event)
+    source = data.get("source")
+    text = take_str(data, "content")
+    if text is None:
+        inner = _skill_text(reader, event)
+        around = take_str(data, "prefix") or "", take_str(data, "suffix") or ""
+        text = (inner or "").join(around)
+    part = Attachment(
+        type="skill-context",
+        name=source.removeprefix(SKILL_SOURCE) if isinstance(source, str) else None,
+        text=text,
+        is_automatic=True,
+        native=event.native,
+    )
+    part.extra = event.extra()
+    reader.add(event, "system", [part], interaction=interaction, parent=parent)
+
+
+def _skill_text(reader: Reader, event: Event) -> str | None:
+    """Return the text that an event names by its id, and take the id; one that no event has stays."""
+    name = event.data.get("contentId")
+    text = reader.skill_texts.get(name) if isinstance(name, str) else None
+    if text is not None:
+        del event.data["contentId"]
+    return text
 
 
 def binary_asset(reader: Reader, event: Event) -> None:

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from copilog.model import CustomAgent, Mode, Relation, Skill, TurnError, Workspace
+from copilog.sources._cli.agents import is_of_subagent
 from copilog.sources._cli.event import Event, take_iso
 from copilog.sources._cli.meter import OF_CALL, OF_RECORD
 from copilog.sources._cli.notices import notice
@@ -168,6 +169,12 @@ def model_change(reader: Reader, event: Event) -> None:
     notice(reader, event, "model-change", "newModel")
 
 
+def model_deselected(reader: Reader, event: Event) -> None:
+    """The model is not available any more, and no other was chosen yet."""
+    reader.models.deselect()
+    notice(reader, event, "model-deselected", "previousModel")
+
+
 def _select_model(reader: Reader, data: Json, source: str) -> None:
     model: Any = data.get("newModel", data.get("selectedModel"))
     effort = data.get("reasoningEffort")
@@ -249,7 +256,10 @@ def title_changed(reader: Reader, event: Event) -> None:
 
 
 def agent_selected(reader: Reader, event: Event) -> None:
-    """From now on the main agent plays the part of a custom one."""
+    """From now on the main agent plays the part of a custom one. A sub-agent (since 1.0.89) only says what it is."""
+    if is_of_subagent(event):
+        notice(reader, event, "agent-selected", "agentName")
+        return
     data = dict(event.data)
     agent = CustomAgent(
         name=take_str(data, "agentName"), tools=take_strings(data, "tools"), evidence="subagent.selected"
@@ -260,7 +270,8 @@ def agent_selected(reader: Reader, event: Event) -> None:
 
 
 def agent_deselected(reader: Reader, event: Event) -> None:
-    _play(reader, None)
+    if not is_of_subagent(event):
+        _play(reader, None)
     notice(reader, event, "agent-deselected")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from copilog.model import Message, Model, Turn
 
 ROUTER = "auto"  # stands for whatever model is picked
+RESUMED = "resumed"  # stands in ends of calls that a resume wrote for a killed program
 FROM_MESSAGE = "assistant.message"
 FROM_ROUND = "assistant.turn_start"
 FROM_TOOL = "tool.execution_complete"
@@ -26,6 +27,10 @@ class Models:
             self.effort = effort
         if model:
             self.selected, self.resolved, self._source = model, None, source
+
+    def deselect(self) -> None:
+        """The session has no model until one is selected."""
+        self.selected = self.resolved = self._source = None
 
     def resolve(self, model: str | None) -> None:
         """The router picked this model."""
@@ -75,5 +80,5 @@ class Models:
 
 def correct_by_tool(message: Message, model: str | None) -> None:
     """A tool ran under this model, so the message that called it is of this model, unless it says so itself."""
-    if model and model != ROUTER and message.model_source not in (FROM_MESSAGE, FROM_ROUND):
+    if model and model not in (ROUTER, RESUMED) and message.model_source not in (FROM_MESSAGE, FROM_ROUND):
         message.model, message.model_source = model, FROM_TOOL

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 from copilog.model import Message, Notice, Unknown
 from copilog.sources._cli.event import Event
 from copilog.sources._cli.reader import Reader
@@ -21,11 +18,15 @@ TOPICS: dict[str, tuple[str, str]] = {
     "session.canvas.removed": ("canvas-removed", ""),
     "session.compaction_start": ("compaction-start", ""),
     "session.context_cleared": ("context-cleared", "initialMessage"),
+    "session.completion_receipt": ("completion-receipt", "stopReason"),
+    "session.fusion_completed": ("fusion-completed", "outcome"),
     "session.fusion_handoff": ("fusion-handoff", "message"),
+    "session.fusion_resolved": ("fusion", "pattern"),
     "session.fusion_route_failed": ("fusion-route-failed", "errorMessage"),
     "session.mcp_server_status_changed": ("mcp-servers", "serverName"),
     "session.mcp_servers_loaded": ("mcp-servers", ""),
     "session.mode_notice_delivered": ("mode-notice", "content"),
+    "session.permission_recovery": ("permission-recovery", "reason"),
     "session.plan_changed": ("plan", "operation"),
     "session.remote_steerable_changed": ("remote-control", ""),
     "session.schedule_cancelled": ("schedule-cancelled", ""),
@@ -37,8 +38,6 @@ TOPICS: dict[str, tuple[str, str]] = {
     "session.truncation": ("truncation", ""),
     "session.warning": ("warning", "message"),
     "session.workspace_file_changed": ("workspace-file", "path"),
-    "skill.context_delivered": ("skill-context", "content"),
-    "skill.context_delivered_ref": ("skill-context", "prefix"),
     "system.notification": ("notification", "content"),
     "tool.execution_progress": ("progress", "progressMessage"),
     "tool_search.activated": ("tool-search", "strategy"),
@@ -63,27 +62,6 @@ def plain_notice(reader: Reader, event: Event) -> str | None:
     topic, text_key = TOPICS.get(event.type, ("", ""))
     notice(reader, event, topic or _topic_of(event.type), text_key)
     return None
-
-
-def human_response(reader: Reader, event: Event) -> None:
-    """What the user answered to a question of the agent: a text, or an object that has some."""
-    response = event.data.pop("response", None)
-    texts = [response] if isinstance(response, str) else list(strings_in(response))
-    message = notice(reader, event, "user-response")
-    part = message.parts[0]
-    assert isinstance(part, Notice)
-    part.text = "\n".join(texts)
-    if not isinstance(response, str) and response is not None:
-        part.data = {**(part.data or {}), "response": response}
-
-
-def strings_in(value: Any) -> Iterator[str]:
-    """All strings of a JSON value."""
-    if isinstance(value, str):
-        yield value
-    below = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    for item in below:
-        yield from strings_in(item)
 
 
 def rewind(reader: Reader, event: Event) -> str | None:

@@ -75,7 +75,8 @@ def _prompt_parts(reader: Reader, event: Event, is_injected: bool) -> list[AnyPa
     sent = take_str(data, "transformedContent")
     parts: list[AnyPart] = []
     if content is not None:
-        parts += [Prompt(text=content, native="content")] if is_injected else words_of(content)
+        typed = [Text(text=content)] if reader.is_typed else words_of(content)
+        parts += [Prompt(text=content, native="content")] if is_injected else typed
     if sent is not None and sent != content:
         parts.append(Prompt(text=sent, native="transformedContent"))
     items = take_list(data, "attachments")

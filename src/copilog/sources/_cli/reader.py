@@ -12,7 +12,7 @@ from copilog.sources._cli.agents import Agents
 from copilog.sources._cli.asks import Asks
 from copilog.sources._cli.assets import Assets
 from copilog.sources._cli.calls import Calls
-from copilog.sources._cli.checkpoints import Checkpoints
+from copilog.sources._cli.companions import Companions
 from copilog.sources._cli.deltas import Deltas
 from copilog.sources._cli.event import Event
 from copilog.sources._cli.meter import Meter
@@ -44,7 +44,7 @@ class Facts:
 class Reader:
     """Takes the events of one log, one after the other, and holds the messages that are not ready to be given on."""
 
-    def __init__(self, path: Path, ledger: Ledger, checkpoints: Checkpoints) -> None:
+    def __init__(self, path: Path, ledger: Ledger, companions: Companions) -> None:
         self.path = path
         self.ledger = ledger
         self.remarks = Remarks(ledger)
@@ -57,11 +57,13 @@ class Reader:
         self.asks = Asks()
         self.deltas = Deltas()
         self.assets = Assets(path)
-        self.checkpoints = checkpoints
+        self.checkpoints = companions.checkpoints
+        self.is_typed = companions.is_own_client  # whether prompts are what the user typed, and nothing else
         self.mode: Mode | None = None  # how the session runs now
         self.custom_agent: CustomAgent | None = None  # whose part the main agent plays now
         self.compaction_began_at: datetime | None = None
         self.offered_skills: list[Skill] = []  # for the turn to come
+        self.skill_texts: dict[str, str] = {}  # by the id that later events name
         self.last_thinking: dict[str | None, Thinking] = {}  # of each agent, as its last message has it
         self.said_reasoning: dict[str | None, Message] = {}  # of each agent, as an event of its own
         self.sent: set[str] = set()  # texts of messages that were sent to the model, where the log has those

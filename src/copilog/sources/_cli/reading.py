@@ -18,7 +18,7 @@ def read_session(found: Found, ledger: Ledger) -> Conversation | None:
     if is_companion(found.path):
         return _read_companion(found, ledger)
     companions = Companions(session_folder_of(found.path), ledger)
-    reader = Reader(found.path, ledger, companions.checkpoints)
+    reader = Reader(found.path, ledger, companions)
     messages = list(messages_from(reader, keeps_turns=True))
     if reader.facts.first_event is None:
         ledger.note("empty-file", "the log holds no event")

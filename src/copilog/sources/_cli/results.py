@@ -25,6 +25,7 @@ from copilog.sources._vscode.take import (
 
 DENIALS = ("denied", "rejected")
 OBJECTS = ("structuredContent", "citableSources")  # of a result, beside its text
+INTERRUPTED = "interrupted"  # written when a session is resumed whose program was killed
 FAILURES = ("failed", "denied")
 CONTENT_TYPES = frozenset({"text", "terminal", "shell_exit", "image", "audio", "resource_link", "resource"})
 
@@ -88,6 +89,8 @@ def _recorded_exit_code(data: Json) -> int | None:
 
 def _status_of(success: Any, result: Any, error: Json | None) -> CallStatus:
     """How a call ended that is not said to have succeeded."""
+    if error is not None and error.get("code") == INTERRUPTED:
+        return "cancelled"
     if error is not None:
         return "denied" if error.get("code") in DENIALS else "failed"
     if result is None:

@@ -8,11 +8,11 @@ from copilog.model import AnyPart, ToolCall
 from copilog.sources._cli.agents import subagent_from
 from copilog.sources._cli.calls import Call, mark_started, read_start, started_call
 from copilog.sources._cli.event import Event, ms_between, with_more
-from copilog.sources._cli.models import correct_by_tool
+from copilog.sources._cli.models import RESUMED, correct_by_tool
 from copilog.sources._cli.notices import notice
 from copilog.sources._cli.reader import Reader
 from copilog.sources._cli.results import Outcome, end_terminal, outcome_from
-from copilog.sources._cli.tool_parts import file_edits, is_diff, is_writer, parts_at_start
+from copilog.sources._cli.tool_parts import file_edits, is_diff, is_writer, parts_at_start, with_recorded
 from copilog.sources._vscode.take import take_number, take_str, text_from
 
 
@@ -58,7 +58,7 @@ def execution_complete(reader: Reader, event: Event) -> None:
         outcome.result.display = "\n".join(text for text in (outcome.result.display, streamed) if text)
     model = take_str(data, "model")
     message = reader.add(event, "tool", [outcome.result], turn=turn, parent=parent)
-    message.model = model
+    message.model = model if model != RESUMED else None
     if call is not None:
         if interaction is None:
             message.turn = call.message.turn
@@ -80,10 +80,11 @@ def _end_call(reader: Reader, call: Call, outcome: Outcome, event: Event) -> Non
         end_terminal(call, outcome)
     else:
         call.part.exit_code = outcome.exit_code
-    if outcome.status == "complete" and is_writer(call):
-        _insert(call, file_edits(call, outcome.detail or outcome.result.text))
-        if outcome.result.display is not None and is_diff(outcome.result.display):
+    if outcome.status == "complete":
+        edits = file_edits(call, outcome.detail or outcome.result.text) if is_writer(call) else []
+        if edits and outcome.result.display is not None and is_diff(outcome.result.display):
             outcome.result.display = None  # the edits have it
+        _insert(call, with_recorded(call, edits, event.data.get("fileEdits")))
     if call.part.subagent is not None:
         call.part.subagent.result = outcome.result.text or None
     if event.data.pop("isUserRequested", None) is True:
@@ -174,6 +175,22 @@ def subagent_started(reader: Reader, event: Event) -> None:
     take_str(event.data, "toolCallId")
     call.part.subagent = subagent_from(event, call.arguments)
     reader.agents.running[call.part.id] = call.part
+
+
+def subagent_configured(reader: Reader, event: Event) -> None:
+    """How a sub-agent works: its model, its reasoning effort, whether it takes further messages."""
+    call_id = reader.agents.parent_of(event)
+    part = reader.agents.running.get(call_id or "")
+    if part is None or part.subagent is None:
+        notice(reader, event, "subagent-configured", "model")
+        return
+    model = event.data.get("model")
+    if call_id is not None and isinstance(model, str) and model:
+        reader.models.of_agents[call_id] = model
+        part.subagent.model = part.subagent.model or model
+    if part.subagent.model == model:
+        del event.data["model"]
+    part.subagent.extra = with_more(part.subagent.extra, event.extra() or {})
 
 
 def subagent_ended(reader: Reader, event: Event) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import PurePath
 from typing import Any, Literal
 
 from copilog.model import AnyPart, FileEdit, Terminal, TodoItem, TodoList
@@ -22,6 +23,7 @@ WRITERS: dict[str, Action] = {
 ANY_EDITOR = "str_replace_editor"  # the older tool, which also reads; its argument `command` says what it does
 WRITING_COMMANDS = ("create", "str_replace", "insert", "edit")
 
+_RECORDED: dict[str, Action] = {"create": "create", "delete": "delete", "rename": "rename", "move": "rename"}
 DIFF = "diff --git "
 _NEW_PATH = re.compile(r"^\+\+\+ (?:b/)?(.+?)\s*$", re.MULTILINE)
 _OLD_PATH = re.compile(r"^--- (?:a/)?(.+?)\s*$", re.MULTILINE)
@@ -103,6 +105,29 @@ def file_edits(call: Call, detail: str | None) -> list[FileEdit]:
     if diffs:
         return [_file_edit(call, _action_in(diff), _path_in(diff), diff) for diff in diffs]
     return [_file_edit(call, action, path, None) for action, path in touched]
+
+
+def with_recorded(call: Call, edits: list[FileEdit], recorded: Any) -> list[FileEdit]:
+    """Return the edits of a call with whole paths, and those that only `fileEdits` (since 1.0.92) records."""
+    made = list(edits)
+    for item in recorded if isinstance(recorded, list) else ():
+        path, kind = (item.get("path"), item.get("kind")) if isinstance(item, dict) else (None, None)
+        if not isinstance(path, str) or not path:
+            continue
+        known = next((edit for edit in made if edit.path is not None and _is_end_of(edit.path, path)), None)
+        if known is not None:
+            known.path = path
+        elif len(made) == 1 and made[0].path is None:
+            made[0].path = path
+        else:
+            made.append(_file_edit(call, _RECORDED.get(kind, "edit") if isinstance(kind, str) else "edit", path, None))
+    return made
+
+
+def _is_end_of(path: str, whole: str) -> bool:
+    """Return whether a path is how another one ends: relative to some folder, or without its first slash."""
+    parts = PurePath(path.replace("\\", "/").lstrip("/")).parts
+    return bool(parts) and PurePath(whole.replace("\\", "/")).parts[-len(parts) :] == parts
 
 
 def is_diff(text: str) -> bool:

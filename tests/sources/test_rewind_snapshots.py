@@ -83,6 +83,46 @@ def test_files_have_their_text_from_before_the_first_edit() -> None:
     assert codes(ledger) == []
 
 
+def newer(folder: Path, *items: Any) -> Path:
+    path = folder / "session-state" / "s2" / "rewind-file-snapshots" / "index.json"
+    return write_json(path, {"schema": 1, "snapshots": list(items)})
+
+
+def test_newer_snapshots_have_files_before_their_turn(tmp_path: Path) -> None:
+    backup = "ab" * 32
+    wick = {"path": "/home/ana/wick.txt", "preimage": {"kind": "content", "backupFile": backup, "size": 7}}
+    oil = {"path": "/home/ana/oil.txt", "preimage": {"kind": "absent"}, "postimage": {"kind": "content"}}
+    snapshot = {"snapshotId": "s", "eventId": "e-4", "userMessage": "Trim it", "timestamp": "2026-11-02T08:00:09.000Z"}
+    path = newer(tmp_path, {**snapshot, "files": {"k1": wick, "k2": oil}, "backupFiles": [backup]})
+    (path.parent / "backups").mkdir()
+    (path.parent / "backups" / backup).write_text("cotton\n", encoding="utf-8")
+
+    conversation, ledger = read_one(SOURCE, path)
+
+    assert [(file.path, file.initial) for file in conversation.files] == [
+        ("/home/ana/wick.txt", "cotton\n"),
+        ("/home/ana/oil.txt", None),
+    ]
+    assert (said(conversation), conversation.turns[0].request_id) == ([("user", "Trim it")], "e-4")
+    assert conversation.turns[0].timing.started_at is None  # the time is that of the end
+    assert (conversation.turns[0].extra or {})["timestamp"] == snapshot["timestamp"]
+    assert codes(ledger) == []
+
+
+def test_newer_snapshots_their_backups_and_their_switch_are_known_by_name(tmp_path: Path) -> None:
+    path = newer(tmp_path, {"snapshotId": "s", "userMessage": "Trim it"})
+    switch = write_json(path.parent / "tracking.json", {"schema": 1, "tracking": True})
+    backup = path.parent / "backups" / ("0f" * 32)
+    backup.parent.mkdir()
+    backup.write_text("cotton", encoding="utf-8")
+    located = SOURCE.locate(StorageFolder(tmp_path, "copilot-home", None, None))
+
+    assert [SOURCE.claims(Probe(file)) for file in (path, switch, backup)] == [True] * 3
+    assert [(trace.path, trace.native_id) for trace in located] == [(path, "s2")]
+    conversations, ledger = read(SOURCE, switch)
+    assert (conversations, ledger.ignored) == ([], {"program-state": 1})
+
+
 def test_a_backup_that_is_gone_is_told(tmp_path: Path) -> None:
     files = {"k": {"backupFile": "00000000000000aa-1782893000000"}}
     path = snapshots(tmp_path, {"snapshotId": "x", "files": files}, filePathMap={"k": "src/a.py"})

@@ -77,6 +77,16 @@ def test_only_what_the_user_asked_for_costs_premium_requests(tmp_path: Path) -> 
     assert total(spent(read_cleanly(tmp_path, log)), "premium_requests") == 3
 
 
+def test_what_cost_nothing_is_recorded_and_not_spread(tmp_path: Path) -> None:
+    log = Log().start().ask().record(1, 10).say().ask().record(2, 20).say()
+    log.shut_down(**shutdown(opus=30), **NEWER, totalPremiumRequests=0, totalNanoAiu=0)
+
+    spends = spent(read_cleanly(tmp_path, log))
+
+    assert {spend.method for spend in spends} == {"recorded"}
+    assert (total(spends, "premium_requests"), total(spends, "credits")) == (0, 0)
+
+
 def test_the_store_adds_the_calls_that_a_rewind_took_out_of_the_log(tmp_path: Path) -> None:
     log = Log().start().ask().record(1, 10)
     kept = [call(0, 10, created_at=stamp(log))]

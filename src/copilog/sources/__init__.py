@@ -16,6 +16,7 @@ from copilog.sources.debug_logs import DebugLogs
 from copilog.sources.memories import Memories
 from copilog.sources.otel_file import OtelFile
 from copilog.sources.otlp_export import OtlpExport
+from copilog.sources.program_state import ProgramState
 from copilog.sources.rewind_snapshots import RewindSnapshots
 from copilog.sources.session_store import SessionStore
 from copilog.sources.session_todos import SessionTodos
@@ -54,6 +55,7 @@ SOURCES: tuple[Source, ...] = (
     VSCodeWorkspace(),
     VSCodePrompts(),
     CliPrompts(),
+    ProgramState(),
 )
 
 BY_NAME: dict[str, Source] = {source.name: source for source in SOURCES}

@@ -1,5 +1,6 @@
 """Snapshots that Copilot CLI takes so that edits can be undone: session-state/<id>/rewind-snapshots/index.json
 
+Since 1.0.89 they are in rewind-file-snapshots/index.json, written when a turn ends that changed files.
 They hold the prompts that they were taken at, also of turns that were taken back since, and files as they were before.
 Format notes: docs/formats/session-store.md
 """
@@ -22,9 +23,11 @@ from copilog.sources._vscode.take import Json, rest, take_dict, take_list, take_
 from copilog.sources.base import Found, Probe, Source, provenance_of
 from copilog.sources.roots import StorageFolder
 
-FOLDER, FILE, BACKUPS = "rewind-snapshots", "index.json", "backups"
+FOLDER, NEWER_FOLDER = "rewind-snapshots", "rewind-file-snapshots"
+FOLDERS = (FOLDER, NEWER_FOLDER)
+FILE, BACKUPS, SWITCH = "index.json", "backups", "tracking.json"
 _WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
-_BACKUP = re.compile(r"[0-9a-f]{8,64}-[0-9]{6,16}")
+_BACKUP = re.compile(r"[0-9a-f]{8,64}-[0-9]{6,16}|[0-9a-f]{64}")
 
 
 class RewindSnapshots(Source):
@@ -33,13 +36,14 @@ class RewindSnapshots(Source):
     is_companion = True
 
     def locate(self, folder: StorageFolder) -> Iterator[Found]:
-        for path, session_id in files_of_sessions(folder, FOLDER, FILE):
-            yield Found(path, self.name, native_id=session_id)
+        for name in FOLDERS:
+            for path, session_id in files_of_sessions(folder, name, FILE):
+                yield Found(path, self.name, native_id=session_id)
 
     def claims(self, file: Probe) -> bool:
-        if file.lies_in(FOLDER) and file.name == FILE:
+        if file.lies_in(*FOLDERS) and file.name in (FILE, SWITCH):
             return True
-        if file.lies_in(BACKUPS) and file.folders[-2:-1] == (FOLDER,):
+        if file.lies_in(BACKUPS) and file.folders[-2:-1] in ((FOLDER,), (NEWER_FOLDER,)):
             return _BACKUP.fullmatch(file.name) is not None
         return {"snapshots", "filePathMap"} <= file.keys
 
@@ -55,6 +59,10 @@ class RewindSnapshots(Source):
             _text_of(found.path, ledger)
             ledger.used += 1
             return
+        if found.path.name == SWITCH:  # whether the files of the session are watched
+            ledger.seen += 1
+            ledger.ignore("program-state")
+            return
         index = read_document(found.path, ledger)
         if index is None:
             return
@@ -63,7 +71,7 @@ class RewindSnapshots(Source):
         files = Files(found.path.parent / BACKUPS, take_dict(index, "filePathMap") or {}, ledger)
         for position, raw in enumerate(take_list(index, "snapshots") or []):
             with ledger.record(pointer=f"/snapshots/{position}"):
-                _add_snapshot(raw, position, made, files)
+                _add_snapshot(raw, position, made, files, is_late=found.path.parent.name == NEWER_FOLDER)
         made.files = files.states()
         made.documents = files.documents
         made.provenance = [provenance_of(found, role="resource")]
@@ -74,8 +82,8 @@ class RewindSnapshots(Source):
             yield made
 
 
-def _add_snapshot(raw: Any, position: int, made: Conversation, files: Files) -> None:
-    """A snapshot was taken when a prompt came in, before anything was done about it."""
+def _add_snapshot(raw: Any, position: int, made: Conversation, files: Files, *, is_late: bool) -> None:
+    """A snapshot was taken when a prompt came in, before anything was done about it; `is_late`: when its turn ended."""
     if not isinstance(raw, dict):
         raise BadRecord(f"a snapshot that is {type(raw).__name__}, not an object")
     from copilog.sources._extension.moments import take_moment
@@ -84,7 +92,8 @@ def _add_snapshot(raw: Any, position: int, made: Conversation, files: Files) -> 
     event_id = take_str(raw, "eventId")
     text = take_str(raw, "userMessage")
     turn = Turn(index=len(made.turns), request_id=event_id, pointer=f"/snapshots/{position}")
-    turn.timing.started_at = take_moment(raw, "timestamp")
+    if not is_late:
+        turn.timing.started_at = take_moment(raw, "timestamp")
     for key, value in (take_dict(raw, "files") or {}).items():
         files.add(key, value, snapshot_id)
     turn.extra = rest({"snapshotId": snapshot_id, **raw} if snapshot_id is not None else raw)
@@ -114,10 +123,11 @@ class Files:
         return [self._state(key, versions) for key, versions in self._versions.items()]
 
     def _state(self, key: str, versions: list[Json]) -> FileState:
-        named = self._paths.get(key)
+        named = self._paths.get(key, versions[0].get("path"))
         path = named if isinstance(named, str) else key
         state = FileState(uri=_uri_of(path), path=path, extra={"versions": versions})
-        backups = list(dict.fromkeys(name for entry in versions if isinstance(name := entry.get("backupFile"), str)))
+        names = (_before(entry).get("backupFile") for entry in versions)
+        backups = list(dict.fromkeys(name for name in names if isinstance(name, str)))
         if backups:
             state.initial = self._text(backups[0])
         for backup in backups[1:]:
@@ -143,6 +153,12 @@ class Files:
     def unnamed(self) -> Json:
         """Paths that no snapshot has anything of."""
         return {key: path for key, path in self._paths.items() if key not in self._versions}
+
+
+def _before(entry: Json) -> Json:
+    """Return what an entry says about the file before the turn: newer ones say it apart from what it became."""
+    before = entry.get("preimage")
+    return before if isinstance(before, dict) else entry
 
 
 def _text_of(path: Path, ledger: Ledger) -> str:

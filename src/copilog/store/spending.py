@@ -233,7 +233,7 @@ class Spends:
             self._add(slot, usage.model, usage.source, "estimated" if usage.is_estimated else "recorded", {name: cost})
 
     def _share_out(self, name: str, cost: float, source: str, places: dict[tuple[Slot, str | None], int]) -> None:
-        method: Method = "recorded" if len(places) == 1 else "spread"
+        method: Method = "recorded" if len(places) == 1 or not cost else "spread"  # nothing is nothing for each
         for (slot, model), share in zip(places, shares_of(cost, list(places.values())), strict=True):
             self._add(slot, model, source, method, {name: share})
 

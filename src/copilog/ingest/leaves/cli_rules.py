@@ -136,10 +136,13 @@ RULES: dict[str, Rules] = {
     "transcripts": EVENTS,
     "cli-history": (("/{timeline,chatMessages}/*/{type,role}", "kind"),),
     "session-store": STORE,
+    "program-state": (("/**", "program-info"),),
     "rewind-snapshots": (
         ("/snapshots/*/backupHashes/*", "address"),
         ("/snapshots/*/files/*/backupFile", "address"),
         ("/filePathMap/*", "address"),
+        ("/snapshots/*/backupFiles/*", "address"),
+        ("/snapshots/*/files/*/{pre,post}image/**", "address"),
     ),
 }
 PROTECTED: dict[str, tuple[str, ...]] = {

@@ -215,3 +215,16 @@ def test_what_the_user_typed_in_the_cli_is_whole_whatever_it_looks_like(tmp_path
     (made,), _ = read_path(path)
 
     assert prose_of(made.messages[0].parts) == typed
+
+
+def test_reasons_that_newer_fields_give_can_be_read(tmp_path: Path) -> None:
+    done = {"success": True, "summaryContent": "so far", "activeWorkflowSummary": "The lamp workflow is half done."}
+    log = delegated().add("session.compaction_complete", done)
+    log.add("permission.requested", {"requestId": "p", "permissionRequest": {"kind": "shell"}})
+    log.add("permission.completed", {"requestId": "p", "result": {"kind": "approved"}, "blocker": "a harbour rule"})
+    ended = {"toolCallId": "T", "agentName": "explore", "modelOverrideReason": "the task asked for it"}
+    made = read_cleanly(tmp_path, log.add("subagent.completed", ended, agentId="a-1").end("T").say())
+
+    assert only(made, Compaction).notes == {"active workflow": "The lamp workflow is half done."}
+    assert only(made, Confirmation).notes == {"blocker": "a harbour rule"}
+    assert only(made, ToolCall).notes == {"reason for the model": "the task asked for it"}

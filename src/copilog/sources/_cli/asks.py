@@ -151,6 +151,7 @@ def answer_permission(ask: Confirmation, data: Json) -> None:
         ask.state = "accepted" if kind.startswith("approved") else "rejected"
     if isinstance(result, dict):
         ask.notes = ask.notes | notes_in(result)
+    ask.notes = ask.notes | notes_in(data)
     ask.extra = with_more(ask.extra, data)
 
 

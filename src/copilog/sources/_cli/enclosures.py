@@ -11,6 +11,7 @@ from copilog.sources._cli.lifecycle import offer_invoked
 from copilog.sources._cli.notices import notice
 from copilog.sources._cli.prompts import SKILL_SOURCE
 from copilog.sources._cli.reader import Reader
+from copilog.sources._cli.told import notes_in
 from copilog.sources._vscode.take import take_dict, take_number, take_str
 
 
@@ -52,6 +53,7 @@ def compaction_complete(reader: Reader, event: Event) -> None:
         elapsed_ms=elapsed_ms if elapsed_ms is not None else ms_between(began_at, event.at),
         native=event.native,
     )
+    part.notes = notes_in(data, part.text)
     part.extra = event.extra()
     reader.add(event, "system", [part], parent=parent)
 

@@ -12,6 +12,7 @@ from copilog.sources._cli.models import RESUMED, correct_by_tool
 from copilog.sources._cli.notices import notice
 from copilog.sources._cli.reader import Reader
 from copilog.sources._cli.results import Outcome, end_terminal, outcome_from
+from copilog.sources._cli.told import notes_in
 from copilog.sources._cli.tool_parts import file_edits, is_diff, is_writer, parts_at_start, with_recorded
 from copilog.sources._vscode.take import take_number, take_str, text_from
 
@@ -218,4 +219,5 @@ def subagent_ended(reader: Reader, event: Event) -> None:
         error = data.get("error")
         if error and (text := text_from(error)):
             part.notes = {**part.notes, "sub-agent failed": text}
+    part.notes = part.notes | notes_in({"modelOverrideReason": data.get("modelOverrideReason")})
     subagent.extra = with_more(subagent.extra, data)

@@ -329,6 +329,7 @@ def test_ids_are_whatever_the_writer_chose(tmp_path: Path) -> None:
     [
         ({"modelId": "copilot/gpt-x"}, ("copilot/gpt-x", "gpt-x", "copilot", None), "gpt-x"),
         ({"modelId": "gpt-x"}, ("gpt-x", "gpt-x", None, None), "gpt-x"),
+        ({"modelId": "customendpoint/Mine/m-1"}, ("customendpoint/Mine/m-1", "m-1", "customendpoint", None), "m-1"),
         ({"modelId": "router/maker/m-1"}, ("router/maker/m-1", "maker/m-1", "router", None), "maker/m-1"),
         ({"result": {"metadata": {"modelId": "copilot/m"}}}, ("copilot/m", "m", "copilot", None), "m"),
         ({"result": {"metadata": {"model": "m"}}}, ("m", "m", None, None), "m"),

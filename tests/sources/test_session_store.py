@@ -237,6 +237,20 @@ def test_the_first_version_has_no_host_and_no_usage(tmp_path: Path) -> None:
     assert (ledger.seen, ledger.used) == (2, 2)
 
 
+@pytest.mark.parametrize(("summary", "title"), [("And the fog horn...", None), ("Lamp", "Lamp"), ("hello", "hello")])
+def test_a_summary_that_is_a_later_prompt_is_not_a_title(summary: str, title: str | None, tmp_path: Path) -> None:
+    script = f"""
+        CREATE TABLE sessions (id TEXT PRIMARY KEY, summary TEXT);
+        CREATE TABLE turns (session_id TEXT, turn_index INTEGER, user_message TEXT);
+        INSERT INTO sessions VALUES ('s1', '{summary}');
+        INSERT INTO turns VALUES ('s1', 0, 'hello'), ('s1', 1, 'And the fog horn, is it loud?');
+    """
+    conversation, _ = read_one(SOURCE, database_from(script, tmp_path / "session-store.db"))
+
+    assert [one.text for one in conversation.titles] == ([title] if title else [])
+    assert conversation.documents == []
+
+
 def test_columns_and_tables_of_later_versions_are_kept_and_counted(cli: Path) -> None:
     execute(
         cli,

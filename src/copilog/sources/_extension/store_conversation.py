@@ -43,14 +43,14 @@ def stub_of(rows: SessionRows, namespace: str) -> Conversation:
     """What a list shows of a session."""
     session = dict(rows.session)
     made = Conversation(id=f"{namespace}:{rows.id}", native_id=rows.id, source=SOURCE, marks=["stub"])
-    _read_session(session, made)
+    _read_session(session, made, _is_prompt(rows))
     return made
 
 
 def conversation_of(rows: SessionRows, namespace: str, version: int | None) -> Conversation:
     """All that a store knows of a session."""
     made = Conversation(id=f"{namespace}:{rows.id}", native_id=rows.id, source=SOURCE, marks=["store-row"])
-    extra = _read_session(dict(rows.session), made)
+    extra = _read_session(dict(rows.session), made, _is_prompt(rows))
     for row in rows.rows("turns"):
         _add_turn(row, made)
     made.usage = [_usage_from(dict(row.values)) for row in rows.rows(USAGE)]
@@ -67,9 +67,20 @@ def conversation_of(rows: SessionRows, namespace: str, version: int | None) -> C
     return made
 
 
-def _read_session(session: Json, made: Conversation) -> Json:
+def _is_prompt(rows: SessionRows) -> bool:
+    """Return whether the summary of a session is one of its later prompts, perhaps cut, and so not a title."""
+    summary = rows.session.get("summary")
+    text = summary.strip().removesuffix("...").removesuffix("…") if isinstance(summary, str) else ""
+    prompts = [row.values.get("user_message") for row in rows.rows("turns")]
+    later = [prompt.strip() for prompt in prompts[1:] if isinstance(prompt, str)]
+    return bool(text) and any(prompt.startswith(text) for prompt in later)
+
+
+def _read_session(session: Json, made: Conversation, is_prompt: bool) -> Json:
     """Take what the session's own row says; return what is left of it."""
     summary = take_str(session, "summary")
+    if is_prompt:
+        summary = None
     lines = [line.strip() for line in (summary or "").split("\n")]
     add_title(made, next((line for line in lines if line), None), "store")
     made.started_at = take_moment(session, "created_at")

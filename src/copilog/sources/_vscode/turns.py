@@ -42,6 +42,7 @@ ERROR_FLAGS = {
 }
 ANSWERS = ("response", "result", "responseErrorDetails")
 LATEST_DURATION_MS = 100_000_000_000  # a larger "duration" is a time of day: logs write one there
+OWN_ENDPOINT = "customendpoint"
 
 
 def read_request(request: Json, turn: Turn, ledger: Ledger) -> list[Message]:
@@ -159,10 +160,12 @@ def _read_identity(request: Json, turn: Turn) -> None:
 
 
 def model_from(native_id: str, resolved: str | None = None) -> Model:
-    """A model from an id such as `copilot/gpt-5`."""
+    """A model from an id such as `copilot/gpt-5`; one of the user's own endpoints has the name of its group between."""
     vendor, slash, name = native_id.partition("/")
     if not slash:
         return Model(id=native_id, name=native_id, resolved=resolved)
+    if vendor == OWN_ENDPOINT:
+        name = name.partition("/")[2] or name
     return Model(id=native_id, name=name, vendor=vendor, resolved=resolved)
 
 

@@ -202,6 +202,7 @@ NEW_TYPES: dict[str, dict[str, Any]] = {
         "errorMessage": "no rule fits",
         "routingLatencyMs": 68,
     },
+    "session.import_legacy": {"importTime": "2026-04-01T08:00:00.000Z", "sourceFile": "session_lamps.json"},
     "session.mode_notice_delivered": {"mode": "plan", "content": "You are in plan mode: change nothing."},
     "session.model_deselected": {"previousModel": "lamp-1", "reason": "no longer offered"},
     "session.permission_recovery": {

@@ -43,6 +43,7 @@ PERSISTED = frozenset(
         "session.fusion_resolved",
         "session.fusion_route_failed",
         "session.handoff",
+        "session.import_legacy",
         "session.info",
         "session.mode_changed",
         "session.mode_notice_delivered",

@@ -129,7 +129,7 @@ def test_a_turn_lasts_at_least_until_its_last_message() -> None:
 
 def test_nothing_at_all_is_no_error() -> None:
     assert drawn(Conversation(id="x", source="y")) == Timeline(
-        tracks=["main"], spans=[], switches=[], breaks=[], length_ms=0, guessed=0
+        tracks=["main"], spans=[], switches=[], breaks=[], length_ms=0, working_ms=None, guessed=0
     )
 
 

@@ -318,7 +318,7 @@ def test_a_turn_is_told_in_one_row() -> None:
     [row] = entry_of(conversation_with(turns=[turn])).turns
 
     told = (3, "request_1", "complete", "workspace", None, "explain", "ask", "auto", "tern-4")
-    more = (None, None, "incorrect", None, None, 0, 0, None, None, None, None, 1470, None)
+    more = (None, None, "incorrect", None, None, 0, 0, None, None, None, None, 1470, 1, None)
     assert row == (*told, "2026-05-04T12:00:00.000Z", 1500, 200, 30, None, -1, *more)
 
 
@@ -369,7 +369,7 @@ def test_a_prompt_that_is_sent_again_is_a_retry() -> None:
         turns=[Turn(index=index) for index in range(4)],
     )
 
-    assert [row[-8] for row in entry_of(conversation).turns] == [0, 1, 0, 0]
+    assert [row[-9] for row in entry_of(conversation).turns] == [0, 1, 0, 0]
 
 
 def test_shares_of_prompts_and_relations_have_rows() -> None:

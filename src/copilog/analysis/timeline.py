@@ -65,22 +65,26 @@ class Timeline(Figures, kw_only=True):
     spans: list[Span]
     switches: list[Switch]
     breaks: list[Break]
-    length_ms: float
+    length_ms: float  # of the axis
+    working_ms: float | None  # of all turns that record it
     guessed: int  # spans whose time is not recorded
 
 
 def timeline_of(conversation: Conversation) -> Timeline:
     """The waterfall of a conversation."""
     drawing = _Drawing(conversation)
-    for turn in _in_time(conversation):
+    turns = _in_time(conversation)
+    for turn in turns:
         drawing.add(turn)
     spans = drawing.spans
+    worked = [took for turn in turns if (took := duration_of(turn).working_ms) is not None]
     return Timeline(
         tracks=drawing.tracks,
         spans=spans,
         switches=list(_switches(conversation, drawing.starts)),
         breaks=drawing.breaks,
         length_ms=max((span.end_ms for span in spans), default=0.0),
+        working_ms=sum(worked) if worked else None,
         guessed=sum(span.is_guessed for span in spans),
     )
 

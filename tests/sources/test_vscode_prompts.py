@@ -159,6 +159,7 @@ def test_all_prompts_of_real_histories_are_read() -> None:
         entries = [each for listed in json.loads(row[0])["history"].values() for each in listed] if row else []
         expected = [text for each in entries if (text := each.get("text", each.get("inputText"))).strip()]
         found = [conversation for conversation in read(path)[0] if conversation.source == "vscode-prompts"]
-        assert [prose_of(message.parts) for history in found for message in history.messages] == expected
+        prompts = [prose_of(message.parts) for history in found for message in history.messages]
+        assert prompts[: len(expected)] == expected  # what was left unsent follows
         seen += len(expected)
     assert seen

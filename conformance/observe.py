@@ -1,0 +1,143 @@
+"""What copilog reads from the folder that a program wrote, in the terms of `truth`.
+
+The folder is scanned into an archive of its own, as a user's is, and everything is read back from there: conversations
+through `archive.get`, sums through `measure`.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import copilog
+from conformance.facts import Truth
+from conformance.observe_turn import observe_turn
+from copilog.analysis import Selection, measure
+from copilog.analysis.figures import SpendRow, Stats
+from copilog.ingest import find_roots
+from copilog.ingest.scanning import scan
+from copilog.model import Compaction, Conversation, Notice, Turn, is_counted, messages_of, prose_of
+
+Seen = Iterator[tuple[str, str, Any]]  # kind, where, value
+COLUMNS = {"input": "input", "output": "output", "cached": "cache_read", "reasoning": "reasoning"}
+
+
+def observe(folder: Path, truth: Truth) -> dict[tuple[str, str], Any]:
+    """Return all that was read of the sessions that a truth names, by kind and place."""
+    with tempfile.TemporaryDirectory() as scratch, copilog.Archive(Path(scratch, "archive.db"), write=True) as archive:
+        report = copilog.Report()
+        scan(archive, roots=find_roots([folder]), report=report)
+        seen = [*_whole(archive, report), *_sessions(archive, truth)]
+    return {(kind, where): value for kind, where, value in seen}
+
+
+def _whole(archive: copilog.Archive, report: copilog.Report) -> Seen:
+    yield "conversations", "all", archive.count()
+    unknown = {kind for ledger in report.files.values() for kind in (*ledger.unknown, *ledger.parts.unknown)}
+    yield "unknown kinds", "all", sorted(unknown)
+    found = list(report.diagnostics())
+    yield "bad records", "all", sorted({f"{one.code}: {one.reason}" for one in found if one.level == "error"})
+    yield "warnings", "all", sorted({f"{one.code}: {one.reason}" for one in found if one.level == "warning"})
+    yield "balanced", "all", report.balances()
+
+
+def _sessions(archive: copilog.Archive, truth: Truth) -> Seen:
+    ids = {summary.id.partition(":")[2]: summary.id for summary in archive.list()}
+    names = {id_: name for name, id_ in truth.sessions.items()}
+    for session, native in truth.sessions.items():
+        if native not in ids:
+            continue
+        conversation = archive.get(ids[native])
+        stats = measure(archive, Selection(conversation=conversation.id), limit=None, prices=False)
+        yield from _conversation(conversation, session, names)
+        yield from _sums(conversation, stats, session, truth)
+        for number, turn in _turns(conversation, truth.turns.get(session, [])):
+            yield from observe_turn(conversation, turn, f"{session}/{number}")
+
+
+def _conversation(conversation: Conversation, session: str, names: dict[str, str]) -> Seen:
+    yield "turns", session, sum(is_counted(turn) for turn in conversation.turns)
+    yield "title", session, conversation.title
+    yield "folder", session, conversation.workspace.folder if conversation.workspace else None
+    yield "branch", session, conversation.workspace.branch if conversation.workspace else None
+    yield "repository", session, conversation.workspace.repository if conversation.workspace else None
+    yield "application", session, conversation.application
+    relations = sorted(
+        f"{one.kind} {names.get(one.other_id.partition(':')[2], one.other_id)}" for one in conversation.relations
+    )
+    yield "relations", session, relations
+    parts = [part for message in conversation.messages for part in message.parts]
+    compactions = [part for part in parts if isinstance(part, Compaction)]
+    yield "compactions", session, len(compactions)
+    for number, compaction in enumerate(compactions, 1):
+        yield "compaction", f"{session}/{number}", compaction.text
+    for document in conversation.documents:
+        yield f"document {document.kind}", f"{session}/{document.title or document.kind}", document.text
+        yield f"document {document.kind}", session, document.text
+    yield "superseded", session, sorted(turn.superseded for turn in conversation.turns if turn.superseded)
+    notices = sorted({part.topic for part in parts if isinstance(part, Notice)})
+    yield "notices", session, notices
+    yield "marks", session, conversation.marks
+
+
+def _turns(conversation: Conversation, known: list[list[str]]) -> Iterator[tuple[int, Turn]]:
+    """Yield each known turn with its number: the one that counts whose prompt holds the texts that tell it."""
+    prompts = {
+        turn.index: "\n".join(
+            prose_of(message.parts)
+            for message in messages_of(conversation, turn.index)
+            if message.role == "user" and message.parent_call_id is None
+        )
+        for turn in conversation.turns
+        if is_counted(turn)
+    }
+    taken: set[int] = set()
+    for number, texts in enumerate(known, 1):
+        for turn in conversation.turns:
+            if turn.index in taken or not all(text in prompts.get(turn.index, "") for text in texts):
+                continue
+            taken.add(turn.index)
+            yield number, turn
+            break
+
+
+def _sums(conversation: Conversation, stats: Stats, session: str, truth: Truth) -> Seen:
+    """Sums as the figures have them; those of turns only where they are not the session's, spread over its turns."""
+    yield from _row(stats.tokens.total, session)
+    for row in stats.tokens.by_model:
+        yield from _row(row, f"{session}/model {row.name}")
+    is_spread = any(origin.method == "spread" for origin in stats.tokens.origins)
+    days = {turn.timing.started_at.date() for turn in conversation.turns if turn.timing.started_at is not None}
+    if not is_spread or len(days) == 1:
+        for row in stats.tokens.by_day:
+            yield from _row(row, f"{session}/day {row.name}")
+    yield from _requests(conversation, session, truth)
+    if is_spread and len(conversation.turns) > 1:
+        return
+    numbers = {turn.index: number for number, turn in _turns(conversation, truth.turns.get(session, []))}
+    for row in stats.tokens.by_turn:
+        index = int((row.id or "#0").rpartition("#")[2]) - 1
+        if index in numbers:
+            yield from _row(row, f"{session}/{numbers[index]}")
+
+
+def _row(row: SpendRow, where: str) -> Seen:
+    for name, column in COLUMNS.items():
+        yield f"tokens.{name}", where, getattr(row, column)
+
+
+def _requests(conversation: Conversation, session: str, truth: Truth) -> Seen:
+    """The tokens of each call of a model that was recorded by itself: for each known one, that with the same input."""
+    usages = [*conversation.usage, *(usage for turn in conversation.turns for usage in turn.usage)]
+    calls = [
+        {name: getattr(usage, column) or 0 for name, column in COLUMNS.items()}
+        for usage in usages
+        if usage.scope == "call" and usage.input is not None
+    ]
+    yield "requests", session, len(calls)
+    for fact in truth.facts:
+        if fact.kind == "request" and fact.where.startswith(f"{session}/"):
+            same = [call for call in calls if call["input"] == fact.expected["input"]]
+            yield "request", fact.where, same[0] if same else None

@@ -1,0 +1,235 @@
+"""The facts of a run, from the scenario and the log of the model server.
+
+Nothing here looks at what the program wrote. A turn is a prompt of the driver; the requests of a turn are those of the
+scripts that its prompt names, and of the scripts that calls of these hand to sub-agents.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from datetime import timedelta
+from typing import Any
+
+from conformance.facts import Asked, Fact, Performed, Truth
+from conformance.gaps import gaps_of
+from conformance.scenario import MARKER, Call, Edit, Scenario, Step, Tokens
+from conformance.served import Served, call_id
+
+NUMBERS = ("input", "output", "cached", "reasoning")
+CLOCK_MS = 100.0  # what the program's clock may differ from the server's
+Fill = Callable[[Any], Any]
+
+
+def truth_of(scenario: Scenario, performed: Performed, fill: Fill) -> Truth:
+    """Return all facts of a run. `fill` replaces the placeholders of the scenario's texts."""
+    facts: list[Fact] = [*_whole(performed)]
+    turns: dict[str, list[list[str]]] = defaultdict(list)
+    for session in performed.sessions:
+        asked = [one for one in performed.asked if one.session == session]
+        turns[session] = [[f"[[{name}]]" for name in one.scripts] or [one.text] for one in asked]
+        facts.extend(_session(scenario, performed, session, asked, fill))
+    facts.extend(Fact(kind=one.kind, where=one.where, expected=fill(one.value)) for one in scenario.expect)
+    return Truth(
+        scenario=scenario.name,
+        program=performed.program,
+        version=performed.version,
+        sessions=performed.sessions,
+        turns=dict(turns),
+        facts=_last_of_each(facts),
+        gaps=[*scenario.gaps, *gaps_of(performed.program, performed.version)],
+    )
+
+
+def requests_of(scenario: Scenario, performed: Performed, asked: Asked) -> list[Served]:
+    """Return the requests that were answered for a prompt, those of its sub-agents included."""
+    names = set(_closure(scenario, asked.scripts))
+    return [one for one in performed.served if one.script in names and is_answered(scenario, one)]
+
+
+def is_answered(scenario: Scenario, served: Served) -> bool:
+    """Return whether the program got the whole answer."""
+    if served.script is None or served.status != 200 or served.is_closed_early:
+        return False
+    return not scenario.script(served.script).steps[served.step].cut and served.ended_at is not None
+
+
+def _last_of_each(facts: Iterable[Fact]) -> list[Fact]:
+    """Return the facts, where one that the scenario states replaces the derived one."""
+    return list({fact.key: fact for fact in facts}.values())
+
+
+def _whole(performed: Performed) -> Iterator[Fact]:
+    """Facts about everything that was read: nothing is left over, nothing is bad or unknown."""
+    yield Fact(kind="conversations", where="all", expected=len(performed.sessions))
+    yield Fact(kind="unknown kinds", where="all", expected=[])
+    yield Fact(kind="bad records", where="all", expected=[])
+    yield Fact(kind="warnings", where="all", expected=[])
+    yield Fact(kind="balanced", where="all", expected=True)
+
+
+def _session(scenario: Scenario, performed: Performed, session: str, asked: list[Asked], fill: Fill) -> Iterator[Fact]:
+    counted = [one for one in asked if one.turn.superseded is None]
+    yield Fact(kind="turns", where=session, expected=len(counted))
+    yield Fact(kind="folder", where=session, expected=performed.workspace)
+    served = [request for one in asked for request in requests_of(scenario, performed, one)]
+    yield from _sums(session, served)
+    by_model: dict[str, list[Served]] = defaultdict(list)
+    by_day: dict[str, list[Served]] = defaultdict(list)
+    for request in served:
+        by_model[request.model].append(request)
+        day = request.began_at - timedelta(days=performed.day_offsets.get(request.script or "", 0))
+        by_day[day.astimezone().date().isoformat()].append(request)
+    for model, requests in by_model.items():
+        yield from _sums(f"{session}/model {model}", requests)
+    for day_name, requests in by_day.items():
+        yield from _sums(f"{session}/day {day_name}", requests)
+    yield Fact(kind="requests", where=session, expected=len(served))
+    for number, one in enumerate(asked, 1):
+        if one.turn.superseded is None:
+            yield from _turn(scenario, performed, one, f"{session}/{number}", fill)
+
+
+def _sums(where: str, requests: list[Served]) -> Iterator[Fact]:
+    """The sums of tokens at one place."""
+    all_numbers = [_numbers(request.tokens) for request in requests]
+    for name in NUMBERS:
+        yield Fact(kind=f"tokens.{name}", where=where, expected=sum(one[name] for one in all_numbers))
+
+
+def _turn(scenario: Scenario, performed: Performed, asked: Asked, where: str, fill: Fill) -> Iterator[Fact]:
+    expected = asked.turn
+    yield Fact(kind="prompt", where=where, expected=expected.recorded_text or asked.text)
+    yield Fact(kind="status", where=where, expected=expected.status)
+    yield Fact(kind="agent", where=where, expected=expected.agent)
+    if expected.mode is not None:
+        yield Fact(kind="mode", where=where, expected=expected.mode)
+    if expected.images:
+        yield Fact(kind="images", where=where, expected=expected.images)
+    if expected.error is not None:
+        yield Fact(kind="error", where=where, expected=fill(expected.error), how="holds")
+    requests = requests_of(scenario, performed, asked)
+    own = [request for request in requests if request.script in asked.scripts]
+    if own:
+        yield Fact(kind="model", where=where, expected=own[-1].model)
+    yield from _sums(where, requests)
+    for request in requests:
+        at = f"{where}/{request.script} {request.step}"
+        yield Fact(kind="request", where=at, expected=_numbers(request.tokens))
+    yield from _duration(asked, requests, where)
+    steps = [(request, fill(_step(scenario, request))) for request in requests]
+    yield from _texts([step for request, step in steps if request.script in asked.scripts], where)
+    yield from _calls(scenario, asked, steps, where)
+
+
+def _numbers(tokens: Tokens | None) -> dict[str, int]:
+    tokens = tokens or Tokens(input=0, output=0)
+    return {name: getattr(tokens, name) for name in NUMBERS}
+
+
+def _duration(asked: Asked, requests: list[Served], where: str) -> Iterator[Fact]:
+    """The turn takes as long as the model, at least, and no longer than the program ran."""
+    if asked.began_at is None or asked.ended_at is None or not requests or asked.turn.status != "complete":
+        return
+    began = min(request.began_at for request in requests)
+    ended = max(request.ended_at or request.began_at for request in requests)
+    low = (ended - began) / timedelta(milliseconds=1)
+    high = (asked.ended_at - asked.began_at) / timedelta(milliseconds=1)
+    yield Fact(kind="duration", where=where, expected=[max(0.0, low - CLOCK_MS), high], how="between")
+
+
+def _texts(steps: list[Step], where: str) -> Iterator[Fact]:
+    texts = [step.text for step in steps if step.text]
+    thoughts = [step.thinking for step in steps if step.thinking]
+    yield Fact(kind="answers", where=where, expected=len(texts))
+    yield Fact(kind="thoughts", where=where, expected=len(thoughts))
+    for number, text in enumerate(texts, 1):
+        yield Fact(kind="answer", where=f"{where}/{number}", expected=text)
+    for number, text in enumerate(thoughts, 1):
+        yield Fact(kind="thinking", where=f"{where}/{number}", expected=text)
+
+
+def _calls(scenario: Scenario, asked: Asked, steps: list[tuple[Served, Step]], where: str) -> Iterator[Fact]:
+    parents = dict(_callers(scenario))
+    total = 0
+    skills: list[str] = list(asked.turn.skills)
+    for request, step in steps:
+        caller = parents.get(request.script or "", "main") if request.script not in asked.scripts else "main"
+        for call, id_ in zip(step.calls, request.call_ids, strict=True):
+            total += 1
+            if call.skill is not None:
+                skills.append(call.skill)
+            yield from _call(call, f"{where}/{id_}", caller)
+            yield from _subagent(steps, call, f"{where}/{id_}")
+    yield Fact(kind="calls", where=where, expected=total)
+    yield Fact(kind="skills", where=where, expected=sorted(set(skills)))
+
+
+def _call(call: Call, where: str, caller: str) -> Iterator[Fact]:
+    yield Fact(kind="call.name", where=where, expected=call.name)
+    yield Fact(kind="call.arguments", where=where, expected=call.arguments)
+    yield Fact(kind="call.outcome", where=where, expected=call.outcome)
+    yield Fact(kind="call.caller", where=where, expected=caller)
+    if call.exit_code is not None:
+        yield Fact(kind="call.exit code", where=where, expected=call.exit_code)
+    if call.result is not None:
+        yield Fact(kind="call.result", where=where, expected=call.result, how="holds")
+    if call.reason is not None:
+        yield Fact(kind="call.reason", where=where, expected=call.reason, how="holds")
+    if call.server is not None:
+        yield Fact(kind="call.server", where=where, expected=call.server)
+    if call.todos:
+        yield Fact(kind="call.todos", where=where, expected=call.todos)
+    for edit in call.edits:
+        yield from _edit(edit, call, where)
+
+
+def _edit(edit: Edit, call: Call, where: str) -> Iterator[Fact]:
+    at = f"{where}/{edit.path}"
+    yield Fact(kind="edit", where=at, expected=edit.action)
+    yield Fact(kind="edit.outcome", where=at, expected=call.outcome)
+    if edit.added is not None:
+        yield Fact(kind="edit.added", where=at, expected=edit.added)
+    if edit.removed is not None:
+        yield Fact(kind="edit.removed", where=at, expected=edit.removed)
+
+
+def _subagent(steps: list[tuple[Served, Step]], call: Call, where: str) -> Iterator[Fact]:
+    """What a sub-agent was asked, and the texts that it answered with."""
+    names = MARKER.findall(json.dumps(call.arguments))
+    texts = [step.text for request, step in steps if request.script in names and step.text]
+    if not names or not texts or not isinstance(call.arguments, dict):
+        return
+    yield Fact(kind="subagent.prompt", where=where, expected=call.arguments.get("prompt"))
+    for number, text in enumerate(texts, 1):
+        yield Fact(kind="subagent.answer", where=f"{where}/{number}", expected=text)
+
+
+def _callers(scenario: Scenario) -> Iterator[tuple[str, str]]:
+    """Yield each script that a call hands to a sub-agent, with the id of that call."""
+    for name in scenario.scripts:
+        for number, step in enumerate(scenario.script(name).steps):
+            for position, call in enumerate(step.calls):
+                for given in MARKER.findall(json.dumps(call.arguments)):
+                    yield given, call_id(name, number, position)
+
+
+def _closure(scenario: Scenario, names: Iterable[str]) -> Iterator[str]:
+    """Yield scripts, and those that their calls hand to sub-agents, and so on."""
+    waiting = list(names)
+    seen: set[str] = set()
+    while waiting:
+        name = waiting.pop(0)
+        if name in seen or name not in scenario.scripts:
+            continue
+        seen.add(name)
+        yield name
+        for step in scenario.script(name).steps:
+            for call in step.calls:
+                waiting.extend(MARKER.findall(json.dumps(call.arguments)))
+
+
+def _step(scenario: Scenario, served: Served) -> Step:
+    assert served.script is not None
+    return scenario.script(served.script).steps[served.step]

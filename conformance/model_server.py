@@ -15,14 +15,19 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal
 
 from conformance import wire
 from conformance.scenario import MARKER, Script, Step, Tokens
 from conformance.served import Kind, Served, call_id
 
-COMPACTION = "COMPACTION"  # the script that answers requests for a summary
-COMPACTION_TEXTS = ("<overview>", "checkpoint_title")
+# Requests of the programs' own, by texts of their first or last message: the script that answers them. Some quote the
+# user's prompt with its marker, so they are looked for first.
+OWN_TEXTS: dict[Literal["compaction", "title", "progress"], tuple[str, ...]] = {
+    "compaction": ("<overview>", "checkpoint_title"),
+    "title": ("Please write a brief title",),
+    "progress": ("unique progress messages",),
+}
 UNSCRIPTED = Step(text="UNSCRIPTED ANSWER", tokens=Tokens(input=51, output=5))
 POLL_SECONDS = 0.02
 WORD_SECONDS = 0.2
@@ -97,14 +102,9 @@ class ModelServer:
     def _choose(self, history: list[wire.Said]) -> tuple[Kind, str | None, int, Step]:
         first = history[0].text[:6000] if history else ""
         last = history[-1].text if history else ""
-        if any(text in first or text in last for text in COMPACTION_TEXTS):
-            script = self._scripts.get(COMPACTION)
-            index = self._counts[COMPACTION]
-            self._counts[COMPACTION] += 1
-            if script is None:
-                return "compaction", None, 0, UNSCRIPTED
-            index = min(index, len(script.steps) - 1)
-            return "compaction", COMPACTION, index, script.steps[index]
+        for kind, texts in OWN_TEXTS.items():
+            if any(text in first or text in last for text in texts):
+                return self._own(kind)
         name, answers = self._find(history)
         if name is None:
             return "unscripted", None, 0, UNSCRIPTED
@@ -114,6 +114,16 @@ class ModelServer:
             self._counts[name] += 1
         index = self._step_after(name, script, answers)
         return "chat", name, index, script.steps[index]
+
+    def _own(self, kind: Kind) -> tuple[Kind, str | None, int, Step]:
+        """Return the next step of the script that is named like a kind of request, in capitals."""
+        name = kind.upper()
+        script = self._scripts.get(name)
+        if script is None:
+            return kind, None, 0, UNSCRIPTED
+        index = min(self._counts[name], len(script.steps) - 1)
+        self._counts[name] += 1
+        return kind, name, index, script.steps[index]
 
     def _find(self, history: list[wire.Said]) -> tuple[str | None, int]:
         """Return the script that the last marked prompt names, and the number of answers since."""

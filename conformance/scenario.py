@@ -153,10 +153,41 @@ class Shell(Data, tag="shell", tag_field="do", kw_only=True):
     command: str
 
 
-class Page(Data, tag="page", tag_field="do", kw_only=True):
-    """What the driver of VS Code does; `steps` is for that driver to read."""
+class PageStep(Data, kw_only=True):
+    """One thing done in VS Code: exactly one field is set, apart from those that describe a prompt."""
 
-    steps: list[dict[str, Any]]
+    prompt: str | None = None  # typed, then Enter: a turn of the conversation
+    turn: Turn = msgspec.field(default_factory=Turn)
+    edit: str | None = None  # with `prompt`: the script of an earlier prompt, which is edited instead
+    wait: bool = True  # with `prompt`: until the answer has ended
+    mode: str | None = None  # choose a mode or a custom agent by its name
+    model: str | None = None  # choose a model by its id
+    approve: str | None = None  # wait for a confirmation, and press the button with this text
+    ended: bool = False  # wait until no answer is running
+    keep: bool = False  # all edits that are undecided
+    undo: bool = False
+    cancel: bool = False  # the running answer
+    retry: bool = False  # the last answer
+    vote: Literal["up", "down"] | None = None  # for the last answer
+    restore: str | None = None  # the checkpoint before the prompt of this script
+    image: str | None = None  # attach a small picture of this color to the next prompt
+    file: str | None = None  # attach a file of the workspace to the next prompt
+    new_session: str | None = None  # start one, of this name
+    fork: str | None = None  # the conversation at its last prompt, into a session of this name
+    window: str | None = None  # open a window of this name on the same folder, or switch to it; the first is "main"
+    served: str | None = None  # wait until "SCRIPT STEP" was asked for
+    answered: str | None = None  # wait until "SCRIPT STEP" was answered to its end
+    see: str | None = None  # wait until the chat shows it
+    command: str | None = None  # of the command palette
+    press: list[str] = []  # names of keys as Playwright has them
+
+
+class Page(Data, tag="page", tag_field="do", kw_only=True):
+    """One run of VS Code, with the workspace open in a browser."""
+
+    steps: list[PageStep]
+    session: str = "main"
+    seconds: float = 120.0
 
 
 Action = Run | Terminal | Shell | Page
@@ -232,6 +263,8 @@ def prompts_of(scenario: Scenario) -> Iterator[str]:
             yield action.prompt
         elif isinstance(action, Terminal):
             yield from (key.prompt for key in action.keys if key.prompt is not None)
+        elif isinstance(action, Page):
+            yield from (step.prompt for step in action.steps if step.prompt is not None)
 
 
 def marker_of(text: str) -> str | None:

@@ -9,7 +9,7 @@ import msgspec
 
 from conformance.scenario import Tokens
 
-Kind = Literal["chat", "compaction", "unscripted"]
+Kind = Literal["chat", "compaction", "title", "progress", "unscripted"]
 
 
 class Served(msgspec.Struct, kw_only=True, omit_defaults=True):

@@ -35,7 +35,8 @@ def observe(folder: Path, truth: Truth) -> dict[tuple[str, str], Any]:
 
 def _whole(archive: copilog.Archive, report: copilog.Report) -> Seen:
     yield "conversations", "all", archive.count()
-    unknown = {kind for ledger in report.files.values() for kind in (*ledger.unknown, *ledger.parts.unknown)}
+    ledgers = [*report.files.values(), report.quiet]
+    unknown = {kind for ledger in ledgers for kind in (*ledger.unknown, *ledger.parts.unknown)}
     yield "unknown kinds", "all", sorted(unknown)
     found = list(report.diagnostics())
     yield "bad records", "all", sorted({f"{one.code}: {one.reason}" for one in found if one.level == "error"})

@@ -1,0 +1,75 @@
+"""One scenario with one version of a program, from empty folders to compared facts."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+import msgspec
+
+from conformance.cli_driver import CliDriver
+from conformance.compare import compare
+from conformance.facts import Compared, Performed, Truth
+from conformance.model_server import ModelServer
+from conformance.observe import observe
+from conformance.scenario import Scenario
+from conformance.truth import truth_of
+from conformance.workspace import Places, make
+
+
+class Result(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """What became of a scenario with a version."""
+
+    scenario: str
+    program: str
+    version: str
+    seconds: float
+    compared: list[Compared] = []
+    error: str | None = None  # the run did not go as its scenario says
+
+    def count(self, verdict: str) -> int:
+        """Return how many facts have a verdict."""
+        return sum(one.verdict == verdict for one in self.compared)
+
+
+class Kept(msgspec.Struct, kw_only=True):
+    """A run whose folders are still there."""
+
+    folder: Path  # what copilog is given
+    truth: Truth
+    performed: Performed
+    result: Result
+
+
+def perform_cli(scenario: Scenario, version: str, scratch: Path) -> Kept:
+    """Run a scenario in a folder of its own, and compare."""
+    began = time.monotonic()
+    places = Places(scratch)
+    make(scenario, places)
+    scripts = {name: scenario.script(name) for name in scenario.scripts}
+    with ModelServer(scripts, places.fill) as server:
+        performed = CliDriver(scenario, version, places, server).perform()
+    truth = truth_of(scenario, performed, places.fill)
+    compared = compare(truth, observe(places.home, truth))
+    result = Result(
+        scenario=scenario.name,
+        program="cli",
+        version=version,
+        seconds=round(time.monotonic() - began, 2),
+        compared=compared,
+    )
+    return Kept(folder=places.home, truth=truth, performed=performed, result=result)
+
+
+def run_cli(scenario: Scenario, version: str, keep: Path | None = None) -> Result:
+    """Run a scenario in a scratch folder, which is kept if `keep` names where."""
+    scratch = Path(tempfile.mkdtemp(prefix="copilog-conf-"))
+    try:
+        return perform_cli(scenario, version, scratch).result
+    finally:
+        if keep is not None:
+            shutil.rmtree(keep, ignore_errors=True)
+            shutil.copytree(scratch, keep, symlinks=True)
+        shutil.rmtree(scratch, ignore_errors=True)

@@ -8,18 +8,22 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 import copilog
 from conformance.facts import Truth
 from conformance.observe_turn import observe_turn
 from copilog.analysis import Selection, measure
 from copilog.analysis.figures import SpendRow, Stats
-from copilog.ingest import find_roots
+from copilog.ingest import find_roots, inspect
 from copilog.ingest.scanning import scan
 from copilog.model import Compaction, Conversation, Notice, Turn, is_counted, messages_of, prose_of
 
+OTHER_FILES = Path(__file__).with_name("other_files.yaml")
 Seen = Iterator[tuple[str, str, Any]]  # kind, where, value
 COLUMNS = {"input": "input", "output": "output", "cached": "cache_read", "reasoning": "reasoning"}
 
@@ -29,12 +33,13 @@ def observe(folder: Path, truth: Truth) -> dict[tuple[str, str], Any]:
     with tempfile.TemporaryDirectory() as scratch, copilog.Archive(Path(scratch, "archive.db"), write=True) as archive:
         report = copilog.Report()
         scan(archive, roots=find_roots([folder]), report=report)
-        seen = [*_whole(archive, report), *_sessions(archive, truth)]
+        seen = [*_whole(archive, report), *_files(folder, truth.program), *_sessions(archive, truth)]
     return {(kind, where): value for kind, where, value in seen}
 
 
 def _whole(archive: copilog.Archive, report: copilog.Report) -> Seen:
-    yield "conversations", "all", archive.count()
+    marks = [archive.get(summary.id).marks for summary in archive.list()]
+    yield "conversations", "all", sum("prompts-only" not in one for one in marks)
     ledgers = [*report.files.values(), report.quiet]
     unknown = {kind for ledger in ledgers for kind in (*ledger.unknown, *ledger.parts.unknown)}
     yield "unknown kinds", "all", sorted(unknown)
@@ -42,6 +47,22 @@ def _whole(archive: copilog.Archive, report: copilog.Report) -> Seen:
     yield "bad records", "all", sorted({f"{one.code}: {one.reason}" for one in found if one.level == "error"})
     yield "warnings", "all", sorted({f"{one.code}: {one.reason}" for one in found if one.level == "warning"})
     yield "balanced", "all", report.balances()
+
+
+def _files(folder: Path, program: str) -> Seen:
+    """What `copilog inspect` says of each file that the program wrote."""
+    with OTHER_FILES.open(encoding="utf-8") as file:
+        others = list(yaml.safe_load(file)[program])
+    unread: list[str] = []
+    unaccounted: set[str] = set()
+    for ledger in inspect([path for path in sorted(folder.iterdir()) if path.name != "work"]):
+        name = Path(ledger.path).relative_to(folder).as_posix()
+        if ledger.source is None and not any(fnmatchcase(name, pattern) for pattern in others):
+            unread.append(name)
+        if ledger.leaves is not None:
+            unaccounted |= set(ledger.leaves.unaccounted)
+    yield "files of no known format", "all", unread
+    yield "texts not accounted for", "all", sorted(unaccounted)
 
 
 def _sessions(archive: copilog.Archive, truth: Truth) -> Seen:

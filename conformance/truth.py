@@ -66,6 +66,8 @@ def _whole(performed: Performed) -> Iterator[Fact]:
     yield Fact(kind="unknown kinds", where="all", expected=[])
     yield Fact(kind="bad records", where="all", expected=[])
     yield Fact(kind="warnings", where="all", expected=[])
+    yield Fact(kind="files of no known format", where="all", expected=[])
+    yield Fact(kind="texts not accounted for", where="all", expected=[])
     yield Fact(kind="balanced", where="all", expected=True)
 
 

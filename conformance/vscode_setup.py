@@ -17,7 +17,7 @@ from pathlib import Path
 
 import msgspec
 
-from conformance.cache import cache_folder
+from conformance.programs import UnavailableError, cache_folder
 
 NODE_VERSION = "24.19.0"
 # VS Code by the version of code-server. Those before 4.116.0 do not ship Copilot Chat, and no registry has it.
@@ -58,7 +58,7 @@ def install(version: str) -> VsCode:
 
 def _once(name: str, make: Callable[[Path], None]) -> Path:
     """Return a folder of the cache, made in another place and renamed when it is complete."""
-    folder = cache_folder() / name
+    folder = cache_folder() / "vscode" / name
     if folder.is_dir():
         return folder
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -95,4 +95,4 @@ def _install_server(folder: Path, version: str, node: Path) -> None:
 def _run(command: list[str], folder: Path, env: dict[str, str]) -> None:
     done = subprocess.run(command, cwd=folder, env={**os.environ, **env}, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}: {done.stderr[-2000:]}")
+        raise UnavailableError(f"{' '.join(command)} ended with {done.returncode}: {done.stderr[-2000:]}")

@@ -1,0 +1,255 @@
+"""Run VS Code for the actions of a scenario, offline and signed out, against the model server."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import playwright.sync_api
+from playwright.sync_api import BrowserContext, sync_playwright
+
+from conformance.cli_driver import ScenarioError
+from conformance.facts import Asked, Performed
+from conformance.model_server import ModelServer
+from conformance.programs import UnavailableError
+from conformance.scenario import MARKER, Page, PageStep, Scenario, Shell
+from conformance.vscode_page import VIEWPORT, Workbench
+from conformance.vscode_server import prepare, serving
+from conformance.vscode_setup import install
+from conformance.workspace import Places
+from tests.web.browsing import chromium_path, is_foreign
+
+QUIET_SECONDS = 1.5  # without a change of any file, before the program is ended
+QUIET_LIMIT_SECONDS = 30.0
+POLL_SECONDS = 0.1
+FIRST_WINDOW = "main"
+
+
+class VsCodeDriver:
+    """Perform the actions of one scenario with one version of the program."""
+
+    def __init__(self, scenario: Scenario, version: str, places: Places, server: ModelServer) -> None:
+        self.scenario = scenario
+        self.places = places
+        self.server = server
+        self.vscode = install(version)
+        self.models = list(dict.fromkeys([scenario.model, *_models(scenario)]))
+        self.user_data = prepare(places.home, places.fill(scenario.settings), self.models, server.url)
+        self.performed = Performed(
+            scenario=scenario.name,
+            program="vscode",
+            version=version,
+            workspace=str(places.workspace),
+            home=str(places.home),
+            served=server.log,
+        )
+
+    def perform(self) -> Performed:
+        """Perform all actions, in order."""
+        for action in self.scenario.actions:
+            if isinstance(action, Page):
+                with serving(self.vscode, self.places.home, self.places.workspace) as url, browsing() as context:
+                    _Visit(self, context, url, action).perform()
+                    self._wait_until_quiet()
+            elif isinstance(action, Shell):
+                command = self.places.fill(action.command)
+                environment = {**os.environ, "HOME": str(self.places.home)}
+                subprocess.run(["bash", "-c", command], cwd=self.places.workspace, check=True, env=environment)
+        self._name_sessions()
+        return self.performed
+
+    def _wait_until_quiet(self) -> None:
+        """Wait until nothing is written any more."""
+        end = time.monotonic() + QUIET_LIMIT_SECONDS
+        seen, since = _state(self.user_data), time.monotonic()
+        while time.monotonic() < end:
+            time.sleep(POLL_SECONDS)
+            now = _state(self.user_data)
+            if now != seen:
+                seen, since = now, time.monotonic()
+            elif time.monotonic() - since > QUIET_SECONDS:
+                return
+        raise ScenarioError(f"{self.scenario.name}: VS Code kept on writing for {QUIET_LIMIT_SECONDS:g} s")
+
+    def _name_sessions(self) -> None:
+        """Find the id of each session: the file that holds its last prompt, the largest one if several do."""
+        for session in dict.fromkeys(one.session for one in self.performed.asked):
+            prompts = [one.text for one in self.performed.asked if one.session == session]
+            files = [
+                path
+                for path in sorted(self.user_data.glob("User/*Storage/**/*hatSessions/*.json*"))
+                if _holds(path, prompts[-1]) and path.stem not in self.performed.sessions.values()
+            ]
+            if not files:
+                raise ScenarioError(f"{self.scenario.name}: no session file holds {prompts[-1]!r}")
+            self.performed.sessions[session] = max(files, key=lambda path: path.stat().st_size).stem
+
+
+class _Visit:
+    """One run of VS Code: its windows, and the sessions that are open in them."""
+
+    def __init__(self, driver: VsCodeDriver, context: BrowserContext, url: str, action: Page) -> None:
+        self.driver = driver
+        self.context = context
+        self.url = url
+        self.action = action
+        self.model = driver.scenario.model
+        self.windows: dict[str, Workbench] = {}
+        self.sessions: dict[str, str] = {}  # window -> session
+        self.window = ""
+
+    def perform(self) -> None:
+        """Perform all steps, then close the windows."""
+        self._switch(FIRST_WINDOW)
+        for number, step in enumerate(self.action.steps, 1):
+            try:
+                self._step(step)
+            except (playwright.sync_api.Error, AssertionError, TimeoutError) as error:
+                picture = self.driver.places.home.parent / "failed.png"
+                self.workbench.screenshot(str(picture))
+                name = self.driver.scenario.name
+                raise ScenarioError(f"{name}: step {number}: {str(error)[:1500]}\n{picture}") from error
+        for workbench in self.windows.values():
+            workbench.close()
+
+    @property
+    def workbench(self) -> Workbench:
+        """The window that has the focus."""
+        return self.windows[self.window]
+
+    def _switch(self, window: str) -> None:
+        if window not in self.windows:
+            self.windows[window] = Workbench(self.context, self.url, self.model)
+            self.sessions[window] = self.action.session if window == FIRST_WINDOW else window
+        self.window = window
+        self.workbench.bring_to_front()
+
+    def _step(self, step: PageStep) -> None:
+        if step.prompt is not None:
+            self._prompt(step)
+        elif step.window is not None:
+            self._switch(step.window)
+        elif step.new_session is not None:
+            self.workbench.new_session()
+            self.sessions[self.window] = step.new_session
+        elif step.fork is not None:
+            self.workbench.fork()
+            self.sessions[self.window] = step.fork
+        elif step.model is not None:
+            self.workbench.choose_model(step.model)
+            self.model = step.model
+        elif step.served is not None or step.answered is not None:
+            script, _, number = (step.served or step.answered or "").partition(" ")
+            self.driver.server.wait(script, int(number or 0), answered=step.answered is not None)
+        elif step.retry:
+            self._retry()
+        else:
+            _click(self.workbench, step)
+
+    def _prompt(self, step: PageStep) -> None:
+        assert step.prompt is not None
+        text = self.driver.places.fill(step.prompt)
+        asked = Asked(
+            session=self.sessions[self.window],
+            text=text,
+            model=self.model,
+            scripts=MARKER.findall(text),
+            turn=step.turn,
+            began_at=datetime.now(UTC),
+        )
+        self.driver.performed.asked.append(asked)
+        if step.edit is not None:
+            self.workbench.edit(f"[[{step.edit}]]", text)
+        else:
+            self.workbench.send(text)
+        if step.wait:
+            self._wait_until_ended()
+            asked.ended_at = datetime.now(UTC)
+
+    def _retry(self) -> None:
+        """Ask for the last answer again, and wait for it."""
+        before = len(self.driver.server.log)
+        self.workbench.retry()
+        end = time.monotonic() + self.action.seconds
+        while len(self.driver.server.log) == before:
+            if time.monotonic() > end:
+                raise TimeoutError("nothing was asked for again")
+            time.sleep(POLL_SECONDS)
+        self._wait_until_ended()
+
+    def _wait_until_ended(self) -> None:
+        self.workbench.wait_until_ended(self.action.seconds * 1000)
+
+
+def _click(workbench: Workbench, step: PageStep) -> None:
+    """Do what concerns the page alone."""
+    if step.mode is not None:
+        workbench.choose_mode(step.mode)
+    elif step.approve is not None:
+        workbench.approve(step.approve)
+    elif step.ended:
+        workbench.wait_until_ended()
+    elif step.keep:
+        workbench.keep()
+    elif step.undo:
+        workbench.undo()
+    elif step.cancel:
+        workbench.cancel()
+    elif step.vote is not None:
+        workbench.vote(step.vote)
+    elif step.restore is not None:
+        workbench.restore(f"[[{step.restore}]]")
+    elif step.image is not None:
+        workbench.attach_picture(step.image)
+    elif step.see is not None:
+        workbench.see(step.see)
+    elif step.command is not None:
+        workbench.run_command(step.command)
+    elif step.press:
+        workbench.press(step.press)
+    else:
+        raise ScenarioError("a step says nothing to do")
+
+
+@contextmanager
+def browsing() -> Iterator[BrowserContext]:
+    """Run a headless Chromium that reaches nothing but loopback."""
+    with sync_playwright() as started:
+        try:
+            browser = started.chromium.launch(executable_path=chromium_path(), args=["--disable-dev-shm-usage"])
+        except playwright.sync_api.Error as error:
+            raise UnavailableError(f"there is no Chromium: {error.message[:200]}") from error
+        with browser, browser.new_context(viewport=VIEWPORT, locale="en-US") as context:
+            context.grant_permissions(["clipboard-read", "clipboard-write"])
+            context.route(is_foreign, lambda route: route.abort())
+            yield context
+
+
+def _models(scenario: Scenario) -> Iterator[str]:
+    """Yield the models that are chosen along the way."""
+    for action in scenario.actions:
+        if isinstance(action, Page):
+            yield from (step.model for step in action.steps if step.model is not None)
+
+
+def _state(folder: Path) -> dict[str, tuple[int, int]]:
+    """Return sizes and times of all files that may hold something of a conversation."""
+    state = {}
+    for path in (folder / "User").rglob("*"):
+        try:
+            status = path.stat()
+        except OSError:
+            continue
+        state[str(path)] = (status.st_size, status.st_mtime_ns)
+    return state
+
+
+def _holds(path: Path, prompt: str) -> bool:
+    marks = [f"[[{name}]]" for name in MARKER.findall(prompt)] or [prompt]
+    text = path.read_text(encoding="utf-8", errors="replace")
+    return all(mark in text for mark in marks)

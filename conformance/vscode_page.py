@@ -1,0 +1,212 @@
+"""The workbench of VS Code in a browser: what a user does in its chat, with every effect awaited.
+
+Names of classes and labels are those of the versions that `vscode_setup` installs.
+"""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import BrowserContext, Dialog, Locator, Page, ViewportSize, expect
+from playwright.sync_api import TimeoutError as TimeoutOfPage
+
+START_MS = 60_000
+STEP_MS = 15_000
+VIEWPORT = ViewportSize(width=1600, height=3000)  # high, as the list of messages only has what is visible
+MANAGE_MODELS = "Chat: Manage Language Models"  # opening it starts Copilot Chat
+PICTURE = """async (color) => {
+    const canvas = document.createElement('canvas');
+    canvas.width = canvas.height = 8;
+    const drawing = canvas.getContext('2d');
+    drawing.fillStyle = color;
+    drawing.fillRect(0, 0, 8, 8);
+    const blob = await new Promise(resolve => canvas.toBlob(resolve, 'image/png'));
+    await navigator.clipboard.write([new ClipboardItem({'image/png': blob})]);
+}"""
+
+
+class Workbench:
+    """One window of VS Code, with a folder and its chat open."""
+
+    def __init__(self, context: BrowserContext, url: str, model: str) -> None:
+        self._url = url
+        self._page: Page = context.new_page()
+        self._page.set_default_timeout(STEP_MS)
+        self._page.on("dialog", _accept)
+        self._page.goto(url, timeout=START_MS)
+        self._page.wait_for_selector(".interactive-input-part .action-label", state="attached", timeout=START_MS)
+        self.run_command(MANAGE_MODELS)
+        expect(self._label(model)).to_be_visible(timeout=START_MS)
+        self._page.keyboard.press("Escape")
+        expect(self._page.locator(".modal-editor-part")).to_have_count(0)
+
+    @property
+    def chat(self) -> Locator:
+        """The chat in the side bar."""
+        return self._page.locator(".part.auxiliarybar .interactive-session")
+
+    def screenshot(self, path: str) -> None:
+        """Save what is visible."""
+        self._page.screenshot(path=path)
+
+    def bring_to_front(self) -> None:
+        """Give the window the focus."""
+        self._page.bring_to_front()
+
+    def close(self) -> None:
+        """Unload the workbench, as closing its window does, so that it saves what it has."""
+        self._page.goto(self._url.partition("?")[0] + "healthz")
+        self._page.close()
+
+    def run_command(self, title: str) -> None:
+        """Run a command of the palette by its title."""
+        self._page.keyboard.press("F1")
+        field = self._page.locator(".quick-input-widget input").first
+        field.fill(f">{title}")
+        row = self._page.locator(".quick-input-list .monaco-list-row").first
+        expect(row).to_contain_text(title)
+        self._page.keyboard.press("Enter")
+        expect(field).to_be_hidden()
+
+    def press(self, keys: list[str]) -> None:
+        """Press keys, one after the other."""
+        for key in keys:
+            self._page.keyboard.press(key)
+
+    def send(self, text: str) -> None:
+        """Type a prompt and send it."""
+        editor = self._input.locator(".monaco-editor").first
+        editor.click()
+        self._type_and_send(text, self.chat.locator(".interactive-request"))
+
+    def edit(self, old: str, text: str) -> None:
+        """Edit the prompt that holds `old`, and send it again."""
+        request = self.chat.locator(".interactive-request", has_text=old).last
+        request.locator(".rendered-markdown").first.click()
+        expect(self.chat.locator(".interactive-request.editing")).to_have_count(1)
+        self._page.keyboard.press("Control+A")
+        self._type_and_send(text, self.chat.locator(".interactive-request:not(.editing)"))
+
+    def wait_until_ended(self, milliseconds: float = START_MS) -> None:
+        """Wait until no answer is running."""
+        expect(self._input.locator('[aria-label^="Send"]').first).to_be_attached(timeout=milliseconds)
+        expect(self._input.locator('[aria-label^="Cancel"]')).to_have_count(0, timeout=milliseconds)
+
+    def cancel(self) -> None:
+        """Stop the running answer."""
+        self._input.locator('[aria-label^="Cancel"]').first.click()
+        self.wait_until_ended()
+
+    def approve(self, button: str) -> None:
+        """Press a button of the confirmation that is, or will be, shown."""
+        self._button(button).first.click(timeout=START_MS)
+
+    def keep(self) -> None:
+        """Keep all edits."""
+        self._button("Keep").first.click()
+        expect(self._button("Keep")).to_have_count(0)
+
+    def undo(self) -> None:
+        """Undo all edits, and confirm it where that is asked."""
+        self._button("Undo").first.click()
+        self._confirm("Yes", self._button("Undo"))
+
+    def restore(self, prompt: str) -> None:
+        """Go back to the checkpoint before a prompt."""
+        request = self.chat.locator(".interactive-request", has_text=prompt).last
+        request.hover()
+        request.locator('[aria-label^="Restores"]').first.click()
+        self._confirm("Yes", self.chat.locator(".interactive-request", has_text=prompt))
+
+    def retry(self) -> None:
+        """Ask for the last answer again."""
+        self._last('[aria-label="Retry"]').click()
+
+    def vote(self, which: str) -> None:
+        """Say that the last answer was helpful, or not."""
+        self._last(f'[aria-label="{"Helpful" if which == "up" else "Unhelpful"}"]').click()
+
+    def attach_picture(self, color: str) -> None:
+        """Paste a small picture into the input."""
+        self._page.evaluate(PICTURE, color)
+        self._input.locator(".monaco-editor").first.click()
+        self._page.keyboard.press("Control+V")
+        expect(self._input.locator(".chat-attached-context-attachment").first).to_be_visible()
+
+    def choose_mode(self, name: str) -> None:
+        """Choose a mode or a custom agent."""
+        self._input.locator(".chat-input-picker-item, .action-item", has=self._page.locator(".codicon")).first.hover()
+        self._choose(self._modes, name)
+
+    def choose_model(self, name: str) -> None:
+        """Choose a model."""
+        self._choose(self._input.locator('[aria-label^="Models"], [aria-label^="Pick Model"]').first, name)
+
+    def new_session(self) -> None:
+        """Start a new conversation."""
+        self._page.locator('.part.auxiliarybar .title [aria-label^="New Chat"]').first.click()
+        expect(self.chat.locator(".interactive-request")).to_have_count(0)
+
+    def fork(self) -> None:
+        """Fork the conversation at its last prompt."""
+        request = self.chat.locator(".interactive-request").last
+        request.hover()
+        request.locator('[aria-label^="Fork"]').first.click()
+
+    def see(self, text: str) -> None:
+        """Wait until the chat shows a text."""
+        expect(self.chat.first).to_contain_text(text, timeout=START_MS)
+
+    @property
+    def _input(self) -> Locator:
+        return self.chat.locator(".interactive-input-part:not(.interactive-request *)").last
+
+    @property
+    def _modes(self) -> Locator:
+        return self._input.locator(".chat-modelPicker-item, .chat-input-toolbar .action-label").first
+
+    def _label(self, text: str) -> Locator:
+        return (
+            self._input.locator(".action-label, .model-picker-name")
+            .filter(has_text=re.compile(rf"^{re.escape(text)}$"))
+            .first
+        )
+
+    def _button(self, text: str) -> Locator:
+        exactly = re.compile(rf"^\s*{re.escape(text)}\s*$")
+        return self.chat.locator(".monaco-button:visible").filter(has_text=exactly)
+
+    def _last(self, selector: str) -> Locator:
+        response = self.chat.locator(".interactive-response").last
+        response.hover()
+        return response.locator(selector).last
+
+    def _choose(self, picker: Locator, name: str) -> None:
+        picker.click()
+        self._page.locator(".action-widget .monaco-list-row", has_text=re.compile(rf"^{re.escape(name)}")).first.click()
+        expect(self._label(name)).to_be_visible()
+
+    def _type_and_send(self, text: str, requests: Locator) -> None:
+        before = requests.count()
+        self._page.keyboard.insert_text(text)
+        self._page.keyboard.press("Enter")
+        expect(self.chat.locator(".interactive-request.editing")).to_have_count(0)
+        if before == 0:
+            expect(requests.first).to_be_visible()
+        else:
+            expect(self.chat.locator(".interactive-request", has_text=text[:40]).last).to_be_visible()
+
+    def _confirm(self, button: str, until_gone: Locator) -> None:
+        dialog = self._page.locator(".monaco-dialog-box").get_by_role("button", name=button)
+        for _ in range(STEP_MS // 100):
+            if dialog.count():
+                dialog.first.click()
+            elif not until_gone.count():
+                return
+            self._page.wait_for_timeout(100)
+        raise TimeoutOfPage(f"{until_gone} did not disappear")
+
+
+def _accept(dialog: Dialog) -> None:
+    """Let the page unload."""
+    dialog.accept()

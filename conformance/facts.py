@@ -41,6 +41,7 @@ class Asked(msgspec.Struct, kw_only=True, omit_defaults=True):
     model: str
     scripts: list[str]  # that the prompt names; several where prompts were joined
     turn: Turn = msgspec.field(default_factory=Turn)
+    own: list[int] = []  # numbers of requests that the program made for itself because of it, such as for a title
     began_at: datetime | None = None
     ended_at: datetime | None = None
 

@@ -7,9 +7,10 @@ through `archive.get`, sums through `measure`.
 from __future__ import annotations
 
 import tempfile
+from collections import defaultdict
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import yaml
@@ -98,6 +99,8 @@ def _conversation(conversation: Conversation, session: str, names: dict[str, str
     for document in conversation.documents:
         yield f"document {document.kind}", f"{session}/{document.title or document.kind}", document.text
         yield f"document {document.kind}", session, document.text
+    for state in conversation.files:
+        yield "decision", f"{session}/{PurePath(state.path or state.uri).name}", state.decision
     yield "superseded", session, sorted(turn.superseded for turn in conversation.turns if turn.superseded)
     notices = sorted({part.topic for part in parts if isinstance(part, Notice)})
     yield "notices", session, notices
@@ -152,12 +155,12 @@ def _row(row: SpendRow, where: str) -> Seen:
 
 def _requests(conversation: Conversation, session: str, truth: Truth) -> Seen:
     """The tokens of each call of a model that was recorded by itself: for each known one, that with the same input."""
-    usages = [*conversation.usage, *(usage for turn in conversation.turns for usage in turn.usage)]
-    calls = [
-        {name: getattr(usage, column) or 0 for name, column in COLUMNS.items()}
-        for usage in usages
-        if usage.scope == "call" and usage.input is not None
-    ]
+    by_source: dict[str, list[dict[str, int]]] = defaultdict(list)  # several traces may record the same call
+    for usage in (*conversation.usage, *(usage for turn in conversation.turns for usage in turn.usage)):
+        if usage.scope == "call" and usage.input is not None:
+            numbers = {name: getattr(usage, column) or 0 for name, column in COLUMNS.items()}
+            by_source[usage.source].append(numbers)
+    calls = max(by_source.values(), key=len, default=[])
     yield "requests", session, len(calls)
     for fact in truth.facts:
         if fact.kind == "request" and fact.where.startswith(f"{session}/"):

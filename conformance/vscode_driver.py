@@ -6,7 +6,7 @@ import os
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from conformance.vscode_setup import install
 from conformance.workspace import Places
 from tests.web.browsing import chromium_path, is_foreign
 
-QUIET_SECONDS = 1.5  # without a change of any file, before the program is ended
+QUIET_SECONDS = 5.5  # without a change of any file: VS Code saves conversations and traces every five seconds
 QUIET_LIMIT_SECONDS = 30.0
 POLL_SECONDS = 0.1
 FIRST_WINDOW = "main"
@@ -55,15 +55,16 @@ class VsCodeDriver:
             if isinstance(action, Page):
                 with serving(self.vscode, self.places.home, self.places.workspace) as url, browsing() as context:
                     _Visit(self, context, url, action).perform()
-                    self._wait_until_quiet()
+                    self.wait_until_quiet()
             elif isinstance(action, Shell):
                 command = self.places.fill(action.command)
                 environment = {**os.environ, "HOME": str(self.places.home)}
                 subprocess.run(["bash", "-c", command], cwd=self.places.workspace, check=True, env=environment)
         self._name_sessions()
+        self._find_own_requests()
         return self.performed
 
-    def _wait_until_quiet(self) -> None:
+    def wait_until_quiet(self) -> None:
         """Wait until nothing is written any more."""
         end = time.monotonic() + QUIET_LIMIT_SECONDS
         seen, since = _state(self.user_data), time.monotonic()
@@ -88,6 +89,14 @@ class VsCodeDriver:
             if not files:
                 raise ScenarioError(f"{self.scenario.name}: no session file holds {prompts[-1]!r}")
             self.performed.sessions[session] = max(files, key=lambda path: path.stat().st_size).stem
+
+    def _find_own_requests(self) -> None:
+        """Find the prompt that each request for a title quotes."""
+        for served, body in zip(self.server.log, self.server.requests, strict=True):
+            quoted = MARKER.findall(str(body)) if served.kind == "title" else []
+            for asked in self.performed.asked:
+                if set(asked.scripts) & set(quoted):
+                    asked.own.append(served.number)
 
 
 class _Visit:
@@ -114,6 +123,7 @@ class _Visit:
                 self.workbench.screenshot(str(picture))
                 name = self.driver.scenario.name
                 raise ScenarioError(f"{name}: step {number}: {str(error)[:1500]}\n{picture}") from error
+        self.driver.wait_until_quiet()  # what a window has not saved when it is closed is lost
         for workbench in self.windows.values():
             workbench.close()
 
@@ -167,6 +177,7 @@ class _Visit:
             self.workbench.edit(f"[[{step.edit}]]", text)
         else:
             self.workbench.send(text)
+        self.driver.server.wait(asked.scripts[0], seconds=self.action.seconds)
         if step.wait:
             self._wait_until_ended()
             asked.ended_at = datetime.now(UTC)
@@ -237,16 +248,13 @@ def _models(scenario: Scenario) -> Iterator[str]:
             yield from (step.model for step in action.steps if step.model is not None)
 
 
-def _state(folder: Path) -> dict[str, tuple[int, int]]:
-    """Return sizes and times of all files that may hold something of a conversation."""
-    state = {}
+def _state(folder: Path) -> dict[str, int]:
+    """Return the sizes of all files that may hold something of a conversation."""
+    sizes = {}
     for path in (folder / "User").rglob("*"):
-        try:
-            status = path.stat()
-        except OSError:
-            continue
-        state[str(path)] = (status.st_size, status.st_mtime_ns)
-    return state
+        with suppress(OSError):
+            sizes[str(path)] = path.stat().st_size
+    return sizes
 
 
 def _holds(path: Path, prompt: str) -> bool:

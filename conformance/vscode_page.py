@@ -12,6 +12,7 @@ from playwright.sync_api import TimeoutError as TimeoutOfPage
 
 START_MS = 60_000
 STEP_MS = 15_000
+LOOK_MS = 1_000
 VIEWPORT = ViewportSize(width=1600, height=3000)  # high, as the list of messages only has what is visible
 MANAGE_MODELS = "Chat: Manage Language Models"  # opening it starts Copilot Chat
 PICTURE = """async (color) => {
@@ -59,14 +60,22 @@ class Workbench:
         self._page.close()
 
     def run_command(self, title: str) -> None:
-        """Run a command of the palette by its title."""
-        self._page.keyboard.press("F1")
+        """Run a command of the palette by its title, once the palette has it."""
         field = self._page.locator(".quick-input-widget input").first
-        field.fill(f">{title}")
         row = self._page.locator(".quick-input-list .monaco-list-row").first
-        expect(row).to_contain_text(title)
-        self._page.keyboard.press("Enter")
-        expect(field).to_be_hidden()
+        for _ in range(START_MS // LOOK_MS):
+            self._page.keyboard.press("F1")
+            field.fill(f">{title}")
+            try:
+                expect(row).to_contain_text(title, timeout=LOOK_MS)
+            except AssertionError:
+                self._page.keyboard.press("Escape")  # the palette does not change while it is open
+                expect(field).to_be_hidden()
+                continue
+            self._page.keyboard.press("Enter")
+            expect(field).to_be_hidden()
+            return
+        raise TimeoutOfPage(f"there is no command {title!r}")
 
     def press(self, keys: list[str]) -> None:
         """Press keys, one after the other."""
@@ -135,12 +144,11 @@ class Workbench:
 
     def choose_mode(self, name: str) -> None:
         """Choose a mode or a custom agent."""
-        self._input.locator(".chat-input-picker-item, .action-item", has=self._page.locator(".codicon")).first.hover()
-        self._choose(self._modes, name)
+        self._choose(".chat-mode-picker-item", name)
 
     def choose_model(self, name: str) -> None:
         """Choose a model."""
-        self._choose(self._input.locator('[aria-label^="Models"], [aria-label^="Pick Model"]').first, name)
+        self._choose(".model-picker-item", name)
 
     def new_session(self) -> None:
         """Start a new conversation."""
@@ -161,10 +169,6 @@ class Workbench:
     def _input(self) -> Locator:
         return self.chat.locator(".interactive-input-part:not(.interactive-request *)").last
 
-    @property
-    def _modes(self) -> Locator:
-        return self._input.locator(".chat-modelPicker-item, .chat-input-toolbar .action-label").first
-
     def _label(self, text: str) -> Locator:
         return (
             self._input.locator(".action-label, .model-picker-name")
@@ -181,10 +185,20 @@ class Workbench:
         response.hover()
         return response.locator(selector).last
 
-    def _choose(self, picker: Locator, name: str) -> None:
-        picker.click()
-        self._page.locator(".action-widget .monaco-list-row", has_text=re.compile(rf"^{re.escape(name)}")).first.click()
-        expect(self._label(name)).to_be_visible()
+    def _choose(self, picker: str, name: str) -> None:
+        """Choose a row of a picker, once the picker has it."""
+        rows = self._page.locator(".action-widget .monaco-list-row")
+        row = rows.filter(has_text=re.compile(rf"^\s*{re.escape(name)}")).first
+        for _ in range(START_MS // LOOK_MS):
+            self._input.locator(f"{picker} .action-label").first.click()
+            try:
+                row.click(timeout=LOOK_MS)
+            except TimeoutOfPage:
+                self._page.keyboard.press("Escape")  # the list does not change while it is open
+                continue
+            expect(self._label(name)).to_be_visible()
+            return
+        raise TimeoutOfPage(f"{picker} has no {name!r}")
 
     def _type_and_send(self, text: str, requests: Locator) -> None:
         before = requests.count()

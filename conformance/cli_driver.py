@@ -160,7 +160,7 @@ def _on_day(days: int) -> list[str]:
     faketime = shutil.which("faketime")
     if faketime is None:
         raise UnavailableError("faketime is not installed")
-    return [faketime, "-m", "-f", f"-{days}d"]
+    return ["env", "FAKETIME_DONT_FAKE_MONOTONIC=1", "DONT_FAKE_MONOTONIC=1", faketime, "-m", "-f", f"-{days}d"]
 
 
 def _tail(path: Path) -> str:

@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from conformance.facts import Compared, Fact, Truth
+from conformance.scenario import Gap
 
 Observations = Mapping[tuple[str, str], Any]  # (kind, where) -> value
 
@@ -19,9 +20,9 @@ def compare(truth: Truth, observed: Observations) -> list[Compared]:
 def _compared(truth: Truth, fact: Fact, value: Any) -> Compared:
     if is_as_expected(fact, value):
         return Compared(fact=fact, verdict="equal", observed=value)
-    reason = _reason(truth, fact)
-    if reason is not None and is_nothing(value):
-        return Compared(fact=fact, verdict="not recorded", observed=value, reason=reason)
+    for gap in truth.gaps:
+        if is_about(gap, fact) and (value == gap.records or (gap.records is None and is_nothing(value))):
+            return Compared(fact=fact, verdict="not recorded", observed=value, reason=gap.reason)
     return Compared(fact=fact, verdict="different", observed=value)
 
 
@@ -40,9 +41,6 @@ def is_nothing(value: Any) -> bool:
     return value is None or value in (0, "", [], {}, "unknown")
 
 
-def _reason(truth: Truth, fact: Fact) -> str | None:
-    """Return why the program does not record a fact; None if it does. `where` matches without the session's name."""
-    for gap in truth.gaps:
-        if fnmatchcase(fact.kind, gap.kind) and fnmatchcase(fact.where, gap.where):
-            return gap.reason
-    return None
+def is_about(gap: Gap, fact: Fact) -> bool:
+    """Return whether a gap covers a fact."""
+    return fnmatchcase(fact.kind, gap.kind) and fnmatchcase(fact.where, gap.where)

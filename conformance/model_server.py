@@ -8,6 +8,7 @@ recognized by their text and answered by the script of that name, or by a fixed 
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from collections import Counter
@@ -16,6 +17,8 @@ from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Literal
+
+import msgspec
 
 from conformance import wire
 from conformance.scenario import MARKER, Script, Step, Tokens
@@ -31,6 +34,7 @@ OWN_TEXTS: dict[Literal["compaction", "title", "progress"], tuple[str, ...]] = {
 UNSCRIPTED = Step(text="UNSCRIPTED ANSWER", tokens=Tokens(input=51, output=5))
 POLL_SECONDS = 0.02
 WORD_SECONDS = 0.2
+MATCH = re.compile(r"\{match:([^}]+)\}")
 
 
 class ModelServer:
@@ -78,8 +82,9 @@ class ModelServer:
     def take(self, path: str, body: dict[str, Any]) -> tuple[Step, Served]:
         """Choose the step for a request, and log it."""
         with self._lock:
-            kind, script, index, step = self._choose(wire.history_of(body))
-            step = self._fill(step)
+            history = wire.history_of(body)
+            kind, script, index, step = self._choose(history)
+            step = _with_matches(self._fill(step), history)
             number = len(self.log) + 1
             served = Served(
                 number=number,
@@ -91,6 +96,7 @@ class ModelServer:
                 path=path,
                 status=step.status,
                 tokens=step.tokens if step.status == 200 else None,
+                answer=step,
                 call_ids=[call_id(script or "", index, position) for position in range(len(step.calls))],
                 tools=wire.tools_of(body),
                 began_at=datetime.now(UTC),
@@ -147,6 +153,21 @@ class ModelServer:
             else:
                 answers -= 1
         return len(script.steps) - 1
+
+
+def _with_matches(step: Step, history: list[wire.Said]) -> Step:
+    """Replace `{match:PATTERN}` in the arguments of calls by what the pattern last matched in results of tools."""
+
+    def found(match: re.Match[str]) -> str:
+        for said in reversed(history):
+            hits = re.findall(match[1], said.text) if said.role == "tool" else []
+            if hits:
+                return str(hits[-1])
+        return match[0]
+
+    if not any(MATCH.search(str(call.arguments)) for call in step.calls):
+        return step
+    return msgspec.json.decode(MATCH.sub(found, msgspec.json.encode(step).decode()), type=Step)
 
 
 def _handler_of(server: ModelServer) -> type[BaseHTTPRequestHandler]:

@@ -154,7 +154,10 @@ def _row(row: SpendRow, where: str) -> Seen:
 
 
 def _requests(conversation: Conversation, session: str, truth: Truth) -> Seen:
-    """The tokens of each call of a model that was recorded by itself: for each known one, that with the same input."""
+    """The tokens of each call of a model that was recorded by itself: for each known one, that with the same input.
+
+    Several files may record the same calls: those of the one that records most.
+    """
     by_source: dict[str, list[dict[str, int]]] = defaultdict(list)  # several traces may record the same call
     for usage in (*conversation.usage, *(usage for turn in conversation.turns for usage in turn.usage)):
         if usage.scope == "call" and usage.input is not None:

@@ -34,7 +34,7 @@ def observe_turn(conversation: Conversation, turn: Turn, where: str) -> Seen:
     yield "status", where, turn.status
     yield "error", where, turn.error.message if turn.error else None
     yield "agent", where, turn.custom_agent.name if turn.custom_agent else None
-    yield "mode", where, (turn.mode.kind or turn.mode.name) if turn.mode else None
+    yield "mode", where, (turn.mode.name or turn.mode.kind) if turn.mode else None
     yield "model", where, turn.ran_model.name if turn.ran_model else None
     yield "model.asked", where, turn.model.name if turn.model else None
     yield "duration", where, turn.duration.elapsed_ms if turn.duration else None

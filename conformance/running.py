@@ -9,13 +9,14 @@ from pathlib import Path
 
 import msgspec
 
-from conformance.cli_driver import CliDriver
+from conformance.cli_driver import CliDriver, ScenarioError
 from conformance.compare import compare
 from conformance.facts import Compared, Performed, Truth
 from conformance.model_server import ModelServer
 from conformance.observe import observe
 from conformance.scenario import Scenario
 from conformance.truth import truth_of
+from conformance.tui_driver import TerminalError
 from conformance.workspace import Places, make
 
 
@@ -50,7 +51,11 @@ def perform_cli(scenario: Scenario, version: str, scratch: Path) -> Kept:
     make(scenario, places)
     scripts = {name: scenario.script(name) for name in scenario.scripts}
     with ModelServer(scripts, places.fill) as server:
-        performed = CliDriver(scenario, version, places, server).perform()
+        try:
+            performed = CliDriver(scenario, version, places, server).perform()
+        finally:
+            (scratch / "served.json").write_bytes(msgspec.json.format(msgspec.json.encode(server.log)))
+            (scratch / "requests.json").write_bytes(msgspec.json.encode(server.requests))
     truth = truth_of(scenario, performed, places.fill)
     compared = compare(truth, observe(places.home, truth))
     result = Result(
@@ -66,8 +71,12 @@ def perform_cli(scenario: Scenario, version: str, scratch: Path) -> Kept:
 def run_cli(scenario: Scenario, version: str, keep: Path | None = None) -> Result:
     """Run a scenario in a scratch folder, which is kept if `keep` names where."""
     scratch = Path(tempfile.mkdtemp(prefix="copilog-conf-"))
+    began = time.monotonic()
     try:
         return perform_cli(scenario, version, scratch).result
+    except (ScenarioError, TerminalError) as error:
+        seconds = round(time.monotonic() - began, 2)
+        return Result(scenario=scenario.name, program="cli", version=version, seconds=seconds, error=str(error))
     finally:
         if keep is not None:
             shutil.rmtree(keep, ignore_errors=True)

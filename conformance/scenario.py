@@ -199,6 +199,8 @@ class Expected(Data, kw_only=True):
     kind: str
     where: str
     value: Any
+    since: str | None = None  # first version of which it holds
+    until: str | None = None  # last one
 
 
 class Gap(Data, kw_only=True):
@@ -208,6 +210,7 @@ class Gap(Data, kw_only=True):
     where: str = "*"
     since: str | None = None
     until: str | None = None  # the last version that does not record it
+    records: Any = None  # what the program records instead, where that is something
     reason: str
 
 

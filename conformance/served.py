@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from conformance.scenario import Tokens
+from conformance.scenario import Step, Tokens
 
 Kind = Literal["chat", "compaction", "title", "progress", "unscripted"]
 
@@ -25,6 +25,7 @@ class Served(msgspec.Struct, kw_only=True, omit_defaults=True):
     status: int = 200
     tokens: Tokens | None = None  # None for errors
     call_ids: list[str] = []
+    answer: Step  # as it was served, placeholders replaced
     tools: list[str] = []  # those that the program offers
     began_at: datetime
     ended_at: datetime | None = None  # None while it runs

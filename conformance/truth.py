@@ -14,11 +14,12 @@ from typing import Any
 
 from conformance.facts import Asked, Fact, Performed, Truth
 from conformance.gaps import gaps_of
-from conformance.scenario import MARKER, Call, Edit, Scenario, Step, Tokens
+from conformance.scenario import MARKER, Call, Edit, Scenario, Step, Tokens, applies
 from conformance.served import Served, call_id
 
 NUMBERS = ("input", "output", "cached", "reasoning")
 CLOCK_MS = 100.0  # what the program's clock may differ from the server's
+CUSTOM = "custom_"  # what the CLI puts before the id of a call of a tool with free text
 Fill = Callable[[Any], Any]
 
 
@@ -30,7 +31,11 @@ def truth_of(scenario: Scenario, performed: Performed, fill: Fill) -> Truth:
         asked = [one for one in performed.asked if one.session == session]
         turns[session] = [[f"[[{name}]]" for name in one.scripts] or [one.text] for one in asked]
         facts.extend(_session(scenario, performed, session, asked, fill))
-    facts.extend(Fact(kind=one.kind, where=one.where, expected=fill(one.value)) for one in scenario.expect)
+    facts.extend(
+        Fact(kind=one.kind, where=one.where, expected=fill(one.value))
+        for one in scenario.expect
+        if applies(one.since, one.until, performed.version)
+    )
     return Truth(
         scenario=scenario.name,
         program=performed.program,
@@ -43,16 +48,23 @@ def truth_of(scenario: Scenario, performed: Performed, fill: Fill) -> Truth:
 
 
 def requests_of(scenario: Scenario, performed: Performed, asked: Asked) -> list[Served]:
-    """Return the requests that were answered for a prompt, those of its sub-agents included."""
+    """Return the requests that were answered for a prompt: also those of its sub-agents, and those for summaries."""
     names = set(_closure(scenario, asked.scripts))
-    return [one for one in performed.served if one.script in names and is_answered(scenario, one)]
+    found: list[Served] = []
+    is_inside = False
+    for one in performed.served:
+        if one.kind == "chat":
+            is_inside = one.script in names
+        if is_inside and is_answered(one):
+            found.append(one)
+    return found
 
 
-def is_answered(scenario: Scenario, served: Served) -> bool:
+def is_answered(served: Served) -> bool:
     """Return whether the program got the whole answer."""
     if served.script is None or served.status != 200 or served.is_closed_early:
         return False
-    return not scenario.script(served.script).steps[served.step].cut and served.ended_at is not None
+    return not served.answer.cut and served.ended_at is not None
 
 
 def _last_of_each(facts: Iterable[Fact]) -> list[Fact]:
@@ -76,6 +88,7 @@ def _session(scenario: Scenario, performed: Performed, session: str, asked: list
     yield Fact(kind="turns", where=session, expected=len(counted))
     yield Fact(kind="folder", where=session, expected=performed.workspace)
     served = [request for one in asked for request in requests_of(scenario, performed, one)]
+    served += [performed.served[number - 1] for one in asked for number in one.own]
     yield from _sums(session, served)
     by_model: dict[str, list[Served]] = defaultdict(list)
     by_day: dict[str, list[Served]] = defaultdict(list)
@@ -120,7 +133,7 @@ def _turn(scenario: Scenario, performed: Performed, asked: Asked, where: str, fi
         at = f"{where}/{request.script} {request.step}"
         yield Fact(kind="request", where=at, expected=_numbers(request.tokens))
     yield from _duration(asked, requests, where)
-    steps = [(request, fill(_step(scenario, request))) for request in requests]
+    steps = [(request, request.answer) for request in requests]
     yield from _texts([step for request, step in steps if request.script in asked.scripts], where)
     yield from _calls(scenario, asked, steps, where)
 
@@ -162,8 +175,9 @@ def _calls(scenario: Scenario, asked: Asked, steps: list[tuple[Served, Step]], w
             total += 1
             if call.skill is not None:
                 skills.append(call.skill)
-            yield from _call(call, f"{where}/{id_}", caller)
-            yield from _subagent(steps, call, f"{where}/{id_}")
+            at = f"{where}/{CUSTOM if call.custom else ''}{id_}"
+            yield from _call(call, at, caller)
+            yield from _subagent(steps, call, at)
     yield Fact(kind="calls", where=where, expected=total)
     yield Fact(kind="skills", where=where, expected=sorted(set(skills)))
 
@@ -230,8 +244,3 @@ def _closure(scenario: Scenario, names: Iterable[str]) -> Iterator[str]:
         for step in scenario.script(name).steps:
             for call in step.calls:
                 waiting.extend(MARKER.findall(json.dumps(call.arguments)))
-
-
-def _step(scenario: Scenario, served: Served) -> Step:
-    assert served.script is not None
-    return scenario.script(served.script).steps[served.step]

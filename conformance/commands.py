@@ -7,10 +7,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from conformance.programs import NEWEST, VERSIONS
+from conformance.programs import VERSIONS
 from conformance.report import print_result
-from conformance.running import Result, run_cli
+from conformance.running import Result, run_scenario
 from conformance.scenario import applies, load_all
+from conformance.vscode_setup import CODE_SERVERS
+
+ALL_VERSIONS = {"cli": VERSIONS, "vscode": tuple(CODE_SERVERS)}  # the newest is the last
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -19,7 +22,7 @@ def main(arguments: Sequence[str]) -> int:
     commands = parser.add_subparsers(required=True)
     run = commands.add_parser("run", help="run scenarios and compare")
     run.add_argument("--program", choices=["cli", "vscode"], default="cli")
-    run.add_argument("--version", action="append", help=f"default: {NEWEST}; `all` for every pinned one")
+    run.add_argument("--version", action="append", help="default: the newest; `all` for every pinned one")
     run.add_argument("--scenario", action="append", help="by name; default: all")
     run.add_argument("--keep", type=Path, help="folder to which the folders of the runs are copied")
     run.add_argument("--json", action="store_true")
@@ -29,9 +32,8 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _run(given: argparse.Namespace) -> int:
-    versions = given.version or [NEWEST]
-    if "all" in versions:
-        versions = list(VERSIONS)
+    known = ALL_VERSIONS[given.program]
+    versions = known if "all" in (given.version or []) else given.version or known[-1:]
     results: list[Result] = []
     for version in versions:
         for scenario in load_all(given.program):
@@ -40,7 +42,7 @@ def _run(given: argparse.Namespace) -> int:
             if not applies(scenario.since, scenario.until, version):
                 continue
             keep = given.keep / f"{scenario.name}-{version}" if given.keep else None
-            result = run_cli(scenario, version, keep)
+            result = run_scenario(scenario, version, keep)
             print_result(result, sys.stdout)
             results.append(result)
     return 1 if any(result.error or result.count("different") for result in results) else 0

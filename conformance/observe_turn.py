@@ -55,7 +55,7 @@ def _images(own: list[Message]) -> int:
 
 def _answers(messages: Iterable[Message]) -> list[str]:
     texts = (
-        "".join(part.text for part in message.parts if isinstance(part, Text))
+        "".join(part.text for part in message.parts if isinstance(part, Text)).strip()
         for message in messages
         if message.role == "assistant"
     )

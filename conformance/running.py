@@ -6,6 +6,7 @@ import shutil
 import tempfile
 import time
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
@@ -35,6 +36,14 @@ class Result(msgspec.Struct, kw_only=True, omit_defaults=True):
         return sum(one.verdict == verdict for one in self.compared)
 
 
+class Driver(Protocol):
+    """What performs the actions of a scenario."""
+
+    def perform(self) -> Performed:
+        """Perform all actions, in order."""
+        ...
+
+
 class Kept(msgspec.Struct, kw_only=True):
     """A run whose folders are still there."""
 
@@ -44,7 +53,7 @@ class Kept(msgspec.Struct, kw_only=True):
     result: Result
 
 
-def perform_cli(scenario: Scenario, version: str, scratch: Path) -> Kept:
+def perform(scenario: Scenario, version: str, scratch: Path) -> Kept:
     """Run a scenario in a folder of its own, and compare."""
     began = time.monotonic()
     places = Places(scratch)
@@ -52,7 +61,7 @@ def perform_cli(scenario: Scenario, version: str, scratch: Path) -> Kept:
     scripts = {name: scenario.script(name) for name in scenario.scripts}
     with ModelServer(scripts, places.fill) as server:
         try:
-            performed = CliDriver(scenario, version, places, server).perform()
+            performed = _driver(scenario, version, places, server).perform()
         finally:
             (scratch / "served.json").write_bytes(msgspec.json.format(msgspec.json.encode(server.log)))
             (scratch / "requests.json").write_bytes(msgspec.json.encode(server.requests))
@@ -60,7 +69,7 @@ def perform_cli(scenario: Scenario, version: str, scratch: Path) -> Kept:
     compared = compare(truth, observe(places.home, truth))
     result = Result(
         scenario=scenario.name,
-        program="cli",
+        program=scenario.program,
         version=version,
         seconds=round(time.monotonic() - began, 2),
         compared=compared,
@@ -68,17 +77,28 @@ def perform_cli(scenario: Scenario, version: str, scratch: Path) -> Kept:
     return Kept(folder=places.home, truth=truth, performed=performed, result=result)
 
 
-def run_cli(scenario: Scenario, version: str, keep: Path | None = None) -> Result:
+def run_scenario(scenario: Scenario, version: str, keep: Path | None = None) -> Result:
     """Run a scenario in a scratch folder, which is kept if `keep` names where."""
     scratch = Path(tempfile.mkdtemp(prefix="copilog-conf-"))
     began = time.monotonic()
     try:
-        return perform_cli(scenario, version, scratch).result
+        return perform(scenario, version, scratch).result
     except (ScenarioError, TerminalError) as error:
         seconds = round(time.monotonic() - began, 2)
-        return Result(scenario=scenario.name, program="cli", version=version, seconds=seconds, error=str(error))
+        return Result(
+            scenario=scenario.name, program=scenario.program, version=version, seconds=seconds, error=str(error)
+        )
     finally:
         if keep is not None:
             shutil.rmtree(keep, ignore_errors=True)
             shutil.copytree(scratch, keep, symlinks=True)
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _driver(scenario: Scenario, version: str, places: Places, server: ModelServer) -> Driver:
+    """Return the driver of a scenario's program."""
+    if scenario.program == "vscode":
+        from conformance.vscode_driver import VsCodeDriver  # needs a browser
+
+        return VsCodeDriver(scenario, version, places, server)
+    return CliDriver(scenario, version, places, server)

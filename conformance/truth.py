@@ -55,7 +55,7 @@ def requests_of(scenario: Scenario, performed: Performed, asked: Asked) -> list[
     for one in performed.served:
         if one.kind == "chat":
             is_inside = one.script in names
-        if is_inside and is_answered(one):
+        if is_inside and one.kind in ("chat", "compaction") and is_answered(one):
             found.append(one)
     return found
 
@@ -155,7 +155,7 @@ def _duration(asked: Asked, requests: list[Served], where: str) -> Iterator[Fact
 
 
 def _texts(steps: list[Step], where: str) -> Iterator[Fact]:
-    texts = [step.text for step in steps if step.text]
+    texts = [step.text.strip() for step in steps if step.text]  # VS Code adds a space where a call follows
     thoughts = [step.thinking for step in steps if step.thinking]
     yield Fact(kind="answers", where=where, expected=len(texts))
     yield Fact(kind="thoughts", where=where, expected=len(thoughts))

@@ -55,7 +55,6 @@ class VsCodeDriver:
             if isinstance(action, Page):
                 with serving(self.vscode, self.places.home, self.places.workspace) as url, browsing() as context:
                     _Visit(self, context, url, action).perform()
-                    self.wait_until_quiet()
             elif isinstance(action, Shell):
                 command = self.places.fill(action.command)
                 environment = {**os.environ, "HOME": str(self.places.home)}

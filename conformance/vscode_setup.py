@@ -21,14 +21,7 @@ from conformance.programs import UnavailableError, cache_folder
 
 NODE_VERSION = "24.19.0"
 # VS Code by the version of code-server. Those before 4.116.0 do not ship Copilot Chat, and no registry has it.
-CODE_SERVERS = {
-    "1.139.1": "4.139.1",
-    "1.138.0": "4.138.0",
-    "1.133.0": "4.133.0",
-    "1.117.0": "4.117.0",
-    "1.116.0": "4.116.0",
-}
-NEWEST = "1.139.1"
+CODE_SERVERS = {"1.133.0": "4.133.0", "1.138.0": "4.138.0", "1.139.1": "4.139.1"}
 INSTALL = ("install", "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
 NATIVE = "@vscode/native-watchdog"  # the server does not start without it; all others have a fallback or are prebuilt
 

@@ -41,6 +41,9 @@ class Asked(msgspec.Struct, kw_only=True, omit_defaults=True):
     model: str
     scripts: list[str]  # that the prompt names; several where prompts were joined
     turn: Turn = msgspec.field(default_factory=Turn)
+    requests: list[int] | None = (
+        None  # numbers of its requests, where its scripts do not tell them: a prompt sent twice
+    )
     own: list[int] = []  # numbers of requests that the program made for itself because of it, such as for a title
     began_at: datetime | None = None
     ended_at: datetime | None = None

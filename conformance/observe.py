@@ -120,7 +120,7 @@ def _turns(conversation: Conversation, known: list[list[str]]) -> Iterator[tuple
     }
     taken: set[int] = set()
     for number, texts in enumerate(known, 1):
-        for turn in conversation.turns:
+        for turn in conversation.turns if texts else []:
             if turn.index in taken or not all(text in prompts.get(turn.index, "") for text in texts):
                 continue
             taken.add(turn.index)

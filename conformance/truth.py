@@ -29,7 +29,7 @@ def truth_of(scenario: Scenario, performed: Performed, fill: Fill) -> Truth:
     turns: dict[str, list[list[str]]] = defaultdict(list)
     for session in performed.sessions:
         asked = [one for one in performed.asked if one.session == session]
-        turns[session] = [[f"[[{name}]]" for name in one.scripts] or [one.text] for one in asked]
+        turns[session] = [_marks(one) for one in asked]
         facts.extend(_session(scenario, performed, session, asked, fill))
     facts.extend(
         Fact(kind=one.kind, where=one.where, expected=fill(one.value))
@@ -47,8 +47,17 @@ def truth_of(scenario: Scenario, performed: Performed, fill: Fill) -> Truth:
     )
 
 
+def _marks(asked: Asked) -> list[str]:
+    """Return the texts by which a turn is recognized; none for one that does not count."""
+    if asked.turn.superseded is not None:
+        return []
+    return [f"[[{name}]]" for name in asked.scripts] or [asked.text]
+
+
 def requests_of(scenario: Scenario, performed: Performed, asked: Asked) -> list[Served]:
     """Return the requests that were answered for a prompt: also those of its sub-agents, and those for summaries."""
+    if asked.requests is not None:
+        return [one for one in performed.served if one.number in asked.requests and is_answered(one)]
     names = set(_closure(scenario, asked.scripts))
     found: list[Served] = []
     is_inside = False

@@ -17,7 +17,7 @@ from conformance.cli_driver import ScenarioError
 from conformance.facts import Asked, Performed
 from conformance.model_server import ModelServer
 from conformance.programs import UnavailableError
-from conformance.scenario import MARKER, Page, PageStep, Scenario, Shell
+from conformance.scenario import MARKER, Page, PageStep, Scenario, Shell, Turn
 from conformance.vscode_page import VIEWPORT, Workbench
 from conformance.vscode_server import prepare, serving
 from conformance.vscode_setup import install
@@ -96,6 +96,7 @@ class VsCodeDriver:
             for asked in self.performed.asked:
                 if set(asked.scripts) & set(quoted):
                     asked.own.append(served.number)
+                    break
 
 
 class _Visit:
@@ -156,7 +157,7 @@ class _Visit:
             script, _, number = (step.served or step.answered or "").partition(" ")
             self.driver.server.wait(script, int(number or 0), answered=step.answered is not None)
         elif step.retry:
-            self._retry()
+            self._retry(step.turn)
         else:
             _click(self.workbench, step)
 
@@ -181,16 +182,33 @@ class _Visit:
             self._wait_until_ended()
             asked.ended_at = datetime.now(UTC)
 
-    def _retry(self) -> None:
-        """Ask for the last answer again, and wait for it."""
-        before = len(self.driver.server.log)
+    def _retry(self, turn: Turn) -> None:
+        """Ask for the last answer again, and wait for it: a turn that replaces the last one."""
+        log = self.driver.server.log
+        first = next(one for one in reversed(self.driver.performed.asked) if one.session == self.sessions[self.window])
+        before = len(log)
+        began_at = datetime.now(UTC)
         self.workbench.retry()
         end = time.monotonic() + self.action.seconds
-        while len(self.driver.server.log) == before:
+        while not any(one.kind == "chat" for one in log[before:]):
             if time.monotonic() > end:
                 raise TimeoutError("nothing was asked for again")
             time.sleep(POLL_SECONDS)
         self._wait_until_ended()
+        first.turn.superseded = "replaced"
+        first.requests = [one.number for one in log[:before] if one.script in first.scripts]
+        requests = [one.number for one in log[before:] if one.kind == "chat"]
+        again = Asked(
+            session=first.session,
+            text=first.text,
+            model=first.model,
+            scripts=first.scripts,
+            turn=turn,
+            requests=requests,
+            began_at=began_at,
+            ended_at=datetime.now(UTC),
+        )
+        self.driver.performed.asked.append(again)
 
     def _wait_until_ended(self) -> None:
         self.workbench.wait_until_ended(self.action.seconds * 1000)

@@ -171,7 +171,6 @@ class PageStep(Data, kw_only=True):
     vote: Literal["up", "down"] | None = None  # for the last answer
     restore: str | None = None  # the checkpoint before the prompt of this script
     image: str | None = None  # attach a small picture of this color to the next prompt
-    file: str | None = None  # attach a file of the workspace to the next prompt
     new_session: str | None = None  # start one, of this name
     fork: str | None = None  # the conversation at its last prompt, into a session of this name
     window: str | None = None  # open a window of this name on the same folder, or switch to it; the first is "main"
@@ -180,6 +179,8 @@ class PageStep(Data, kw_only=True):
     see: str | None = None  # wait until the chat shows it
     command: str | None = None  # of the command palette
     press: list[str] = []  # names of keys as Playwright has them
+    saved: bool = False  # wait until VS Code has saved the conversation
+    crash: bool = False  # end all processes of the server at once: the last step
 
 
 class Page(Data, tag="page", tag_field="do", kw_only=True):

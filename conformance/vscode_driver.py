@@ -19,7 +19,7 @@ from conformance.model_server import ModelServer
 from conformance.programs import UnavailableError
 from conformance.scenario import MARKER, Page, PageStep, Scenario, Shell, Turn
 from conformance.vscode_page import VIEWPORT, Workbench
-from conformance.vscode_server import prepare, serving
+from conformance.vscode_server import Running, prepare, serving
 from conformance.vscode_setup import install
 from conformance.workspace import Places
 from tests.web.browsing import chromium_path, is_foreign
@@ -53,8 +53,8 @@ class VsCodeDriver:
         """Perform all actions, in order."""
         for action in self.scenario.actions:
             if isinstance(action, Page):
-                with serving(self.vscode, self.places.home, self.places.workspace) as url, browsing() as context:
-                    _Visit(self, context, url, action).perform()
+                with serving(self.vscode, self.places.home, self.places.workspace) as running, browsing() as context:
+                    _Visit(self, context, running, action).perform()
             elif isinstance(action, Shell):
                 command = self.places.fill(action.command)
                 environment = {**os.environ, "HOME": str(self.places.home)}
@@ -79,15 +79,16 @@ class VsCodeDriver:
     def _name_sessions(self) -> None:
         """Find the id of each session: the file that holds its last prompt, the largest one if several do."""
         for session in dict.fromkeys(one.session for one in self.performed.asked):
-            prompts = [one.text for one in self.performed.asked if one.session == session]
-            files = [
-                path
-                for path in sorted(self.user_data.glob("User/*Storage/**/*hatSessions/*.json*"))
-                if _holds(path, prompts[-1]) and path.stem not in self.performed.sessions.values()
-            ]
+            prompt = [one.text for one in self.performed.asked if one.session == session][-1]
+            files = [path for path in self.files_with(prompt) if path.stem not in self.performed.sessions.values()]
             if not files:
-                raise ScenarioError(f"{self.scenario.name}: no session file holds {prompts[-1]!r}")
+                raise ScenarioError(f"{self.scenario.name}: no session file holds {prompt!r}")
             self.performed.sessions[session] = max(files, key=lambda path: path.stat().st_size).stem
+
+    def files_with(self, prompt: str) -> list[Path]:
+        """Return the files of sessions that hold a prompt."""
+        paths = self.user_data.glob("User/*Storage/**/*hatSessions/*.json*")
+        return [path for path in sorted(paths) if _holds(path, prompt)]
 
     def _find_own_requests(self) -> None:
         """Find the prompt that each request for a title quotes."""
@@ -102,10 +103,10 @@ class VsCodeDriver:
 class _Visit:
     """One run of VS Code: its windows, and the sessions that are open in them."""
 
-    def __init__(self, driver: VsCodeDriver, context: BrowserContext, url: str, action: Page) -> None:
+    def __init__(self, driver: VsCodeDriver, context: BrowserContext, running: Running, action: Page) -> None:
         self.driver = driver
         self.context = context
-        self.url = url
+        self.running = running
         self.action = action
         self.model = driver.scenario.model
         self.windows: dict[str, Workbench] = {}
@@ -123,6 +124,8 @@ class _Visit:
                 self.workbench.screenshot(str(picture))
                 name = self.driver.scenario.name
                 raise ScenarioError(f"{name}: step {number}: {str(error)[:1500]}\n{picture}") from error
+        if self.running.process.poll() is not None:
+            return
         self.driver.wait_until_quiet()  # what a window has not saved when it is closed is lost
         for workbench in self.windows.values():
             workbench.close()
@@ -134,7 +137,7 @@ class _Visit:
 
     def _switch(self, window: str) -> None:
         if window not in self.windows:
-            self.windows[window] = Workbench(self.context, self.url, self.model)
+            self.windows[window] = Workbench(self.context, self.running.url, self.model)
             self.sessions[window] = self.action.session if window == FIRST_WINDOW else window
         self.window = window
         self.workbench.bring_to_front()
@@ -158,6 +161,10 @@ class _Visit:
             self.driver.server.wait(script, int(number or 0), answered=step.answered is not None)
         elif step.retry:
             self._retry(step.turn)
+        elif step.saved:
+            self._wait_until_saved()
+        elif step.crash:
+            self.running.crash()
         else:
             _click(self.workbench, step)
 
@@ -209,6 +216,15 @@ class _Visit:
             ended_at=datetime.now(UTC),
         )
         self.driver.performed.asked.append(again)
+
+    def _wait_until_saved(self) -> None:
+        """Wait until the file of the session holds its last prompt."""
+        prompt = [one.text for one in self.driver.performed.asked if one.session == self.sessions[self.window]][-1]
+        end = time.monotonic() + self.action.seconds
+        while not self.driver.files_with(prompt):
+            if time.monotonic() > end:
+                raise TimeoutError(f"{prompt!r} is not saved")
+            time.sleep(POLL_SECONDS)
 
     def _wait_until_ended(self) -> None:
         self.workbench.wait_until_ended(self.action.seconds * 1000)

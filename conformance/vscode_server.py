@@ -15,6 +15,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from conformance.vscode_setup import VsCode
 
 USER_DATA = ".local/share/code-server"  # below the home folder, as code-server itself has it
@@ -63,9 +65,21 @@ def prepare(home: Path, settings: Mapping[str, Any], models: Sequence[str], mode
     return user_data
 
 
+class Running(msgspec.Struct, frozen=True):
+    """A server that runs, and the address that opens the workspace."""
+
+    url: str
+    process: subprocess.Popen[bytes]
+
+    def crash(self) -> None:
+        """End all its processes at once."""
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+
 @contextmanager
-def serving(vscode: VsCode, home: Path, workspace: Path) -> Iterator[str]:
-    """Run the server while the block runs, and yield the address that opens the workspace.
+def serving(vscode: VsCode, home: Path, workspace: Path) -> Iterator[Running]:
+    """Run the server while the block runs.
 
     Whatever it would fetch from elsewhere goes to a proxy on loopback that does not exist.
     """
@@ -103,7 +117,7 @@ def serving(vscode: VsCode, home: Path, workspace: Path) -> Iterator[str]:
         )
     try:
         _wait_for_start(process, port, log)
-        yield f"http://127.0.0.1:{port}/?folder={workspace}"
+        yield Running(f"http://127.0.0.1:{port}/?folder={workspace}", process)
     finally:
         _end(process)
 

@@ -200,6 +200,7 @@ class Expected(Data, kw_only=True):
     kind: str
     where: str
     value: Any
+    how: Literal["equal", "holds", "between"] = "equal"  # see `Fact`
     since: str | None = None  # first version of which it holds
     until: str | None = None  # last one
 

@@ -32,7 +32,7 @@ def truth_of(scenario: Scenario, performed: Performed, fill: Fill) -> Truth:
         turns[session] = [_marks(one) for one in asked]
         facts.extend(_session(scenario, performed, session, asked, fill))
     facts.extend(
-        Fact(kind=one.kind, where=one.where, expected=fill(one.value))
+        Fact(kind=one.kind, where=one.where, expected=fill(one.value), how=one.how)
         for one in scenario.expect
         if applies(one.since, one.until, performed.version)
     )

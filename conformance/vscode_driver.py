@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
 import playwright.sync_api
 from playwright.sync_api import BrowserContext, sync_playwright
 
@@ -28,6 +29,7 @@ QUIET_SECONDS = 5.5  # without a change of any file: VS Code saves conversations
 QUIET_LIMIT_SECONDS = 30.0
 POLL_SECONDS = 0.1
 FIRST_WINDOW = "main"
+DESCRIBING = {"turn", "edit", "wait"}  # fields of a step that say more about a prompt
 
 
 class VsCodeDriver:
@@ -143,30 +145,31 @@ class _Visit:
         self.workbench.bring_to_front()
 
     def _step(self, step: PageStep) -> None:
-        if step.prompt is not None:
-            self._prompt(step)
-        elif step.window is not None:
-            self._switch(step.window)
-        elif step.new_session is not None:
-            self.workbench.new_session()
-            self.sessions[self.window] = step.new_session
-        elif step.fork is not None:
-            self.workbench.fork()
-            self.sessions[self.window] = step.fork
-        elif step.model is not None:
-            self.workbench.choose_model(step.model)
-            self.model = step.model
-        elif step.served is not None or step.answered is not None:
-            script, _, number = (step.served or step.answered or "").partition(" ")
-            self.driver.server.wait(script, int(number or 0), answered=step.answered is not None)
-        elif step.retry:
-            self._retry(step.turn)
-        elif step.saved:
-            self._wait_until_saved()
-        elif step.crash:
-            self.running.crash()
-        else:
-            _click(self.workbench, step)
+        match action_of(step):
+            case "prompt":
+                self._prompt(step)
+            case "window":
+                self._switch(str(step.window))
+            case "new_session":
+                self.workbench.new_session()
+                self.sessions[self.window] = str(step.new_session)
+            case "fork":
+                self.workbench.fork()
+                self.sessions[self.window] = str(step.fork)
+            case "model":
+                self.model = str(step.model)
+                self.workbench.choose_model(self.model)
+            case "served" | "answered":
+                script, _, number = (step.served or step.answered or "").partition(" ")
+                self.driver.server.wait(script, int(number or 0), answered=step.answered is not None)
+            case "retry":
+                self._retry(step.turn)
+            case "saved":
+                self._wait_until_saved()
+            case "crash":
+                self.running.crash()
+            case action:
+                _click(self.workbench, action, step)
 
     def _prompt(self, step: PageStep) -> None:
         assert step.prompt is not None
@@ -230,34 +233,43 @@ class _Visit:
         self.workbench.wait_until_ended(self.action.seconds * 1000)
 
 
-def _click(workbench: Workbench, step: PageStep) -> None:
+def action_of(step: PageStep) -> str:
+    """Return the one thing that a step says to do. Raise ScenarioError if it says none or several."""
+    names: set[str] = set(msgspec.to_builtins(step)) - DESCRIBING  # without those that have their default
+    if len(names) != 1:
+        raise ScenarioError(f"a step says to do {sorted(names) or 'nothing'}")
+    return names.pop()
+
+
+def _click(workbench: Workbench, action: str, step: PageStep) -> None:
     """Do what concerns the page alone."""
-    if step.mode is not None:
-        workbench.choose_mode(step.mode)
-    elif step.approve is not None:
-        workbench.approve(step.approve)
-    elif step.ended:
-        workbench.wait_until_ended()
-    elif step.keep:
-        workbench.keep()
-    elif step.undo:
-        workbench.undo()
-    elif step.cancel:
-        workbench.cancel()
-    elif step.vote is not None:
-        workbench.vote(step.vote)
-    elif step.restore is not None:
-        workbench.restore(f"[[{step.restore}]]")
-    elif step.image is not None:
-        workbench.attach_picture(step.image)
-    elif step.see is not None:
-        workbench.see(step.see)
-    elif step.command is not None:
-        workbench.run_command(step.command)
-    elif step.press:
-        workbench.press(step.press)
-    else:
-        raise ScenarioError("a step says nothing to do")
+    match action:
+        case "mode":
+            workbench.choose_mode(str(step.mode))
+        case "approve":
+            workbench.approve(str(step.approve))
+        case "ended":
+            workbench.wait_until_ended()
+        case "keep":
+            workbench.keep()
+        case "undo":
+            workbench.undo()
+        case "cancel":
+            workbench.cancel()
+        case "vote":
+            workbench.vote(str(step.vote))
+        case "restore":
+            workbench.restore(f"[[{step.restore}]]")
+        case "image":
+            workbench.attach_picture(str(step.image))
+        case "see":
+            workbench.see(str(step.see))
+        case "command":
+            workbench.run_command(str(step.command))
+        case "press":
+            workbench.press(step.press)
+        case _:
+            raise ScenarioError(f"there is no action {action!r}")
 
 
 @contextmanager

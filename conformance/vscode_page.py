@@ -191,6 +191,8 @@ class Workbench:
         row = rows.filter(has_text=re.compile(rf"^\s*{re.escape(name)}")).first
         for _ in range(START_MS // LOOK_MS):
             self._input.locator(f"{picker} .action-label").first.click()
+            if self._page.locator(".action-widget input").count():
+                self._page.keyboard.type(name)  # all but the last one used are in a section that is closed
             try:
                 row.click(timeout=LOOK_MS)
             except TimeoutOfPage:

@@ -18,7 +18,7 @@ from conformance.scenario import MARKER, Interrupt, Run, Scenario, Shell, Termin
 from conformance.workspace import Places
 
 KEPT = ("PATH", "LANG", "LC_ALL", "TERM", "TZ", "TMPDIR")  # of our own environment
-SECONDS_A_DAY = 86_400
+FILE_SECONDS = 40.0
 
 
 class ScenarioError(Exception):
@@ -145,6 +145,8 @@ class CliDriver:
 
     def _interrupt(self, process: subprocess.Popen[bytes], interrupt: Interrupt) -> None:
         self.server.wait(interrupt.script, interrupt.step, seconds=30)
+        if interrupt.file is not None:
+            _wait_for(self.places.workspace / interrupt.file)
         time.sleep(interrupt.delay)
         number = getattr(signal, f"SIG{interrupt.signal}")
         if interrupt.signal == "KILL":
@@ -161,6 +163,14 @@ def _on_day(days: int) -> list[str]:
     if faketime is None:
         raise UnavailableError("faketime is not installed")
     return ["env", "FAKETIME_DONT_FAKE_MONOTONIC=1", "DONT_FAKE_MONOTONIC=1", faketime, "-m", "-f", f"-{days}d"]
+
+
+def _wait_for(path: Path) -> None:
+    end = time.monotonic() + FILE_SECONDS
+    while not path.exists():
+        if time.monotonic() > end:
+            raise TimeoutError(f"{path.name} did not appear in {FILE_SECONDS:g} s")
+        time.sleep(0.05)
 
 
 def _tail(path: Path) -> str:

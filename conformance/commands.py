@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from conformance.programs import VERSIONS
+import msgspec
+
+from conformance.programs import VERSIONS, UnavailableError
 from conformance.report import print_result
 from conformance.running import Result, run_scenario
-from conformance.scenario import applies, load_all
+from conformance.scenario import Scenario, applies, load_all
 from conformance.vscode_setup import CODE_SERVERS
 
 ALL_VERSIONS = {"cli": VERSIONS, "vscode": tuple(CODE_SERVERS)}  # the newest is the last
+JOBS = {"cli": 3, "vscode": 1}  # runs at the same time: those of the CLI mostly wait
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -24,25 +29,77 @@ def main(arguments: Sequence[str]) -> int:
     run.add_argument("--program", choices=["cli", "vscode"], default="cli")
     run.add_argument("--version", action="append", help="default: the newest; `all` for every pinned one")
     run.add_argument("--scenario", action="append", help="by name; default: all")
+    run.add_argument("--ci", action="store_true", help="only scenarios that CI runs")
+    run.add_argument("--jobs", type=int, help="how many at the same time")
     run.add_argument("--keep", type=Path, help="folder to which the folders of the runs are copied")
-    run.add_argument("--json", action="store_true")
+    run.add_argument("--json", action="store_true", help="print the results as JSON")
     run.set_defaults(function=_run)
+    record = commands.add_parser("record", help="run scenarios, and keep masked traces of them for the tests")
+    record.add_argument("names", nargs="*", help="SCENARIO-VERSION; default: those that are recorded")
+    record.set_defaults(function=_record)
+    table = commands.add_parser("table", help="write the table of docs/conformance.md")
+    table.add_argument("results", nargs="+", type=Path, help="what `run --json` printed")
+    table.set_defaults(function=_table)
+    difference = commands.add_parser("writers-diff", help="compare a version's event schema with what copilog knows")
+    difference.add_argument("version")
+    difference.set_defaults(function=_writers_diff)
     given = parser.parse_args(arguments)
-    return int(given.function(given))
+    try:
+        return int(given.function(given))
+    except UnavailableError as error:
+        print(f"not run: {error}", file=sys.stderr)
+        return 1 if os.environ.get("CI") else 0
 
 
 def _run(given: argparse.Namespace) -> int:
+    chosen = list(_chosen(given))
+    results: list[Result] = []
+    jobs = given.jobs or JOBS[given.program]
+    with ProcessPoolExecutor(min(jobs, len(chosen) or 1)) as pool:
+        waiting = [
+            pool.submit(run_scenario, scenario, version, _folder(given.keep, scenario, version))
+            for scenario, version in chosen
+        ]
+        for future in waiting:
+            result = future.result()
+            print_result(result, sys.stderr if given.json else sys.stdout)
+            results.append(result)
+    if given.json:
+        print(msgspec.json.encode(results).decode())
+    return 1 if any(result.error or result.count("different") for result in results) else 0
+
+
+def _chosen(given: argparse.Namespace) -> Iterator[tuple[Scenario, str]]:
     known = ALL_VERSIONS[given.program]
     versions = known if "all" in (given.version or []) else given.version or known[-1:]
-    results: list[Result] = []
+    scenarios = [one for one in load_all(given.program) if not given.scenario or one.name in given.scenario]
     for version in versions:
-        for scenario in load_all(given.program):
-            if given.scenario and scenario.name not in given.scenario:
+        for scenario in scenarios:
+            if version != known[-1] and not (scenario.older or given.scenario):
                 continue
-            if not applies(scenario.since, scenario.until, version):
-                continue
-            keep = given.keep / f"{scenario.name}-{version}" if given.keep else None
-            result = run_scenario(scenario, version, keep)
-            print_result(result, sys.stdout)
-            results.append(result)
-    return 1 if any(result.error or result.count("different") for result in results) else 0
+            if applies(scenario.since, scenario.until, version) and (scenario.ci or not given.ci):
+                yield scenario, version
+
+
+def _folder(keep: Path | None, scenario: Scenario, version: str) -> Path | None:
+    return keep / f"{scenario.name}-{version}" if keep else None
+
+
+def _record(given: argparse.Namespace) -> int:
+    from conformance.recording import record
+
+    return record(given.names)
+
+
+def _table(given: argparse.Namespace) -> int:
+    from conformance.table import write_table
+
+    results = [result for path in given.results for result in msgspec.json.decode(path.read_bytes(), type=list[Result])]
+    write_table(results)
+    return 0
+
+
+def _writers_diff(given: argparse.Namespace) -> int:
+    from conformance.schemas import print_difference
+
+    return print_difference(given.version, sys.stdout)

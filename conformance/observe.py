@@ -6,6 +6,7 @@ through `archive.get`, sums through `measure`.
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterator
@@ -22,7 +23,7 @@ from copilog.analysis import Selection, measure
 from copilog.analysis.figures import SpendRow, Stats
 from copilog.ingest import find_roots, inspect
 from copilog.ingest.scanning import scan
-from copilog.model import Compaction, Conversation, Notice, Turn, is_counted, messages_of, prose_of
+from copilog.model import Compaction, Conversation, Notice, ToolCall, Turn, is_counted, messages_of, prose_of
 
 OTHER_FILES = Path(__file__).with_name("other_files.yaml")
 Seen = Iterator[tuple[str, str, Any]]  # kind, where, value
@@ -105,6 +106,8 @@ def _conversation(conversation: Conversation, session: str, names: dict[str, str
     notices = sorted({part.topic for part in parts if isinstance(part, Notice)})
     yield "notices", session, notices
     yield "marks", session, conversation.marks
+    commands = [part for part in parts if isinstance(part, ToolCall) and part.origin == "user"]
+    yield "user's commands", session, [_command(command) for command in commands]
 
 
 def _turns(conversation: Conversation, known: list[list[str]]) -> Iterator[tuple[int, Turn]]:
@@ -169,3 +172,8 @@ def _requests(conversation: Conversation, session: str, truth: Truth) -> Seen:
         if fact.kind == "request" and fact.where.startswith(f"{session}/"):
             same = [call for call in calls if call["input"] == fact.expected["input"]]
             yield "request", fact.where, same[0] if same else None
+
+
+def _command(call: ToolCall) -> list[Any]:
+    """What the user ran, and its exit code."""
+    return [json.loads(call.arguments or "{}").get("command"), call.concluded_exit_code]

@@ -44,7 +44,7 @@ def observe_turn(conversation: Conversation, turn: Turn, where: str) -> Seen:
 
 
 def _prompt(own: list[Message]) -> str | None:
-    texts = [prose_of(message.parts) for message in own if message.role == "user"]
+    texts = [text for message in own if message.role == "user" and (text := prose_of(message.parts))]
     return "\n".join(texts) if texts else None
 
 

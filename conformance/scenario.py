@@ -87,6 +87,7 @@ class Interrupt(Data, kw_only=True):
     signal: Literal["INT", "TERM", "KILL"]
     script: str  # sent when the call of this script and step was asked for
     step: int = 0
+    file: str | None = None  # of the workspace, which has to be there as well: a command has made it
     delay: float = 0.5  # seconds after that
 
 
@@ -239,6 +240,7 @@ class Scenario(Data, kw_only=True):
     gaps: list[Gap] = []
     settings: dict[str, Any] = {}  # for the driver of VS Code
     ci: bool = True  # whether CI runs it, with the newest version
+    older: bool = False  # whether it is run with older versions, too
 
     def script(self, name: str) -> Script:
         """Return a script, with the short form made long."""

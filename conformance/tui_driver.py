@@ -107,7 +107,7 @@ class Typist:
             self._prompt(key, fill(key.prompt))
         elif key.type is not None:
             self.window.type(fill(key.type))
-            time.sleep(0.3)
+            self.settle(0.5)
         elif key.press:
             for name in key.press:
                 self.window.press(name)
@@ -117,7 +117,10 @@ class Typist:
             _wait(lambda: see in self.window.screen(), self.window, see, KEY_SECONDS)
         elif key.served is not None or key.answered is not None:
             script, _, step = (key.served or key.answered or "").partition(" ")
-            self.driver.server.wait(script, int(step or 0), answered=key.answered is not None)
+            try:
+                self.driver.server.wait(script, int(step or 0), answered=key.answered is not None)
+            except TimeoutError as error:
+                raise TerminalError(f"{error}; the screen:\n{_squeezed(self.window)}") from None
         elif key.idle:
             self.settle()
         elif key.sleep is not None:
@@ -128,11 +131,11 @@ class Typist:
             os.kill(self.process, getattr(signal, f"SIG{key.signal}"))
             _wait(self.window.is_over, self.window, "the end of the program", KEY_SECONDS)
 
-    def settle(self) -> None:
-        """Wait until the screen does not change."""
+    def settle(self, still_seconds: float = STILL_SECONDS) -> None:
+        """Wait until the screen has not changed for some time."""
         last, since = self.window.screen(), time.monotonic()
         end = since + KEY_SECONDS
-        while time.monotonic() - since < STILL_SECONDS and time.monotonic() < end:
+        while time.monotonic() - since < still_seconds and time.monotonic() < end:
             time.sleep(POLL_SECONDS)
             screen = self.window.screen()
             if screen != last:
@@ -140,13 +143,16 @@ class Typist:
 
     def leave(self) -> None:
         """Leave the program, and give the session its name if it has none yet."""
-        if not self.window.is_over():
+        end = time.monotonic() + KEY_SECONDS
+        while not self.window.is_over():  # with several sessions, each has to be left
+            if time.monotonic() > end:
+                raise TerminalError(f"the program does not end; the screen:\n{_squeezed(self.window)}")
             self.window.press("Escape")
             time.sleep(0.3)
             self.window.type("/exit")
             time.sleep(0.3)
             self.window.press("Enter")
-            _wait(self.window.is_over, self.window, "the end of the program", KEY_SECONDS)
+            self.settle()
         if self.session not in self.driver.performed.sessions:
             self._name(self.session)
 
@@ -170,5 +176,10 @@ def _wait(holds: Callable[[], bool], window: Tmux, what: str, seconds: float) ->
     end = time.monotonic() + seconds
     while not holds():
         if time.monotonic() > end:
-            raise TerminalError(f"waited {seconds:g} s for {what!r}; the screen:\n{window.screen().rstrip()}")
+            raise TerminalError(f"waited {seconds:g} s for {what!r}; the screen:\n{_squeezed(window)}")
         time.sleep(POLL_SECONDS)
+
+
+def _squeezed(window: Tmux) -> str:
+    """Return the screen without empty lines."""
+    return "\n".join(line.rstrip() for line in window.screen().splitlines() if line.strip())

@@ -41,7 +41,8 @@ class VsCodeDriver:
         self.server = server
         self.vscode = install(version)
         self.models = list(dict.fromkeys([scenario.model, *_models(scenario)]))
-        self.user_data = prepare(places.home, places.fill(scenario.settings), self.models, server.url)
+        settings = places.fill(scenario.settings)
+        self.user_data = prepare(places.home, settings, self.models, server.url, mcp=scenario.mcp)
         self.performed = Performed(
             scenario=scenario.name,
             program="vscode",

@@ -204,7 +204,11 @@ class Workbench:
 
     def _type_and_send(self, text: str, requests: Locator) -> None:
         before = requests.count()
-        self._page.keyboard.insert_text(text)
+        if "\n" in text:  # typed lines would be indented
+            self._page.evaluate("text => navigator.clipboard.writeText(text)", text)
+            self._page.keyboard.press("Control+V")
+        else:
+            self._page.keyboard.insert_text(text)
         self._page.keyboard.press("Enter")
         expect(self.chat.locator(".interactive-request.editing")).to_have_count(0)
         if before == 0:

@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -18,6 +19,7 @@ from typing import Any
 import msgspec
 
 from conformance.vscode_setup import VsCode
+from conformance.workspace import MCP_SERVER
 
 USER_DATA = ".local/share/code-server"  # below the home folder, as code-server itself has it
 START_SECONDS = 60.0
@@ -27,6 +29,7 @@ SETTINGS: dict[str, Any] = {
     "chat.byokUtilityModelDefault": "mainAgent",  # titles come from the scripted model too
     "chat.editing.confirmEditRequestRemoval": False,
     "chat.editing.confirmEditRequestRetry": False,
+    "chat.mcp.autostart": "newAndOutdated",
     "chat.permissions.default": "autoApprove",
     "chat.tips.enabled": False,
     "extensions.autoCheckUpdates": False,
@@ -39,8 +42,8 @@ SETTINGS: dict[str, Any] = {
 }
 
 
-def prepare(home: Path, settings: Mapping[str, Any], models: Sequence[str], model_url: str) -> Path:
-    """Write settings and models into a new user data folder, and return it."""
+def prepare(home: Path, settings: Mapping[str, Any], models: Sequence[str], model_url: str, *, mcp: bool) -> Path:
+    """Write settings, models and MCP servers into a new user data folder, and return it."""
     user_data = home / USER_DATA
     (user_data / "User").mkdir(parents=True)
     provider = {
@@ -62,6 +65,9 @@ def prepare(home: Path, settings: Mapping[str, Any], models: Sequence[str], mode
     }
     _write(user_data / "User/chatLanguageModels.json", [provider])
     _write(user_data / "User/settings.json", {**SETTINGS, **settings})
+    if mcp:
+        server = {"type": "stdio", "command": sys.executable, "args": [str(MCP_SERVER)]}
+        _write(user_data / "User/mcp.json", {"servers": {"weather": server}})
     return user_data
 
 

@@ -180,7 +180,8 @@ class PageStep(Data, kw_only=True):
     see: str | None = None  # wait until the chat shows it
     command: str | None = None  # of the command palette
     press: list[str] = []  # names of keys as Playwright has them
-    saved: bool = False  # wait until VS Code has saved the conversation
+    saved: bool = False  # wait until VS Code has saved the last prompt
+    quiet: bool = False  # wait until VS Code has nothing left to save
     crash: bool = False  # end all processes of the server at once: the last step
 
 

@@ -97,7 +97,7 @@ class VsCodeDriver:
         """Find the prompt that each request for a title quotes."""
         for served, body in zip(self.server.log, self.server.requests, strict=True):
             quoted = MARKER.findall(str(body)) if served.kind == "title" else []
-            for asked in self.performed.asked:
+            for asked in reversed(self.performed.asked):
                 if set(asked.scripts) & set(quoted):
                     asked.own.append(served.number)
                     break
@@ -167,6 +167,8 @@ class _Visit:
                 self._retry(step.turn)
             case "saved":
                 self._wait_until_saved()
+            case "quiet":
+                self.driver.wait_until_quiet()
             case "crash":
                 self.running.crash()
             case action:

@@ -83,15 +83,14 @@ class VsCodeDriver:
         """Find the id of each session: the file that holds its last prompt, the largest one if several do."""
         for session in dict.fromkeys(one.session for one in self.performed.asked):
             prompt = [one.text for one in self.performed.asked if one.session == session][-1]
-            files = [path for path in self.files_with(prompt) if path.stem not in self.performed.sessions.values()]
+            files = [
+                path
+                for path in session_files(self.user_data, prompt)
+                if path.stem not in self.performed.sessions.values()
+            ]
             if not files:
                 raise ScenarioError(f"{self.scenario.name}: no session file holds {prompt!r}")
             self.performed.sessions[session] = max(files, key=lambda path: path.stat().st_size).stem
-
-    def files_with(self, prompt: str) -> list[Path]:
-        """Return the files of sessions that hold a prompt."""
-        paths = self.user_data.glob("User/*Storage/**/*hatSessions/*.json*")
-        return [path for path in sorted(paths) if _holds(path, prompt)]
 
     def _find_own_requests(self) -> None:
         """Find the prompt that each request for a title quotes."""
@@ -227,7 +226,7 @@ class _Visit:
         """Wait until the file of the session holds its last prompt."""
         prompt = [one.text for one in self.driver.performed.asked if one.session == self.sessions[self.window]][-1]
         end = time.monotonic() + self.action.seconds
-        while not self.driver.files_with(prompt):
+        while not session_files(self.driver.user_data, prompt):
             if time.monotonic() > end:
                 raise TimeoutError(f"{prompt!r} is not saved")
             time.sleep(POLL_SECONDS)
@@ -305,7 +304,9 @@ def _state(folder: Path) -> dict[str, int]:
     return sizes
 
 
-def _holds(path: Path, prompt: str) -> bool:
+def session_files(user_data: Path, prompt: str) -> list[Path]:
+    """Return the files of sessions that hold a prompt, or the markers of one that has any."""
     marks = [f"[[{name}]]" for name in MARKER.findall(prompt)] or [prompt]
-    text = path.read_text(encoding="utf-8", errors="replace")
-    return all(mark in text for mark in marks)
+    paths = sorted(user_data.glob("User/*Storage/**/*hatSessions/*.json*"))
+    texts = {path: path.read_text(encoding="utf-8", errors="replace") for path in paths}
+    return [path for path, text in texts.items() if all(mark in text for mark in marks)]

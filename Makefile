@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 ARGS ?= serve
 
-.PHONY: run test check format lock bench docs screenshots clean
+.PHONY: run test check format lock bench docs screenshots conformance writers-diff clean
 
 run: $(VENV)/.run-ready  ## show this machine's conversations (or the bundled sample) in the browser; ARGS="..." for anything else
 	@$(BIN)/copilog $(ARGS)
@@ -27,6 +27,13 @@ docs: $(VENV)/.test-ready  ## write docs/cli.md anew
 
 screenshots: $(VENV)/.test-ready  ## take the pictures of docs/images anew (needs Chromium)
 	$(BIN)/python -m tests.web.screenshots
+
+conformance: ARGS =
+conformance: $(VENV)/.test-ready  ## run real programs, and compare what they write with what copilog reads; ARGS="..."
+	$(BIN)/python -m conformance run $(ARGS)
+
+writers-diff: $(VENV)/.test-ready  ## print which events of a Copilot CLI copilog does not know; VERSION=1.0.102
+	$(BIN)/python -m conformance writers-diff $(VERSION)
 
 bench: $(VENV)/.test-ready  ## print the ratios
 	$(BIN)/python -m benchmarks.bench_read

@@ -66,7 +66,7 @@ def _run(given: argparse.Namespace) -> int:
             results.append(result)
     if given.json:
         print(msgspec.json.encode(results).decode())
-    return 1 if any(result.error or result.count("different") for result in results) else 0
+    return 1 if any(result.is_failure() for result in results) else 0
 
 
 def _chosen(given: argparse.Namespace) -> Iterator[tuple[Scenario, str]]:

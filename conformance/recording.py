@@ -1,5 +1,88 @@
-"""placeholder"""
+"""Recorded traces of scenarios, masked, with their truth: what `make test` compares without any program.
+
+tests/data/conformance/SCENARIO-VERSION/written   what the program wrote
+tests/data/conformance/SCENARIO-VERSION/truth.json
+tests/data/conformance/known.json                 differences that are known: name -> "KIND at WHERE"
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from conformance.compare import compare
+from conformance.facts import Compared, Truth
+from conformance.known import explain
+from conformance.masking import Mask, clear, own_texts
+from conformance.observe import observe
+from conformance.running import perform
+from conformance.scenario import load_all
+from conformance.workspace import Places
+
+RECORDED = Path(__file__).parents[1] / "tests" / "data" / "conformance"
+WRITTEN = "written"
+HOME = "/home/ana"
+NEW = [
+    "walk",
+    "shell",
+    "files",
+    "resumes",
+    "days",
+    "models",
+    "subagent",
+    "background-agent",
+    "mcp",
+    "todos",
+    "denied",
+    "not-allowed",
+    "interrupt-answer",
+    "interrupt-tool",
+    "crash-tool",
+    "crash-left",
+    "error-400",
+    "unicode",
+    "patch",
+    "plan",
+    "autopilot",
+    "compaction",
+    "image-attached",
+    "tui-fork",
+    "tui-rewind",
+    "tui-shell",
+]
+OLD = [("walk", version) for version in ("1.0.20", "1.0.60", "1.0.89")]
+DEFAULT = [f"{name}-1.0.102" for name in NEW] + [f"{name}-{version}" for name, version in OLD]
 
 
-def record(names: list[str]) -> int:
-    raise NotImplementedError
+def record(names: Sequence[str]) -> int:
+    """Run scenarios, and record what they write. Return 1 if one did not go as it says."""
+    scenarios = {scenario.name: scenario for scenario in load_all("cli")}
+    scenarios |= {f"vscode-{scenario.name}": scenario for scenario in load_all("vscode")}
+    for name in names or DEFAULT:
+        scenario, _, version = name.rpartition("-")
+        with tempfile.TemporaryDirectory(prefix="copilog-conf-") as scratch:
+            kept = perform(scenarios[scenario], version, Path(scratch))
+            target = RECORDED / name
+            clear(target)
+            mask = Mask({str(Places(Path(scratch)).home): HOME}, own_texts(kept.truth))
+            mask.copy(kept.folder, target / WRITTEN)
+            truth = mask.rename(msgspec.json.format(msgspec.json.encode(kept.truth), indent=0).decode())
+            (target / "truth.json").write_text(truth + "\n", encoding="utf-8")
+        print(f"{name}: {len(kept.truth.facts)} facts", file=sys.stderr, flush=True)
+    return 0
+
+
+def recorded() -> list[str]:
+    """Return the names of all recorded runs."""
+    return sorted(path.parent.name for path in RECORDED.glob("*/truth.json"))
+
+
+def compare_recorded(name: str) -> list[Compared]:
+    """Compare a recorded run with what copilog reads from it; known differences have their reason."""
+    truth = msgspec.json.decode((RECORDED / name / "truth.json").read_bytes(), type=Truth)
+    compared = compare(truth, observe(RECORDED / name / WRITTEN, truth))
+    return explain(compared, truth.program, truth.scenario, truth.version)

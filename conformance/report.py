@@ -24,7 +24,11 @@ def print_result(result: Result, file: TextIO) -> None:
     for one in result.compared:
         if one.verdict == "different":
             fact = one.fact
-            print(f"    {fact.kind} at {fact.where}: {_short(fact.expected)}, read {_short(one.observed)}", file=file)
+            mark = "known: " if one.reason else ""
+            print(
+                f"    {mark}{fact.kind} at {fact.where}: {_short(fact.expected)}, read {_short(one.observed)}",
+                file=file,
+            )
 
 
 def _short(value: Any) -> str:

@@ -13,6 +13,7 @@ import msgspec
 from conformance.cli_driver import CliDriver, ScenarioError
 from conformance.compare import compare
 from conformance.facts import Compared, Performed, Truth
+from conformance.known import explain
 from conformance.model_server import ModelServer
 from conformance.observe import observe
 from conformance.scenario import Scenario
@@ -34,6 +35,10 @@ class Result(msgspec.Struct, kw_only=True, omit_defaults=True):
     def count(self, verdict: str) -> int:
         """Return how many facts have a verdict."""
         return sum(one.verdict == verdict for one in self.compared)
+
+    def is_failure(self) -> bool:
+        """Return whether the run did not go as it says, or has a difference that is not known."""
+        return self.error is not None or any(one.verdict == "different" and one.reason is None for one in self.compared)
 
 
 class Driver(Protocol):
@@ -66,7 +71,7 @@ def perform(scenario: Scenario, version: str, scratch: Path) -> Kept:
             (scratch / "served.json").write_bytes(msgspec.json.format(msgspec.json.encode(server.log)))
             (scratch / "requests.json").write_bytes(msgspec.json.encode(server.requests))
     truth = truth_of(scenario, performed, places.fill)
-    compared = compare(truth, observe(places.home, truth))
+    compared = explain(compare(truth, observe(places.home, truth)), scenario.program, scenario.name, version)
     result = Result(
         scenario=scenario.name,
         program=scenario.program,

@@ -43,7 +43,10 @@ def truth_of(scenario: Scenario, performed: Performed, fill: Fill) -> Truth:
         sessions=performed.sessions,
         turns=dict(turns),
         facts=_last_of_each(facts),
-        gaps=[*scenario.gaps, *gaps_of(performed.program, performed.version)],
+        gaps=[
+            *(gap for gap in scenario.gaps if applies(gap.since, gap.until, performed.version)),
+            *gaps_of(performed.program, performed.version),
+        ],
     )
 
 

@@ -66,9 +66,12 @@ def _stored(archive: Archive, truth: Truth) -> Seen:
         yield "turns", session, row["user_message_count"]
         yield "title", session, row["display_name"] or row["session_name"] or row["first_message"]
         yield "folder", session, row["cwd"] or row["project"]
-        yield from _usage([one for one in archive.usage_events if one["session_id"] == row["id"]], session)
         messages = [one for one in archive.messages if one["session_id"] == row["id"]]
         messages.sort(key=lambda one: int(one["ordinal"]))
+        usage = [one for one in archive.usage_events if one["session_id"] == row["id"]]
+        yield from _usage(usage or [_spent(one) for one in messages], session)
+        if row["has_total_output_tokens"]:
+            yield "tokens.output", session, row["total_output_tokens"]
         for number, turn in turns_of(messages, truth.turns.get(session, [])):
             where = f"{session}/{number}"
             yield from _turn(turn, where, truth)
@@ -80,6 +83,12 @@ def _by(rows: list[Json], key: str) -> dict[Any, list[Json]]:
     for row in rows:
         grouped[row[key]].append(row)
     return grouped
+
+
+def _spent(message: Json) -> Json:
+    """Return the tokens of a message as a row of usage: its reports count messages where a session has no usage."""
+    inputs = dict.fromkeys(("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"), 0)
+    return {**inputs, "reasoning_tokens": 0, "output_tokens": message["output_tokens"], "model": message["model"]}
 
 
 def _usage(rows: list[Json], session: str) -> Seen:

@@ -47,6 +47,7 @@ class Reason(msgspec.Struct, kw_only=True, omit_defaults=True, forbid_unknown_fi
     scenarios: tuple[str, ...] = ("*",)  # shell patterns
     since: str | None = None  # versions of the program, as in scenarios
     until: str | None = None
+    is_recorded: bool = True  # False if the program does not record the fact, so that it cannot be read
 
 
 class Claims(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -86,7 +87,7 @@ def claim_about(tool: ToolName, program: str, fact: Fact) -> Claim | None:
     return None
 
 
-def reason_of(tool: ToolName, truth: Truth, compared: Compared) -> str | None:
+def reason_of(tool: ToolName, truth: Truth, compared: Compared) -> Reason | None:
     """Return the stated reason for a difference, or None."""
     for one in claims_of(tool).reasons:
         if one.program != truth.program or not applies(one.since, one.until, truth.version):
@@ -94,7 +95,7 @@ def reason_of(tool: ToolName, truth: Truth, compared: Compared) -> str | None:
         if not any(fnmatchcase(truth.scenario, pattern) for pattern in one.scenarios):
             continue
         if any(fnmatchcase(compared.fact.kind, pattern) for pattern in one.kinds):
-            return one.reason
+            return one
     return None
 
 

@@ -10,7 +10,7 @@ import msgspec
 
 from conformance.compare import Observations, compare
 from conformance.contenders.answers import from_agentsview, from_ccusage
-from conformance.contenders.claims import ToolName, claim_about, claimed, claims_of, reason_of, unclaimed
+from conformance.contenders.claims import Reason, ToolName, claim_about, claimed, claims_of, reason_of, unclaimed
 from conformance.contenders.tools import VERSIONS, ask_agentsview, ask_ccusage
 from conformance.facts import Compared, Truth
 
@@ -89,11 +89,11 @@ def add(parts: dict[tuple[str, str, str], Part], tool: ToolName, truth: Truth, a
         _count(row, one, reason_of(tool, truth, one), truth.scenario)
 
 
-def _count(row: Row, one: Compared, reason: str | None, scenario: str) -> None:
+def _count(row: Row, one: Compared, reason: Reason | None, scenario: str) -> None:
     row.claimed += 1
     if one.verdict == "equal":
         row.equal += 1
-    elif one.verdict == "not recorded":
+    elif one.verdict == "not recorded" or (reason is not None and not reason.is_recorded):
         row.not_recorded += 1
     else:
         row.different += 1
@@ -104,7 +104,7 @@ def _count(row: Row, one: Compared, reason: str | None, scenario: str) -> None:
                 where=one.fact.where,
                 expected=one.fact.expected,
                 answered=one.observed,
-                reason=reason,
+                reason=reason.reason if reason else None,
             )
         )
 

@@ -19,14 +19,17 @@ LONGEST = 60
 ABOUT = """\
 ## agentsview and ccusage
 
-The same runs, read by two other programs: {tools}. Each is installed as published, runs without network access to
-its own services, and gets a copy of the folder that Copilot CLI or VS Code wrote. agentsview is asked through its
-SQLite database (after `agentsview sync`) and `agentsview usage daily --json`; ccusage through
-`ccusage copilot session --json` and `ccusage copilot daily --json`. `python -m conformance.contenders` makes this
-section.
+The same runs, read by two other programs: {tools}.
+Each is installed as published, with updates, telemetry and downloads of prices switched off, and gets a copy of the
+folder that Copilot CLI or VS Code wrote. agentsview is asked through its SQLite database after `agentsview sync`, and
+through `agentsview usage daily --json`; ccusage through `ccusage copilot session --json` and
+`ccusage copilot daily --json`. `python -m conformance.contenders` makes this section.
 
 Only facts are compared that a program claims to read: in its help, its README, its documentation, its schema
-(`conformance/contenders/claims.yaml` has each claim with where it is made). Both sides are brought into one form first:
+(`conformance/contenders/claims.yaml` has each claim with where it is made). The help, README and schema are those of
+the compared version; documentation and capability table of agentsview are those of v0.41.1-30-g538600744, the newest
+that could be read. A fact that Copilot CLI or VS Code does not record is not a difference. Both sides are brought into
+one form first:
 
 - White space in texts is not compared. Answers and thinking are equal if the expected text is somewhere in what the
   program stored of the turn, as agentsview joins thinking and answers of VS Code into one text.

@@ -1,0 +1,200 @@
+"""Facts are derived from scenario and log; a comparison catches every wrong one."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.compare import compare
+from conformance.facts import Asked, Fact, Performed, Truth
+from conformance.masking import LONG, Mask
+from conformance.recording import RECORDED, recorded
+from conformance.running import Result
+from conformance.scenario import Call, Gap, Run, Scenario, Step, Tokens, applies, load, load_all
+from conformance.schemas import events_of
+from conformance.served import Served, call_id
+from conformance.table import table_of
+from conformance.truth import truth_of
+
+NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
+
+
+def served(number: int, script: str, step: int, answer: Step, **more: Any) -> Served:
+    began = NOON + timedelta(seconds=number)
+    return Served(
+        number=number,
+        id=f"c{number}",
+        kind="chat",
+        script=script,
+        step=step,
+        model="m",
+        tokens=answer.tokens,
+        call_ids=[call_id(script, step, position) for position in range(len(answer.calls))],
+        answer=answer,
+        began_at=began,
+        ended_at=began + timedelta(milliseconds=10),
+        **more,
+    )
+
+
+def made_truth(**more: Any) -> Truth:
+    task = Call(name="task", arguments={"prompt": "sub [[SUB]]"})
+    main = [
+        Step(text="hi", calls=[task], tokens=Tokens(input=10, output=1)),
+        Step(text="end", tokens=Tokens(input=20, output=2)),
+    ]
+    sub = [
+        Step(
+            text="below",
+            thinking="hm",
+            calls=[Call(name="bash", exit_code=7, outcome="failed")],
+            tokens=Tokens(input=5, output=3),
+        )
+    ]
+    scenario = Scenario(name="s", about="", scripts={"A": main, "SUB": sub}, actions=[Run(prompt="do [[A]]")], **more)
+    performed = Performed(
+        scenario="s",
+        program="cli",
+        version="1.0.60",
+        workspace="/w",
+        home="/h",
+        sessions={"main": "id"},
+        asked=[Asked(session="main", text="do [[A]]", model="m", scripts=["A"])],
+        served=[served(1, "A", 0, main[0]), served(2, "SUB", 0, sub[0]), served(3, "A", 1, main[1])],
+    )
+    return truth_of(scenario, performed, lambda value: value)
+
+
+def as_observed(truth: Truth) -> dict[tuple[str, str], Any]:
+    return {fact.key: fact.expected[0] if fact.how == "between" else fact.expected for fact in truth.facts}
+
+
+def test_facts_follow_from_scripts_and_log() -> None:
+    facts = {fact.key: fact.expected for fact in made_truth().facts}
+    assert facts["tokens.input", "main"] == 35
+    assert facts["tokens.input", "main/1"] == 35
+    assert facts["answer", "main/1/2"] == "end"
+    assert facts["thoughts", "main/1"] == 0
+    assert facts["call.caller", "main/1/call_SUB_0_0"] == "call_A_0_0"
+    assert facts["call.exit code", "main/1/call_SUB_0_0"] == 7
+    assert facts["subagent.answer", "main/1/call_A_0_0/1"] == "below"
+    assert facts["calls", "main/1"] == 2
+
+
+def test_answer_that_the_program_did_not_get_is_not_expected() -> None:
+    step = Step(text="lost", tokens=Tokens(input=1, output=1))
+    scenario = Scenario(name="s", about="", scripts={"A": [step]}, actions=[Run(prompt="[[A]]")])
+    performed = Performed(
+        scenario="s", program="cli", version="1", workspace="/w", home="/h", sessions={"main": "id"},
+        asked=[Asked(session="main", text="[[A]]", model="m", scripts=["A"])],
+        served=[served(1, "A", 0, step, is_closed_early=True)],
+    )  # fmt: skip
+    facts = {fact.key: fact.expected for fact in truth_of(scenario, performed, lambda value: value).facts}
+    assert facts["answers", "main/1"] == 0
+    assert facts["tokens.input", "main"] == 0
+
+
+def test_right_observations_are_all_equal() -> None:
+    truth = made_truth()
+    assert {one.verdict for one in compare(truth, as_observed(truth))} == {"equal"}
+
+
+def wrong(value: Any) -> Any:
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int | float):
+        return value + 1_000_000
+    return ["something else"] if value is None or isinstance(value, list) else f"not {type(value)}"
+
+
+@pytest.mark.parametrize("number", range(len(made_truth().facts)))
+def test_each_fact_can_be_wrong_and_can_be_missing(number: int) -> None:
+    truth = made_truth()
+    fact = truth.facts[number]
+    for value in (wrong(fact.expected), "missing"):
+        observed = as_observed(truth)
+        observed[fact.key] = value
+        different = [one.fact.key for one in compare(truth, observed) if one.verdict == "different"]
+        assert different == [fact.key]
+
+
+def test_gap_excuses_a_missing_value_and_never_a_wrong_one() -> None:
+    gap = Gap(kind="tokens.*", where="main/*", reason="not by turn")
+    fact = Fact(kind="tokens.input", where="main/1", expected=5)
+    truth = Truth(scenario="s", program="cli", version="1", sessions={}, turns={}, facts=[fact], gaps=[gap])
+    verdicts = [compare(truth, {fact.key: value})[0].verdict for value in (None, 0, 4, 5)]
+    assert verdicts == ["not recorded", "not recorded", "different", "equal"]
+
+
+def test_gap_with_a_value_excuses_that_value_alone() -> None:
+    gap = Gap(kind="edit.added", records=3, reason="counts one more")
+    fact = Fact(kind="edit.added", where="x", expected=2)
+    truth = Truth(scenario="s", program="cli", version="1", sessions={}, turns={}, facts=[fact], gaps=[gap])
+    assert [compare(truth, {fact.key: value})[0].verdict for value in (3, 4, None)] == [
+        "not recorded",
+        "different",
+        "different",
+    ]
+
+
+def test_gap_of_a_scenario_holds_for_its_versions() -> None:
+    late = Gap(kind="answer", since="1.0.99", reason="late")
+    early = Gap(kind="answer", until="1.0.60", reason="early")
+    reasons = [gap.reason for gap in made_truth(gaps=[late, early]).gaps]
+    assert "early" in reasons
+    assert "late" not in reasons
+
+
+def test_versions_are_compared_as_numbers() -> None:
+    assert applies("1.0.20", "1.0.102", "1.0.89")
+    assert not applies("1.0.102", None, "1.0.89")
+
+
+def test_all_scenarios_of_the_cli_can_be_read() -> None:
+    assert len(load_all("cli")) >= 40
+
+
+def test_scenario_with_an_unknown_script_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "bad.yaml"
+    path.write_text("{name: bad, about: x, scripts: {}, actions: [{do: run, prompt: 'a [[NONE]]'}]}")
+    with pytest.raises(ValueError, match="no script NONE"):
+        load(path)
+
+
+def test_mask_hides_long_texts_of_others_and_keeps_ours() -> None:
+    mask = Mask({"/tmp/s": "/home/ada"}, ["our own words"])
+    theirs = "<rule>secret text </rule>" * 20
+    masked = mask.text(theirs)
+    assert len(masked) == len(theirs) > LONG
+    assert "secret" not in masked
+    assert "<rule>" in masked
+    instructions = {"type": "system.message", "data": {"content": theirs + "our own words"}}
+    assert "secret" not in str(mask.value(instructions))
+    ours = "our own words " * 40 + "/tmp/s/work"
+    assert mask.text(ours) == "our own words " * 40 + "/home/ada/work"
+
+
+def test_events_of_a_schema_are_persisted_or_not() -> None:
+    streamed = {"properties": {"type": {"const": "a.delta"}, "ephemeral": {"const": True}}}
+    written = {"properties": {"type": {"const": "a.done"}, "ephemeral": {"type": "boolean"}}}
+    schema = {"definitions": {"SessionEvent": {"anyOf": [streamed, {"$ref": "#/definitions/W"}]}, "W": written}}
+    assert dict(events_of(schema)) == {"a.delta": False, "a.done": True}
+
+
+def test_table_counts_what_was_compared() -> None:
+    truth = made_truth()
+    observed = as_observed(truth)
+    observed["prompt", "main/1"] = "other"
+    result = Result(scenario="s", program="cli", version="1.0.60", seconds=1, compared=compare(truth, observed))
+    table = table_of([result])
+    total = len(truth.facts)
+    assert f"| Copilot CLI | 1.0.60 | 1 | {total} | {total - 1} | 1 | 0 | 0 |" in table
+    assert "| prompt | **not known** | s | 1.0.60 | 1 |" in table
+
+
+def test_recorded_runs_have_a_truth_with_facts() -> None:
+    assert recorded()
+    assert all((RECORDED / name / "written").is_dir() for name in recorded())

@@ -23,12 +23,14 @@ from conformance.vscode_page import VIEWPORT, Workbench
 from conformance.vscode_server import Running, prepare, serving
 from conformance.vscode_setup import install
 from conformance.workspace import Places
-from tests.web.browsing import chromium_path, is_foreign
+from tests.web.browsing import chromium_path
 
 QUIET_SECONDS = 5.5  # without a change of any file: VS Code saves conversations and traces every five seconds
 QUIET_LIMIT_SECONDS = 30.0
 POLL_SECONDS = 0.1
 FIRST_WINDOW = "main"
+# No name but loopback is found. Playwright's routes would stop the page while the driver waits for something else.
+CHROMIUM_OPTIONS = ["--disable-dev-shm-usage", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
 DESCRIBING = {"turn", "edit", "wait"}  # fields of a step that say more about a prompt
 
 
@@ -161,7 +163,8 @@ class _Visit:
                 self.workbench.choose_model(self.model)
             case "served" | "answered":
                 script, _, number = (step.served or step.answered or "").partition(" ")
-                self.driver.server.wait(script, int(number or 0), answered=step.answered is not None)
+                is_answer = step.answered is not None
+                self.driver.server.wait(script, int(number or 0), answered=is_answer, seconds=self.action.seconds)
             case "retry":
                 self._retry(step.turn)
             case "saved":
@@ -279,12 +282,11 @@ def browsing() -> Iterator[BrowserContext]:
     """Run a headless Chromium that reaches nothing but loopback."""
     with sync_playwright() as started:
         try:
-            browser = started.chromium.launch(executable_path=chromium_path(), args=["--disable-dev-shm-usage"])
+            browser = started.chromium.launch(executable_path=chromium_path(), args=CHROMIUM_OPTIONS)
         except playwright.sync_api.Error as error:
             raise UnavailableError(f"there is no Chromium: {error.message[:200]}") from error
         with browser, browser.new_context(viewport=VIEWPORT, locale="en-US") as context:
             context.grant_permissions(["clipboard-read", "clipboard-write"])
-            context.route(is_foreign, lambda route: route.abort())
             yield context
 
 

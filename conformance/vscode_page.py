@@ -210,7 +210,7 @@ class Workbench:
             self._page.keyboard.insert_text(text)
         self._page.keyboard.press("Enter")
         expect(self.chat.locator(".interactive-request.editing")).to_have_count(0)
-        mark = text.splitlines()[-1][-20:]  # the page shows lines as one
+        mark = text.split()[-1]  # the page shows Markdown
         expect(self.chat.locator(".interactive-request", has_text=mark).last).to_be_visible()
 
     def _confirm(self, button: str, until_gone: Locator) -> None:

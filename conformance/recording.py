@@ -21,6 +21,7 @@ from conformance.masking import Mask, clear, own_texts
 from conformance.observe import observe
 from conformance.running import perform
 from conformance.scenario import load_all
+from conformance.vscode_masking import VsCodeMask
 from conformance.workspace import Places
 
 RECORDED = Path(__file__).parents[1] / "tests" / "data" / "conformance"
@@ -55,7 +56,12 @@ NEW = [
     "tui-shell",
 ]
 OLD = [("walk", version) for version in ("1.0.20", "1.0.60", "1.0.89")]
-DEFAULT = [f"{name}-1.0.102" for name in NEW] + [f"{name}-{version}" for name, version in OLD]
+VSCODE = ["approvals-1.139.1", "plain-1.138.0", "retried-1.139.1", "subagent-1.139.1", "walk-1.133.0"]
+DEFAULT = [
+    *(f"{name}-1.0.102" for name in NEW),
+    *(f"{name}-{version}" for name, version in OLD),
+    *(f"vscode-{name}" for name in VSCODE),
+]
 
 
 def record(names: Sequence[str]) -> int:
@@ -68,7 +74,8 @@ def record(names: Sequence[str]) -> int:
             kept = perform(scenarios[scenario], version, Path(scratch))
             target = RECORDED / name
             clear(target)
-            mask = Mask({str(Places(Path(scratch)).home): HOME}, own_texts(kept.truth))
+            masks = VsCodeMask if kept.truth.program == "vscode" else Mask
+            mask = masks({str(Places(Path(scratch)).home): HOME}, own_texts(kept.truth))
             mask.copy(kept.folder, target / WRITTEN)
             truth = mask.rename(msgspec.json.format(msgspec.json.encode(kept.truth), indent=0).decode())
             (target / "truth.json").write_text(truth + "\n", encoding="utf-8")

@@ -10,14 +10,16 @@ import msgspec
 import pytest
 
 from conformance.cli_driver import ScenarioError
-from conformance.programs import UnavailableError
+from conformance.programs import UnavailableError, cache_folder
 from conformance.running import run_scenario
 from conformance.scenario import SCENARIOS, Page, PageStep, Scenario, load, load_all
 from conformance.vscode_driver import action_of, session_files
+from conformance.vscode_masking import MASKED, VsCodeMask
 from conformance.vscode_server import prepare
 from conformance.vscode_setup import CODE_SERVERS, is_installed, made_once
 
 NEWEST = list(CODE_SERVERS)[-1]
+CACHE = cache_folder()  # of the user: tests have a home folder of their own
 QUICK = "plain"  # takes about 20 s
 
 
@@ -81,8 +83,21 @@ def test_a_session_is_found_by_the_marker_of_its_prompt(tmp_path: Path) -> None:
     assert [path.stem for path in session_files(tmp_path, "Something else")] == ["two"]
 
 
-def test_vs_code_runs_a_scenario_as_it_says() -> None:
+def test_prose_of_the_vendor_is_masked_and_text_of_the_scenario_is_not() -> None:
+    prose = "Use read_file to read a file, and never, under any circumstances, do anything else at all."
+    mask = VsCodeMask({"/tmp/scratch/home": "/home/ada"}, ["Read it [[ONE]]", "read_file"])
+    prompt = f"<rules>\n{prose}\n</rules>\n<userRequest>\nRead it [[ONE]]\n</userRequest>"
+
+    assert mask.text(prompt) == f"<rules>{MASKED}</rules>\n<userRequest>\nRead it [[ONE]]\n</userRequest>"
+    inner = json.dumps([{"text": prose, "path": "/tmp/scratch/home/a b"}])
+    assert json.loads(mask.value({"messages": inner})["messages"]) == [{"text": MASKED, "path": "/home/ada/a b"}]
+    tool = {"name": "read_file", "description": prose, "parameters": {"type": "object"}}
+    assert mask.value(tool) == {"name": "read_file", "description": MASKED, "parameters": {}}
+
+
+def test_vs_code_runs_a_scenario_as_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
     """The run goes as scripted. What copilog reads of it is compared by `python -m conformance run`."""
+    monkeypatch.setenv("COPILOG_CONFORMANCE_CACHE", str(CACHE))
     if not is_installed(NEWEST) and not os.environ.get("CI"):
         pytest.skip(f"VS Code {NEWEST} is not installed: python -m conformance run --program vscode --scenario {QUICK}")
     result = run_scenario(load(SCENARIOS / "vscode" / f"{QUICK}.yaml"), NEWEST)

@@ -11,7 +11,7 @@ from conformance.contenders.answers import from_agentsview, from_ccusage, turns_
 from conformance.contenders.claims import claim_about, claimed, claims_of, scope_of, unclaimed
 from conformance.contenders.forms import in_form, model_name, place_in_form, texts_of, tool_name
 from conformance.contenders.rows import TOOLS, Part, add
-from conformance.contenders.table import section
+from conformance.contenders.table import section, stored_section
 from conformance.contenders.tools import Archive, Reports, rows_of
 from conformance.facts import Fact, Truth
 from conformance.scenario import Gap
@@ -43,6 +43,7 @@ def message(number: int, role: str, content: str, model: str = "") -> dict[str, 
         "role": role,
         "content": content,
         "model": model,
+        "output_tokens": 4 if role == "assistant" else 0,
     }
 
 
@@ -78,6 +79,8 @@ ARCHIVE = Archive(
             "session_name": "A title",
             "first_message": "Do one [[ONE]]",
             "user_message_count": 2,
+            "has_total_output_tokens": 1,
+            "total_output_tokens": 31,
         }
     ],
     messages=[
@@ -130,8 +133,27 @@ def test_agentsview_input_has_what_came_from_the_cache() -> None:
     assert seen["tokens.input", "main"] == 100 + 1 + 50 + 200 + 1 + 60
     assert seen["tokens.cached", "main"] == 50 + 60
     assert seen["tokens.reasoning", "main"] == 3
+    assert seen["tokens.output", "main"] == 31  # as the session's own row has it
     assert seen["tokens.output", "main/model claude-opus-4-5"] == 20
     assert seen["tokens.input", "all/day 2026-11-18"] == 300 + 2 + 110
+
+
+def test_session_without_usage_has_the_output_of_its_messages() -> None:
+    seen = from_agentsview(Archive(sessions=ARCHIVE.sessions, messages=ARCHIVE.messages), truth())
+    assert seen["tokens.output", "main/model claude-opus-4-5"] == 4
+    assert seen["tokens.input", "main/model claude-opus-4-5"] == 0
+
+
+def test_difference_in_what_the_program_does_not_record_is_not_counted_as_one() -> None:
+    old = truth(fact("thinking", "main/1/1", "Unseen."), fact("call.outcome", "main/1/call_ONE_0_0", "succeeded"))
+    old.version = "1.0.20"
+    parts: dict[tuple[str, str, str], Part] = {}
+    add(parts, "agentsview", old, from_agentsview(ARCHIVE, old))
+    (part,) = parts.values()
+    assert part.rows["thinking"].not_recorded == 1
+    assert part.rows["success or failure of tools"].different == 1
+    (difference,) = part.rows["success or failure of tools"].differences
+    assert difference.reason is not None
 
 
 def test_call_without_an_end_has_no_outcome_and_no_result() -> None:
@@ -277,3 +299,9 @@ def test_rows_count_verdicts_and_the_section_shows_them() -> None:
     text = section([part, other])
     assert "| Copilot CLI 1.0.102 | 1 | agentsview | 3 | 1 | 1 | 1 | 1 |" in text
     assert '`prompt` at `main/2` of the scenario `made-up` is `"Do three"`, read `"Do two [[TWO]]"`' in text
+
+
+def test_stored_results_give_the_section() -> None:
+    text = stored_section()
+    assert "agentsview 0.46.1 and ccusage 20.0.24" in text
+    assert "no reason found" not in text

@@ -36,8 +36,10 @@ class VsCodeMask(Mask):
         super().__init__(renamed, (text for text in own if not NAME.fullmatch(text)))
 
     def value(self, value: Any) -> Any:
-        """Return a JSON value with all its texts masked, and tools without their parameters."""
-        if isinstance(value, dict) and "parameters" in value and "name" in value:
+        """Return a JSON value with all its texts masked; of the tools on offer only the first, without parameters."""
+        if isinstance(value, list) and len(value) > 1 and all(map(_is_tool, value)):
+            value = value[:1]
+        elif _is_tool(value):
             value = {**value, "parameters": {}}
         return super().value(value)
 
@@ -71,3 +73,7 @@ class VsCodeMask(Mask):
 
     def _is_kept(self, piece: str) -> bool:
         return len(piece.split()) <= WORDS or any(own in piece for own in self._own)
+
+
+def _is_tool(value: Any) -> bool:
+    return isinstance(value, dict) and "name" in value and "parameters" in value

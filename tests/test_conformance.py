@@ -8,7 +8,7 @@ import pytest
 
 from conformance.recording import RECORDED, compare_recorded, recorded
 
-MOST_BYTES = 3 << 20
+MOST_BYTES = 4 << 20
 
 
 @pytest.fixture(autouse=True)

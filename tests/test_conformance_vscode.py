@@ -92,6 +92,7 @@ def test_prose_of_the_vendor_is_masked_and_text_of_the_scenario_is_not() -> None
     inner = json.dumps([{"text": prose, "path": "/tmp/scratch/home/a b"}])
     assert json.loads(mask.value({"messages": inner})["messages"]) == [{"text": MASKED, "path": "/home/ada/a b"}]
     tool = {"name": "read_file", "description": prose, "parameters": {"type": "object"}}
+    assert mask.value([tool, {**tool, "name": "second"}]) == [mask.value(tool)]
     assert mask.value(tool) == {"name": "read_file", "description": MASKED, "parameters": {}}
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import yaml
@@ -24,6 +26,8 @@ class Known(Data, kw_only=True):
     program: str = "cli"
     since: str | None = None
     until: str | None = None
+    read: Any = None  # the value that is read instead; None: any
+    missing: bool = False  # only where nothing is read
     reason: str
 
 
@@ -34,11 +38,20 @@ def known() -> tuple[Known, ...]:
         return msgspec.convert(yaml.safe_load(file) or [], tuple[Known, ...])
 
 
-def explain(compared: list[Compared], program: str, scenario: str, version: str) -> list[Compared]:
+def explain(
+    compared: list[Compared], program: str, scenario: str, version: str, rules: Sequence[Known] | None = None
+) -> list[Compared]:
     """Give each known difference its reason."""
     for one in compared:
         if one.verdict == "different":
-            one.reason = next((rule.reason for rule in known() if _covers(rule, one, program, scenario, version)), None)
+            one.reason = next(
+                (
+                    rule.reason
+                    for rule in (known() if rules is None else rules)
+                    if _covers(rule, one, program, scenario, version)
+                ),
+                None,
+            )
     return compared
 
 
@@ -49,4 +62,6 @@ def _covers(rule: Known, one: Compared, program: str, scenario: str, version: st
         and fnmatchcase(scenario, rule.scenario)
         and fnmatchcase(one.fact.kind, rule.kind)
         and fnmatchcase(one.fact.where, rule.where)
+        and (rule.read is None or one.observed == rule.read)
+        and not (rule.missing and one.observed is not None)
     )

@@ -89,7 +89,9 @@ def _conversation(conversation: Conversation, session: str, names: dict[str, str
     yield "repository", session, conversation.workspace.repository if conversation.workspace else None
     yield "application", session, conversation.application
     relations = sorted(
-        f"{one.kind} {names.get(one.other_id.partition(':')[2], one.other_id)}" for one in conversation.relations
+        f"{one.kind} {names.get(one.other_id.partition(':')[2], one.other_id)}"
+        for one in conversation.relations
+        if not one.kind.startswith("prompts-")
     )
     yield "relations", session, relations
     parts = [part for message in conversation.messages for part in message.parts]

@@ -10,6 +10,7 @@ import pytest
 
 from conformance.compare import compare
 from conformance.facts import Asked, Fact, Performed, Truth
+from conformance.known import Known, explain
 from conformance.masking import LONG, Mask
 from conformance.recording import RECORDED, recorded
 from conformance.running import Result
@@ -146,6 +147,17 @@ def test_gap_of_a_scenario_holds_for_its_versions() -> None:
     reasons = [gap.reason for gap in made_truth(gaps=[late, early]).gaps]
     assert "early" in reasons
     assert "late" not in reasons
+
+
+def test_known_difference_has_its_reason_and_a_new_one_has_none() -> None:
+    fact = Fact(kind="call.outcome", where="main/1/c", expected="failed")
+    truth = Truth(scenario="s", program="cli", version="1", sessions={}, turns={}, facts=[fact])
+    rule = Known(kind="call.outcome", read="succeeded", reason="exit codes")
+    found = [
+        explain(compare(truth, {fact.key: value}), "cli", "s", "1.0.1", [rule])[0].reason
+        for value in ("succeeded", "denied")
+    ]
+    assert found == ["exit codes", None]
 
 
 def test_versions_are_compared_as_numbers() -> None:

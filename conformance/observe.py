@@ -49,6 +49,7 @@ def _whole(archive: copilog.Archive, report: copilog.Report) -> Seen:
     yield "bad records", "all", sorted({f"{one.code}: {one.reason}" for one in found if one.level == "error"})
     yield "warnings", "all", sorted({f"{one.code}: {one.reason}" for one in found if one.level == "warning"})
     yield "balanced", "all", report.balances()
+    yield from _row(measure(archive, limit=None, prices=False).tokens.total, "all")
 
 
 def _files(folder: Path, program: str) -> Seen:

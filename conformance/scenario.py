@@ -237,6 +237,7 @@ class Scenario(Data, kw_only=True):
     mcp: bool = False  # whether the suite's own MCP server `weather` is configured
     scripts: dict[str, list[Step] | Script]
     actions: list[Action]
+    copied: dict[str, list[str]] = {}  # session -> scripts of the turns that it has from the session it was forked from
     expect: list[Expected] = []
     gaps: list[Gap] = []
     settings: dict[str, Any] = {}  # for the driver of VS Code

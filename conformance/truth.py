@@ -27,6 +27,7 @@ def truth_of(scenario: Scenario, performed: Performed, fill: Fill) -> Truth:
     """Return all facts of a run. `fill` replaces the placeholders of the scenario's texts."""
     facts: list[Fact] = [*_whole(performed)]
     turns: dict[str, list[list[str]]] = defaultdict(list)
+    facts.extend(_sums("all", _figured(scenario, performed, performed.asked)))
     for session in performed.sessions:
         asked = [one for one in performed.asked if one.session == session]
         turns[session] = [_marks(one) for one in asked]
@@ -99,9 +100,9 @@ def _session(scenario: Scenario, performed: Performed, session: str, asked: list
     counted = [one for one in asked if one.turn.superseded is None]
     yield Fact(kind="turns", where=session, expected=len(counted))
     yield Fact(kind="folder", where=session, expected=performed.workspace)
-    everything = list(_requests(scenario, performed, asked))
-    # Figures leave out superseded turns, where their requests are recorded by themselves: docs/metrics.md.
-    served = list(_requests(scenario, performed, counted)) if performed.program == "vscode" else everything
+    copied = [one for one in performed.asked if set(one.scripts) & set(scenario.copied.get(session, []))]
+    everything = list(_requests(scenario, performed, [*copied, *asked]))
+    served = _figured(scenario, performed, [*copied, *asked])
     yield from _sums(session, served)
     by_model: dict[str, list[Served]] = defaultdict(list)
     by_day: dict[str, list[Served]] = defaultdict(list)
@@ -117,6 +118,13 @@ def _session(scenario: Scenario, performed: Performed, session: str, asked: list
     for number, one in enumerate(asked, 1):
         if one.turn.superseded is None:
             yield from _turn(scenario, performed, one, f"{session}/{number}", fill)
+
+
+def _figured(scenario: Scenario, performed: Performed, asked: list[Asked]) -> list[Served]:
+    """Return the requests that figures count: VS Code's without those of superseded turns (docs/metrics.md)."""
+    if performed.program == "vscode":
+        asked = [one for one in asked if one.turn.superseded is None]
+    return list(_requests(scenario, performed, asked))
 
 
 def _requests(scenario: Scenario, performed: Performed, asked: Iterable[Asked]) -> Iterator[Served]:

@@ -105,7 +105,7 @@ def test_newer_snapshots_have_files_before_their_turn(tmp_path: Path) -> None:
     ]
     assert (said(conversation), conversation.turns[0].request_id) == ([("user", "Trim it")], "e-4")
     assert conversation.turns[0].timing.started_at is None  # the time is that of the end
-    assert (conversation.turns[0].extra or {})["timestamp"] == snapshot["timestamp"]
+    assert conversation.messages[0].created_at == datetime(2026, 11, 2, 8, 0, 9, tzinfo=UTC)
     assert codes(ledger) == []
 
 

@@ -41,20 +41,30 @@ class TurnsOfCalls:
         timed = [
             (turn.timing.started_at, turn.index)
             for turn in turns
-            if turn.request_id is not None and turn.timing.started_at is not None
+            if turn.request_id is not None and turn.timing.started_at is not None and turn.superseded != "rewound"
         ]
         timed.sort()
         self._times = [at for at, _ in timed]
         self._indexes = [index for _, index in timed]
         self._by_number = turns_by_number(turns)
+        # Of turns that were rewound only the store is left, with the time at which they had ended.
+        self._ended = {
+            turn.index: turn.timing.started_at
+            for turn in turns
+            if turn.superseded == "rewound" and turn.timing.started_at is not None
+        }
 
     def of(self, usage: Usage) -> int | None:
         """Return the index of the turn that a call belongs to; None if nothing says so."""
         at = called_at(usage)
+        number = (usage.extra or {}).get("turn_index")
+        named = self._by_number.get(number) if isinstance(number, int) else None
+        ended = self._ended.get(named) if named is not None else None
+        if at is not None and ended is not None and at <= ended:
+            return named
         if at is not None and self._times and at >= self._times[0]:
             return self._indexes[bisect_right(self._times, at) - 1]
-        number = (usage.extra or {}).get("turn_index")
-        return self._by_number.get(number) if isinstance(number, int) else None
+        return named
 
 
 def called_at(usage: Usage) -> datetime | None:

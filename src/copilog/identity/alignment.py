@@ -30,6 +30,7 @@ class View:
         "inside",
         "is_late",
         "is_retold",
+        "is_sparse",
         "messages",
         "prompt",
         "source",
@@ -45,9 +46,13 @@ class View:
         self.source = conversation.source
         self.ids = ids_of(turn)
         self.prompt = plain(" ".join(prose_of(message.parts) for message in prompts_in(messages)))
+        self.is_sparse = "rewind" in conversation.marks  # only of turns that changed files: neighbours say nothing
         self.time = turn.timing.started_at
         # A store of sessions writes a turn's row when the turn has ended.
         self.is_late = "store-row" in conversation.marks
+        if self.time is None and self.is_sparse:  # newer snapshots are taken then, too
+            self.is_late = True
+            self.time = next((message.created_at for message in messages), None)
         self.is_retold = not (RETOLD | {"rewind"}).isdisjoint(conversation.marks)
         # Not a turn of its own: the prompt of the sub-agent of this call, or "" for what the product inserted.
         self.inside: str | None = None
@@ -92,7 +97,7 @@ class Group:
     def time(self) -> datetime | None:
         """When the turn began; a time that a row was written at counts only if there is no other."""
         times = [view.time for view in self.views if view.time is not None and not view.is_late and view.inside is None]
-        return times[0] if times else next((view.time for view in self.views if view.time is not None), None)
+        return times[0] if times else min((view.time for view in self.views if view.time is not None), default=None)
 
 
 class Taken:
@@ -221,7 +226,11 @@ def _by_prompts(groups: list[Group], views: list[View], matched: dict[int, Group
                     and (most_apart is None or _is_near(most_apart, view, groups[place]))
                     and taken.is_free(groups[place], view)
                     and _may_be(view, groups[place], comparable)
-                    and (is_telling or _has_neighbour(position, place, views, groups, matched, comparable))
+                    and (
+                        is_telling
+                        or (view.is_sparse and _is_simultaneous(view, groups[place]))
+                        or _has_neighbour(position, place, views, groups, matched, comparable)
+                    )
                 ]
                 if candidates:
                     found = groups[min(candidates, key=lambda place: _distance(view, groups[place]))]

@@ -92,14 +92,15 @@ def _add_snapshot(raw: Any, position: int, made: Conversation, files: Files, *, 
     event_id = take_str(raw, "eventId")
     text = take_str(raw, "userMessage")
     turn = Turn(index=len(made.turns), request_id=event_id, pointer=f"/snapshots/{position}")
+    taken_at = take_moment(raw, "timestamp")
     if not is_late:
-        turn.timing.started_at = take_moment(raw, "timestamp")
+        turn.timing.started_at = taken_at
     for key, value in (take_dict(raw, "files") or {}).items():
         files.add(key, value, snapshot_id)
     turn.extra = rest({"snapshotId": snapshot_id, **raw} if snapshot_id is not None else raw)
     if text is not None:
         message = Message(role="user", parts=[Text(text=text)], turn=turn.index, id=event_id)
-        message.created_at = turn.timing.started_at
+        message.created_at = taken_at
         made.messages.append(message)
     made.turns.append(turn)
 

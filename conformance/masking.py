@@ -15,7 +15,9 @@ from conformance.facts import Truth
 
 LONG = 250  # characters; shorter texts of the programs are names and notices
 SHORTEST_OWN = 10
-OWN_KINDS = ("prompt", "answer", "thinking", "error", "call.arguments", "call.result", "call.reason", "subagent.*")
+OWN_KINDS = (
+    "prompt", "answer", "thinking", "error", "call.arguments", "call.result", "call.reason", "subagent.*", "compaction",
+)  # fmt: skip
 NOT_OWN = ("agent_type",)  # arguments whose values are the program's
 TAG = re.compile(r"(</?[a-z_]+>)")
 LETTER = re.compile(r"[\w@]")

@@ -49,12 +49,6 @@ def install(version: str) -> VsCode:
     )
 
 
-def is_installed(version: str) -> bool:
-    """Return whether the cache has a version."""
-    names = (f"node-{NODE_VERSION}", f"code-server-{CODE_SERVERS[version]}")
-    return all((cache_folder() / "vscode" / name).is_dir() for name in names)
-
-
 def made_once(name: str, make: Callable[[Path], None]) -> Path:
     """Return a folder of the cache, made in another place and renamed when it is complete."""
     folder = cache_folder() / "vscode" / name

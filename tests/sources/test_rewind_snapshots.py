@@ -115,12 +115,14 @@ def test_newer_snapshots_their_backups_and_their_switch_are_known_by_name(tmp_pa
     backup = path.parent / "backups" / ("0f" * 32)
     backup.parent.mkdir()
     backup.write_text("cotton", encoding="utf-8")
+    cut_off = write_json(path.parent / "index.json.tmp.7a6d40f0-3ad1-449d-9dd4-f2da3a9f5fa2", {})
     located = SOURCE.locate(StorageFolder(tmp_path, "copilot-home", None, None))
 
-    assert [SOURCE.claims(Probe(file)) for file in (path, switch, backup)] == [True] * 3
+    assert [SOURCE.claims(Probe(file)) for file in (path, switch, backup, cut_off)] == [True] * 4
     assert [(trace.path, trace.native_id) for trace in located] == [(path, "s2")]
-    conversations, ledger = read(SOURCE, switch)
-    assert (conversations, ledger.ignored) == ([], {"program-state": 1})
+    for file in (switch, cut_off):
+        conversations, ledger = read(SOURCE, file)
+        assert (conversations, ledger.ignored) == ([], {"program-state": 1})
 
 
 def test_a_backup_that_is_gone_is_told(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ class RewindSnapshots(Source):
                 yield Found(path, self.name, native_id=session_id)
 
     def claims(self, file: Probe) -> bool:
-        if file.lies_in(*FOLDERS) and file.name in (FILE, SWITCH):
+        if file.lies_in(*FOLDERS) and (file.name in (FILE, SWITCH) or _is_half_written(file.name)):
             return True
         if file.lies_in(BACKUPS) and file.folders[-2:-1] in ((FOLDER,), (NEWER_FOLDER,)):
             return _BACKUP.fullmatch(file.name) is not None
@@ -59,7 +59,7 @@ class RewindSnapshots(Source):
             _text_of(found.path, ledger)
             ledger.used += 1
             return
-        if found.path.name == SWITCH:  # whether the files of the session are watched
+        if found.path.name == SWITCH or _is_half_written(found.path.name):  # whether files are watched; a write cut off
             ledger.seen += 1
             ledger.ignore("program-state")
             return
@@ -103,6 +103,11 @@ def _add_snapshot(raw: Any, position: int, made: Conversation, files: Files, *, 
         message.created_at = taken_at
         made.messages.append(message)
     made.turns.append(turn)
+
+
+def _is_half_written(name: str) -> bool:
+    """Return whether a file is an index that the program was about to put in place of the former one."""
+    return name.startswith(f"{FILE}.tmp.")
 
 
 class Files:

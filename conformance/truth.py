@@ -121,10 +121,8 @@ def _session(scenario: Scenario, performed: Performed, session: str, asked: list
 
 
 def _figured(scenario: Scenario, performed: Performed, asked: list[Asked]) -> list[Served]:
-    """Return the requests that figures count: VS Code's without those of superseded turns (docs/metrics.md)."""
-    if performed.program == "vscode":
-        asked = [one for one in asked if one.turn.superseded is None]
-    return list(_requests(scenario, performed, asked))
+    """Return the requests that figures count: those of superseded turns are left out (docs/metrics.md)."""
+    return list(_requests(scenario, performed, [one for one in asked if one.turn.superseded is None]))
 
 
 def _requests(scenario: Scenario, performed: Performed, asked: Iterable[Asked]) -> Iterator[Served]:

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 
 from copilog.ingest import find_roots
 from copilog.ingest.scanning import scan
-from copilog.model import Conversation
+from copilog.model import Conversation, ToolCall
 from copilog.sample import home as sample_home
 from copilog.store.archive import Archive
 from tests.export_places import Places, asked, beans, files_of, ids
@@ -268,6 +269,80 @@ def test_an_answer_in_a_line_that_is_torn_later_stays(archive: Archive, places: 
 
     assert turns_of(archive) == ["beans_0", "beans_1"]
     assert len(archive.search("courgettes").hits) == 1
+
+
+def test_what_a_damaged_file_lost_stays_when_that_file_goes(archive: Archive, places: Places) -> None:
+    copy_elsewhere(places, *beans(2))
+    for requests, tail in ((beans(3), ""), (beans(1), "lost\n{}\n")):
+        log = write_log(places, *requests, tail=tail)
+        places.scan_home(archive)
+    log.unlink()
+    places.scan_home(archive)
+
+    assert turns_of(archive) == ["beans_0", "beans_1", "beans_2"]
+
+
+def test_a_session_that_an_export_has_joined_keeps_its_turns_when_its_file_is_emptied(
+    archive: Archive, places: Places
+) -> None:
+    places.keep("kept", *beans(3))
+    places.scan_home(archive)
+    scan(archive, paths=[places.export("chat.json", *beans(2))])
+    places.keep("kept")
+    places.scan_home(archive)
+
+    assert ids(archive) == [ID]
+    assert turns_of(archive) == ["beans_0", "beans_1", "beans_2"]
+
+
+@pytest.mark.parametrize("is_torn", [False, True])
+def test_the_failure_that_a_transcript_records_outlives_its_line(
+    archive: Archive, places: Places, is_torn: bool
+) -> None:
+    call = {
+        "kind": "toolInvocationSerialized",
+        "toolCallId": "call-1",
+        "toolId": "copilot_createFile",
+        "invocationMessage": "Creating",
+        "isComplete": True,
+    }
+    rounds = [{"id": "r", "response": "", "toolCalls": [{"id": "call-1", "name": "create_file", "arguments": "{}"}]}]
+    done = {"call-1": {"content": [{"value": "Done"}]}}
+    result = {"metadata": {"toolCallRounds": rounds, "toolCallResults": done}}
+    request = asked("beans", 0, response=[call, {"value": "It is there."}], result=result)
+    kept = places.keep("kept", request)
+    transcript = kept.parent.parent / "GitHub.copilot-chat" / "transcripts" / "kept.jsonl"
+    transcript.parent.mkdir(parents=True)
+    events = [
+        ("session.start", {"sessionId": "kept", "version": 1, "producer": "copilot-agent"}),
+        ("user.message", {"content": request["message"]["text"], "attachments": []}),
+        ("assistant.message", {"messageId": "m", "content": "", "toolRequests": [
+            {"toolCallId": "call-1", "name": "create_file", "arguments": "{}", "type": "function"}]}),
+        ("tool.execution_start", {"toolCallId": "call-1", "toolName": "create_file", "arguments": {}}),
+        ("tool.execution_complete", {"toolCallId": "call-1", "success": False}),
+    ]  # fmt: skip
+    at = datetime.fromtimestamp(request["timestamp"] / 1000, UTC).isoformat()
+    transcript.write_text(
+        "".join(
+            json.dumps({"type": kind, "data": data, "id": f"e{number}", "timestamp": at}) + "\n"
+            for number, (kind, data) in enumerate(events)
+        )
+    )
+    places.scan_home(archive)
+    assert outcomes_of(archive) == ["failed"]
+
+    if is_torn:
+        transcript.write_text(transcript.read_text()[:-30])
+    else:
+        transcript.unlink()
+    places.keep("kept", request, asked("leeks", 3))
+    places.scan_home(archive)
+    assert outcomes_of(archive) == ["failed"]
+
+
+def outcomes_of(archive: Archive) -> list[str]:
+    parts = [part for message in archive.get(ID).messages for part in message.parts]
+    return [part.outcome.kind for part in parts if isinstance(part, ToolCall) and part.outcome is not None]
 
 
 # --- on the sample, trace by trace ----------------------------------------------------------------------------------

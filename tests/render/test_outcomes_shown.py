@@ -56,6 +56,15 @@ def test_edit_of_a_failed_call_shows_no_lines_and_the_failure_on_every_surface()
     assert [name for name, page in found.items() if "File already exists." not in page] == []
 
 
+def test_content_that_a_failed_call_was_to_write_is_not_drawn_as_added_lines() -> None:
+    arguments = '{"filePath": "/x/b.py", "content": "alpha\\nbeta\\n"}'
+    call = ToolCall(id="c1", name="create_file", status="complete", arguments=arguments)
+    found = surfaces(result=ERROR, call=call)
+
+    assert [name for name, page in found.items() if "+alpha" in page or "+beta" in page] == []
+    assert "alpha" in found["terminal"]
+
+
 def test_call_that_failed_by_another_trace_and_gave_back_nothing_says_so_on_every_page() -> None:
     call = ToolCall(id="c1", name="create_file", verdicts=[Verdict(source="vscode-transcript", kind="failed")])
 

@@ -408,13 +408,15 @@ def test_traces_say_where_in_their_file() -> None:
     traces = [
         Provenance(source="chat-export", path="/a.json"),
         Provenance(source="chat-replay", path="/b.json", role="copy", pointer="/prompts/0"),
-        Provenance(source="vscode-state", path="/c.vscdb", role="index", table="ItemTable", row="chat.index"),
+        Provenance(
+            source="vscode-state", path="/c.vscdb", role="index", table="ItemTable", row="chat.index", marks=["torn"]
+        ),
     ]
 
     assert entry_of(conversation_with(provenance=traces)).traces == [
-        (0, "chat-export", "/a.json", "lead", None),
-        (1, "chat-replay", "/b.json", "copy", "/prompts/0"),
-        (2, "vscode-state", "/c.vscdb", "index", "ItemTable chat.index"),
+        (0, "chat-export", "/a.json", "lead", None, None),
+        (1, "chat-replay", "/b.json", "copy", "/prompts/0", None),
+        (2, "vscode-state", "/c.vscdb", "index", "ItemTable chat.index", "torn"),
     ]
 
 

@@ -38,17 +38,17 @@ class TurnsOfCalls:
     """
 
     def __init__(self, turns: list[Turn]) -> None:
+        late = _written_late(turns)
         timed = [
             (turn.timing.started_at, turn.index)
             for turn in turns
-            if turn.request_id is not None and turn.timing.started_at is not None and turn.superseded != "rewound"
+            if turn.request_id is not None and turn.timing.started_at is not None and turn.index not in late
         ]
         timed.sort()
         self._times = [at for at, _ in timed]
         self._indexes = [index for _, index in timed]
         self._by_number = turns_by_number(turns)
-        # Of turns that were rewound only the store is left, with the time at which they had ended.
-        self._ended = {
+        self._rewound = {
             turn.index: turn.timing.started_at
             for turn in turns
             if turn.superseded == "rewound" and turn.timing.started_at is not None
@@ -59,12 +59,26 @@ class TurnsOfCalls:
         at = called_at(usage)
         number = (usage.extra or {}).get("turn_index")
         named = self._by_number.get(number) if isinstance(number, int) else None
-        ended = self._ended.get(named) if named is not None else None
-        if at is not None and ended is not None and at <= ended:
+        # Of a rewound turn that only the store has, the time is that of its row, which was written after its calls.
+        written_at = self._rewound.get(named) if named is not None else None
+        if at is not None and written_at is not None and at <= written_at:
             return named
         if at is not None and self._times and at >= self._times[0]:
             return self._indexes[bisect_right(self._times, at) - 1]
         return named
+
+
+def _written_late(turns: list[Turn]) -> set[int]:
+    """Return the rewound turns whose time is past the start of the next turn: a row that was written late."""
+    late: set[int] = set()
+    following: datetime | None = None
+    for turn in reversed(turns):
+        at = turn.timing.started_at
+        if turn.superseded == "rewound" and at is not None and following is not None and at >= following:
+            late.add(turn.index)
+        elif at is not None:
+            following = at
+    return late
 
 
 def called_at(usage: Usage) -> datetime | None:

@@ -18,8 +18,9 @@ from copilog.identity import merge
 from copilog.identity.alignment import View, align
 from copilog.identity.overruled import Texts, overruled
 from copilog.identity.traces import BROKEN, EARLIER, TORN, has_turns, name_of, traces_in
-from copilog.model import Conversation, Provenance, Turn
+from copilog.model import Conversation, Provenance, ToolCall, Turn
 
+BAD_OUTCOMES = frozenset({"failed", "denied", "skipped", "cancelled"})
 # Their files are made anew as a whole from other data, and say the same in other words each time.
 NOT_KEPT = frozenset({"trajectory-file", "copilot-markdown"})
 
@@ -48,8 +49,10 @@ class Pair(NamedTuple):
     now: View | None
 
     def says_more(self) -> bool:
-        """Return whether the earlier turn has a text that the present one lacks."""
+        """Return whether the earlier turn has a text, or the outcome of a call, that the present one lacks."""
         if self.now is None:
+            return True
+        if _outcomes(self.before) - _outcomes(self.now):
             return True
         return any(overruled(self.before, Texts(self.now.messages, self.now.turn), self.now.turn.index))
 
@@ -60,7 +63,7 @@ class Pair(NamedTuple):
 
 def _earlier_trace(now: Conversation, before: Conversation, is_gone: Callable[[str], bool]) -> Conversation | None:
     """Return the turns that are to be kept, as a trace; None if there are none."""
-    places = {name_of(place): place for place in before.provenance if place.source not in NOT_KEPT}
+    places = _places_of(before)
     states = _States(now, places)
     pairs = list(_pairs(now, before))
     unread = {name for name, place in places.items() if name not in states.present and place.role != EARLIER}
@@ -102,6 +105,25 @@ def _earlier_trace(now: Conversation, before: Conversation, is_gone: Callable[[s
         file_changes=[change for change in before.file_changes if change.request_id in requests],
         provenance=[used[name] for name in sorted(used)],
     )
+
+
+def _outcomes(view: View) -> set[tuple[str, str]]:
+    """Return the calls of a turn that did not succeed, with their outcomes."""
+    calls = (part for message in view.messages for part in message.parts if isinstance(part, ToolCall))
+    return {
+        (call.id, call.outcome.kind) for call in calls if call.outcome is not None and call.outcome.kind in BAD_OUTCOMES
+    }
+
+
+def _places_of(before: Conversation) -> dict[str, Provenance]:
+    """Return the traces of the earlier reading by name, each with its own marks: a damaged file stays a damaged one."""
+    marks = {name: sorted(trace.marks) for name, trace in traces_in([before]).items()}
+    return {
+        name: msgspec.structs.replace(place, marks=marks.get(name, place.marks))
+        for place in before.provenance
+        if place.source not in NOT_KEPT
+        for name in [name_of(place)]
+    }
 
 
 class _States:

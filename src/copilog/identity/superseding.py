@@ -10,7 +10,7 @@ from copilog.identity.order import sequence_of
 from copilog.identity.traces import CLI_LOGS, EARLIER, Trace, is_newer, name_of, names_of
 from copilog.model import AnyPart, Conversation, Notice
 
-REASONS = ("removed", "replaced", "rewound", "undone", "hidden", "absent")  # of several, the first one is said
+REASONS = ("removed", "replaced", "rewound", "undone", "hidden", "absent")  # in order of precedence
 # Conclusions from other traces, which are made again; a program's own stream of a rewind is "removed".
 CONCLUDED = frozenset({"absent", "rewound"})
 REWIND = "rewind"
@@ -19,19 +19,24 @@ REWIND = "rewind"
 def superseded_in(order: list[Group], traces: dict[str, Trace]) -> dict[int, str]:
     """Return why turns are superseded, by the identity of their groups."""
     newest = newest_files(traces)
-    replaced = {name for group in order for view in group.views if (name := _replaced_by(view)) is not None}
+    replaced = {name for group in order for view in group.views if (name := _replaced_request_id(view)) is not None}
     found: dict[int, str] = {}
+    rewound = {id(group) for group in _rewound(order, traces)}
     for group in order:
         reasons = {reason for view in group.views if (reason := _recorded(view, group, newest)) is not None}
         if any(newest[name] not in group.names for name in group.names if name in newest):
             reasons.add("absent")
         if any(view.turn.request_id in replaced for view in group.views):
             reasons.add("replaced")
+        if id(group) in rewound:
+            reasons.add("rewound")
         if reasons:
-            found[id(group)] = min(reasons, key=lambda reason: REASONS.index(reason) if reason in REASONS else 0)
-    for group in _rewound(order, traces):
-        found.setdefault(id(group), "rewound")
+            found[id(group)] = min(reasons, key=_precedence)
     return found
+
+
+def _precedence(reason: str) -> tuple[int, str]:
+    return (REASONS.index(reason) if reason in REASONS else len(REASONS), reason)
 
 
 def newest_files(traces: dict[str, Trace]) -> dict[str, str]:
@@ -52,8 +57,8 @@ def _continues(newer: Trace, older: Trace) -> bool:
     return newer is not older and is_newer(newer.place, newer.last_at, older.place, older.last_at)
 
 
-def _replaced_by(view: View) -> str | None:
-    """Return the id of another request that a request names as the one that it replaces."""
+def _replaced_request_id(view: View) -> str | None:
+    """Return the id of the request that this one replaces."""
     mark = (view.turn.extra or {}).get("shouldBeRemovedOnSend")
     name = mark.get("requestId") if isinstance(mark, dict) else None
     return name if isinstance(name, str) and name != view.turn.request_id else None

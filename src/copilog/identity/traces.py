@@ -68,7 +68,7 @@ class Trace:
         return self.place.source in SESSION_FILES and PARTIAL.isdisjoint(self.marks)
 
     def rank(self) -> tuple[Any, ...]:
-        """What traces are ranked by when they disagree on the order of turns."""
+        """Return the sort key of traces that disagree on the order of turns."""
         return (
             RETOLD.isdisjoint(self.marks),
             self.is_session_file,
@@ -153,8 +153,9 @@ def lead_of(conversations: list[Conversation], stale: set[int]) -> Conversation:
     current = [one for one in conversations if id(one) not in stale]
     fullest = max(current, key=fullness)
     if fullest.source == FILE:
-        # A log is newer than any plain file. A broken one is completed from the file, so it may well be the shorter.
+        # A broken log that continues this file leads, although it may be the shorter one.
         broken_logs = [one for one in current if one.source == LOG and one.turns and is_broken(one)]
+        broken_logs = [one for one in broken_logs if _continues(one, fullest)]
         return max(broken_logs, key=fullness, default=fullest)
     return fullest
 
@@ -164,7 +165,11 @@ def outdates(newer: Conversation, older: Conversation) -> bool:
 
     A file without any turn does not count: that is what a failed write leaves.
     """
-    if not newer.provenance or not older.provenance or not newer.turns or is_broken(newer):
+    return bool(newer.turns) and not is_broken(newer) and _continues(newer, older)
+
+
+def _continues(newer: Conversation, older: Conversation) -> bool:
+    if not newer.provenance or not older.provenance:
         return False
     return is_newer(newer.provenance[0], _last_at(newer), older.provenance[0], _last_at(older))
 
@@ -198,7 +203,7 @@ def is_newer(newer: Provenance, newer_last: datetime | None, older: Provenance, 
 
 
 def fullness(conversation: Conversation) -> tuple[Any, ...]:
-    """What conversations are ranked by; the places at the end only see to it that no two are equal."""
+    """Return the sort key of conversations; the paths at its end make it unique."""
     return (
         EARLIER not in conversation.marks,
         is_whole(conversation),

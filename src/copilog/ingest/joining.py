@@ -91,16 +91,19 @@ class Joining:
 
         A file that lost all of its turns is what a failed write leaves: then what was stored stays.
         """
-        whole = whole_of(self.connection, entry.id) or entry.id
-        lacking = what_is_lacking(self.connection, whole, entry)
-        if lacking == "nothing" or entry.row[SOURCE] in HISTORIES:
+        if entry.row[SOURCE] in HISTORIES:
             return entry
-        before = members_of(self.connection, whole)[entry.id]
-        if lacking == "turns":
-            united = with_earlier(_conversation_of(entry), before, is_gone=lambda path: not os.path.lexists(path))
-            conclude(united)
-            return entry_of(united)
-        return entry_of(before) if before.turns else entry
+        whole = whole_of(self.connection, entry.id)
+        lacking = what_is_lacking(self.connection, entry) if whole is None else "turns"
+        if lacking == "nothing":
+            return entry
+        before = members_of(self.connection, whole or entry.id)[entry.id]
+        if not entry.turns:
+            is_emptied = _paths_of([before]) <= _paths_of([_conversation_of(entry)])
+            return entry_of(before) if before.turns and is_emptied else entry
+        united = with_earlier(_conversation_of(entry), before, is_gone=lambda path: not os.path.lexists(path))
+        conclude(united)
+        return entry_of(united)
 
     def _without_known_prompts(self, entry: Entry) -> Entry:
         """Leave out prompts that conversations have, and those of conversations that the user removed."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from copilog import jsonio
+from copilog.derive.outcomes import is_done
 from copilog.errors import BadRecord
 from copilog.model import ToolCall
 from copilog.render.safe import clean, clean_line, json_text
@@ -45,7 +46,8 @@ def arguments_of(call: ToolCall, folder: str | None, hidden: set[str], *, full: 
         values = {}
     for name in hidden:
         values.pop(name, None)
-    made.patch = _patch_from(values, folder)
+    if is_done(call):  # what a call was to change and did not is no change
+        made.patch = _patch_from(values, folder)
     made.headline = _headline_from(values, folder, full) or _said(call)
     made.rest = [(clean_line(name, 60), _as_text(value)) for name, value in values.items()]
     return made

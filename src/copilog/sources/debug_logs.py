@@ -20,7 +20,7 @@ from copilog.sources._extension.debug_folder import (
 )
 from copilog.sources._extension.places import extension_folders
 from copilog.sources._vscode.places_on_disk import files_in, folders_in
-from copilog.sources.base import Found, Probe, Source, provenance_of
+from copilog.sources.base import Found, Probe, Source, marks_of_trace, provenance_of
 from copilog.sources.roots import StorageFolder
 
 ENTRY_KEYS = frozenset({"ts", "dur", "sid", "type", "spanId"})
@@ -64,6 +64,6 @@ class DebugLogs(Source):
         companions = Companions(found.path)
         made = conversation_from(log, companions, native_id, ledger)
         made.application, made.workspace = found.application, found.workspace
-        made.provenance = [provenance_of(found)]
+        made.provenance = [provenance_of(found, marks=marks_of_trace(ledger))]
         made.provenance += [provenance_of(Found(path, self.name), role="resource") for path in companions.paths]
         yield made

@@ -13,7 +13,7 @@ from copilog.sources._extension.lines import read_records
 from copilog.sources._extension.places import EXTENSION, extension_folders
 from copilog.sources._vscode.places_on_disk import files_in
 from copilog.sources._vscode.take import Json
-from copilog.sources.base import Found, Probe, Source, provenance_of
+from copilog.sources.base import Found, Probe, Source, marks_of_trace, provenance_of
 from copilog.sources.roots import StorageFolder
 
 FOLDER = "transcripts"
@@ -72,6 +72,6 @@ class Transcripts(Source):
             turns=transcript.turns,
             messages=transcript.messages,
             marks=["transcript"],
-            provenance=[provenance_of(found)],
+            provenance=[provenance_of(found, marks=marks_of_trace(ledger))],
             extra=extra or None,
         )

@@ -348,4 +348,4 @@ def relation_rows(conversation: Conversation) -> Iterator[Row]:
 
 def trace_row(position: int, trace: Provenance) -> Row:
     row = f"{trace.table} {trace.row or ''}".rstrip() if trace.table else None
-    return position, trace.source, trace.path, trace.role, trace.pointer or row
+    return position, trace.source, trace.path, trace.role, trace.pointer or row, " ".join(trace.marks) or None

@@ -315,6 +315,7 @@ MIGRATIONS: tuple[str, ...] = (
     ALTER TABLE turn ADD COLUMN only_trace TEXT;          -- the trace that alone has the turn, of several
     ALTER TABLE turn ADD COLUMN working_ms REAL;          -- elapsed_ms without waited_ms
     ALTER TABLE turn ADD COLUMN traces INTEGER;           -- how many have the turn
+    ALTER TABLE trace ADD COLUMN marks TEXT;              -- of the trace alone: torn, damaged, transcript, ...
     ALTER TABLE turn ADD COLUMN prompt INTEGER;           -- key of what the user typed: the same for the same words
     CREATE INDEX turn_prompt ON turn (prompt);
     CREATE TABLE queued_prompt (           -- what waits to be sent, by the same key

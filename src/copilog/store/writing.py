@@ -17,6 +17,7 @@ from copilog.store.times import now
 Outcome = Literal["new", "changed", "unchanged", "removed", "refused"]
 
 MOST_MESSAGES = 1 << MESSAGE_BITS  # with the row of the title
+_MARKS = CONVERSATION_COLUMNS.index("marks")
 _TRACE_PATH = 2  # its place in a row of an entry's traces
 _REQUEST_ID, _STARTED_AT, _SUPERSEDED, _TRACES, _PROMPT = 1, 9, 22, 27, 28  # places in a row of an entry's turns
 
@@ -33,7 +34,7 @@ _SELECT_MESSAGES = (
 )
 _INSERT_MESSAGE = f"INSERT INTO message VALUES ({', '.join('?' * (9 + len(TEXT_COLUMNS)))})"  # noqa: S608
 _WIDTHS = {
-    "turn": 30, "tool_call": 21, "file_edit": 15, "token_usage": 18, "skill": 7, "trace": 6,
+    "turn": 30, "tool_call": 21, "file_edit": 15, "token_usage": 18, "skill": 7, "trace": 7,
     "spend": 17, "prompt_share": 6, "relation": 5, "queued_prompt": 3,
 }  # fmt: skip
 _INSERT_DETAIL = {
@@ -107,21 +108,21 @@ def put(
 Lacking = Literal["nothing", "turns", "all"]
 
 
-def what_is_lacking(connection: sqlite3.Connection, conversation_id: str, entry: Entry) -> Lacking:
-    """Return whether a conversation is stored with turns, or files, that a new reading of it lacks.
+def what_is_lacking(connection: sqlite3.Connection, entry: Entry) -> Lacking:
+    """Return what a new reading of a conversation lacks of what is stored.
 
-    It lacks all if one of its files has no turn any more. If only an index names it, `put` keeps what is stored.
+    "turns" if it lacks turns, files or texts; "all" if every file was read and none has a turn any more; "nothing" if
+    nothing is stored, or if only an index names the conversation now: then `put` keeps what is stored.
     """
-    row = connection.execute(
-        "SELECT rowid, digest, text_bytes FROM conversation WHERE id = ?", (conversation_id,)
-    ).fetchone()
+    row = connection.execute("SELECT rowid, digest, text_bytes FROM conversation WHERE id = ?", (entry.id,)).fetchone()
     if row is None or row[1] == entry.digest:
         return "nothing"
     rowid, _, text_bytes = row
     missing = _missing_files(connection, rowid, entry)
     if not entry.turns:
         return "nothing" if missing else "all"
-    if missing or entry.text_bytes < text_bytes:
+    is_damaged = '"damaged"' in entry.row[_MARKS] or any(row[-1] and "torn" in row[-1] for row in entry.traces)
+    if missing or is_damaged or entry.text_bytes < text_bytes:
         return "turns"
     present = {_turn_key(row[_REQUEST_ID], row[_PROMPT], row[_STARTED_AT]): row for row in entry.turns}
     stored = connection.execute(
@@ -139,7 +140,10 @@ def _turn_key(request_id: str | None, prompt: int | None, started_at: str | None
 
 
 def replace_rows(connection: sqlite3.Connection, rowid: int, entry: Entry) -> None:
-    """Put rows in place of those that an earlier version made of the same document. The caller has a transaction."""
+    """Replace a stored conversation by an entry, but keep its signature, `stored_at` and `gone_at`.
+
+    The caller has a transaction.
+    """
     signature, stored_at, gone_at = connection.execute(
         "SELECT signature, stored_at, gone_at FROM conversation WHERE rowid = ?", (rowid,)
     ).fetchone()

@@ -10,7 +10,7 @@ from time import perf_counter
 from urllib.parse import urlencode
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 from starlette.testclient import TestClient
 
 from copilog.model import (
@@ -351,6 +351,23 @@ def test_find_leads_from_hit_to_hit_wherever_they_are(
     expect(page.locator(".is-target samp, .is-target code").first).to_be_visible()
     page.keyboard.press("p")
     expect(page.locator("#find-count")).to_have_text(first or "")
+
+
+def test_enter_waits_for_words_that_are_being_looked_for(
+    open_page: Callable[..., Page], served: Callable[[Path], str], tmp_path: Path
+) -> None:
+    page = open_page(served(stored(tmp_path / "many.db", many_messages(40))), where("vscode:tides"))
+    asked: list[Route] = []
+    page.route("**/conversation/find*", lambda route: asked.append(route))  # held until Enter was pressed
+
+    page.keyboard.press("/")
+    with page.expect_request("**/conversation/find*"):
+        page.keyboard.type("height = 3")
+    page.keyboard.press("Enter")
+    page.wait_for_timeout(50)
+    for route in asked:
+        route.continue_()
+    expect(page.locator("#find-count")).to_have_text(re.compile(r"\d+ of \d+"))
 
 
 def test_a_conversation_grows_while_one_reads_it(

@@ -105,16 +105,19 @@ function showHit() {
 }
 
 let typing = 0;
+let looking = Promise.resolve(); // Enter waits for what is being looked for
+const lookFor = (words) => (looking = findWords(words));
 const field = document.getElementById("find-words");
 field.addEventListener("input", () => {
   clearTimeout(typing);
-  typing = setTimeout(() => findWords(field.value).catch(() => {}), 200);
+  typing = setTimeout(() => lookFor(field.value).catch(() => {}), 200);
 });
 document.getElementById("find").addEventListener("submit", async (event) => {
   event.preventDefault();
   clearTimeout(typing);
   try {
-    if (find.words !== field.value) await findWords(field.value);
+    if (find.words !== field.value) lookFor(field.value);
+    await looking;
     await goHit(1);
   } catch (error) {
     say(`Nothing could be looked for: ${error.message}`, true);
@@ -123,4 +126,4 @@ document.getElementById("find").addEventListener("submit", async (event) => {
 document.getElementById("find-next").addEventListener("click", () => goHit(1));
 document.getElementById("find-previous").addEventListener("click", () => goHit(-1));
 whenLoaded(markHits);
-if (field.value) findWords(field.value).then(() => goHit(1), () => {});
+if (field.value) lookFor(field.value).then(() => goHit(1), () => {});

@@ -57,7 +57,8 @@ class Mask:
     def rename(self, text: str) -> str:
         """Return a text with renamed paths."""
         for old, new in self.renamed.items():
-            text = text.replace(old, new)
+            # Snapshots for a rewind have the bytes of a path as hexadecimal digits, too.
+            text = text.replace(old, new).replace(old.encode().hex(), new.encode().hex())
         return text
 
     def copy(self, source: Path, target: Path) -> None:

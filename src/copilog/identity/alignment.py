@@ -95,7 +95,7 @@ class Group:
 
     @property
     def time(self) -> datetime | None:
-        """When the turn began; a time that a row was written at counts only if there is no other."""
+        """The start of the turn; the time at which a row was written counts only if there is no other."""
         times = [view.time for view in self.views if view.time is not None and not view.is_late and view.inside is None]
         return times[0] if times else min((view.time for view in self.views if view.time is not None), default=None)
 
@@ -250,7 +250,7 @@ def _by_time(groups: list[Group], views: list[View], matched: dict[int, Group]) 
         for group in groups:
             has_prompt = any(other.prompt for other in group.views)
             is_free = id(group) not in taken and not (view.prompt and has_prompt)
-            if is_free and _is_same_step(view, group) and not _have_other_ids(view, group, comparable):
+            if is_free and _is_near(SAME_STEP, view, group) and not _have_other_ids(view, group, comparable):
                 matched[position] = group
                 taken.add(id(group))
                 break
@@ -329,11 +329,6 @@ def _is_same_answer(view: View, other: View) -> bool:
     return len(mine) >= TELLING_LENGTH / 2 and mine == theirs
 
 
-def _is_same_step(view: View, group: Group) -> bool:
-    """Return whether a turn began at the very time of another: then its prompt may be anything, or missing."""
-    return _is_near(SAME_STEP, view, group)
-
-
 def _is_near(most_apart: timedelta, view: View, group: Group) -> bool:
     """Return whether a turn began within some time of another. Times of rows that are written late say nothing."""
     times = [other.time for other in group.views if other.time is not None and not other.is_late]
@@ -360,7 +355,7 @@ def _has_neighbour(
             found += bool(beside.prompt) and _may_be(beside, group, comparable)
     view, group = views[position], groups[place]
     is_end_of_beginning = position == place == len(views) - 1  # the trace is how the others begin
-    if found == 2 or (found == 1 and is_end_of_beginning) or _is_same_step(view, group):
+    if found == 2 or (found == 1 and is_end_of_beginning) or _is_near(SAME_STEP, view, group):
         return True
     has_answer_too = any(_same_time(view, other) and _is_same_answer(view, other) for other in group.views)
     return has_answer_too or (found == 1 and _is_simultaneous(view, group))

@@ -42,7 +42,7 @@ from copilog.store.parts import (
 )
 from copilog.store.prompts import histories, histories_near, owners_with
 from copilog.store.units import forget_reading, wholes
-from copilog.store.writing import Outcome, absorb, replace_rows, what_is_lacking
+from copilog.store.writing import Outcome, absorb, lacks_something_stored, replace_rows
 
 SOURCE = CONVERSATION_COLUMNS.index("source")
 
@@ -94,8 +94,7 @@ class Joining:
         if entry.row[SOURCE] in HISTORIES:
             return entry
         whole = whole_of(self.connection, entry.id)
-        lacking = what_is_lacking(self.connection, entry) if whole is None else "turns"
-        if lacking == "nothing":
+        if whole is None and not lacks_something_stored(self.connection, entry):
             return entry
         before = members_of(self.connection, whole or entry.id)[entry.id]
         if not entry.turns:

@@ -105,25 +105,21 @@ def put(
         return "changed"
 
 
-Lacking = Literal["nothing", "turns", "all"]
+def lacks_something_stored(connection: sqlite3.Connection, entry: Entry) -> bool:
+    """Return whether a new reading of a conversation may lack turns, files or texts that are stored.
 
-
-def what_is_lacking(connection: sqlite3.Connection, entry: Entry) -> Lacking:
-    """Return what a new reading of a conversation lacks of what is stored.
-
-    "turns" if it lacks turns, files or texts; "all" if every file was read and none has a turn any more; "nothing" if
-    nothing is stored, or if only an index names the conversation now: then `put` keeps what is stored.
+    If only an index names the conversation now, it does not count as a reading: `put` keeps what is stored.
     """
     row = connection.execute("SELECT rowid, digest, text_bytes FROM conversation WHERE id = ?", (entry.id,)).fetchone()
     if row is None or row[1] == entry.digest:
-        return "nothing"
+        return False
     rowid, _, text_bytes = row
     missing = _missing_files(connection, rowid, entry)
     if not entry.turns:
-        return "nothing" if missing else "all"
+        return not missing  # every file was read, and none has a turn any more
     is_damaged = '"damaged"' in entry.row[_MARKS] or any(row[-1] and "torn" in row[-1] for row in entry.traces)
     if missing or is_damaged or entry.text_bytes < text_bytes:
-        return "turns"
+        return True
     present = {_turn_key(row[_REQUEST_ID], row[_PROMPT], row[_STARTED_AT]): row for row in entry.turns}
     stored = connection.execute(
         "SELECT request_id, prompt, started_at, traces, superseded FROM turn WHERE conversation = ?", (rowid,)
@@ -131,8 +127,8 @@ def what_is_lacking(connection: sqlite3.Connection, entry: Entry) -> Lacking:
     for *named, traces, superseded in stored:
         found = present.get(_turn_key(*named))
         if found is None or found[_TRACES] < traces or (superseded is not None and found[_SUPERSEDED] is None):
-            return "turns"
-    return "nothing"
+            return True
+    return False
 
 
 def _turn_key(request_id: str | None, prompt: int | None, started_at: str | None) -> object:

@@ -148,7 +148,7 @@ def _forms_of(text: str) -> Iterator[str]:
 
 
 def _unescaped(text: str) -> str:
-    """A piece of JSON text as what it stands for; as it is where it is not a piece of JSON."""
+    """Return a piece of JSON text without its escapes; unchanged if it is not JSON."""
     try:
         return str(jsonio.decode_strictly(f'"{text}"'.replace("\t", "\\t")))
     except ValueError:

@@ -46,7 +46,7 @@ class Framed(NamedTuple):
 
 
 class Frames:
-    """Which frames the turns of a conversation stand in."""
+    """The frames that the turns of a conversation are drawn in."""
 
     def __init__(self, conversation: Conversation) -> None:
         placed = in_reading_order(conversation)

@@ -123,7 +123,7 @@ def _cited_in(spans: object) -> list[str]:
 
 
 def _read_server_tools(data: Json, message: Message) -> None:
-    """What tools of the provider itself did, such as a search of the web: no event tells of them."""
+    """Add what the provider's own tools did, such as a web search: no event records them."""
     tools = data["serverTools"]
     told = [strings_at(tools, key) for key in ("items", "rawContentBlocks")] if isinstance(tools, dict) else []
     if text := "\n".join(filter(None, told)):

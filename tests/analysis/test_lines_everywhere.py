@@ -53,6 +53,9 @@ def all_kinds(folder: Path) -> Conversation:
         ),
         edit(folder / "not_made.py", "1\n", "", call_id="c5"),
         call("insert_edit_into_file", "c6", filePath=str(folder / "rough.py"), code="# ...\nx = 1\n"),
+        call("edit_notebook_file", "c10", filePath=str(folder / "cells.ipynb"), editType="insert", newCode="x = 1"),
+        call("edit_notebook_file", "c11", filePath=str(folder / "cells.ipynb"), editType="delete", cellId="#1"),
+        call("edit_notebook_file", "c12", "failed", filePath=str(folder / "failed.ipynb"), editType="insert"),
         call("str_replace", "c8", path=str(folder / "vague.py"), old_str="1", new_str="1\n2"),  # +1 -0
         FileEdit(path=str(folder / "vague.py"), call_id="c8"),
         call("read_file", "c7", filePath=str(folder / "argued.py"), content="1\n"),
@@ -85,9 +88,9 @@ def all_kinds(folder: Path) -> Conversation:
 LINES: dict[str, Lines] = {
     "diff.py": (1, 0), "uncounted.py": (2, 1), "unknown.py": (None, None), "argued.py": (5, 1), "told.py": (2, 0),
     "rough.py": (None, None), "vague.py": (1, 0), "history.py": (10, 3), "both.py": (7, 0), "alone.py": (5, 5),
-    "partly.py": (None, None),
+    "partly.py": (None, None), "cells.ipynb": (None, None),
 }  # fmt: skip
-NO_EDITS = ("failed.py", "not_made.py", "no_match.py")
+NO_EDITS = ("failed.py", "not_made.py", "no_match.py", "failed.ipynb")
 ADDED, REMOVED = 33, 10
 
 
@@ -106,7 +109,7 @@ def test_sums_are_the_same_on_every_surface(shelf: Shelf, tmp_path: Path) -> Non
     assert words in " ".join(text_of(stored).split())
     assert words in dict(facts_of(stored))["Content"]
     [listed] = shelf.archive.list()
-    assert listed.edits == of_conversation(stored).edits == totals(shelf.choose()).edits == figures.edits == 12
+    assert listed.edits == of_conversation(stored).edits == totals(shelf.choose()).edits == figures.edits == 14
 
 
 def test_lines_of_each_file_are_the_same_for_figures_mcp_and_blame(shelf: Shelf, tmp_path: Path) -> None:

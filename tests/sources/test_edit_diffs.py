@@ -248,20 +248,53 @@ def test_lines_that_were_counted_already_are_not_counted_again() -> None:
     assert (edit.added, edit.removed) == (8, 9)
 
 
-def test_call_that_failed_did_not_make_the_edit_of_another() -> None:
-    arguments = {"filePath": TILL, "oldString": "a", "newString": "b"}
+REPLACED = {"filePath": TILL, "oldString": "a", "newString": "b"}
+NO_MATCH = "String replacement failed: Could not find matching text to replace."
+
+
+def edit_beside_failure(*calls: tuple[str, dict[str, Any]], first: bool = True) -> FileEdit:
+    """The one edit of a response in which one call failed before or after others (tool, arguments)."""
+    failed = ("copilot_replaceString", REPLACED)
+    order = [failed, *calls] if first else [*calls, failed]
+    ids = [f"c{number}" for number in range(1, len(order) + 1)]
     recorded = [
-        {"id": call_id, "name": "replace_string_in_file", "arguments": json.dumps(arguments)}
-        for call_id in ("c1", "c2")
+        {"id": call_id, "name": tool_id, "arguments": json.dumps(arguments)}
+        for call_id, (tool_id, arguments) in zip(ids, order, strict=True)
     ]
-    failure = "String replacement failed: Could not find matching text to replace."
     metadata = {
         "toolCallRounds": [{"id": "r", "toolCalls": recorded}],
-        "toolCallResults": {"c2": {"content": [{"value": failure}]}},
+        "toolCallResults": {ids[order.index(failed) if first else -1]: {"content": [{"value": NO_MATCH}]}},
     }
-    calls = [tool_part("copilot_replaceString", call_id) for call_id in ("c1", "c2")]
+    parts = [tool_part(tool_id, call_id) for call_id, (tool_id, _) in zip(ids, order, strict=True)]
 
-    messages, _ = read_parts(*calls, edited(), result={"metadata": metadata})
+    messages, _ = read_parts(*parts, edited(), result={"metadata": metadata})
 
     (edit,) = [part for part in all_parts(messages) if isinstance(part, FileEdit)]
-    assert edit.call_id == "c1"
+    return edit
+
+
+def test_call_that_failed_did_not_make_the_edit_of_another() -> None:
+    assert edit_beside_failure(("copilot_replaceString", REPLACED), first=False).call_id == "c1"
+
+
+@pytest.mark.parametrize(
+    ("calls", "made_by"),
+    [
+        ([("mcp_disk_write", {"path": TILL, "text": "b"})], "c2"),
+        ([("mcp_disk_write", {"files": [{"name": "file://" + TILL}]})], "c2"),
+        ([("mcp_disk_write", {"path": "/home/ana/other.py"})], None),
+        ([("mcp_disk_write", {})], None),
+        ([("copilot_createFile", {"filePath": "/home/ana/b.py", "content": "b"}), ("mcp_disk_write", {})], None),
+        ([("copilot_createFile", {"filePath": "/home/ana/b.py", "content": "b"})], "c1"),
+        ([("copilot_insertEdit", {}), ("mcp_disk_write", {})], "c2"),
+        ([("copilot_readFile", {"filePath": TILL})], "c1"),
+        ([], "c1"),
+    ],
+)
+def test_edit_is_of_the_call_that_failed_only_if_no_other_can_have_made_it(
+    calls: list[tuple[str, dict[str, Any]]], made_by: str | None
+) -> None:
+    edit = edit_beside_failure(*calls)
+
+    assert edit.call_id == made_by
+    assert (edit.diff is None) == (made_by != "c1")  # only the arguments of the first call tell one

@@ -15,8 +15,9 @@ MOST_CHARACTERS = 32 << 20  # of one text that is taken apart
 PATHS = ("filePath", "path", "file_path", "target_file", "filename", "uri")
 BEFORE = ("oldString", "old_str", "old_string", "oldText", "old_text")
 AFTER = ("newString", "new_str", "new_string", "newText", "new_text", "content", "contents", "file_text",
-         "insert_text", "code", "code_edit")  # fmt: skip
+         "insert_text", "code", "code_edit", "newCode")  # fmt: skip
 WHOLE = ("content", "contents", "file_text")  # the whole file, not a piece of it
+OF_A_CELL = "editType"  # what becomes of one cell of a notebook
 LISTS = ("replacements", "edits")
 PATCHES = ("input", "patch")
 PATCHED: dict[str, Action] = {
@@ -73,6 +74,8 @@ def lines_in_arguments(arguments: str | None) -> Iterator[tuple[str, Lines]]:
 
 def _lines_in_piece(piece: dict[str, Any]) -> Lines | None:
     before, after = _text(piece, BEFORE), _text(piece, AFTER)
+    if OF_A_CELL in piece:  # nothing tells what the cell held before
+        return Lines(lines_of(after or ""), is_rough=True)
     if after is None:
         return None
     if before is not None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from copilog import jsonio
-from copilog.derive.tool_names import key_of
+from copilog.derive.tool_names import EDITING_TOOLS, key_of
 from copilog.errors import BadRecord
 from copilog.model import FileEdit, ToolCall
 from copilog.sources._vscode.take import Json
@@ -20,6 +20,7 @@ from copilog.textdiff import unified_diff
 
 _FILE_OF_PATCH = re.compile(r"\*\*\* (Update|Add|Delete) File: (.+)")
 _NEW_NAME = "*** Move to: "
+OF_A_SERVER = "mcp_"  # the names of MCP tools begin so
 
 
 class Change(NamedTuple):
@@ -34,53 +35,88 @@ class Change(NamedTuple):
 
 
 class EditingCall:
-    """A call of a tool that edits files, with the changes it asked for; they are looked at when they are needed."""
+    """A call that edits files, or may, with the changes it asked for; they are looked at when they are needed."""
 
-    __slots__ = ("_changes", "call", "has_failed", "parent", "shown")
+    __slots__ = ("_changes", "call", "has_failed", "is_known", "parent", "shown")
 
     def __init__(self, call: ToolCall, parent: str | None, *, has_failed: bool) -> None:
         self.call = call
         self.parent = parent
         self.has_failed = has_failed
+        self.is_known = key_of(call) in EDITING_TOOLS
         self.shown: set[str] = set()  # files whose diff stands with an earlier edit of the same call
         self._changes: list[Change] | None = None
 
     def changes_to(self, path: str) -> list[Change]:
+        return [change for change in self._all_changes() if _is_same_file(path, change)]
+
+    def names(self, path: str) -> bool:
+        """Whether the arguments name a file; those of a tool that is not known may do so anywhere."""
+        if self.is_known:
+            return bool(self.changes_to(path))
+        return any(_is_same_file(path, Change(_as_path(text))) for text in _texts_in(_arguments_of(self.call)))
+
+    def names_no_file(self) -> bool:
+        return not self._all_changes()
+
+    def _all_changes(self) -> list[Change]:
         if self._changes is None:
             self._changes = list(_changes_of(self.call))
-        return [change for change in self._changes if _is_same_file(path, change)]
+        return self._changes
+
+
+def may_edit(call: ToolCall) -> bool:
+    """Whether a call is of a tool that edits files, or of one of which nobody knows what it does."""
+    is_foreign = call.origin not in (None, "internal") or call.name.startswith(OF_A_SERVER)
+    return is_foreign or key_of(call) in EDITING_TOOLS
 
 
 class EditingCalls:
-    """The calls of one response that edit files, in order."""
+    """The calls of one response that edit files, and of tools of which nobody knows what they do, in order."""
 
     def __init__(self) -> None:
-        self._calls: list[EditingCall] = []
+        self._known: list[EditingCall] = []
+        self._others: list[EditingCall] = []
 
     def add(self, call: ToolCall, parent: str | None, *, has_failed: bool = False) -> None:
-        """Remember a call of a tool that edits files."""
-        self._calls.append(EditingCall(call, parent, has_failed=has_failed))
+        """Remember a call that may edit a file."""
+        made = EditingCall(call, parent, has_failed=has_failed)
+        if made.is_known:
+            self._known.append(made)
+        elif not has_failed:
+            self._others.append(made)
 
     def explain(self, edit: FileEdit) -> EditingCall | None:
-        """Set the call that made an edit: the last one that names its file, else the last one; and add the diff.
-
-        A call that failed made an edit only if no other can have made it.
-        """
-        if not self._calls:
+        """Set the call that made an edit, if one is known to, and add the diff."""
+        if not self._known:
             return None
-        path = edit.path
-        likely = sorted(self._calls, key=lambda call: not call.has_failed)  # the likeliest last
-        for made_by in reversed(likely) if path else ():
-            changes = made_by.changes_to(path or "")
-            if changes:
-                edit.call_id = made_by.call.id
-                if path not in made_by.shown and not edit.cells:
-                    made_by.shown.add(path or "")
-                    _add_diff(edit, changes)
-                return made_by
-        made_by = next((call for call in reversed(self._calls) if not call.has_failed), self._calls[-1])
+        path = edit.path or ""
+        made_by = self._maker_of(path)
+        if made_by is None:
+            return None
         edit.call_id = made_by.call.id
+        if made_by.is_known and path not in made_by.shown and not edit.cells and (changes := made_by.changes_to(path)):
+            made_by.shown.add(path)
+            _add_diff(edit, changes)
         return made_by
+
+    def _maker_of(self, path: str) -> EditingCall | None:
+        """Return the last call that names a file, else the last one that may have edited it.
+
+        A call that failed made an edit only if no other can have made it. Which of the tools that are not known made
+        an edit is only known where one names the file.
+        """
+        done = [call for call in reversed(self._known) if not call.has_failed]
+        failed = [call for call in reversed(self._known) if call.has_failed]
+        if path:
+            named = next((call for call in (*done, *reversed(self._others)) if call.names(path)), None)
+            if named is not None:
+                return named
+            failed_here = next((call for call in failed if call.names(path)), None)
+            if failed_here is not None:
+                unclear = next((call for call in done if call.names_no_file()), None)
+                return unclear or (None if self._others else failed_here)
+        return done[0] if done else None if self._others else failed[0]
 
 
 def _add_diff(edit: FileEdit, changes: list[Change]) -> None:
@@ -110,11 +146,23 @@ def _diff_of(change: Change, path: str) -> str:
 # --- what calls ask for -----------------------------------------------------------------------------------------
 
 
-def _changes_of(call: ToolCall) -> Iterator[Change]:
+def _arguments_of(call: ToolCall) -> Any:
     try:
-        arguments = jsonio.decode((call.arguments or "").encode("utf-8", "replace"))[0]
+        return jsonio.decode((call.arguments or "").encode("utf-8", "replace"))[0]
     except BadRecord:
-        return
+        return None
+
+
+def _texts_in(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _texts_in(item)
+
+
+def _changes_of(call: ToolCall) -> Iterator[Change]:
+    arguments = _arguments_of(call)
     if not isinstance(arguments, dict):
         return
     patch, replacements = arguments.get("input"), arguments.get("replacements")

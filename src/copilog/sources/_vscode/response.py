@@ -7,12 +7,12 @@ from collections import Counter
 import msgspec
 
 from copilog.derive.outcomes import NOT_DONE, add_verdict, facts_of
-from copilog.derive.tool_names import EDITING_TOOLS, INNER_TOOLS, key_of, tool_key
+from copilog.derive.tool_names import INNER_TOOLS, tool_key
 from copilog.diagnostics import Ledger
 from copilog.errors import BadRecord
 from copilog.model import AnyPart, FileEdit, Message, Notice, Reference, Text, Thinking, ToolCall, ToolResult, Unknown
 from copilog.sources._vscode.callers import Callers
-from copilog.sources._vscode.edit_diffs import EditingCalls
+from copilog.sources._vscode.edit_diffs import EditingCalls, may_edit
 from copilog.sources._vscode.pairing import ToolPart, outer_calls, pair_calls
 from copilog.sources._vscode.parts import READERS, markdown
 from copilog.sources._vscode.rounds import RecordedCalls, clean_id
@@ -127,7 +127,7 @@ class ResponseReader:
             self.ledger.parts.meet_unknown(made.unknown_data)
         if part.position in self._outer_of and self._fold(made, self._outer_of[part.position]):
             return
-        if key_of(made.call) in EDITING_TOOLS:
+        if may_edit(made.call):
             self._editing_calls.add(made.call, parent, has_failed=_has_failed(made))
         self.shown.append(Shown(made.call, parent, made.result, made.call.started_at))
         if made.beside is not None:

@@ -205,6 +205,23 @@ def test_a_session_that_was_killed_has_only_a_tail(tmp_path: Path) -> None:
     assert (tail.output, (tail.extra or {})["covers"]) == (7, "the whole log")
 
 
+@pytest.mark.parametrize(
+    ("later", "killed"),
+    [(summary(5), 7), (summary(5, **NEWER), 7), (summary(12, **NEWER), 0)],
+    ids=["counts from zero", "restored nothing", "holds the killed run"],
+)
+def test_run_that_was_killed_before_a_resume_counts_once(tmp_path: Path, later: Json, killed: int) -> None:
+    log = Log().start().ask().say(model="sonnet", outputTokens=7)
+    log.add("session.resume").ask().say(model="sonnet", outputTokens=5).shut_down(**later)
+
+    usages = [usage for usage in session_usage(tmp_path, log) if usage.model]
+
+    assert sum(usage.output or 0 for usage in usages) == 12
+    assert [(usage.output, usage.source, usage.extra) for usage in usages[1:]] == [
+        (killed, "assistant.message", {"is_tail": True, "covers": "runs that were killed", "input": "unknown"})
+    ][: bool(killed)]
+
+
 def test_an_answer_in_several_messages_is_counted_once(tmp_path: Path) -> None:
     spread = Log().start().ask()
     for index, tokens in enumerate((0, 0, 90)):

@@ -68,6 +68,17 @@ def test_the_total_of_a_session_with_one_turn_is_that_of_the_turn(tmp_path: Path
     assert pick(spent(read_cleanly(tmp_path, log)), "turn", "input", "output", "method") == [(0, 400, 40, "recorded")]
 
 
+def test_killed_run_keeps_its_output_and_gets_nothing_of_the_totals_of_the_next(tmp_path: Path) -> None:
+    log = Log().start(selectedModel="opus").ask().say(outputTokens=7)
+    log.add("session.resume").ask().say(outputTokens=4).ask().say(outputTokens=1).shut_down(**shutdown(opus=5))
+
+    assert pick(recorded(spent(read_cleanly(tmp_path, log))), "turn", "input", "output", "source", "method") == [
+        (0, None, 7, "assistant.message", "recorded"),
+        (1, 40, 4, "session.shutdown", "spread"),
+        (2, 10, 1, "session.shutdown", "spread"),
+    ]
+
+
 def test_each_model_goes_to_the_turns_that_it_answered(tmp_path: Path) -> None:
     log = Log().start().ask().say(outputTokens=30, model="opus").ask().say(outputTokens=20, model="haiku")
     log.say(outputTokens=10, model="opus").shut_down(**shutdown(opus=40, haiku=20))

@@ -5,7 +5,8 @@ one that knows the input, then the one with more output, then the finer one.
 
 - turns: of each turn one source, the one that tells most, with all its rows;
 - calls: what a store of sessions has for each call of a model, with the number of the turn;
-- session: totals by model, written when the program ends, and what came after the last of them.
+- session: totals by model, written when the program ends, what came after the last of them, and what came in runs
+  that were killed before it.
 
 Where a log has a record for each call (CLI 1.0.102), these count in any case. Calls that only the store has are of
 turns that were rewound, and totals add what they have beyond both: the runs of an older release.
@@ -28,7 +29,7 @@ TOKENS = ("input", "output", "cache_read", "cache_write", "reasoning")
 SHUTDOWN, COMPACTION = "session.shutdown", "session.compaction_complete"
 RECORD = "session.usage_record"
 FORK = "fork"  # the relation of a fork to its parent
-AFTER_SHUTDOWN = "after the last shutdown"
+AFTER_SHUTDOWN, OF_KILLED_RUNS = "after the last shutdown", "runs that were killed"
 
 Kind = Literal["session", "calls", "turns"]
 FINENESS: dict[Kind, int] = {"session": 0, "calls": 1, "turns": 2}
@@ -177,7 +178,7 @@ def _accounts_of_session(whole: list[Usage]) -> list[Account]:
     for usage in whole:
         if usage.scope != "session" or not _has_tokens(usage):
             continue
-        if usage.source == SHUTDOWN:
+        if usage.source == SHUTDOWN or is_of_killed_run(usage):
             totals.append(usage)
         elif is_tail(usage):
             tails.setdefault(usage.source, []).append(usage)
@@ -247,6 +248,11 @@ def output_of(usages: Iterable[Usage]) -> int:
 def is_tail(usage: Usage) -> bool:
     """Whether a total covers only what came after the last end of the program."""
     return usage.extra is not None and usage.extra.get("covers") == AFTER_SHUTDOWN
+
+
+def is_of_killed_run(usage: Usage) -> bool:
+    """Whether a total covers only runs of the program that were killed, which no other total covers."""
+    return usage.extra is not None and usage.extra.get("covers") == OF_KILLED_RUNS
 
 
 def _has_tokens(usage: Usage) -> bool:

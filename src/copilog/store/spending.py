@@ -17,7 +17,17 @@ from typing import Any, Literal, NamedTuple
 
 from copilog.derive.calls import TurnsOfCalls
 from copilog.model import Conversation, Turn, Usage
-from copilog.store.accounts import SHUTDOWN, Account, Accounts, caller_of, count_of, is_tail, telling, tokens_of
+from copilog.store.accounts import (
+    SHUTDOWN,
+    Account,
+    Accounts,
+    caller_of,
+    count_of,
+    is_of_killed_run,
+    is_tail,
+    telling,
+    tokens_of,
+)
 from copilog.store.details import LARGEST_NUMBER, Row, agent_of
 from copilog.store.spreading import Weights, evenly, shares_of, whole_shares
 from copilog.store.talk import HELPER, HELPERS, NOWHERE, Slot, Talk
@@ -135,9 +145,11 @@ class Spends:
         """Spread totals over the turns that they cover: those of a program's end over what was answered before it."""
         everything = self._talk.turns.keys()
         late = self._talk.after_shutdown if any(is_tail(usage) for _, usage in account.rows) else set()
+        killed = self._talk.killed - late if any(is_of_killed_run(usage) for _, usage in account.rows) else set()
         weights = Weights(self._accounts.turns.rows, self._talk)
         for _, usage in account.rows:
-            covered = (late if is_tail(usage) else everything - late) or everything
+            own = late if is_tail(usage) else killed if is_of_killed_run(usage) else everything - late - killed
+            covered = own or everything
             for numbers, turns in self._by_run(usage, covered):
                 for turn in turns:
                     self._know(turn, numbers)
@@ -151,7 +163,7 @@ class Spends:
             return
         for numbers, answered in zip(runs, self._talk.runs, strict=True):
             if numbers:
-                yield numbers, answered or covered
+                yield numbers, answered.intersection(covered) or covered
 
     def _spread(self, usage: Usage, numbers: dict[str, Any], places: dict[Slot, int]) -> None:
         is_as_recorded = numbers.keys() == {"output"} and numbers["output"] == sum(places.values())

@@ -39,6 +39,7 @@ class Talk:
         self.first_at: dict[int, datetime] = {}
         self.after_shutdown: set[int] = set()  # turns that were answered after the last end of the program
         self.runs: list[set[int]] = []  # turns that were answered before each end of the program
+        self.killed: set[int] = set()  # turns that were answered before a resume without an end of the program
         self.subagents: dict[str, str] = {}  # names by the call that started them
         self._calls: dict[str, str] = {}  # the call that started an agent, by the agent's own id
         self._has_subagents = bool(calls.delegated)
@@ -121,6 +122,8 @@ class Talk:
             if type(part) is Notice and part.topic == "shutdown":
                 self.runs.append(self.after_shutdown)
                 self.after_shutdown = set()
+            elif type(part) is Notice and part.topic == "resume":
+                self.killed |= self.after_shutdown
 
     def _forget_errors(self) -> None:
         """The texts of a turn's last message end with those of the turn as a whole, which no model was sent."""

@@ -44,6 +44,7 @@ def session_start(reader: Reader, event: Event) -> None:
 def session_resume(reader: Reader, event: Event) -> None:
     """The program was started again: what was under way before is cut off."""
     reader.cut_off()
+    reader.meter.resume()
     reader.turns.pause()
     reader.facts.is_ended = False
     _enter_context(reader, event.data.get("context"))

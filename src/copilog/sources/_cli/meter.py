@@ -13,6 +13,7 @@ OF_CALL = "assistant.usage"
 OF_RECORD = "session.usage_record"
 OF_COMPACTION = "session.compaction_complete"
 OF_RESULT = "result"
+AFTER_SHUTDOWN, OF_KILLED_RUNS = "after the last shutdown", "runs that were killed"
 TOKENS = ("input", "output", "cache_read", "cache_write", "reasoning")
 
 
@@ -36,6 +37,8 @@ class Meter:
         self.checkpoint: Json | None = None  # the last bill since the last summary
         self.result: Json | None = None  # what the last line of a captured stream says
         self._tail: list[Usage] = []  # of answers since the last summary
+        self._before_resume = (0, 0)  # how much of the tail and of the calls is of runs that were killed
+        self._killed: list[Usage] = []  # of runs that were killed and that no summary covers
         self.unplaced: list[Usage] = []  # of recorded calls that belong to no turn
         self._calls: list[Usage] = []  # of recorded calls of the model since the last summary
         self._answers: dict[str | None, _Answer] = {}  # the last one of each agent
@@ -100,11 +103,20 @@ class Meter:
         self.compactions.append(usage)
         return usage
 
+    def resume(self) -> None:
+        """Start another run: what has no summary by now is of a run that was killed."""
+        self._before_resume = len(self._tail), len(self._calls)
+
     def shut_down(self, data: Json) -> None:
-        """A summary covers all answers before it."""
+        """Add a summary. It covers the run that ends with it, and killed ones before it if its numbers hold theirs."""
+        before = session_totals(self.shutdowns).output if any(self._before_resume) else 0
         self.shutdowns.append(data)
-        self._tail.clear()
-        self._calls.clear()
+        if any(self._before_resume):
+            answers, calls = self._before_resume
+            everything = sum(usage.output or 0 for usage in self._recorded(self._tail, self._calls))
+            if session_totals(self.shutdowns).output - before < everything:
+                self._killed += self._recorded(self._tail[:answers], self._calls[:calls])
+        self.forget_past()
         self._answers.clear()
         self.checkpoint = None
 
@@ -112,6 +124,11 @@ class Meter:
         """Let go of what was counted: whoever streams a log has no use for it."""
         self._tail.clear()
         self._calls.clear()
+        self._before_resume = 0, 0
+
+    def _recorded(self, answers: list[Usage], calls: list[Usage]) -> list[Usage]:
+        """Return calls as they were recorded one by one; the answers where none was."""
+        return [usage for usage in calls if usage.source == OF_RECORD] or calls or answers
 
     def code_changes(self) -> Json | None:
         """How many lines were added and removed, and where."""
@@ -127,7 +144,9 @@ class Meter:
         """All entries for the session as a whole. No two of them count the same thing."""
         totals = session_totals(self.shutdowns, self.checkpoint)
         made = list(totals.models.values())
-        made += self._since_last_summary()
+        made += _sums(self._killed, OF_KILLED_RUNS)
+        covers = AFTER_SHUTDOWN if self.shutdowns else "the whole log"
+        made += _sums(self._recorded(self._tail, self._calls), covers)
         premium = totals.premium_requests
         source = SOURCE if self.shutdowns else "session.usage_checkpoint"
         if premium is None and self.result is not None:
@@ -136,25 +155,23 @@ class Meter:
             made.append(Usage(premium_requests=premium, credits=totals.credits, scope="session", source=source))
         return made + self.unplaced + self.compactions
 
-    def _since_last_summary(self) -> list[Usage]:
-        """What no summary covers, by model. Of answers only the output is known."""
-        sums: dict[str | None, Usage] = {}
-        calls = [usage for usage in self._calls if usage.source == OF_RECORD] or self._calls
-        source, names = (calls[0].source, TOKENS) if calls else (OF_MESSAGE, ("output",))
-        for usage in calls or self._tail:
-            made = sums.get(usage.model)
-            if made is None:
-                covers = "after the last shutdown" if self.shutdowns else "the whole log"
-                made = sums[usage.model] = Usage(
-                    model=usage.model, scope="session", source=source, extra={"is_tail": True, "covers": covers}
-                )
-                if not calls and made.extra is not None:
-                    made.extra["input"] = "unknown"
-            for name in names:
-                value = getattr(usage, name)
-                if value is not None:
-                    setattr(made, name, (getattr(made, name) or 0) + value)
-        return list(sums.values())
+
+def _sums(usages: list[Usage], covers: str) -> list[Usage]:
+    """Return what no summary covers, by model. Of answers only the output is known."""
+    sums: dict[str | None, Usage] = {}
+    for usage in usages:
+        names = ("output",) if usage.source == OF_MESSAGE else TOKENS
+        made = sums.get(usage.model)
+        if made is None:
+            extra: Json = {"is_tail": True, "covers": covers}
+            made = sums[usage.model] = Usage(model=usage.model, scope="session", source=usage.source, extra=extra)
+            if usage.source == OF_MESSAGE:
+                extra["input"] = "unknown"
+        for name in names:
+            value = getattr(usage, name)
+            if value is not None:
+                setattr(made, name, (getattr(made, name) or 0) + value)
+    return list(sums.values())
 
 
 def _first_int(used: Json, *names: str) -> int | None:

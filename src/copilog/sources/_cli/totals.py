@@ -43,6 +43,11 @@ class SessionTotals(msgspec.Struct):
     lines_removed: int | None = None
     files_modified: list[str] = []
 
+    @property
+    def output(self) -> int:
+        """The tokens that all models put out."""
+        return sum(usage.output or 0 for usage in self.models.values())
+
 
 def session_totals(shutdowns: Sequence[Json], checkpoint: Json | None = None) -> SessionTotals:
     """The sums of a log's summaries, in the order of the log; `checkpoint` is a bill written after the last one."""

@@ -38,6 +38,7 @@ DOCUMENTS = {
     "helper": "Call of a model for the program itself",
     "indexed": "Text of the search index",
     "memory": "Memory",
+    "notes": "Notes",
     "plan": "Plan",
     "prediction": "Prediction that was sent along",
     "summary": "Summary",

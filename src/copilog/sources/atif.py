@@ -9,8 +9,8 @@ from copilog import jsonio
 from copilog.derive import one_agent
 from copilog.diagnostics import Ledger
 from copilog.errors import BadRecord, CopilogError
-from copilog.model import Agent, Conversation, Relation, prose_of
-from copilog.sources._vscode.take import Json, rest, take_dict, take_list
+from copilog.model import Agent, Conversation, Document, Relation, prose_of
+from copilog.sources._vscode.take import Json, rest, take_dict, take_list, take_str
 from copilog.sources.base import Found, Probe, Source, provenance_of
 
 SCHEMA = "ATIF-"
@@ -79,6 +79,8 @@ def _conversation(document: Json, pointer: str, ledger: Ledger) -> Conversation:
             reader.read(step, place)
     made = Conversation(id=conversation_id, native_id=native_id, source="", assistant=_assistant(agent))
     made.turns, made.messages, made.relations = reader.turns, reader.messages, reader.relations
+    if notes := take_str(document, "notes"):
+        made.documents = [Document(kind="notes", text=notes)]
     totals = take_dict(document, "final_metrics")
     if totals is not None:
         made.usage = [usage_from(totals, "total_")]

@@ -56,12 +56,14 @@ RULES: dict[str, Rules] = {
         ("/{file_path,metadata/merge_log/*/*}", "address"),
         ("/telemetry_type", "kind"),
         ("/messages/*/name", "program-info"),
+        ("/messages/*/merged/*", "kind"),
     ),
 }
 PROTECTED: dict[str, tuple[str, ...]] = {
     "chat-replay": _SAID,
     "copilot-markdown": ("/body", "/body/#/**", "/body/{call,tool}"),
     "atif": (
+        "{/subagent_trajectories/*,}/notes",
         f"{_STEP}/{{message,reasoning_content}}",
         f"{_STEP}/tool_calls/*/arguments/**",
         f"{_STEP}/observation/results/*/content",

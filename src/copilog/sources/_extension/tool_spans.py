@@ -59,6 +59,8 @@ class ToolRuns:
             call.tool_id = name
         if call.arguments is None:
             call.arguments = arguments
+        elif arguments is not None and not _says_the_same(arguments, call.arguments):
+            call.notes = {**call.notes, "arguments it ran with": arguments}
         call.started_at = span.started_at
         call.status = "failed" if span.status == ERROR else "complete"
         call.origin = _origin(span.take_text("gen_ai.tool.type"))
@@ -126,6 +128,15 @@ class ToolRuns:
 
 def _origin(kind: str | None) -> str | None:
     return {"function": "internal", "extension": "extension"}.get(kind or "", kind)
+
+
+def _says_the_same(arguments: str, others: str) -> bool:
+    """Whether two records of the arguments of a call say the same, or one of them as far as it was cut."""
+    value = _parsed(arguments)
+    if value is not None and value == _parsed(others):
+        return True
+    one, other = ("".join(without_cut_mark(text).split()) for text in (arguments, others))
+    return one == other or (is_cut(arguments) and other.startswith(one)) or (is_cut(others) and one.startswith(other))
 
 
 def _parsed(arguments: str | None) -> Any:

@@ -164,8 +164,6 @@ class TreeMessages:
         typed = span.take_text("copilot_chat.user_request")
         if is_main and self.typed is None:
             self.typed = typed
-        elif typed:
-            self.sent[typed] = None
         for prompt in messages_from(span.attributes.pop(INPUT, None)):
             if prompt.role == "user" and (text := text_of(prompt)):
                 self.sent[text] = None
@@ -176,6 +174,8 @@ class TreeMessages:
                     native_id = part.get("id")
                     if isinstance(native_id, str):
                         self.responses[clean_id(native_id)] = result_text(part)
+        if typed and not any(typed.strip() in text for text in self.sent):
+            self.sent[typed] = None  # other words than those of the prompt that was sent
         system = _system_text(span.attributes.pop(SYSTEM, None))
         if system:
             self.system_prompts.setdefault(system, span.started_at)

@@ -68,7 +68,7 @@ class TurnMaker:
         said = {part.text for message in prompts for part in message.parts if isinstance(part, Text | Prompt)}
         self._shown |= said
         for text in [text for reading in readings for text in reading.sent]:
-            if text not in self._shown and prompts:
+            if text not in self._shown and prompts and not any(text.strip() in other for other in said):
                 self._shown.add(text)
                 prompts[0].parts.append(Prompt(text=text, scope="conversation"))
 

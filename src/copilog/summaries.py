@@ -19,8 +19,6 @@ from copilog.ingest import read
 from copilog.model import Conversation, TitleOrigin, ToolCall, is_empty, parts_of, title_of
 from copilog.sources import Found
 
-NAMESPACES = ("vscode", "cli", "atif")  # what ids begin with; people may leave it out
-
 
 class Summary(msgspec.Struct, kw_only=True):
     """One line of a list. What only reading can tell is None when it came from an index."""
@@ -181,21 +179,29 @@ def moment_of(found: Found) -> datetime:
 
 def fitting(wanted: str, conversations: list[Conversation]) -> list[Conversation]:
     """Those of them that an id may mean, which may say whether it is one of VS Code or of Copilot CLI."""
-    return [conversation for conversation in conversations if conversation.id.startswith(wanted)] or conversations
+    return [conversation for conversation in conversations if _begins(conversation.id, wanted)] or conversations
 
 
 def find_by_id(prefix: str, founds: Iterable[Found]) -> list[Found]:
-    """What has an id that begins so; just that one if an id is exactly so."""
-    namespace, colon, rest = prefix.partition(":")
-    wanted = rest if colon and namespace in NAMESPACES else prefix
+    """What has an id that begins so; just that one if an id is exactly so.
+
+    Files that carry no id are given one when they are read, which is done where nothing else fits.
+    """
+    names = (prefix, prefix.partition(":")[2]) if ":" in prefix else (prefix,)
     matches: list[Found] = []
+    unread: list[Found] = []
     for found in founds:
         native_id = found.native_id
-        if native_id is None:
-            continue
-        if native_id == wanted:
+        if native_id in names:
             return [found]
+        if native_id is None or names[-1].startswith(native_id):  # one of several parts of a run has a longer id
+            unread.append(found)
         # An agent elsewhere has an address for an id: its last part is what people see.
-        if native_id.startswith(wanted) or native_id.rpartition("/")[2].startswith(wanted):
+        elif any(native_id.startswith(name) or native_id.rpartition("/")[2].startswith(name) for name in names):
             matches.append(found)
-    return matches
+    return matches or [found for found in unread if any(_begins(made.id, prefix) for made in read(found))]
+
+
+def _begins(conversation_id: str, wanted: str) -> bool:
+    """Whether an id begins so, with or without what says whose it is."""
+    return conversation_id.startswith(wanted) or conversation_id.partition(":")[2].startswith(wanted)

@@ -17,6 +17,7 @@ from copilog.model import Conversation
 from tests.cli.homes import Home, entry, request, run, session
 
 ONE, TWO, THREE = "11111111-aaaa", "11112222-bbbb", "33333333-cccc"
+DATA = Path(__file__).parents[1] / "data"
 PNG = b"\x89PNG\r\n\x1a\nmade up"
 
 
@@ -75,6 +76,23 @@ def test_the_beginning_of_an_id_is_enough(home: Home, target: str) -> None:
     assert "You\n  Parse the tide file\n\nGitHub Copilot\n  Answer 1.\n" in outcome.out
     assert "Turn 2 of 2" in outcome.out
     assert outcome.err == "1 conversation from 1 file\n"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "chat_replay/garden.chatreplay.json",
+        "copilot_markdown/request.copilotmd",
+        "chat_export/without_ids.json",
+        "atif/garden.trajectory.cont-1.json",
+        "trajectory_file/plain.jsonl",
+    ],
+)
+def test_every_id_that_is_listed_is_found_whole_and_short_also_if_reading_gave_it(name: str) -> None:
+    path = DATA / name
+    for row in run("list", "--root", path, "--all", "--json").json:
+        for wanted in (row["id"], row["id"].partition(":")[2][:8]):
+            assert run("show", wanted, "--json", "--root", path).json["id"] == row["id"]
 
 
 def test_an_ambiguous_id_lists_its_candidates(home: Home) -> None:

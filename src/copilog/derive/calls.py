@@ -48,10 +48,10 @@ class TurnsOfCalls:
         self._times = [at for at, _ in timed]
         self._indexes = [index for _, index in timed]
         self._by_number = turns_by_number(turns)
-        self._rewound = {
+        self._rows = {
             turn.index: turn.timing.started_at
             for turn in turns
-            if turn.superseded == "rewound" and turn.timing.started_at is not None
+            if turn.timing.started_at is not None and _has_time_of_row(turn)
         }
 
     def of(self, usage: Usage) -> int | None:
@@ -59,8 +59,7 @@ class TurnsOfCalls:
         at = called_at(usage)
         number = (usage.extra or {}).get("turn_index")
         named = self._by_number.get(number) if isinstance(number, int) else None
-        # Of a rewound turn that only the store has, the time is that of its row, which was written after its calls.
-        written_at = self._rewound.get(named) if named is not None else None
+        written_at = self._rows.get(named) if named is not None else None
         if at is not None and written_at is not None and at <= written_at:
             return named
         if at is not None and self._times and at >= self._times[0]:
@@ -68,13 +67,25 @@ class TurnsOfCalls:
         return named
 
 
+def _has_time_of_row(turn: Turn) -> bool:
+    """Whether a turn was rewound, and the log was not read before: then its time is that of its row in the store.
+
+    The CLI writes the row after all calls of the turn: when the next prompt is sent, or when the program ends.
+    """
+    return turn.superseded == "rewound" and turn.timing.responded_at is None and turn.timing.completed_at is None
+
+
 def _written_late(turns: list[Turn]) -> set[int]:
-    """Return the rewound turns whose time is past the start of the next turn: a row that was written late."""
+    """Return the turns whose row was written with the next prompt: its time says nothing about whose a call is.
+
+    The row bears the time of that prompt or one some milliseconds later. A row that was written when the program ended
+    is earlier; whatever was called between it and the next prompt still belongs to its turn.
+    """
     late: set[int] = set()
     following: datetime | None = None
     for turn in reversed(turns):
         at = turn.timing.started_at
-        if turn.superseded == "rewound" and at is not None and following is not None and at >= following:
+        if at is not None and following is not None and at >= following and _has_time_of_row(turn):
             late.add(turn.index)
         elif at is not None:
             following = at

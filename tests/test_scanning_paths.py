@@ -12,6 +12,7 @@ import pytest
 from copilog.diagnostics import Report
 from copilog.ingest import find_roots, scanning
 from copilog.ingest.scanning import scan
+from copilog.sample import home
 from copilog.store.archive import Archive
 from tests.cli.homes import Home, session
 
@@ -158,3 +159,11 @@ def test_of_a_folder_that_was_emptied_all_is_gone(archive: Archive, folder: Path
             path.unlink()
 
     assert scan(archive, paths=[folder]).gone == stored > 0
+
+
+def test_no_more_files_are_read_than_there_are(tmp_path: Path) -> None:
+    storage = home() / ".config" / "Code" / "User" / "workspaceStorage"
+    for number, paths in enumerate(([storage], sorted(storage.glob("*/chatSessions/*.json*"))[:1], [storage, storage])):
+        with Archive(tmp_path / f"{number}.db", write=True) as archive:
+            result = scan(archive, paths=paths)
+        assert 0 < result.files_read <= result.files, paths

@@ -150,7 +150,7 @@ def test_a_commit_that_only_removes_is_traced_by_what_it_removes(shelf: Shelf, r
     result = trace_commit(shelf.choose(), "HEAD", repo.folder)
 
     assert found(result) == [("remover", "medium", 0)]
-    assert "removed 3 of the lines" in result.touches[0].evidence[0].text
+    assert "removed 3 of 4 removed lines" in result.touches[0].evidence[0].text
     assert result.verdict == "the commit adds no line that tells anything"
 
 

@@ -156,3 +156,18 @@ def test_a_file_whose_name_looks_like_a_line_is_a_file(tmp_path: Path) -> None:
     odd.touch()
 
     assert target_from(str(odd)) == (odd, None, None)
+
+
+def test_a_commit_has_its_evidence_file_by_file(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "tide-tables")
+    repo.commit("begin", hours=-24, src__tides_py=BEFORE, src__moon_py=BEFORE)
+    repo.commit("both", hours=2, src__tides_py=AFTER, src__moon_py=AFTER)
+    files = [repo.folder / "src" / name for name in ("moon.py", "tides.py")]
+    talked = talk("harbour-1", [edit(files[1], BEFORE, AFTER), edit(files[0], BEFORE, AFTER)], folder=repo.folder)
+    Shelf(tmp_path).put(talked).close()
+
+    lines = asked(tmp_path / "archive.db", "commit", "HEAD", "--repository", repo.folder).out.splitlines()
+
+    evidence = [line for line in lines if line.startswith("  --turn") and " edit " in line]
+    assert [line.split()[3] for line in evidence] == ["src/moon.py:", "src/tides.py:"]
+    assert all("it wrote 3 of 4 added lines" in line for line in evidence), evidence

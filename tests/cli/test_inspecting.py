@@ -114,3 +114,13 @@ def test_a_file_can_be_read_as_a_format_by_force(tmp_path: Path) -> None:
     [file] = run("inspect", "--json", "--source", "vscode-session", path).json["files"]
 
     assert file["conversations"] == 1
+
+
+@pytest.mark.parametrize("command", ["show", "inspect"])
+def test_an_empty_file_is_called_empty(command: str, tmp_path: Path) -> None:
+    path = tmp_path / "nothing.json"
+    path.touch()
+
+    ended = run(command, path)
+
+    assert (ended.code, ended.err) == (2, f"copilog: {path}: the file is empty\n")

@@ -6,6 +6,8 @@ import csv
 import io
 import json
 import re
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -236,3 +238,18 @@ def test_the_page_of_a_section_shows_the_last_days(archive: str, capsys: pytest.
     assert "2026-05-05" in out
     assert "2026-05-04  " not in out
     assert len(as_json(archive, capsys, "time", "-n", "2")["by_day"]) == 3
+
+
+def test_excel_gets_a_byte_order_mark_and_its_line_ends(archive: str) -> None:
+    command = [sys.executable, "-m", "copilog", "stats", "--archive", archive, "--no-scan", "--csv=excel", "models"]
+    printed = subprocess.run(command, capture_output=True, check=True).stdout
+
+    assert printed.startswith(b"\xef\xbb\xbfname,")
+    assert printed.count(b"\r\n") == printed.count(b"\n") > 1
+    rows = list(csv.DictReader(io.StringIO(printed.decode("utf-8-sig"), newline="")))
+    assert "gpt-5-mini" in [row["name"] for row in rows]
+
+
+def test_a_section_may_follow_the_option(archive: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(archive, "--csv", "tools") == 0
+    assert told(capsys)[0].startswith("name,calls,")

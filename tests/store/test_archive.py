@@ -287,3 +287,23 @@ def test_a_file_whose_name_is_no_text_can_be_asked_for(archive: Archive) -> None
     archive.put(entry("one", path="/home/ana/beds-\udce4.json"), "1")
 
     assert archive.ids_at(["/home/ana/beds-\udce4.json", "/home/ana/other.json"]) == ["vscode:one"]
+
+
+def test_checking_an_archive_that_may_only_be_read_claims_no_damage(tmp_path: Path) -> None:
+    path = tmp_path / "archive.db"
+    with Archive(path, write=True) as archive:
+        archive.put(entry("a1", HARBOUR), "files-1")
+        archive.index_pending()
+
+    with Archive(path) as archive:
+        assert archive.check() == []
+
+
+@pytest.mark.parametrize("word", ["µm", "آب", "Ǡnd", "ᾈδης", "ſilt", "ΟΔΟΣ", "Ångström"])
+def test_a_word_that_the_index_finds_is_marked(archive: Archive, word: str) -> None:
+    archive.put(entry("c1", (f"some {word} here", "yes")), "files-1")
+    archive.index_pending()
+
+    [hit] = archive.search(word).hits
+
+    assert [hit.snippet[start:end] for start, end in hit.highlights] == [word]

@@ -118,7 +118,7 @@ def cli(ctx: click.Context, /, color: bool | None, debug: bool, **reading: Any) 
     """
     if debug:
         os.environ["COPILOG_RAISE"] = "1"  # a reader that breaks is contained otherwise
-    ctx.obj = Settings.load(color=color, debug=debug, **reading)
+    ctx.obj = Settings.load(ctx.invoked_subcommand, color=color, debug=debug, **reading)
     if ctx.invoked_subcommand is None:
         from copilog.cli.overview import show_overview
 

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from copilog.cli.archives import reads_archive, searched_archive
-from copilog.cli.common import Function, Settings, json_option, one_line, pass_settings, plural
+from copilog.cli.common import (
+    COUNT,
+    CsvCommand,
+    Function,
+    Settings,
+    csv_option,
+    json_option,
+    one_line,
+    pass_settings,
+    plural,
+)
 from copilog.cli.selecting import selects
 from copilog.diagnostics import Report
 
@@ -41,15 +51,16 @@ def definitions_for(settings: Settings, chosen: Chosen) -> list[Definition] | No
 
 
 def _table_options(function: Function) -> Function:
-    function = click.option("--csv", "as_csv", is_flag=True, help="The table as CSV on standard output.")(function)
+    function = csv_option("Print the table as CSV.")(function)
     function = click.option("-a", "--all", "show_all", is_flag=True, help="All rows.")(function)
-    return click.option(
-        "-n", "--limit", type=click.IntRange(min=1), default=MOST, show_default=True, help="How many rows at most."
-    )(function)
+    return click.option("-n", "--limit", type=COUNT, default=MOST, show_default=True, help="How many rows at most.")(
+        function
+    )
 
 
 @click.command(
     "agents",
+    cls=CsvCommand,
     epilog="""\b
 Examples:
   copilog agents --since 30d
@@ -61,7 +72,9 @@ Examples:
 @pass_settings
 @selects
 @reads_archive
-def agents(settings: Settings, /, limit: int, show_all: bool, as_csv: bool, selection: Selection, as_json: bool) -> int:
+def agents(
+    settings: Settings, /, limit: int, show_all: bool, as_csv: str | None, selection: Selection, as_json: bool
+) -> int:
     """Tell which agents were at work, and how they handed over to one another.
 
     Custom agents, chat participants and sub-agents: turns (of sub-agents: runs), calls of tools, and how copilog knows
@@ -84,6 +97,7 @@ def agents(settings: Settings, /, limit: int, show_all: bool, as_csv: bool, sele
 
 @click.command(
     "skills",
+    cls=CsvCommand,
     epilog="""\b
 Examples:
   copilog skills
@@ -95,7 +109,9 @@ Examples:
 @pass_settings
 @selects
 @reads_archive
-def skills(settings: Settings, /, limit: int, show_all: bool, as_csv: bool, selection: Selection, as_json: bool) -> int:
+def skills(
+    settings: Settings, /, limit: int, show_all: bool, as_csv: str | None, selection: Selection, as_json: bool
+) -> int:
     """Tell which skills were offered to the model, and which it loaded, with the evidence.
 
     What is defined on this machine is held against that: skills that are defined and were not loaded, and skills that
@@ -118,7 +134,7 @@ def _show(
     section: AgentsSection | SkillsSection,
     rows: list[Any],
     as_json: bool,
-    as_csv: bool,
+    as_csv: str | None,
     columns: tuple[str, ...],
     word: str,
 ) -> None:
@@ -129,7 +145,7 @@ def _show(
         print_json(section)
         return
     if as_csv:
-        print_csv(rows)
+        print_csv(rows, for_excel=as_csv == "excel")
         return
     print_table(settings, rows, columns=columns)
     print_table(settings, getattr(section, "handovers", ()), title="handed over")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
@@ -245,7 +244,7 @@ class ScanBar:
         self._bar: Progress | None = None
 
     def __enter__(self) -> Callable[[int, int], None]:
-        return self._show if sys.stderr.isatty() else lambda _done, _total: None
+        return self._show if self._settings.has_bars() else lambda _done, _total: None
 
     def __exit__(self, *_: object) -> None:
         if self._bar is not None:

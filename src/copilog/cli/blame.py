@@ -29,6 +29,7 @@ FOUND, FOUND_NOTHING = 0, 1  # exit codes
 COLOURS = {"strong": "green", "medium": "yellow", "weak": "red"}
 MOST_FILES = 20
 MOST_TOUCHES = 20  # that are printed; JSON has all
+MOST_EVIDENCE = 20  # of one conversation, that is printed: a commit may change thousands of files
 TEXT_WIDTH = 100
 
 _PLACE = re.compile(r"(?P<file>.+?):(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?", re.DOTALL)
@@ -148,7 +149,7 @@ def _print_json(result: BlameResult | CommitResult) -> None:
 
 def _echo(settings: Settings, lines: Iterator[str]) -> None:
     for line in lines:
-        click.echo(line, color=settings.color)
+        click.echo(line, color=settings.in_color())
 
 
 def _tell(verdict: str, notes: list[str], has_found: bool) -> None:
@@ -275,10 +276,12 @@ def _strength(strength: Strength) -> str:
 
 
 def _evidence(evidence: list[Evidence]) -> Iterator[str]:
-    for item in evidence:
+    for item in evidence[:MOST_EVIDENCE]:
         place = f"--turn {item.turn + 1}" if item.turn is not None else ""
         kind = click.style(f"{item.kind:<9}", dim=True)
         yield f"  {click.style(f'{place:<9}', fg='green')}  {kind}  {one_line(item.text)}"
+    if len(evidence) > MOST_EVIDENCE:
+        yield f"  and {len(evidence) - MOST_EVIDENCE:,} more (--json has all)"
 
 
 def _day(at: str | None) -> str:

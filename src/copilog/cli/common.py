@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from copilog.cli.settings import Config, read_config
+from copilog.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,6 +25,11 @@ if TYPE_CHECKING:
     from copilog.sources.roots import Root
 
 PLAIN_WIDTH = 100
+MOST = 2**31 - 1  # rows, processes, ...: more than anyone has, and still a number that SQLite and the system take
+NO_CONFIG_NEEDED = frozenset({"doctor", "config"})  # commands that run, and report it, when the config file is wrong
+
+COUNT = click.IntRange(1, MOST)
+OFFSET = click.IntRange(0, MOST)
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -68,6 +74,23 @@ def json_option(function: Function) -> Function:
     return click.option("--json", "as_json", is_flag=True, help="JSON on standard output.")(function)
 
 
+class CsvCommand(click.Command):
+    """A command with `--csv`, which may be followed by `=excel` and takes no word after it as its value."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, ["--csv=plain" if argument == "--csv" else argument for argument in args])
+
+
+def csv_option(help_text: str) -> Callable[[Function], Function]:
+    return click.option(
+        "--csv",
+        "as_csv",
+        type=click.Choice(["plain", "excel"]),
+        metavar="[=excel]",
+        help=f"{help_text} `--csv=excel` writes what Excel opens with accents and emoji intact.",
+    )
+
+
 def strict_option(function: Function) -> Function:
     return click.option("--strict/--no-strict", default=None, help="End with exit code 1 when there were bad records.")(
         function
@@ -86,11 +109,21 @@ class Settings:
     color: bool | None = None
     debug: bool = False
     config: Config = field(default_factory=Config)
+    config_problem: str | None = None
 
     @classmethod
-    def load(cls, *, color: bool | None, **chosen: Any) -> Settings:
-        config = read_config()
-        return cls(color=config.color.value if color is None else color, config=config, **chosen)
+    def load(cls, command: str | None, *, color: bool | None, **chosen: Any) -> Settings:
+        """Read the config file for a command; raise UsageError if it is wrong and the command cannot do without it."""
+        problem = None
+        try:
+            config = read_config()
+        except UsageError as error:
+            if command not in NO_CONFIG_NEEDED:
+                raise
+            config, problem = Config(), str(error)
+        return cls(
+            color=config.color.value if color is None else color, config=config, config_problem=problem, **chosen
+        )
 
     def with_reading(self, roots: tuple[Path, ...], sample: bool) -> Settings:
         """The same with what was said after the command."""
@@ -152,6 +185,22 @@ class Settings:
         """For talk: standard error."""
         return self._console(stderr=True)
 
+    def has_colors(self) -> bool:
+        """Whether escape sequences may be printed: options and config file first, then NO_COLOR."""
+        return not os.environ.get("NO_COLOR") if self.color is None else self.color
+
+    def in_color(self) -> bool:
+        """Whether text on standard output is coloured: by options first, then by the environment and the terminal."""
+        if self.color is not None:
+            return self.color
+        if os.environ.get("NO_COLOR"):
+            return False
+        return bool(os.environ.get("FORCE_COLOR")) or (sys.stdout.isatty() and os.environ.get("TERM") != "dumb")
+
+    def has_bars(self) -> bool:
+        """Whether progress is drawn on standard error, which takes escape sequences."""
+        return sys.stderr.isatty() and self.has_colors()
+
     def _console(self, *, stderr: bool) -> Console:
         from copilog.cli.consoles import PipeConsole
 
@@ -160,7 +209,7 @@ class Settings:
         return PipeConsole(
             stderr=stderr,
             force_terminal=True if self.color else None,
-            no_color=True if self.color is False else None,
+            color_system="auto" if self.has_colors() else None,  # not `no_color`, which keeps bold and links
             width=None if is_terminal else PLAIN_WIDTH,
             highlight=False,
             markup=False,
@@ -171,7 +220,7 @@ class Settings:
     @contextmanager
     def progress(self, text: str, total: int | None = None) -> Iterator[Callable[[], None]]:
         """A bar on standard error while something takes long; nothing when that is no terminal."""
-        if not sys.stderr.isatty():
+        if not self.has_bars():
             yield lambda: None
             return
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn

@@ -10,6 +10,7 @@ import click
 from copilog.cli.common import Settings, json_option, pass_settings
 from copilog.cli.json_output import print_json
 from copilog.cli.settings import COLORS, EXAMPLE, Config, config_path
+from copilog.errors import UsageError
 
 
 @click.command(
@@ -30,6 +31,8 @@ def command(settings: Settings, example: bool, as_json: bool) -> int:
     if example:
         click.echo(EXAMPLE, nl=False)
         return 0
+    if settings.config_problem:
+        raise UsageError(settings.config_problem)
     path, why = config_path()
     rows = [
         (setting.name, _plain(setting.name, getattr(settings.config, setting.name).value), origin)

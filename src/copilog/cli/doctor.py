@@ -8,13 +8,22 @@ from typing import Any
 import click
 
 from copilog import __version__
-from copilog.cli.common import Settings, json_option, pass_settings, plural, printable, reading_options
+from copilog.cli.common import (
+    Settings,
+    archive_option,
+    json_option,
+    pass_settings,
+    plural,
+    printable,
+    reading_options,
+)
 from copilog.cli.found_places import skipped_as_data
 from copilog.cli.json_output import print_json
 from copilog.diagnostics import Report
 from copilog.ingest import discover
 from copilog.sources import SOURCES
 from copilog.sources.roots import Root
+from copilog.web.libraries import HOW_TO_GET, missing_libraries
 
 
 @click.command(
@@ -27,17 +36,25 @@ Examples:
 )
 @click.option("-v", "--verbose", is_flag=True, help="Places that do not exist too.")
 @json_option
+@archive_option
 @reading_options
 @pass_settings
-def command(settings: Settings, verbose: bool, as_json: bool, roots: tuple[Path, ...], sample: bool) -> int:
-    """Tell every place that was looked at, what was found there, and what could not be read and why."""
-    settings = settings.with_reading(roots, sample)
+def command(
+    settings: Settings, verbose: bool, as_json: bool, archive: Path | None, roots: tuple[Path, ...], sample: bool
+) -> int:
+    """List every folder that was searched, what was found there, and what could not be read and why.
+
+    A config file that cannot be read is reported, and defaults are used in its place.
+    """
+    settings = settings.with_reading(roots, sample).with_archive(archive)
     places, skipped = settings.search_places()
     checked = [_check(root) for root in places]
     if as_json:
         document = {
             "version": __version__,
-            "archive": _check_archive(),
+            "archive": _check_archive(settings.archive),
+            "config_problem": settings.config_problem,
+            "viewer": {"missing_libraries": missing_libraries()},
             "roots": checked,
             "not_searched": skipped_as_data(skipped),
         }
@@ -46,17 +63,27 @@ def command(settings: Settings, verbose: bool, as_json: bool, roots: tuple[Path,
         _print(settings, checked, verbose)
         for path, reason in skipped:
             settings.out.print(f"!  {printable(str(path))} {printable(reason)}", style="yellow")
-        _print_archive(settings, _check_archive())
+        _print_archive(settings, _check_archive(settings.archive))
+        for warning in _warnings(settings):
+            settings.out.print(f"!  {printable(warning)}", style="yellow")
     return 0
 
 
-def _check_archive() -> dict[str, Any]:
+def _warnings(settings: Settings) -> list[str]:
+    """Return what is wrong with this installation and its settings."""
+    warnings = [settings.config_problem] if settings.config_problem else []
+    if missing := missing_libraries():
+        warnings.append(f"the viewer draws no charts, as {', '.join(missing)} could not be fetched. {HOW_TO_GET}")
+    return warnings
+
+
+def _check_archive(named: Path | None) -> dict[str, Any]:
     """Where the archive is, how much is in it, and what is wrong with it."""
     from copilog.errors import CopilogError
     from copilog.store.archive import Archive
     from copilog.store.database import archive_path
 
-    path = archive_path()
+    path = archive_path(named)
     state: dict[str, Any] = {"path": str(path), "exists": path.exists(), "conversations": 0, "problem": None}
     if state["exists"]:
         try:

@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from copilog.cli.common import Settings, default_jobs, json_option, pass_settings, plural, strict_option
+from copilog.cli.common import COUNT, OFFSET, Settings, default_jobs, json_option, pass_settings, plural, strict_option
 from copilog.cli.json_output import print_json
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ Examples:
     metavar="FILE",
     help="Write here, not to standard output. The file appears when it is whole.",
 )
-@click.option("--sample", type=click.IntRange(min=0), metavar="N", help="Only so many conversations.")
+@click.option("--sample", type=OFFSET, metavar="N", help="Only so many conversations.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="Another seed is another sample.")
 @click.option(
     "--sample-mode",
@@ -104,7 +104,7 @@ Examples:
 @click.option("--no-context-tag-summary", is_flag=True, help="Write no summary of tags.")
 @click.option("--no-merge-tool-metadata", is_flag=True, help="Leave tool calls and ids of other snapshots alone.")
 @click.option("--compat", is_flag=True, help="The plain behaviour of earlier extractors.")
-@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="How many processes; as many as there are cores.")
+@click.option("--jobs", type=COUNT, metavar="N", help="How many processes; as many as there are cores.")
 @click.option("-v", "--verbose", is_flag=True, help="Tell of each file, and show all places of bad records.")
 @json_option
 @strict_option
@@ -175,7 +175,7 @@ def _target(output: Path | None) -> Iterator[IO[bytes]]:
 @contextmanager
 def progress_bar(settings: Settings) -> Iterator[Progress | None]:
     """A bar with bytes, rate and time left; nothing when standard error is no terminal."""
-    if not sys.stderr.isatty():
+    if not settings.has_bars():
         yield None
         return
     from rich.progress import (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from copilog.cli.archives import reads_archive, searched_archive
-from copilog.cli.common import Settings, json_option, one_line, pass_settings, plural
+from copilog.cli.common import COUNT, Settings, json_option, one_line, pass_settings, plural
 from copilog.cli.json_output import json_text
 from copilog.cli.selecting import selects
 from copilog.diagnostics import Report
@@ -48,7 +48,7 @@ Examples:
 )
 @click.option(
     "--most",
-    type=click.IntRange(min=1),
+    type=COUNT,
     metavar="N",
     help=f"Only the N strongest edges, and what they join (in a picture {MOST_IN_PICTURE}, if you say nothing).",
 )

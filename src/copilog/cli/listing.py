@@ -10,6 +10,7 @@ import click
 
 from copilog.cli.archives import finish_with, fresh_archive, reads_archive_or_disk
 from copilog.cli.common import (
+    COUNT,
     Settings,
     finish,
     folder_name,
@@ -63,7 +64,7 @@ Examples:
     "--since", metavar="WHEN", callback=as_moment, help="Only those touched after this: 2026-03-01, 7d, yesterday."
 )
 @click.option("--until", metavar="WHEN", callback=as_moment, help="Only those touched before this.")
-@click.option("-n", "--limit", type=click.IntRange(min=1), help="How many at most (default 50, from the config file).")
+@click.option("-n", "--limit", type=COUNT, help="How many at most (default 50, from the config file).")
 @click.option("-a", "--all", "show_all", is_flag=True, help="All of them, and empty ones too.")
 @click.option("-l", "--long", "in_full", is_flag=True, help="Read each conversation: turns, tools, edits, models.")
 @click.option("--starred", is_flag=True, help="Only those with a star.")

@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING
 import click
 
 from copilog.cli.archives import reads_archive, searched_archive
-from copilog.cli.common import Settings, json_option, pass_settings, plural
+from copilog.cli.common import COUNT, Settings, json_option, pass_settings, plural
 from copilog.cli.selecting import selects
 from copilog.diagnostics import Report
 
@@ -55,7 +55,7 @@ Examples:
 @click.option(
     "-n",
     "--limit",
-    type=click.IntRange(min=1),
+    type=COUNT,
     default=MOST_ROWS,
     show_default=True,
     help="How many rows a table has at most.",

@@ -10,6 +10,7 @@ import click
 
 from copilog.cli.archives import ScanBar, changes_archive
 from copilog.cli.common import (
+    COUNT,
     Settings,
     default_jobs,
     end_with,
@@ -42,7 +43,7 @@ Examples:
   copilog scan --json | jq .conversations.new""",
 )
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path, exists=True), metavar="[PATH...]")
-@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="How many processes; as many as there are cores.")
+@click.option("--jobs", type=COUNT, metavar="N", help="How many processes; as many as there are cores.")
 @json_option
 @strict_option
 @reading_options

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import re
-import sys
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 import click
 
 from copilog.cli.archives import reads_archive, searched_archive
-from copilog.cli.common import Settings, folder_name, json_option, one_line, pass_settings, plural, printable, short_id
+from copilog.cli.common import (
+    COUNT,
+    OFFSET,
+    Settings,
+    folder_name,
+    json_option,
+    one_line,
+    pass_settings,
+    plural,
+    printable,
+    short_id,
+)
 from copilog.cli.dates import when
 from copilog.cli.json_output import print_json
 from copilog.diagnostics import Report
@@ -39,8 +48,8 @@ Examples:
 @click.argument("query", nargs=-1, metavar="QUERY...")
 @click.option("--regex", metavar="PATTERN", help="Only texts in which this regular expression is found.")
 @click.option("--newest", is_flag=True, help="The newest first, instead of the best.")
-@click.option("-n", "--limit", type=click.IntRange(min=1), default=50, show_default=True, help="How many hits at most.")
-@click.option("--offset", type=click.IntRange(min=0), default=0, metavar="N", help="Leave out the first N hits.")
+@click.option("-n", "--limit", type=COUNT, default=50, show_default=True, help="How many hits at most.")
+@click.option("--offset", type=OFFSET, default=0, metavar="N", help="Leave out the first N hits.")
 @json_option
 @pass_settings
 @reads_archive
@@ -79,7 +88,7 @@ def command(
     if as_json:
         _print_json(result)
     else:
-        _print(result, in_colour=_in_colour(settings))
+        _print(result, in_colour=settings.in_color())
     click.echo(_told(result, offset), err=True)
     for note in result.notes:
         click.echo(note, err=True)
@@ -113,15 +122,6 @@ def _print_json(result: SearchResult) -> None:
 
 
 # --- for people -------------------------------------------------------------------------------------------------
-
-
-def _in_colour(settings: Settings) -> bool:
-    """Whether matches are marked with colours: on terminals, unless somebody does not want them."""
-    if settings.color is not None:
-        return settings.color
-    if os.environ.get("NO_COLOR"):
-        return False
-    return bool(os.environ.get("FORCE_COLOR")) or (sys.stdout.isatty() and os.environ.get("TERM") != "dumb")
 
 
 def _print(result: SearchResult, *, in_colour: bool) -> None:

@@ -95,6 +95,8 @@ def command(
     one conversation can be named instead. Turns that no longer count are left out unless --superseded asks for them,
     and a copy that continued separately is shown where it leaves. --json prints all that is known of it.
     """
+    if not target.strip():
+        raise click.UsageError("ID is empty; `copilog list` shows the ids, and `last` is the newest conversation")
     if as_json and turns is not None:
         raise click.UsageError("--turn does not go with --json, which prints the whole conversation")
     report = Report()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from copilog.cli.archives import reads_archive, searched_archive
-from copilog.cli.common import Settings, json_option, one_line, pass_settings, plural
+from copilog.cli.common import COUNT, CsvCommand, Settings, csv_option, json_option, one_line, pass_settings, plural
 from copilog.cli.selecting import selects
 from copilog.diagnostics import Report
 from copilog.errors import UsageError
@@ -78,6 +78,7 @@ TABLES = sorted({table for section in SECTIONS.values() for table in section.tab
 
 @click.command(
     "stats",
+    cls=CsvCommand,
     epilog="""\b
 Examples:
   copilog stats --since 30d
@@ -89,11 +90,9 @@ Examples:
 @click.argument("section", required=False, type=click.Choice(list(SECTIONS)))
 @click.option("--by", "way", type=click.Choice(WAYS), help="Tokens and cost by this alone.")
 @click.option("--table", type=click.Choice(TABLES), metavar="NAME", help="This table of the section alone.")
-@click.option("-n", "--limit", type=click.IntRange(min=1), help=f"How many rows at most (default {MOST}).")
+@click.option("-n", "--limit", type=COUNT, help=f"How many rows at most (default {MOST}).")
 @click.option("-a", "--all", "show_all", is_flag=True, help="All rows.")
-@click.option(
-    "--csv", "as_csv", is_flag=True, help="A table as CSV on standard output: of a section the first, or --table."
-)
+@csv_option("Print one table as CSV: the one that --table names, or the first of the section.")
 @json_option
 @pass_settings
 @selects
@@ -106,7 +105,7 @@ def command(
     table: str | None,
     limit: int | None,
     show_all: bool,
-    as_csv: bool,
+    as_csv: str | None,
     selection: Selection,
     as_json: bool,
 ) -> int:
@@ -136,7 +135,7 @@ def command(
     return 0
 
 
-def _section_of(way: str | None, table: str | None, as_csv: bool) -> str | None:
+def _section_of(way: str | None, table: str | None, as_csv: str | None) -> str | None:
     """The section that is meant where none is named: the first that has the table; None: all of them."""
     if table is not None and way is None:
         return next(name for name, section in SECTIONS.items() if table in section.tables)
@@ -203,7 +202,7 @@ def _show_section(
     chosen: Chosen,
     limit: int | None,
     as_json: bool,
-    as_csv: bool,
+    as_csv: str | None,
 ) -> None:
     assert asked.section is not None
     section = SECTIONS[asked.section]
@@ -240,13 +239,13 @@ def _show_section(
 
 
 def _show_rows(
-    settings: Settings, name: str, rows: list[Any], as_json: bool, as_csv: bool, bars: str | None = None
+    settings: Settings, name: str, rows: list[Any], as_json: bool, as_csv: str | None, bars: str | None = None
 ) -> None:
     from copilog.cli.json_output import print_json
     from copilog.cli.tables import print_csv, print_table
 
     if as_csv:
-        print_csv(rows)
+        print_csv(rows, for_excel=as_csv == "excel")
     elif as_json:
         print_json(rows)
     else:

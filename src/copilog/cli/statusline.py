@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -74,7 +72,7 @@ def command(
         until=selection.until,
         conversations=_chosen(settings, selection),
         as_json=as_json,
-        in_colour=_in_colour(settings),
+        in_colour=settings.in_color(),
         at=at,
     )
     line = line_for(wishes)
@@ -98,12 +96,3 @@ def _chosen(settings: Settings, selection: Selection) -> str | None:
     except ArchiveError:
         return None  # the line itself tells what is in the way
     return msgspec.json.encode([number for (number,) in rows]).decode()
-
-
-def _in_colour(settings: Settings) -> bool:
-    """On terminals, unless somebody does not want it; elsewhere only where it is asked for."""
-    if settings.color is not None:
-        return settings.color
-    if os.environ.get("NO_COLOR"):
-        return False
-    return bool(os.environ.get("FORCE_COLOR")) or (sys.stdout.isatty() and os.environ.get("TERM") != "dumb")

@@ -95,19 +95,22 @@ def print_figures(settings: Settings, figures: Sequence[tuple[str, object]]) -> 
         settings.out.print(f"{words:<{width}}  {text}")
 
 
-def print_csv(rows: Sequence[msgspec.Struct]) -> None:
-    """The rows, with a line of names first; lists and dictionaries are JSON."""
+def print_csv(rows: Sequence[msgspec.Struct], *, for_excel: bool = False) -> None:
+    """Print the rows below a line of names; lists and dictionaries are JSON.
+
+    Excel takes a file for UTF-8 only if it begins with a byte order mark, and ends lines with CR LF.
+    """
     import csv
     import io
 
     if not rows:
         return
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
+    writer = csv.writer(text, lineterminator="\r\n" if for_excel else "\n")
     writer.writerow(rows[0].__struct_fields__)
     for row in rows:
         writer.writerow([_csv_value(getattr(row, name)) for name in row.__struct_fields__])
-    click.echo(text.getvalue(), nl=False)
+    click.echo(text.getvalue().encode("utf-8-sig") if for_excel else text.getvalue(), nl=False)
 
 
 def _csv_value(value: Any) -> Any:

@@ -171,6 +171,8 @@ def found_at(path: Path, *, companions: bool = True) -> Found:
         raise UsageError(f"{path}: not readable; check its permissions")
     probe = Probe(path)
     source = identify(probe)
+    if source is None and path.is_file() and not path.stat().st_size:
+        raise UsageError(f"{path}: the file is empty")
     if source is None:
         raise UsageError(f"{path}: of no known format; copilog reads {', '.join(known.title for known in SOURCES)}")
     traces = TracesInMemory()

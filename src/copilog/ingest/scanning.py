@@ -141,6 +141,7 @@ class _Scan:
         self.missing: set[str] = set()  # units that are no longer there
         self.shrunken: dict[str, Unit] = {}  # units that are there, with less in them
         self.gone: set[str] = set()
+        self.read_files: set[str] = set()
 
     # --- roots: many files, and units of one conversation each, whose traces may lie in several roots -----------
 
@@ -420,8 +421,10 @@ class _Scan:
             if could_not_be_read(ledger):
                 self.unreadable.add(ledger.path)
             self.report.add_up(ledger)
-            self.result.files_read += 1
-            self.result.bytes_read += _size_of(Path(ledger.path))
+            file = _file_of(ledger)
+            if file not in self.read_files:  # one database holds many sessions, and each has a ledger
+                self.read_files.add(file)
+                self.result.bytes_read += _size_of(Path(file))
         self.archive.put_ledgers(books)
 
     def finish(self) -> None:
@@ -429,6 +432,8 @@ class _Scan:
         gone = self.gone - ids_of_all_units(self.connection) if self.gone else self.gone
         self.result.gone_ids = sorted(gone)
         self.result.gone = len(gone)
+        self.result.files_read = len(self.read_files)
+        self.result.files = max(self.result.files, len(self.read_files))  # what is beside a named file is read with it
         self.archive.index_pending()
 
 
@@ -441,6 +446,13 @@ def _scope_of(roots: Sequence[Root]) -> str:
 
 def _list_of(paths: Iterable[str]) -> str:
     return "\n".join(sorted(set(paths)))
+
+
+def _file_of(ledger: Ledger) -> str:
+    """Return the path of the file; the ledger of one session in a database is called `path#id`."""
+    if Path(ledger.path).exists():
+        return ledger.path
+    return ledger.path.rpartition("#")[0] or ledger.path
 
 
 def _size_of(path: Path) -> int:

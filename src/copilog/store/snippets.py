@@ -65,7 +65,7 @@ def _matcher(condition: Text) -> Matcher:
     if condition.kind == "substring" or not words:
         return Matcher(re.compile(re.escape(condition.value), re.IGNORECASE), False, condition.column)
     marks = "[\u0300-\u036f]*"
-    spelled = r"[\W_]+".join(marks.join(map(re.escape, word)) for word in words)
+    spelled = r"[\W_]+".join(marks.join(map(re.escape, fold(word))) for word in words)
     end = r"[^\W_]*" if condition.is_prefix else r"(?![^\W_])"
     return Matcher(re.compile(rf"(?<![^\W_]){spelled}{end}"), True, condition.column)
 
@@ -169,8 +169,8 @@ class _Folded(dict[int, str]):
         parts = unicodedata.normalize("NFD", character)
         is_accented = len(parts) > 1 and all(unicodedata.combining(part) for part in parts[1:])
         base = parts[0] if is_accented else character
-        lower = base.lower()
-        self[code] = folded = lower if len(lower) == 1 else base
+        # The index folds single characters, such as the micro sign to a mu, which `lower` does not.
+        self[code] = folded = next((form for form in (base.casefold(), base.lower()) if len(form) == 1), base)
         return folded
 
 

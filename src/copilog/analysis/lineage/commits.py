@@ -111,7 +111,7 @@ class _Tracer:
         self.telling = sum(is_telling(text) for file in changed for text in file.added)
         self.edits: dict[int, list[Edit]] = {}
         self.heads: dict[int, str] = {}  # the commit that was checked out
-        self.lines: dict[int, Counter[str]] = {}
+        self.lines: dict[int, dict[str, Counter[str]]] = {}  # added lines by conversation and file
         self.result = CommitResult(
             sha=commit.sha,
             subject=commit.subject,
@@ -176,7 +176,7 @@ class _Tracer:
             (self.conversations[number], edit) for number, edits in editing.items() for edit in told_once(edits)
         ).shared_out(counts)
         for number, share in shares.items():
-            self.lines.setdefault(number, Counter()).update(share)
+            self.lines.setdefault(number, {})[path] = share
         row = CommitFile(
             path=plain_path(file.path),
             old_path=plain_path(file.old_path) if file.old_path else None,
@@ -210,8 +210,9 @@ class _Tracer:
     # --- one conversation -------------------------------------------------------------------------------------------
 
     def _touch(self, facts: Known, references: list[Evidence], *, is_before: bool) -> CommitTouch:
-        edits, lines = self.edits.get(facts.number, []), self.lines.get(facts.number, Counter())
-        evidence = [*references, *self._evidence_of_edits(edits, lines, self.heads.get(facts.number, ""))]
+        edits, by_file = self.edits.get(facts.number, []), self.lines.get(facts.number, {})
+        lines = sum(by_file.values(), Counter[str]())
+        evidence = [*references, *self._evidence_of_edits(edits, by_file, self.heads.get(facts.number, ""))]
         if is_before:
             text = "it ran in this project within a day before the commit"
             evidence.append(Evidence(kind="time", text=text, strength="weak", at=facts.at))
@@ -229,33 +230,40 @@ class _Tracer:
             is_before=is_before,
         )
 
-    def _evidence_of_edits(self, edits: list[Edit], lines: Counter[str], head: str) -> list[Evidence]:
-        if not edits:
-            return []
-        last = max(edits, key=time_of)
-        files = len({edit.file for edit in edits})
-        where = f"{files:,} of its files" if files > 1 else "one of its files"
-        if lines:
-            text = f"it wrote {lines.total():,} of the lines that the commit adds, in {where}"
-        elif removed := self._removed_by(edits):
-            text = f"it removed {removed:,} of the lines that the commit removes, in {where}"
-        else:
-            text = f"it edited {where}, but none of the lines"
-        against = self._against(edits, lines, last)
-        strength: Strength = weakest(limit for _, limit in against)
-        text = ", ".join([text, *(reason for reason, _ in against if reason)])
-        found = [Evidence(kind=last.kind, text=text, strength=strength, turn=last.turn, at=moment(last.at))]
-        if head and head in self.commit.parents:
+    def _evidence_of_edits(self, edits: list[Edit], lines: dict[str, Counter[str]], head: str) -> list[Evidence]:
+        """Return one piece of evidence for each file, in the order of the commit."""
+        telling = sum(times for share in lines.values() for text, times in share.items() if is_telling(text))
+        is_enough = telling >= min(ENOUGH_LINES, max(self.telling, 1))
+        found = [
+            self._evidence_of_file(path, made, lines.get(path, Counter()), is_enough=is_enough)
+            for path in self.changed
+            if (made := [edit for edit in edits if edit.file == path])
+        ]
+        if found and head and head in self.commit.parents:
             found.append(Evidence(kind="head", text="it began at the commit before this one", strength="medium"))
         return found
 
-    def _against(self, edits: list[Edit], lines: Counter[str], last: Edit) -> list[tuple[str, Strength]]:
+    def _evidence_of_file(self, path: str, edits: list[Edit], lines: Counter[str], *, is_enough: bool) -> Evidence:
+        file, last = self.changed[path], max(edits, key=time_of)
+        if lines:
+            text = f"it wrote {lines.total():,} of {len(file.added):,} added lines"
+        elif removed := self._removed_by(edits):
+            text = f"it removed {removed:,} of {len(file.removed):,} removed lines"
+        else:
+            text = "it edited the file, but none of these lines"
+        against = self._against(edits, lines, last, is_enough=is_enough)
+        strength: Strength = weakest(limit for _, limit in against)
+        text = ", ".join([f"{plain_path(file.path)}: {text}", *(reason for reason, _ in against if reason)])
+        return Evidence(kind=last.kind, text=text, strength=strength, turn=last.turn, at=moment(last.at))
+
+    def _against(
+        self, edits: list[Edit], lines: Counter[str], last: Edit, *, is_enough: bool
+    ) -> list[tuple[str, Strength]]:
         """What limits the strength of edits, each with the reason as far as it needs one."""
         limits: list[tuple[str, Strength]] = []
-        telling = sum(times for text, times in lines.items() if is_telling(text))
         if not lines:
             limits.append(("", "medium" if self._removed_by(edits) >= ENOUGH_LINES else "weak"))
-        elif telling < min(ENOUGH_LINES, max(self.telling, 1)):
+        elif not is_enough:
             limits.append(("too few or too short to be sure", "medium"))
         best = min((edit.likeness for edit in edits), key=list(ALLOWS).index)
         if best != "exact":

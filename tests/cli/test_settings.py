@@ -56,7 +56,7 @@ def test_doctor_reports_the_archive_that_was_named(place: str, tmp_path: Path) -
 def test_doctor_says_how_to_get_browser_libraries_that_are_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("copilog.web.libraries.VENDOR", tmp_path)
+    monkeypatch.setattr("copilog.cli.libraries.VENDOR", tmp_path)
 
     ended = run("doctor", "--sample")
 

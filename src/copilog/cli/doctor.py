@@ -19,11 +19,11 @@ from copilog.cli.common import (
 )
 from copilog.cli.found_places import skipped_as_data
 from copilog.cli.json_output import print_json
+from copilog.cli.libraries import HOW_TO_GET, missing_libraries
 from copilog.diagnostics import Report
 from copilog.ingest import discover
 from copilog.sources import SOURCES
 from copilog.sources.roots import Root
-from copilog.web.libraries import HOW_TO_GET, missing_libraries
 
 
 @click.command(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-VENDOR = Path(__file__).parent / "static" / "vendor"
+VENDOR = Path(__file__).parent.parent / "web" / "static" / "vendor"
 LIBRARIES = ("d3.min.js", "htmx.min.js", "plot.umd.min.js")
 HOW_TO_GET = (
     "They come from the npm registry when copilog is built: with a network, build it again (`make libraries` in a "

@@ -140,3 +140,18 @@ def test_edit_that_the_history_knows_too_counts_once() -> None:
     made.file_changes = [FileChange(uri="file:///x/b.py", path="/x/b.py", turn=0, request_id="r", added=5, removed=1)]
 
     assert total_lines(counted_edits(made)) == (6, 1)
+
+
+@pytest.mark.parametrize("code", [0, 2])
+def test_exit_code_of_a_command_is_shown_once_beside_its_terminal(code: int) -> None:
+    call = ToolCall(id="c1", name="run_in_terminal", status="complete")
+
+    found = surfaces(Terminal(call_id="c1", command="make", output="done", exit_code=code), result="done", call=call)
+
+    assert {name: page.count(f"exit code {code}") for name, page in found.items()} == dict.fromkeys(found, 1)
+
+
+def test_exit_code_of_a_terminal_without_its_call_is_shown() -> None:
+    found = surfaces(Terminal(call_id="c2", command="make", output="done", exit_code=2), result="done")
+
+    assert {name: page.count("exit code 2") for name, page in found.items()} == dict.fromkeys(found, 1)

@@ -30,6 +30,12 @@ def exit_code_of(part: ToolCall | Terminal) -> int | None:
     return part.exit_code if part.concluded_exit_code is None else part.concluded_exit_code
 
 
+def code_beside(call: ToolCall | None, part: Terminal) -> int | None:
+    """Return the exit code that a terminal tells beside its call, which tells one that is an error itself."""
+    code = exit_code_of(part)
+    return None if code and call is not None and exit_code_of(call) == code else code
+
+
 def find_exit_code(call: ToolCall, results: Iterable[ToolResult], terminal: Terminal | None) -> int | None:
     """Return the recorded exit code, else the one that the last line of the result names; None if it is unknown."""
     if terminal is not None and terminal.exit_code is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from copilog import jsonio
-from copilog.derive.exit_codes import exit_code_of
+from copilog.derive.exit_codes import code_beside, exit_code_of
 from copilog.derive.line_counts import Lines, changed_lines, lines_of_call, lines_words
 from copilog.derive.notes import Note, notes_of
 from copilog.derive.outcomes import is_failure, is_made, outcome_of
@@ -113,8 +113,9 @@ def _is_json(text: str) -> bool:
 # --- terminals, lists, edits ----------------------------------------------------------------------------------------
 
 
-def terminal_blocks(part: Terminal, folder: str | None) -> Iterator[str]:
-    """A command as it was run, with what it printed and how it ended."""
+def terminal_blocks(part: Terminal, folder: str | None, call: ToolCall | None = None) -> Iterator[str]:
+    """A command as it was run, with what it printed, and how it ended as far as its call does not tell that."""
+    code = code_beside(call, part)
     command = part.command.strip("\n")
     output = clean_output(part.output or "").strip("\n")
     yield fence(f"$ {command}" + (f"\n{output}" if output.strip() else ""), "console")
@@ -122,7 +123,7 @@ def terminal_blocks(part: Terminal, folder: str | None) -> Iterator[str]:
         yield f"Changed by {'the user' if part.edited_by_user else 'the tool'}; the model had asked for:"
         yield fence(part.original, "console")
     facts = [
-        f"exit code {exit_code_of(part)}" if exit_code_of(part) is not None else "",
+        f"exit code {code}" if code is not None else "",
         duration_words(part.elapsed_ms) if part.elapsed_ms is not None else "",
         f"in {path_words(part.cwd, folder)}" if part.cwd else "",
         "in the background" if part.is_background else "",

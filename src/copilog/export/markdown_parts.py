@@ -145,7 +145,7 @@ class PartWriter:
             if isinstance(part := messages[at[0]].parts[at[1]], Terminal)
         ]
         for terminal in terminals:
-            yield from terminal_blocks(terminal, self._folder)
+            yield from terminal_blocks(terminal, self._folder, call)
         below = self._nesting.below.get(call.id, [])
         if call.subagent is not None or below:
             yield from self._helper(call, below)

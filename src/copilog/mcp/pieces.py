@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from copilog.derive import superseded_indexes
-from copilog.derive.exit_codes import exit_code_of
+from copilog.derive.exit_codes import code_beside, exit_code_of
 from copilog.derive.failures import has_failed
 from copilog.derive.line_counts import changed_lines, lines_of_call, lines_words
 from copilog.derive.notes import Note, followup_words, notes_of, notes_of_turn
@@ -181,7 +181,7 @@ def _scrap_of(part: AnyPart, calls: _Calls) -> Scrap | None:
         case ToolResult():
             return _result_scrap(part, calls)
         case Terminal():
-            return _terminal_scrap(part)
+            return _terminal_scrap(part, calls.calls.get(part.call_id or ""))
         case FileEdit():
             counts = _line_counts(part)
             path = one_line(part.path or part.uri or "a file")
@@ -249,8 +249,8 @@ def _result_scrap(result: ToolResult, calls: _Calls) -> Scrap | None:
     return None
 
 
-def _terminal_scrap(part: Terminal) -> Scrap:
-    code = exit_code_of(part)
+def _terminal_scrap(part: Terminal, call: ToolCall | None) -> Scrap:
+    code = code_beside(call, part)
     ending = f" (exit code {code})" if code is not None else ""
     output = plain(part.output or "").strip("\n")
     return Scrap("tool", f"- ran in a terminal{ending}:", f"$ {plain(part.command)}\n{output}".rstrip(), "console")

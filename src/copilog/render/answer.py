@@ -173,7 +173,7 @@ class Answer:
         yield from call_blocks(call, arguments, self.scene, level, remark)
         terminals = self.terminals.pop(call.id, [])
         for terminal in terminals:
-            yield from terminal_blocks(terminal, self.scene, level + 2)
+            yield from terminal_blocks(terminal, self.scene, level + 2, call)
         last_words = self._last_words(call.id)
         yield from self._below(call.id, level + 2)
         is_said = bool(arguments.patch) or any(terminal.output for terminal in terminals)

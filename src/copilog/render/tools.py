@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rich.console import Group
 from rich.text import Text
 
-from copilog.derive.exit_codes import exit_code_of
+from copilog.derive.exit_codes import code_beside
 from copilog.derive.line_counts import lines_of_call
 from copilog.derive.notes import notes_of
 from copilog.derive.outcomes import is_failure, outcome_of
@@ -157,8 +157,8 @@ def _places_line(result: ToolResult, scene: Scene) -> Text:
 # --- terminals and lists ----------------------------------------------------------------------------------------
 
 
-def terminal_blocks(part: Terminal, scene: Scene, level: int) -> Iterator[Block]:
-    """What was run, the end of what it printed, and how it ended."""
+def terminal_blocks(part: Terminal, scene: Scene, level: int, call: ToolCall | None = None) -> Iterator[Block]:
+    """What was run, the end of what it printed, and how it ended, as far as its call does not tell that."""
     full = scene.options.full
     command = folded(clean(part.command.strip()), None if full else COMMAND_LINES, "bold")
     yield Block(Text("$ ", "green").append_text(command), level)
@@ -169,15 +169,15 @@ def terminal_blocks(part: Terminal, scene: Scene, level: int) -> Iterator[Block]
     output = clean_output(part.output or "").strip("\n")
     if output.strip():
         yield Block(folded(output, None if full else OUTPUT_LINES, "dim", keep="tail"), level)
-    end = _how_it_ended(part, scene)
+    end = _how_it_ended(part, scene, call)
     if end.plain:
         yield Block(end, level)
     yield from note_blocks(notes_of(part), scene, level)
 
 
-def _how_it_ended(part: Terminal, scene: Scene) -> Text:
+def _how_it_ended(part: Terminal, scene: Scene, call: ToolCall | None) -> Text:
     facts: list[Text | str] = []
-    if (code := exit_code_of(part)) is not None:
+    if (code := code_beside(call, part)) is not None:
         facts.append(Text(f"exit code {code}", "green" if code == 0 else "red"))
     if part.elapsed_ms is not None:
         facts.append(duration_words(part.elapsed_ms))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from copilog.derive.exit_codes import exit_code_of
+from copilog.derive.exit_codes import code_beside
 from copilog.derive.line_counts import lines_of_call
 from copilog.derive.outcomes import is_done, is_failure, outcome_of
 from copilog.derive.terminal_output import beyond_output
@@ -52,7 +52,7 @@ def call_block(call: ToolCall, number: int, position: int, stage: Stage) -> Call
     nesting = stage.nesting
     is_first = nesting.calls.get(call.id) == (number, position)
     shells = [
-        shell_block(part, *at, stage)
+        shell_block(part, *at, stage, call)
         for at in (nesting.terminals.get(call.id, []) if is_first else [])
         if isinstance(part := _part_at(at, stage), Terminal)
     ]
@@ -273,8 +273,8 @@ def _place_chip(place: Place, stage: Stage) -> Chip:
 # --- terminals and lists ----------------------------------------------------------------------------------------
 
 
-def shell_block(part: Terminal, number: int, position: int, stage: Stage) -> Shell:
-    """What was run, what it printed, and how it ended."""
+def shell_block(part: Terminal, number: int, position: int, stage: Stage, call: ToolCall | None = None) -> Shell:
+    """What was run, what it printed, and how it ended, as far as its call does not tell that."""
     remark = ""
     if part.original is not None and part.original.strip() != part.command.strip():
         who = "the user" if part.edited_by_user else "the tool"
@@ -291,7 +291,7 @@ def shell_block(part: Terminal, number: int, position: int, stage: Stage) -> She
         command=clean(part.command.strip()),
         remark=remark,
         output=long_text(output, link, is_whole=stage.is_whole) if output.strip() else None,
-        exit_code=exit_code_of(part),
+        exit_code=code_beside(call, part),
         facts=[fact for fact in facts if fact],
         raw=stage.addresses.raw(number, position),
         notes=notes_shown(part, number, position, stage),

@@ -5,15 +5,16 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import msgspec
 
+from conformance.facts import Performed
 from conformance.programs import VERSIONS, UnavailableError
 from conformance.report import print_result
-from conformance.running import Result, run_scenario
+from conformance.running import PERFORMED, Result, compare_kept, run_scenario
 from conformance.scenario import Scenario, applies, load_all
 from conformance.vscode_setup import CODE_SERVERS
 
@@ -34,6 +35,10 @@ def main(arguments: Sequence[str]) -> int:
     run.add_argument("--keep", type=Path, help="folder to which the folders of the runs are copied")
     run.add_argument("--json", action="store_true", help="print the results as JSON")
     run.set_defaults(function=_run)
+    again = commands.add_parser("compare", help="compare runs that `run --keep` kept, without running anything")
+    again.add_argument("folders", nargs="+", type=Path)
+    again.add_argument("--json", action="store_true", help="print the results as JSON")
+    again.set_defaults(function=_compare)
     record = commands.add_parser("record", help="run scenarios, and keep masked traces of them for the tests")
     record.add_argument("names", nargs="*", help="SCENARIO-VERSION; default: those that are recorded")
     record.set_defaults(function=_record)
@@ -53,20 +58,34 @@ def main(arguments: Sequence[str]) -> int:
 
 def _run(given: argparse.Namespace) -> int:
     chosen = list(_chosen(given))
-    results: list[Result] = []
     jobs = given.jobs or JOBS[given.program]
     with ProcessPoolExecutor(min(jobs, len(chosen) or 1)) as pool:
         waiting = [
             pool.submit(run_scenario, scenario, version, _folder(given.keep, scenario, version))
             for scenario, version in chosen
         ]
-        for future in waiting:
-            result = future.result()
-            print_result(result, sys.stderr if given.json else sys.stdout)
-            results.append(result)
-    if given.json:
-        print(msgspec.json.encode(results).decode())
-    return 1 if any(result.is_failure() for result in results) else 0
+        return _report((future.result() for future in waiting), as_json=given.json)
+
+
+def _compare(given: argparse.Namespace) -> int:
+    scenarios: dict[tuple[str, str], Scenario] = {
+        (one.program, one.name): one for program in ALL_VERSIONS for one in load_all(program)
+    }
+    folders = [path.parent for folder in given.folders for path in sorted(folder.rglob(PERFORMED))]
+    runs = [(folder, msgspec.json.decode((folder / PERFORMED).read_bytes(), type=Performed)) for folder in folders]
+    known = [(scenarios[run.program, run.scenario], folder) for folder, run in runs]
+    return _report((compare_kept(scenario, folder).result for scenario, folder in known), as_json=given.json)
+
+
+def _report(results: Iterable[Result], *, as_json: bool) -> int:
+    """Print results as they come, and return the exit status."""
+    seen: list[Result] = []
+    for result in results:
+        print_result(result, sys.stderr if as_json else sys.stdout)
+        seen.append(result)
+    if as_json:
+        print(msgspec.json.encode(seen).decode())
+    return 1 if any(result.is_failure() for result in seen) else 0
 
 
 def _chosen(given: argparse.Namespace) -> Iterator[tuple[Scenario, str]]:

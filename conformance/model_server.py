@@ -69,7 +69,7 @@ class ModelServer:
         self._http.shutdown()
         self._http.server_close()
 
-    def wait(self, script: str, step: int = 0, *, answered: bool = False, seconds: float = 30.0) -> Served:
+    def wait(self, script: str, step: int = 0, *, answered: bool = False, seconds: float = 60.0) -> Served:
         """Wait until a step was asked for, or answered to its end. Raise TimeoutError after `seconds`."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:

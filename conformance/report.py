@@ -19,6 +19,8 @@ def print_result(result: Result, file: TextIO) -> None:
         file=file,
         flush=True,
     )
+    for failed in result.failed_tries:
+        print(f"    tried again: {failed}", file=file)
     if result.error:
         print(f"    {result.error}", file=file)
     for one in result.compared:

@@ -21,6 +21,9 @@ from conformance.truth import truth_of
 from conformance.tui_driver import TerminalError
 from conformance.workspace import Places, make
 
+TRIES = 3  # of a run that does not go as its scenario says; a difference is never tried again
+PERFORMED, TRUTH = "performed.json", "truth.json"  # in the folder of a run
+
 
 class Result(msgspec.Struct, kw_only=True, omit_defaults=True):
     """What became of a scenario with a version."""
@@ -30,7 +33,8 @@ class Result(msgspec.Struct, kw_only=True, omit_defaults=True):
     version: str
     seconds: float
     compared: list[Compared] = []
-    error: str | None = None  # the run did not go as its scenario says
+    error: str | None = None  # the run did not go as its scenario says, in any try
+    failed_tries: list[str] = []  # why earlier tries did not go as the scenario says
 
     def count(self, verdict: str) -> int:
         """Return how many facts have a verdict."""
@@ -54,7 +58,6 @@ class Kept(msgspec.Struct, kw_only=True):
 
     folder: Path  # what copilog is given
     truth: Truth
-    performed: Performed
     result: Result
 
 
@@ -70,29 +73,53 @@ def perform(scenario: Scenario, version: str, scratch: Path) -> Kept:
         finally:
             (scratch / "served.json").write_bytes(msgspec.json.format(msgspec.json.encode(server.log)))
             (scratch / "requests.json").write_bytes(msgspec.json.encode(server.requests))
-    truth = truth_of(scenario, performed, places.fill)
-    compared = explain(compare(truth, observe(places.home, truth)), scenario.program, scenario.name, version)
+    (scratch / PERFORMED).write_bytes(msgspec.json.format(msgspec.json.encode(performed)))
+    kept = compare_kept(scenario, scratch)
+    kept.result.seconds = round(time.monotonic() - began, 2)
+    return kept
+
+
+def compare_kept(scenario: Scenario, scratch: Path) -> Kept:
+    """Compare what a run left in its folder, or in a copy of it."""
+    began = time.monotonic()
+    performed = msgspec.json.decode((scratch / PERFORMED).read_bytes(), type=Performed)
+    truth = truth_of(scenario, performed, Places(Path(performed.home).parent).fill)
+    (scratch / TRUTH).write_bytes(msgspec.json.format(msgspec.json.encode(truth)))
+    folder = Places(scratch).home
+    compared = explain(compare(truth, observe(folder, truth)), scenario.program, scenario.name, performed.version)
     result = Result(
         scenario=scenario.name,
         program=scenario.program,
-        version=version,
+        version=performed.version,
         seconds=round(time.monotonic() - began, 2),
         compared=compared,
     )
-    return Kept(folder=places.home, truth=truth, performed=performed, result=result)
+    return Kept(folder=folder, truth=truth, result=result)
 
 
 def run_scenario(scenario: Scenario, version: str, keep: Path | None = None) -> Result:
-    """Run a scenario in a scratch folder, which is kept if `keep` names where."""
-    scratch = Path(tempfile.mkdtemp(prefix="copilog-conf-"))
+    """Run a scenario in a scratch folder, which is kept if `keep` names where; again if the run itself fails."""
+    failed: list[str] = []
     began = time.monotonic()
+    while True:
+        try:
+            result = _try(scenario, version, keep)
+        except (ScenarioError, TerminalError) as error:
+            failed.append(str(error))
+            if len(failed) < TRIES:
+                continue
+            seconds = round(time.monotonic() - began, 2)
+            result = Result(
+                scenario=scenario.name, program=scenario.program, version=version, seconds=seconds, error=failed.pop()
+            )
+        result.failed_tries = failed
+        return result
+
+
+def _try(scenario: Scenario, version: str, keep: Path | None) -> Result:
+    scratch = Path(tempfile.mkdtemp(prefix="copilog-conf-"))
     try:
         return perform(scenario, version, scratch).result
-    except (ScenarioError, TerminalError) as error:
-        seconds = round(time.monotonic() - began, 2)
-        return Result(
-            scenario=scenario.name, program=scenario.program, version=version, seconds=seconds, error=str(error)
-        )
     finally:
         if keep is not None:
             shutil.rmtree(keep, ignore_errors=True)

@@ -13,9 +13,10 @@ from conformance.contenders.answers import from_agentsview, from_ccusage
 from conformance.contenders.claims import Reason, ToolName, claim_about, claimed, claims_of, reason_of, unclaimed
 from conformance.contenders.tools import VERSIONS, ask_agentsview, ask_ccusage
 from conformance.facts import Compared, Truth
+from conformance.running import TRUTH
 
 TOOLS: tuple[ToolName, ...] = ("agentsview", "ccusage")
-TRUTH, HOME = "truth.json", "home"  # in the folder of a run
+HOME = "home"  # in the folder of a run
 
 
 class Difference(msgspec.Struct, kw_only=True, omit_defaults=True):

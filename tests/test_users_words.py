@@ -117,9 +117,10 @@ def test_words_beside_context_are_the_users() -> None:
 
 def test_the_cli_puts_its_notes_around_what_was_typed() -> None:
     before = "<current_datetime>2026-05-01T10:00:00Z</current_datetime>\n\n"
-    after = "\n\n<reminder>\n<sql_tables>-</sql_tables>\n</reminder>"
+    for name in ("reminder", "system_reminder"):
+        after = f"\n\n<{name}>\n<sql_tables>-</sql_tables>\n</{name}>"
 
-    assert user_text(f"{before}run it{after}") == "run it"
+        assert user_text(f"{before}run it{after}") == "run it"
 
 
 def test_messages_of_the_product_alone_are_injected() -> None:

@@ -52,6 +52,16 @@ def test_the_model_of_a_sub_agent_is_its_own(tmp_path: Path) -> None:
     assert (main.model, main.model_source) == ("opus", "session.start")
 
 
+def test_sub_agent_has_the_model_of_its_answers_where_its_start_names_none(tmp_path: Path) -> None:
+    log = session().add("subagent.started", {**STARTED, "model": None}, agentId="a-1")
+    log.add("assistant.message", {"content": "hm", "model": "haiku"}, agentId="a-1").say("main", model="opus")
+
+    call = next(part for part in parts_like(read_cleanly(tmp_path, log), ToolCall) if part.id == "T")
+
+    assert call.subagent is not None
+    assert call.subagent.model == "haiku"
+
+
 def test_before_agents_had_ids_there_was_another_mark(tmp_path: Path) -> None:
     log = session().add("assistant.message", {"content": "inner", "parentToolCallId": "T"})
     log.add("tool.execution_start", {"toolCallId": "U", "toolName": "grep", "parentToolCallId": "T"})

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copilog.model import Conversation
+from copilog.model import Confirmation, Conversation
 from copilog.sources.agent_traces import AgentTraces
 from copilog.sources.base import Found, Probe
 from copilog.sources.otel_file import OtelFile
@@ -50,6 +50,29 @@ def test_the_cli_has_a_folder_for_such_files(tmp_path: Path) -> None:
 
     assert [trace.path for trace in SOURCE.locate(StorageFolder(tmp_path, "copilot-home", None, None))] == [path]
     assert list(SOURCE.locate(StorageFolder(tmp_path, "workspace", None, None))) == []
+
+
+def test_spans_of_older_clis_have_their_place(tmp_path: Path) -> None:
+    tokens = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.usage.input_tokens": 9,
+        "gen_ai.usage.cache_read_input_tokens": 5,
+        "gen_ai.usage.cache_creation_input_tokens": 3,
+        "gen_ai.usage.reasoning_output_tokens": 2,
+    }
+    asked = {"github.copilot.permission.kind": "shell", "github.copilot.permission.result": "approved"}
+    path = write_lines(
+        tmp_path / "run.jsonl",
+        [span(attributes=tokens), span(spanId="p1", name="permission", parentSpanId="c1", attributes=asked)],
+    )
+
+    conversation, ledger = read_one(SOURCE, path)
+
+    [usage] = conversation.turns[0].usage
+    assert (usage.input, usage.cache_read, usage.cache_write, usage.reasoning) == (9, 5, 3, 2)
+    parts = [part for message in conversation.messages for part in message.parts]
+    asked_for = [(part.title, part.answer) for part in parts if isinstance(part, Confirmation)]
+    assert (asked_for, ledger.unknown) == ([("shell", "approved")], {})
 
 
 def test_such_files_are_known_by_their_first_line_whatever_their_name(tmp_path: Path) -> None:

@@ -125,6 +125,18 @@ def test_newer_snapshots_their_backups_and_their_switch_are_known_by_name(tmp_pa
         assert (conversations, ledger.ignored) == ([], {"program-state": 1})
 
 
+def test_index_that_was_written_but_never_put_in_place_is_read_by_itself(tmp_path: Path) -> None:
+    path = newer(tmp_path, {"snapshotId": "s", "userMessage": "Trim it"})
+    left = path.rename(path.with_name("index.json.tmp.7a6d40f0-3ad1-449d-9dd4-f2da3a9f5fa2"))
+    conversation, ledger = read_one(SOURCE, left)
+
+    assert (said(conversation), codes(ledger)) == ([("user", "Trim it")], [])
+
+    left.write_bytes(left.read_bytes()[:-9])
+    conversations, ledger = read(SOURCE, left)
+    assert (conversations, ledger.ignored) == ([], {"program-state": 1})
+
+
 def test_a_backup_that_is_gone_is_told(tmp_path: Path) -> None:
     files = {"k": {"backupFile": "00000000000000aa-1782893000000"}}
     path = snapshots(tmp_path, {"snapshotId": "x", "files": files}, filePathMap={"k": "src/a.py"})

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import msgspec
+
 from copilog import jsonio
 from copilog.diagnostics import Ledger
 from copilog.errors import BadFile, BadRecord
@@ -59,7 +61,7 @@ class RewindSnapshots(Source):
             _text_of(found.path, ledger)
             ledger.used += 1
             return
-        if found.path.name == SWITCH or _is_half_written(found.path.name):  # whether files are watched; a write cut off
+        if found.path.name == SWITCH or _is_cut_off(found.path):  # whether files are watched; a write cut off
             ledger.seen += 1
             ledger.ignore("program-state")
             return
@@ -108,6 +110,17 @@ def _add_snapshot(raw: Any, position: int, made: Conversation, files: Files, *, 
 def _is_half_written(name: str) -> bool:
     """Return whether a file is an index that the program was about to put in place of the former one."""
     return name.startswith(f"{FILE}.tmp.")
+
+
+def _is_cut_off(path: Path) -> bool:
+    """Return whether an index was not written to its end. One that was, but never put in place, can be read."""
+    if not _is_half_written(path.name):
+        return False
+    try:
+        index = jsonio.decode_strictly(path.read_bytes())
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return True
+    return not (isinstance(index, dict) and index.get("snapshots"))
 
 
 class Files:

@@ -49,6 +49,20 @@ class Agents:
                     message.parent_call_id = self._calls.get(message.parent_call_id, message.parent_call_id)
 
 
+def give_models(messages: list[Message]) -> None:
+    """Give sub-agents the model of their answers: releases before 1.0.60 record none with their start."""
+    models: dict[str, str] = {}
+    for message in messages:
+        if message.parent_call_id is not None and message.role == "assistant" and message.model is not None:
+            models.setdefault(message.parent_call_id, message.model)
+    if not models:
+        return
+    for message in messages:
+        for part in message.parts:
+            if type(part) is ToolCall and part.subagent is not None and part.subagent.model is None:
+                part.subagent.model = models.get(part.id)
+
+
 def subagent_from(event: Event, arguments: object) -> SubAgent:
     """The sub-agent that an event names."""
     data = event.data

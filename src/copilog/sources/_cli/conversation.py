@@ -7,6 +7,7 @@ from typing import Any
 
 from copilog.derive import add_title
 from copilog.model import Conversation, CustomAgent, Message, Relation, Turn, Workspace
+from copilog.sources._cli.agents import give_models
 from copilog.sources._cli.companions import Companions
 from copilog.sources._cli.event import time_from_iso
 from copilog.sources._cli.reader import Reader
@@ -26,6 +27,7 @@ def conversation_from(
     if facts.first_event is None and not companions.paths:
         return None
     reader.agents.settle(messages)
+    give_models(messages)
     made = _beginning(found, native_id or None, companions)
     made.id = f"cli:{native_id or _content_id(reader, messages)}"
     add_title(made, facts.title, "generated")

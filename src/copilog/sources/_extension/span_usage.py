@@ -12,13 +12,18 @@ TOKENS = "gen_ai.usage."
 
 
 def usage_of(span: Span, source: str) -> Usage | None:
-    """Take the tokens out of a span. Input holds the cached part and output the reasoning, as recorded."""
+    """Take the tokens out of a span. Input holds the cached part and output the reasoning, as recorded.
+
+    The CLI up to 1.0.60 has an underscore where the conventions now have a dot.
+    """
     usage = Usage(
         input=span.take_whole(f"{TOKENS}input_tokens"),
         output=span.take_whole(f"{TOKENS}output_tokens"),
-        cache_read=span.take_whole(f"{TOKENS}cache_read.input_tokens"),
-        cache_write=span.take_whole(f"{TOKENS}cache_creation.input_tokens"),
-        reasoning=span.take_whole(f"{TOKENS}reasoning.output_tokens", f"{TOKENS}reasoning_tokens"),
+        cache_read=span.take_whole(f"{TOKENS}cache_read.input_tokens", f"{TOKENS}cache_read_input_tokens"),
+        cache_write=span.take_whole(f"{TOKENS}cache_creation.input_tokens", f"{TOKENS}cache_creation_input_tokens"),
+        reasoning=span.take_whole(
+            f"{TOKENS}reasoning.output_tokens", f"{TOKENS}reasoning_output_tokens", f"{TOKENS}reasoning_tokens"
+        ),
         model=span.text("gen_ai.response.model", "gen_ai.request.model"),
         premium_requests=span.take_number("github.copilot.cost"),
         scope="call",

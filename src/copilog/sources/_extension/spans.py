@@ -13,6 +13,7 @@ from copilog.sources._vscode.uris import uri_to_path
 OPERATION = "gen_ai.operation.name"
 CHAT, AGENT, TOOL, HOOK = "chat", "invoke_agent", "execute_tool", "execute_hook"
 EMBEDDINGS, CONTENT, CORE = "embeddings", "content_event", "core_event"
+PERMISSION = "permission"  # of the CLI before 1.0.46, by its name alone
 ERROR, OK = 2, 1
 
 INPUT, OUTPUT, SYSTEM = "gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.system_instructions"
@@ -56,7 +57,7 @@ class Span:
         if isinstance(named, str) and named:
             return named
         first = self.name.partition(" ")[0]
-        return first if first in (CHAT, AGENT, TOOL, HOOK) else HOOK if first == "hook" else ""
+        return first if first in (CHAT, AGENT, TOOL, HOOK, PERMISSION) else HOOK if first == "hook" else ""
 
     def text(self, *keys: str) -> str | None:
         """The first of these attributes that is text, left where it is."""

@@ -7,6 +7,7 @@ from datetime import datetime
 from copilog.diagnostics import Ledger
 from copilog.model import (
     AnyPart,
+    Confirmation,
     Hook,
     Message,
     Notice,
@@ -37,6 +38,7 @@ from copilog.sources._extension.spans import (
     OPERATION,
     OUTPUT,
     PARENT_SESSION,
+    PERMISSION,
     SESSION_KEYS,
     SYSTEM,
     TOOL,
@@ -216,6 +218,14 @@ class TreeMessages:
             text = span.take_text("copilot_chat.markdown_content", "copilot_chat.event_details") or ""
             name = span.take_text("copilot_chat.debug_name") or span.name
             part = Notice(topic="event", text=text, native=name, data=left_of(span) or None)
+        elif operation == PERMISSION:
+            part = Confirmation(
+                type=PERMISSION,
+                title=span.take_text("github.copilot.permission.kind"),
+                answer=span.take_text("github.copilot.permission.result"),
+                native=span.name,
+                extra=left_of(span) or None,
+            )
         else:
             self._ledger.meet_unknown(f"operation:{operation or 'none'}")
             part = Unknown(type=operation or span.name, raw={"name": span.name, **left_of(span)})

@@ -9,7 +9,10 @@ import signal
 import subprocess
 import time
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
+
+import msgspec
 
 from conformance.facts import Asked, Performed
 from conformance.model_server import ModelServer
@@ -109,6 +112,8 @@ class CliDriver:
         before = self.session_ids()
         began_at = datetime.now(UTC)
         output = self.places.home.parent / f"output-{number}.txt"
+        if action.output is not None:
+            output = self.places.workspace / action.output
         with output.open("wb") as file, subprocess.Popen(
             command, cwd=self.places.workspace, env=environment, stdin=subprocess.DEVNULL, stdout=file,
             stderr=subprocess.STDOUT, start_new_session=True,
@@ -131,17 +136,26 @@ class CliDriver:
         scripts = MARKER.findall(prompt)
         for script in scripts:
             self.performed.day_offsets[script] = action.day
-        self.performed.asked.append(
-            Asked(
-                session=action.session,
-                text=prompt,
-                model=action.model or self.scenario.model,
-                scripts=scripts,
-                turn=action.turn,
-                began_at=began_at,
-                ended_at=ended_at,
-            )
+        asked = Asked(
+            session=action.session,
+            text=prompt,
+            model=action.model or self.scenario.model,
+            scripts=scripts,
+            turn=action.turn,
+            began_at=began_at,
+            ended_at=ended_at,
         )
+        self.performed.asked += self._continued(asked, action.continued_at) if action.continued_at else [asked]
+
+    def _continued(self, asked: Asked, steps: list[int]) -> list[Asked]:
+        """Return a prompt and the turns that the program began by itself after it, each with its requests."""
+        served = [one for one in self.server.log if one.script in asked.scripts]
+        turns: list[Asked] = []
+        for first, after in pairwise([0, *steps, len(served) + 1]):
+            own = [one.number for one in served if first <= one.step < after]
+            text = asked.text if first == 0 else ""
+            turns.append(msgspec.structs.replace(asked, text=text, requests=own, began_at=None, ended_at=None))
+        return turns
 
     def _interrupt(self, process: subprocess.Popen[bytes], interrupt: Interrupt) -> None:
         self.server.wait(interrupt.script, interrupt.step, seconds=30)

@@ -73,6 +73,7 @@ class Truth(msgspec.Struct, kw_only=True, omit_defaults=True):
     turns: dict[str, list[list[str]]]  # session -> the texts by which each turn is recognized, in order
     facts: list[Fact]
     gaps: list[Gap] = []
+    alone: dict[str, str] = {}  # files that are also read by themselves: name -> shell pattern
 
 
 class Compared(msgspec.Struct, kw_only=True, omit_defaults=True):

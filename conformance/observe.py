@@ -14,16 +14,18 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePath
 from typing import Any
 
+import msgspec
 import yaml
 
 import copilog
 from conformance.facts import Truth
 from conformance.observe_turn import observe_turn
+from conformance.truth import MAIN
 from copilog.analysis import Selection, measure
 from copilog.analysis.figures import SpendRow, Stats
 from copilog.ingest import find_roots, inspect
 from copilog.ingest.scanning import scan
-from copilog.model import Compaction, Conversation, Notice, ToolCall, Turn, is_counted, messages_of, prose_of
+from copilog.model import Compaction, Conversation, Hook, Notice, ToolCall, Turn, is_counted, messages_of, prose_of
 
 OTHER_FILES = Path(__file__).with_name("other_files.yaml")
 Seen = Iterator[tuple[str, str, Any]]  # kind, where, value
@@ -36,7 +38,22 @@ def observe(folder: Path, truth: Truth) -> dict[tuple[str, str], Any]:
         report = copilog.Report()
         scan(archive, roots=find_roots([folder]), report=report)
         seen = [*_whole(archive, report), *_files(folder, truth.program), *_sessions(archive, truth)]
+    for name, pattern in truth.alone.items():
+        seen += _alone(folder, name, pattern, truth)
     return {(kind, where): value for kind, where, value in seen}
+
+
+def _alone(folder: Path, name: str, pattern: str, truth: Truth) -> Seen:
+    """What the files of a pattern tell by themselves, as if they were the session `name`."""
+    session, turns = truth.sessions[MAIN], truth.turns.get(MAIN, [])
+    facts = [fact for fact in truth.facts if fact.where.startswith(name)]
+    of_main = msgspec.structs.replace(truth, sessions={name: session}, turns={name: turns}, facts=facts)
+    with tempfile.TemporaryDirectory() as scratch, copilog.Archive(Path(scratch, "archive.db"), write=True) as archive:
+        report = copilog.Report()
+        scan(archive, paths=sorted(folder.glob(pattern)), report=report)
+        for kind, _, value in _whole(archive, report):
+            yield kind, f"{name} all", value
+        yield from _sessions(archive, of_main)
 
 
 def _whole(archive: copilog.Archive, report: copilog.Report) -> Seen:
@@ -95,6 +112,7 @@ def _conversation(conversation: Conversation, session: str, names: dict[str, str
         if not one.kind.startswith("prompts-")
     )
     yield "relations", session, relations
+    yield "began", session, conversation.started_at.timestamp() * 1000 if conversation.started_at else None
     parts = [part for message in conversation.messages for part in message.parts]
     compactions = [part for part in parts if isinstance(part, Compaction)]
     yield "compactions", session, len(compactions)
@@ -109,6 +127,10 @@ def _conversation(conversation: Conversation, session: str, names: dict[str, str
     notices = sorted({part.topic for part in parts if isinstance(part, Notice)})
     yield "notices", session, notices
     yield "marks", session, conversation.marks
+    hooks = [part for part in parts if isinstance(part, Hook)]
+    yield "hooks", session, [hook.type for hook in hooks]
+    yield "hooks that blocked", session, [hook.reason for hook in hooks if hook.is_blocking]
+    yield "documents", session, sorted({document.kind for document in conversation.documents})
     commands = [part for part in parts if isinstance(part, ToolCall) and part.origin == "user"]
     yield "user's commands", session, [_command(command) for command in commands]
 

@@ -37,6 +37,7 @@ def observe_turn(conversation: Conversation, turn: Turn, where: str) -> Seen:
     yield "mode", where, (turn.mode.name or turn.mode.kind) if turn.mode else None
     yield "model", where, turn.ran_model.name if turn.ran_model else None
     yield "model.asked", where, turn.model.name if turn.model else None
+    yield "began", where, turn.timing.started_at.timestamp() * 1000 if turn.timing.started_at else None
     yield "duration", where, turn.duration.elapsed_ms if turn.duration else None
     yield "skills", where, sorted(skill.name for skill in turn.skills if skill.is_loaded)
     yield from _texts(own, where)
@@ -100,6 +101,9 @@ def _calls(messages: list[Message], where: str) -> Seen:
             elif isinstance(part, TodoList) and part.call_id is not None:
                 yield "call.todos", f"{where}/{part.call_id}", [item.title for item in part.items]
     yield "calls", where, len(seen)
+    calls = [part for message in messages for part in message.parts if isinstance(part, ToolCall)]
+    edits = [part for message in messages for part in message.parts if isinstance(part, FileEdit)]
+    yield "edits", where, len(edits) + sum(len(call.edits) for call in calls)
 
 
 def _call(call: ToolCall, caller: str, at: str) -> Seen:

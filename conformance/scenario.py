@@ -114,6 +114,8 @@ class Run(Data, tag="run", tag_field="do", kw_only=True):
     env: dict[str, str] = {}
     interrupt: Interrupt | None = None
     day: int = 0  # days before today on which the program believes to run
+    output: str | None = None  # file of the workspace to which the program's output goes
+    continued_at: list[int] = []  # steps that the program asks for by itself, in autopilot: each begins a turn
     turn: Turn = msgspec.field(default_factory=Turn)
     exit_status: int | None = 0
     seconds: float = 60.0
@@ -238,6 +240,7 @@ class Scenario(Data, kw_only=True):
     scripts: dict[str, list[Step] | Script]
     actions: list[Action]
     copied: dict[str, list[str]] = {}  # session -> scripts of the turns that it has from the session it was forked from
+    alone: dict[str, str] = {}  # files of the home folder that are also read by themselves: name -> shell pattern
     expect: list[Expected] = []
     gaps: list[Gap] = []
     settings: dict[str, Any] = {}  # for the driver of VS Code

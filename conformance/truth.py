@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
 from typing import Any
 
+import msgspec
+
 from conformance.facts import Asked, Fact, Performed, Truth
 from conformance.gaps import gaps_of
 from conformance.scenario import MARKER, Call, Edit, Scenario, Step, Tokens, applies
@@ -19,6 +21,7 @@ from conformance.served import Served, call_id
 
 NUMBERS = ("input", "output", "cached", "reasoning")
 CLOCK_MS = 100.0  # what the program's clock may differ from the server's
+MAIN = "main"  # the name of a session, if a scenario gives none
 CUSTOM = "custom_"  # what the CLI puts before the id of a call of a tool with free text
 Fill = Callable[[Any], Any]
 
@@ -32,6 +35,8 @@ def truth_of(scenario: Scenario, performed: Performed, fill: Fill) -> Truth:
         asked = [one for one in performed.asked if one.session == session]
         turns[session] = [_marks(one) for one in asked]
         facts.extend(_session(scenario, performed, session, asked, fill))
+    for name in scenario.alone:
+        facts.extend(_alone(name, facts))
     facts.extend(
         Fact(kind=one.kind, where=one.where, expected=fill(one.value), how=one.how)
         for one in scenario.expect
@@ -48,13 +53,25 @@ def truth_of(scenario: Scenario, performed: Performed, fill: Fill) -> Truth:
             *(gap for gap in scenario.gaps if applies(gap.since, gap.until, performed.version)),
             *gaps_of(performed.program, performed.version),
         ],
+        alone=scenario.alone,
     )
+
+
+def _alone(name: str, facts: list[Fact]) -> list[Fact]:
+    """Return the facts that a file must tell by itself: those of the session `main`, and that nothing is left over."""
+    place = f"{MAIN}/"
+    whole = ("conversations", "unknown kinds", "bad records", "warnings", "balanced")
+    found = [fact for fact in facts if fact.where == MAIN or fact.where.startswith(place)]
+    found = [msgspec.structs.replace(fact, where=f"{name}{fact.where[len(MAIN) :]}") for fact in found]
+    return [*found, *(msgspec.structs.replace(fact, where=f"{name} all") for fact in facts if fact.kind in whole)]
 
 
 def _marks(asked: Asked) -> list[str]:
     """Return the texts by which a turn is recognized; none for one that does not count."""
     if asked.turn.superseded is not None:
         return []
+    if not asked.text:
+        return [""]  # the program asked by itself: the next turn
     return [f"[[{name}]]" for name in asked.scripts] or [asked.text]
 
 
@@ -115,9 +132,39 @@ def _session(scenario: Scenario, performed: Performed, session: str, asked: list
     for day_name, requests in by_day.items():
         yield from _sums(f"{session}/day {day_name}", requests)
     yield Fact(kind="requests", where=session, expected=len(everything))
+    if performed.program == "cli":
+        yield from _session_of_cli(scenario, performed, session, asked)
     for number, one in enumerate(asked, 1):
         if one.turn.superseded is None:
             yield from _turn(scenario, performed, one, f"{session}/{number}", fill)
+
+
+def _session_of_cli(scenario: Scenario, performed: Performed, session: str, asked: list[Asked]) -> Iterator[Fact]:
+    """What holds of a session unless the scenario says otherwise."""
+    yield Fact(kind="title", where=session, expected=next((one.text for one in asked), None))
+    yield Fact(kind="relations", where=session, expected=[])
+    yield Fact(kind="compactions", where=session, expected=0)
+    yield Fact(kind="documents", where=session, expected=[])
+    superseded = sorted(one.turn.superseded for one in asked if one.turn.superseded is not None)
+    yield Fact(kind="superseded", where=session, expected=superseded)
+    is_new = session not in scenario.copied
+    if is_new and asked and asked[0].ended_at is not None:  # at a terminal the session begins with the program
+        yield from _began(performed, asked[0], _answered_first(scenario, performed, asked[0]), session)
+
+
+def _answered_first(scenario: Scenario, performed: Performed, asked: Asked) -> Served | None:
+    """Return the first request that a prompt caused, answered or not."""
+    names = set(_closure(scenario, asked.scripts))
+    return next((one for one in performed.served if one.script in names), None)
+
+
+def _began(performed: Performed, asked: Asked, first: Served | None, where: str) -> Iterator[Fact]:
+    """It began after the prompt was given to the program, and before the program asked the model."""
+    if asked.began_at is None or first is None:
+        return
+    days = timedelta(days=performed.day_offsets.get(first.script or "", 0))
+    low, high = ((at - days).timestamp() * 1000 for at in (asked.began_at, first.began_at))
+    yield Fact(kind="began", where=where, expected=[low - CLOCK_MS, high + CLOCK_MS], how="between")
 
 
 def _figured(scenario: Scenario, performed: Performed, asked: list[Asked]) -> list[Served]:
@@ -141,9 +188,12 @@ def _sums(where: str, requests: list[Served]) -> Iterator[Fact]:
 
 def _turn(scenario: Scenario, performed: Performed, asked: Asked, where: str, fill: Fill) -> Iterator[Fact]:
     expected = asked.turn
-    yield Fact(kind="prompt", where=where, expected=expected.recorded_text or asked.text)
+    if asked.text:
+        yield Fact(kind="prompt", where=where, expected=expected.recorded_text or asked.text)
     yield Fact(kind="status", where=where, expected=expected.status)
     yield Fact(kind="agent", where=where, expected=expected.agent)
+    if performed.program == "cli":
+        yield from _turn_of_cli(scenario, performed, asked, where)
     if expected.mode is not None:
         yield Fact(kind="mode", where=where, expected=expected.mode)
     if expected.images:
@@ -162,6 +212,15 @@ def _turn(scenario: Scenario, performed: Performed, asked: Asked, where: str, fi
     steps = [(request, request.answer) for request in requests]
     yield from _texts([step for request, step in steps if request.script in asked.scripts], where)
     yield from _calls(scenario, asked, steps, where)
+
+
+def _turn_of_cli(scenario: Scenario, performed: Performed, asked: Asked, where: str) -> Iterator[Fact]:
+    """What holds of a turn unless the scenario says otherwise."""
+    yield Fact(kind="images", where=where, expected=0)
+    if asked.turn.status == "complete":
+        yield Fact(kind="error", where=where, expected=None)
+    yield Fact(kind="model.asked", where=where, expected=asked.model)
+    yield from _began(performed, asked, _answered_first(scenario, performed, asked), where)
 
 
 def _numbers(tokens: Tokens | None) -> dict[str, int]:
@@ -193,18 +252,20 @@ def _texts(steps: list[Step], where: str) -> Iterator[Fact]:
 
 def _calls(scenario: Scenario, asked: Asked, steps: list[tuple[Served, Step]], where: str) -> Iterator[Fact]:
     parents = dict(_callers(scenario))
-    total = 0
+    total, edits = 0, 0
     skills: list[str] = list(asked.turn.skills)
     for request, step in steps:
         caller = parents.get(request.script or "", "main") if request.script not in asked.scripts else "main"
         for call, id_ in zip(step.calls, request.call_ids, strict=True):
             total += 1
+            edits += len(call.edits)
             if call.skill is not None:
                 skills.append(call.skill)
             at = f"{where}/{CUSTOM if call.custom else ''}{id_}"
             yield from _call(call, at, caller)
             yield from _subagent(steps, call, at)
     yield Fact(kind="calls", where=where, expected=total)
+    yield Fact(kind="edits", where=where, expected=edits)
     yield Fact(kind="skills", where=where, expected=sorted(set(skills)))
 
 
@@ -244,6 +305,10 @@ def _subagent(steps: list[tuple[Served, Step]], call: Call, where: str) -> Itera
     if not names or not texts or not isinstance(call.arguments, dict):
         return
     yield Fact(kind="subagent.prompt", where=where, expected=call.arguments.get("prompt"))
+    if "agent_type" in call.arguments:
+        models = {request.model for request, _ in steps if request.script in names}
+        yield Fact(kind="subagent.name", where=where, expected=call.arguments["agent_type"])
+        yield Fact(kind="subagent.model", where=where, expected=min(models))
     for number, text in enumerate(texts, 1):
         yield Fact(kind="subagent.answer", where=f"{where}/{number}", expected=text)
 

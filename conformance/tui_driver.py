@@ -13,6 +13,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -183,13 +184,22 @@ class Typist:
             self._name(self.session)
 
     def _prompt(self, key: Key, text: str) -> None:
+        began_at = datetime.now(UTC)
         self._type(text)
         self._press("Enter")
         self.session = key.session or self.session
         self.model = key.model or self.model
         scripts = MARKER.findall(text)
-        asked = Asked(session=self.session, text=text, model=self.model, scripts=scripts, turn=key.turn)
-        self.driver.performed.asked.append(asked)
+        self.driver.performed.asked.append(
+            Asked(
+                session=self.session,
+                text=text,
+                model=self.model,
+                scripts=scripts,
+                turn=key.turn,
+                began_at=began_at,
+            )
+        )
 
     def _type(self, text: str) -> None:
         """Type a text, again if the screen does not show it: the program loses keys while it is busy."""

@@ -15,12 +15,14 @@ from typing import NamedTuple
 import msgspec
 
 from copilog.identity import merge
-from copilog.identity.alignment import View, align
+from copilog.identity.alignment import View, align, by_turn, prompts_in
 from copilog.identity.overruled import Texts, overruled
 from copilog.identity.traces import BROKEN, EARLIER, TORN, has_turns, name_of, traces_in
-from copilog.model import Conversation, Provenance, ToolCall, Turn
+from copilog.model import Conversation, Message, Provenance, ToolCall, ToolResult, Turn, prose_of
 
 BAD_OUTCOMES = frozenset({"failed", "denied", "skipped", "cancelled"})
+DAMAGED = BROKEN | {TORN}
+OF_CALLS = (ToolCall, ToolResult)
 # Their files are made anew as a whole from other data, and say the same in other words each time.
 NOT_KEPT = frozenset({"trajectory-file", "copilot-markdown"})
 
@@ -35,11 +37,53 @@ def with_earlier(now: Conversation, before: Conversation, is_gone: Callable[[str
     earlier = _earlier_trace(now, before, is_gone)
     if earlier is None:
         return now
+    _give_back(now, earlier)
     united = merge([now, earlier])
     for place in united.provenance:
         # What was overruled when the earlier reading was merged is overruled again.
         place.conflicts = [one for at, one in enumerate(place.conflicts) if one not in place.conflicts[:at]]
     return united
+
+
+def _give_back(now: Conversation, earlier: Conversation) -> None:
+    """Tell what was said in turns of the earlier reading that the present one lacks.
+
+    Where the line of a prompt is damaged, what followed it looks as if it belonged to the turn before, from which it is
+    taken, or to a turn that nobody asked for, which is that turn.
+    """
+    if all(trace.marks.isdisjoint(DAMAGED) for trace in traces_in([now]).values()):
+        return
+    views = (view for group in align([now, earlier]) for view in group.views[:1])
+    lost = {view.turn.index: view.turn for view in views if view.conversation is earlier}
+    owners = {name: message.turn for message in earlier.messages if message.turn in lost for name in _said(message)}
+    if not owners:
+        return
+    messages = by_turn(now)
+    kept: list[Message] = []
+    for turn in now.turns:
+        mine = messages.pop(turn.index, [])
+        found = [next((owners[name] for name in _said(message) if name in owners), None) for message in mine]
+        owner = None
+        if turn.request_id is None and not any(True for _ in prompts_in(mine)):
+            # Where nothing but its start is left, it is the first of them.
+            owner = next((index for index in (found if mine else lost) if index in lost), None)
+        if owner is not None:
+            one = lost.pop(owner)
+            turn.request_id, turn.timing = one.request_id, one.timing
+        kept += [message for message, index in zip(mine, found, strict=True) if index in (None, owner)]
+    now.messages = [*kept, *(message for left in messages.values() for message in left)]
+
+
+def _said(message: Message) -> Iterator[tuple[object, ...]]:
+    """Yield by what a message is known again in another reading of the same log: its calls, else its words and time."""
+    calls = [
+        part.id if isinstance(part, ToolCall) else part.call_id for part in message.parts if isinstance(part, OF_CALLS)
+    ]
+    text = prose_of(message.parts)
+    if text and message.created_at is not None:
+        yield message.role, message.created_at, text
+    elif not text:
+        yield from ((message.role, call) for call in calls)
 
 
 class Pair(NamedTuple):
@@ -133,7 +177,7 @@ class _States:
         self.present = {name_of(place) for place in now.provenance}
         self._places = places
         traces = traces_in([now]).values()
-        self._damaged = {trace.name for trace in traces if not trace.marks.isdisjoint(BROKEN | {TORN})}
+        self._damaged = {trace.name for trace in traces if not trace.marks.isdisjoint(DAMAGED)}
 
     def has_lost(self, name: str, pair: Pair) -> bool:
         """Return whether a file had a turn, or texts of it, that it has no longer."""

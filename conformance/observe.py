@@ -29,6 +29,7 @@ from copilog.model import Compaction, Conversation, Hook, Notice, ToolCall, Turn
 
 OTHER_FILES = Path(__file__).with_name("other_files.yaml")
 Seen = Iterator[tuple[str, str, Any]]  # kind, where, value
+NO_CONVERSATION = {"prompts-only", "helpers-only", "memory"}  # marks of what belongs to no conversation
 COLUMNS = {"input": "input", "output": "output", "cached": "cache_read", "reasoning": "reasoning"}
 
 
@@ -58,7 +59,7 @@ def _alone(folder: Path, name: str, pattern: str, truth: Truth) -> Seen:
 
 def _whole(archive: copilog.Archive, report: copilog.Report) -> Seen:
     marks = [archive.get(summary.id).marks for summary in archive.list()]
-    yield "conversations", "all", sum("prompts-only" not in one for one in marks)
+    yield "conversations", "all", sum(NO_CONVERSATION.isdisjoint(one) for one in marks)
     ledgers = [*report.files.values(), report.quiet]
     unknown = {kind for ledger in ledgers for kind in (*ledger.unknown, *ledger.parts.unknown)}
     yield "unknown kinds", "all", sorted(unknown)
@@ -184,14 +185,14 @@ def _row(row: SpendRow, where: str) -> Seen:
 def _requests(conversation: Conversation, session: str, truth: Truth) -> Seen:
     """The tokens of each call of a model that was recorded by itself: for each known one, that with the same input.
 
-    Several files may record the same calls: those of the one that records most.
+    Several files may record the same calls: those of the one that records most calls, and most of each.
     """
     by_source: dict[str, list[dict[str, int]]] = defaultdict(list)  # several traces may record the same call
     for usage in (*conversation.usage, *(usage for turn in conversation.turns for usage in turn.usage)):
         if usage.scope == "call" and usage.input is not None:
             numbers = {name: getattr(usage, column) or 0 for name, column in COLUMNS.items()}
             by_source[usage.source].append(numbers)
-    calls = max(by_source.values(), key=len, default=[])
+    calls = max(by_source.values(), key=lambda each: (len(each), sum(map(sum, map(dict.values, each)))), default=[])
     yield "requests", session, len(calls)
     for fact in truth.facts:
         if fact.kind == "request" and fact.where.startswith(f"{session}/"):

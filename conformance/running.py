@@ -123,7 +123,8 @@ def _try(scenario: Scenario, version: str, keep: Path | None) -> Result:
     finally:
         if keep is not None:
             shutil.rmtree(keep, ignore_errors=True)
-            shutil.copytree(scratch, keep, symlinks=True)
+            sockets = shutil.ignore_patterns("*.sock")  # what a killed program leaves
+            shutil.copytree(scratch, keep, symlinks=True, ignore=sockets)
         shutil.rmtree(scratch, ignore_errors=True)
 
 

@@ -23,6 +23,7 @@ NUMBERS = ("input", "output", "cached", "reasoning")
 CLOCK_MS = 100.0  # what the program's clock may differ from the server's
 MAIN = "main"  # the name of a session, if a scenario gives none
 CUSTOM = "custom_"  # what the CLI puts before the id of a call of a tool with free text
+OF_ITSELF = ("progress", "title", "unscripted")  # kinds of requests
 Fill = Callable[[Any], Any]
 
 
@@ -30,7 +31,7 @@ def truth_of(scenario: Scenario, performed: Performed, fill: Fill) -> Truth:
     """Return all facts of a run. `fill` replaces the placeholders of the scenario's texts."""
     facts: list[Fact] = [*_whole(performed)]
     turns: dict[str, list[list[str]]] = defaultdict(list)
-    facts.extend(_sums("all", _figured(scenario, performed, performed.asked)))
+    facts.extend(_sums("all", [*_figured(scenario, performed, performed.asked), *_of_no_session(performed)]))
     for session in performed.sessions:
         asked = [one for one in performed.asked if one.session == session]
         turns[session] = [_marks(one) for one in asked]
@@ -170,6 +171,13 @@ def _began(performed: Performed, asked: Asked, first: Served | None, where: str)
 def _figured(scenario: Scenario, performed: Performed, asked: list[Asked]) -> list[Served]:
     """Return the requests that figures count: those of superseded turns are left out (docs/metrics.md)."""
     return list(_requests(scenario, performed, [one for one in asked if one.turn.superseded is None]))
+
+
+def _of_no_session(performed: Performed) -> list[Served]:
+    """Return the requests that VS Code made for itself, such as those for its progress messages."""
+    owned = {number for asked in performed.asked for number in asked.own}
+    own = [one for one in performed.served if one.kind in OF_ITSELF and one.number not in owned]
+    return [one for one in own if performed.program == "vscode" and one.ended_at is not None]
 
 
 def _requests(scenario: Scenario, performed: Performed, asked: Iterable[Asked]) -> Iterator[Served]:

@@ -58,8 +58,7 @@ class VsCodeDriver:
         """Perform all actions, in order."""
         for action in self.scenario.actions:
             if isinstance(action, Page):
-                with serving(self.vscode, self.places.home, self.places.workspace) as running, browsing() as context:
-                    _Visit(self, context, running, action).perform()
+                self._visit(action)
             elif isinstance(action, Shell):
                 command = self.places.fill(action.command)
                 environment = {**os.environ, "HOME": str(self.places.home)}
@@ -67,6 +66,13 @@ class VsCodeDriver:
         self._name_sessions()
         self._find_own_requests()
         return self.performed
+
+    def _visit(self, action: Page) -> None:
+        try:
+            with serving(self.vscode, self.places.home, self.places.workspace) as running, browsing() as context:
+                _Visit(self, context, running, action).perform()
+        except (playwright.sync_api.Error, AssertionError, TimeoutError, RuntimeError) as error:
+            raise ScenarioError(f"{self.scenario.name}: {type(error).__name__}: {str(error)[:1500]}") from error
 
     def wait_until_quiet(self) -> None:
         """Wait until nothing is written any more."""

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import pytest
 
 from copilog.identity import merge
+from copilog.identity.superseding import LEFT_OUT
 from copilog.model import Conversation, Message, Notice, Provenance, Text, Turn, prose_of
 from tests.trace_builders import ELSEWHERE, FILE, LOG, NOON, STORAGE, trace
 
@@ -29,6 +30,12 @@ def retold(mark: str, source: str, *numbers: int) -> Conversation:
         turn.request_id = None
     for message in made.messages:
         message.parts = [Text(text=f"{prose_of(message.parts).split(' of ')[0]}, as the harbour master asked")]
+    return made
+
+
+def left_out(number: int, made: Conversation) -> Conversation:
+    """Mark a turn as one that the prompt of a later turn lacks."""
+    made.turns[number - 1].extra = {LEFT_OUT: True}
     return made
 
 
@@ -141,6 +148,8 @@ PAIRS = [
     Pair("session, debug log with another turn",
          lambda: [session(LOG, 1, 3), retold("debug-log", "debug-logs", 2, 3)], "1 2 3"),
     Pair("session, spans with another turn", lambda: [session(LOG, 1), retold("trace", "agent-traces", 1, 2)], "1 2"),
+    Pair("session, spans with another turn that the prompt of a later one lacks",
+         lambda: [session(LOG, 2), left_out(1, retold("trace", "agent-traces", 1, 2))], "1~absent 2"),
     Pair("session, session store with more turns",
          lambda: [session(LOG, 1), retold("store-row", "session-store", 1, 2)], "1 2"),
     Pair("session, trajectory of telemetry with more turns",

@@ -395,6 +395,9 @@ def test_a_prompt_and_its_answer_in_one_text_are_found_where_each_is_stored() ->
 
     assert lookup.has_joined("hi\nThe tide\ncomes in.")
     assert not lookup.has("hi\nThe tide\ncomes in.")
+    assert Lookup([Conversation(id="a", source="s", title="It is. ")]).has_joined("hi\nIt is. ") is False
+    assert Lookup([Conversation(id="hi", source="s", title="It is. ")]).has_joined("hi\nIt is. ")
+    assert lookup.has_joined("hi, the tide is out today The tide\ncomes in.")
     assert not lookup.has_joined("out\nThe tide\ncomes in.")
     assert not lookup.has_joined("hi\nThe tide goes out.")
 

@@ -94,6 +94,15 @@ def test_debug_logs_are_known_by_place_or_by_their_entries(tmp_path: Path) -> No
     assert SOURCE.native_id(Probe(elsewhere)) == "s1"
 
 
+def test_cached_tokens_of_a_call_are_read(tmp_path: Path) -> None:
+    call, answer = chat("c", 1, "At nine.")
+    call["attrs"]["cachedTokens"] = 7
+    conversation, _ = read_one(SOURCE, log(tmp_path, asked("hi", 0), call, answer))
+
+    [usage] = conversation.turns[0].usage
+    assert (usage.input, usage.output, usage.cache_read) == (10, 1, 7)
+
+
 # --- what it says -----------------------------------------------------------------------------------------------
 
 

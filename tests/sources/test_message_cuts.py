@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
+
 from copilog.model import Message, Text, Thinking, ToolCall, ToolResult
 from copilog.sources._vscode.response import Shown, messages_from
 from tests.sources.vscode_builders import read_parts
@@ -53,7 +55,43 @@ def test_a_reference_that_begins_a_sentence_stays_with_it() -> None:
     assert outline(messages) == ["assistant: c1", "tool: =c1", "assistant: Reference Text"]
 
 
-def test_edits_and_the_marks_around_them_stay_with_their_call() -> None:
+def test_what_was_said_before_and_after_a_call_that_is_not_shown_are_two_messages() -> None:
+    call = {"id": "c1", "name": "no_such_tool", "arguments": "{}"}
+    rounds = [{"id": "r1", "response": "I try. ", "toolCalls": [call]}, {"id": "r2", "response": "It failed."}]
+    results = {"c1": {"$mid": 20, "content": [{"$mid": 21, "value": "ERROR: no such tool"}]}}
+    messages, _ = read_parts(
+        {"kind": "mcpServersStarting"},
+        {"value": "I try. It failed."},
+        result={"metadata": {"toolCallRounds": rounds, "toolCallResults": results}},
+    )
+
+    assert outline(messages) == ["assistant: Notice Text c1", "tool: =c1", "assistant: Text"]
+    assert [part.text for one in messages for part in one.parts if isinstance(part, Text)] == ["I try.", "It failed."]
+
+
+FENCE = "\n```\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        (FENCE, FENCE, []),
+        ("Now I write. " + FENCE, FENCE + "Written.", ["Now I write. ", "Written."]),
+        ("It was ```bold```", FENCE, ["It was ```bold```", FENCE]),
+        ("```python\n", FENCE, ["```python\n", FENCE]),
+        (FENCE, "Written.", [FENCE, "Written."]),
+    ],
+)
+def test_fences_that_vs_code_puts_around_an_edit_are_no_text(before: str, after: str, told: list[str]) -> None:
+    edit = {"kind": "textEditGroup", "uri": uri("/a.py"), "edits": []}
+    messages, ledger = read_parts({"value": before}, PARTS["undoStop"], edit, {"value": after})
+
+    assert [part.text for one in messages for part in one.parts if isinstance(part, Text)] == told
+    assert ledger.parts.ignored == ({"fence-of-edit": 2 - len(told)} if len(told) < 2 else {})
+    assert ledger.balances()
+
+
+def test_edits_stay_with_their_call() -> None:
     edits = [
         {"value": "\n```\n"},
         PARTS["undoStop"],
@@ -65,7 +103,7 @@ def test_edits_and_the_marks_around_them_stay_with_their_call() -> None:
     messages, _ = read_parts(answered("c1"), *edits, {"value": "Done."})
 
     assert outline(messages) == [
-        "assistant: c1 Text Checkpoint Reference FileEdit Text",
+        "assistant: c1 Checkpoint Reference FileEdit",
         "tool: =c1",
         "assistant: Text",
     ]

@@ -228,6 +228,19 @@ def test_a_picture_that_was_sent_as_data_is_an_attachment(tmp_path: Path) -> Non
     )
 
 
+def test_a_picture_that_was_attached_and_sent_is_there_once(tmp_path: Path) -> None:
+    picture = {"type": 2, "imageUrl": {"url": "data:image/gif;base64,R0lGODdh"}}
+    pasted = {"kind": "image", "id": "p", "name": "Pasted", "mimeType": "image/gif", "value": {"$base64": "R0lGODdh"}}
+    parts, _ = read_message(
+        tmp_path,
+        "hi",
+        variableData={"variables": [pasted]},
+        result={"metadata": {"renderedUserMessage": [picture]}},
+    )
+
+    assert [part.name for part in parts if isinstance(part, Attachment)] == ["Pasted"]
+
+
 def test_what_early_releases_recorded_of_a_request_is_in_the_model(tmp_path: Path) -> None:
     metadata = {
         "messages": [{"role": "user", "content": "sent to it"}, {"role": "assistant", "content": "came from it"}, 5],

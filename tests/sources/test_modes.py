@@ -28,6 +28,17 @@ def read_one(tmp_path: Path, **fields: Any) -> Conversation:
     return read_session(session(request(**fields)), tmp_path)[0]
 
 
+def test_a_mode_is_called_as_its_file_says_where_telemetry_has_a_hash(tmp_path: Path) -> None:
+    info = {"kind": "agent", "isBuiltin": False, "telemetryModeId": "custom", "telemetryModeName": "-1436083026"}
+    conversation = read_one(tmp_path, modeInfo={**info, "modeInstructions": INSTRUCTIONS})
+    mode = conversation.turns[0].mode
+
+    assert mode is not None
+    assert mode.name == "Reviewer"
+    assert mode.extra == {"telemetryModeName": "-1436083026"}
+    assert conversation.messages[0].mode == "Reviewer"
+
+
 def test_a_custom_agent_is_known_by_its_file_name_and_instructions(tmp_path: Path) -> None:
     conversation = read_one(
         tmp_path,

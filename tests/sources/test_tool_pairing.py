@@ -241,7 +241,9 @@ def test_a_call_without_a_part_does_not_part_a_call_from_its_edits() -> None:
     parts = [tool_part("copilot_createFile", "c1"), {"value": "\n```\n"}, edit, {"value": "\n```\n"}, {"value": "End."}]
     result = rounds([call("create_file", "c1", filePath="/a"), call("b_tool", "c2")])
 
-    assert outline(read_parts(*parts, result=result)[0]) == ["c1", "\n```\n", "\n```\n", "c2", "End."]
+    messages, _ = read_parts(*parts, result=result)
+    assert outline(messages) == ["c1", "c2", "End."]
+    assert [type(part).__name__ for part in messages[0].parts] == ["ToolCall", "FileEdit", "ToolCall", "Text"]
 
 
 def test_a_call_that_only_the_rounds_know_has_its_result() -> None:

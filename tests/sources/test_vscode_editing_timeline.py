@@ -56,6 +56,19 @@ def test_edits_are_replayed_on_the_baseline(session: Session, timeline: Timeline
     assert (ledger.seen, ledger.used) == (3, 3)
 
 
+@pytest.mark.parametrize(("current", "undone"), [(1, ["r1", "r2"]), (2, ["r2"]), (3, None), (None, None)])
+def test_requests_behind_the_current_epoch_are_undone_as_a_whole(
+    session: Session, timeline: Timeline, current: int | None, undone: list[str] | None
+) -> None:
+    timeline.checkpoint("r2")
+    timeline.checkpoint("r2", "s1")
+    timeline.current_epoch = current
+
+    conversations, _ = session.read({"version": 2, "timeline": timeline.as_json()})
+
+    assert [made.extra for made in conversations] == ([{"undoneRequests": undone}] if undone else [])
+
+
 def test_each_stop_is_a_step(timeline: Timeline) -> None:
     timeline.baseline("one\n")
     timeline.edit(1, "two")

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -321,6 +322,24 @@ def test_helpers_of_the_product_come_on_top_once() -> None:
         (None, 50, 5, "agent-traces"),
     ]
     assert pick(with_total, "input", "output") == [(200, 20)]
+
+
+def test_of_equal_records_the_one_with_more_kinds_of_tokens_counts_and_is_completed_by_others() -> None:
+    def record(source: str, output: int, cache_read: int, reasoning: int | None = None) -> Usage:
+        numbers = Usage(output=output, cache_read=cache_read, reasoning=reasoning, source=source)
+        return msgspec.structs.replace(numbers, input=100 + output, scope="call")
+
+    full = [record("agent-traces", 3, 7, 1), record("agent-traces", 4, 8, 2)]
+    plain = [record("debug-logs", 3, 7), record("debug-logs", 4, 8)]
+    more = record("debug-logs", 5, 9)
+
+    def counted(*usages: Usage) -> list[tuple[Any, ...]]:
+        rows = spent(Conversation(id="vscode:s", source="x", turns=[Turn(index=0, usage=list(usages))]))
+        return pick(rows, "input", "output", "cache_read", "reasoning", "source")
+
+    assert counted(*plain, *full) == [(207, 7, 15, 3, "agent-traces")]
+    assert counted(*full, *plain) == [(207, 7, 15, 3, "agent-traces")]
+    assert counted(*full, *plain, more) == [(312, 12, 24, 3, "debug-logs")]
 
 
 def test_calls_of_no_known_turn_may_be_any_turns() -> None:

@@ -13,7 +13,7 @@ import msgspec
 
 from copilog.derive import unite_titles
 from copilog.identity.alignment import Group, align, has_answer
-from copilog.identity.edits import join_edits, join_full_results
+from copilog.identity.edits import join_edits, join_full_results, mark_undone
 from copilog.identity.filling import conflicts_of, fill, fill_conversation, fill_turn, own_turn, unite_provenance
 from copilog.identity.messages import own_message, unite_inside, unite_messages, without_repeated_checkpoints
 from copilog.identity.order import Fork, forks_in, in_order, numbered
@@ -45,6 +45,7 @@ def merge(traces: list[Conversation]) -> Conversation:
     if len(with_turns) > 1 and lead.updated_at is not None:
         begun = (turn.timing.started_at for turn in lead.turns if turn.superseded is None)
         lead.updated_at = max(filter(None, (lead.updated_at, *begun)))
+    mark_undone(lead, others)
     join_edits(lead, others)
     join_full_results(lead, others)
     for other in others:

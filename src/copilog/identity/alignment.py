@@ -213,7 +213,8 @@ def _by_prompts(groups: list[Group], views: list[View], matched: dict[int, Group
         taken.add(group, views[position])
     # The nearest in time first, so that a prompt that was typed again goes to its own turn. What everybody types needs
     # neighbours that are matched already.
-    for is_telling, most_apart in ((True, SAME_STEP), (True, SAME_CLOCK), (True, None), (False, None)):
+    nearest = (True, SAME_STEP), (True, SAME_CLOCK), (True, None), (False, SAME_STEP), (False, None)
+    for is_telling, most_apart in nearest:
         ahead = _next_matches(len(views), matched, place_of, len(groups))
         before = -1
         for position, view in enumerate(views):
@@ -370,6 +371,15 @@ def _has_neighbour(
     return has_answer_too or (found == 1 and _is_simultaneous(view, group))
 
 
+def _began_later(view: View, group: Group) -> bool:
+    """Return whether a turn began after a record that may be of it, so that a turn before it fits better.
+
+    Without a prompt the record begins with the answer, and is never before its turn.
+    """
+    allowed = SAME_STEP if view.prompt else timedelta()
+    return view.time is not None and group.time is not None and group.time > view.time + allowed
+
+
 def _distance(view: View, group: Group) -> float:
     """Return how far apart two turns began; of a store's row, how long before it the turn had begun."""
     if view.time is None or group.time is None:
@@ -391,12 +401,12 @@ def _by_contents(groups: list[Group], views: list[View], matched: dict[int, Grou
         calls = {group for name in _call_ids(view) for group in by_call.get(name, ())}
         eligible = [group for group in groups if not _have_other_ids(view, group, comparable)]
         found = [
-            (evidence, _distance(view, group), place, group)
+            (evidence, _began_later(view, group), _distance(view, group), place, group)
             for place, group in enumerate(eligible)
             if (evidence := _evidence(view, group, group in calls)) is not None
         ]
         if found:
-            matched[position] = group = min(found, key=lambda item: item[:3])[3]
+            matched[position] = group = min(found, key=lambda item: item[:4])[4]
             view.inside = next((name for other in group.views if (name := _inserted_by(other, view)) is not None), None)
 
 

@@ -13,6 +13,23 @@ from copilog.model import Conflict, Conversation, FileChange, FileEdit, ToolCall
 Diff = tuple[str, int | None, int | None]
 
 
+UNDONE_REQUESTS = "undoneRequests"  # in the extra of a history of edits
+
+
+def mark_undone(lead: Conversation, others: list[Conversation]) -> None:
+    """Mark the last turns as undone where the history of edits was taken back to before them.
+
+    A log of VS Code lacks the mark of a request that was saved when it had ended.
+    """
+    extras = [other.extra for other in others if other.extra and "orphan-edits" in other.marks]
+    undone = {name for extra in extras for name in extra.get(UNDONE_REQUESTS, ())}
+    for turn in reversed(lead.turns if undone else []):
+        if turn.request_id in undone:
+            turn.superseded, turn.is_undone = turn.superseded or "undone", True
+        elif turn.superseded is None:
+            break
+
+
 def join_edits(lead: Conversation, others: list[Conversation]) -> None:
     """Unite the histories of edits, and attach each change to the turn of its request."""
     for other in others:

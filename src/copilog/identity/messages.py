@@ -194,7 +194,38 @@ def _with_calls(mine: list[Message], theirs: list[Message], source: str) -> list
     if same or source in SESSION_FILES or not _parts(mine, ToolCall):
         missing = {call.id for call in _parts(theirs, ToolCall) if call.id not in same and call.native != UNASKED}
         mine = _with_missing_calls(mine, theirs, missing)
-    return mine
+    return _with_texts_of_subagents(mine, theirs, {name: my_call.id for name, (my_call, _) in same.items()})
+
+
+def _with_texts_of_subagents(mine: list[Message], theirs: list[Message], ids: dict[str, str]) -> list[Message]:
+    """Add what sub-agents said where the turn has nothing of it: VS Code keeps their calls without their texts."""
+    known = {call.id for call in _parts(mine, ToolCall)}
+    told = {message.parent_call_id for message in mine if message.role == "assistant" and prose_of(message.parts)}
+    made = list(mine)
+    for message in theirs:
+        caller = ids.get(message.parent_call_id or "", message.parent_call_id)
+        texts = [part for part in message.parts if isinstance(part, Text) and part.text.strip()]
+        if message.role != "assistant" or not texts or caller is None or caller not in known or caller in told:
+            continue
+        calls = {ids.get(part.id, part.id) for part in message.parts if isinstance(part, ToolCall)}
+        said = msgspec.structs.replace(message, parts=texts, parent_call_id=caller)
+        _insert_said(made, said, calls, caller)
+    return made
+
+
+def _insert_said(messages: list[Message], said: Message, calls: set[str], caller: str) -> None:
+    """Insert what a sub-agent said before the calls that it made with it, else behind all that it did so far."""
+    for own in messages:
+        for position, part in enumerate(own.parts):
+            if isinstance(part, ToolCall) and part.id in calls:
+                own.parts = [*own.parts[:position], *said.parts, *own.parts[position:]]
+                return
+    last = -1
+    for position, own in enumerate(messages):
+        is_caller = any(isinstance(part, ToolCall) and part.id == caller for part in own.parts)
+        if is_caller or own.parent_call_id == caller:
+            last = position
+    messages.insert(last + 1, said)
 
 
 def _same_calls(mine: list[ToolCall], theirs: list[ToolCall]) -> dict[str, tuple[ToolCall, ToolCall]]:
@@ -222,6 +253,8 @@ def _fill_call(mine: ToolCall, theirs: ToolCall) -> None:
     """Fill the gaps of a call; how it ended there is a verdict of its own."""
     if mine.status == "unknown":
         mine.status = theirs.status
+    if mine.name == mine.tool_id and theirs.name and theirs.tool_id is None:
+        mine.name = theirs.name  # VS Code only has the registered names of tools that sub-agents used
     for name in mine.__struct_fields__:
         if name not in NOT_FILLED and getattr(mine, name) in (None, []):
             setattr(mine, name, getattr(theirs, name))

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from copilog.identity.alignment import Group, View
 from copilog.identity.order import sequence_of
-from copilog.identity.traces import CLI_LOGS, EARLIER, Trace, is_newer, name_of, names_of
+from copilog.identity.traces import CLI_LOGS, EARLIER, FILE, LOG, Trace, is_newer, name_of, names_of
 from copilog.model import AnyPart, Conversation, Notice
 
 REASONS = ("removed", "replaced", "rewound", "undone", "hidden", "absent")  # in order of precedence
 # Conclusions from other traces, which are made again; a program's own stream of a rewind is "removed".
 CONCLUDED = frozenset({"absent", "rewound"})
 REWIND = "rewind"
+LEFT_OUT = "left_out_of_later_prompts"  # what traces of the extension say of a turn
 
 
 def superseded_in(order: list[Group], traces: dict[str, Trace]) -> dict[int, str]:
@@ -22,9 +23,12 @@ def superseded_in(order: list[Group], traces: dict[str, Trace]) -> dict[int, str
     replaced = {name for group in order for view in group.views if (name := _replaced_request_id(view)) is not None}
     found: dict[int, str] = {}
     rewound = {id(group) for group in _rewound(order, traces)}
+    left_out = {id(group) for group in _left_out(order, traces)}
     for group in order:
         reasons = {reason for view in group.views if (reason := _recorded(view, group, newest)) is not None}
         if any(newest[name] not in group.names for name in group.names if name in newest):
+            reasons.add("absent")
+        if id(group) in left_out:
             reasons.add("absent")
         if any(view.turn.request_id in replaced for view in group.views):
             reasons.add("replaced")
@@ -33,6 +37,19 @@ def superseded_in(order: list[Group], traces: dict[str, Trace]) -> dict[int, str
         if reasons:
             found[id(group)] = min(reasons, key=_precedence)
     return found
+
+
+def _left_out(order: list[Group], traces: dict[str, Trace]) -> list[Group]:
+    """Return the turns that VS Code no longer had: neither its session has them, nor what a model was sent later."""
+    files = {trace.name for trace in traces.values() if trace.place.source in (LOG, FILE) and trace.is_session_file}
+    if not files or any(traces[name].is_broken for name in files):
+        return []
+    places = [place for place, group in enumerate(order) if not files.isdisjoint(group.names)]
+    return [
+        group
+        for group in order[: places[-1] if places else 0]
+        if files.isdisjoint(group.names) and any((view.turn.extra or {}).get(LEFT_OUT) for view in group.views)
+    ]
 
 
 def _precedence(reason: str) -> tuple[int, str]:

@@ -95,7 +95,9 @@ class Telemetry:
             session = attributes.get(key)
             if isinstance(session, str) and session:
                 name = attributes.get("event.name", value.get("eventName"))
-                self.events.setdefault(session, []).append({"name": name, "body": value.get("body"), **attributes})
+                self.events.setdefault(session, []).append(
+                    {"name": name, "body": value.get("body", value.get("_body")), **attributes}
+                )
                 return None
         return "log-record"
 

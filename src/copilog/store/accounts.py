@@ -19,6 +19,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal, NamedTuple
 
+import msgspec
+
 from copilog.derive.calls import TurnsOfCalls, unrecorded
 from copilog.derive.helper_usage import helper_of
 from copilog.model import Conversation, Turn, Usage
@@ -209,16 +211,36 @@ def _beyond(covered: list[Usage], whole: list[Usage]) -> Iterator[Usage]:
 
 
 def telling(usages: list[Usage]) -> list[Usage]:
-    """Those of the source that tells most: input before output alone, then more output, then single calls."""
+    """Return those of the source that tells most: input, more output, more kinds of tokens, then single calls."""
     groups: dict[tuple[str, str], list[Usage]] = {}
     for usage in usages:
         groups.setdefault((usage.source, usage.scope), []).append(usage)
-    return min(groups.values(), key=_order) if len(groups) > 1 else usages
+    if len(groups) < 2:
+        return usages
+    best = min(groups.values(), key=_order)
+    return _completed(best, [usage for group in groups.values() if group is not best for usage in group])
+
+
+def _completed(usages: list[Usage], others: list[Usage]) -> list[Usage]:
+    """Return records of calls with the numbers that only another record of the same call has."""
+    made: list[Usage] = []
+    left = [usage for usage in others if usage.scope == "call"]
+    for usage in usages:
+        known = tokens_of(usage)
+        twins = [one for one in left if (one.input, one.output) == (usage.input, usage.output)]
+        twin = max(twins, key=lambda one: len(tokens_of(one)), default=None)
+        if usage.scope == "call" and twin is not None and len(known) < len(TOKENS):
+            left = [one for one in left if one is not twin]
+            made.append(msgspec.structs.replace(usage, **{**tokens_of(twin), **known}))
+        else:
+            made.append(usage)
+    return made
 
 
 def _order(usages: list[Usage]) -> tuple[Any, ...]:
     best = min((usage.input is None, usage.output is None, usage.is_estimated) for usage in usages)
-    return best, -output_of(usages), usages[0].scope != "call"
+    kinds = {name for usage in usages for name in tokens_of(usage)}
+    return best, -output_of(usages), -len(kinds), usages[0].scope != "call"
 
 
 def tokens_of(usage: Usage) -> dict[str, Any]:

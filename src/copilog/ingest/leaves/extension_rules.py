@@ -76,7 +76,8 @@ _LOGGED = (
 SPANS: Rules = (
     *attributes("{/*,}/attributes"),
     *attributes("{/*,}/events/*/attributes"),
-    ("{/*,}/{name,body,unit,description}", "kind"),
+    ("{/*,}/{name,body,_body,unit,description}", "kind"),
+    ("{/*,}/attributes/{gen_ai.request.model,gen_ai.response.model,gen_ai.tool.name}", "kind"),  # of log records
     ("{/*,}/events/*/name", "kind"),
     ("{/*,}/{instrumentationScope,resource,instrumentationLibrary}/**", "program-info"),
     ("/{metric,scopeMetrics,metrics}/**", "diagnostic"),

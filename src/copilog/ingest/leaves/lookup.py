@@ -33,6 +33,7 @@ class Lookup:
         for text in list(self._texts):
             if (value := decoded_json(text)) is not None:
                 self._texts.update(_strings_in(value))
+        self._texts |= {stripped for text in self._texts if (stripped := text.strip()) != text}
         self._texts |= {_address(text) for text in self._texts if _is_address(text)}
         self._all = "\0".join(self._texts)
 
@@ -47,8 +48,9 @@ class Lookup:
         return len(lines) > 1 and any(_has_in_order(stored, lines) for stored in self._texts_with(max(lines, key=len)))
 
     def has_joined(self, text: str) -> bool:
-        """Whether a text is stored in two: a prompt, a line break, and the answer."""
+        """Whether a text is stored in two: a prompt, a line break, and the answer; or one answer and the next."""
         breaks = [found.start() for found in re.finditer("\n", text)]
+        breaks += [len(stored) for stored in self._texts if len(stored) < len(text) and text.startswith(stored)]
         return any(self._is_piece(text[:at].strip()) and self._is_piece(text[at:].strip()) for at in breaks)
 
     def _is_piece(self, text: str) -> bool:

@@ -24,7 +24,8 @@ _DATA = re.compile(
 _KINDS = ("type", "name", "kind")
 MAPS = ("/toolCallResults",)  # objects whose keys are data, whatever they look like
 ENTRY = "entry:"  # before the place of a log entry that is a file or a member of an archive
-JOINED = ("/search_index/content",)  # texts that are two stored ones, a prompt and its answer
+# Texts that are two stored ones: a prompt and its answer, or what was said before and after a call that is not shown.
+JOINED = ("/search_index/content", "/requests/*/response/*/value")
 PIECES = {"assistant.tool_call_delta": ("toolCallId", "inputDelta")}  # kind -> the key of the whole, the piece
 
 

@@ -36,6 +36,7 @@ SPANS: dict[str, tuple[str, dict[str, str]]] = {
             "model": "gen_ai.request.model",
             "inputTokens": "gen_ai.usage.input_tokens",
             "outputTokens": "gen_ai.usage.output_tokens",
+            "cachedTokens": "gen_ai.usage.cache_read.input_tokens",
             "ttft": "copilot_chat.time_to_first_token",
             "userRequest": "copilot_chat.user_request",
             "inputMessages": INPUT,

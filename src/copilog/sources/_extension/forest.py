@@ -123,6 +123,9 @@ def _name(tree: Tree) -> None:
         tree.label = label
     elif not tree.is_agent and (named or "").rpartition("/")[2] in HELPERS:
         tree.label = named
+    elif tree.session is None and tree.top is not None and tree.top.operation == CHAT:
+        agent = tree.top.text("gen_ai.agent.name")
+        tree.label = agent if agent in HELPERS else None
 
 
 def _first_text(spans: list[Span], *keys: str) -> str | None:

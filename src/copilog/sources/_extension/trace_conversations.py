@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from copilog.derive.helper_usage import HELPERS_ONLY
 from copilog.diagnostics import Ledger
 from copilog.model import Conversation, Document, Usage, Workspace
 from copilog.sources._extension.cut_json import decode_cut
 from copilog.sources._extension.forest import Tree, trees_of
+from copilog.sources._extension.left_out import mark_left_out
 from copilog.sources._extension.spans import AGENT, Asked, Span, asked_in, take_skills
 from copilog.sources._extension.trace_turns import Outline, outlines_of
 from copilog.sources._extension.tree_messages import TreeMessages
@@ -44,7 +46,7 @@ class Session:
 
 
 def sessions_of(spans: list[Span]) -> dict[str, Session]:
-    """Spans by session. What names none goes by its trace, and stays by itself."""
+    """Return spans by session. What names none goes by its trace, and calls of helpers by their day."""
     trees, _ = trees_of(spans, asked_in(spans))
     by_trace: dict[str | None, str] = {}
     for tree in trees:
@@ -53,9 +55,16 @@ def sessions_of(spans: list[Span]) -> dict[str, Session]:
     sessions: dict[str, Session] = {}
     for tree in trees:
         trace_id = tree.spans[0].trace_id
-        native_id = tree.session or by_trace.get(trace_id) or f"trace-{trace_id or tree.key}"
+        native_id = tree.session or by_trace.get(trace_id) or _name_of_stray(tree)
         sessions.setdefault(native_id, Session(native_id)).trees.append(tree)
     return sessions
+
+
+def _name_of_stray(tree: Tree) -> str:
+    """Return the name of the session that stands for a tree of no session."""
+    if tree.label is not None and tree.started_at is not None:
+        return f"{HELPERS_ONLY}-{tree.started_at.date().isoformat()}"
+    return f"trace-{tree.spans[0].trace_id or tree.key}"
 
 
 def conversation_of(session: Session, ledger: Ledger, source: str, mark: str) -> Conversation:
@@ -69,6 +78,7 @@ def conversation_of(session: Session, ledger: Ledger, source: str, mark: str) ->
     for outline in outlines_of([tree for tree in session.trees if tree.label is None], session.loose):
         _add_turn(made, outline, maker)
     maker.add_late_results(made.messages)
+    mark_left_out(maker.asked)
     extra: Json = {}
     made.documents = [*(_helper(tree, ledger, source, made.usage) for tree in helpers), *skills]
     if maker.tool_definitions:
@@ -76,6 +86,10 @@ def conversation_of(session: Session, ledger: Ledger, source: str, mark: str) ->
     made.extra = extra or None
     begun = [turn.timing.started_at for turn in made.turns if turn.timing.started_at is not None]
     ended = [turn.timing.completed_at for turn in made.turns if turn.timing.completed_at is not None]
+    if helpers and not made.turns:
+        made.marks.append(HELPERS_ONLY)
+        begun = [tree.started_at for tree in helpers if tree.started_at is not None]
+        ended = [tree.ended_at for tree in helpers if tree.ended_at is not None]
     made.started_at, made.updated_at = min(begun, default=None), max(ended or begun, default=None)
     return made
 

@@ -68,6 +68,7 @@ class TreeMessages:
         self.tool_definitions: list[str] = []
         self.prompt: str | None = None  # the user's message as the model got it
         self.sent: dict[str, None] = {}  # every text that was sent to a model in the user's name
+        self.repeated: list[str] | None = None  # all that was sent in the user's name with the first call of a model
         self.typed: str | None = None  # the user's own words, as a call of a model names them
         self.is_answered: bool | None = None  # whether the main agent's last answer was one; None: there was none
         self.failure: str | None = None  # of the main agent's last call of a model
@@ -166,7 +167,10 @@ class TreeMessages:
         typed = span.take_text("copilot_chat.user_request")
         if is_main and self.typed is None:
             self.typed = typed
-        for prompt in messages_from(span.attributes.pop(INPUT, None)):
+        prompts = messages_from(span.attributes.pop(INPUT, None))
+        if is_main and not self.rounds and prompts and not prompts[-1].is_cut:
+            self.repeated = [text_of(prompt) for prompt in prompts if prompt.role == "user"]
+        for prompt in prompts:
             if prompt.role == "user" and (text := text_of(prompt)):
                 self.sent[text] = None
                 if is_main and not self.rounds:

@@ -4,8 +4,22 @@ from __future__ import annotations
 
 from copilog import tags
 from copilog.diagnostics import Ledger
-from copilog.model import Agent, AnyPart, Message, Mode, Model, Prompt, Text, ToolCall, ToolResult, Turn, TurnError
+from copilog.model import (
+    Agent,
+    AnyPart,
+    Message,
+    Mode,
+    Model,
+    Prompt,
+    Text,
+    ToolCall,
+    ToolResult,
+    Turn,
+    TurnError,
+    prose_of,
+)
 from copilog.sources._extension.forest import LONG_AGO
+from copilog.sources._extension.left_out import Asking
 from copilog.sources._extension.moments import ms_between
 from copilog.sources._extension.span_usage import usage_of
 from copilog.sources._extension.spans import AGENT, ERROR, OK, Span
@@ -21,6 +35,7 @@ class TurnMaker:
         self._ledger = ledger
         self._source = source
         self._shown: set[str] = set()
+        self.asked: list[Asking] = []
         self.tool_definitions: list[str] = []
         self.responses: dict[str, str] = {}  # what tools gave back, as prompts repeat it
 
@@ -46,6 +61,8 @@ class TurnMaker:
         for message in messages:
             message.turn = index
         _read_outcome(turn, outline, readings)
+        sent = next((reading.repeated for reading in readings if reading.repeated is not None), None)
+        self.asked.append(Asking(turn, prose_of(own[0].parts) if own else "", sent))
         for top in _agents_of(outline):
             _read_agent(turn, top, self._source)
         return turn, messages

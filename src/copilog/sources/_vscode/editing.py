@@ -21,6 +21,7 @@ Json = dict[str, Any]
 Content = Callable[[str], str | None]
 Decision = Literal["undecided", "accepted", "rejected"]
 
+UNDONE_REQUESTS = "undoneRequests"  # in the extra of a conversation
 _DECISIONS: dict[object, Decision] = {0: "undecided", 1: "accepted", 2: "rejected"}
 # `version` is left out on purpose: it does not tell the shapes apart, and a session has a version of its own.
 _ROOT_KEYS = {
@@ -47,7 +48,7 @@ class Editing:
 
     @property
     def is_empty(self) -> bool:
-        return not (self.file_changes or self.files or "unknownOperations" in self.extra)
+        return not (self.file_changes or self.files or self.extra.keys() & {"unknownOperations", UNDONE_REQUESTS})
 
 
 def editing_from(state: Json, content: Content, ledger: Ledger) -> Editing:
@@ -90,6 +91,8 @@ class _StateReader:
         timeline = read_timeline(raw, self._ledger)
         if timeline.unknown:
             self.extra["unknownOperations"] = timeline.unknown
+        if undone := timeline.undone_requests():
+            self.extra[UNDONE_REQUESTS] = undone
         rest = {key: value for key, value in raw.items() if key not in _TIMELINE_KEYS}
         if rest:
             self.extra["timeline"] = rest

@@ -48,6 +48,13 @@ class Timeline:
     checkpoints: dict[str | None, list[Checkpoint]] = field(default_factory=dict)  # of each request, by epoch
     current_epoch: int | None = None
 
+    def undone_requests(self) -> list[str]:
+        """Return the requests that were undone as a whole: the user went back to the checkpoint before them."""
+        if self.current_epoch is None:
+            return []
+        begun = {name: checkpoints[0].epoch for name, checkpoints in self.checkpoints.items() if name is not None}
+        return [name for name, epoch in begun.items() if epoch >= self.current_epoch]
+
     def scopes_of(self, operation: Operation) -> list[Scope]:
         is_undone = self.current_epoch is not None and operation.epoch >= self.current_epoch
         scopes = [Scope(operation.request_id, None, is_undone)]

@@ -65,7 +65,10 @@ def mode_and_agent_from(info: Json) -> tuple[Mode, CustomAgent | None]:
     agent = None
     if isinstance(instructions, dict):
         name = instructions.get("name")
-        mode.name = mode.name or (name if isinstance(name, str) else None)
+        if isinstance(name, str) and name and (mode.name is None or _is_hash(mode.name)):
+            if mode.name is not None:
+                info["telemetryModeName"] = mode.name
+            mode.name = name
         if not mode.is_builtin and instructions.get("isBuiltin") is not True:
             del info["modeInstructions"]
             agent = _custom_agent_from(instructions)
@@ -79,8 +82,17 @@ def name_of_mode(info: object) -> str | None:
     """What to call a mode that stays where it is recorded."""
     if not isinstance(info, dict):
         return None
-    name = info.get("telemetryModeName") or info.get("kind")
+    name = info.get("telemetryModeName")
+    if not isinstance(name, str) or _is_hash(name):
+        instructions = info.get("modeInstructions")
+        own = instructions.get("name") if isinstance(instructions, dict) else None
+        name = own or name or info.get("kind")
     return name if isinstance(name, str) else None
+
+
+def _is_hash(name: str) -> bool:
+    """Return whether a name is the hash that VS Code writes instead of the names of custom agents."""
+    return name.removeprefix("-").isdigit()
 
 
 def _custom_agent_from(instructions: Json) -> CustomAgent:

@@ -13,6 +13,7 @@ from copilog.errors import BadRecord
 from copilog.model import AnyPart, FileEdit, Message, Notice, Reference, Text, Thinking, ToolCall, ToolResult, Unknown
 from copilog.sources._vscode.callers import Callers
 from copilog.sources._vscode.edit_diffs import EditingCalls, may_edit
+from copilog.sources._vscode.edit_fences import texts_without_fences
 from copilog.sources._vscode.pairing import ToolPart, outer_calls, pair_calls
 from copilog.sources._vscode.parts import READERS, markdown
 from copilog.sources._vscode.rounds import RecordedCalls, clean_id
@@ -38,6 +39,7 @@ class ResponseReader:
 
     def read(self, items: list[object]) -> None:
         self._look_ahead(items)
+        self._without_fences = texts_without_fences(items)
         tally = self.ledger.parts
         tally.seen += len(items)
         for position, item in enumerate(items):
@@ -84,6 +86,11 @@ class ResponseReader:
         """Show what a part says; False when it is left out on purpose."""
         kind = item.pop("kind", None)
         if kind is None:
+            if position in self._without_fences:
+                item["value"] = self._without_fences[position]
+                if not item["value"]:
+                    self.ledger.parts.ignore("fence-of-edit")
+                    return False
             part = markdown(item)
             part.position = position
             self.shown.append(Shown(part))

@@ -108,6 +108,20 @@ class _Order:
             end += 1
         return end
 
+    def _divided(self, at: int, part: Text, text: str) -> Text:
+        """Return a part, cut behind the text of a round if it goes on with that of the next one.
+
+        So it does where VS Code shows nothing between both: a call of a tool that does not exist.
+        """
+        end = len(part.text) - len(part.text.lstrip()) + len(text)
+        behind = part.text[end:].lstrip()
+        if not behind or not part.text.lstrip().startswith(text):
+            return part
+        item = self.shown[at]
+        item.part = cut = msgspec.structs.replace(part, text=part.text[:end])
+        self.shown.insert(at + 1, Shown(msgspec.structs.replace(part, text=behind), item.parent))
+        return cut
+
     def _after_round_text(self, number: int, start: int) -> int:
         """The place where a round has said what it said, going by its length; never beyond the next call."""
         one = self.recorded.rounds[number]
@@ -121,6 +135,8 @@ class _Order:
             if length <= 0 or isinstance(part, ToolCall):
                 break
             if isinstance(part, Text | Reference):
+                if isinstance(part, Text) and length == len(one.text.strip()):
+                    part = self._divided(at, part, one.text.strip())
                 length -= len(part.text.strip())
             at += 1
         return at

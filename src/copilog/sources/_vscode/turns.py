@@ -6,7 +6,7 @@ from typing import Any
 
 from copilog.diagnostics import Ledger
 from copilog.errors import BadRecord
-from copilog.model import AnyPart, CodeBlock, Compaction, Message, Model, Status, Thinking, Turn, TurnError
+from copilog.model import AnyPart, Attachment, CodeBlock, Compaction, Message, Model, Status, Thinking, Turn, TurnError
 from copilog.sources._vscode.early_records import early_records_from
 from copilog.sources._vscode.feedback import next_question, read_feedback
 from copilog.sources._vscode.message import attached_parts, prompts_from, user_parts
@@ -55,7 +55,8 @@ def read_request(request: Json, turn: Turn, ledger: Ledger) -> list[Message]:
     has_response = any(request.get(key) is not None for key in ANSWERS)
     result = take_dict(request, "result") or {}
     metadata = take_dict(result, "metadata") or {}
-    asked += prompts_from(metadata)
+    attached = {part.data for part in asked if isinstance(part, Attachment) and part.data}
+    asked += [part for part in prompts_from(metadata) if not (isinstance(part, Attachment) and part.data in attached)]
     recorded = calls_from(metadata)
     early = early_records_from(metadata)
     asked += early.asked

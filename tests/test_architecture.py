@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).parent.parent / "src" / "copilog"
 
 FOUNDATIONS = {
     "model", "errors", "diagnostics", "jsonio", "sqliteio", "tags", "textdiff", "wholefiles", "remembering",
-    "derive",
+    "derive", "intake",
 }  # fmt: skip
 ANYTHING = {"*"}
 MAY_IMPORT: dict[str, set[str]] = {
@@ -26,6 +26,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "textdiff": {"model", "errors"},
     "wholefiles": {"model", "errors"},
     "remembering": {"model", "errors"},
+    "intake": {"model", "errors", "diagnostics", "jsonio"},
     "derive": {"model", "errors", "textdiff", "remembering"},
     "sources": FOUNDATIONS,
     "identity": FOUNDATIONS | {"likeness"},

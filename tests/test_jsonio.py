@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copilog import jsonio
-from copilog.errors import BadFile, BadRecord
+from copilog.errors import BadRecord
 
 
 def codes(repairs: list[jsonio.Repair]) -> list[str]:
@@ -45,6 +44,7 @@ def test_json_is_read_as_it_is(data: bytes, value: Any) -> None:
         (b'{"a": NaN, "b": -Infinity}', {"a": None, "b": None}, "not-a-number"),
         (b"[1e999, -1e999, 1e3]", [None, None, 1000.0], "not-a-number"),
         (b'"caf\xe9"', "caf\ufffd", "invalid-utf8"),
+        (b'["a\nb\x1b"]', ["a\nb\x1b"], "raw-control-character"),
     ],
 )
 def test_what_can_be_repaired_is_repaired_and_told(data: bytes, value: Any, code: str) -> None:
@@ -62,12 +62,18 @@ def test_the_order_of_keys_survives_a_repair() -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"{", b"{'a': 1}", b"[1,]", b"hello", b'{"a": 1} {"b": 2}', b"[" * 100_000, b"9" * 5000, b'"\xff']
+    "data", [b"", b"{", b"{'a': 1}", b"[1,]", b"hello", b'{"a": 1} {"b": 2}', b"9" * 5000, b'"\xff', b'"\x01']
 )
 def test_what_is_no_json_is_a_bad_record(data: bytes) -> None:
     with pytest.raises(BadRecord) as caught:
         jsonio.decode(data)
     assert caught.value.code == "bad-json"
+
+
+def test_what_is_nested_too_deeply_is_too_large() -> None:
+    with pytest.raises(BadRecord, match="100,000 bytes") as caught:
+        jsonio.decode(b"[" * 100_000)
+    assert caught.value.code == "too-large"
 
 
 @pytest.mark.parametrize("depth", range(900, 1010, 5))
@@ -88,30 +94,17 @@ def test_a_reason_quotes_no_content() -> None:
 
 def test_a_byte_order_mark_is_taken_off() -> None:
     assert jsonio.as_utf8(b"{}") == (b"{}", [])
-    for encoding, code in [("utf-8-sig", "byte-order-mark"), ("utf-16", "utf-16")]:
+    for encoding, code in [("utf-8-sig", "byte-order-mark"), ("utf-16", "utf-16"), ("utf-32", "utf-32")]:
         data, repairs = jsonio.as_utf8('{"a": "潮😀"}'.encode(encoding))
         assert (data.decode(), codes(repairs)) == ('{"a": "潮😀"}', [code])
     assert jsonio.as_utf8(b"\xfe\xff\0{\0}\0")[0] == "{}\ufffd".encode()
 
 
-def test_only_a_line_feed_ends_a_line() -> None:
-    data = "a\u2028b\x85c\r\n\nd\x0be".encode()
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+def test_wide_text_is_recognised_without_a_byte_order_mark(encoding: str) -> None:
+    data, repairs = jsonio.as_utf8('{"a": "潮😀"}'.encode(encoding))
 
-    lines = list(jsonio.split_lines(data))
-
-    assert [line.data for line in lines] == ["a\u2028b\x85c\r".encode(), b"", b"d\x0be"]
-    assert [(line.number, line.is_last_open) for line in lines] == [(1, False), (2, False), (3, True)]
-    assert all(data[line.offset :].startswith(line.data) for line in lines)
-
-
-@given(st.lists(st.binary().filter(lambda line: b"\n" not in line)), st.booleans())
-def test_lines_are_all_of_the_data(lines: list[bytes], is_open: bool) -> None:
-    data = b"".join(line + b"\n" for line in lines) + b"tail" * is_open
-
-    made = list(jsonio.split_lines(data))
-
-    assert [line.data for line in made] == [*lines, *([b"tail"] * is_open)]
-    assert b"".join(line.data + b"\n" * (not line.is_last_open) for line in made) == data
+    assert (data.decode(), codes(repairs)) == ('{"a": "潮😀"}', [encoding[:6]])
 
 
 values: st.SearchStrategy[Any] = st.recursive(
@@ -146,13 +139,3 @@ def test_top_level_values_stay_encoded() -> None:
     assert jsonio.top_level_values(b'{"a": [1, 2], "b": "x"}') == {"a": b"[1, 2]", "b": b'"x"'}
     for data in (b"", b"[1]", b'{"a": ', b"{" * 100_000, b'{"a": "\xff"}x'):
         assert jsonio.top_level_values(data) == {}
-
-
-def test_a_file_that_cannot_be_read_is_a_bad_file(tmp_path: Path) -> None:
-    (tmp_path / "file").write_bytes(b"\0\xff")
-
-    assert jsonio.read_bytes(tmp_path / "file") == b"\0\xff"
-    for path in (tmp_path, tmp_path / "missing"):
-        with pytest.raises(BadFile) as caught:
-            jsonio.read_bytes(path)
-        assert caught.value.code == "unreadable"

@@ -18,7 +18,6 @@ from pathlib import Path
 import pytest
 
 from benchmarks.generate_home import write_both
-from copilog import jsonio
 from copilog.diagnostics import Report
 from copilog.errors import BadFile
 from copilog.ingest import WorkspaceDefinitions, find_roots
@@ -26,6 +25,7 @@ from copilog.ingest.discovery import discover, discover_seen
 from copilog.ingest.footprints import Look
 from copilog.ingest.scanning import ScanResult, scan
 from copilog.ingest.spool import Spool
+from copilog.intake.files import read_bytes
 from copilog.sample import home as sample_home
 from copilog.sources import Found
 from copilog.store.archive import Archive
@@ -110,15 +110,13 @@ def test_a_conversation_outlives_its_file(archive: Archive, home: Home) -> None:
 def test_a_file_that_could_not_be_read_is_tried_again(
     archive: Archive, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read_bytes = jsonio.read_bytes
-
     def refuse(path: Path) -> bytes:
         if path.name == "session-1.json":
             raise BadFile("cannot be read: Permission denied", "unreadable")
         return read_bytes(path)
 
     with monkeypatch.context() as patched:
-        patched.setattr(jsonio, "read_bytes", refuse)
+        patched.setattr("copilog.sources._vscode.documents.read_bytes", refuse)
         assert (scanned(archive, home).new, scanned(archive, home).new) == (2, 0)
 
     assert scanned(archive, home).new_ids == ["vscode:session-1"]

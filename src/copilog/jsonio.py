@@ -10,21 +10,27 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
-from copilog.errors import BadFile, BadRecord
+from copilog.errors import BadRecord
 
 UTF8_MARK = b"\xef\xbb\xbf"
-UTF16_MARKS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
+# Those of UTF-32 first: one of them begins like one of UTF-16.
+WIDE_MARKS = {
+    b"\xff\xfe\0\0": "utf-32-le",
+    b"\0\0\xfe\xff": "utf-32-be",
+    b"\xff\xfe": "utf-16-le",
+    b"\xfe\xff": "utf-16-be",
+}
+_WIDE_STARTS = {start.encode(name): name for name in WIDE_MARKS.values() for start in ('{"', "{\n", "{\r", "[{")}
 LINE_SEPARATORS = (b"\xe2\x80\xa8", b"\xe2\x80\xa9")
 
 decode_strictly = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 _decode_keys = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_CONTROL = re.compile("[\x01-\x1f]")
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 
 
@@ -33,15 +39,6 @@ class Repair(NamedTuple):
 
     code: str
     reason: str
-
-
-class Line(NamedTuple):
-    """One line of a file, without its line break. `is_last_open` marks a last line that has none."""
-
-    number: int
-    offset: int
-    data: bytes
-    is_last_open: bool
 
 
 def decode(data: bytes) -> tuple[Any, list[Repair]]:
@@ -71,11 +68,20 @@ def _decode_kindly(data: bytes, why: str) -> tuple[Any, list[Repair]]:
         no_numbers.add("a number beyond all bounds")
         return None
 
+    def loaded(*, strict: bool) -> Any:
+        return json.loads(text, strict=strict, parse_constant=absent, parse_float=finite)
+
     try:
-        value = json.loads(text, parse_constant=absent, parse_float=finite)
+        try:
+            value = loaded(strict=True)
+        except ValueError:
+            if not _CONTROL.search(text):
+                raise
+            value = loaded(strict=False)
+            repairs.append(Repair("raw-control-character", "raw control characters in a text"))
         value, halves = _without_half_characters(value)
     except RecursionError:
-        raise BadRecord("nested too deeply to be read", "bad-json") from None
+        raise BadRecord(f"nested too deeply to be read, in {len(data):,} bytes", "too-large") from None
     except ValueError:
         raise BadRecord(f"not JSON: {why}", "bad-json") from None
     if no_numbers:
@@ -123,38 +129,33 @@ def top_level_values(data: bytes) -> dict[str, memoryview]:
         return {}
 
 
-def read_bytes(path: Path) -> bytes:
-    """A whole file; raise BadFile with the system's reason when it cannot be read."""
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise BadFile(f"cannot be read: {error.strerror or error}", "unreadable") from None
-
-
 def as_utf8(data: bytes) -> tuple[bytes, list[Repair]]:
     """The same text as UTF-8 without a byte order mark."""
     if data.startswith(UTF8_MARK):
         return data[len(UTF8_MARK) :], [Repair("byte-order-mark", "the file starts with a byte order mark")]
-    encoding = UTF16_MARKS.get(data[:2])
-    if encoding:
-        text = data[2:].decode(encoding, errors="replace")
-        return text.encode("utf-8", errors="replace"), [Repair("utf-16", "the file is UTF-16, not UTF-8")]
-    return data, []
+    encoding, start = wide_encoding_of(data)
+    if encoding is None:
+        return data, []
+    return transcoded(data[start:], encoding), [wide_repair(encoding)]
 
 
-def split_lines(data: bytes) -> Iterator[Line]:
-    """The lines of some bytes, cut at LF alone: U+2028 and friends are ordinary characters in JSON."""
-    offset = 0
-    number = 0
-    end = len(data)
-    while offset < end:
-        number += 1
-        stop = data.find(b"\n", offset)
-        if stop < 0:
-            yield Line(number, offset, data[offset:], True)
-            return
-        yield Line(number, offset, data[offset:stop], False)
-        offset = stop + 1
+def wide_encoding_of(head: bytes) -> tuple[str | None, int]:
+    """Return the encoding of text that begins like this, if it is UTF-16 or UTF-32, and the length of its mark."""
+    for mark, encoding in WIDE_MARKS.items():
+        if head.startswith(mark):
+            return encoding, len(mark)
+    return next((name for start, name in _WIDE_STARTS.items() if head.startswith(start)), None), 0
+
+
+def transcoded(data: bytes, encoding: str) -> bytes:
+    """Return text of another encoding as UTF-8, with U+FFFD for what is not text."""
+    return data.decode(encoding, errors="replace").encode("utf-8", errors="replace")
+
+
+def wide_repair(encoding: str) -> Repair:
+    """Return the note about a file that is not UTF-8."""
+    code = encoding[: len("utf-16")]
+    return Repair(code, f"the file is {code.upper()}, not UTF-8")
 
 
 def encode(value: Any) -> str:

@@ -12,9 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from copilog.diagnostics import Ledger
+from copilog.intake.pieces import pieces_of
 from copilog.model import Conversation, ToolResult
+from copilog.sources._cli.event import looks_like_event
 from copilog.sources._cli.event_types import PASSING, PERSISTED, STREAMED
-from copilog.sources._cli.joined import pieces_of
 from copilog.sources.base import Found
 from copilog.sources.cli_events import stream_messages
 from tests.sources.cli_builders import SESSION, SOURCE, Log, log_path, only, read_log, read_path, roles
@@ -106,7 +107,7 @@ def test_events_that_hold_anything(tmp_path: Path, events: list[tuple[str, Any, 
 
 @given(st.text(alphabet=st.sampled_from('{}[]":,ab type data id\\n é'), max_size=80))
 def test_pieces_of_a_line_are_the_line(text: str) -> None:
-    pieces = pieces_of(text.encode())
+    pieces = pieces_of(text.encode(), looks_like_event)
 
     assert "".join("".join(piece.data.decode() for piece in pieces).split()) == "".join(text.split())
     assert all(text.encode()[piece.start :].lstrip().startswith(piece.data) for piece in pieces)

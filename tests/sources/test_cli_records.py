@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from copilog.diagnostics import Ledger
 from copilog.errors import BadFile
+from copilog.intake.records import lines_of
+from copilog.intake.remarks import MOST_OF_A_KIND, Remarks
 from copilog.model import Conversation, Text
 from copilog.sources._cli.event import decode_envelope, event_from_envelope, event_from_object
-from copilog.sources._cli.lines import iter_lines
-from copilog.sources._cli.remarks import MOST_OF_A_KIND, Remarks
 from tests.sources.cli_builders import Log, log_path, parts_like, read_log, read_path, write_log
 
 
@@ -35,7 +35,7 @@ def test_lines_are_cut_at_line_feeds_alone_and_know_where_they_stand(tmp_path: P
     path = tmp_path / "log"
     path.write_bytes(b"a\xe2\x80\xa8b\r\n\nlast")
 
-    assert [tuple(line) for line in iter_lines(path)] == [
+    assert [tuple(line) for line in lines_of(path)] == [
         (1, 0, b"a\xe2\x80\xa8b\r", False),
         (2, 7, b"", False),
         (3, 8, b"last", True),
@@ -44,7 +44,7 @@ def test_lines_are_cut_at_line_feeds_alone_and_know_where_they_stand(tmp_path: P
 
 def test_a_file_that_is_gone_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(BadFile, match="cannot be read"):
-        list(iter_lines(tmp_path / "gone"))
+        list(lines_of(tmp_path / "gone"))
 
 
 def test_each_event_is_one_record(tmp_path: Path) -> None:

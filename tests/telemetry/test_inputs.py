@@ -306,12 +306,13 @@ def test_r02_the_first_lines_of_a_large_file_are_enough(tmp_path: Path) -> None:
         assert prepare(file, str(tmp_path)).kind == kind
 
 
-@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
-def test_r02_utf16_is_told_and_not_read(tmp_path: Path, encoding: str) -> None:
-    found = readable(tmp_path, '\ufeff{"a": 1}\n'.encode(encoding))
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+def test_a_file_that_is_not_utf8_is_read_all_the_same(tmp_path: Path, encoding: str) -> None:
+    found = readable(tmp_path, '\ufeff{"a": 1}\n{"b": "😀"}\n'.encode(encoding))
 
-    assert (found.note, found.code) == ("is UTF-16, not UTF-8; convert it first", "bad-file")
-    assert parts_of(found, 100) == []
+    assert (found.code, found.level) == (encoding[:6], "warning")
+    assert Path(found.path).read_bytes() == '{"a": 1}\n{"b": "😀"}\n'.encode()
+    assert len(parts_of(found, 100)) == 1
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,8 @@ def opened(tmp_path: Path, data: bytes) -> Readable:
 
 def read(file: Readable, part_bytes: int = 1 << 20, **options: bool) -> list[tuple[int, int, bytes | None, str | None]]:
     recovery = options.pop("recovery", False)
-    return [record for part in parts_of(file, part_bytes, **options) for record in records(part, recovery)]
+    found = [record for part in parts_of(file, part_bytes, **options) for record in records(part, recovery)]
+    return [(*record, str(error) if error else None) for *record, error in found]  # type: ignore[misc]
 
 
 def found(tmp_path: Path, data: bytes, **options: bool) -> list[tuple[int, int, bytes | None]]:

@@ -9,6 +9,7 @@ from copilog import jsonio
 from copilog.derive import one_agent
 from copilog.diagnostics import Ledger
 from copilog.errors import BadRecord, CopilogError
+from copilog.intake.files import read_bytes
 from copilog.model import Agent, Conversation, Document, Relation, prose_of
 from copilog.sources._vscode.take import Json, rest, take_dict, take_list, take_str
 from copilog.sources.base import Found, Probe, Source, provenance_of
@@ -147,7 +148,7 @@ def _resolve_continuation(conversation: Conversation, path: Path) -> None:
     if other == path or other.is_symlink() or not other.is_file():
         return
     try:
-        values = jsonio.top_level_values(jsonio.as_utf8(jsonio.read_bytes(other))[0])
+        values = jsonio.top_level_values(jsonio.as_utf8(read_bytes(other))[0])
         document: Json = {
             key: jsonio.decode(bytes(values[key]))[0]
             for key in ("session_id", "trajectory_id", "agent")

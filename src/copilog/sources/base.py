@@ -18,11 +18,14 @@ from msgspec.structs import force_setattr, replace
 
 from copilog import jsonio, sqliteio
 from copilog.diagnostics import Ledger
-from copilog.errors import CopilogError
+from copilog.errors import BadFile, CopilogError
+from copilog.intake.files import opened, read_bytes
+from copilog.intake.records import first_record
 from copilog.model import Conversation, Provenance, Workspace
 from copilog.sources.roots import StorageFolder
 
 HEAD_BYTES = 4096
+LOG_SUFFIXES = (".jsonl", ".ndjson")
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -76,28 +79,25 @@ class Probe:
     def head(self) -> bytes:
         """The first bytes, without a byte order mark."""
         try:
-            with self.path.open("rb") as file:
+            with opened(self.path, buffering=HEAD_BYTES) as file:
                 head = file.read(HEAD_BYTES)
-        except OSError:
+        except BadFile:
             return b""
         return jsonio.as_utf8(head)[0]
 
     @cached_property
     def looks_like_object(self) -> bool:
-        return self.head.lstrip()[:1] == b"{"
+        return self.head.lstrip(b"\0 \t\r\n")[:1] == b"{"
 
     @cached_property
-    def first_line(self) -> dict[str, Any] | None:
-        """The first line that is not blank, when it is one JSON object by itself."""
-        if self.is_content:
-            return None
-        try:
-            with self.path.open("rb") as file:
-                line = next((line for line in file if line.strip()), b"")
-            value, _ = jsonio.decode(jsonio.as_utf8(line)[0].rstrip(b"\r\n\0"))
-        except (OSError, CopilogError):
-            return None
-        return value if isinstance(value, dict) else None
+    def may_hold_records(self) -> bool:
+        """Whether to look for a first record: a log may begin anywhere, other files only with an object."""
+        return self.suffix in LOG_SUFFIXES or self.looks_like_object
+
+    @cached_property
+    def first_record(self) -> dict[str, Any] | None:
+        """The first record of a file of JSON lines; where the first line is damaged, that of a line behind it."""
+        return None if self.is_content else first_record(self.path)
 
     @cached_property
     def keys(self) -> frozenset[str]:
@@ -111,7 +111,7 @@ class Probe:
     def _document(self) -> dict[str, memoryview]:
         """The top-level values of a JSON document, still encoded; empty for anything else."""
         try:
-            data, _ = jsonio.as_utf8(jsonio.read_bytes(self.path))
+            data, _ = jsonio.as_utf8(read_bytes(self.path))
         except CopilogError:
             return {}
         return jsonio.top_level_values(data.rstrip(b"\0 \r\n\t"))

@@ -11,6 +11,7 @@ from pathlib import Path
 from copilog import jsonio
 from copilog.diagnostics import Ledger
 from copilog.errors import CopilogError
+from copilog.intake.files import opened
 from copilog.model import Conversation, Message
 from copilog.sources._cli.event_types import RESULT, is_known
 from copilog.sources._cli.places import (
@@ -40,9 +41,9 @@ class CliEvents(Source):
     def claims(self, file: Probe) -> bool:
         if is_log_by_place(file.path) or is_companion(file.path):
             return True
-        if file.suffix not in (".jsonl", ".json") or file.lies_in(TRANSCRIPTS) or not file.looks_like_object:
+        if file.suffix not in (".jsonl", ".json") or file.lies_in(TRANSCRIPTS) or not file.may_hold_records:
             return False
-        first = file.first_line or {}
+        first = file.first_record or {}
         data, event_type = first.get("data"), first.get("type")
         if not isinstance(event_type, str) or not isinstance(data, dict) or not is_known(event_type):
             return False
@@ -56,7 +57,7 @@ class CliEvents(Source):
             return folder.name
         if is_log_by_place(file.path):
             return file.path.stem
-        data = (file.first_line or {}).get("data")
+        data = (file.first_record or {}).get("data")
         session_id = data.get("sessionId") if isinstance(data, dict) else None
         return session_id if isinstance(session_id, str) and session_id else _id_at_the_end(file.path)
 
@@ -81,11 +82,11 @@ def stream_messages(found: Found, ledger: Ledger) -> Iterator[Message]:
 def _id_at_the_end(path: Path) -> str | None:
     """The session's id from the last line of a captured stream, which has none at its beginning."""
     try:
-        with path.open("rb") as file:
+        with opened(path) as file:
             file.seek(max(0, path.stat().st_size - TAIL_BYTES))
             line = file.read().rstrip(b"\0 \r\n\t").rpartition(b"\n")[2]
         value, _ = jsonio.decode(line)
-    except (OSError, CopilogError):
+    except CopilogError:
         return None
     if not isinstance(value, dict) or value.get("type") != RESULT:
         return None

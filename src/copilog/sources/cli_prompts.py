@@ -12,6 +12,8 @@ from typing import Any
 from copilog import jsonio
 from copilog.diagnostics import Ledger
 from copilog.errors import BadRecord
+from copilog.intake.files import read_bytes
+from copilog.intake.records import JsonLines
 from copilog.model import Conversation
 from copilog.sources._prompts.history import Typed, history_from, history_id
 from copilog.sources._vscode.places_on_disk import files_in, folders_in, is_plain_file
@@ -43,9 +45,14 @@ class CliPrompts(Source):
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
         """One conversation with the prompts, the oldest first; the file has the newest first."""
-        data, repairs = jsonio.as_utf8(jsonio.read_bytes(found.path))
+        if found.path.suffix == ".jsonl":
+            typed = list(_typed_in(found.path, ledger))
+            if typed:
+                yield history_from(typed[::-1], found, source=self.name, family="cli")
+            return
+        data, repairs = jsonio.as_utf8(read_bytes(found.path))
         try:
-            entries, more = _entries_from(data.rstrip(b"\0"), found.path.suffix)
+            entries, more = _entries_from(data.rstrip(b"\0"))
         except BadRecord as error:
             ledger.seen += 1
             ledger.reject(error.code, str(error), offset=0)
@@ -70,21 +77,25 @@ def _files_below(folder: Path) -> Iterator[Path]:
         yield from _files_below(inner)
 
 
-def _entries_from(data: bytes, suffix: str) -> tuple[list[Any], list[jsonio.Repair]]:
-    if suffix == ".jsonl":
-        return [_entry_from(line) for line in reversed(data.splitlines()) if line.strip()], []
+def _typed_in(path: Path, ledger: Ledger) -> Iterator[Typed]:
+    """Yield the prompts of a file of lines, each a text or an object."""
+    for entry, line, offset, _ in JsonLines(path, ledger, lambda _: False, decode=jsonio.decode_strictly):
+        try:
+            prompt = _prompt_from(entry)
+        except BadRecord as error:
+            ledger.reject(error.code, str(error), line=line, offset=offset)
+            continue
+        ledger.used += 1
+        if prompt.text.strip():
+            yield prompt
+
+
+def _entries_from(data: bytes) -> tuple[list[Any], list[jsonio.Repair]]:
     value, repairs = jsonio.decode(data)
     entries = value.get(LIST) if isinstance(value, dict) else value
     if not isinstance(entries, list):
         raise BadRecord(f"a history without a list {LIST}")
     return entries, repairs
-
-
-def _entry_from(line: bytes) -> Any:
-    try:
-        return jsonio.decode(line)[0]
-    except BadRecord:
-        return None  # rejected as a prompt, so that the others stay
 
 
 def _prompt_from(entry: Any) -> Typed:

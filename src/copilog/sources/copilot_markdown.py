@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from copilog import jsonio
 from copilog.diagnostics import Ledger
 from copilog.errors import BadRecord
+from copilog.intake.files import read_bytes
 from copilog.model import Conversation
 from copilog.sources.base import HEAD_BYTES, Found, Probe, Source, provenance_of
 
@@ -133,11 +134,11 @@ def shown_in(path: Path, ledger: Ledger) -> Iterator[Shown]:
     if path.is_dir():
         for child in sorted(path.iterdir()):
             if child.suffix == SUFFIX and child.is_file() and not child.is_symlink():
-                yield Shown(f"/{child.name}", _text(jsonio.read_bytes(child), ledger))
+                yield Shown(f"/{child.name}", _text(read_bytes(child), ledger))
     elif _starts_with_gzip(path):
         yield from _members(path, ledger)
     else:
-        yield Shown("", _text(jsonio.read_bytes(path), ledger))
+        yield Shown("", _text(read_bytes(path), ledger))
 
 
 def _starts_with_gzip(path: Path) -> bool:

@@ -40,10 +40,10 @@ class DebugLogs(Source):
     def claims(self, file: Probe) -> bool:
         if is_debug_file(file.path):
             return True
-        return file.suffix == ".jsonl" and (file.first_line or {}).keys() >= ENTRY_KEYS
+        return file.suffix == ".jsonl" and (file.first_record or {}).keys() >= ENTRY_KEYS
 
     def native_id(self, file: Probe) -> str | None:
-        session_id = session_of(file.path) or (file.first_line or {}).get("sid")
+        session_id = session_of(file.path) or (file.first_record or {}).get("sid")
         return session_id if isinstance(session_id, str) and session_id else None
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from copilog import jsonio
 from copilog.diagnostics import Ledger
 from copilog.errors import BadFile
+from copilog.intake.files import read_bytes
 from copilog.model import Conversation, Document
 from copilog.sources._extension.memory import FOLDERS, memory_at
 from copilog.sources._extension.places import EXTENSION, extension_folders
@@ -60,7 +61,7 @@ class Memories(Source):
 
 
 def _text_of(path: Path, ledger: Ledger) -> str:
-    data = jsonio.read_bytes(path)
+    data = read_bytes(path)
     ledger.seen += 1
     text, repairs = jsonio.as_utf8(data)
     for repair in repairs:

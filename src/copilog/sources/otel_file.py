@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from copilog.diagnostics import Ledger
+from copilog.intake.records import read_records
 from copilog.model import Conversation
-from copilog.sources._extension.lines import read_records
 from copilog.sources._vscode.places_on_disk import files_in
 from copilog.sources._vscode.take import Json
 from copilog.sources.base import Found, Probe, Source
@@ -36,10 +36,10 @@ class OtelFile(Source):
                     yield Found(path, self.name)
 
     def claims(self, file: Probe) -> bool:
-        if file.suffix not in SUFFIXES or not file.looks_like_object:
+        if file.suffix not in SUFFIXES or not file.may_hold_records:
             return False
-        first = file.first_line
-        return first is not None and (_is_span(first) or _is_log(first) or _is_metrics(first))
+        first = file.first_record
+        return first is not None and _is_record(first)
 
     def index(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
         """One stub for each session; all lines are counted here, so that reading a session counts none again."""
@@ -66,7 +66,7 @@ class Telemetry:
         self.spans: list[Span] = []
         self.events: dict[str, list[Json]] = {}
         self._known: set[str] = set()
-        read_records(found.path, ledger, self._use)
+        read_records(found.path, ledger, self._use, _is_record)
 
     def _use(self, value: Json, line: int) -> str | None:  # noqa: ARG002
         from copilog.sources._extension.span_forms import span_from_sdk
@@ -100,6 +100,10 @@ class Telemetry:
                 )
                 return None
         return "log-record"
+
+
+def _is_record(value: Json) -> bool:
+    return _is_span(value) or _is_log(value) or _is_metrics(value)
 
 
 def _is_span(value: Json) -> bool:

@@ -12,10 +12,11 @@ from copilog import jsonio
 from copilog.derive import add_title
 from copilog.diagnostics import Ledger
 from copilog.errors import BadRecord
+from copilog.intake.files import read_bytes
+from copilog.intake.records import first_record, read_records
 from copilog.model import Conversation
-from copilog.sources._extension.lines import read_records
 from copilog.sources._vscode.take import Json, take_str
-from copilog.sources.base import Found, Probe, Source
+from copilog.sources.base import LOG_SUFFIXES, Found, Probe, Source
 
 if TYPE_CHECKING:
     from copilog.sources._extension.spans import Span
@@ -30,9 +31,9 @@ class OtlpExport(Source):
     is_index = True
 
     def claims(self, file: Probe) -> bool:
-        if file.suffix not in (".json", ".jsonl") or not file.looks_like_object:
+        if file.suffix not in (".json", ".jsonl") or not file.may_hold_records:
             return False
-        keys = file.keys or frozenset(file.first_line or {})
+        keys = file.keys or frozenset(file.first_record or {})
         return SPANS in keys and (ABOUT in keys or any(sign in file.head for sign in SIGNS))
 
     def index(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
@@ -61,13 +62,16 @@ class Document:
         self.about: dict[str, Json] = {}
         self._ledger = ledger
         self._known: set[str] = set()
-        data, repairs = jsonio.as_utf8(jsonio.read_bytes(found.path))
+        if found.path.suffix.lower() in LOG_SUFFIXES and first_record(found.path) is not None:
+            read_records(found.path, ledger, self._use_line, lambda value: SPANS in value)
+            return
+        data, repairs = jsonio.as_utf8(read_bytes(found.path))
         data = data.strip(b"\0 \r\n\t")
         try:
             value, more = jsonio.decode(data)
         except BadRecord as error:
-            if _is_whole(data.partition(b"\n")[0]):
-                read_records(found.path, ledger, self._use_line)
+            if first_record(found.path) is not None:
+                read_records(found.path, ledger, self._use_line, lambda value: SPANS in value)
             else:
                 self._salvage(data, error)
             return
@@ -123,14 +127,6 @@ class Document:
         self._ledger.used += 1
         self._known.add(span.id)
         self.spans.append(span)
-
-
-def _is_whole(line: bytes) -> bool:
-    """Whether a line is a document by itself."""
-    try:
-        return isinstance(jsonio.decode(line)[0], dict)
-    except BadRecord:
-        return False
 
 
 def _service_of(resource: object) -> str | None:

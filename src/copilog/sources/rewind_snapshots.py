@@ -18,6 +18,7 @@ import msgspec
 from copilog import jsonio
 from copilog.diagnostics import Ledger
 from copilog.errors import BadFile, BadRecord
+from copilog.intake.files import read_bytes
 from copilog.model import Conversation, Document, FileState, Message, Text, Turn
 from copilog.sources._extension.places import SESSION_STATE, below, files_of_sessions
 from copilog.sources._vscode.places_on_disk import is_plain_file
@@ -181,7 +182,7 @@ def _before(entry: Json) -> Json:
 
 
 def _text_of(path: Path, ledger: Ledger) -> str:
-    data = jsonio.read_bytes(path)
+    data = read_bytes(path)
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -28,9 +28,9 @@ class TrajectoryFile(Source):
 
     def claims(self, file: Probe) -> bool:
         """By the first line; where that one is broken, by how we begin a line."""
-        if file.suffix not in SUFFIXES or not file.looks_like_object or file.is_content:
+        if file.suffix not in SUFFIXES or not file.may_hold_records or file.is_content:
             return False
-        first = file.first_line
+        first = file.first_record
         if first is None:
             return file.suffix != ".json" and _BEGINNING.match(file.head) is not None
         is_trajectory = isinstance(first.get("conversation_id"), str) and isinstance(first.get("messages"), list)

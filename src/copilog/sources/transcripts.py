@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from copilog.diagnostics import Ledger
+from copilog.intake.records import read_records
 from copilog.model import Conversation
-from copilog.sources._extension.lines import read_records
 from copilog.sources._extension.places import EXTENSION, extension_folders
 from copilog.sources._vscode.places_on_disk import files_in
 from copilog.sources._vscode.take import Json
@@ -36,7 +36,7 @@ class Transcripts(Source):
             return True
         from copilog.sources._extension.transcript import EVENTS
 
-        first = file.first_line or {}
+        first = file.first_record or {}
         data = first.get("data")
         if not isinstance(data, dict) or first.get("type") not in EVENTS:
             return False
@@ -45,7 +45,7 @@ class Transcripts(Source):
     def native_id(self, file: Probe) -> str | None:
         if file.lies_in(FOLDER):
             return file.path.stem
-        data = (file.first_line or {}).get("data")
+        data = (file.first_record or {}).get("data")
         session_id = data.get("sessionId") if isinstance(data, dict) else None
         return session_id if isinstance(session_id, str) and session_id else file.path.stem
 
@@ -53,7 +53,7 @@ class Transcripts(Source):
         from copilog.sources._extension.transcript import Transcript
 
         transcript = Transcript(ledger)
-        read_records(found.path, ledger, transcript.use, begins=b'{"type":')
+        read_records(found.path, ledger, transcript.use, _is_event)
         if ledger.seen == 0:
             ledger.note("empty-file", "the transcript holds no event")
             return
@@ -75,3 +75,7 @@ class Transcripts(Source):
             provenance=[provenance_of(found, marks=marks_of_trace(ledger))],
             extra=extra or None,
         )
+
+
+def _is_event(value: Json) -> bool:
+    return isinstance(value.get("type"), str) and "data" in value

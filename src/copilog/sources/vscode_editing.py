@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from copilog import jsonio
 from copilog.diagnostics import Ledger
 from copilog.errors import BadFile
+from copilog.intake.files import read_bytes
 from copilog.model import Conversation, FileState
 from copilog.model.questions import unnamed_uri
 from copilog.sources._vscode.places_on_disk import file_names_in, folder_names_in, is_plain_file
@@ -135,7 +135,7 @@ class Contents:
         try:
             if path.is_symlink():
                 raise BadFile("is a link, which was not followed")
-            data = jsonio.read_bytes(path)
+            data = read_bytes(path)
         except BadFile as error:
             if _EMPTY_HASH.startswith(name):
                 return ""
@@ -159,7 +159,7 @@ def _checked_text(name: str, data: bytes, ledger: Ledger) -> str:
 
 def _check_content(path: Path, ledger: Ledger) -> None:
     """A text belongs to the state.json that names it; by itself it can only be checked."""
-    data = jsonio.read_bytes(path)
+    data = read_bytes(path)
     ledger.seen += 1
     _checked_text(path.name, data, ledger)
     ledger.used += 1

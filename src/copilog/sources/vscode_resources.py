@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from copilog import jsonio
 from copilog.diagnostics import Ledger
+from copilog.intake.files import read_bytes
 from copilog.model import Conversation, Message, ToolResult
 from copilog.sources._vscode.places_on_disk import files_in, folder_names_in, folders_in
 from copilog.sources._vscode.rounds import clean_id
@@ -40,7 +40,7 @@ class VSCodeResources(Source):
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
         """A conversation of one tool result, to be joined to the one that it belongs to."""
-        data = jsonio.read_bytes(found.path)
+        data = read_bytes(found.path)
         ledger.seen += 1
         try:
             text = data.decode("utf-8")

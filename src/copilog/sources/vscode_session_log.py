@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from copilog import jsonio
 from copilog.diagnostics import Ledger
 from copilog.model import Conversation
 from copilog.sources._vscode.places_on_disk import SESSION_FOLDERS, session_files
@@ -22,7 +21,7 @@ class VSCodeSessionLog(Source):
     def claims(self, file: Probe) -> bool:
         if file.suffix == ".jsonl" and file.lies_in(*SESSION_FOLDERS):
             return True
-        first = file.first_line if file.suffix == ".jsonl" else None
+        first = file.first_record if file.suffix == ".jsonl" else None
         if first is None or not isinstance(first.get("kind"), int):
             return False
         return isinstance(first.get("v"), dict) if first["kind"] == 0 else isinstance(first.get("k"), list)
@@ -30,7 +29,7 @@ class VSCodeSessionLog(Source):
     def native_id(self, file: Probe) -> str | None:
         if file.lies_in(*SESSION_FOLDERS):
             return file.path.stem
-        state = (file.first_line or {}).get("v")
+        state = (file.first_record or {}).get("v")
         session_id = state.get("sessionId") if isinstance(state, dict) else None
         return session_id if isinstance(session_id, str) else file.path.stem
 
@@ -39,7 +38,7 @@ class VSCodeSessionLog(Source):
         from copilog.sources._vscode.overwritten import drafts_as_documents
         from copilog.sources._vscode.session import conversation_from
 
-        log = replay(jsonio.read_bytes(found.path), ledger)
+        log = replay(found.path, ledger)
         if log.state is None:
             return
         native_id = found.native_id or found.path.stem

@@ -20,7 +20,7 @@ def fill_report(report: Report, files: Iterable[Readable], books: dict[Seq, Book
     for file in files:
         ledger = report.open(file.shown, SOURCE)
         if file.note is not None:
-            ledger.note(file.code or "bad-file", file.note, "error")
+            ledger.note(file.code or "bad-file", file.note, file.level)
         lines_before = 0
         for counted in by_file.get(file.index, ()):
             ledger.seen += counted.seen

@@ -16,6 +16,7 @@ from copilog.telemetry.books import SOURCE
 from copilog.telemetry.events import Json
 from copilog.telemetry.evidence import MOST_BAD
 from copilog.telemetry.inputs import InputFile, Readable, parts_of, prepare
+from copilog.telemetry.json_values import malformed
 from copilog.telemetry.records import decode_record, records
 from copilog.telemetry.spool import spool_folder
 
@@ -57,7 +58,7 @@ def _read_file(file: InputFile, spool: str, take: Take, heard: Heard | None) -> 
     ledger = Ledger(path=file.shown, source=SOURCE)
     readable = prepare(file, spool)
     if readable.note is not None:
-        ledger.note(readable.code or "bad-file", readable.note, "error")
+        ledger.note(readable.code or "bad-file", readable.note, readable.level)
     if not readable.size:
         return ledger
     if heard is not None and readable.spooled and readable.size:  # the bar knows the packed size
@@ -77,12 +78,12 @@ def _scaled(heard: Heard, factor: float) -> Heard:
 
 def _read_records(file: Readable, ledger: Ledger, take: Take, heard: Heard | None) -> None:
     for part in parts_of(file, WHOLE):
-        for offset, line, data, reason in records(part, False):
+        for offset, line, data, wrong in records(part, False):
             ledger.seen += 1
             spot = Spot(file.shown, offset, line + 1)
             try:
                 if data is None:
-                    raise BadRecord(reason or "cannot be read", "malformed-record")
+                    raise wrong or malformed("cannot be read")
                 record, _ = decode_record(data, False)
                 why_not = take(Met(record, file.index, spot, len(data)))
             except BadRecord as error:

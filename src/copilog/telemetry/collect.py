@@ -25,7 +25,6 @@ from copilog.telemetry.events import (
     timestamp_of,
 )
 from copilog.telemetry.evidence import (
-    MOST_BAD,
     BadPlace,
     Books,
     Closing,
@@ -37,6 +36,7 @@ from copilog.telemetry.evidence import (
 )
 from copilog.telemetry.facts import EARLIEST, take_fact
 from copilog.telemetry.inputs import Part
+from copilog.telemetry.json_values import malformed
 from copilog.telemetry.messages import Retention
 from copilog.telemetry.records import decode_record, records
 from copilog.telemetry.scan import PROPERTIES
@@ -87,11 +87,11 @@ def _collect(part: Part, reading: Reading, evidence: Evidence, books: Books) -> 
     take = collector.take
     offset, line = part.start, -1
     data: bytes | None = None
-    for offset, line, data, reason in records(part, reading.recovery):
+    for offset, line, data, error in records(part, reading.recovery):
         books.seen += 1
         try:
             if data is None:
-                raise BadRecord(reason or "cannot be read", "malformed-record")
+                raise error or malformed("cannot be read")
             try:
                 record = decode(data)
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -100,10 +100,8 @@ def _collect(part: Part, reading: Reading, evidence: Evidence, books: Books) -> 
                 record, _ = decode_record(data, reading.recovery)
             event = event_of(record)
             why_not = "other_event" if event is None else take(event, (file, offset, len(data)))
-        except BadRecord as error:
-            books.bad += 1
-            if len(books.bad_places) < MOST_BAD:
-                books.bad_places.append(BadPlace(offset, line, error.code, str(error)))
+        except BadRecord as bad:
+            books.reject(BadPlace(offset, line, bad.code, str(bad)))
             continue
         if why_not is None:
             books.used += 1

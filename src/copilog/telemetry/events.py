@@ -28,6 +28,7 @@ MODEL_EVENTS = frozenset(
 )
 RECOGNISED = TEXT_EVENTS | MODEL_EVENTS | {SNAPSHOT, SESSION_MESSAGE, SESSION_RESPONSE, CONTEXT}
 
+_ENVELOPE = frozenset({"data", "properties", "customDimensions", "measurements", "iKey"})
 _REQUEST_OPTION = ("request.option.", "request_option_")
 _ABSENT = frozenset({"", "undefined", "null"})
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -79,6 +80,11 @@ def raw_name_of(record: Json) -> str | None:
         return name
     outer = record.get("name")
     return _text(outer) or _text(name)
+
+
+def is_event(value: Any) -> bool:
+    """Return whether some JSON is an event of telemetry, whichever it is."""
+    return isinstance(value, dict) and raw_name_of(value) is not None and not _ENVELOPE.isdisjoint(value)
 
 
 def _properties_elsewhere(record: Json, first: Any) -> tuple[Json, bool]:

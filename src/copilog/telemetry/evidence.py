@@ -88,6 +88,12 @@ class Books(msgspec.Struct):
     bad_places: list[BadPlace] = []
     lines: int = 0
 
+    def reject(self, place: BadPlace) -> None:
+        """Count a bad record, already seen; of many only the first places are kept."""
+        self.bad += 1
+        if len(self.bad_places) < MOST_BAD:
+            self.bad_places.append(place)
+
 
 class Evidence(msgspec.Struct):
     """All that is known after reading."""

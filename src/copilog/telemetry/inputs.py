@@ -10,15 +10,17 @@ from typing import BinaryIO, Literal, NamedTuple
 
 import msgspec
 
+from copilog.diagnostics import Level
 from copilog.errors import BadFile, BadRecord, UsageError
-from copilog.jsonio import UTF8_MARK, UTF16_MARKS
+from copilog.jsonio import UTF8_MARK, wide_encoding_of
 from copilog.telemetry import parquet
 from copilog.telemetry.json_values import LINE_END, NOT_BLANK, ValueScan, chunks, decode_value, find
-from copilog.telemetry.spool import Packing, packing_of, unpacked, write_spool
+from copilog.telemetry.spool import Packing, as_utf8, packing_of, plain_pieces, unpacked, write_spool
 
 Kind = Literal["lines", "array", "objects"]
 
-PLAIN_ENDINGS = (".json", ".jsonl", ".ndjson")
+LINES_ENDINGS = (".jsonl", ".ndjson")
+PLAIN_ENDINGS = (".json", *LINES_ENDINGS)
 PACKED_ENDINGS: dict[str, Packing] = {".gz": "gzip", ".zst": "zstd", ".parquet": "parquet"}
 ENDINGS = (*PLAIN_ENDINGS, *(plain + packed for plain in PLAIN_ENDINGS for packed in (".gz", ".zst")), ".parquet")
 # Folders that are not searched: they hold copies of what stands beside them, under other names.
@@ -58,6 +60,11 @@ class Readable(msgspec.Struct, frozen=True):
     spooled: bool
     note: str | None = None
     code: str | None = None
+
+    @property
+    def level(self) -> Level:
+        """How serious the note is."""
+        return "warning" if self.code in ("utf-16", "utf-32") else "error"
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -114,11 +121,11 @@ def prepare(file: InputFile, spool: str) -> Readable:
             if head.removeprefix(UTF8_MARK).lstrip()[:1] not in (b"{", b"["):
                 return _unusable(file, note)
             note += "; read as it is"
-        if packing is None:
+        if packing is None and wide_encoding_of(head)[0] is None:
             return _looked_at(file, file.path, note)
     except OSError as error:
         return _unusable(file, f"cannot be read: {error.strerror or error}", "unreadable")
-    return _unpacked(file, packing, spool)
+    return _unpacked(file, packing, spool, note)
 
 
 def parts_of(file: Readable, part_bytes: int, *, streaming: bool = True) -> list[Part]:
@@ -192,8 +199,6 @@ def _looked_at(
         size = os.fstat(opened.fileno()).st_size
         head = opened.read(_HEAD_BYTES)
         start = len(UTF8_MARK) if head.startswith(UTF8_MARK) else 0
-        if head[:2] in UTF16_MARKS:
-            return _unusable(file, _both(note, "is UTF-16, not UTF-8; convert it first"))
         for magic, what in OTHER_FORMATS.items():
             if head.startswith(magic):
                 return _unusable(file, _both(note, f"is {what}"))
@@ -209,22 +214,29 @@ def _unusable(file: InputFile, note: str, code: str | None = None) -> Readable:
     return Readable(file.index, file.path, file.shown, "lines", 0, 0, False, note, code or "bad-file")
 
 
-def _unpacked(file: InputFile, packing: Packing, spool: str) -> Readable:
+def _unpacked(file: InputFile, packing: Packing | None, spool: str, before: str | None = None) -> Readable:
+    """Write the plain copy of an input that is packed, or not UTF-8."""
     damage: list[str] = []
+    remarks: list[str] = []
     kind: Kind | None = None
     try:
         if packing == "parquet":
             data = parquet.lines(file.path, damage)
             kind = "lines"
         else:
-            data = unpacked(file.path, packing, damage)
+            plain = unpacked(file.path, packing, damage) if packing else plain_pieces(file.path)
+            data = as_utf8(plain, remarks)
         path, size = write_spool(spool, file.index, data)
     except BadFile as error:
         return _unusable(file, str(error), error.code)
     if damage and not size:
         return _unusable(file, damage[0])
-    note = f"{damage[0]}; what came before is used" if damage else None
-    return _looked_at(file, path, note, "salvaged-document", kind=kind)
+    if damage:
+        note = _both(before, f"{damage[0]}; what came before is used")
+        return _looked_at(file, path, note, "salvaged-document", kind=kind)
+    if remarks:
+        return _looked_at(file, path, _both(before, remarks[0]), "utf-32" if "UTF-32" in remarks[0] else "utf-16")
+    return _looked_at(file, path, before, kind=kind)
 
 
 def _inputs_at(given: str, left_out: list[LeftOut]) -> Iterator[_Found]:

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from copilog.errors import BadRecord
+from copilog.intake.records import lines_between
+from copilog.jsonio import LINE_SEPARATORS
 from copilog.telemetry.inputs import Part, Readable
 from copilog.telemetry.json_values import (
-    BLANK,
     CHUNK_BYTES,
     KINDLY,
     LINE_END,
@@ -23,8 +24,8 @@ from copilog.telemetry.json_values import (
     malformed,
 )
 
-# Offset, line within the part from 0, and the bytes of a record; or None and the reason why no more can be read.
-Record = tuple[int, int, bytes | None, str | None]
+# Offset, line within the part from 0, and the bytes of a record; or None and what is wrong with it, or with the rest.
+Record = tuple[int, int, bytes | None, BadRecord | None]
 
 # Of a longer value the end is looked for first, so that one without an end is not held in memory.
 MOST_HELD_BYTES = 8 << 20
@@ -42,10 +43,10 @@ def records(part: Part, recovery: bool) -> Iterator[Record]:
     bytes stands for all the rest.
     """
     if part.file.kind == "lines":
-        yield from _lines(part)
+        yield from lines_between(Path(part.file.path), part.start, part.end, part.file.start)
         return
     with Path(part.file.path).open("rb") as file:
-        cursor = Cursor(file, part.start)
+        cursor = Cursor(file, part.start, skips_separators=recovery)
         if part.file.kind == "array":
             yield from _array_items(cursor)
         else:
@@ -100,30 +101,13 @@ def _recovered(data: bytes) -> Any:
         raise
 
 
-def _lines(part: Part) -> Iterator[Record]:
-    """The lines that begin in the part. The hot loop of benchmarks/bench_extract.py: little per line, no copies."""
-    with Path(part.file.path).open("rb", buffering=CHUNK_BYTES) as file:
-        offset = part.start
-        end = part.end
-        if offset > part.file.start:  # the byte before tells whether a line begins here
-            offset = find(file, LINE_END, offset - 1, end - 1) + 1
-        if offset >= end:
-            return
-        file.seek(offset)
-        for number, line in enumerate(file):
-            if not line.isspace() or line.strip(BLANK):
-                yield offset, number, line, None
-            offset += len(line)
-            if offset >= end:
-                return
-
-
 class Cursor:
     """A place in a file of JSON values, with the chunk around it. It only goes forward."""
 
-    def __init__(self, file: BinaryIO, offset: int) -> None:
+    def __init__(self, file: BinaryIO, offset: int, *, skips_separators: bool) -> None:
         self.file = file
         self.line = 0
+        self._skips_separators = skips_separators
         self._data = b""
         self._at = 0
         self._end = offset  # of the chunk
@@ -138,10 +122,21 @@ class Cursor:
         while True:
             if match := NOT_BLANK.search(self._data, self._at):
                 self._move_to(match.start())
-                return match[0]
+                if not self._skips_separators or match[0] != LINE_SEPARATORS[0][:1] or not self._skip_separator():
+                    return match[0]
+                continue
             if not self._load():
                 self._move_to(len(self._data))
                 return b""
+
+    def _skip_separator(self) -> bool:
+        """Go behind U+2028 or U+2029, which stands between records where a program took line feeds for it."""
+        if len(self._data) - self._at < len(LINE_SEPARATORS[0]):
+            self._load(len(self._data) - self._at)
+        is_separator = self._data.startswith(LINE_SEPARATORS, self._at)
+        if is_separator:
+            self._move_to(self._at + len(LINE_SEPARATORS[0]))
+        return is_separator
 
     def skip(self) -> None:
         """Go behind the byte that was peeked at."""
@@ -220,22 +215,22 @@ def _array_items(cursor: Cursor) -> Iterator[Record]:
         following = cursor.peek()
         if following not in (b",", b"]"):
             reason = "a comma is missing" if following else "the array has no end"
-            yield cursor.offset, cursor.line, None, reason
+            yield cursor.offset, cursor.line, None, malformed(reason)
             return
         is_open = following == b","
         if is_open:
             cursor.skip()
     cursor.skip()
     if cursor.peek():
-        yield cursor.offset, cursor.line, None, "something follows the end of the array"
+        yield cursor.offset, cursor.line, None, malformed("something follows the end of the array")
 
 
 def _objects(cursor: Cursor, part: Part, recovery: bool) -> Iterator[Record]:
     while cursor.peek():
-        offset, line, data, reason = _next_value(cursor)
+        offset, line, data, error = _next_value(cursor)
         if data is None:
             rest = _last_line(cursor.file, offset, part.end) if recovery else None
-            yield offset, line, rest, None if rest else reason
+            yield offset, line, rest, None if rest else error
             return
         yield offset, line, data, None
 
@@ -246,8 +241,8 @@ def _next_value(cursor: Cursor) -> Record:
     try:
         data = cursor.take()
     except BadRecord as error:
-        return offset, line, None, str(error)
-    return offset, line, data, None if data else "cut off, or not JSON"
+        return offset, line, None, error
+    return offset, line, data, None if data else malformed("cut off, or not JSON")
 
 
 def _last_line(file: BinaryIO, offset: int, end: int) -> bytes | None:

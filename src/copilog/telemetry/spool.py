@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import importlib
 import os
 import secrets
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal, Protocol
 
 from copilog.errors import BadFile
+from copilog.jsonio import wide_encoding_of, wide_repair
 from copilog.sqliteio import remove_stale_copies
 from copilog.telemetry.json_values import chunks
 
@@ -28,6 +30,7 @@ _MAGIC: dict[Packing, tuple[bytes, ...]] = {
 }
 _PACKED_STEP = 1 << 16
 _PLAIN_STEP = 1 << 20
+_LONGEST_MARK = 8  # bytes by which an encoding is known
 
 
 @contextmanager
@@ -79,6 +82,39 @@ def unpacked(path: str, packing: Packing, damage: list[str]) -> Iterator[bytes]:
                 damage.append(f"is damaged at byte {unpacking.offset} of the {packing} file ({error})")
     except OSError as error:
         damage.append(f"cannot be read to its end: {error.strerror or error}")
+
+
+def plain_pieces(path: str) -> Iterator[bytes]:
+    """Yield the bytes of a file that is not packed."""
+    with Path(path).open("rb") as file:
+        while piece := file.read(_PLAIN_STEP):
+            yield piece
+
+
+def as_utf8(pieces: Iterable[bytes], remarks: list[str]) -> Iterator[bytes]:
+    """Yield the same text as UTF-8; what is UTF-16 or UTF-32 is remarked on."""
+    head, decoder = b"", None
+    is_begun = False
+    for piece in pieces:
+        if not is_begun:
+            head += piece
+            if len(head) < _LONGEST_MARK:
+                continue
+            piece, decoder, is_begun = *_begun(head, remarks), True
+        yield decoder.decode(piece).encode("utf-8", "replace") if decoder else piece
+    if not is_begun:
+        head, decoder = _begun(head, remarks)
+        yield decoder.decode(head).encode("utf-8", "replace") if decoder else head
+    if decoder:
+        yield decoder.decode(b"", final=True).encode("utf-8", "replace")
+
+
+def _begun(head: bytes, remarks: list[str]) -> tuple[bytes, codecs.IncrementalDecoder | None]:
+    encoding, start = wide_encoding_of(head)
+    if encoding is None:
+        return head, None
+    remarks.append(wide_repair(encoding).reason)
+    return head[start:], codecs.getincrementaldecoder(encoding)(errors="replace")
 
 
 class Member(Protocol):

@@ -17,6 +17,8 @@ from copilog.errors import BadRecord, CopilogError
 from copilog.ingest.leaves.lookup import SHORTEST
 from copilog.ingest.leaves.markdown_lines import lines_of
 from copilog.ingest.leaves.vscode_rules import OVERWRITTEN
+from copilog.intake.files import read_bytes
+from copilog.intake.records import JsonLines
 
 _DATA = re.compile(
     r"|.*[/:\s%\\|].*|\d+|.{60,}|[0-9a-f-]{12,}|(?:call|toolu|request|response)_.*", re.IGNORECASE | re.DOTALL
@@ -64,11 +66,11 @@ def records_of(path: Path, source: str) -> Iterator[Raw]:
     if source == "vscode-session-log":
         from copilog.sources._vscode.mutations import replay
 
-        log = replay(jsonio.read_bytes(path), Ledger())
+        log = replay(path, Ledger())
         yield Raw("", "", log.state)
         yield Raw("removed", "", removed := {"requests": log.removed_requests()})
         last = {text for value in (log.state, removed) for _, text in leaves_below(value, "")}
-        yield from _overwritten(jsonio.read_bytes(path), last)
+        yield from _overwritten(path, last)
     elif source in ("vscode-session", "chat-export"):
         from copilog.sources._vscode.documents import read_session_document
 
@@ -94,27 +96,23 @@ def records_of(path: Path, source: str) -> Iterator[Raw]:
         yield from _records_by_content(path)
 
 
-def _overwritten(data: bytes, last: set[str]) -> Iterator[Raw]:
+def _overwritten(path: Path, last: set[str]) -> Iterator[Raw]:
     """What lines of a session log wrote and its last state does not have."""
-    for line in jsonio.split_lines(jsonio.as_utf8(data)[0]):
-        try:
-            change = jsonio.decode(line.data.strip(b"\0 \r\t"))[0]
-        except BadRecord:
-            continue
-        if not isinstance(change, dict):
-            continue
+    from copilog.sources._vscode.mutations import is_change
+
+    for change, line, _, _ in JsonLines(path, Ledger(), is_change):
         names = change.get("k")
         names = names if isinstance(names, list) else []
         if change.get("kind") == 2 and not names:  # requests that were pushed without a path
             names = ["requests"]
-        path = "".join(f"/{'*' if isinstance(name, int) else name_in_path(str(name))}" for name in names)
-        for leaf_path, text in leaves_below(change.get("v"), f"{OVERWRITTEN}{path}"):
+        below = "".join(f"/{'*' if isinstance(name, int) else name_in_path(str(name))}" for name in names)
+        for leaf_path, text in leaves_below(change.get("v"), f"{OVERWRITTEN}{below}"):
             if text not in last:
-                yield Raw(str(line.number), leaf_path, text)
+                yield Raw(str(line), leaf_path, text)
 
 
 def _records_by_content(path: Path) -> Iterator[Raw]:
-    data = jsonio.read_bytes(path)
+    data = read_bytes(path)
     if sqliteio.is_sqlite(data):
         yield from _rows_of(path)
         return
@@ -123,29 +121,25 @@ def _records_by_content(path: Path) -> Iterator[Raw]:
         yield Raw("", "/text", text.decode("utf-8", "replace"))
         return
     if path.suffix.lower() != ".json" and b"\n" not in text:  # a log of one line
-        yield from _lines_of(text)
+        yield from _lines_of(path)
         return
     try:
         yield Raw("", "", jsonio.decode(text)[0])
     except BadRecord:
-        yield from _lines_of(text)
+        yield from _lines_of(path)
 
 
-def _lines_of(data: bytes) -> Iterator[Raw]:
-    """The lines of a log, each below the name of its kind; pieces of one text are joined."""
+def _lines_of(path: Path) -> Iterator[Raw]:
+    """The records of a log, each below the name of its kind; pieces of one text are joined."""
     joined: dict[tuple[str, str], str] = {}
-    for line in jsonio.split_lines(data):
-        try:
-            value = jsonio.decode(line.data.strip(b"\0 \r\t"))[0]
-        except BadRecord:
-            continue
+    for value, line, _, _ in JsonLines(path, Ledger(), lambda value: any(key in value for key in _KINDS)):
         kind = _kind_of(value)
         whole, piece = PIECES.get(kind, ("", ""))
         inner = value.get("data") if piece else None
         if isinstance(inner, dict) and isinstance(inner.get(piece), str):
             key = (kind, str(inner.get(whole)))
             joined[key] = joined.get(key, "") + inner.pop(piece)
-        yield Raw(str(line.number), f"/{kind}" if kind else "", value)
+        yield Raw(str(line), f"/{kind}" if kind else "", value)
     for (kind, _), text in joined.items():
         yield Raw("", f"/{kind}/data/{PIECES[kind][1]}", text)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from copilog import jsonio
 from copilog.errors import BadFile, CopilogError
-from copilog.sources._cli.lines import iter_lines
+from copilog.intake.records import lines_of, record_at
 from copilog.sources._vscode.take import Json
 
 MARK = b'"session.binary_asset"'
@@ -48,19 +48,15 @@ class Assets:
             return None
         offset, size = self._places[asset_id]
         try:
-            with self._path.open("rb") as file:
-                file.seek(offset)
-                line = file.read(size)
-            value, _ = jsonio.decode(line)
-            return bytes_from_base64(value["data"], "data")
-        except (OSError, CopilogError, KeyError, TypeError):
+            return bytes_from_base64(record_at(self._path, offset, size)["data"], "data")
+        except (CopilogError, KeyError, TypeError):
             return None
 
     def _find_all(self) -> dict[str, tuple[int, int]]:
         """Look through the whole log once: what is named may come first."""
         places: dict[str, tuple[int, int]] = {}
         try:
-            for line in iter_lines(self._path):
+            for line in lines_of(self._path):
                 if MARK not in line.data:
                     continue
                 asset_id = _asset_id(line.data)

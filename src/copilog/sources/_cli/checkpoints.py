@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from copilog import jsonio
 from copilog.errors import BadFile, BadRecord
+from copilog.intake.files import read_bytes
 from copilog.model import Document
 from copilog.sources._vscode.places_on_disk import files_in
 from copilog.sources._vscode.take import Json
@@ -101,7 +102,7 @@ def checkpoint_text(path: Path) -> str:
     """The text of a summary. One in JSON, as an early description has it, is put into the usual sections."""
     if path.suffix.lower() != ".json":
         return text_of(path)
-    value, _ = jsonio.decode(jsonio.as_utf8(jsonio.read_bytes(path))[0].rstrip(b"\0"))
+    value, _ = jsonio.decode(jsonio.as_utf8(read_bytes(path))[0].rstrip(b"\0"))
     if not isinstance(value, dict):
         raise BadRecord(f"a checkpoint that is {type(value).__name__}")
     sections = [(name, value[name]) for name in SECTIONS if isinstance(value.get(name), str)]
@@ -110,5 +111,5 @@ def checkpoint_text(path: Path) -> str:
 
 def text_of(path: Path) -> str:
     """A text file as it is, without the NUL bytes that a crash leaves."""
-    data, _ = jsonio.as_utf8(jsonio.read_bytes(path))
+    data, _ = jsonio.as_utf8(read_bytes(path))
     return data.rstrip(b"\0").decode("utf-8", "replace")

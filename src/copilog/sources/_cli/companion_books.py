@@ -7,6 +7,7 @@ from pathlib import Path
 from copilog import jsonio
 from copilog.diagnostics import Ledger
 from copilog.errors import BadRecord
+from copilog.intake.files import read_bytes
 from copilog.sources._cli.checkpoints import FOLDER as CHECKPOINTS
 from copilog.sources._cli.checkpoints import INDEX, checkpoint_text, index_rows, text_of
 from copilog.sources._cli.companions import WORKSPACE
@@ -20,7 +21,7 @@ def count_companion(path: Path, ledger: Ledger) -> None:
     if path.name == INDEX and path.parent.name == CHECKPOINTS:
         _count_rows(path, ledger)
         return
-    data = jsonio.read_bytes(path)
+    data = read_bytes(path)
     if session_of_saved(path, SESSIONS) is not None:  # whatever it is, it is kept as it is
         ledger.seen += 1
         ledger.used += 1

@@ -10,6 +10,7 @@ from typing import Any
 from copilog import jsonio
 from copilog.diagnostics import Ledger
 from copilog.errors import BadFile, BadRecord
+from copilog.intake.files import read_bytes
 from copilog.model import Document, TitleOrigin, Workspace
 from copilog.sources._cli.checkpoints import FOLDER as CHECKPOINTS
 from copilog.sources._cli.checkpoints import Checkpoints, text_of
@@ -86,7 +87,7 @@ class Companions:
             return None
         path = folder / name
         try:
-            data, _ = jsonio.as_utf8(jsonio.read_bytes(path))
+            data, _ = jsonio.as_utf8(read_bytes(path))
             value = jsonio.decode(stripped)[0] if (stripped := data.strip(b"\0 \r\n\t")) else None
         except (BadFile, BadRecord) as error:
             self._tell(path, str(error))

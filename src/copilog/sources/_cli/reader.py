@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from copilog.diagnostics import Diagnostic, Ledger
+from copilog.intake.remarks import Remarks
 from copilog.model import AnyPart, CustomAgent, Message, Mode, Relation, Role, Skill, Thinking, Turn, Workspace
 from copilog.sources._cli.agents import Agents
 from copilog.sources._cli.asks import Asks
@@ -17,7 +18,6 @@ from copilog.sources._cli.deltas import Deltas
 from copilog.sources._cli.event import Event
 from copilog.sources._cli.meter import Meter
 from copilog.sources._cli.models import Models
-from copilog.sources._cli.remarks import Remarks
 from copilog.sources._cli.turns import Turns
 from copilog.sources._vscode.take import Json
 

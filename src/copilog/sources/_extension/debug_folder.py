@@ -9,6 +9,7 @@ from typing import Any
 from copilog import jsonio
 from copilog.diagnostics import Ledger
 from copilog.errors import BadFile, BadRecord
+from copilog.intake.files import read_bytes
 from copilog.sources._extension.places import below
 from copilog.sources._vscode.places_on_disk import files_in, is_plain_file
 
@@ -69,7 +70,7 @@ class Companions:
 
 def _value_of(path: Path) -> Any:
     try:
-        data, _ = jsonio.as_utf8(jsonio.read_bytes(path))
+        data, _ = jsonio.as_utf8(read_bytes(path))
         return jsonio.decode(data.strip(b"\0 \r\n\t"))[0]
     except (BadFile, BadRecord):
         return None
@@ -77,7 +78,7 @@ def _value_of(path: Path) -> Any:
 
 def count_document(path: Path, ledger: Ledger) -> None:
     """The books of a document beside a log: it is one record."""
-    data, repairs = jsonio.as_utf8(jsonio.read_bytes(path))
+    data, repairs = jsonio.as_utf8(read_bytes(path))
     for repair in repairs:
         ledger.note(repair.code, repair.reason, offset=0)
     stripped = data.strip(b"\0 \r\n\t")

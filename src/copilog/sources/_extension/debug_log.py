@@ -9,9 +9,9 @@ from typing import Any
 
 from copilog.diagnostics import Ledger
 from copilog.errors import BadRecord
+from copilog.intake.records import read_records
 from copilog.sources._extension.cut_json import is_cut
 from copilog.sources._extension.genai import CUT
-from copilog.sources._extension.lines import read_records
 from copilog.sources._extension.spans import (
     AGENT,
     CHAT,
@@ -84,7 +84,7 @@ class DebugLog:
         self.started_at: datetime | None = None
         self.count = 0
         self._answers: dict[str, tuple[Json, datetime | None, str | None]] = {}
-        read_records(path, ledger, self._use, begins=b'{"ts":')
+        read_records(path, ledger, self._use, lambda entry: "ts" in entry and "type" in entry)
         self._join_answers()
 
     def _use(self, entry: Json, line: int) -> str | None:  # noqa: ARG002

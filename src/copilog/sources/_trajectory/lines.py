@@ -7,14 +7,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from copilog import jsonio
 from copilog.diagnostics import Ledger
 from copilog.errors import BadFile, BadRecord
-from copilog.sources._extension.lines import iter_lines
+from copilog.intake.records import JsonLines, record_at
 from copilog.sources._vscode.take import Json
 
 SUBAGENT = "#"  # between the id of a conversation and the call that started a sub-agent
-PADDING = b" \t\r\n\0"
 # Whose conversation a trajectory is of, going by the source that it was made from.
 FAMILIES = {
     "cli-events": "cli",
@@ -43,23 +41,17 @@ Places = dict[str, list[Place]]
 
 
 def survey(path: Path, ledger: Ledger) -> Places:
-    """Look at all lines of a file, each of them one record. Nothing but places is kept."""
+    """Return where each conversation stands. Each line is one record; nothing but places is kept."""
     places: Places = {}
-    for line in iter_lines(path):
-        if line.offset == 0 and line.data.startswith(jsonio.UTF8_MARK):
-            ledger.note("byte-order-mark", "the file starts with a byte order mark", line=1, offset=0)
-        if not line.data.strip(PADDING):
-            ledger.seen += 1
-            ledger.ignore("blank-line")
-            continue
-        with ledger.record(line=line.number, offset=line.offset):
-            trajectory, repairs = _decoded(line.data, is_last_open=line.is_last_open)
+    for trajectory, line, offset, size in JsonLines(path, ledger, lambda value: "conversation_id" in value):
+        try:
             name = _name_in(trajectory)
-            native_id, our_id = _owner_of(name, trajectory)
-            place = Place(name, our_id, line.number, line.offset, len(line.data))
-            places.setdefault(native_id, []).append(place)
-            for repair in repairs:
-                ledger.note(repair.code, repair.reason, "info", line=line.number, offset=line.offset)
+        except BadRecord as error:
+            ledger.reject(error.code, str(error), line=line, offset=offset)
+            continue
+        ledger.used += 1
+        native_id, our_id = _owner_of(name, trajectory)
+        places.setdefault(native_id, []).append(Place(name, our_id, line, offset, size))
     return places
 
 
@@ -78,19 +70,10 @@ def _remembered(path: Path, _size: int, _modified: int) -> Places:
 
 
 def trajectory_at(path: Path, place: Place) -> Json | None:
-    """The trajectory at a place; None when the file has changed since."""
+    """Return the trajectory at a place; None when the file has changed since."""
     try:
-        with path.open("rb") as file:
-            if file.read(2) in jsonio.UTF16_MARKS:
-                file.seek(0)
-                data = jsonio.as_utf8(file.read())[0][place.offset : place.offset + place.length]
-            else:
-                file.seek(place.offset)
-                data = file.read(place.length)
-        trajectory = _decoded(data)[0]
-        is_same = _name_in(trajectory) == place.conversation_id
-    except OSError as error:
-        raise BadFile(f"cannot be read: {error.strerror or error}", "unreadable") from None
+        trajectory = record_at(path, place.offset, place.length)
+        is_same = isinstance(trajectory, dict) and _name_in(trajectory) == place.conversation_id
     except BadRecord:
         return None
     return trajectory if is_same else None
@@ -125,15 +108,3 @@ def _owner_of(name: str, trajectory: Json) -> tuple[str, str]:
 def is_subagent(trajectory: Json) -> bool:
     metadata = trajectory.get("metadata")
     return isinstance(metadata, dict) and metadata.get("subagent") is True
-
-
-def _decoded(data: bytes, *, is_last_open: bool = False) -> tuple[Json, list[jsonio.Repair]]:
-    try:
-        value, repairs = jsonio.decode(data.removeprefix(jsonio.UTF8_MARK).strip(PADDING))
-    except BadRecord:
-        if is_last_open:
-            raise BadRecord("the last line breaks off", "torn-tail") from None
-        raise
-    if not isinstance(value, dict):
-        raise BadRecord(f"a line that is {type(value).__name__}, not an object")
-    return value, repairs

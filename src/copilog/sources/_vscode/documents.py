@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from copilog import jsonio
 from copilog.diagnostics import Ledger
 from copilog.errors import BadRecord
+from copilog.intake.files import read_bytes
 from copilog.model import Conversation
 from copilog.sources._vscode.mutations import TRUNCATED_VALUE
 from copilog.sources._vscode.take import Json
@@ -71,7 +72,7 @@ def mark_damage(conversation: Conversation, document: SessionDocument) -> None:
 
 
 def _read_text(path: Path, ledger: Ledger) -> _Text | None:
-    raw = jsonio.read_bytes(path)
+    raw = read_bytes(path)
     data, repairs = jsonio.as_utf8(raw)
     for repair in repairs:
         ledger.note(repair.code, repair.reason, offset=0)

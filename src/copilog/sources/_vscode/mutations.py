@@ -7,7 +7,7 @@ its beginning is built up from what is there. Format notes: docs/formats/vscode-
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
@@ -15,6 +15,7 @@ import msgspec
 from copilog import jsonio
 from copilog.diagnostics import Ledger
 from copilog.errors import BadRecord
+from copilog.intake.records import JsonLines
 from copilog.sources._vscode.overwritten import DRAFT_FIELDS, Lost, Overwritten
 
 INITIAL, SET, PUSH, DELETE = 0, 1, 2, 3
@@ -25,7 +26,6 @@ NOTED_FIELDS = ("requests", *DRAFT_FIELDS)
 RequestKey = str | tuple[str, str]  # the id of a request, or its content where it has none
 _ABSENT: Any = msgspec.UNSET
 _FALSY = (None, False, 0, "")  # what JavaScript takes for nothing; an empty object or array is something there
-_SEPARATOR = re.compile(b"|".join(jsonio.LINE_SEPARATORS))
 
 
 class Change(msgspec.Struct, forbid_unknown_fields=True, gc=False):
@@ -106,24 +106,43 @@ def _content_key(request: Any) -> tuple[str, str] | None:
     return "", jsonio.encode(request)
 
 
-def replay(data: bytes, ledger: Ledger) -> Replayed:
+def is_change(record: dict[str, Any]) -> bool:
+    """Return whether an object in the middle of a damaged line is a line of a log; parts of answers have kinds, too."""
+    is_numbered = type(record.get("kind")) is int and record.keys() <= {"kind", "k", "v", "i"}
+    return is_numbered and ("k" in record or isinstance(record.get("v"), dict))
+
+
+def replay(source: Path | bytes, ledger: Ledger) -> Replayed:
     """Replay all lines of a log; each is one record."""
     log = Replayed()
-    data, repairs = jsonio.as_utf8(data)
-    for repair in repairs:
-        ledger.note(repair.code, repair.reason, line=1, offset=0)
-    if not data or data.isspace():
+    has_truncated = False
+
+    def decode(line: bytes) -> Change:
+        nonlocal has_truncated
+        has_truncated = has_truncated or TRUNCATED_VALUE in line
+        return decode_change(line)
+
+    lines = JsonLines(source, ledger, is_change, decode=decode)
+    for record, line, offset, _ in lines:
+        log.is_damaged, lines.is_damaged = log.is_damaged or lines.is_damaged, False
+        try:
+            if type(record) is Change:
+                apply_change(record, log)
+            else:
+                apply_mutation(record, log)
+            ledger.used += 1
+        except BadRecord as error:
+            ledger.reject(error.code, str(error), line=line, offset=offset)
+            log.is_damaged = True
+    log.is_damaged = log.is_damaged or lines.is_damaged
+    _note_health(log, ledger, has_truncated)
+    return log
+
+
+def _note_health(log: Replayed, ledger: Ledger, has_truncated: bool) -> None:
+    if ledger.seen == ledger.ignored.get("blank-line", 0):
         ledger.note("empty-file", "the log is empty")
-    has_separators = not data.isascii() and _SEPARATOR.search(data) is not None
-    for line in jsonio.split_lines(data):
-        for record in _records_of(line) if has_separators else (line,):
-            ledger.seen += 1
-            try:
-                ledger.used += _replay_record(record, log, ledger, has_separators)
-            except BadRecord as error:
-                ledger.reject(error.code, str(error), line=record.number, offset=record.offset)
-                log.is_damaged = log.is_damaged or error.code != "torn-tail"
-    if TRUNCATED_VALUE in data:
+    if has_truncated:
         ledger.note("value-truncated", "VS Code shortened a value when it saved the conversation", "info")
     if log.is_pathless:
         ledger.note("pathless-change", "requests were added without a path; taken for requests of the session")
@@ -131,77 +150,6 @@ def replay(data: bytes, ledger: Ledger) -> Replayed:
         ledger.note("headless-log", "the log has no initial state; rebuilt from its changes", line=1, offset=0)
     elif log.is_damaged and log.state is not None:
         ledger.note("damaged-log", "lines of the log could not be used; later changes were replayed without them")
-    return log
-
-
-def _records_of(line: jsonio.Line) -> list[jsonio.Line]:
-    """The records of a line: one, unless a program took the line breaks for U+2028 or U+2029.
-
-    Within a string these are ordinary characters. What stands between two of them there has no quotes, so it is never
-    taken for a record.
-    """
-    if not _SEPARATOR.search(line.data):
-        return [line]
-    pieces = list(_pieces_of(line))
-    return pieces if any(_is_record(piece.data) for piece in pieces) else [line]
-
-
-def _pieces_of(line: jsonio.Line) -> Iterator[jsonio.Line]:
-    start = 0
-    for separator in _SEPARATOR.finditer(line.data):
-        yield jsonio.Line(line.number, line.offset + start, line.data[start : separator.end()], False)
-        start = separator.end()
-    yield jsonio.Line(line.number, line.offset + start, line.data[start:], line.is_last_open)
-
-
-def _is_record(piece: bytes) -> bool:
-    try:
-        record, _ = jsonio.decode(_SEPARATOR.sub(b"", piece))
-    except BadRecord:
-        return False
-    return isinstance(record, dict) and "kind" in record
-
-
-def _replay_record(line: jsonio.Line, log: Replayed, ledger: Ledger, has_separators: bool) -> bool:
-    """Apply one record; False when it is ignored. Raises BadRecord when it cannot be used."""
-    if not has_separators:
-        try:
-            change = decode_change(line.data)
-        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-            pass  # told below
-        else:
-            apply_change(change, log)
-            return True
-    data = line.data.strip(b"\0")
-    if len(data) < len(line.data):
-        ledger.note("nul-tail", "NUL bytes around the line", line=line.number, offset=line.offset)
-        if not data.strip():
-            ledger.ignore("nul-padding")
-            return False
-    if not data.strip():
-        ledger.ignore("blank-line")
-        return False
-    try:
-        record, repairs = _decode_separated(data) if has_separators else jsonio.decode(data)
-    except BadRecord:
-        if line.is_last_open:
-            raise BadRecord("the last line breaks off", "torn-tail") from None
-        raise
-    for repair in repairs:
-        ledger.note(repair.code, repair.reason, "info", line=line.number, offset=line.offset)
-    apply_mutation(record, log)
-    return True
-
-
-def _decode_separated(data: bytes) -> tuple[Any, list[jsonio.Repair]]:
-    """Decode a record that may have U+2028 or U+2029 in it or behind it, and tell if so."""
-    ending = next((mark for mark in jsonio.LINE_SEPARATORS if data.endswith(mark)), b"")
-    record, repairs = jsonio.decode(data.removesuffix(ending))
-    if ending:
-        repairs = [*repairs, jsonio.Repair("raw-line-separator", "U+2028 or U+2029 where a line break should be")]
-    elif _SEPARATOR.search(data):
-        repairs = [*repairs, jsonio.Repair("raw-line-separator", "a raw U+2028 or U+2029 inside the line")]
-    return record, repairs
 
 
 # --- VS Code's rules --------------------------------------------------------------------------------------------

@@ -1,0 +1,67 @@
+"""Open files of other programs: regular files only, and never one that would keep the reader waiting."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from copilog.errors import BadFile
+
+BUFFER_BYTES = 1 << 20
+_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
+def kind_of(mode: int) -> str:
+    """Return what a path leads to that is not a regular file, as people call it."""
+    for test, name in (
+        (stat.S_ISDIR, "a folder"),
+        (stat.S_ISFIFO, "a pipe"),
+        (stat.S_ISSOCK, "a socket"),
+        (stat.S_ISCHR, "a device"),
+        (stat.S_ISBLK, "a device"),
+    ):
+        if test(mode):
+            return name
+    return "not a regular file"
+
+
+def refusal(mode: int) -> str | None:
+    """Return why something with this mode is not opened; None for a regular file."""
+    return None if stat.S_ISREG(mode) else f"is {kind_of(mode)}, and only regular files are read"
+
+
+@contextmanager
+def opened(path: Path, buffering: int = BUFFER_BYTES) -> Iterator[BinaryIO]:
+    """Open a regular file to be read; raise BadFile with the reason for anything else, also while reading."""
+    try:
+        with open(path, "rb", buffering=buffering, opener=_open_regular) as file:
+            yield file
+    except OSError as error:
+        raise BadFile(f"cannot be read: {error.strerror or error}", "unreadable") from None
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return all bytes of a regular file; raise BadFile with the reason when that cannot be done."""
+    with opened(path) as file:
+        return file.read()
+
+
+def _open_regular(path: str, _flags: int) -> int:
+    """Open a file that is regular before it is opened and after: opening a device may already do something."""
+    _require_regular(os.stat(path).st_mode)  # noqa: PTH116
+    handle = os.open(path, _READ)
+    try:
+        _require_regular(os.fstat(handle).st_mode)
+    except BaseException:
+        os.close(handle)
+        raise
+    return handle
+
+
+def _require_regular(mode: int) -> None:
+    if reason := refusal(mode):
+        raise BadFile(reason, "unreadable" if stat.S_ISDIR(mode) else "not-a-file")

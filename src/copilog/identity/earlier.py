@@ -18,11 +18,10 @@ from copilog.identity import merge
 from copilog.identity.alignment import View, align, by_turn, prompts_in
 from copilog.identity.overruled import Texts, overruled
 from copilog.identity.traces import BROKEN, EARLIER, TORN, has_turns, name_of, traces_in
-from copilog.model import Conversation, Message, Provenance, ToolCall, ToolResult, Turn, prose_of
+from copilog.model import Conversation, Message, Provenance, Text, ToolCall, ToolResult, Turn
 
 BAD_OUTCOMES = frozenset({"failed", "denied", "skipped", "cancelled"})
 DAMAGED = BROKEN | {TORN}
-OF_CALLS = (ToolCall, ToolResult)
 # Their files are made anew as a whole from other data, and say the same in other words each time.
 NOT_KEPT = frozenset({"trajectory-file", "copilot-markdown"})
 
@@ -55,14 +54,14 @@ def _give_back(now: Conversation, earlier: Conversation) -> None:
         return
     views = (view for group in align([now, earlier]) for view in group.views[:1])
     lost = {view.turn.index: view.turn for view in views if view.conversation is earlier}
-    owners = {name: message.turn for message in earlier.messages if message.turn in lost for name in _said(message)}
-    if not owners:
+    if not lost:
         return
+    told = _Told(lost, earlier.messages)
     messages = by_turn(now)
     kept: list[Message] = []
     for turn in now.turns:
         mine = messages.pop(turn.index, [])
-        found = [next((owners[name] for name in _said(message) if name in owners), None) for message in mine]
+        found = [told.turn_of(message) for message in mine]
         owner = None
         if turn.request_id is None and not any(True for _ in prompts_in(mine)):
             # Where nothing but its start is left, it is the first of them.
@@ -74,16 +73,39 @@ def _give_back(now: Conversation, earlier: Conversation) -> None:
     now.messages = [*kept, *(message for left in messages.values() for message in left)]
 
 
-def _said(message: Message) -> Iterator[tuple[object, ...]]:
-    """Yield by what a message is known again in another reading of the same log: its calls, else its words and time."""
-    calls = [
-        part.id if isinstance(part, ToolCall) else part.call_id for part in message.parts if isinstance(part, OF_CALLS)
-    ]
-    text = prose_of(message.parts)
-    if text and message.created_at is not None:
-        yield message.role, message.created_at, text
-    elif not text:
-        yield from ((message.role, call) for call in calls)
+class _Told:
+    """What was said in some turns, by which it is known again in another reading of the same log."""
+
+    def __init__(self, turns: dict[int, Turn], messages: list[Message]) -> None:
+        self._starts = {index: turn.timing.started_at for index, turn in turns.items()}
+        self._calls: dict[str, int] = {}
+        self._texts: dict[str, int] = {}
+        for message in messages:
+            if message.turn in turns:
+                self._calls.update(dict.fromkeys(_calls_of(message), message.turn))
+                self._texts.update(dict.fromkeys(_texts_of(message), message.turn))
+
+    def turn_of(self, message: Message) -> int | None:
+        """Return the turn in which a message was said; None if in none of them."""
+        texts = _texts_of(message)
+        if message.role == "user" or not all(text in self._texts for text in texts):
+            return None
+        names = [self._texts[text] for text in texts] or [
+            self._calls[call] for call in _calls_of(message) if call in self._calls
+        ]
+        begun = self._starts[names[0]] if names else None
+        if begun is not None and message.created_at is not None and message.created_at < begun:
+            return None  # the same words were said before
+        return names[0] if names else None
+
+
+def _calls_of(message: Message) -> list[str]:
+    parts = (part for part in message.parts if isinstance(part, ToolCall | ToolResult))
+    return [part.id if isinstance(part, ToolCall) else part.call_id for part in parts]
+
+
+def _texts_of(message: Message) -> list[str]:
+    return [part.text for part in message.parts if isinstance(part, Text) and part.text.strip()]
 
 
 class Pair(NamedTuple):

@@ -109,8 +109,9 @@ def _with_answer(mine: list[Message], theirs: list[Message], turn: Turn, *, is_c
     if not also:
         return mine
     if not said:
-        texts = [part for message in _answers(theirs) for part in message.parts if isinstance(part, OF_PROSE)]
-        return [*mine, msgspec.structs.replace(_answers(theirs)[0], parts=texts, turn=turn.index)]
+        telling = [message for message in _answers(theirs) if prose_of(message.parts)]
+        texts = [part for message in telling for part in message.parts if isinstance(part, OF_PROSE)]
+        return [*mine, msgspec.structs.replace(telling[0], parts=texts, turn=turn.index)]
     rest = _rest_behind(said, also)
     if rest and not is_cut:
         last = [message for message in _answers(mine) if prose_of(message.parts)][-1]

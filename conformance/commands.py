@@ -5,20 +5,21 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import msgspec
 
 from conformance.facts import Performed
-from conformance.programs import VERSIONS, UnavailableError
+from conformance.programs import VERSIONS, UnavailableError, prepare
 from conformance.report import print_result
 from conformance.running import PERFORMED, Result, compare_kept, run_scenario
 from conformance.scenario import Scenario, applies, load_all
-from conformance.vscode_setup import CODE_SERVERS
+from conformance.vscode_setup import CODE_SERVERS, install
 
 ALL_VERSIONS = {"cli": VERSIONS, "vscode": tuple(CODE_SERVERS)}  # the newest is the last
+PREPARE: dict[str, Callable[[str], object]] = {"cli": prepare, "vscode": install}
 JOBS = {"cli": 3, "vscode": 1}  # runs at the same time: those of the CLI mostly wait
 
 
@@ -58,6 +59,8 @@ def main(arguments: Sequence[str]) -> int:
 
 def _run(given: argparse.Namespace) -> int:
     chosen = list(_chosen(given))
+    for version in dict.fromkeys(version for _, version in chosen):
+        PREPARE[given.program](version)
     jobs = given.jobs or JOBS[given.program]
     with ProcessPoolExecutor(min(jobs, len(chosen) or 1)) as pool:
         waiting = [

@@ -9,6 +9,7 @@ from typing import Any
 
 from copilog.model import (
     Attachment,
+    Confirmation,
     Conversation,
     FileEdit,
     Message,
@@ -40,6 +41,8 @@ def observe_turn(conversation: Conversation, turn: Turn, where: str) -> Seen:
     yield "began", where, turn.timing.started_at.timestamp() * 1000 if turn.timing.started_at else None
     yield "duration", where, turn.duration.elapsed_ms if turn.duration else None
     yield "skills", where, sorted(skill.name for skill in turn.skills if skill.is_loaded)
+    asked = [part for message in messages for part in message.parts if isinstance(part, Confirmation)]
+    yield "asked of the user", where, [[part.type, part.state] for part in asked]
     yield from _texts(own, where)
     yield from _calls(messages, where)
 

@@ -9,6 +9,7 @@ import os
 import platform
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 VERSIONS = ("1.0.20", "1.0.34", "1.0.46", "1.0.60", "1.0.75", "1.0.89", "1.0.92", "1.0.102")
@@ -16,6 +17,7 @@ NEWEST = VERSIONS[-1]
 PACKAGE = "@github/copilot"
 NODE = "24.21.0"  # for versions whose program for this platform is not in the registry
 INSTALL_SECONDS = 300
+START_SECONDS = 60
 
 
 class UnavailableError(Exception):
@@ -42,6 +44,21 @@ def command_of(version: str) -> list[str]:
     return [str(_node()), str(modules / "copilot" / "index.js")]
 
 
+def prepare(version: str) -> None:
+    """Install a version of the CLI and let it unpack its own files: runs at the same time would all do so."""
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(unpacked_folder()),
+        "COPILOT_CACHE_HOME": str(unpacked_folder()),
+        "COPILOT_PKG_CACHE_HOME": str(unpacked_folder()),
+        "XDG_CACHE_HOME": str(unpacked_folder()),
+        "COPILOT_OFFLINE": "true",
+        "COPILOT_AUTO_UPDATE": "false",
+    }
+    command = [*command_of(version), "--version"]
+    subprocess.run(command, env=environment, capture_output=True, timeout=START_SECONDS, check=True)
+
+
 def unpacked_folder() -> Path:
     """Return where the CLI unpacks its own files: kept, as that takes longer than a scenario."""
     return cache_folder() / "unpacked"
@@ -49,7 +66,7 @@ def unpacked_folder() -> Path:
 
 def install(folder: Path, package: str) -> None:
     """Install a package into a folder of its own. Raise UnavailableError if that is not possible."""
-    npm = shutil.which("npm")
+    npm = shutil.which("npm") or shutil.which("npm", path=str(Path(sys.executable).parent))
     if npm is None:
         raise UnavailableError("npm is not installed")
     folder.parent.mkdir(parents=True, exist_ok=True)

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
-from conformance.programs import UnavailableError, cache_folder, command_of, unpacked_folder
+from conformance.programs import UnavailableError, cache_folder, prepare, unpacked_folder
 from copilog.sources._cli.event_types import is_known
 
 SCHEMA = "schemas/session-events.schema.json"
-START_SECONDS = 60
 Json = dict[str, Any]
 
 
@@ -43,18 +39,10 @@ def events_of(schema: Json) -> Iterator[tuple[str, bool]]:
 
 def schema_path(version: str) -> Path:
     """Return where the schema of a version is. Newer ones unpack it when they start."""
-    command = command_of(version)
+    prepare(version)
     package = cache_folder() / "cli" / version / "node_modules" / "@github" / "copilot" / SCHEMA
     if package.exists():
         return package
-    with tempfile.TemporaryDirectory() as home:
-        environment = {
-            "PATH": os.environ["PATH"],
-            "HOME": home,
-            "COPILOT_CACHE_HOME": str(unpacked_folder()),
-            "COPILOT_AUTO_UPDATE": "false",
-        }
-        subprocess.run([*command, "--version"], env=environment, capture_output=True, timeout=START_SECONDS, check=True)
     for path in unpacked_folder().glob(f"**/{version}/{SCHEMA}"):
         return path
     raise UnavailableError(f"Copilot CLI {version} has no schema of its events")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from hashlib import sha256
 from pathlib import Path
 
+import pytest
+
 from copilog import identity
 from copilog.model import Attachment, Compaction, Confirmation, FileEdit, Question, Terminal, ToolCall, prose_of
 from copilog.sources.session_store import SessionStore
@@ -74,6 +76,18 @@ def test_the_answer_to_a_form_is_there_field_by_field(tmp_path: Path) -> None:
         Question(id="oil", title="Oil", type="string", options=["colza", "sperm"], answer="colza"),
     ]
     assert made.turns[0].timing.waited_ms == 1000  # from the start of the call to the answer
+
+
+@pytest.mark.parametrize(("is_approved", "state"), [(True, "accepted"), (False, "rejected")])
+def test_answer_to_a_plan_accepts_or_rejects_it(tmp_path: Path, is_approved: bool, state: str) -> None:
+    response = {"responseKind": "exit_plan_mode", "summary": "- Trim it", "approved": is_approved}
+    recorded = {"requestId": "r", "toolCallId": "P", "response": {**response, "selectedAction": "interactive"}}
+    log = Log().start().ask().call("P", "exit_plan_mode").begin("P", "exit_plan_mode")
+    log.add("human_response.recorded", recorded).end("P", "Plan approved!").say()
+
+    asked = only(read_cleanly(tmp_path, log), Confirmation)
+
+    assert (asked.type, asked.message, asked.answer, asked.state) == ("plan", "- Trim it", "interactive", state)
 
 
 def test_a_stream_with_the_question_and_the_response_has_it_once(tmp_path: Path) -> None:

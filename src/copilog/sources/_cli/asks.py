@@ -202,6 +202,7 @@ def read_response(ask: Confirmation, data: Json) -> None:
         ask.answer = text_from(response) or ask.answer
         ask.state = "answered" if response is not None else "unanswered"
         return
+    ask.type = QUESTION_TYPES.get(str(response.get("responseKind")), ask.type)
     ask.message = ask.message or _text_in(response, ASKED)
     content: Any = next((response[name] for name in ("content", *ANSWERED) if name in response), None)
     schema: Any = response.get("requestedSchema")
@@ -210,7 +211,9 @@ def read_response(ask: Confirmation, data: Json) -> None:
         ask.questions = [_question(name, value, fields) for name, value in content.items()]
     elif content is not None:
         ask.answer = text_from(content)
-    ask.state = "answered" if content is not None else "rejected"
+    approved = response.get("approved")
+    is_accepted = approved if isinstance(approved, bool) else content is not None
+    ask.state = "rejected" if not is_accepted else "answered" if approved is None else "accepted"
     left = {name: value for name, value in response.items() if value is not content}
     ask.notes = ask.notes | notes_in(left, ask.message, ask.answer)
     ask.extra = with_more(ask.extra, {"response": response})

@@ -17,6 +17,7 @@ from copilog.mcp import questions
 from copilog.mcp.window import Reader
 from copilog.model import Conversation, Turn
 from copilog.store.archive import Archive
+from copilog.store.selection import Selection
 from copilog.summaries import of_conversation
 from copilog.trajectory import trajectories_of, trajectory_of
 from tests.branched import ANSWERS, COPY, PROMPTS, THIRD, TRUNK, branched_conversation
@@ -250,7 +251,7 @@ def test_positions_of_messages_are_those_that_search_gives(archive: Archive) -> 
 
 
 def test_agents_are_told_usage_and_files_without_superseded_turns(archive: Archive) -> None:
-    usage = questions.get_usage(archive, None, questions.Wanted())
+    usage = questions.get_usage(archive, None, Selection())
     [work] = questions.work_on_file(archive, "tide2.py", 10).work
 
     assert [(model.model, model.input) for model in usage.models] == [("tern-5", 4011), ("gull-2", 1004)]

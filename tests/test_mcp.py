@@ -170,7 +170,9 @@ def test_conversations_are_listed_newest_first_and_narrowed_down(archive: Path) 
     times = [line["updated_at"] for line in everything if "updated_at" in line]
     assert times == sorted(times, reverse=True)
     assert LOOKUP in [line["id"] for line in tides]
-    assert {line["workspace"] for line in tides} == {"/home/ana/code/tide-tables"}
+    assert {line["workspace"] for line in tides if "tide-tables" not in line.get("repository", "")} == {
+        "/home/ana/code/tide-tables"
+    }
     assert LOOKUP in [line["id"] for line in april]
     assert all("2026-03-31" < line["updated_at"] < "2026-04-05" for line in april)
 
@@ -229,7 +231,7 @@ def test_usage_of_a_period_says_how_much_is_missing(archive: Path) -> None:
     assert april["conversations"] > april["without_usage"] > 0
     assert april["is_partial"]
     assert april["is_estimated"]
-    assert sum(usage["estimated_input"] or 0 for usage in april["models"]) > 0
+    assert sum(usage.get("estimated_input", 0) for usage in april["models"]) > 0
     assert (never["conversations"], never["models"], never["is_partial"]) == (0, [], False)
 
 
@@ -256,7 +258,7 @@ def test_the_history_of_a_file_is_found_by_the_end_of_its_path(archive: Path) ->
         ("read_conversation", {"id": LOOKUP, "start_turn": 1, "around": 1}, "give only one of"),
         ("read_conversation", {"id": LOOKUP, "cursor": "next"}, "is no cursor"),
         ("read_conversation", {"id": LOOKUP, "token_budget": 1_000_000}, "less than or equal to"),
-        ("list_conversations", {"since": "soon"}, "'soon' is no moment; write 2026-03-01"),
+        ("list_conversations", {"since": "soon"}, "'soon' is not a date; write 2026, 2026-05"),
         ("get_usage", {"id": LOOKUP, "since": "7d"}, "give an id, or a period"),
         ("work_on_file", {"file": "/"}, "name a file"),
         ("search", {"query": "tide", "limit": 1000}, "less than or equal to"),

@@ -15,7 +15,6 @@ from copilog.analysis.totals import totals
 from copilog.errors import UsageError
 from copilog.model import Conversation, Message, Text, Turn
 from copilog.store.archive import Archive
-from copilog.store.narrowing import Wanted
 from copilog.store.query import QueryError
 from tests.stored import concluded_entry
 
@@ -57,7 +56,7 @@ def test_a_fork_that_is_chosen_alone_is_measured_whole(archive: Archive) -> None
         (Selection(mode="Navigator"), {"harbour"}),
         (Selection(query="fog"), {"lighthouse-2"}),
         (Selection(query="tool:edit_file"), {"harbour"}),
-        (Selection(query="lamp NOT source:cli"), {"beacon"}),
+        (Selection(query="lamp NOT source:cli-*"), {"beacon"}),
         (Selection(query="workspace:lighthouse", model="claude"), {"lighthouse"}),
         (Selection(query="no such words"), set()),
         (Selection(conversation="harb"), {"harbour"}),
@@ -68,11 +67,11 @@ def test_whole_conversations_are_chosen(archive: Archive, selection: Selection, 
     assert ids(choose(archive, selection)) == expected
 
 
-def test_a_name_that_is_there_is_meant_exactly_where_lists_are_narrowed_down(archive: Archive) -> None:
-    assert ids(choose(archive, Selection(wanted=Wanted(model="gpt-5")))) == {"harbour"}
+def test_a_part_of_a_name_is_enough_and_after_an_equals_sign_all_of_it(archive: Archive) -> None:
+    assert ids(choose(archive, Selection(model="=gpt-5"))) == {"harbour"}
     assert ids(choose(archive, Selection(model="gpt-5"))) == {"harbour", "lighthouse", "lighthouse-2"}
-    assert ids(choose(archive, Selection(wanted=Wanted(agent="Keeper", tool="bash")))) == {"lighthouse"}
-    assert ids(choose(archive, Selection(wanted=Wanted(error=True, query="lamp")))) == {"beacon", "lighthouse"}
+    assert ids(choose(archive, Selection(agent="Keeper", tool="bash"))) == {"lighthouse"}
+    assert ids(choose(archive, Selection(error=True, query="lamp"))) == {"beacon", "lighthouse"}
 
 
 def test_stars_and_labels_choose(archive: Archive) -> None:

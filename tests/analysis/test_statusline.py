@@ -130,7 +130,7 @@ def test_nothing_is_read_but_the_days_conversations(connection: sqlite3.Connecti
     """The plan of every query begins with the index of times."""
     from copilog.analysis import statusline
 
-    connection.create_function("is_wanted", 1, bool, deterministic=True)
+    connection.create_function("is_wanted", 2, lambda *_: True, deterministic=True)
     values = {"since": "2026-05-05", "until": "2026-05-06", "is_anywhere": 1, "conversations": None, "newest": 10}
     for query in (statusline.TURNS, statusline.SPENT, statusline.LATEST):
         plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {query}", values)]
@@ -155,7 +155,8 @@ def test_a_word_stands_for_every_folder_that_has_it_in_its_name() -> None:
     is_wanted = workspace_filter("Tide")
 
     assert is_wanted(TIDES)
-    assert not is_wanted(LIGHTHOUSE)
+    assert is_wanted(LIGHTHOUSE, "https://example.org/ana/tides")
+    assert not is_wanted(LIGHTHOUSE, None)
     assert not is_wanted(None)
 
 

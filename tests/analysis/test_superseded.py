@@ -17,12 +17,11 @@ from copilog.analysis.lineage.blame import blame
 from copilog.analysis.statusline import status_of
 from copilog.analysis.timeline import timeline_of
 from copilog.derive import without_superseded
-from copilog.derive.model_names import key_of
 from copilog.model import Conversation
 from copilog.store.archive import Archive
 from copilog.store.facets import facets_of, tools_of
 from copilog.store.library import SORTS, rows_of
-from copilog.store.narrowing import Narrowed, Wanted
+from copilog.store.selection import Selected
 from tests.branched import branched_conversation
 from tests.stored import concluded_entry
 
@@ -50,8 +49,8 @@ def plain(value: Any) -> Any:
     return msgspec.to_builtins(value)
 
 
-def narrowed(archive: Archive, wanted: Wanted | None = None) -> Narrowed:
-    return Narrowed(archive.connection, wanted or Wanted(), key_of)
+def selected(archive: Archive, wanted: Selection | None = None) -> Selected:
+    return Selected(archive.connection, wanted or Selection())
 
 
 FIGURES: dict[str, Callable[[Archive], Any]] = {
@@ -62,9 +61,12 @@ FIGURES: dict[str, Callable[[Archive], Any]] = {
     "status line": lambda archive: status_of(archive.connection, NOW),
     "graph": lambda archive: graph(choose(archive, now=NOW)),
     "list": lambda archive: [msgspec.structs.replace(row, stored_at="") for row in archive.list()],
-    "library": lambda archive: [rows_of(narrowed(archive), sort=sort) for sort in SORTS],
-    "facets": lambda archive: facets_of(narrowed(archive)),
-    "tools": lambda archive: [tools_of(narrowed(archive)), tools_of(narrowed(archive, Wanted(source="vscode")))],
+    "library": lambda archive: [rows_of(selected(archive), sort=sort) for sort in SORTS],
+    "facets": lambda archive: facets_of(selected(archive)),
+    "tools": lambda archive: [
+        tools_of(selected(archive)),
+        tools_of(selected(archive, Selection(source="vscode-session-log"))),
+    ],
     "switches": lambda archive: conversations_behind(choose(archive, now=NOW), "switch"),
     "handovers": lambda archive: conversations_behind(choose(archive, now=NOW), "handover", "switch", "pilot", "pilot"),
     "retries": lambda archive: conversations_behind(choose(archive, now=NOW), "retry"),

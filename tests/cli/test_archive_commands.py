@@ -77,7 +77,6 @@ def test_an_archive_that_is_named_and_not_looked_at_is_told(home: Home, archive:
         ["--mode", "ask"],
         ["--workspace", "garden", "--mode", "ask"],
         ["--source", "vscode-session"],
-        ["--source", "chat-export"],
         ["--since", "2026-04-20"],
         ["--until", "2026-04-20"],
     ],

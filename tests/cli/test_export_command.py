@@ -84,7 +84,8 @@ def test_a_selection_goes_to_one_file_or_to_a_file_each() -> None:
         (["last", "--starred"], "use either"),
         (["11111111", "22222222"], "say where they go"),
         (["--since", "2020-01-01"], "say where they go"),
-        (["-w", "nowhere"], "no conversation is like that"),
+        (["-w", "nowhere"], "no conversation has 'nowhere' in the name of its workspace"),
+        (["--until", "2001"], "no conversation is like that"),
         (["last", "-o", "there/is/no/folder.html"], "there is no folder"),
     ],
 )

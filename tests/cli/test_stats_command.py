@@ -114,13 +114,13 @@ def test_a_period_and_a_query_choose(archive: str, capsys: pytest.CaptureFixture
 
 
 def test_nothing_chosen_is_no_error(archive: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(archive, "-w", "nowhere") == 0
+    assert run(archive, "--until", "2001") == 0
 
     out, err = told(capsys)
     assert out.startswith("0 conversations, 0 turns")
-    assert err == "0 turns of 0 conversations\n"
+    assert err.startswith("0 turns of 0 conversations")
     for section in SECTIONS:
-        assert run(archive, section, "-w", "nowhere") == 0
+        assert run(archive, section, "--until", "2001") == 0
 
 
 @pytest.mark.parametrize(
@@ -129,9 +129,10 @@ def test_nothing_chosen_is_no_error(archive: str, capsys: pytest.CaptureFixture[
         (["tools", "--by", "day"], "--by is for tokens"),
         (["tools", "--table", "by_day"], "tools has no table by_day; it has tools"),
         (["tokens", "--by", "day", "--table", "by_day"], "leave out one"),
-        (["--since", "whenever"], "is no date"),
+        (["--since", "whenever"], "is not a date"),
         (["rocks"], "Invalid value for"),
         (["-q", '"open'], "is not closed"),
+        (["-w", "nowhere"], "no conversation has 'nowhere' in the name of its workspace"),
     ],
 )
 def test_what_cannot_be_is_said(

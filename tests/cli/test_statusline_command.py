@@ -183,7 +183,7 @@ def test_all_options_of_the_quick_way_are_options_of_the_command() -> None:
     ("options", "turns", "conversations"),
     [
         (("--since", "2026-05-04"), 5, 2),  # of harbour all three, of lighthouse two
-        (("--since", "2026-05-04", "--until", "2026-05-05"), 2, 1),
+        (("--since", "2026-05-04", "--until", "2026-05-04"), 2, 1),
         (("--since", "2026-05-04", "-q", "lamp"), 2, 1),
         (("--since", "2026-05-04", "--model", "claude", "-w", "tide"), 3, 1),
         (("--source", "cli-events"), 2, 1),

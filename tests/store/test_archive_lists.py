@@ -9,6 +9,7 @@ import pytest
 
 from copilog.errors import UsageError
 from copilog.store.archive import Archive
+from copilog.store.selection import UnknownName
 from tests.store.archive_rows import HARBOUR, MOORING, put_all, rows
 from tests.stored import NOON, entry
 
@@ -73,12 +74,11 @@ def harbour(archive: Archive) -> Archive:
         ({"include_empty": True}, ["b2", "c3", "a1"]),
         ({"include_empty": True, "limit": 1, "offset": 1}, ["c3"]),
         ({"workspace": "élan"}, ["b2"]),
-        ({"workspace": "%"}, []),
         ({"source": "vscode-session"}, ["b2", "a1"]),
-        ({"source": "cli-events"}, []),
         ({"model": "SONNET"}, ["b2"]),
         ({"mode": "Ask"}, ["a1"]),
-        ({"mode": "as"}, []),
+        ({"mode": "as*"}, ["a1"]),
+        ({"since": "2026-05-06", "utc": True}, ["b2"]),
         ({"text": "änd"}, ["b2"]),
         ({"since": NOON + timedelta(days=2)}, ["b2"]),
         ({"until": NOON + timedelta(days=3)}, ["a1"]),
@@ -119,3 +119,38 @@ def test_a_long_list_is_read_in_the_order_of_an_index(archive: Archive) -> None:
 
     assert "USING INDEX conversation_touched" in plan[0][3]
     assert not any("TEMP B-TREE" in step[3] for step in plan)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "nearest"),
+    [
+        ("workspace", "tide-tabels", ["/home/ana/tide-tables"]),
+        ("workspace", "%", []),
+        ("source", "vscode-sesion", ["vscode-session"]),
+        ("source", "vscode", ["vscode-session"]),
+        ("model", "claude-sonet", ["claude-sonnet-4"]),
+        ("model", "=gpt", ["gpt-5"]),
+        ("mode", "as", ["ask"]),
+        ("label", "later", []),
+    ],
+)
+def test_a_name_that_nothing_has_is_answered_with_the_nearest(
+    harbour: Archive, field: str, value: str, nearest: list[str]
+) -> None:
+    wanted: dict[str, Any] = {field: value}
+    for asked in (harbour.list, harbour.count):
+        with pytest.raises(UnknownName) as caught:
+            asked(**wanted)
+        assert set(nearest) <= set(caught.value.nearest)
+    with pytest.raises(UnknownName):
+        harbour.search(f"knots {field}:{value}")
+
+
+def test_an_empty_archive_has_no_nearest_names(archive: Archive) -> None:
+    assert archive.list(workspace="tide") == []
+    assert archive.count(model="gpt-5", label="later") == 0
+
+
+def test_a_field_that_there_is_not_is_refused(archive: Archive) -> None:
+    with pytest.raises(UsageError, match="flavour"):
+        archive.list(flavour="mint")

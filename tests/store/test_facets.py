@@ -9,15 +9,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from copilog.derive.model_names import key_of
 from copilog.errors import UsageError
 from copilog.model import Conversation, CustomAgent, FileEdit, Skill, Timing, TurnError, Usage
 from copilog.store.archive import Archive
 from copilog.store.facets import facets_of, tools_of
 from copilog.store.library import SORTS, rows_among, rows_of
-from copilog.store.narrowing import FLAGS, NO_NAME, Narrowed, Wanted
 from copilog.store.query import And, Field, Or, Text
 from copilog.store.search import search
+from copilog.store.selection import FLAGS, NAME_FIELDS, Selected, Selection, UnknownName, exactly
 from tests.stored import NOON, concluded_entry, conversation
 
 
@@ -63,17 +62,17 @@ def archive(tmp_path: Path) -> Iterator[Archive]:
         yield made
 
 
-def narrowed(archive: Archive, **wanted: object) -> Narrowed:
-    return Narrowed(archive.connection, Wanted(**wanted), key_of)  # type: ignore[arg-type]
+def selected(archive: Archive, **wanted: object) -> Selected:
+    return Selected(archive.connection, Selection(**wanted))  # type: ignore[arg-type]
 
 
 def counts(archive: Archive, facet: str, **wanted: object) -> dict[str, int]:
-    found = [one for one in facets_of(narrowed(archive, **wanted)).facets if one.name == facet]
+    found = [one for one in facets_of(selected(archive, **wanted)).facets if one.name == facet]
     return {value.name: value.conversations for value in found[0].values}
 
 
 def titles(archive: Archive, sort: str = "title", **wanted: object) -> list[str]:
-    return [row.title for row in rows_of(narrowed(archive, **wanted), sort=sort)]
+    return [row.title for row in rows_of(selected(archive, **wanted), sort=sort)]
 
 
 def test_every_name_is_counted_once_for_each_conversation(archive: Archive) -> None:
@@ -90,11 +89,11 @@ def test_every_name_is_counted_once_for_each_conversation(archive: Archive) -> N
 
 def test_all_names_of_a_model_are_one(archive: Archive) -> None:
     assert counts(archive, "model") == {"gpt-5": 2, "gpt-5-mini": 1}
-    assert titles(archive, model="GPT 5") == ["Gauges", "Äpfel"]
+    assert titles(archive, model="=GPT 5") == ["Gauges", "Äpfel"]
 
 
 def test_empty_conversations_are_never_listed(archive: Archive) -> None:
-    facets = facets_of(narrowed(archive))
+    facets = facets_of(selected(archive))
     assert (facets.matching, facets.total) == (3, 3)
     assert "Nothing" not in titles(archive)
 
@@ -102,13 +101,13 @@ def test_empty_conversations_are_never_listed(archive: Archive) -> None:
 def test_the_numbers_of_a_facet_respect_all_filters_but_its_own(archive: Archive) -> None:
     assert counts(archive, "label", label="weather") == {"weather": 1, "to do": 2}
     assert counts(archive, "model", edit=True) == {"gpt-5": 1}
-    assert counts(archive, "model", label="to do", model="gpt-5") == {"GPT-5 (Preview)": 1, "gpt-5-mini": 1}
+    assert counts(archive, "model", label="to do", model="=gpt-5") == {"GPT-5 (Preview)": 1, "gpt-5-mini": 1}
     assert counts(archive, "is", error=True, label="to do") == {"starred": 1, "error": 1, "edit": 0}
 
 
 def test_tools_are_counted_when_asked_for(archive: Archive) -> None:
     def tools(**wanted: object) -> dict[str, int]:
-        return {value.name: value.conversations for value in tools_of(narrowed(archive, **wanted)).values}
+        return {value.name: value.conversations for value in tools_of(selected(archive, **wanted)).values}
 
     assert tools() == {"read_file": 1}
     assert tools(tool="read_file", edit=True) == {"read_file": 1}
@@ -117,34 +116,49 @@ def test_tools_are_counted_when_asked_for(archive: Archive) -> None:
     assert titles(archive, tool="READ") == ["Gauges"]
 
 
-@pytest.mark.parametrize("others", [{}, {"label": "to do"}, {"model": "gpt-5"}, {"query": "seeds OR gauges"}])
+@pytest.mark.parametrize("others", [{}, {"label": "to do"}, {"model": "=gpt-5"}, {"query": "seeds OR gauges"}])
 def test_each_number_is_how_many_are_listed_behind_it(archive: Archive, others: dict[str, object]) -> None:
-    facets = facets_of(narrowed(archive, **others)).facets
-    for facet in (*facets, tools_of(narrowed(archive, **others))):
+    facets = facets_of(selected(archive, **others)).facets
+    for facet in (*facets, tools_of(selected(archive, **others))):
         for value in facet.values:
-            own = {value.name: True} if facet.name == "is" else {facet.name: value.name}
-            behind = rows_of(narrowed(archive, **(others | own)))
+            own = (
+                {value.name: True}
+                if facet.name == "is"
+                else {facet.name: value.name if facet.name == "month" else exactly(facet.name, value.name)}
+            )
+            behind = rows_of(selected(archive, **(others | own)))
             assert len(behind) == value.conversations, (facet.name, value)
 
 
-def test_a_name_that_exists_is_meant_exactly_and_any_other_is_looked_for_in_names(archive: Archive) -> None:
-    assert titles(archive, workspace="/home/ana/tide-tables") == ["Gauges"]
-    assert titles(archive, workspace="TIDE-") == ["Gauges", "storm"]
-    assert titles(archive, model="gpt-5") == ["Gauges", "Äpfel"]
-    assert titles(archive, agent="HARBOUR") == ["Gauges"]
-    assert titles(archive, label="weath") == ["storm"]
+def test_a_value_is_a_part_of_a_name_and_after_an_equals_sign_all_of_it(archive: Archive) -> None:
+    assert titles(archive, workspace="/home/ana/tide-tables") == ["Gauges", "storm"]
+    assert titles(archive, workspace="=/home/ana/tide-tables") == ["Gauges"]
+    assert titles(archive, model="gpt-5") == ["Gauges", "storm", "Äpfel"]
+    assert titles(archive, model="=gpt-5") == ["Gauges", "Äpfel"]
+    assert titles(archive, agent="HARB") == ["Gauges"]
+    assert titles(archive, workspace="*tables") == ["Gauges"]
+
+
+def test_labels_are_whole_names(archive: Archive) -> None:
+    assert titles(archive, label="Weather") == titles(archive, label="weath*") == ["storm"]
+    with pytest.raises(UnknownName, match="no conversation has the label 'weath'; the nearest is weather"):
+        titles(archive, label="weath")
 
 
 def test_a_piece_of_a_name_is_among_the_choices(archive: Archive) -> None:
     (chosen, *_) = next(
-        facet for facet in facets_of(narrowed(archive, workspace="tide")).facets if facet.name == "workspace"
+        facet for facet in facets_of(selected(archive, workspace="tide")).facets if facet.name == "workspace"
     ).values
     assert chosen == ("tide", 2, True)
 
 
-@pytest.mark.parametrize("name", NO_NAME)
+NAMELESS = [name for name, field in NAME_FIELDS.items() if field.nameless is not None]
+
+
+@pytest.mark.parametrize("name", NAMELESS)
 def test_one_can_ask_for_those_without_a_name(archive: Archive, name: str) -> None:
-    assert len(titles(archive, **{name: NO_NAME[name]})) == counts(archive, name).get(NO_NAME[name], 0)
+    nameless = str(NAME_FIELDS[name].nameless)
+    assert len(titles(archive, **{name: nameless})) == counts(archive, name).get(nameless, 0)
 
 
 def test_a_period_holds_conversations_with_a_turn_in_it(archive: Archive) -> None:
@@ -158,25 +172,26 @@ def test_a_period_holds_conversations_with_a_turn_in_it(archive: Archive) -> Non
 
 def test_a_month_is_that_of_the_last_touch(archive: Archive) -> None:
     assert titles(archive, month="2026-05") == ["Gauges", "Äpfel"]
-    with pytest.raises(UsageError, match="no month"):
-        narrowed(archive, month="May")
+    assert titles(archive, month="may") == ["Gauges", "Äpfel"]
+    with pytest.raises(UsageError, match="not a date"):
+        selected(archive, month="2026-13")
 
 
 def test_it_is_told_which_filter_to_drop(archive: Archive) -> None:
-    facets = facets_of(narrowed(archive, workspace="/home/ana/tide-tables", error=True))
+    facets = facets_of(selected(archive, workspace="=/home/ana/tide-tables", error=True))
     assert facets.matching == 0
     assert facets.without == {"workspace": 1, "error": 1}
-    assert facets_of(narrowed(archive, starred=True, edit=True, query="seeds")).without == dict.fromkeys(
+    assert facets_of(selected(archive, starred=True, edit=True, query="seeds")).without == dict.fromkeys(
         ("starred", "edit", "query"), 0
     )
 
 
 def test_rows_tell_what_a_list_shows(archive: Archive) -> None:
-    (row,) = rows_of(narrowed(archive, starred=True))
+    (row,) = rows_of(selected(archive, starred=True))
     assert (row.title, row.status, row.error) == ("storm", "failed", "The quota is used up.")
     assert (row.is_starred, row.labels, row.gone_at) == (True, ["to do", "weather"], None)
     assert (row.tokens, row.estimated) == (1_000, 0)
-    (row,) = rows_of(narrowed(archive, edit=True))
+    (row,) = rows_of(selected(archive, edit=True))
     assert (row.turns, row.tool_calls, row.edits, row.working_ms) == (2, 2, 1, 4_000)
     assert row.tokens == row.estimated > 0
 
@@ -192,43 +207,42 @@ def test_every_order_lists_all(archive: Archive) -> None:
 
 
 def test_pages_follow_one_another(archive: Archive) -> None:
-    pages = [rows_of(narrowed(archive), offset=offset, limit=2) for offset in (0, 2, 4)]
+    pages = [rows_of(selected(archive), offset=offset, limit=2) for offset in (0, 2, 4)]
     assert [[row.title for row in page] for page in pages] == [["storm", "Gauges"], ["Äpfel"], []]
 
 
 def test_of_some_ids_those_that_are_wanted(archive: Archive) -> None:
     ids = ["vscode:storm", "vscode:seeds", "vscode:gone-with-the-wind"]
-    assert list(rows_among(narrowed(archive, error=True), ids)) == ["vscode:storm"]
-    assert set(rows_among(narrowed(archive), ids)) == {"vscode:storm", "vscode:seeds"}
+    assert list(rows_among(selected(archive, error=True), ids)) == ["vscode:storm"]
+    assert set(rows_among(selected(archive), ids)) == {"vscode:storm", "vscode:seeds"}
 
 
 def test_what_is_gone_is_still_listed(archive: Archive) -> None:
     archive.mark_gone(["vscode:seeds"])
-    (row,) = rows_of(narrowed(archive, workspace=NO_NAME["workspace"]))
+    (row,) = rows_of(selected(archive, workspace=NAME_FIELDS["workspace"].nameless))
     assert row.gone_at is not None
     assert datetime.fromisoformat(row.gone_at) > NOON - timedelta(days=365)
 
 
 def test_an_archive_can_be_empty(tmp_path: Path) -> None:
     with Archive(tmp_path / "archive.db", write=True) as archive:
-        facets = facets_of(narrowed(archive, model="gpt-5", **dict.fromkeys(FLAGS, True)))
+        facets = facets_of(selected(archive, model="gpt-5", **dict.fromkeys(FLAGS, True)))
         assert (facets.matching, facets.total) == (0, 0)
-        assert tools_of(narrowed(archive)).values == []
-        assert rows_of(narrowed(archive)) == []
-        assert msgspec.to_builtins(facets_of(narrowed(archive)).without) == {}
+        assert tools_of(selected(archive)).values == []
+        assert rows_of(selected(archive)) == []
+        assert msgspec.to_builtins(facets_of(selected(archive)).without) == {}
 
 
 def test_a_search_is_told_the_filters_that_it_knows(archive: Archive) -> None:
-    wanted = narrowed(archive, query="seeds OR storms", model="gpt-5", label="to do", tool="read_file", starred=True)
+    wanted = selected(archive, query="seeds OR storms", model="=gpt-5", label="to do", tool="read_file", starred=True)
     query = wanted.narrowed_query()
     assert query.text == "seeds OR storms"
-    assert sorted(wanted.meant["model"]) == ["GPT-5 (Preview)", "gpt-5"]
     assert query.root == And(
         (
             Or((Text("words", "seeds"), Text("words", "storms"))),
-            Or(tuple(Field("model", name) for name in wanted.meant["model"])),
+            Field("model", "=gpt-5"),
             Field("label", "to do"),
             Field("is", "starred"),
         )
     )
-    assert [hit.title for hit in search(archive.connection, narrowed(archive, query="seeds").narrowed_query()).hits]
+    assert [hit.title for hit in search(archive.connection, selected(archive, query="seeds").narrowed_query()).hits]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given, settings
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from copilog.errors import UsageError
 from copilog.store.query import And, Field, Node, Not, Or, QueryError, Text, parse
-from copilog.store.query_fields import FIELDS, TEXT_FIELDS, as_stored, moment_of
+from copilog.store.query_fields import FIELDS, TEXT_FIELDS
 
 NOW = datetime(2026, 5, 4, 12, 30, tzinfo=UTC)
 
@@ -67,7 +67,7 @@ def root_of(text: str) -> Node:
         ('workspace:"my project"', Field("workspace", "my project")),
         ("skill:'release notes'", Field("skill", "release notes")),
         ("has:Error", Field("has", "error")),
-        ("after:2026-03-01T10:00:00Z", Field("after", "2026-03-01T10:00:00.000Z")),
+        ("after:2026-03-01T10:00:00Z", Field("period", "2026-03-01T10:00:00.000Z/")),
     ],
 )
 def test_one_condition(text: str, root: Node) -> None:
@@ -102,24 +102,19 @@ def test_several_conditions(text: str, root: Node) -> None:
     assert root_of(text) == root
 
 
-def test_dates_are_those_that_people_type() -> None:
-    midnight = NOW.astimezone().replace(hour=0, minute=0)
-
-    assert moment_of("today", NOW) == midnight
-    assert moment_of("Yesterday", NOW) == midnight - timedelta(days=1)
-    assert moment_of("7d", NOW) == NOW - timedelta(days=7)
-    assert moment_of("2w", NOW) == NOW - timedelta(weeks=2)
-    assert moment_of("2026-03", NOW) == datetime(2026, 3, 1).astimezone()
-    assert moment_of("2026-3-1", NOW) == datetime(2026, 3, 1).astimezone()
-    assert moment_of("2026", NOW) == datetime(2026, 1, 1).astimezone()
-    assert moment_of("2026-03-01T14:30", NOW) == datetime(2026, 3, 1, 14, 30).astimezone()
-    assert as_stored(NOW) == "2026-05-04T12:30:00.000Z"
+def test_dates_are_periods_of_the_zone_that_is_asked_for() -> None:
+    assert parse("since:2026-05 until:2026-05", NOW, UTC).root == Field(
+        "period", "2026-05-01T00:00:00.000Z/2026-06-01T00:00:00.000Z"
+    )
+    assert parse("after:2026-05-04", NOW, UTC).root == Field("period", "2026-05-04T00:00:00.000Z/")
+    assert parse("before:2026-05-04", NOW, UTC).root == Field("period", "/2026-05-04T00:00:00.000Z")
 
 
-@pytest.mark.parametrize("text", ["", "soon", "2026-13", "999999w", "9999-99-99", "0000", "-1d"])
-def test_what_is_no_date_is_refused(text: str) -> None:
-    with pytest.raises(ValueError):
-        as_stored(moment_of(text, NOW))
+def test_dates_that_are_joined_are_one_period() -> None:
+    tide = Text("words", "tide")
+    root = parse("since:2026 tide before:2026-05-04 AND until:2026-05-01 after:7d", NOW, UTC).root
+    assert root == And((tide, Field("period", "2026-04-27T12:30:00.000Z/2026-05-02T00:00:00.000Z")))
+    assert isinstance(parse("since:2026 OR until:2025", NOW, UTC).root, Or)
 
 
 # --- what does not --------------------------------------------------------------------------------------------------
@@ -145,7 +140,7 @@ def test_what_is_no_date_is_refused(text: str) -> None:
         ("has:errors", "has: knows error, command-error, edit, tool, thinking, not errors", 4, "has:error"),
         ("role:bot", "role: knows user, assistant, system, tool, title, not bot", 5, "role:tool"),
         ("/tide(/", "this is no regular expression", 0, "'tide('"),
-        ("before:soon tide", "soon is no date; write 2026-03-01", 7, "before:today tide"),
+        ("before:soon tide", "'soon' is not a date; write 2026", 7, "before:today tide"),
         ("AND (", "AND has nothing before it", 0, "'AND ('"),
     ],
 )

@@ -295,7 +295,7 @@ FACTS: dict[str, tuple[str, Callable[[Known], bool]]] = {
     "workspace:SHOP": ("conversation", part_of(lambda talk: (talk.workspace,), "shop")),
     'workspace:"my project"': ("conversation", part_of(lambda talk: (talk.workspace,), "my project")),
     "workspace:0%_": ("conversation", part_of(lambda talk: (talk.workspace,), "0%_")),
-    "source:cli": ("conversation", part_of(lambda talk: (talk.source,), "cli")),
+    "source:cli-events": ("conversation", part_of(lambda talk: (talk.source,), "cli-events")),
     "model:gpt-5": ("conversation", part_of(lambda talk: talk.models, "gpt-5")),
     "model:*5": ("conversation", lambda known: "gpt-5" in known.talk.models),
     "mode:ask": ("conversation", part_of(lambda talk: talk.modes, "ask")),

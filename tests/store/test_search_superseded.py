@@ -10,6 +10,7 @@ import pytest
 
 from copilog.store.archive import Archive
 from copilog.store.search import conversations_with
+from copilog.store.selection import UnknownName
 from tests.branched import branched_conversation
 from tests.stored import concluded_entry, conversation
 
@@ -40,7 +41,7 @@ def test_neither_are_parts_of_words_nor_expressions(archive: Archive) -> None:
     assert turns(archive, "", regex="gh[o]st") == [("other", 0)]
 
 
-@pytest.mark.parametrize("query", ["tool:ghost*", "file:ghost*", "has:error", "model:ghost*", "agent:ghost*"])
+@pytest.mark.parametrize("query", ["tool:ghost*", "file:ghost*", "has:error"])
 def test_facts_of_superseded_turns_are_not_found(archive: Archive, query: str) -> None:
     assert turns(archive, query) == []
     assert conversations_with(archive.connection, query) == []
@@ -66,6 +67,8 @@ def test_what_a_superseded_turn_has_is_found_where_it_is_asked_for(archive: Arch
     assert turns(archive, f"is:superseded {name}:ghost* harbour") == [("1c", 1)]
     assert turns(archive, f"is:superseded {name}:nobody*") == []
     assert turns(archive, f"{name}:ghost* -is:superseded") == []
+    with pytest.raises(UnknownName):
+        turns(archive, f"{name}:ghost*")
 
 
 def test_turns_that_are_not_superseded_can_be_asked_for_too(archive: Archive) -> None:

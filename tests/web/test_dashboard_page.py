@@ -125,7 +125,7 @@ def test_hours_and_weekdays_are_all_there(pages: TestClient) -> None:
 
 
 def test_a_period_and_facets_apply_to_everything(pages: TestClient) -> None:
-    charts = charts_of(pages, "?since=2026-05-05&until=2026-05-06")
+    charts = charts_of(pages, "?since=2026-05-05&until=2026-05-05")
     assert values_of(charts["calendar"]) == {"2026-05-05": [3]}
     assert set(values_of(charts["tokens-by-kind"])) == {"2026-05-05"}
 
@@ -152,11 +152,11 @@ def test_each_point_leads_to_the_library_with_what_it_counts(pages: TestClient) 
 
     day = link_of(charts["calendar"], "2026-05-04")
     assert urlsplit(day).path == "/"
-    assert asked_by(day) == {**kept, "since": "2026-05-04", "until": "2026-05-05"}
-    assert asked_by(link_of(charts["models"], "gpt-5")) == {**kept, "model": "gpt-5"}
-    assert asked_by(link_of(charts["tools"], "read_file")) == {**kept, "tool": "read_file"}
-    assert asked_by(link_of(charts["agents"], "Navigator (custom agent)")) == {**kept, "agent": "Navigator"}
-    assert asked_by(link_of(charts["skills"], "chart-reading")) == {**kept, "skill": "chart-reading"}
+    assert asked_by(day) == {**kept, "since": "2026-05-04", "until": "2026-05-04"}
+    assert asked_by(link_of(charts["models"], "gpt-5")) == {**kept, "model": "=gpt-5"}
+    assert asked_by(link_of(charts["tools"], "read_file")) == {**kept, "tool": "=read_file"}
+    assert asked_by(link_of(charts["agents"], "Navigator (custom agent)")) == {**kept, "agent": "=Navigator"}
+    assert asked_by(link_of(charts["skills"], "chart-reading")) == {**kept, "skill": "=chart-reading"}
     assert asked_by(link_of(charts["files"], "/home/ana/tide-tables/src/tides.py")) == {
         **kept,
         "q": 'file:"/home/ana/tide-tables/src/tides.py"',
@@ -185,7 +185,7 @@ def test_a_link_never_leaves_the_period_that_is_shown() -> None:
     links = Links(Filters(since="2d", until="2026-05-06T12:00"), now)
 
     first = asked_by(links.period(date(2026, 5, 5), date(2026, 5, 6)))
-    assert first == {"since": "2d", "until": "2026-05-06"}, "the day began before the period did"
+    assert first == {"since": "2d", "until": "2026-05-05"}, "the day began before the period did"
     last = asked_by(links.period(date(2026, 5, 6), date(2026, 5, 7)))
     assert last == {"since": "2026-05-06", "until": "2026-05-06T12:00"}
 
@@ -205,7 +205,7 @@ def test_without_scripts_the_page_has_tables_with_links(pages: TestClient) -> No
         re.DOTALL,
     )
     assert row is not None
-    assert asked_by(unescape(row[1])) == {"tool": "run_in_terminal"}
+    assert asked_by(unescape(row[1])) == {"tool": "=run_in_terminal"}
     assert "50.0 %" in row[2], "its failure rate"
 
 
@@ -338,7 +338,7 @@ def test_another_range_is_shown_in_place_and_stands_in_the_address(board: Page) 
 
 def test_a_click_leads_to_the_conversations(board: Page) -> None:
     board.locator("#panel-calendar .hits a").nth(1).click()
-    board.wait_for_url("**/?since=2026-05-05&until=2026-05-06")
+    board.wait_for_url("**/?since=2026-05-05&until=2026-05-05")
     expect(board.get_by_text("Lighthouse", exact=True).first).to_be_visible()
 
 

@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copilog.analysis import Selection
 from copilog.errors import UsageError
 from copilog.store.library import SORTS
-from copilog.store.narrowing import Wanted
 from copilog.store.query import QueryError
-from copilog.web.filters import FLAGS, TEXTS, Filters, filters_from, library_link, query_of, selection_of, wanted_of
+from copilog.store.selection import FLAGS, Selection
+from copilog.web.filters import TEXTS, Filters, filters_from, library_link, listed_by, measured_by, query_of
 
 NOON = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1).map(str.strip)
@@ -58,33 +57,33 @@ def test_a_link_changes_one_filter_and_keeps_the_others() -> None:
 
 
 def test_filters_choose_what_is_measured() -> None:
-    selection = selection_of(Filters(workspace="tide", skill='say "hello"', edit=True, since="7d", starred=True), NOON)
-    assert selection.wanted == Wanted(workspace="tide", skill='say "hello"', edit=True, starred=True)
-    assert selection.since == datetime(2026, 4, 27, 12, 0, tzinfo=UTC)
-    assert selection_of(Filters()) == Selection()
+    selection = measured_by(Filters(workspace="tide", skill='say "hello"', edit=True, since="7d", starred=True), NOON)
+    since = datetime(2026, 4, 27, 12, 0, tzinfo=UTC)
+    assert selection == Selection(workspace="tide", skill='say "hello"', edit=True, starred=True, since=since)
+    assert measured_by(Filters()) == Selection()
 
 
 def test_a_month_is_a_period() -> None:
-    selection = selection_of(Filters(month="2026-12"))
+    selection = measured_by(Filters(month="2026-12"))
     assert selection.since == datetime(2026, 12, 1).astimezone()
     assert selection.until == datetime(2027, 1, 1).astimezone()
-    within = selection_of(Filters(month="2026-12", since="2026-12-24", until="2030-01-01"))
+    within = measured_by(Filters(month="2026-12", since="2026-12-24", until="2030-01-01"))
     assert within.since == datetime(2026, 12, 24).astimezone()
     assert within.until == datetime(2027, 1, 1).astimezone()
 
 
 def test_a_search_that_does_not_parse_is_told() -> None:
     with pytest.raises(QueryError, match="has no"):
-        selection_of(Filters(q="tide) OR (wave", agent="Reviewer"))
+        measured_by(Filters(q="tide) OR (wave", agent="Reviewer"))
 
 
 @pytest.mark.parametrize("filters", [Filters(since="someday"), Filters(until="2026-13-01"), Filters(month="2026-00")])
 def test_what_is_no_date_is_told(filters: Filters) -> None:
-    with pytest.raises(UsageError, match="is no"):
-        selection_of(filters)
+    with pytest.raises(UsageError, match="is not a date"):
+        measured_by(filters)
 
 
 def test_the_library_is_told_all_filters() -> None:
-    wanted = wanted_of(Filters(q="tide", agent="Reviewer", month="2026-03", error=True, until="2026-05-01"), NOON)
+    wanted = listed_by(Filters(q="tide", agent="Reviewer", month="2026-03", error=True, until="2026-05-01"), NOON)
     assert (wanted.query, wanted.agent, wanted.month, wanted.error) == ("tide", "Reviewer", "2026-03", True)
-    assert wanted.until == datetime(2026, 5, 1).astimezone()
+    assert wanted.until == datetime(2026, 5, 2).astimezone()

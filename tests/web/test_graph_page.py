@@ -14,8 +14,8 @@ def test_the_data_has_nodes_and_edges_and_where_nodes_lead(client: TestClient) -
     data = client.get("/graph/data").json()
 
     nodes = {node["id"]: node for node in data["nodes"]}
-    assert nodes["agent:reviewer"]["link"] == "/?agent=Reviewer"
-    assert nodes["tool:run_in_terminal"]["link"] == "/?tool=run_in_terminal"
+    assert nodes["agent:reviewer"]["link"] == "/?agent=%3DReviewer"
+    assert nodes["tool:run_in_terminal"]["link"] == "/?tool=%3Drun_in_terminal"
     assert nodes["agent:(default)"]["link"] is None
     assert {edge["source"] for edge in data["edges"]} <= nodes.keys()
     assert {edge["target"] for edge in data["edges"]} <= nodes.keys()
@@ -38,7 +38,8 @@ def test_filters_narrow_the_graph_and_stay_in_its_links(client: TestClient) -> N
 
 
 def test_nothing_chosen_is_told(client: TestClient) -> None:
-    assert "Nothing was used" in client.get("/graph", params={"workspace": "nowhere at all"}).text
+    assert "Nothing was used" in client.get("/graph", params={"until": "2001"}).text
+    assert "no conversation has" in client.get("/graph", params={"workspace": "nowhere at all"}).text
 
 
 def test_a_definition_is_shown_by_its_node_alone(
@@ -70,7 +71,7 @@ def test_the_picture_can_be_walked_by_keyboard(open_page: Callable[..., Page], a
 
     about = page.locator("#about")
     assert about.locator("h2").text_content() == "Reviewer"
-    assert about.get_by_role("link", name="The conversations behind it").get_attribute("href") == "/?agent=Reviewer"
+    assert about.get_by_role("link", name="The conversations behind it").get_attribute("href") == "/?agent=%3DReviewer"
     assert page.locator("#graph .dimmed").count() > 0
 
 

@@ -40,6 +40,7 @@ class Wishes(NamedTuple):
     since: datetime | None = None  # instead of the beginning of the day
     until: datetime | None = None
     conversations: str | None = None  # a JSON list: the numbers of those that are meant, if not all are
+    is_quick: bool = False  # asked before the command line is read, which knows more
 
 
 def print_quickly(arguments: list[str]) -> bool:
@@ -80,6 +81,8 @@ def line_for(wishes: Wishes) -> str:
         return _excuse(f"the archive is {'damaged' if is_damaged else 'busy'}", wishes)
     except OSError:  # somebody has removed the folder that we are in
         return _excuse("this folder is gone", wishes)
+    if wishes.is_quick and wishes.workspace is not None and status.conversation is None:
+        raise UsageError("there may be no such workspace")
     if wishes.as_json:
         return _json({**status._asdict(), "problem": None})
     if wishes.template is not None:
@@ -127,17 +130,20 @@ def _wishes_of(arguments: list[str]) -> Wishes | None:
             given[_VALUES[argument]] = following
         else:
             return None
-    archive, at = given.get("archive"), given.get("at")
+    archive, at, workspace = given.get("archive"), given.get("at"), given.get("workspace")
+    if workspace is not None and ("*" in workspace or workspace.startswith("=")):
+        return None
     try:
         moment = datetime.fromisoformat(at).astimezone() if at is not None else None
     except ValueError:  # it may be one that people understand
         return None
     return Wishes(
         template=given.get("template"),
-        workspace=given.get("workspace"),
+        workspace=workspace,
         archive=Path(archive) if archive is not None else None,
         as_json="--json" in flags,
         at=moment,
+        is_quick=True,
     )
 
 

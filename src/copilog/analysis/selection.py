@@ -1,4 +1,4 @@
-"""What is measured: the conversations that somebody asks about, and their turns within a period.
+"""What is measured: the conversations of a selection, and their turns within its period.
 
     chosen        the conversations
     chosen_turn   their turns, with local day, hour and weekday; and turn -1, to which facts without a turn belong
@@ -16,33 +16,16 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from copilog.derive.model_names import key_of
-from copilog.store.narrowing import Narrowed, Wanted
-from copilog.store.search import conversations_with
-from copilog.store.summary import Filters, conditions_of
+from copilog.store.selection import Selection, where
 from copilog.store.times import text_of
 
 if TYPE_CHECKING:
     from copilog.store.archive import Archive
 
+__all__ = ["NO_TURN", "Chosen", "Selection", "choose"]
+
 NO_TURN = -1
 SHORTEST_UNIQUE_ID = 20
-
-
-class Selection(msgspec.Struct, frozen=True, kw_only=True):
-    """Which conversations, and which period. Texts are compared without regard to case."""
-
-    since: datetime | None = None  # turns that began then or later
-    until: datetime | None = None  # turns that began before
-    workspace: str | None = None
-    source: str | None = None
-    model: str | None = None
-    mode: str | None = None
-    label: str | None = None
-    starred: bool | None = None
-    query: str | None = None  # as for `copilog search`: it holds for some message of the conversation
-    conversation: str | None = None  # this one alone, by its id
-    wanted: Wanted | None = None  # as a list is narrowed down: names that are there are meant exactly
 
 
 class Chosen:
@@ -88,36 +71,12 @@ def _make_tables(connection: sqlite3.Connection) -> None:
 
 
 def _choose_conversations(archive: Archive, selection: Selection) -> None:
-    connection = archive.connection
-    filters = Filters(
-        workspace=selection.workspace,
-        source=selection.source,
-        model=selection.model,
-        mode=selection.mode,
-        label=selection.label,
-        starred=selection.starred,
-    )
-    where = "NOT is_empty"
-    parameters: list[Any] = []
-    if filters != Filters():
-        conditions, parameters = conditions_of(connection, filters)
-        where = f"id IN (SELECT id FROM conversations {conditions})"  # noqa: S608 - what people write is in parameters
-    if selection.wanted is not None:
-        narrowed, values = Narrowed(connection, selection.wanted, key_of).where()
-        where += f" AND rowid IN (SELECT c.rowid FROM conversation AS c WHERE {narrowed})"  # noqa: S608 - as above
-        parameters += values
-    if selection.conversation is not None:
-        where += " AND id = ?"
-        parameters.append(archive.find_id(selection.conversation))
-    if selection.query is not None and selection.query.strip():
-        where += " AND rowid IN (SELECT value FROM json_each(?))"
-        parameters.append(msgspec.json.encode(conversations_with(connection, selection.query)).decode())
-    _execute(
-        connection,
-        "INSERT INTO temp.chosen SELECT rowid, id, title, workspace, source, coalesce(updated_at, started_at)"  # noqa: S608
-        f" FROM conversation WHERE {where}",
-        parameters,
-    )
+    # What a period leaves out is found out turn by turn.
+    whole = msgspec.structs.replace(archive.with_id(selection), since=None, until=None)
+    condition, parameters = where(archive.connection, whole)
+    columns = "c.rowid, c.id, c.title, c.workspace, c.source, coalesce(c.updated_at, c.started_at)"
+    sql = f"INSERT INTO temp.chosen SELECT {columns} FROM conversation AS c WHERE {condition}"  # noqa: S608
+    _execute(archive.connection, sql, parameters)
 
 
 def _choose_turns(connection: sqlite3.Connection, selection: Selection) -> bool:

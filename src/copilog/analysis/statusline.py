@@ -19,7 +19,7 @@ from copilog.store.schema import APPLICATION_ID, MIGRATIONS
 BUSY_SECONDS = 0.02
 NEWEST = 1_000  # conversations among which the latest of a workspace is looked for
 
-IsWanted = Callable[[str | None], bool]
+IsWanted = Callable[..., bool]  # of a workspace, and its repository where that is known
 
 TOUCHED = "coalesce(c.updated_at, c.started_at)"
 # A turn is as old as its conversation where it has no time of its own; what belongs to no turn is so, too.
@@ -28,7 +28,7 @@ TURN_AT = f"coalesce(t.started_at, {TOUCHED})"
 OF_TODAY = f"""
     {TOUCHED} >= :since AND (c.started_at IS NULL OR c.started_at < :until) AND NOT c.is_empty
     AND {TURN_AT} >= :since AND {TURN_AT} < :until AND t.superseded IS NULL
-    AND (:is_anywhere OR is_wanted(c.workspace))
+    AND (:is_anywhere OR is_wanted(c.workspace, c.repository))
     AND (:conversations IS NULL OR c.rowid IN (SELECT value FROM json_each(:conversations)))
     AND NOT EXISTS (
         SELECT 1 FROM turn AS other JOIN conversation AS first ON first.rowid = other.conversation
@@ -56,9 +56,9 @@ LATEST = f"""
     FROM conversation AS c
     WHERE c.rowid = (
         SELECT rowid FROM (
-            SELECT c.rowid, c.workspace FROM conversation AS c WHERE {TOUCHED} < :until AND NOT c.is_empty
+            SELECT c.rowid, c.workspace, c.repository FROM conversation AS c WHERE {TOUCHED} < :until AND NOT c.is_empty
             ORDER BY {TOUCHED} DESC LIMIT :newest
-        ) WHERE (:is_anywhere OR is_wanted(workspace))
+        ) WHERE (:is_anywhere OR is_wanted(workspace, repository))
         AND (:conversations IS NULL OR rowid IN (SELECT value FROM json_each(:conversations))) LIMIT 1
     )
 """  # noqa: S608
@@ -111,7 +111,7 @@ def status_of(
 ) -> Status:
     """The figures of the day that `now` is in, or of a period, of all conversations or of those that are wanted."""
     midnight = now.astimezone().replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None)
-    connection.create_function("is_wanted", 1, is_wanted or bool, deterministic=True)
+    connection.create_function("is_wanted", 2, is_wanted or (lambda *_: True), deterministic=True)
     values = {
         "since": text_of(period[0] or midnight),
         "until": text_of(period[1] or midnight + timedelta(days=1)),
@@ -159,25 +159,30 @@ def last_scan(archive: Path) -> datetime | None:
 
 
 def workspace_filter(wanted: str) -> IsWanted:
-    """Whether a workspace is meant: by a folder, which it is or lies in, or by a part of its name.
+    """Whether a workspace is meant: by a folder, which it is or lies in, or by a part of its or the repository's name.
 
     `.` stands for the folder that we are in, or the repository that this is a part of.
     """
     if wanted == ".":
         folders = _spellings(*map(_repository, _here()))
-    elif os.path.isabs(wanted) or os.path.isdir(wanted):  # noqa: PTH117, PTH112 - no paths need be made of it
+    elif names_folder(wanted):
         folders = _spellings(wanted)
     else:
         part = wanted.casefold()
-        return lambda workspace: workspace is not None and part in workspace.casefold()
+        return lambda *names: any(part in name.casefold() for name in names if name is not None)
 
-    def is_there(workspace: str | None) -> bool:
+    def is_there(workspace: str | None, _: str | None = None) -> bool:
         if workspace is None:
             return False
         place = _plain(workspace)
         return any(place == folder or place.startswith(f"{folder}/") for folder in folders)
 
     return is_there
+
+
+def names_folder(wanted: str) -> bool:
+    """Whether a workspace is given as a folder, and not by its name."""
+    return wanted == "." or os.path.isabs(wanted) or os.path.isdir(wanted)  # noqa: PTH117, PTH112 - no paths need be made of it
 
 
 def _here() -> list[str]:

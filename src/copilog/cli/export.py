@@ -99,7 +99,7 @@ def command(
 
 def _wanted(archive: Archive, targets: tuple[str, ...], selection: Selection) -> list[str]:
     """The ids of what is to be written, each once."""
-    from copilog.analysis import Selection, choose
+    from copilog.store.selection import Selection
 
     is_chosen = selection != Selection()
     if targets and is_chosen:
@@ -108,8 +108,7 @@ def _wanted(archive: Archive, targets: tuple[str, ...], selection: Selection) ->
         raise UsageError("say which: `copilog export ID`, `copilog export last`, or options such as --since 7d")
     if targets:
         return list(dict.fromkeys(meant_in(archive, target) for target in targets))
-    chosen = choose(archive, selection)
-    ids = [row[0] for row in chosen.connection.execute("SELECT id FROM temp.chosen ORDER BY at DESC, id")]
+    ids = [summary.id for summary in archive.list_selected(selection)]
     if not ids:
         raise UsageError("no conversation is like that; `copilog list` shows those that are there")
     return ids

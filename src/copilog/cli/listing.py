@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
-from copilog.cli.archives import finish_with, fresh_archive, reads_archive_or_disk
+from copilog.cli.archives import finish_with, fresh_archive, reads_archive_or_disk, searched_archive
 from copilog.cli.common import (
     COUNT,
     Settings,
@@ -22,21 +23,21 @@ from copilog.cli.common import (
     short_id,
     strict_option,
 )
-from copilog.cli.dates import as_moment, when
+from copilog.cli.dates import when
 from copilog.cli.json_output import print_json
+from copilog.cli.selecting import selects
 from copilog.derive.prompts import HISTORIES
 from copilog.diagnostics import Report
 from copilog.errors import UsageError
 from copilog.ingest import discover
-from copilog.sources import SOURCES, Found
-from copilog.store.summary import Filters
+from copilog.sources import Found
+from copilog.store.selection import Selection
 from copilog.store.summary import Summary as Archived
 from copilog.summaries import Summary, moment_of, summarise
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-SOURCE_NAMES = [source.name for source in SOURCES]
 TITLE_WIDTH, NARROWEST = 40, 8  # of a line on a terminal
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 TOLD_MARKS = ("damaged", "headless", "stub", "external", "orphan-edits", "prompts-only", "helpers-only")
@@ -54,24 +55,13 @@ Examples:
   copilog list --model gpt-5 --mode agent --long
   copilog list --json | jq '.[].title'""",
 )
-@click.option("-w", "--workspace", metavar="TEXT", help="Only those whose folder has this in its name.")
-@click.option(
-    "-s", "--source", metavar="NAME", type=click.Choice(SOURCE_NAMES), help="Only those with a trace of this format."
-)
-@click.option("-m", "--model", metavar="TEXT", help="Only those in which a model of this name was used.")
-@click.option("--mode", metavar="TEXT", help="Only those in this mode: ask, edit, agent, or a custom agent's name.")
-@click.option(
-    "--since", metavar="WHEN", callback=as_moment, help="Only those touched after this: 2026-03-01, 7d, yesterday."
-)
-@click.option("--until", metavar="WHEN", callback=as_moment, help="Only those touched before this.")
 @click.option("-n", "--limit", type=COUNT, help="How many at most (default 50, from the config file).")
 @click.option("-a", "--all", "show_all", is_flag=True, help="All of them, and empty ones too.")
 @click.option("-l", "--long", "in_full", is_flag=True, help="Read each conversation: turns, tools, edits, models.")
-@click.option("--starred", is_flag=True, help="Only those with a star.")
-@click.option("--label", metavar="NAME", help="Only those with this label.")
 @json_option
 @strict_option
 @pass_settings
+@selects
 @reads_archive_or_disk
 def command(
     settings: Settings,
@@ -81,30 +71,32 @@ def command(
     in_full: bool,
     as_json: bool,
     strict: bool | None,
-    starred: bool,
-    **chosen: Any,
+    selection: Selection,
 ) -> int:
     """List conversations, newest first.
 
     They are those of the archive, which is looked over for changes first. With --live, --root or --sample the disk is
-    read: titles and times come from VS Code's own index where it has them, so that the list is quick; --long, --model
-    and --mode read the conversations themselves. Histories of typed prompts are listed with --long or --all.
+    read: titles and times come from VS Code's own index where it has them, so that the list is quick; --long, and
+    options that choose conversations, read the conversations themselves. Histories of typed prompts are listed with
+    these or --all.
+
+    Options that name something are told the nearest names, and end with exit code 2, where no conversation has it.
     """
-    chosen |= {"starred": starred or None, "include_empty": True}
-    filters = Filters(**chosen)
+    if settings.reads_disk() and (selection.starred or selection.label):
+        raise UsageError("stars and labels are in the archive; leave out --live, --root and --sample")
     report = Report()
-    in_full = in_full or bool(filters.model or filters.mode) or filters.source in HISTORIES
-    with fresh_archive(settings, report) as archive:
+    opened = fresh_archive if selection == Selection() else searched_archive
+    with opened(settings, report) as archive:
         summaries: Sequence[Summary | Archived]
         histories = 0
         if archive:
-            summaries = archive.list(**chosen)
+            summaries = archive.list_selected(msgspec.structs.replace(selection, include_empty=True))
         else:
-            founds = _found_on_disk(settings, filters, report)
+            founds = list(discover(settings.places(), report=report))
             if not (in_full or show_all):
                 histories = sum(found.source in HISTORIES for found in founds)
                 founds = [found for found in founds if found.source not in HISTORIES]
-            summaries = _on_disk(settings, founds, filters, in_full, report)
+            summaries = _on_disk(settings, founds, in_full, report)
         empty = sum(bool(summary.is_empty) for summary in summaries)
         if not show_all:
             summaries = [summary for summary in summaries if not summary.is_empty]
@@ -113,9 +105,9 @@ def command(
         if as_json:
             _print_json(shown)
         else:
-            _print_table(settings, shown, in_full)
+            _print_table(settings, shown, in_full or selection.model is not None or selection.mode is not None)
         what = _tell(len(shown), len(summaries), 0 if show_all else empty, histories)
-        if archive is None:
+        if archive is None or settings.reads_disk():
             return finish(settings, report, strict, what)
         return finish_with(settings, archive, report, strict, what)
 
@@ -146,14 +138,8 @@ def _tell(shown: int, matching: int, hidden: int, histories: int) -> str:
 # --- from the disk ----------------------------------------------------------------------------------------------
 
 
-def _found_on_disk(settings: Settings, filters: Filters, report: Report) -> list[Found]:
-    if filters.starred or filters.label:
-        raise UsageError("stars and labels are in the archive; leave out --live, --root and --sample")
-    return [found for found in discover(settings.places(), report=report) if _may_match(found, filters)]
-
-
-def _on_disk(settings: Settings, founds: list[Found], filters: Filters, in_full: bool, report: Report) -> list[Summary]:
-    summaries = [summary for summary in _summaries(settings, founds, in_full, report) if _matches(summary, filters)]
+def _on_disk(settings: Settings, founds: list[Found], in_full: bool, report: Report) -> list[Summary]:
+    summaries = list(_summaries(settings, founds, in_full, report))
     summaries.sort(key=lambda summary: summary.updated_at or summary.started_at or LONG_AGO, reverse=True)
     return summaries
 
@@ -164,29 +150,6 @@ def _summaries(settings: Settings, founds: list[Found], in_full: bool, report: R
         for found in founds:
             yield from summarise(found, in_full=in_full, with_histories=True, report=report)
             advance()
-
-
-def _may_match(found: Found, filters: Filters) -> bool:
-    """Whether it is worth reading, as far as that can be told before."""
-    if filters.source is not None and all(trace.source != filters.source for trace in found.traces()):
-        return False
-    if filters.workspace is None:
-        return True
-    folders = [trace.workspace.folder or "" for trace in found.traces() if trace.workspace is not None]
-    return not folders or any(filters.workspace.lower() in folder.lower() for folder in folders)
-
-
-def _matches(summary: Summary, filters: Filters) -> bool:
-    touched = summary.updated_at or summary.started_at
-    if filters.workspace is not None and filters.workspace.lower() not in (summary.workspace or "").lower():
-        return False
-    if filters.model is not None and not any(filters.model.lower() in name.lower() for name in summary.models or []):
-        return False
-    if filters.mode is not None and filters.mode.lower() not in [name.lower() for name in summary.modes or []]:
-        return False
-    if filters.since is not None and (touched is None or touched < filters.since):
-        return False
-    return filters.until is None or (touched is not None and touched < filters.until)
 
 
 # --- for people -------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from copilog.cli.archives import reads_archive, searched_archive
 from copilog.cli.common import COUNT, Settings, json_option, pass_settings, plural
 from copilog.cli.selecting import selects
 from copilog.diagnostics import Report
+from copilog.store.selection import FLAGS, NAME_FIELDS
 
 if TYPE_CHECKING:
     from copilog.analysis import Selection
@@ -22,16 +23,8 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 20
 PRIVATE = 0o077  # what nobody else may do with the page
-# What a selection is called on the page; the period is on it anyway.
-CHOICES = {
-    "workspace": "Workspace",
-    "source": "Format",
-    "model": "Model",
-    "mode": "Mode",
-    "label": "Label",
-    "query": "Search",
-    "conversation": "Conversation",
-}
+# What a selection is called on the page, where that is not the name of the field; the period is on it anyway.
+CHOICES = {"source": "Format", "query": "Search"}
 
 
 @click.command(
@@ -133,9 +126,12 @@ def _page(stats: Stats, selection: Selection, title: str | None, is_anonymous: b
 
 def _choices(selection: Selection, is_anonymous: bool) -> list[tuple[str, str]]:
     """What was chosen, in words; of an anonymous page only by what."""
-    made = [(name, value) for field, name in CHOICES.items() if (value := getattr(selection, field)) is not None]
-    if selection.starred:
-        made.append(("Starred", "only those with a star"))
+    fields = [*NAME_FIELDS, "query", "conversation"]
+    chosen = [(name, getattr(selection, name)) for name in fields]
+    made = [(CHOICES.get(name, name.capitalize()), value) for name, value in chosen if value is not None]
+    made += [
+        (name.capitalize(), f"only those {flag.about}") for name, flag in FLAGS.items() if getattr(selection, name)
+    ]
     if not is_anonymous:
         return made
     return [("Chosen by", ", ".join(name.lower() for name, _ in made))] if made else []

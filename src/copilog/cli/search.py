@@ -23,8 +23,10 @@ from copilog.cli.common import (
 )
 from copilog.cli.dates import when
 from copilog.cli.json_output import print_json
+from copilog.cli.selecting import utc_option
 from copilog.diagnostics import Report
 from copilog.store.query import QueryError
+from copilog.store.selection import UnknownName
 
 if TYPE_CHECKING:
     from copilog.store.search import Group, Hit, SearchResult
@@ -50,6 +52,7 @@ Examples:
 @click.option("--newest", is_flag=True, help="The newest first, instead of the best.")
 @click.option("-n", "--limit", type=COUNT, default=50, show_default=True, help="How many hits at most.")
 @click.option("--offset", type=OFFSET, default=0, metavar="N", help="Leave out the first N hits.")
+@utc_option
 @json_option
 @pass_settings
 @reads_archive
@@ -61,17 +64,19 @@ def command(
     newest: bool,
     limit: int,
     offset: int,
+    utc: bool,
     as_json: bool,
 ) -> int:
     """Find words, phrases and code in all conversations.
 
     Words that follow one another must all be in a message; "a phrase" in double quotes, 'exact text' in single ones,
     begin* of a word, AND, OR, NOT, parentheses, and fields: workspace:, model:, tool:, file:, role:, agent:, skill:,
-    mode:, source:, title:, has:error, has:edit, before:, after:. The shell takes quotes away; put the whole query in
+    mode:, source:, title:, has:error, has:edit, since:, until:. The shell takes quotes away; put the whole query in
     others.
 
     The archive is searched, after a look for changes; with --root or --sample, what is there. The exit code is 0 when
-    something was found, 1 when nothing was, and 2 when the query cannot be understood.
+    something was found, 1 when nothing was, and 2 when the query cannot be understood, or names something that no
+    conversation has.
     """
     text = " ".join(query)
     if not text.strip() and not regex:
@@ -79,12 +84,17 @@ def command(
     try:
         with searched_archive(settings, Report()) as archive:
             order = "newest" if newest else "rank"
-            result = archive.search(text, limit=limit, offset=offset, regex=regex, order=order)
+            result = archive.search(text, limit=limit, offset=offset, regex=regex, order=order, utc=utc)
     except QueryError as error:
         if as_json:
             _print_fault(error, text)
         click.echo(_explained(error, text), err=True)
         return NO_QUERY
+    except UnknownName as error:
+        if as_json:
+            unknown = {"reason": str(error), "field": error.field, "value": error.value, "nearest": error.nearest}
+            print_json({"query": text, "error": unknown})
+        raise
     if as_json:
         _print_json(result)
     else:

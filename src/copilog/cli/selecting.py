@@ -1,18 +1,19 @@
-"""Which conversations and which period: the same options for every command that measures."""
+"""Which conversations and which period: the same options for every command that takes several."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from copilog.cli.dates import as_moment
+from copilog.store.selection import FLAGS, NAME_FIELDS, selection_of
 
 if TYPE_CHECKING:
     from copilog.cli.common import Function, Settings
 
-_NAMES = ("since", "until", "workspace", "source", "model", "mode", "label", "starred", "query")
+_NAMES = (*NAME_FIELDS, *FLAGS, "since", "until", "query", "utc")
 
 
 def selects(function: Function) -> Function:
@@ -20,27 +21,37 @@ def selects(function: Function) -> Function:
 
     @wraps(function)
     def with_selection(settings: Settings, /, **chosen: Any) -> Any:
-        from copilog.analysis.selection import Selection
+        fields = {name: chosen.pop(name) for name in _NAMES}
+        flags = {name: fields[name] or None for name in FLAGS}
+        return function(settings, selection=selection_of(**(fields | flags)), **chosen)
 
-        wanted = {name: chosen.pop(name) for name in _NAMES}
-        wanted["starred"] = wanted["starred"] or None
-        return function(settings, selection=Selection(**wanted), **chosen)
-
-    for option in reversed(_OPTIONS):
+    for option in reversed(_options()):
         with_selection = option(with_selection)
     return with_selection  # type: ignore[return-value]
 
 
-_OPTIONS = (
-    click.option(
-        "--since", metavar="WHEN", callback=as_moment, help="Only turns since then: 2026-03-01, 7d, yesterday."
-    ),
-    click.option("--until", metavar="WHEN", callback=as_moment, help="Only turns before then."),
-    click.option("-w", "--workspace", metavar="TEXT", help="Only conversations whose folder has this in its name."),
-    click.option("-s", "--source", metavar="NAME", help="Only those with a trace of this format."),
-    click.option("-m", "--model", metavar="TEXT", help="Only those in which a model of this name was used."),
-    click.option("--mode", metavar="TEXT", help="Only those in this mode: ask, edit, agent, or a custom agent's name."),
-    click.option("--label", metavar="NAME", help="Only those with this label."),
-    click.option("--starred", is_flag=True, help="Only those with a star."),
-    click.option("-q", "--query", metavar="QUERY", help="Only those in which `copilog search QUERY` finds something."),
-)
+def utc_option(function: Function) -> Function:
+    return click.option("--utc", is_flag=True, help="Dates are those of UTC, and not of your time zone.")(function)
+
+
+def _options() -> list[Callable[[Any], Any]]:
+    options = [
+        click.option(
+            "--since", metavar="WHEN", help="Only what was done since then: 2026-03-01, 2026-03, 7d, last week, may."
+        ),
+        click.option("--until", metavar="WHEN", help="Only what was done until then, the end of that day or period."),
+        utc_option,
+    ]
+    for name, field in NAME_FIELDS.items():
+        letter = (f"-{field.letter}",) if field.letter else ()
+        metavar = "NAME" if field.is_whole else "TEXT"
+        options.append(click.option(*letter, f"--{name}", metavar=metavar, help=f"Only those {field.about}."))
+    options += [
+        click.option(f"--{name}", is_flag=True, help=f"Only those {flag.about}.") for name, flag in FLAGS.items()
+    ]
+    return [
+        *options,
+        click.option(
+            "-q", "--query", metavar="QUERY", help="Only those in which `copilog search QUERY` finds something."
+        ),
+    ]

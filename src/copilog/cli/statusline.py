@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from copilog.analysis.quick_line import FIELDS, Wishes, line_for
+from copilog.analysis.statusline import names_folder
 from copilog.cli.common import Settings, archive_option, json_option, no_scan_option, pass_settings
-from copilog.cli.dates import as_moment
 from copilog.cli.selecting import selects
 from copilog.errors import UsageError
-
-if TYPE_CHECKING:
-    from copilog.analysis.selection import Selection
+from copilog.store.dates import period_of
+from copilog.store.selection import Selection
 
 
 @click.command(
@@ -33,9 +30,7 @@ Examples:
     metavar="TEMPLATE",
     help=f"The line with fields in braces: {', '.join(FIELDS)}. What was not recorded is shown as -.",
 )
-@click.option(
-    "--at", callback=as_moment, metavar="MOMENT", help="The day of this moment, such as yesterday, not today."
-)
+@click.option("--at", metavar="WHEN", help="The day of this date, such as yesterday, not today.")
 @json_option
 @no_scan_option
 @archive_option
@@ -45,7 +40,7 @@ def command(
     settings: Settings,
     /,
     template: str | None,
-    at: datetime | None,
+    at: str | None,
     selection: Selection,
     as_json: bool,
     no_scan: bool,
@@ -66,14 +61,14 @@ def command(
         raise UsageError("the status line is made of the archive alone; leave out --root, --sample and --live")
     wishes = Wishes(
         template=template,
-        workspace=selection.workspace,
+        workspace=selection.workspace if _is_folder(selection) else None,
         archive=settings.archive,
         since=selection.since,
         until=selection.until,
         conversations=_chosen(settings, selection),
         as_json=as_json,
         in_colour=settings.in_color(),
-        at=at,
+        at=period_of(at, zone=selection.zone).start if at is not None else None,
     )
     line = line_for(wishes)
     click.echo(line, color=True)
@@ -83,11 +78,12 @@ def _chosen(settings: Settings, selection: Selection) -> str | None:
     """The numbers of the conversations that are meant, as JSON; None where none are left out but by place and time."""
     import msgspec
 
-    from copilog.analysis.selection import Selection, choose
+    from copilog.analysis.selection import choose
     from copilog.store.archive import open_archive
     from copilog.store.database import ArchiveError
 
-    rest = msgspec.structs.replace(selection, workspace=None, since=None, until=None)
+    workspace = None if _is_folder(selection) else selection.workspace
+    rest = msgspec.structs.replace(selection, workspace=workspace, since=None, until=None)
     if rest == Selection():
         return None
     try:
@@ -96,3 +92,7 @@ def _chosen(settings: Settings, selection: Selection) -> str | None:
     except ArchiveError:
         return None  # the line itself tells what is in the way
     return msgspec.json.encode([number for (number,) in rows]).decode()
+
+
+def _is_folder(selection: Selection) -> bool:
+    return selection.workspace is not None and names_folder(selection.workspace)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -30,7 +29,7 @@ from copilog.mcp.usage import total_usage
 from copilog.mcp.window import Cursor, Reader, ToolResults
 from copilog.model import Conversation, title_of
 from copilog.store.archive import Archive
-from copilog.store.query_fields import DATE_HINT, moment_of
+from copilog.store.selection import Selection
 
 if TYPE_CHECKING:
     from copilog.store.search import Hit as Match
@@ -41,10 +40,7 @@ MOST_HITS = 50
 SMALLEST_BUDGET, LARGEST_BUDGET = 200, 20_000
 LONGEST_SNIPPET = 500
 MOST_NAMES = 20  # models, modes or labels of one conversation
-ALL = 1_000_000
 LAST = "last"
-
-_DAY = re.compile(r"\d{4}-\d{1,2}-\d{1,2}")
 
 _WORK = """
     SELECT c.id, c.title, c.workspace, c.updated_at, e.path, json_group_array(DISTINCT e.turn),
@@ -54,28 +50,6 @@ _WORK = """
       AND e.is_counted AND e.superseded IS NULL
     GROUP BY c.id, e.path ORDER BY c.updated_at DESC, c.id, e.path LIMIT ?3
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which conversations, as the asker wrote it."""
-
-    workspace: str | None = None
-    since: str | None = None
-    until: str | None = None
-    model: str | None = None
-    mode: str | None = None
-
-    def chosen(self, archive: Archive, limit: int, offset: int = 0) -> list[Summary]:
-        return archive.list(
-            workspace=self.workspace,
-            model=self.model,
-            mode=self.mode,
-            since=_moment_of(self.since) if self.since else None,
-            until=_moment_of(self.until, is_end=True) if self.until else None,
-            limit=limit,
-            offset=offset,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,15 +70,6 @@ class Start:
         if self.around is not None:
             return reader.around(self.around, budget, self.tool_results, thinking=self.thinking)
         return reader.at_turn(self.turn or 1, self.tool_results, thinking=self.thinking)
-
-
-def _moment_of(text: str, *, is_end: bool = False) -> datetime:
-    """A moment; a day without a time is its beginning, or its end where a period ends with it."""
-    try:
-        moment = moment_of(text, datetime.now(UTC))
-        return moment + timedelta(days=1) if is_end and _DAY.fullmatch(text.strip()) else moment
-    except (ValueError, OverflowError):
-        raise UsageError(f"{one_line(text, 60)!r} is no moment; {DATE_HINT}") from None
 
 
 # --- searching and listing ----------------------------------------------------------------------------------------
@@ -147,9 +112,9 @@ def _marked(text: str, highlights: list[tuple[int, int]]) -> str:
     return "".join([*pieces, text[at:]])
 
 
-def list_conversations(archive: Archive, wanted: Wanted, limit: int, offset: int) -> ListAnswer:
+def list_conversations(archive: Archive, selection: Selection, limit: int, offset: int) -> ListAnswer:
     """Conversations, the one that was last active first."""
-    found = wanted.chosen(archive, limit + 1, offset)
+    found = archive.list_selected(selection, limit + 1, offset)
     return ListAnswer(
         conversations=[_line_of(summary) for summary in found[:limit]],
         next_offset=offset + limit if len(found) > limit else None,
@@ -242,11 +207,12 @@ def window_text(answer: WindowAnswer) -> str:
 # --- usage and files ----------------------------------------------------------------------------------------------
 
 
-def get_usage(archive: Archive, name: str | None, wanted: Wanted) -> UsageAnswer:
-    """What one conversation used, or all of a period."""
-    if name is not None and wanted != Wanted():
-        raise UsageError("give an id, or a period and a workspace, not both")
-    ids = [_id_of(archive, name)] if name is not None else [summary.id for summary in wanted.chosen(archive, ALL)]
+def get_usage(archive: Archive, name: str | None, selection: Selection) -> UsageAnswer:
+    """What one conversation used, or all of a selection."""
+    if name is not None and selection != Selection():
+        raise UsageError("give an id, or a period and filters, not both")
+    selected = [_id_of(archive, name)] if name is not None else archive.list_selected(selection)
+    ids = [each if isinstance(each, str) else each.id for each in selected]
     total = total_usage(archive.connection, ids)
     models = [ModelUsage(model=one_line(model, 80), **sums) for model, sums in total.models.items()]
     return UsageAnswer(

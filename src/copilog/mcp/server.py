@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable
+from functools import wraps
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -21,6 +23,7 @@ from copilog.mcp.plain import plain
 from copilog.mcp.refreshing import Refresher
 from copilog.mcp.window import ToolResults
 from copilog.store.archive import Archive
+from copilog.store.selection import FLAGS, NAME_FIELDS, selection_of
 
 INSTRUCTIONS = """\
 The user's earlier conversations with GitHub Copilot (VS Code and Copilot CLI), kept in a local archive. Ask here what
@@ -39,7 +42,12 @@ READ_ONLY = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempot
 Found = TypeVar("Found", bound=Answer)
 
 Moment = Annotated[
-    str | None, Field(description="A date or time such as 2026-03-01 or 2026-03-01T14:30, or an age: 12h, 7d, 4w.")
+    str | None,
+    Field(
+        max_length=60,
+        description="A date such as 2026-03-01, 2026-03 or 2026-03-01T14:30, last week, may, or an age: 12h, 7d, 3mo. "
+        "It names a period: `since` begins at its start, `until` includes it to its end.",
+    ),
 ]
 Limit = Annotated[int, Field(ge=1, le=questions.MOST_LINES, description="How many at most.")]
 Offset = Annotated[int, Field(ge=0, le=1_000_000, description="How many to leave out, from an earlier next_offset.")]
@@ -119,7 +127,7 @@ def _add_search(server: MCPServer[Any], desk: Desk) -> None:
                 max_length=1000,
                 description="Words (all must occur), \"phrases\", prefixes*, 'exact text' for code and punctuation, "
                 "AND, OR, NOT, parentheses, and fields with a value right after them: workspace: file: tool: model: "
-                "mode: agent: skill: source: role: has:error has:edit before:2026-03-01 after:30d",
+                "mode: agent: skill: source: role: has:error has:edit since:30d until:2026-03-01",
             ),
         ],
         limit: Annotated[int, Field(ge=1, le=questions.MOST_HITS, description="How many hits at most.")] = 10,
@@ -137,21 +145,51 @@ def _add_search(server: MCPServer[Any], desk: Desk) -> None:
     _add(server, search, "Search earlier conversations")
 
 
+def _selecting(tool: Callable[..., CallToolResult]) -> Callable[..., CallToolResult]:
+    """Give a tool the fields of a selection as arguments; it is called with those that the asker gave."""
+
+    @wraps(tool)
+    def with_fields(**given: Any) -> CallToolResult:
+        fields = {name: given.pop(name) or None for name in _FIELDS if name in given}
+        return tool(fields, **given)
+
+    own = signature(tool, eval_str=True)
+    first, *others = [
+        parameter.replace(kind=Parameter.KEYWORD_ONLY) for name, parameter in own.parameters.items() if name != "fields"
+    ]
+    added = [Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=kind) for name, kind in _FIELDS.items()]
+    with_fields.__signature__ = own.replace(parameters=[first, *added, *others])  # type: ignore[attr-defined]
+    return with_fields
+
+
+_FIELDS: dict[str, Any] = {
+    "since": Moment,
+    "until": Moment,
+    **{
+        name: Annotated[str | None, Field(max_length=1000, description=f"Only conversations {field.about}.")]
+        for name, field in NAME_FIELDS.items()
+    },
+    **{
+        name: Annotated[bool | None, Field(description=f"Only conversations {flag.about}.")]
+        for name, flag in FLAGS.items()
+    },
+    "query": Annotated[
+        str | None, Field(max_length=1000, description="Only conversations in which `search` finds something for this.")
+    ],
+}
+
+
 def _add_list(server: MCPServer[Any], desk: Desk) -> None:
+    @_selecting
     def list_conversations(
-        workspace: Annotated[str | None, Field(description="Part of the path of the project folder.")] = None,
-        since: Moment = None,
-        until: Moment = None,
-        model: Annotated[str | None, Field(description="Part of a model's name.")] = None,
-        mode: Annotated[str | None, Field(description="ask, edit, agent, or the name of a custom agent.")] = None,
-        limit: Limit = 20,
-        offset: Offset = 0,
+        fields: dict[str, Any], limit: Limit = 20, offset: Offset = 0
     ) -> Annotated[CallToolResult, ListAnswer]:
         """List earlier conversations, the one that was last active first, with title, project, time, models and counts.
         Use it to see what was worked on in a project or a period; use search to find something by its words.
         """
-        wanted = questions.Wanted(workspace=workspace, since=since, until=until, model=model, mode=mode)
-        return _given(desk.ask(lambda archive: questions.list_conversations(archive, wanted, limit, offset)))
+        return _given(
+            desk.ask(lambda archive: questions.list_conversations(archive, selection_of(**fields), limit, offset))
+        )
 
     _add(server, list_conversations, "List earlier conversations")
 
@@ -192,19 +230,17 @@ def _add_window(server: MCPServer[Any], desk: Desk) -> None:
 
 
 def _add_usage(server: MCPServer[Any], desk: Desk) -> None:
+    @_selecting
     def get_usage(
+        fields: dict[str, Any],
         id: Annotated[  # noqa: A002
             str | None, Field(max_length=500, description="One conversation, or `last`; without it, a period.")
         ] = None,
-        since: Moment = None,
-        until: Moment = None,
-        workspace: Annotated[str | None, Field(description="Part of the path of the project folder.")] = None,
     ) -> Annotated[CallToolResult, UsageAnswer]:
         """Tokens by model, premium requests and credits, as Copilot recorded them: of one conversation, or of all that
-        were last active in a period (all of them when neither is given). Many conversations recorded only part.
+        were active in a period (all of them when neither is given). Many conversations recorded only part.
         """
-        wanted = questions.Wanted(workspace=workspace, since=since, until=until)
-        return _given(desk.ask(lambda archive: questions.get_usage(archive, id, wanted)))
+        return _given(desk.ask(lambda archive: questions.get_usage(archive, id, selection_of(**fields))))
 
     _add(server, get_usage, "Get tokens and cost")
 

@@ -21,7 +21,8 @@ from copilog.store import annotations as added
 from copilog.store import books, indexing, summary
 from copilog.store.database import ArchiveError, archive_path, fault_of, open_database
 from copilog.store.schema import ROWS_VERSION
-from copilog.store.summary import Filters, Summary
+from copilog.store.selection import Selection, selection_of
+from copilog.store.summary import Summary
 from copilog.store.times import now
 
 if TYPE_CHECKING:
@@ -146,12 +147,22 @@ class Archive:
         raise UsageError(f"no conversation has an id that begins with {wanted!r}; {hint}")
 
     def list(self, *, limit: int | None = None, offset: int = 0, **filters: Any) -> builtins.list[Summary]:
-        """Conversations, newest first. The filters are the fields of `Filters`: workspace, model, since, label, ..."""
-        return summary.list_summaries(self.connection, _filters(filters), limit, offset)
+        """Conversations, newest first. The filters are the fields of `Selection`: workspace, model, since, ..."""
+        return self.list_selected(selection_of(**filters), limit, offset)
+
+    def list_selected(self, selection: Selection, limit: int | None = None, offset: int = 0) -> builtins.list[Summary]:
+        """The conversations of a selection, newest first."""
+        return summary.list_summaries(self.connection, self.with_id(selection), limit, offset)
+
+    def with_id(self, selection: Selection) -> Selection:
+        """The same selection with the whole id of the conversation that it names, if it names one."""
+        if selection.conversation is None:
+            return selection
+        return msgspec.structs.replace(selection, conversation=self.find_id(selection.conversation))
 
     def count(self, **filters: Any) -> int:
         """How many conversations `list` would give without a limit."""
-        return summary.count_summaries(self.connection, _filters(filters))
+        return summary.count_summaries(self.connection, self.with_id(selection_of(**filters)))
 
     def summaries(self, ids: Sequence[str]) -> dict[str, Summary]:
         """Those of the ids that are stored."""
@@ -289,13 +300,6 @@ class Archive:
         from copilog.store.checking import check
 
         return check(self.connection)
-
-
-def _filters(named: dict[str, Any]) -> Filters:
-    try:
-        return Filters(**named)
-    except TypeError as error:
-        raise UsageError(f"conversations cannot be listed so: {error}") from None
 
 
 def _ids_like(connection: sqlite3.Connection, wanted: str) -> builtins.list[str]:

@@ -17,38 +17,35 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from copilog.derive import one_agent
 from copilog.store.query import And, Field, Node, Not, Or, Text
-from copilog.store.query_fields import DATES, SUPERSEDED, Level, level_of
+from copilog.store.query_fields import EMPTY, PERIOD, SUPERSEDED, Level, level_of
 from copilog.store.schema import MESSAGE_BITS, TEXT_COLUMNS, is_counted
+from copilog.store.selection import (
+    FLAGS,
+    NAME_FIELDS,
+    Condition,
+    as_json,
+    in_period,
+    named,
+    names_meant,
+    raise_unknown,
+)
 from copilog.store.substrings import NOTHING, Match, literals_of, match_for_substring, match_for_words
 
 REGEX_FLAGS = re.IGNORECASE | re.MULTILINE
 
 # The key of a message's turn; messages without a turn have one in common, and so has the title.
 _TURN = "m.conversation, CASE m.role WHEN 'title' THEN -2 ELSE ifnull(m.turn, -1) END"
-_IN_CONVERSATION = {
-    "workspace": "workspace LIKE ? ESCAPE '\\' OR repository LIKE ? ESCAPE '\\'",
-    "source": "source LIKE ? ESCAPE '\\'",
-    **{
-        name: f"EXISTS (SELECT 1 FROM json_each(conversation.{name}s) WHERE value LIKE ? ESCAPE '\\')"
-        for name in ("model", "mode", "agent", "skill")
-    },
-    "label": "id IN (SELECT id FROM label WHERE label LIKE ? ESCAPE '\\')",
-    "before": "coalesce(updated_at, started_at) < ?",
-    "after": "coalesce(updated_at, started_at) >= ?",
-}
-# The same facts by superseded turns, which the row of the conversation leaves out.
+# Names by superseded turns, which the row of the conversation leaves out.
 _OF_TURN = {
-    "model": "SELECT conversation, position AS turn FROM turn WHERE coalesce(resolved_model, model) LIKE ? ESCAPE '\\'",
-    "mode": "SELECT conversation, position AS turn FROM turn"
-    " WHERE mode LIKE ? ESCAPE '\\' OR custom_agent LIKE ? ESCAPE '\\'",
-    "agent": "SELECT conversation, position AS turn FROM turn"
-    " WHERE agent LIKE ? ESCAPE '\\' OR custom_agent LIKE ? ESCAPE '\\'"
-    " UNION ALL SELECT conversation, turn FROM tool_call WHERE subagent LIKE ? ESCAPE '\\'",
-    "skill": "SELECT conversation, turn FROM skill WHERE is_loaded AND name LIKE ? ESCAPE '\\'",
+    "model": "SELECT conversation, position AS turn, coalesce(resolved_model, model) AS name FROM turn",
+    "mode": "SELECT conversation, position AS turn, mode AS name FROM turn"
+    " UNION ALL SELECT conversation, position, custom_agent FROM turn",
+    "agent": "SELECT conversation, position AS turn, agent AS name FROM turn"
+    " UNION ALL SELECT conversation, position, custom_agent FROM turn"
+    " UNION ALL SELECT conversation, turn, subagent FROM tool_call",
+    "skill": "SELECT conversation, turn, name FROM skill WHERE is_loaded",
 }
-_IS = {"starred": "id IN (SELECT id FROM annotation WHERE is_starred)", "gone": "gone_at IS NOT NULL"}
 _HAS = {
     "error": "SELECT conversation, position AS turn FROM turn WHERE status = 'failed'"
     " UNION ALL SELECT conversation, turn FROM tool_call WHERE outcome = 'failed'",
@@ -73,7 +70,16 @@ def levels_of(node: Node) -> set[Level]:
 
 def asks_for_superseded(node: Node) -> bool:
     """Whether a query says something about superseded turns; if it does not, they are left out."""
-    return any(isinstance(leaf, Field) and (leaf.name, leaf.value) == SUPERSEDED for leaf in leaves_of(node))
+    return _asks_for(node, SUPERSEDED)
+
+
+def asks_for_empty(node: Node) -> bool:
+    """Whether a query says something about empty conversations; if it does not, they are left out."""
+    return _asks_for(node, EMPTY)
+
+
+def _asks_for(node: Node, fact: tuple[str, str]) -> bool:
+    return any(isinstance(leaf, Field) and (leaf.name, leaf.value) == fact for leaf in leaves_of(node))
 
 
 def is_counted_message(row: str) -> str:
@@ -143,6 +149,8 @@ class Conditions:
         self.can_look_up = can_look_up
         self.known: dict[Text, Match | None] = {}
         self.is_for_superseded = False  # whether the query says something about superseded turns
+        self._conditions: dict[Field, Condition] = {}
+        self._tools: dict[str, list[str]] = {}
 
     # --- the full-text index ------------------------------------------------------------------------------------
 
@@ -229,11 +237,53 @@ class Conditions:
             return Sql("m.role = ?", (node.value,))
         if level == "turn":
             return self.where_turn(node)
-        where = _where_conversation(node, row)
+        where = self.where_conversation(node, row)
         if not self.is_for_superseded or node.name not in _OF_TURN:
             return where
-        own = _where_superseded(node)
+        own = self.where_superseded(node)
         return Sql(f"({where.text} OR {own.text})", (*where.parameters, *own.parameters))
+
+    def look_up_names(self, node: Node) -> None:
+        """Raise UnknownName where a name in the query is one that no conversation has."""
+        for leaf in leaves_of(node):
+            if isinstance(leaf, Field) and leaf.name in NAME_FIELDS:
+                self.where(leaf, "m.rowid")
+
+    def where_conversation(self, node: Field, row: str) -> Sql:
+        """The message is of a conversation that a fact holds for."""
+        if node not in self._conditions:
+            self._conditions[node] = self.condition_of(node)
+        condition = self._conditions[node]
+        sql = f"({row} >> {MESSAGE_BITS}) IN (SELECT c.rowid FROM conversation AS c WHERE {condition.sql})"
+        return Sql(sql, condition.parameters)
+
+    def condition_of(self, node: Field) -> Condition:
+        if node.name == PERIOD:
+            since, until = node.value.split("/")
+            return in_period(since or None, until or None)
+        if node.name == "is":
+            return Condition("is", "c.is_empty" if node.value == "empty" else FLAGS[node.value].sql)
+        return named(self.connection, node.name, node.value, may_be_unknown=self.is_for_superseded)
+
+    def where_superseded(self, node: Field) -> Sql:
+        """The message is of a superseded turn that the fact itself holds for."""
+        facts = _OF_TURN[node.name]
+        there = (name for (name,) in self.connection.execute(f"SELECT DISTINCT name FROM ({facts})") if name)
+        meant = as_json(names_meant(node.name, node.value, there))
+        keys = (
+            f"SELECT f.conversation, f.turn FROM ({facts}) AS f"
+            f" WHERE f.name IN (SELECT value FROM json_each(?)) AND NOT {is_counted('f')}"
+        )
+        return Sql(f"({_TURN}) IN ({keys})", (meant,))
+
+    def tools_meant(self, node: Field) -> list[str]:
+        if node.value not in self._tools:
+            there = [name for (name,) in self.connection.execute(NAME_FIELDS["tool"].names)]
+            meant = names_meant("tool", node.value, there)
+            if not meant:
+                raise_unknown(self.connection, "tool", node.value, there)
+            self._tools[node.value] = meant
+        return self._tools[node.value]
 
     def where_text(self, node: Text, row: str) -> Sql:
         match = self.match(node)
@@ -252,8 +302,10 @@ class Conditions:
         if node.name == "has":
             facts = Sql(_HAS[node.value])
         elif node.name == "tool":
-            pattern = _name_like(node.value)
-            facts = Sql("SELECT conversation, turn FROM tool_call WHERE name LIKE ? ESCAPE '\\'", (pattern,))
+            names = as_json(self.tools_meant(node))
+            facts = Sql(
+                "SELECT conversation, turn FROM tool_call WHERE name IN (SELECT value FROM json_each(?))", (names,)
+            )
         else:
             facts = self.files(node.value)
         # Each fact counts for its turn and for the title; the facts are looked up once.
@@ -290,26 +342,6 @@ def _all_of(matches: list[Match], *, is_exact: bool) -> Match | None:
     return Match(f"({text})", is_exact and all(match.is_exact for match in matches))
 
 
-def _where_conversation(node: Field, row: str) -> Sql:
-    test = _IS[node.value] if node.name == "is" else _IN_CONVERSATION[node.name]
-    value = node.value if node.name in DATES else _name_of(node)
-    return Sql(
-        f"({row} >> {MESSAGE_BITS}) IN (SELECT rowid FROM conversation WHERE {test})", (value,) * test.count("?")
-    )
-
-
-def _where_superseded(node: Field) -> Sql:
-    """The message is of a superseded turn that the fact itself holds for."""
-    facts = _OF_TURN[node.name]
-    keys = f"SELECT f.conversation, f.turn FROM ({facts}) AS f WHERE NOT {is_counted('f')}"
-    return Sql(f"({_TURN}) IN ({keys})", (_name_of(node),) * facts.count("?"))
-
-
-def _name_of(node: Field) -> str:
-    name = one_agent(node.value) if node.name == "agent" else node.value
-    return _name_like(name, is_whole=node.name == "label")
-
-
 def _in_text(node: Text) -> Sql:
     """The text itself holds it, in one of the columns."""
     columns = (node.column,) if node.column else TEXT_COLUMNS
@@ -334,13 +366,6 @@ def _test(node: Text, column: str) -> Sql:
 
 def _has_wide_case(character: str) -> bool:
     return not character.isascii() and character.lower() != character.upper()
-
-
-def _name_like(value: str, *, is_whole: bool = False) -> str:
-    """A pattern for LIKE: the value is a part of the name; with stars in it, or `is_whole`, it is all of it."""
-    if "*" in value:
-        return _escaped(value).replace("*", "%")
-    return _escaped(value) if is_whole else _like(value)
 
 
 def _like(piece: str) -> str:

@@ -15,8 +15,12 @@ from typing import NamedTuple
 
 import msgspec
 
-from copilog.store.narrowing import FLAGS, LISTED, NO_NAME, SINGLE, TOUCHED, Key, Narrowed, names_in
 from copilog.store.schema import is_counted
+from copilog.store.selection import FLAGS, NAME_FIELDS, TOUCHED, Selected, decode_names, exactly, matcher
+
+# Names that the row of a conversation has: one, or a JSON list of them.
+IN_ROWS = {"workspace": "workspace", "model": "models", "mode": "modes", "agent": "agents", "skill": "skills"}
+COUNTED_FLAGS = ("starred", "error", "edit")
 
 
 class Value(NamedTuple):
@@ -47,7 +51,6 @@ class _Kind(NamedTuple):
     """Conversations that are alike in all that their rows say."""
 
     workspace: str | None
-    source: str
     model: str  # JSON lists
     mode: str
     agent: str
@@ -59,20 +62,18 @@ class _Kind(NamedTuple):
     conversations: int
 
 
-def facets_of(narrowed: Narrowed) -> Facets:
+def facets_of(selected: Selected) -> Facets:
     """How many conversations there are, of each name and of each other choice."""
-    source = _source_of(narrowed)
-    kinds = _kinds(narrowed, source)
-    bits = _bits(narrowed)
+    source = _source_of(selected)
+    kinds = _kinds(selected, source)
+    bits = _bits(selected)
     matching = sum(kind.conversations for kind in kinds if not kind.failed)
-    facets = []
-    for name in (*SINGLE, *LISTED):
-        counts = _names_in_column(kinds, name, bits.get(name, 0), narrowed.key_for(name))
-        facets.append(_facet(narrowed, name, counts, matching))
-    facets.append(_facet(narrowed, "label", _labels(narrowed, source), matching))
-    facets.append(_flags(narrowed, kinds))
-    facets.append(_months(narrowed, source))
-    (total,) = narrowed.connection.execute("SELECT count(*) FROM conversation WHERE NOT is_empty").fetchone()
+    facets = [_facet(selected, name, _names_in_rows(kinds, name, bits.get(name, 0)), matching) for name in IN_ROWS]
+    facets.append(_facet(selected, "source", _sources(selected, source), matching))
+    facets.append(_facet(selected, "label", _labels(selected, source), matching))
+    facets.append(_flags(selected, kinds))
+    facets.append(_months(selected, source))
+    (total,) = selected.connection.execute(f"SELECT count(*) FROM conversation AS c WHERE {selected.base}").fetchone()
     return Facets(
         total=total,
         matching=matching,
@@ -81,75 +82,78 @@ def facets_of(narrowed: Narrowed) -> Facets:
     )
 
 
-def tools_of(narrowed: Narrowed) -> Facet:
+def tools_of(selected: Selected) -> Facet:
     """How many conversations called each tool."""
-    if not narrowed.conditions:  # an empty conversation calls none
-        rows = narrowed.connection.execute(
+    if not selected.conditions:  # an empty conversation calls none
+        rows = selected.connection.execute(
             f"SELECT name, count(DISTINCT conversation) FROM tool_call AS t WHERE {is_counted('t')} GROUP BY 1"
         )
     else:
-        _source_of(narrowed)
-        rows = narrowed.connection.execute(
+        _source_of(selected)
+        rows = selected.connection.execute(
             "SELECT t.name, count(DISTINCT t.conversation) FROM temp.narrowed AS n"
             " CROSS JOIN tool_call AS t ON t.conversation = n.number"
             f" WHERE n.failed IN (0, ?) AND {is_counted('t')} GROUP BY 1",
-            (_bits(narrowed).get("tool", 0),),
+            (_bits(selected).get("tool", 0),),
         )
     counts = dict(rows.fetchall())
     matching = 0
-    if narrowed.wanted.tool is not None:
-        (matching,) = narrowed.connection.execute("SELECT count(*) FROM temp.narrowed WHERE failed = 0").fetchone()
-    return _facet(narrowed, "tool", counts, matching)
+    if selected.selection.tool is not None:
+        (matching,) = selected.connection.execute("SELECT count(*) FROM temp.narrowed WHERE failed = 0").fetchone()
+    return _facet(selected, "tool", counts, matching)
 
 
 # --- one pass -------------------------------------------------------------------------------------------------------
 
 
-def _bits(narrowed: Narrowed) -> dict[str, int]:
-    return {condition.name: 1 << place for place, condition in enumerate(narrowed.conditions)}
+def _bits(selected: Selected) -> dict[str, int]:
+    return {condition.name: 1 << place for place, condition in enumerate(selected.conditions)}
 
 
-def _source_of(narrowed: Narrowed) -> str:
+def _source_of(selected: Selected) -> str:
     """What stands after FROM: conversations, as `c`, and what they fail, as `n.failed`; but for those that fail twice.
 
     With filters it is a temporary table, so that no filter is put to a conversation more than once.
     """
-    if not narrowed.conditions:
-        return "(SELECT 0 AS failed) AS n CROSS JOIN conversation AS c ON NOT c.is_empty"
+    if not selected.conditions:
+        return f"(SELECT 0 AS failed) AS n CROSS JOIN conversation AS c ON {selected.base}"
     failed = " | ".join(
-        f"((({condition.sql}) IS NOT TRUE) << {place})" for place, condition in enumerate(narrowed.conditions)
+        f"((({condition.sql}) IS NOT TRUE) << {place})" for place, condition in enumerate(selected.conditions)
     )
-    narrowed.connection.execute("DROP TABLE IF EXISTS temp.narrowed")
-    narrowed.connection.execute(
+    selected.connection.execute("DROP TABLE IF EXISTS temp.narrowed")
+    selected.connection.execute(
         "CREATE TEMP TABLE narrowed AS SELECT number, failed FROM"
-        f" (SELECT c.rowid AS number, {failed} AS failed FROM conversation AS c WHERE NOT c.is_empty)"
+        f" (SELECT c.rowid AS number, {failed} AS failed FROM conversation AS c WHERE {selected.base})"
         " WHERE failed & (failed - 1) = 0",
-        [value for condition in narrowed.conditions for value in condition.parameters],
+        [value for condition in selected.conditions for value in condition.parameters],
     )
     return "temp.narrowed AS n CROSS JOIN conversation AS c ON c.rowid = n.number"
 
 
-def _kinds(narrowed: Narrowed, source: str) -> list[_Kind]:
-    columns = [f"c.{column}" for column in (*SINGLE.values(), *LISTED.values())]
-    columns += [*(f"({sql})" for sql in FLAGS.values()), "n.failed"]
+def _kinds(selected: Selected, source: str) -> list[_Kind]:
+    columns = [f"c.{column}" for column in IN_ROWS.values()]
+    columns += [*(f"({FLAGS[name].sql})" for name in COUNTED_FLAGS), "n.failed"]
     places = ", ".join(str(number) for number in range(1, len(columns) + 1))
-    rows = narrowed.connection.execute(f"SELECT {', '.join(columns)}, count(*) FROM {source} GROUP BY {places}")
+    rows = selected.connection.execute(f"SELECT {', '.join(columns)}, count(*) FROM {source} GROUP BY {places}")
     return [_Kind(*row) for row in rows]
 
 
-def _names_in_column(kinds: list[_Kind], name: str, own: int, key: Key) -> dict[str, int]:
+def _names_in_rows(kinds: list[_Kind], name: str, own: int) -> dict[str, int]:
     """Of conversations that pass all filters but this one."""
     spelled: dict[str, Counter[str]] = {}
     counts: Counter[str] = Counter()
+    key, nameless = NAME_FIELDS[name].key, NAME_FIELDS[name].nameless
     for kind in kinds:
         if kind.failed & ~own:
             continue
-        keys = {key(one): one for one in reversed(names_in(name, getattr(kind, name))) if key(one)}
+        value = getattr(kind, name)
+        names = ([value] if value else []) if name == "workspace" else decode_names(value)
+        keys = {key(one): one for one in reversed(names) if key(one)}
         for one, spelling in keys.items():
             spelled.setdefault(one, Counter())[spelling] += kind.conversations
             counts[one] += kind.conversations
-        if not keys and name in NO_NAME:
-            counts[NO_NAME[name]] += kind.conversations
+        if not keys and nameless is not None:
+            counts[nameless] += kind.conversations
     return {_spelling(spelled.get(one), one): count for one, count in counts.items()}
 
 
@@ -158,41 +162,52 @@ def _spelling(spellings: Counter[str] | None, key: str) -> str:
     return min(spellings, key=lambda name: (len(name), -spellings[name], name)) if spellings else key
 
 
-def _labels(narrowed: Narrowed, source: str) -> dict[str, int]:
-    own = _bits(narrowed).get("label", 0)
-    rows = narrowed.connection.execute(
+def _sources(selected: Selected, source: str) -> dict[str, int]:
+    """Of each format, the conversations with a trace of it."""
+    traces = "SELECT conversation, source FROM trace UNION SELECT rowid, source FROM conversation"
+    rows = selected.connection.execute(
+        f"SELECT t.source, count(*) FROM {source} JOIN ({traces}) AS t ON t.conversation = c.rowid"
+        " WHERE n.failed IN (0, ?) GROUP BY 1",
+        (_bits(selected).get("source", 0),),
+    )
+    return dict(rows.fetchall())
+
+
+def _labels(selected: Selected, source: str) -> dict[str, int]:
+    own = _bits(selected).get("label", 0)
+    rows = selected.connection.execute(
         f"SELECT l.label, count(*) FROM {source} JOIN label AS l ON l.id = c.id WHERE n.failed IN (0, ?) GROUP BY 1",
         (own,),
     )
     return dict(rows.fetchall())
 
 
-def _flags(narrowed: Narrowed, kinds: list[_Kind]) -> Facet:
+def _flags(selected: Selected, kinds: list[_Kind]) -> Facet:
     values = []
-    for name in FLAGS:
-        own = _bits(narrowed).get(name, 0)
+    for name in COUNTED_FLAGS:
+        own = _bits(selected).get(name, 0)
         count = sum(kind.conversations for kind in kinds if getattr(kind, name) and not kind.failed & ~own)
-        values.append(Value(name, count, getattr(narrowed.wanted, name)))
+        values.append(Value(name, count, bool(getattr(selected.selection, name))))
     return Facet(name="is", values=values)
 
 
-def _months(narrowed: Narrowed, source: str) -> Facet:
+def _months(selected: Selected, source: str) -> Facet:
     """Months in which conversations were touched last, in local time; the last month first."""
-    rows = narrowed.connection.execute(
+    rows = selected.connection.execute(
         f"SELECT strftime('%Y-%m', {TOUCHED}, 'localtime') AS month, count(*) FROM {source} WHERE n.failed IN (0, ?)"
         " GROUP BY 1 HAVING month IS NOT NULL ORDER BY 1 DESC",
-        (_bits(narrowed).get("month", 0),),
+        (_bits(selected).get("month", 0),),
     )
-    chosen = narrowed.wanted.month
+    chosen = selected.selection.month
     return Facet(name="month", values=[Value(month, count, month == chosen) for month, count in rows])
 
 
-def _facet(narrowed: Narrowed, name: str, counts: dict[str, int], matching: int) -> Facet:
+def _facet(selected: Selected, name: str, counts: dict[str, int], matching: int) -> Facet:
     """The names in their order; with them what is chosen, although it may be only a piece of some of them."""
-    chosen: str | None = getattr(narrowed.wanted, name)
-    key = narrowed.key_for(name)
-    chosen_key = key(chosen) if chosen is not None else None
-    values = [Value(one, count, chosen_key is not None and key(one) == chosen_key) for one, count in counts.items()]
+    chosen: str | None = getattr(selected.selection, name)
+    is_name = chosen is not None and exactly(name, chosen.removeprefix("=")) == chosen
+    is_chosen = matcher(name, chosen) if chosen is not None and is_name else None
+    values = [Value(one, count, is_chosen is not None and is_chosen(one)) for one, count in counts.items()]
     if chosen is not None and not any(value.is_chosen for value in values):
         values.append(Value(chosen, matching, True))
     values.sort(key=lambda value: (not value.is_chosen, -value.conversations, value.name.casefold(), value.name))

@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from copilog.store.narrowing import TOUCHED, Narrowed, as_json, decode_names
 from copilog.store.schema import is_counted
+from copilog.store.selection import TOUCHED, Selected, as_json, decode_names
 
 PAGE_ROWS = 100
 
@@ -77,15 +77,15 @@ _COLUMNS = f"""
 """
 
 
-def rows_of(narrowed: Narrowed, *, sort: str = "newest", offset: int = 0, limit: int = PAGE_ROWS) -> list[Row]:
+def rows_of(selected: Selected, *, sort: str = "newest", offset: int = 0, limit: int = PAGE_ROWS) -> list[Row]:
     """A page of the conversations that are wanted."""
-    where, parameters = narrowed.where()
+    where, parameters = selected.where()
     # First just the numbers: what else a row shows is looked up for one page only.
-    found = narrowed.connection.execute(
+    found = selected.connection.execute(
         f"SELECT c.rowid FROM conversation AS c WHERE {where} ORDER BY {SORTS[sort]} LIMIT ? OFFSET ?",
         [*parameters, limit, offset],
     )
-    return rows_numbered(narrowed.connection, [number for (number,) in found])
+    return rows_numbered(selected.connection, [number for (number,) in found])
 
 
 def rows_numbered(connection: sqlite3.Connection, numbers: Sequence[int]) -> list[Row]:
@@ -98,14 +98,14 @@ def rows_numbered(connection: sqlite3.Connection, numbers: Sequence[int]) -> lis
     return [_row(values) for values in found]
 
 
-def rows_among(narrowed: Narrowed, ids: Sequence[str]) -> dict[str, Row]:
+def rows_among(selected: Selected, ids: Sequence[str]) -> dict[str, Row]:
     """Those of these conversations that are wanted."""
-    where, parameters = narrowed.where()
-    found = narrowed.connection.execute(
+    where, parameters = selected.where()
+    found = selected.connection.execute(
         f"SELECT c.rowid FROM conversation AS c WHERE c.id IN (SELECT value FROM json_each(?)) AND {where}",
         [as_json(ids), *parameters],
     )
-    return {row.id: row for row in rows_numbered(narrowed.connection, [number for (number,) in found])}
+    return {row.id: row for row in rows_numbered(selected.connection, [number for (number,) in found])}
 
 
 def _row(values: Sequence[Any]) -> Row:

@@ -13,15 +13,18 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from difflib import get_close_matches
+from functools import partial
 from typing import Literal, NoReturn
 
 import msgspec
 
 from copilog.errors import UsageError
 from copilog.jsonio import whole_characters
-from copilog.store.query_fields import DATE_HINT, DATES, NAMES, TEXT_FIELDS, VALUES, as_stored, moment_of
+from copilog.store.dates import Period, period_of
+from copilog.store.query_fields import DATES, NAMES, PERIOD, TEXT_FIELDS, VALUES
+from copilog.store.times import text_of
 
 DEEPEST = 30
 MOST_CONDITIONS = 150
@@ -58,6 +61,7 @@ class Or(msgspec.Struct, frozen=True, tag="or"):
 
 
 Node = Text | Field | Not | And | Or
+Clock = Callable[[str], Period]  # what a date means
 
 
 class Query(msgspec.Struct, frozen=True):
@@ -78,14 +82,14 @@ class QueryError(UsageError):
         self.suggestion = suggestion
 
 
-def parse(text: str, now: datetime | None = None) -> Query:
-    """The query that a text is. Dates such as `7d` count from `now`."""
-    now = now or datetime.now(UTC)
+def parse(text: str, now: datetime | None = None, zone: tzinfo | None = None) -> Query:
+    """The query that a text is. Dates such as `7d` count from `now`, and are those of a time zone."""
     text = whole_characters(text)  # a terminal may hand over any bytes
+    clock = partial(period_of, now=now or datetime.now(UTC), zone=zone)
     try:
-        return Query(text, _Parser(text, now).parse())
+        return Query(text, _Parser(text, clock).parse())
     except _Fault as fault:
-        raise QueryError(fault.reason, fault.position, _mended(fault, text, now)) from None
+        raise QueryError(fault.reason, fault.position, _mended(fault, text, clock)) from None
 
 
 class _Fault(Exception):  # noqa: N818 - it never leaves this module
@@ -98,14 +102,14 @@ class _Fault(Exception):  # noqa: N818 - it never leaves this module
         self.mended = mended
 
 
-def _mended(fault: _Fault, text: str, now: datetime) -> str | None:
+def _mended(fault: _Fault, text: str, clock: Clock) -> str | None:
     """The text with one fault after the other put right; where that does not end, just its words."""
     candidate = fault.mended
     for _ in range(MOST_CONDITIONS):
         if candidate is None:
             break
         try:
-            _Parser(candidate, now).parse()
+            _Parser(candidate, clock).parse()
         except _Fault as next_fault:
             candidate = next_fault.mended
         else:
@@ -136,9 +140,9 @@ _UNSPACED = re.compile(
 class _Parser:
     """Goes once over the text. `at` is the place it has come to."""
 
-    def __init__(self, text: str, now: datetime) -> None:
+    def __init__(self, text: str, clock: Clock) -> None:
         self.text = text
-        self.now = now
+        self.clock = clock
         self.at = 0
         self.depth = 0
         self.conditions = 0
@@ -171,6 +175,7 @@ class _Parser:
                 break
             else:
                 items.append(self.negation(field))
+        items = _with_one_period(items)
         return items[0] if len(items) == 1 else And(tuple(items))
 
     def negation(self, field: str | None) -> Node:
@@ -300,9 +305,9 @@ class _Parser:
     def fact(self, name: str, value: str, start: int) -> Field:
         if name in DATES:
             try:
-                return Field(name, as_stored(moment_of(value, self.now)))
-            except ValueError:
-                self.fail(f"{value} is no date; {DATE_HINT}", start, self.replaced(start, self.at, "today"))
+                return _date_field(name, self.clock(value))
+            except UsageError as error:
+                self.fail(str(error), start, self.replaced(start, self.at, "today"))
         known = VALUES.get(name)
         if known is None:
             return Field(name, value)
@@ -360,6 +365,22 @@ class _Parser:
 
     def fail(self, reason: str, position: int, mended: str | None) -> NoReturn:
         raise _Fault(reason, position, mended)
+
+
+def _date_field(name: str, period: Period) -> Field:
+    if name in ("since", "after"):
+        return Field(PERIOD, f"{text_of(period.start)}/")
+    return Field(PERIOD, f"/{text_of(period.end if name == 'until' else period.start)}")
+
+
+def _with_one_period(items: list[Node]) -> list[Node]:
+    """Make one period of dates that are joined with AND: something was done in it, and not only before and after."""
+    dates = [item for item in items if isinstance(item, Field) and item.name == PERIOD]
+    if len(dates) <= 1:
+        return items
+    bounds = [date.value.split("/") for date in dates]
+    since, until = max(since for since, _ in bounds), min((until for _, until in bounds if until), default="")
+    return [*(item for item in items if item not in dates), Field(PERIOD, f"{since}/{until}")]
 
 
 def regex_fault(pattern: str) -> str | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import shlex
 import sqlite3
 from collections.abc import Iterable, Iterator
+from datetime import UTC
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -18,6 +19,7 @@ from copilog.store import frames
 from copilog.store.conditions import (
     Conditions,
     Sql,
+    asks_for_empty,
     asks_for_superseded,
     functions_in,
     is_counted_message,
@@ -130,11 +132,14 @@ def search(
     regex: str | None = None,
     order: Order = "rank",
     per_conversation: int | None = None,
+    utc: bool = False,
 ) -> SearchResult:
-    """Find messages. `regex` is one more condition, and alone if the query is empty.
+    """Find messages. `regex` is one more condition, and alone if the query is empty; `utc` is of dates in the query.
 
     `per_conversation` is the most hits of one conversation. A query that does not parse raises QueryError.
     """
+    if isinstance(query, str) and query.strip():
+        query = parse(query, zone=UTC if utc else None)
     text, root = _with_regex(query, regex)
     is_behind = has_pending(connection)
     plan = _Plan(root, Conditions(connection, can_look_up=not is_behind))
@@ -199,14 +204,18 @@ class _Plan:
         self.root = root
         self.levels = levels_of(root)
         conditions.is_for_superseded = asks_for_superseded(root)
+        conditions.look_up_names(root)
         self.match: Match | None = conditions.match(root)
         # What the index cannot tell.
         self.rest: Sql | None = conditions.rest(root, "m.rowid" if self.match is None else _FOUND)
         self.leaves_out_superseded = has_superseded(conditions.connection) and not asks_for_superseded(root)
+        self.leaves_out_empty = not asks_for_empty(root)
 
     def only_counted(self, row: str) -> str:
-        """What is to be added to a condition so that superseded turns are left out, unless they are asked for."""
-        return f" AND {is_counted_message(row)}" if self.leaves_out_superseded else ""
+        """What leaves out superseded turns and empty conversations, unless they are asked for."""
+        empty = f" AND ({row} >> {MESSAGE_BITS}) NOT IN (SELECT rowid FROM conversation WHERE is_empty)"  # noqa: S608
+        counted = f" AND {is_counted_message(row)}" if self.leaves_out_superseded else ""
+        return counted + (empty if self.leaves_out_empty else "")
 
     def notes(self) -> list[str]:
         is_slow = any(isinstance(leaf, Text) and leaf.kind != "words" for leaf in leaves_of(self.root))

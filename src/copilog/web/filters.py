@@ -2,25 +2,22 @@
 
     /?q=tide+table&model=gpt-5&since=30d&sort=tokens
 
-A name that some conversation has is meant exactly, so that a link shows just what it counted; any other is looked for
-within names, as the command line does.
+Values mean what they mean everywhere (`store/selection.py`); links to a name that was counted are to just that name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
 import msgspec
 
-from copilog.analysis.selection import Selection
-from copilog.errors import UsageError
+from copilog.store import dates
 from copilog.store.library import SORTS
-from copilog.store.narrowing import Wanted, month_period
 from copilog.store.query import parse
-from copilog.store.query_fields import DATE_HINT, moment_of
+from copilog.store.selection import FLAGS, Selection, selection_of
 
 NEWEST, BEST = "newest", "best"
 LONGEST = 2_000  # characters of a search or a name; nobody types more
@@ -41,13 +38,13 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
     starred: bool = False
     error: bool = False  # something failed in it
     edit: bool = False  # a file was edited in it
+    gone: bool = False  # none of its files is there any more
     month: str | None = None  # "2026-03": it was touched last in that month
     since: str | None = None
     until: str | None = None
     sort: str = NEWEST  # "best" is for searches only
 
 
-FLAGS = ("starred", "error", "edit")
 TEXTS = tuple(name for name in Filters.__struct_fields__ if name not in (*FLAGS, "sort"))
 
 
@@ -79,7 +76,7 @@ def library_link(filters: Filters | None = None, **changes: Any) -> str:
     return f"/{query_of(filters if filters is not None else Filters(), **changes)}"
 
 
-def selection_of(filters: Filters, now: datetime | None = None) -> Selection:
+def measured_by(filters: Filters, now: datetime | None = None) -> Selection:
     """What figures are taken of: the conversations that the library shows, and of those the turns of the period.
 
     UsageError where a date is none, or the search does not parse.
@@ -87,37 +84,23 @@ def selection_of(filters: Filters, now: datetime | None = None) -> Selection:
     if filters.q is not None:
         parse(filters.q)
     since, until = period_of(filters, now)
-    wanted = msgspec.structs.replace(wanted_of(filters, now), since=None, until=None, month=None)
-    return Selection(since=since, until=until, wanted=wanted if wanted != Wanted() else None)
+    return msgspec.structs.replace(listed_by(filters, now), since=since, until=until, month=None)
 
 
-def wanted_of(filters: Filters, now: datetime | None = None) -> Wanted:
+def listed_by(filters: Filters, now: datetime | None = None) -> Selection:
     """What the library shows. UsageError where a date is none."""
-    return Wanted(
-        **{name: getattr(filters, name) for name in TEXTS if name not in ("q", "since", "until")},
-        **{name: getattr(filters, name) for name in FLAGS},
-        query=filters.q,
-        since=_moment(filters.since, now),
-        until=_moment(filters.until, now),
-    )
+    fields = {name: getattr(filters, name) for name in TEXTS if name != "q"}
+    flags = {name: getattr(filters, name) or None for name in FLAGS}
+    return selection_of(now=now, query=filters.q, **fields, **flags)
 
 
 def period_of(filters: Filters, now: datetime | None = None) -> tuple[datetime | None, datetime | None]:
     """From when and until when, the month included."""
-    since, until = _moment(filters.since, now), _moment(filters.until, now)
+    since, until = dates.since_and_until(filters.since, filters.until, now)
     if filters.month is None:
         return since, until
-    first, end = month_period(filters.month)
-    return max(first, since) if since else first, min(end, until) if until else end
-
-
-def _moment(text: str | None, now: datetime | None) -> datetime | None:
-    if text is None:
-        return None
-    try:
-        return moment_of(text, now or datetime.now(UTC))
-    except ValueError:
-        raise UsageError(f"{text} is no date; {DATE_HINT}") from None
+    month = dates.period_of(filters.month, now)
+    return max(month.start, since) if since else month.start, min(month.end, until) if until else month.end
 
 
 def _usual_sort(q: str | None) -> str:

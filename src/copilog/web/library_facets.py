@@ -10,9 +10,10 @@ import msgspec
 
 from copilog.derive.model_names import plain_name
 from copilog.errors import UsageError
+from copilog.store.dates import period_of
 from copilog.store.facets import Facet, Facets, Value
-from copilog.store.narrowing import NO_NAME, month_period
-from copilog.web.filters import FLAGS, TEXTS, Filters, library_link, query_of
+from copilog.store.selection import FLAGS, NAME_FIELDS, exactly
+from copilog.web.filters import TEXTS, Filters, library_link, query_of
 
 SHOWN_NAMES = 8  # of a facet; the others can be unfolded
 MOST_NAMES = 1_000
@@ -31,7 +32,7 @@ FACET_WORDS = {
 }
 OPEN_FACETS = ("workspace", "model", "is", "month")
 CHIP_WORDS = {"q": "search", "month": "last active"}
-FLAG_WORDS = {"starred": "a star", "error": "an error", "edit": "an edit"}
+FLAG_WORDS = {"starred": "a star", "error": "an error", "edit": "an edit", "gone": "no file any more"}
 
 
 class Choice(NamedTuple):
@@ -99,6 +100,8 @@ def facet_view(filters: Filters, facet: Facet) -> FacetView:
 
 def _choice(filters: Filters, facet: str, value: Value, words: str) -> Choice:
     name, wanted = (value.name, True) if facet == "is" else (facet, value.name)
+    if facet in NAME_FIELDS:
+        wanted = exactly(facet, value.name)
     nothing = False if facet == "is" else None
     link = library_link(filters, **{name: nothing if value.is_chosen else wanted})
     return Choice(words, value.name if facet != "is" else words, value.conversations, value.is_chosen, link)
@@ -108,7 +111,7 @@ def _words_for(facet: str, names: list[str]) -> list[str]:
     if facet == "workspace":
         return folder_words(names)
     if facet == "model":
-        return [name if name == NO_NAME["model"] else plain_name(name) for name in names]
+        return [name if name == NAME_FIELDS["model"].nameless else plain_name(name) for name in names]
     if facet == "is":
         return [FLAG_WORDS[name] for name in names]
     if facet == "month":
@@ -130,7 +133,7 @@ def folder_words(paths: list[str]) -> list[str]:
 def month_words(month: str) -> str:
     """`May 2026` of `2026-05`; what is no month stays as it is."""
     try:
-        return month_period(month)[0].strftime("%B %Y")
+        return period_of(month).start.astimezone().strftime("%B %Y")
     except UsageError:
         return month
 
@@ -144,7 +147,7 @@ def chips_of(filters: Filters, without: dict[str, int]) -> list[Chip]:
         nothing = False if name in FLAGS else None
         gain = without.get("query" if name == "q" else name, 0)
         chips.append(Chip(_chip_words(name, value), library_link(filters, **{name: nothing}), gain))
-    period = [f"{word} {text}" for word, text in (("since", filters.since), ("before", filters.until)) if text]
+    period = [f"{word} {text}" for word, text in (("since", filters.since), ("until", filters.until)) if text]
     if period:
         link = library_link(filters, since=None, until=None)
         chips.append(Chip(" and ".join(period), link, without.get("period", 0)))
@@ -154,6 +157,8 @@ def chips_of(filters: Filters, without: dict[str, int]) -> list[Chip]:
 def _chip_words(name: str, value: str) -> str:
     if name in FLAGS:
         return f"with {FLAG_WORDS[name]}"
+    if name in NAME_FIELDS and value.startswith("="):
+        value = value[1:]
     if name == "workspace":
         value = folder_words([value])[0]
     elif name == "month":

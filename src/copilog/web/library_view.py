@@ -15,11 +15,11 @@ from copilog.errors import UsageError
 from copilog.store.archive import Archive
 from copilog.store.facets import Facets, facets_of, tools_of
 from copilog.store.library import PAGE_ROWS, Row, rows_among, rows_of
-from copilog.store.narrowing import Narrowed
 from copilog.store.query import QueryError
 from copilog.store.search import Hit, Order, search
+from copilog.store.selection import Selected, UnknownName
 from copilog.store.times import moment_from
-from copilog.web.filters import BEST, NEWEST, Filters, library_link, wanted_of
+from copilog.web.filters import BEST, NEWEST, Filters, library_link, listed_by
 from copilog.web.library_facets import Chip, FacetView, chips_of, facet_view, facet_views, said
 
 HITS_AT_ONCE = 120
@@ -119,21 +119,22 @@ class PartView(NamedTuple):
 
 def library_view(archive: Archive, filters: Filters, offset: int = 0, *, with_tools: bool = False) -> LibraryView:
     """The page. What cannot be understood is told, and left out of the filters."""
-    try:
-        narrowed, notes = _narrowed(archive, filters)
-        trouble = None
-    except UsageError as error:
-        trouble = _trouble(filters, error)
-        filters = _without_fault(filters, error)
-        narrowed, notes = _narrowed(archive, filters)
-    facets = _counted(archive, narrowed)
-    part = _part(archive, narrowed, filters, offset, PAGE_ROWS) if trouble is None else PartView([], None, [])
+    trouble: Trouble | None = None
+    while True:  # each time with one filter less that cannot be understood
+        try:
+            selected, notes = _selected(archive, filters)
+            break
+        except UsageError as error:
+            trouble = trouble or _trouble(filters, error)
+            filters = _without_fault(filters, error)
+    facets = _counted(archive, selected)
+    part = _part(archive, selected, filters, offset, PAGE_ROWS) if trouble is None else PartView([], None, [])
     return LibraryView(
         filters=filters,
         listed=part.listed,
         more=part.more,
         end=part.end,
-        facets=list(facet_views(filters, facets, tools_of(narrowed) if with_tools else None)),
+        facets=list(facet_views(filters, facets, tools_of(selected) if with_tools else None)),
         chips=chips_of(filters, facets.without),
         sorts=[(name, words) for name, words in SORT_WORDS.items() if name != BEST or filters.q],
         hidden=[(name, value) for name, value in said(filters) if name not in ("q", "since", "until")],
@@ -146,13 +147,13 @@ def library_view(archive: Archive, filters: Filters, offset: int = 0, *, with_to
     )
 
 
-def _counted(archive: Archive, narrowed: Narrowed) -> Facets:
+def _counted(archive: Archive, selected: Selected) -> Facets:
     """Counting takes longer than all the rest: it is kept while the files of the archive stay as they are."""
     states = [_state(archive.path), _state(archive.path.with_name(f"{archive.path.name}-wal"))]
-    key = (archive.path, tuple(states), narrowed.wanted)
+    key = (archive.path, tuple(states), selected.selection)
     counted = _kept.get(key)
     if counted is None:
-        counted = facets_of(narrowed)
+        counted = facets_of(selected)
         # What was written a moment ago may be written again before the clock of the file system moves on.
         if all(time.time_ns() - changed > JUST_NOW_NS for changed, _ in states):
             if len(_kept) >= KEPT_COUNTS:
@@ -175,46 +176,46 @@ def _state(file: Path) -> tuple[int, int]:
 
 def part_view(archive: Archive, filters: Filters, offset: int, limit: int = PAGE_ROWS) -> PartView:
     """More rows of the same view. UsageError where it cannot be understood."""
-    narrowed, _ = _narrowed(archive, filters)
-    return _part(archive, narrowed, filters, offset, limit)
+    selected, _ = _selected(archive, filters)
+    return _part(archive, selected, filters, offset, limit)
 
 
 def tools_view(archive: Archive, filters: Filters) -> FacetView:
     """The facet that takes its time."""
-    narrowed, _ = _narrowed(archive, filters)
-    return facet_view(filters, tools_of(narrowed))
+    selected, _ = _selected(archive, filters)
+    return facet_view(filters, tools_of(selected))
 
 
 # --- what is listed -------------------------------------------------------------------------------------------------
 
 
-def _narrowed(archive: Archive, filters: Filters) -> tuple[Narrowed, list[str]]:
+def _selected(archive: Archive, filters: Filters) -> tuple[Selected, list[str]]:
     """What is wanted. While somebody types, the last word may be the beginning of one: if there is none, it is."""
-    wanted = wanted_of(filters)
-    narrowed = Narrowed(archive.connection, wanted, key_of)
+    wanted = listed_by(filters)
+    selected = Selected(archive.connection, wanted)
     if wanted.query is None or not _LAST_WORD.search(wanted.query):
-        return narrowed, []
-    if narrowed.found:
-        return narrowed, []
-    begun = Narrowed(archive.connection, msgspec.structs.replace(wanted, query=f"{wanted.query}*"), key_of)
+        return selected, []
+    if selected.found:
+        return selected, []
+    begun = Selected(archive.connection, msgspec.structs.replace(wanted, query=f"{wanted.query}*"))
     if not begun.found:
-        return narrowed, []
+        return selected, []
     return begun, [f"Nothing has the word {wanted.query.split()[-1]}: these are words that begin so."]
 
 
-def _part(archive: Archive, narrowed: Narrowed, filters: Filters, offset: int, limit: int) -> PartView:
-    if narrowed.wanted.query is not None and filters.sort in (BEST, NEWEST):
-        return _found_part(archive, narrowed, filters, offset)
+def _part(archive: Archive, selected: Selected, filters: Filters, offset: int, limit: int) -> PartView:
+    if selected.selection.query is not None and filters.sort in (BEST, NEWEST):
+        return _found_part(archive, selected, filters, offset)
     sort = filters.sort if filters.sort != BEST else NEWEST
-    rows = rows_of(narrowed, sort=sort, offset=offset, limit=limit + 1)
+    rows = rows_of(selected, sort=sort, offset=offset, limit=limit + 1)
     more = _more(filters, offset + limit) if len(rows) > limit else None
     return PartView([_listed(row) for row in rows[:limit]], more, [])
 
 
-def _found_part(archive: Archive, narrowed: Narrowed, filters: Filters, offset: int) -> PartView:
+def _found_part(archive: Archive, selected: Selected, filters: Filters, offset: int) -> PartView:
     """Hits from the `offset`th on, by conversation. Those that other filters refuse are passed over."""
-    query = narrowed.narrowed_query()
-    allowed = Narrowed(archive.connection, msgspec.structs.replace(narrowed.wanted, query=None), key_of)
+    query = selected.narrowed_query()
+    allowed = Selected(archive.connection, msgspec.structs.replace(selected.selection, query=None))
     order: Order = "newest" if filters.sort == NEWEST else "rank"
     listed: dict[str, Listed] = {}
     first = offset
@@ -240,7 +241,7 @@ def _found_part(archive: Archive, narrowed: Narrowed, filters: Filters, offset: 
     if is_more:
         return PartView(list(listed.values()), _more(filters, offset), result.notes)
     if not first and not result.conversations_is_exact:  # of very many hits not all are ranked: what else there is
-        others = rows_of(narrowed, limit=PAGE_ROWS)
+        others = rows_of(selected, limit=PAGE_ROWS)
         listed |= {row.id: _listed(row) for row in others if row.id not in listed}
     end = None if result.conversations_is_exact else "These are the best. Any other order lists all that match."
     return PartView(list(listed.values()), None, result.notes, end)
@@ -318,4 +319,7 @@ def _without_fault(filters: Filters, error: UsageError) -> Filters:
     """The filters without what cannot be understood."""
     if isinstance(error, QueryError):
         return msgspec.structs.replace(filters, q=None, sort=NEWEST if filters.sort == BEST else filters.sort)
+    if isinstance(error, UnknownName):
+        own = getattr(filters, error.field) == error.value
+        return msgspec.structs.replace(filters, **{error.field if own else "q": None})
     return msgspec.structs.replace(filters, month=None, since=None, until=None)

@@ -6,12 +6,11 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from copilog.derive.model_names import key_of
 from copilog.store.archive import Archive
 from copilog.store.facets import Value, facets_of
-from copilog.store.narrowing import NO_NAME, Narrowed
+from copilog.store.selection import NAME_FIELDS, Selected
 from copilog.web.dashboard.links import Links
-from copilog.web.filters import Filters, wanted_of
+from copilog.web.filters import Filters, listed_by
 
 DAYS = (7, 30, 90)
 FACETS = {"workspace": "Workspace", "model": "Model", "source": "Source", "agent": "Agent"}
@@ -55,12 +54,12 @@ def ranges_of(filters: Filters, links: Links, now: datetime) -> list[Range]:
 
 def choices_of(archive: Archive, filters: Filters, now: datetime) -> list[Choice]:
     """The names of each facet, with how many conversations they would leave."""
-    narrowed = Narrowed(archive.connection, wanted_of(filters, now), key_of)
-    found = {facet.name: facet.values for facet in facets_of(narrowed).facets}
+    selected = Selected(archive.connection, listed_by(filters, now))
+    found = {facet.name: facet.values for facet in facets_of(selected).facets}
     return [_choice(name, words, found[name]) for name, words in FACETS.items()]
 
 
 def _choice(name: str, words: str, values: list[Value]) -> Choice:
     """Names to choose from; what has no name cannot be measured by itself."""
-    shown = [value for value in values if value.is_chosen or value.name != NO_NAME.get(name)]
+    shown = [value for value in values if value.is_chosen or value.name != NAME_FIELDS[name].nameless]
     return Choice(name, words, shown[:MOST_NAMES])

@@ -13,7 +13,7 @@ from copilog.web.dashboard.links import Links
 from copilog.web.dashboard.measured import Look, Measured, measure
 from copilog.web.dashboard.page import sections_of
 from copilog.web.dashboard.panels import Section
-from copilog.web.filters import Filters, selection_of
+from copilog.web.filters import Filters, measured_by
 
 MOST_KEPT = 24
 
@@ -34,7 +34,7 @@ class Boards:
 
     def of(self, archive: Archive, filters: Filters, now: datetime, look: Look) -> Board:
         """What is measured for these filters. UsageError where they ask for something that cannot be."""
-        selection = selection_of(filters, now)
+        selection = measured_by(filters, now)
         key = (archive.path, state_of(archive), filters, selection, now.astimezone().date())
         with self._lock:
             board = self._kept.get(key)

@@ -6,10 +6,11 @@ else there is a list of its own, `/dashboard/conversations`.
 
 from __future__ import annotations
 
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from copilog.store.selection import exactly
 from copilog.store.texts import UNNAMED
 from copilog.web.filters import Filters, library_link, period_of, query_of
 
@@ -28,7 +29,7 @@ class Links:
 
     def named(self, facet: str, name: str) -> str | None:
         """Conversations with this model, tool, agent, skill, workspace or source; none for those without a name."""
-        return None if name == UNNAMED else self.library(**{facet: name})
+        return None if name == UNNAMED else self.library(**{facet: exactly(facet, name)})
 
     def file(self, path: str) -> str:
         """Conversations that edited or named a file."""
@@ -42,7 +43,7 @@ class Links:
         if self.since is None or _midnight(first) > self.since:
             changes["since"] = first.isoformat()
         if self.until is None or _midnight(end) < self.until:
-            changes["until"] = end.isoformat()
+            changes["until"] = (end - timedelta(days=1)).isoformat()  # which it includes
         return self.library(**changes)
 
     def behind(self, what: str, *values: str) -> str:

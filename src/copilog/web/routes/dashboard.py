@@ -16,7 +16,7 @@ from copilog.web.dashboard.behind import words_of
 from copilog.web.dashboard.kept import Board, Boards
 from copilog.web.dashboard.links import BEHIND, Links
 from copilog.web.dashboard.page import drawing_of
-from copilog.web.filters import Filters, filters_from, query_of, selection_of
+from copilog.web.filters import Filters, filters_from, measured_by, query_of
 from copilog.web.viewer import is_partial, page, viewer_of
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def behind_page(request: Request) -> Response:
     values = [value for value in request.query_params.getlist("value") if value]
     now = this_minute()
     with viewer_of(request).archive() as archive:
-        rows = conversations_behind(choose(archive, selection_of(filters, now), now=now), what, *values)
+        rows = conversations_behind(choose(archive, measured_by(filters, now), now=now), what, *values)
     return page(
         request,
         "dashboard_behind.html",

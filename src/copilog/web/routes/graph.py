@@ -12,7 +12,8 @@ from copilog.analysis.graphs import Graph, Node, graph, strongest
 from copilog.analysis.graphs.shapes import AGENT, COUNTED, NAMES_OF_KINDS, SKILL, SUBAGENT, TOOL, WORDS
 from copilog.analysis.selection import choose
 from copilog.render.html import markdown_html
-from copilog.web.filters import Filters, filters_from, library_link, query_of, selection_of
+from copilog.store.selection import exactly
+from copilog.web.filters import Filters, filters_from, library_link, measured_by, query_of
 from copilog.web.viewer import page, viewer_of
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def definition(request: Request) -> Response:
 def _graph_of(request: Request, filters: Filters) -> tuple[Graph, list[Definition] | None]:
     viewer = viewer_of(request)
     with viewer.archive() as archive:
-        chosen = choose(archive, selection_of(filters))
+        chosen = choose(archive, measured_by(filters))
         rows = chosen.connection.execute("SELECT DISTINCT workspace FROM temp.chosen WHERE workspace IS NOT NULL")
         defined = viewer.defined(sorted(folder for (folder,) in rows))
         return graph(chosen, defined), defined
@@ -91,7 +92,7 @@ def _conversations(node: Node, filters: Filters) -> str | None:
     if not node.is_used or node.name == DEFAULT_AGENT:
         return None
     field = {AGENT: "agent", SUBAGENT: "agent", TOOL: "tool", SKILL: "skill"}.get(node.kind)
-    return library_link(filters, **{field: node.name}) if field else None
+    return library_link(filters, **{field: exactly(field, node.name)}) if field else None
 
 
 routes = [

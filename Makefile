@@ -4,8 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 ARGS ?= serve
+LIBRARIES := src/copilog/web/static/vendor/made-from.txt
 
-.PHONY: run test check format lock bench docs screenshots conformance writers-diff clean
+.PHONY: run test check format lock bench docs screenshots conformance writers-diff libraries clean
 
 run: $(VENV)/.run-ready  ## show this machine's conversations (or the bundled sample) in the browser; ARGS="..." for anything else
 	@$(BIN)/copilog $(ARGS)
@@ -39,6 +40,9 @@ bench: $(VENV)/.test-ready  ## print the ratios
 	$(BIN)/python -m benchmarks.bench_read
 	$(BIN)/python -m benchmarks.bench_extract
 
+libraries: $(VENV)/.run-ready  ## fetch the browser libraries again, where that failed during the installation
+	$(BIN)/python hatch_build.py
+
 lock:  ## pin again what pyproject.toml asks for (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
 		--no-header --group build pyproject.toml -o requirements/run.txt
@@ -48,19 +52,24 @@ lock:  ## pin again what pyproject.toml asks for (needs uv)
 		--no-header --group pyproject.toml:node -o requirements/node.txt
 
 $(VENV)/.made:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "copilog needs Python 3.11 or newer; set PYTHON=python3.x")'
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(v < (3, 11) and "$(PYTHON) is Python %d.%d, and copilog needs 3.11 or newer: make PYTHON=python3.x" % v[:2] or 0)'
+	@echo "copilog: creating $(VENV) ($$($(PYTHON) --version)) ..." >&2
 	@$(PYTHON) -m venv $(VENV)
 	@touch $@
 
 # The build fetches the browser libraries through npm; where there is none, it comes from PyPI.
 $(VENV)/.run-ready: $(VENV)/.made requirements/run.txt requirements/node.txt pyproject.toml hatch_build.py assets/package-lock.json
-	@echo "setting up $(VENV) ..." >&2
+	@echo "copilog: installing $$(grep -c == requirements/run.txt) Python packages into $(VENV) ..." >&2
 	@$(PIP) install --require-hashes -r requirements/run.txt
-	@command -v npm >/dev/null || $(PIP) install --require-hashes -r requirements/node.txt
+	@command -v npm >/dev/null || { echo "copilog: installing npm from PyPI into $(VENV) ..." >&2; $(PIP) install --require-hashes -r requirements/node.txt; } \
+		|| echo "copilog: npm could not be installed" >&2
+	@test -f $(LIBRARIES) || echo "copilog: fetching the browser libraries with npm ..." >&2
 	@$(PIP) install --no-deps --no-build-isolation -e .
+	@test -f $(LIBRARIES) || echo "copilog: warning: the browser libraries could not be fetched, so the viewer draws no charts; \`$(BIN)/copilog doctor\` says how to get them" >&2
 	@touch $@
 
 $(VENV)/.test-ready: $(VENV)/.run-ready requirements/dev.txt
+	@echo "copilog: installing the packages that tests need into $(VENV) ..." >&2
 	@$(PIP) install --require-hashes -r requirements/dev.txt
 	@touch $@
 

@@ -31,7 +31,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import CallToolResult, TextContent
 
-from copilog.mcp.over_http import token_from
+from copilog.cli.tokens import token_from
 from copilog.mcp.refreshing import Refresher
 from copilog.mcp.server import build_server
 from tests.stored import concluded_entry
@@ -493,10 +493,18 @@ def test_a_token_that_others_can_read_or_guess_is_refused(tmp_path: Path) -> Non
     path = tmp_path / "token"
     path.write_text("short\n", encoding="ascii")
     path.chmod(0o600)
-    with pytest.raises(UsageError, match="at least 16 characters"):
+    with pytest.raises(UsageError, match="at least 16 ASCII characters"):
         token_from(path)
 
     if sys.platform != "win32":
         path.chmod(0o644)
-        with pytest.raises(UsageError, match="others can read this token"):
+        with pytest.raises(UsageError, match="other users can read this token"):
             token_from(path)
+
+
+def test_the_token_can_be_in_the_environment(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COPILOG_TOKEN", "a-token-to-use-again")
+
+    with served(archive) as (_, server):
+        assert server.token == "in COPILOG_TOKEN"
+        assert status(server, {"Authorization": "Bearer a-token-to-use-again"}) < 401

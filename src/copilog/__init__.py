@@ -12,7 +12,11 @@ only, and never stop at a bad record: hand in a `Report` to see what could not b
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
+
+if sys.version_info < (3, 11):  # noqa: UP036 - run from a checkout, where no installer has compared versions
+    raise ImportError(f"copilog needs Python 3.11 or newer; this is Python {sys.version.split()[0]} ({sys.executable})")
 
 __version__ = "0.1.0"
 

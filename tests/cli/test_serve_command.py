@@ -234,3 +234,25 @@ def test_help_needs_no_server() -> None:
 
     assert outcome.returncode == 0, outcome.stderr
     assert "--no-browser" in outcome.stdout
+
+
+def test_the_token_can_be_in_a_file_which_is_made_for_this_user_alone(home: Home, tmp_path: Path) -> None:
+    path = tmp_path / "token"
+    with serving("--port", "0", "--token-file", str(path)) as server:
+        token = path.read_text(encoding="ascii").strip()
+        assert server.address.endswith(f"?token={token}")
+        assert server.get().status_code == 200
+    with serving("--port", "0", "--token-file", str(path), COPILOG_TOKEN="another-token-than-that") as server:
+        assert server.address.endswith(f"?token={token}")
+
+    if sys.platform != "win32":
+        assert path.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("options", [["--no-scan"], []])
+def test_pages_say_that_changes_are_not_read_with_no_scan(home: Home, options: list[str]) -> None:
+    run("scan")
+    with serving("--port", "0", *options) as server:
+        page = server.get().text
+
+    assert ('data-words="not scanning"' in page) == bool(options)

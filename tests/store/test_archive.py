@@ -11,7 +11,10 @@ import pytest
 
 from copilog.diagnostics import Ledger
 from copilog.errors import CopilogError
+from copilog.ingest.scanning import scan
 from copilog.model import Conversation, Provenance
+from copilog.sample import home
+from copilog.sources.roots import roots_from
 from copilog.store.archive import Archive, open_archive
 from copilog.store.entries import entry_of
 from copilog.store.schema import VIEWS
@@ -308,3 +311,18 @@ def test_a_word_that_the_index_finds_is_marked(archive: Archive, word: str) -> N
 
     assert {hit.role for hit in hits} == {"title", "user"}
     assert all([hit.snippet[start:end] for start, end in hit.highlights] == [word] for hit in hits)
+
+
+def test_the_recipe_for_duckdb_over_arrow_runs_without_a_network(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    monkeypatch.setenv("COPILOG_ARCHIVE", str(tmp_path / "archive.db"))
+    with Archive(tmp_path / "archive.db", write=True) as archive:
+        scan(archive, roots=roots_from(home(), "bundled sample"))
+    [recipe] = [code for code in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if "duckdb" in code]
+    duckdb.sql("SET autoinstall_known_extensions = false; SET autoload_known_extensions = false")
+
+    exec(recipe, {})
+
+    assert "claude-sonnet-4.5" in capsys.readouterr().out

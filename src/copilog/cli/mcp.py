@@ -14,6 +14,7 @@ import click
 
 from copilog.cli.archives import reads_archive
 from copilog.cli.common import Settings, pass_settings
+from copilog.cli.tokens import checked_token, new_token, token_from
 from copilog.errors import CopilogError, UsageError
 from copilog.sqliteio import remove_own_copies
 
@@ -41,7 +42,8 @@ Examples:
     "--token-file",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Where the token for --http is kept; made if it is not there. Without it, a new one is printed each time.",
+    help="The file with the token for --http; it is made if it does not exist. COPILOG_TOKEN may hold the token "
+    "instead. Without either, a new token is printed at each start.",
 )
 @pass_settings
 @reads_archive
@@ -69,11 +71,17 @@ def command(settings: Settings, over_http: bool, port: int | None, token_file: P
         if not over_http:
             server.serve_stdio(built)
             return
-        token = web.token_from(token_file) if token_file is not None else web.new_token()
+        named = os.environ.get("COPILOG_TOKEN")
+        if token_file is not None:
+            token, origin = token_from(token_file), f"in {token_file}"
+        elif named:
+            token, origin = checked_token(named, "COPILOG_TOKEN"), "in COPILOG_TOKEN"
+        else:
+            token = origin = new_token()
         listener = web.listen(DEFAULT_PORT if port is None else port)
         address = f"http://{web.LOOPBACK}:{listener.getsockname()[1]}{web.PATH}"
         click.echo(f"serving {address}; end it with Ctrl-C", err=True)
-        click.echo(f"token: {'in ' + str(token_file) if token_file is not None else token}", err=True)
+        click.echo(f"token: {origin}", err=True)
         web.serve(built, token, listener)
 
 

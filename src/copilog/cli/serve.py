@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import signal
 import sys
 from collections.abc import Iterator
@@ -16,14 +15,14 @@ import click
 
 from copilog.cli.archives import reads_archive, searched_archive
 from copilog.cli.common import Settings, pass_settings
+from copilog.cli.libraries import missing_libraries
+from copilog.cli.tokens import checked_token, new_token, token_from
 from copilog.diagnostics import Report
-from copilog.errors import UsageError
 
 if TYPE_CHECKING:
     from copilog.web.scans import Places
 
 DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8765
-SHORTEST_TOKEN = 16
 SAMPLE = "This is the sample that comes with copilog; nothing in it is real."
 PASSING = "This was read from the disk, beside the archive: stars, labels and notes are gone when the viewer ends."
 NO_DATA = "No Copilot data was found on this machine."
@@ -74,7 +73,14 @@ Examples:
     "--token",
     envvar="COPILOG_TOKEN",
     metavar="TEXT",
-    help="The token that lets in, such as one to be used again; COPILOG_TOKEN names one too. Else it is a new one.",
+    help="The token that lets requests in. Other users can see it in the list of processes: rather use --token-file, "
+    "or set COPILOG_TOKEN. Without any of them, each start makes a new token.",
+)
+@click.option(
+    "--token-file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="The file with the token; it is made, readable by you alone, if it does not exist.",
 )
 @click.argument(
     "files", nargs=-1, type=click.Path(path_type=Path, exists=True, dir_okay=False, readable=True), metavar="[FILE...]"
@@ -82,7 +88,14 @@ Examples:
 @pass_settings
 @reads_archive
 def command(
-    settings: Settings, /, files: tuple[Path, ...], port: int | None, host: str, no_browser: bool, token: str | None
+    settings: Settings,
+    /,
+    files: tuple[Path, ...],
+    port: int | None,
+    host: str,
+    no_browser: bool,
+    token: str | None,
+    token_file: Path | None,
 ) -> int:
     """Read, search and measure conversations in the browser.
 
@@ -92,11 +105,13 @@ def command(
 
     FILEs are trajectories that `copilog extract` wrote: they are open on the page of that name.
     """
-    if token is not None and (len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable()):
-        raise UsageError(f"a token is one word of at least {SHORTEST_TOKEN} ASCII characters")
+    if token_file is not None:  # which says more than what the environment says for all
+        token = token_from(token_file)
+    elif token is not None:
+        token = checked_token(token, "--token")
     try:
         with _ends_when_told(), _archive_to_serve(settings) as served:
-            wanted = Wanted(host, port, token or secrets.token_urlsafe(32), files, no_browser)
+            wanted = Wanted(host, port, token or new_token(), files, no_browser)
             _serve(settings, served, wanted)
     except KeyboardInterrupt:  # before there was a server to end
         pass
@@ -154,7 +169,7 @@ def _serve(settings: Settings, served: Served, wanted: Wanted) -> None:
     host, port, token = wanted.host, wanted.port, wanted.token
     listener = listen(host, DEFAULT_PORT if port is None else port, or_any=port is None)
     address = address_of(listener, host)
-    entry = secrets.token_urlsafe(32)
+    entry = new_token()
     told = ViewerSettings(
         archive=served.archive,
         token=token,
@@ -169,6 +184,8 @@ def _serve(settings: Settings, served: Served, wanted: Wanted) -> None:
         click.echo(_warning(host), err=True)
     if served.notice:
         click.echo(served.notice, err=True)
+    if missing_libraries():
+        click.echo("browser libraries are missing: no charts are drawn; see `copilog doctor`", err=True)
     click.echo(f"{address}?token={token}")
     opens = not wanted.no_browser and has_display()
     click.echo(f"{'opening' if opens else 'open'} the address in a browser; end the viewer with Ctrl-C", err=True)

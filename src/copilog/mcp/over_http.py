@@ -7,23 +7,19 @@ made its name point here has another), must not come from a page of another orig
 from __future__ import annotations
 
 import hmac
-import os
-import secrets
 import socket
 import sys
 from collections.abc import Awaitable, Callable, MutableMapping
-from pathlib import Path
 from typing import Any
 
 import anyio
 import uvicorn
 from mcp.server.mcpserver import MCPServer
 
-from copilog.errors import CopilogError, UsageError
+from copilog.errors import CopilogError
 
 LOOPBACK = "127.0.0.1"
 PATH = "/mcp"
-SHORTEST_TOKEN = 16
 MOST_SESSIONS = 64
 
 Scope = MutableMapping[str, Any]
@@ -104,39 +100,3 @@ def serve(server: MCPServer[Any], token: str, listener: socket.socket) -> None:
     config = uvicorn.Config(application, log_config=None, log_level="warning", access_log=False, server_header=False)
     with listener:
         anyio.run(lambda: uvicorn.Server(config).serve(sockets=[listener]))
-
-
-# --- the token ----------------------------------------------------------------------------------------------------
-
-
-def new_token() -> str:
-    return secrets.token_urlsafe(32)
-
-
-def token_from(path: Path) -> str:
-    """The token that a file holds; a file that is not there is made with a new one, for this user alone."""
-    try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return _read_token(path)
-    except OSError as error:
-        raise UsageError(f"{path}: the file for the token cannot be made: {error.strerror or error}") from None
-    token = new_token()
-    with os.fdopen(handle, "w", encoding="ascii") as file:
-        file.write(token + "\n")
-    return token
-
-
-def _read_token(path: Path) -> str:
-    try:
-        is_open = sys.platform != "win32" and path.stat().st_mode & 0o077
-        token = path.read_text(encoding="ascii").strip()
-    except OSError as error:
-        raise UsageError(f"{path}: the token cannot be read: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise UsageError(f"{path}: holds no token: one line of ASCII is expected") from None
-    if is_open:
-        raise UsageError(f"{path}: others can read this token; `chmod 600` the file, or name one that is not there yet")
-    if len(token) < SHORTEST_TOKEN or len(token.split()) != 1:
-        raise UsageError(f"{path}: a token is one word of at least {SHORTEST_TOKEN} characters")
-    return token

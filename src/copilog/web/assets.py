@@ -35,9 +35,9 @@ class Asset(msgspec.Struct, frozen=True):
 class Assets:
     """All files that may be asked for, in memory: about a megabyte."""
 
-    def __init__(self, static: Path = STATIC) -> None:
+    def __init__(self, static: Path | None = None) -> None:
         self._files = {
-            **_files_below(static, ""),
+            **_files_below(static or STATIC, ""),
             **_files_below(styles_folder(), "css/"),  # which exported pages hold in themselves
         }
         digest = hashlib.blake2b(digest_size=6)
@@ -48,6 +48,10 @@ class Assets:
     def address(self, name: str) -> str:
         """Where a file is found: `/static/v-3f9a/js/app.js` for `js/app.js`."""
         return f"/static/{self._version}/{name}"
+
+    def has_libraries(self) -> bool:
+        """Whether the browser libraries are there, which the build could fetch or not."""
+        return any(name.startswith("vendor/") and name.endswith(".js") for name in self._files)
 
     def answer(self, path: str) -> Response:
         """The file at a path below `/static/`, with or without the version."""

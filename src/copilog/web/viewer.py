@@ -127,7 +127,9 @@ def common_values(request: Request) -> dict[str, Any]:
         "asset": request.app.state.assets.address,
         "conversation_url": conversation_url,
         "destinations": DESTINATIONS,
+        "has_libraries": request.app.state.assets.has_libraries(),
         "is_live": settings.is_live,
+        "is_scanning": request.app.state.places is not None,
         "notice": settings.notice,
         "version": __version__,
     }

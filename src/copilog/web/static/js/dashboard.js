@@ -12,7 +12,7 @@ async function load() {
   const places = board ? [...board.querySelectorAll("[data-chart]")] : [];
   const turn = ++asked;
   resizes.disconnect();
-  if (!places.length) return;
+  if (!places.length || !globalThis.Plot) return; // without the libraries, the tables say the same
   const answer = await fetch(board.dataset.source, { headers: { Accept: "application/json" } });
   if (!answer.ok || turn !== asked) return; // somebody has asked for something else in the meantime
   const { charts } = await answer.json();

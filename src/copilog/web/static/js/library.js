@@ -137,7 +137,7 @@ function put(text) {
   const current = currentRow()?.dataset.id;
   library.innerHTML = text;
   ready();
-  htmx.process(library);
+  globalThis.htmx?.process(library);
   known();
   for (const box of library.querySelectorAll("input[name='id']")) box.checked = selected.has(box.value);
   countSelected();
@@ -160,6 +160,7 @@ function ready() {
 
 /** What is done as soon as htmx knows what has come. */
 function known() {
+  if (!globalThis.htmx) return; // links lead to whole pages then
   watchForMore();
   // What is open from the beginning is not opened by anybody.
   for (const later of library.querySelectorAll("details[open] > .later")) htmx.trigger(later, "asked");
@@ -227,7 +228,7 @@ async function comeBack() {
   if (entry?.type !== "back_forward" || !place || place.address !== location.search) return;
   const link = library.querySelector(".more a");
   const there = library.querySelectorAll(".conversation").length;
-  if (link && place.rows > there && !new URLSearchParams(location.search).has("q")) {
+  if (link && globalThis.htmx && place.rows > there && !new URLSearchParams(location.search).has("q")) {
     const address = link.getAttribute("hx-get") + "&rows=" + (place.rows - there);
     seer.unobserve(link);
     await htmx.ajax("GET", address, { source: link, target: link.closest("li"), swap: "outerHTML" });

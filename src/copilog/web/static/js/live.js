@@ -11,12 +11,13 @@ function show(words, isLost) {
   sign.hidden = false;
   sign.textContent = words;
   sign.classList.toggle("lost", isLost);
+  sign.classList.toggle("still", "words" in sign.dataset);
 }
 
 function listen() {
   if (source || document.hidden) return;
   source = new EventSource("/events" + (mark ? "?since=" + encodeURIComponent(mark) : ""));
-  source.addEventListener("open", () => show("live", false));
+  source.addEventListener("open", () => show(sign?.dataset.words ?? "live", false));
   source.addEventListener("ready", take);
   source.addEventListener("changed", (event) => {
     const detail = take(event);

@@ -1,0 +1,50 @@
+"""The token that lets requests in: from an option, from the environment, from a file, or a new one for this run."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+from pathlib import Path
+
+from copilog.errors import UsageError
+
+SHORTEST_TOKEN = 16
+
+
+def new_token() -> str:
+    return secrets.token_urlsafe(32)
+
+
+def checked_token(token: str, origin: str) -> str:
+    """Return the token, or raise UsageError if it is not one; `origin` says where it comes from."""
+    if len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable() or len(token.split()) != 1:
+        raise UsageError(f"{origin}: a token is one word of at least {SHORTEST_TOKEN} ASCII characters")
+    return token
+
+
+def token_from(path: Path) -> str:
+    """Return the token in a file; a file that does not exist is made with a new token, readable by this user alone."""
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return _read_token(path)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot create the token file: {error.strerror or error}") from None
+    token = new_token()
+    with os.fdopen(handle, "w", encoding="ascii") as file:
+        file.write(token + "\n")
+    return token
+
+
+def _read_token(path: Path) -> str:
+    try:
+        is_open = sys.platform != "win32" and path.stat().st_mode & 0o077
+        token = path.read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise UsageError(f"{path}: cannot read the token file: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{path}: a token is one word of at least {SHORTEST_TOKEN} ASCII characters") from None
+    if is_open:
+        raise UsageError(f"{path}: other users can read this token; run `chmod 600` on the file, or name a new one")
+    return checked_token(token, str(path))

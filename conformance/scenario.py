@@ -182,7 +182,7 @@ class PageStep(Data, kw_only=True):
     see: str | None = None  # wait until the chat shows it
     command: str | None = None  # of the command palette
     press: list[str] = []  # names of keys as Playwright has them
-    saved: bool = False  # wait until VS Code has saved the last prompt
+    saved: str | None = None  # wait until VS Code has saved this text
     quiet: bool = False  # wait until VS Code has nothing left to save
     crash: bool = False  # end all processes of the server at once: the last step
 
@@ -192,7 +192,7 @@ class Page(Data, tag="page", tag_field="do", kw_only=True):
 
     steps: list[PageStep]
     session: str = "main"
-    seconds: float = 120.0
+    seconds: float = 300.0
 
 
 Action = Run | Terminal | Shell | Page

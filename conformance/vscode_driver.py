@@ -12,21 +12,21 @@ from pathlib import Path
 
 import msgspec
 import playwright.sync_api
-from playwright.sync_api import BrowserContext, sync_playwright
+from playwright.sync_api import BrowserContext, expect, sync_playwright
 
 from conformance.cli_driver import ScenarioError
 from conformance.facts import Asked, Performed
 from conformance.model_server import ModelServer
 from conformance.programs import UnavailableError
 from conformance.scenario import MARKER, Page, PageStep, Scenario, Shell, Turn
-from conformance.vscode_page import VIEWPORT, Workbench
+from conformance.vscode_page import STEP_MS, VIEWPORT, Workbench
 from conformance.vscode_server import Running, prepare, serving
 from conformance.vscode_setup import install
 from conformance.workspace import Places
 from tests.web.browsing import chromium_path
 
-QUIET_SECONDS = 5.5  # without a change of any file: VS Code saves conversations and traces every five seconds
-QUIET_LIMIT_SECONDS = 30.0
+QUIET_SECONDS = 7.0  # without a change of any file: VS Code saves conversations and traces every five seconds
+QUIET_LIMIT_SECONDS = 240.0
 POLL_SECONDS = 0.1
 FIRST_WINDOW = "main"
 # No name but loopback is found. Playwright's routes would stop the page while the driver waits for something else.
@@ -75,7 +75,8 @@ class VsCodeDriver:
             raise ScenarioError(f"{self.scenario.name}: {type(error).__name__}: {str(error)[:1500]}") from error
 
     def wait_until_quiet(self) -> None:
-        """Wait until nothing is written any more."""
+        """Wait until every prompt is saved, and nothing is written any more."""
+        last = {one.session: one.text for one in self.performed.asked}
         end = time.monotonic() + QUIET_LIMIT_SECONDS
         seen, since = _state(self.user_data), time.monotonic()
         while time.monotonic() < end:
@@ -83,7 +84,9 @@ class VsCodeDriver:
             now = _state(self.user_data)
             if now != seen:
                 seen, since = now, time.monotonic()
-            elif time.monotonic() - since > QUIET_SECONDS:
+            elif time.monotonic() - since > QUIET_SECONDS and all(
+                session_files(self.user_data, prompt) for prompt in last.values()
+            ):
                 return
         raise ScenarioError(f"{self.scenario.name}: VS Code kept on writing for {QUIET_LIMIT_SECONDS:g} s")
 
@@ -174,7 +177,7 @@ class _Visit:
             case "retry":
                 self._retry(step.turn)
             case "saved":
-                self._wait_until_saved()
+                self._wait_until_saved(str(step.saved))
             case "quiet":
                 self.driver.wait_until_quiet()
             case "crash":
@@ -231,13 +234,12 @@ class _Visit:
         )
         self.driver.performed.asked.append(again)
 
-    def _wait_until_saved(self) -> None:
-        """Wait until the file of the session holds its last prompt."""
-        prompt = [one.text for one in self.driver.performed.asked if one.session == self.sessions[self.window]][-1]
+    def _wait_until_saved(self, text: str) -> None:
+        """Wait until the file of some session holds a text."""
         end = time.monotonic() + self.action.seconds
-        while not session_files(self.driver.user_data, prompt):
+        while not session_files(self.driver.user_data, text):
             if time.monotonic() > end:
-                raise TimeoutError(f"{prompt!r} is not saved")
+                raise TimeoutError(f"{text!r} is not saved")
             time.sleep(POLL_SECONDS)
 
     def _wait_until_ended(self) -> None:
@@ -286,6 +288,7 @@ def _click(workbench: Workbench, action: str, step: PageStep) -> None:
 @contextmanager
 def browsing() -> Iterator[BrowserContext]:
     """Run a headless Chromium that reaches nothing but loopback."""
+    expect.set_options(timeout=STEP_MS)
     with sync_playwright() as started:
         try:
             browser = started.chromium.launch(executable_path=chromium_path(), args=CHROMIUM_OPTIONS)

@@ -10,9 +10,10 @@ import re
 from playwright.sync_api import BrowserContext, Dialog, Locator, Page, ViewportSize, expect
 from playwright.sync_api import TimeoutError as TimeoutOfPage
 
-START_MS = 60_000
-STEP_MS = 15_000
-LOOK_MS = 1_000
+# Limits, not waits: a busy machine may be five times slower than a free one.
+START_MS = 300_000
+STEP_MS = 60_000
+LOOK_MS = 3_000  # after which what does not change while it is open is opened again
 VIEWPORT = ViewportSize(width=1600, height=3000)  # high, as the list of messages only has what is visible
 MANAGE_MODELS = "Chat: Manage Language Models"  # opening it starts Copilot Chat
 PICTURE = """async (color) => {

@@ -22,8 +22,8 @@ from conformance.vscode_setup import VsCode
 from conformance.workspace import MCP_SERVER
 
 USER_DATA = ".local/share/code-server"  # below the home folder, as code-server itself has it
-START_SECONDS = 60.0
-END_SECONDS = 20.0
+START_SECONDS = 240.0
+END_SECONDS = 60.0
 POLL_SECONDS = 0.1
 SETTINGS: dict[str, Any] = {
     "chat.byokUtilityModelDefault": "mainAgent",  # titles come from the scripted model too

@@ -14,6 +14,7 @@ from copilog.diagnostics import Ledger
 from copilog.errors import BadRecord
 from copilog.model import Conversation, Document, Draft, Message, Notice, Prompt, Queued, Turn, Workspace, prose_of
 from copilog.sources._vscode.attachments import attachments_from
+from copilog.sources._vscode.forks import mark_copies
 from copilog.sources._vscode.message import user_parts
 from copilog.sources._vscode.modes import mode_of_input, name_of_mode
 from copilog.sources._vscode.overwritten import Lost, add_withdrawn
@@ -81,6 +82,7 @@ def conversation_from(
         conversation.marks.append("imported")
     conversation.messages = _welcome_from(state)
     _read_requests(state, conversation, ledger, count_requests, removed)
+    mark_copies(conversation)
     if lost:
         _keep_lost(conversation, lost)
     conversation.updated_at = take_time(state, "lastMessageDate") or _last_moment(conversation)

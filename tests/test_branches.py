@@ -219,7 +219,7 @@ def test_agents_read_no_superseded_turns(archive: Archive) -> None:
     assert all(ANSWERS[index] in answer.text for index in (0, 2, 3, 4, 6))
     assert answer.remarks == [
         "2 of its turns no longer count and are left out (removed, undone).",
-        "Copies of it continued separately: the turns of each branch come after those of the trunk.",
+        "Copies of it continued separately: the turns of each branch come after the turn that it leaves from.",
     ]
 
 
@@ -237,9 +237,9 @@ def test_agents_are_told_which_branch_a_turn_is_of() -> None:
     assert [heading.split(" · ")[-1] for heading in headings] == [
         "agent mode",
         "agent mode",
-        f"only in {TRUNK}",
         f"branch from turn 3, in {COPY}",
         f"branch from turn 5, in {THIRD}",
+        f"only in {TRUNK}",
     ]
 
 

@@ -15,7 +15,6 @@ from markdown_it import MarkdownIt
 
 from copilog import export
 from copilog.export.file_names import stem_of
-from copilog.export.markdown_text import fence, plain, prose, span
 from copilog.model import (
     Attachment,
     Conversation,
@@ -37,8 +36,9 @@ from copilog.model import (
     Unknown,
     Vote,
 )
-from copilog.render.html.blocks import Shown
-from copilog.render.html.messages import Speaker
+from copilog.view.blocks import Shown
+from copilog.view.messages import Speaker
+from copilog.writers.markdown_text import fence, plain, prose, span
 from tests.safe_html import Page, confusing_text
 
 PIXEL = base64.b64decode(

@@ -20,10 +20,10 @@ from copilog.diagnostics import LeafCounts, Ledger
 from copilog.ingest import inspection
 from copilog.ingest.leaves.lookup import Lookup
 from copilog.ingest.leaves.rules import reason_for
-from copilog.mcp.pieces import pieces_of
 from copilog.model import Conversation, Document, FileChange, Notice, prose_of
-from copilog.render.text import TextOptions, render_conversation
 from copilog.store.texts import texts_of
+from copilog.writers.mcp import pieces_of
+from copilog.writers.terminal import TextOptions, render_conversation
 from tests.cli.homes import run
 from tests.leaf_table import SAMPLES
 from tests.sources.full_session import ROOT_FIELDS, full_request

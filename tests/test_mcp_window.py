@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 
 from copilog import discover, read
 from copilog.errors import UsageError
-from copilog.mcp.pieces import pieces_of
-from copilog.mcp.plain import beginning_of, fenced, one_line, plain, shortened, size_of, tokens_of
 from copilog.mcp.window import Cursor, Reader, ToolResults, Window
 from copilog.model import (
     AnyPart,
@@ -30,6 +28,8 @@ from copilog.model import (
     TurnError,
 )
 from copilog.sample import home
+from copilog.writers.mcp import pieces_of
+from copilog.writers.mcp_text import beginning_of, fenced, one_line, plain, shortened, size_of, tokens_of
 
 
 def said(role: Role, turn: int, *parts: AnyPart) -> Message:

@@ -8,7 +8,6 @@ import pytest
 from rich.console import Console
 
 from copilog import export, identity
-from copilog.mcp.pieces import pieces_of
 from copilog.model import (
     AnyPart,
     Approval,
@@ -29,8 +28,9 @@ from copilog.model import (
     Turn,
     TurnError,
 )
-from copilog.render.text import TextOptions, render_conversation
 from copilog.store.texts import texts_of
+from copilog.writers.mcp import pieces_of
+from copilog.writers.terminal import TextOptions, render_conversation
 
 WORDS = "the tide comes in at nine"
 

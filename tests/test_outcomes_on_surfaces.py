@@ -13,8 +13,8 @@ import pytest
 
 from copilog.export.markdown import markdown_page
 from copilog.ingest import discover, read
-from copilog.mcp.pieces import pieces_of
 from copilog.model import Conversation, ToolCall, parts_of
+from copilog.writers.mcp import pieces_of
 from tests.cli.homes import Home, request, run, session
 from tests.render.html_builders import shown as html_of
 from tests.render.text_builders import shown as text_of

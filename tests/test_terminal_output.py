@@ -8,9 +8,9 @@ import pytest
 
 from copilog.derive.terminal_output import beyond_output
 from copilog.export.markdown import markdown_page
-from copilog.mcp.pieces import pieces_of
 from copilog.model import Conversation, Terminal, Text, ToolCall, ToolResult
 from copilog.store.texts import texts_of
+from copilog.writers.mcp import pieces_of
 from tests.render.html_builders import answered, asked, told
 from tests.render.html_builders import shown as html_of
 from tests.render.text_builders import shown as text_of

@@ -14,11 +14,11 @@ from copilog.analysis.work import work
 from copilog.derive.line_counts import Lines, counted_edits, total_lines
 from copilog.export.markdown import markdown_page
 from copilog.jsonio import encode
-from copilog.mcp.pieces import pieces_of
 from copilog.mcp.questions import work_on_file
 from copilog.model import AnyPart, Conversation, FileChange, FileEdit, ToolCall, ToolResult
-from copilog.render.html.panel import facts_of
 from copilog.summaries import of_conversation
+from copilog.view.about import facts_of
+from copilog.writers.mcp import pieces_of
 from tests.analysis.made_up_edits import Shelf, edit, talk
 from tests.render.html_builders import shown as html_of
 from tests.render.text_builders import shown as text_of

@@ -6,8 +6,8 @@ import pytest
 from rich.text import Text
 
 from copilog.derive.line_counts import Lines, lines_words, sum_of_lines
-from copilog.render.changes import append_lines
 from copilog.render.report import amounts
+from copilog.writers.terminal_blocks import append_lines
 
 
 @pytest.mark.parametrize(

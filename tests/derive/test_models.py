@@ -10,8 +10,8 @@ from copilog.derive import conclude, model_of
 from copilog.derive.model_names import key_of, name_in_details
 from copilog.derive.models import asked_for, model_of_message
 from copilog.model import Conversation, Message, Model, RanModel, Round, Text, Turn, Usage
-from copilog.render.words import model_words
 from copilog.store.entries import CONVERSATION_COLUMNS
+from copilog.view.wording import model_words
 from tests.stored import concluded_entry
 
 

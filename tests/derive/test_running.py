@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from copilog.derive import is_going
 from copilog.model import Turn
-from copilog.render.html.outline import _marks
+from copilog.view.turns import marks_of
 from copilog.web.library_view import _state_words
 
 
@@ -26,6 +26,6 @@ def test_a_session_that_ended_months_ago_is_not_running() -> None:
 def test_the_badge_of_an_old_turn_does_not_say_that_it_runs() -> None:
     turn = Turn(index=0, status="pending")
     turn.timing.started_at = datetime.now(UTC) - timedelta(days=90)
-    assert list(_marks(turn, set())) == [("pending", "not finished")]
+    assert list(marks_of(turn, set())) == [("pending", "not finished")]
     turn.timing.started_at = datetime.now(UTC)
-    assert list(_marks(turn, set())) == [("pending", "running")]
+    assert list(marks_of(turn, set())) == [("pending", "running")]

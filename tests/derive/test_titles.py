@@ -10,8 +10,8 @@ import pytest
 from copilog.derive import add_title, conclude, unite_titles
 from copilog.derive.titles import TITLE_ORIGINS
 from copilog.model import Conversation, Message, Text, Title, TitleOrigin, Turn, title_of
-from copilog.render.html.panel import facts_of
 from copilog.store.entries import CONVERSATION_COLUMNS
+from copilog.view.about import facts_of
 from tests.stored import concluded_entry
 
 

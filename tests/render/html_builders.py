@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from copilog.model import Conversation, Message, Turn, Workspace
 from copilog.render.html.addresses import ServedAddresses
-from copilog.render.html.conversation import View, Window
+from copilog.render.html.conversation import Pages, Window
 from copilog.render.pages import render_page
-from copilog.store.fates import Fates
 
 
 def told(*messages: Message, turns: int = 1, **more: object) -> Conversation:
@@ -36,4 +35,4 @@ def drawn(window: Window) -> str:
 
 def shown(conversation: Conversation, *, is_served: bool = False) -> str:
     addresses = ServedAddresses(conversation.id) if is_served else None
-    return drawn(View(conversation, addresses, fate_of=Fates(conversation).of).whole())
+    return drawn(Pages(conversation, addresses).whole())

@@ -9,12 +9,13 @@ import pytest
 from copilog.export import markdown_page
 from copilog.model import Message, Text, Turn
 from copilog.render.html.addresses import ServedAddresses
-from copilog.render.html.conversation import View
-from copilog.render.html.frames import BranchFrame, SupersededFrame
-from copilog.render.html.outline import TurnHead, framed_outline, outline_of
+from copilog.render.html.conversation import Pages
 from copilog.render.html.outline_page import outline_page
-from copilog.render.html.panel import panel_of
 from copilog.render.pages import render_page
+from copilog.view.about import panel_of
+from copilog.view.blocks import TurnHead
+from copilog.view.frames import BranchFrame, SupersededFrame
+from copilog.view.turns import framed_outline, outline_of
 from tests.branched import ANSWERS, COPY, PROMPTS, THIRD, TRUNK, branched_conversation
 from tests.render.html_builders import drawn, shown
 
@@ -36,7 +37,7 @@ def heads(items: list[object]) -> list[object]:
 
 
 def test_branches_are_drawn_where_they_leave_and_superseded_turns_are_folded() -> None:
-    assert heads(View(branched_conversation()).whole().items) == [
+    assert heads(Pages(branched_conversation()).whole().items) == [
         1,
         ["Turn 2 no longer counts (removed)", 2],
         3,
@@ -78,7 +79,7 @@ def test_a_turn_of_one_trace_has_a_badge_that_says_which() -> None:
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 8])
 def test_windows_lead_through_all_messages_with_whole_frames(count: int) -> None:
     conversation = branched_conversation()
-    view = View(conversation, ADDRESSES)
+    view = Pages(conversation, ADDRESSES)
     pages, first = [], 0
     while True:
         window = view.window(first, count)
@@ -96,7 +97,7 @@ def test_windows_lead_through_all_messages_with_whole_frames(count: int) -> None
 
 def test_a_window_that_begins_in_a_branch_says_so() -> None:
     conversation = branched_conversation()
-    view = View(conversation, ADDRESSES)
+    view = Pages(conversation, ADDRESSES)
     answer = next(n for n, m in enumerate(conversation.messages) if m.turn == 4 and m.role == "assistant")
 
     [frame] = view.window(answer, 1).items
@@ -105,7 +106,7 @@ def test_a_window_that_begins_in_a_branch_says_so() -> None:
 
 
 def test_windows_before_and_after_meet() -> None:
-    view = View(branched_conversation(), ADDRESSES)
+    view = Pages(branched_conversation(), ADDRESSES)
     window = view.window(0, 4)
     assert window.next is not None
 
@@ -115,30 +116,30 @@ def test_windows_before_and_after_meet() -> None:
 
 def test_the_block_with_a_message_that_was_asked_for_is_open() -> None:
     conversation = branched_conversation()
-    view = View(conversation, ADDRESSES)
+    view = Pages(conversation, ADDRESSES)
 
-    page = drawn(view.window_around(view.first_message_of(1)))
+    page = drawn(view.window_around(view.view.first_message_of(1)))
 
     assert [bool(opened) for opened, _, _ in BLOCK.findall(page)][:1] == [True]
 
 
 def test_the_outline_has_branches_and_folded_turns() -> None:
     conversation = branched_conversation()
-    entries = framed_outline(conversation, outline_of(conversation, ADDRESSES))
+    entries = framed_outline(conversation, outline_of(conversation))
 
-    html = render_page("conversation_part.html", what="outline", entries=entries, facts=[])
+    html = render_page("conversation_part.html", what="outline", entries=entries, addresses=ADDRESSES, facts=[])
 
     turns = re.findall(r'data-turn="(\d)"', html)
     assert turns == ["0", "1", "2", "4", "6", "5", "3"]
     assert html.count("data-superseded") == 2
     assert "Branch from turn 5" in html
     assert re.search(r"<summary[^>]*>Turn 2 no longer counts \(removed\)</summary>", html)
-    page = outline_page(conversation, ADDRESSES, None, 300)
+    page = outline_page(conversation, None, 300)
     assert len(page.entries) == 5  # three turns of the trunk, a folded one, and a branch
 
 
 def test_the_panel_counts_what_counts_and_shows_what_was_overruled() -> None:
-    panel = panel_of(branched_conversation(), ADDRESSES)
+    panel = panel_of(branched_conversation())
 
     assert ("Superseded", "2 turns no longer count (removed, undone)") in panel.facts
     assert "ghost" not in str(panel).lower()
@@ -154,7 +155,7 @@ def test_turns_without_messages_are_framed_as_well() -> None:
     conversation = branched_conversation()
     conversation.messages = [message for message in conversation.messages if message.turn not in (1, 6)]
 
-    found = heads(View(conversation).whole().items)
+    found = heads(Pages(conversation).whole().items)
 
     assert found[:2] == [1, ["Turn 2 no longer counts (removed)", 2]]
     assert "Branch from turn 5" in str(found)
@@ -176,4 +177,4 @@ def test_a_linear_conversation_has_no_frames() -> None:
     conversation = branched_conversation()
     conversation.turns = [Turn(index=index) for index in range(7)]
 
-    assert heads(View(conversation).whole().items) == [1, 2, 3, 4, 5, 6, 7]
+    assert heads(Pages(conversation).whole().items) == [1, 2, 3, 4, 5, 6, 7]

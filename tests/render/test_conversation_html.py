@@ -35,10 +35,11 @@ from copilog.model import (
     Unknown,
 )
 from copilog.render.html.addresses import ServedAddresses, picture_type
-from copilog.render.html.conversation import View
-from copilog.render.html.nesting import Nesting
-from copilog.render.html.passages import Places
+from copilog.render.html.conversation import Pages
+from copilog.render.html.passages import with_things
 from copilog.render.pages import environment
+from copilog.view.nesting import Nesting
+from copilog.view.prose import without_marks
 from tests.render.html_builders import answered, asked, drawn, shown, told
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
@@ -146,11 +147,11 @@ def test_a_chip_cannot_break_out_of_the_title_of_a_link() -> None:
 
 
 def test_characters_that_serve_as_marks_do_no_harm_in_texts() -> None:
-    places = Places()
-    text = places.without_marks("a\U00100000b") + " " + places.mark(Markup("<i>x</i>"), "x")
+    things = [(Markup("<i>x</i>"), "x")]
+    text = without_marks("a\U00100000b") + " \U00100000"
 
-    assert places.fill(escape(text)) == "a\ufffdb <i>x</i>"
-    assert places.fill(Markup('<a title="\U00100000">')) == '<a title="x">'
+    assert with_things(escape(text), things) == "a\ufffdb <i>x</i>"
+    assert with_things(Markup('<a title="\U00100000">'), things) == '<a title="x">'
 
 
 def test_thinking_is_folded() -> None:
@@ -252,7 +253,7 @@ def test_edits_have_diffs_in_both_ways_and_tell_what_became_of_them() -> None:
 
 
 def test_a_page_without_scripts_has_details_in_place_of_buttons() -> None:
-    window = View(told(answered(FileEdit(path="/t/tides.py", diff=DIFF)))).whole()
+    window = Pages(told(answered(FileEdit(path="/t/tides.py", diff=DIFF)))).whole()
     html = str(environment().get_template("turn.html").module.window(window, is_static=True))  # type: ignore[attr-defined]
 
     assert "<summary>Side by side</summary>" in html
@@ -305,7 +306,7 @@ def test_a_long_sub_agent_comes_in_pieces() -> None:
     below = [
         Message(role="assistant", parts=[Text(text=f"step {n}.")], turn=0, parent_call_id="c1") for n in range(100)
     ]
-    view = View(told(answered(ToolCall(id="c1", name="task")), *below), ServedAddresses("vscode:1"))
+    view = Pages(told(answered(ToolCall(id="c1", name="task")), *below), ServedAddresses("vscode:1"))
 
     html = drawn(view.window())
     messages, more = view.messages_below("c1", 90)

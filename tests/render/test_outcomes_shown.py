@@ -9,8 +9,8 @@ import pytest
 from copilog.derive import conclude
 from copilog.derive.line_counts import counted_edits, total_lines
 from copilog.export.markdown import markdown_page
-from copilog.mcp.pieces import pieces_of
 from copilog.model import AnyPart, Conversation, FileChange, FileEdit, Terminal, Text, ToolCall, ToolResult, Verdict
+from copilog.writers.mcp import pieces_of
 from tests.render.html_builders import answered, asked, told
 from tests.render.html_builders import shown as html_of
 from tests.render.text_builders import shown as text_of

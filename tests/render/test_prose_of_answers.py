@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from copilog.export.markdown import markdown_page
-from copilog.mcp.pieces import pieces_of
 from copilog.model import AnyPart, Conversation, Notice, Place, Reference, Text, ToolCall, prose_of
 from copilog.trajectory import trajectories_of
+from copilog.writers.mcp import pieces_of
 from tests.render.html_builders import answered, asked, told
 from tests.render.html_builders import shown as html_of
 from tests.render.text_builders import shown as text_of

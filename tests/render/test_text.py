@@ -51,7 +51,7 @@ from copilog.model import (
     Vote,
     Workspace,
 )
-from copilog.render.text import TextOptions, render_conversation
+from copilog.writers.terminal import TextOptions, render_conversation
 from tests.render.text_builders import FOLDER, conversation, edit, shown
 
 # --- the head ---------------------------------------------------------------------------------------------------
@@ -282,7 +282,7 @@ def test_small_parts_have_a_line_each() -> None:
     page = shown(made)
 
     assert "  · Looking\n" in page
-    assert "  ≡ the history up to here was summarised · gpt-5-mini · 10 characters · 900 ms\n" in page
+    assert "  ≡ the history up to here was replaced by a summary · gpt-5-mini · 10 characters · 900 ms\n" in page
     assert "  ⚙ hook PreToolUse · fetch · stopped it: not today\n" in page
     assert "  tides/\n    src/\n      a.py\n    b\n" in page
     assert "  [pull-request] Add buoys in https://example.com/7\n" in page
@@ -345,7 +345,7 @@ def test_prompts_that_were_not_sent_and_the_draft_come_last() -> None:
     made.draft = Draft(text="And then", attachments=[Attachment(type="file", name="b.py")])
 
     assert shown(made).endswith(
-        "\nNever sent · steering\n  Hurry\n\nDraft in the input box\n  And then\n\n  [file] b.py\n"
+        "\nNever sent (steering)\n  Hurry\n\nDraft in the input box\n  And then\n\n  [file] b.py\n"
     )
 
 

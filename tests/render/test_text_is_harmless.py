@@ -55,7 +55,7 @@ from copilog.model import (
     Vote,
     Workspace,
 )
-from copilog.render.text import TextOptions, render_conversation
+from copilog.writers.terminal import TextOptions, render_conversation
 from tests.render.text_builders import conversation, shown
 
 NASTY = (

@@ -350,7 +350,7 @@ def test_changes_of_the_editing_history_fill_in_what_the_answer_does_not_show() 
 
     page = shown(made)
 
-    assert "  file changes of this turn\n  ✎ created /x/other.py  +2 -0\n      @@ -1 +1,2 @@\n" in page
+    assert "  file changes of this turn\n  ✎ created /x/other.py  +2 -0  accepted\n      @@ -1 +1,2 @@\n" in page
     assert page.count("shown.py") == 1
     assert "File changes of requests that are not here\n  ✎ edited /x/lost.py  +2 -1  undone\n" in page
     assert "Files\n  /x/other.py  accepted\n" in page

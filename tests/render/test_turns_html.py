@@ -47,11 +47,11 @@ from copilog.model import (
     Vote,
 )
 from copilog.render.html.addresses import Addresses, ServedAddresses
-from copilog.render.html.conversation import View, window_of
-from copilog.render.html.outline import outline_of
-from copilog.render.html.panel import panel_of
+from copilog.render.html.conversation import Pages
 from copilog.render.pages import render_page
 from copilog.store.summary import Summary
+from copilog.view.about import panel_of
+from copilog.view.turns import outline_of
 from tests.render.html_builders import answered, asked, drawn, shown, told
 
 NOON = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
@@ -134,9 +134,7 @@ def test_queued_prompts_and_the_draft_stand_at_the_end() -> None:
 
 def test_the_outline_has_a_line_for_each_turn() -> None:
     messages = [asked(Text(text="Tide?"), turn=0), answered(ToolCall(id="c", name="x"), turn=0)]
-    entries = outline_of(
-        with_turns(messages, [full_turn(0), full_turn(1, status="failed", command="fix")]), Addresses()
-    )
+    entries = outline_of(with_turns(messages, [full_turn(0), full_turn(1, status="failed", command="fix")]))
 
     assert [(entry.words, entry.status, entry.calls) for entry in entries] == [
         ("Tide?", "complete", 1),
@@ -153,8 +151,10 @@ def test_the_panel_tells_where_it_was_found_and_what_it_used() -> None:
         provenance=[Provenance(source="vscode-session", path="/home/ana/1.json", size=2000, pointer="/requests")],
     )
     summary = Summary(id="vscode:1", title="Tides", source="vscode-session")
-    panel = panel_of(conversation, Addresses())
-    html = render_page("conversation_part.html", what="panel", panel_values=panel, summary=summary)
+    panel = panel_of(conversation)
+    html = render_page(
+        "conversation_part.html", what="panel", panel_values=panel, addresses=Addresses(), summary=summary
+    )
 
     for words in ("/home/ana/1.json", "metadata", "12.50 %", "System", "4.0 s", "lead"):
         assert words in html
@@ -169,7 +169,7 @@ def long_conversation(count: int) -> Conversation:
 
 
 def test_windows_follow_each_other_without_gap_or_overlap() -> None:
-    view = View(long_conversation(500), ServedAddresses("vscode:1"))
+    view = Pages(long_conversation(500), ServedAddresses("vscode:1"))
     seen: list[int] = []
     at: int | None = 0
     while at is not None:
@@ -181,7 +181,7 @@ def test_windows_follow_each_other_without_gap_or_overlap() -> None:
 
 
 def test_windows_lead_upwards_too() -> None:
-    view = View(long_conversation(500), ServedAddresses("vscode:1"))
+    view = Pages(long_conversation(500), ServedAddresses("vscode:1"))
     window = view.window_around(300)
     seen = [item.number for item in window.items if item.kind == "message"]
     assert 300 in seen
@@ -193,18 +193,18 @@ def test_windows_lead_upwards_too() -> None:
 
 
 def test_a_window_in_the_middle_of_a_turn_says_which() -> None:
-    html = drawn(View(long_conversation(100), ServedAddresses("vscode:1")).window(50))
+    html = drawn(Pages(long_conversation(100), ServedAddresses("vscode:1")).window(50))
 
     assert "Turn 1, continued" in html
     assert "answer 10." not in html
 
 
 def test_an_odd_place_gives_a_window_all_the_same() -> None:
-    view = View(long_conversation(5), ServedAddresses("vscode:1"))
+    view = Pages(long_conversation(5), ServedAddresses("vscode:1"))
 
     assert [item.number for item in view.window(9999).items if item.kind == "message"] == [5]
-    assert "t-0" in drawn(View(told(), ServedAddresses("x")).window(3))
-    assert window_of(told()).next is None
+    assert "t-0" in drawn(Pages(told(), ServedAddresses("x")).window(3))
+    assert Pages(told(), ServedAddresses("x")).window().next is None
 
 
 def test_long_texts_are_cut_on_the_page_and_whole_on_one_that_stands_alone() -> None:

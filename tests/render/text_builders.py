@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 
 from copilog.model import AnyPart, Conversation, Message, Text, TextEdit, Turn, Workspace
-from copilog.render.text import TextOptions, render_conversation
+from copilog.writers.terminal import TextOptions, render_conversation
 
 FOLDER = "/home/ana/tide-tables"
 

@@ -6,10 +6,9 @@ import copy
 
 from copilog.export.markdown import markdown_page
 from copilog.model import Conversation
-from copilog.render.html.addresses import Addresses
-from copilog.render.html.panel import panel_of
 from copilog.sources.chat_replay import ChatReplay
 from copilog.store.entries import entry_of
+from copilog.view.about import panel_of
 from tests.render.text_builders import shown as text_of
 from tests.sources.replay_builders import (
     Json,
@@ -129,7 +128,7 @@ def test_helpers_count_in_the_tokens_and_are_marked() -> None:
         ("(helper)", 57, 6),
     ]
     assert [row[-1] for row in entry.usages] == [None, "copilotLanguageModelWrapper", "title"]
-    for page in (text_of(conversation), str(panel_of(conversation, Addresses())), markdown_page(conversation)):
+    for page in (text_of(conversation), str(panel_of(conversation)), markdown_page(conversation)):
         assert "helpers" in page
         assert "copilotLanguageModelWrapper, title" in page
 

@@ -9,9 +9,9 @@ import pytest
 
 from copilog.derive import running
 from copilog.ingest.scanning import scan
-from copilog.mcp.pieces import pieces_of
 from copilog.model import Conversation, FileEdit, OutcomeKind, ToolCall
 from copilog.store.archive import Archive
+from copilog.writers.mcp import pieces_of
 from tests.render.text_builders import shown
 from tests.stored import concluded_entry, conversation
 

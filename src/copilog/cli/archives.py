@@ -223,7 +223,7 @@ def _may_be(summary: Summary, target: str) -> bool:
 
 def candidate_rows(summaries: Sequence[Candidate], rest: int = 0, *, with_path: bool = False) -> str:
     """Conversations for somebody to choose from, a line each."""
-    from copilog.render.safe import clean_line
+    from copilog.view.safe import clean_line
 
     rows = []
     for summary in summaries[:MOST_CANDIDATES]:

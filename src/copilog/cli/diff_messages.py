@@ -131,7 +131,7 @@ def _entry(pair: MessagePair) -> dict[str, Any]:
 def _print_pair(settings: Settings, pair: MessagePair) -> None:
     from rich.text import Text
 
-    from copilog.render.safe import clean_line
+    from copilog.view.safe import clean_line
 
     index = pair.old_index if pair.old_index is not None else pair.new_index
     title = Text.assemble((f"\nmessage {index}", "bold"))
@@ -150,7 +150,7 @@ def _print_pair(settings: Settings, pair: MessagePair) -> None:
 def _print_difference(settings: Settings, difference: Difference) -> None:
     from rich.text import Text
 
-    from copilog.render.safe import clean, clean_line
+    from copilog.view.safe import clean, clean_line
 
     name = Text.assemble((f"  {clean_line(difference.path) or 'the whole message'}", "bold"))
     diff = text_diff(difference)

@@ -84,6 +84,6 @@ def short_words(difference: Difference) -> Text:
 
 def short_value(value: Any) -> str:
     """The beginning of a value, as JSON."""
-    from copilog.render.safe import clean_line, json_text
+    from copilog.view.safe import clean_line, json_text
 
     return clean_line(json_text(value), SHORT)

@@ -106,7 +106,7 @@ def vacuum(settings: Settings, /) -> int:
 
     What was removed is not to be found in the file afterwards.
     """
-    from copilog.render.words import size_words
+    from copilog.view.wording import size_words
 
     with kept_archive(settings) as archive:
         before, after = archive.vacuum()

@@ -107,7 +107,7 @@ def command(
 
 def _explained(error: QueryError, text: str) -> str:
     """What is wrong, where, and what would not be."""
-    from copilog.render.safe import clean_line
+    from copilog.view.safe import clean_line
 
     lines = [f"copilog: {clean_line(error.reason, LONGEST_REASON)}"]
     if error.suggestion is not None:

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from copilog.render.text import TextOptions
     from copilog.store.archive import Archive
+    from copilog.writers.terminal import TextOptions
 
 WIDEST = 120  # longer lines are hard to read
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
@@ -113,7 +113,7 @@ def command(
     if as_json:
         print_json(conversation)  # bytes become base64
     else:
-        from copilog.render.text import TextOptions
+        from copilog.writers.terminal import TextOptions
 
         options = TextOptions(**chosen, markdown=settings.out.is_terminal, turns=turns)
         _print(settings.out, conversation, options, kept, pager=pager)
@@ -131,7 +131,7 @@ def command(
 def _print(
     console: Console, conversation: Conversation, options: TextOptions, kept: Kept | None, *, pager: bool
 ) -> None:
-    from copilog.render.text import render_conversation
+    from copilog.writers.terminal import render_conversation
 
     def print_to_console() -> None:
         if kept is not None:
@@ -157,7 +157,7 @@ def _print(
 
 def _save(conversation: Conversation, folder: Path) -> None:
     from copilog.cli.attachments import binaries_of, save
-    from copilog.render.words import size_words
+    from copilog.view.wording import size_words
 
     number = 0
     for written in save(binaries_of(conversation), folder):
@@ -189,7 +189,7 @@ def _annotations(summary: Archived) -> Iterator[Text]:
     """What somebody added to the conversation, and whether its files are still there."""
     from rich.text import Text
 
-    from copilog.render.safe import clean, clean_line
+    from copilog.view.safe import clean, clean_line
 
     if summary.is_starred or summary.labels:
         line = Text("★" if summary.is_starred else "", "yellow")
@@ -280,7 +280,7 @@ def _only(conversations: list[Conversation], path: Path, report: Report) -> Conv
 
 
 def _why_nothing(path: Path, report: Report) -> str:
-    from copilog.render.safe import clean_line
+    from copilog.view.safe import clean_line
 
     reason = next((diagnostic for diagnostic in report.diagnostics() if diagnostic.level == "error"), None)
     if reason is not None:

@@ -10,7 +10,7 @@ import msgspec
 
 from copilog.cli.common import one_line, short_id
 from copilog.cli.json_output import json_text
-from copilog.render.safe import clean
+from copilog.view.safe import clean
 
 if TYPE_CHECKING:
     from copilog.cli.columns import Column

@@ -190,7 +190,7 @@ def _examples(tags: list[dict[str, Any]]) -> Iterator[str]:
 
 def _as_code(text: str) -> str:
     """Text that Markdown shows as it is, and that a terminal may be given."""
-    from copilog.render.safe import clean_line
+    from copilog.view.safe import clean_line
 
     line = clean_line(text)
     longest = max(map(len, re.findall("`+", line)), default=0)

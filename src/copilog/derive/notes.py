@@ -6,7 +6,22 @@ from typing import NamedTuple
 
 import msgspec
 
-from copilog.model import AnyPart, Compaction, Conversation, Followup, Hook, ToolCall, Turn, TurnError, prose_of
+from copilog.derive.line_counts import lines_words
+from copilog.model import (
+    AnyPart,
+    Attachment,
+    Compaction,
+    Conversation,
+    Extra,
+    Followup,
+    Hook,
+    Notice,
+    Reference,
+    ToolCall,
+    Turn,
+    TurnError,
+    prose_of,
+)
 
 RULE = "rule"
 GIVEN = "given"
@@ -42,8 +57,11 @@ class Note(NamedTuple):
 def notes_of(part: AnyPart) -> list[Note]:
     """Return the texts to show with a part, in order."""
     notes = [Note(label, text) for label, text in part.notes.items() if text.strip()] if part.notes else []
-    if isinstance(part, ToolCall) and part.approval is not None and part.approval.rule:
-        notes.append(Note(RULE, part.approval.rule))
+    if part.extra is not None:
+        notes = _with_recorded(part, part.extra, notes)
+    if isinstance(part, ToolCall):
+        notes += [Note("title", part.title)] if part.title else []
+        notes += [Note(RULE, part.approval.rule)] if part.approval is not None and part.approval.rule else []
     elif isinstance(part, Hook) and part.given:
         notes.append(
             Note(GIVEN, part.given if isinstance(part.given, str) else msgspec.json.encode(part.given).decode())
@@ -52,6 +70,34 @@ def notes_of(part: AnyPart) -> list[Note]:
         told = (("title", part.title), ("instructions", part.instructions))
         notes += [Note(label, text) for label, text in told if text]
     return notes
+
+
+def _with_recorded(part: AnyPart, extra: Extra, notes: list[Note]) -> list[Note]:
+    """Add what people read of fields that have no place of their own: exit codes, lines of files, pull requests."""
+    if isinstance(part, Attachment) and type(code := extra.get("exitCode")) is int:
+        notes.append(Note("exit code", str(code)))
+    elif isinstance(part, Notice) and isinstance(data := extra.get("multiDiffData"), dict):
+        counts = [_lines_of(each) for each in data.get("resources") or () if isinstance(each, dict)]
+        notes = [Note(label, _beside(text, counts) if label == "files" else text) for label, text in notes]
+    elif isinstance(part, Reference) and part.type == "pull-request":
+        names = [str(extra[key]) for key in ("owner", "repo", "repository") if isinstance(extra.get(key), str)]
+        notes += [Note("repository", "/".join(names))] if names else []
+        number = extra.get("number")
+        notes += [Note("number", f"#{number}")] if type(number) is int and "number" not in part.notes else []
+    return notes
+
+
+def _lines_of(resource: Extra) -> str:
+    lines = tuple(each if type(each := resource.get(key)) is int else None for key in ("added", "removed"))
+    return lines_words((lines[0], lines[1]))
+
+
+def _beside(files: str, counts: list[str]) -> str:
+    """The files, a line each, with what was counted of each."""
+    names = files.split("\n")
+    if len(names) != len(counts):
+        return files
+    return "\n".join(f"{name} {count}".rstrip() for name, count in zip(names, counts, strict=True))
 
 
 def notes_of_turn(turn: Turn, conversation: Conversation) -> list[Note]:

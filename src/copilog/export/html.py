@@ -15,16 +15,13 @@ from markupsafe import Markup
 from copilog.derive import is_counted, without_superseded
 from copilog.export.index import Entry, entry_of
 from copilog.model import Conversation, title_of
-from copilog.render.branches import superseded_words
-from copilog.render.html.addresses import Addresses
-from copilog.render.html.conversation import View
-from copilog.render.html.outline import framed_outline, outline_of
-from copilog.render.html.panel import panel_of
+from copilog.render.html.conversation import Pages
 from copilog.render.pages import environment, stylesheet
 from copilog.render.report.page import content_policy
-from copilog.render.safe import clean_line
-from copilog.render.words import counted
-from copilog.store.fates import Fates
+from copilog.view.about import panel_of
+from copilog.view.safe import clean_line
+from copilog.view.turns import framed_outline, outline_of
+from copilog.view.wording import counted, superseded_words
 
 STYLES = ("tokens", "page", "code", "conversation", "export")
 
@@ -79,10 +76,12 @@ class _Section:
         self.superseded = superseded_words(superseded) if superseded else ""
         conversation = without_superseded(conversation)
         self.title = clean_line(title_of(conversation), 200)
-        self.about = panel_of(conversation, Addresses(), is_whole=True)
+        self.about = panel_of(conversation, is_whole=True)
         self.number_of_turns = len(conversation.turns)
-        self.entries = framed_outline(conversation, outline_of(conversation, Addresses()))
-        self.messages = View(conversation, fate_of=Fates(conversation).of).items()
+        self.entries = framed_outline(conversation, outline_of(conversation))
+        pages = Pages(conversation)
+        self.page = pages.page.as_static(True)
+        self.messages = pages.items()
 
     def for_paper(self, drawn: Markup) -> Markup:
         """What a template has drawn, with anchors of this conversation, and without what only scripts can use."""

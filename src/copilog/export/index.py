@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from copilog.derive import without_superseded
 from copilog.model import Conversation, title_of
-from copilog.render.safe import clean_line
-from copilog.render.words import counted, moment_words
+from copilog.view.safe import clean_line
+from copilog.view.wording import counted, moment_words
 
 LONGEST_TITLE = 200
 

@@ -24,12 +24,12 @@ from copilog.mcp.answers import (
     UsageAnswer,
     WindowAnswer,
 )
-from copilog.mcp.plain import one_line, plain
 from copilog.mcp.usage import total_usage
 from copilog.mcp.window import Cursor, Reader, ToolResults
 from copilog.model import Conversation, title_of
 from copilog.store.archive import Archive
 from copilog.store.selection import Selection
+from copilog.writers.mcp_text import one_line, plain
 
 if TYPE_CHECKING:
     from copilog.store.search import Hit as Match
@@ -174,7 +174,7 @@ def _remarks_on(conversation: Conversation) -> Iterator[str]:
         said = ", ".join(one_line(reason, 80) for reason in reasons_of(superseded))
         yield f"{len(superseded)} of its turns no longer {verb} left out ({said})."
     if is_branched(conversation):
-        yield "Copies of it continued separately: the turns of each branch come after those of the trunk."
+        yield "Copies of it continued separately: the turns of each branch come after the turn that it leaves from."
 
 
 def _id_of(archive: Archive, name: str) -> str:

@@ -19,11 +19,11 @@ from pydantic import Field
 from copilog.errors import CopilogError
 from copilog.mcp import questions
 from copilog.mcp.answers import Answer, FileAnswer, ListAnswer, SearchAnswer, UsageAnswer, WindowAnswer
-from copilog.mcp.plain import plain
 from copilog.mcp.refreshing import Refresher
 from copilog.mcp.window import ToolResults
 from copilog.store.archive import Archive
 from copilog.store.selection import FLAGS, NAME_FIELDS, selection_of
+from copilog.writers.mcp_text import plain
 
 INSTRUCTIONS = """\
 The user's earlier conversations with GitHub Copilot (VS Code and Copilot CLI), kept in a local archive. Ask here what

@@ -13,9 +13,9 @@ from typing import Literal
 from copilog.derive.counting import branch_name, only_trace_of, only_traces
 from copilog.derive.models import asked_for, model_of
 from copilog.errors import UsageError
-from copilog.mcp.pieces import Piece, pieces_of
-from copilog.mcp.plain import BYTES_PER_TOKEN, beginning_of, one_line, size_of, tokens_of
 from copilog.model import Conversation, Turn
+from copilog.writers.mcp import Piece, pieces_of
+from copilog.writers.mcp_text import BYTES_PER_TOKEN, beginning_of, one_line, size_of, tokens_of
 
 ToolResults = Literal["short", "full", "none"]
 
@@ -74,8 +74,11 @@ class Reader:
         count = len(self._turns)
         if not 1 <= number <= max(count, 1):
             raise UsageError(f"there is no turn {number}: the conversation has {count:,}, counted from 1")
-        found = (index for index, piece in enumerate(self._pieces) if (piece.turn or 0) >= number - 1)
-        return Cursor(next(found, 0 if number == 1 else len(self._pieces)), 0, tool_results, thinking)
+        turns = [piece.turn for piece in self._pieces]
+        if number - 1 in turns:
+            return Cursor(turns.index(number - 1), 0, tool_results, thinking)
+        later = (index for index, turn in enumerate(turns) if (turn or 0) >= number - 1)
+        return Cursor(next(later, 0 if number == 1 else len(turns)), 0, tool_results, thinking)
 
     def around(
         self, message: int, budget: int, tool_results: ToolResults = "short", *, thinking: bool = False
@@ -85,7 +88,7 @@ class Reader:
             raise UsageError(f"there is no message {message}: the conversation has {self._messages:,}, counted from 0")
         if message == self._messages:
             return Cursor(0, 0, tool_results, thinking)
-        start = next((index for index, piece in enumerate(self._pieces) if piece.message >= message), 0)
+        start = self._piece_of(message)
         room = int(budget * BYTES_PER_TOKEN * BEFORE)
         while start > 0:
             room -= size_of(self._pieces[start - 1].written(LIMITS[-1]))
@@ -93,6 +96,13 @@ class Reader:
                 break
             start -= 1
         return Cursor(start, 0, tool_results, thinking)
+
+    def _piece_of(self, message: int) -> int:
+        """The first piece of a message: results stand with their calls, so messages are not in their order."""
+        numbers = [piece.message for piece in self._pieces]
+        if message in numbers:
+            return numbers.index(message)
+        return next((index for index, number in enumerate(numbers) if number >= message), 0)
 
     def window(self, cursor: Cursor, budget: int, focus: int | None = None) -> Window:
         """What fits a budget of tokens from a place on; the results of the message in focus are shortened less."""

@@ -16,8 +16,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from copilog.render.report import amounts
-from copilog.render.safe import UNSEEN, clean, clean_line
-from copilog.render.words import counted, moment_words
+from copilog.view.safe import UNSEEN, clean, clean_line
+from copilog.view.wording import counted, moment_words
 
 
 def render_page(template: str, /, **values: Any) -> str:

@@ -16,6 +16,7 @@ from copilog.derive import agent_name, only_traces, repeated_prompts
 from copilog.derive.calls import TurnsOfCalls, is_aside
 from copilog.derive.exit_codes import exit_code_of
 from copilog.derive.failures import turn_status
+from copilog.derive.fates import Fates
 from copilog.derive.helper_usage import helper_of
 from copilog.derive.line_counts import RepeatedEdits, changed_lines, whole_changes
 from copilog.derive.outcomes import is_made
@@ -31,7 +32,6 @@ from copilog.model import (
     duration_of,
 )
 from copilog.remembering import remembered
-from copilog.store.fates import Fates
 from copilog.store.languages import language_of
 from copilog.store.programs import programs_of
 from copilog.store.texts import UNNAMED, Calls, Texts

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from copilog.model import Conversation
-from copilog.render.html.addresses import Addresses
-from copilog.render.html.outline import framed_outline, outline_of
+from copilog.view.turns import framed_outline, outline_of
 
 
 @dataclass(slots=True, kw_only=True)
@@ -15,12 +14,12 @@ class OutlinePage:
     """Turns in a row, and the ways to all others."""
 
     entries: list[Any]  # OutlineEntry, and frames around some
-    others: list[tuple[str, str]]  # address, words
+    others: list[tuple[int, str]]  # a turn, words
 
 
-def outline_page(conversation: Conversation, addresses: Addresses, turn: int | None, most: int) -> OutlinePage:
+def outline_page(conversation: Conversation, turn: int | None, most: int) -> OutlinePage:
     """All turns, if there are not too many of them; else those around the turn that is named."""
-    entries = outline_of(conversation, addresses)
+    entries = outline_of(conversation)
     numbers = [entry.turn for entry in entries]
     starts = range(0, len(numbers), most)
     first = numbers.index(turn) // most * most if turn in numbers else None
@@ -29,7 +28,7 @@ def outline_page(conversation: Conversation, addresses: Addresses, turn: int | N
     return OutlinePage(
         entries=framed_outline(conversation, entries[first : first + most]) if first is not None else [],
         others=[
-            (addresses.turn(numbers[start]), f"Turns {numbers[start] + 1} to {numbers[start : start + most][-1] + 1}")
+            (numbers[start], f"Turns {numbers[start] + 1} to {numbers[start : start + most][-1] + 1}")
             for start in starts
             if start != first
         ],

@@ -3,26 +3,40 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from markupsafe import Markup
 
 from copilog.derive.line_counts import Lines
 from copilog.remembering import remembered
-from copilog.render.html.blocks import Diff, Long
 from copilog.render.html.code import code_html, json_html, text_html
 from copilog.render.html.diffs import side_by_side_html, unified_html
 from copilog.render.html.markdown import markdown_html
 from copilog.render.html.terminal import terminal_html
-from copilog.render.words import counted
+from copilog.view.prose import FIRST_MARK, MARKS
+from copilog.view.wording import counted
 
 SHORT = 12_000  # characters of a tool's text that are shown at once
 KEPT_LENGTH = 10_000
 SPLIT_LIMIT = 60_000  # characters of a diff that is shown in both ways
 
 _TAG_OR_MARK = re.compile('<(?:[^"<>]|"[^"]*")*>|[\U00100000-\U0010fffd]')
-_MARKS = re.compile("[\U00100000-\U0010fffd]")
-_FIRST_MARK = 0x100000
-_MOST_MARKS = 0xFFF0
+
+
+class Long(NamedTuple):
+    """A text ready for the page, perhaps only its beginning."""
+
+    html: Markup
+    left_out: str = ""  # how much of it, in words
+    link: str | None = None  # to all of it
+
+
+class Diff(NamedTuple):
+    """A diff in one column, and in two."""
+
+    unified: Markup
+    split: Markup | None = None
 
 
 def long_text(text: str, link: str | None = None, *, is_whole: bool = False, language: str | None = None) -> Long:
@@ -70,37 +84,16 @@ def _beginning(text: str, is_whole: bool) -> tuple[str, str]:
     return text[:SHORT], counted(len(text) - SHORT, "more character")
 
 
-class Places:
-    """Marks in a text for things that are put in after it was laid out, such as chips for files in the prose.
+def with_things(html: Markup, things: Sequence[tuple[Markup, str]]) -> Markup:
+    """Put things in the places of their marks. Within a tag, as in the title of a link, only words can stand."""
 
-    A mark is a character that nobody uses. Text that holds one already loses it.
-    """
+    def at(mark: str) -> tuple[Markup, str]:
+        index = ord(mark) - FIRST_MARK
+        return things[index] if index < len(things) else (Markup("\ufffd"), "\ufffd")
 
-    def __init__(self) -> None:
-        self._things: list[tuple[Markup, str]] = []
-
-    @staticmethod
-    def without_marks(text: str) -> str:
-        return _MARKS.sub("\ufffd", text)
-
-    def mark(self, thing: Markup, words: str) -> str:
-        """A mark for a thing; the words themselves when there are too many."""
-        if len(self._things) >= _MOST_MARKS:
-            return self.without_marks(words)
-        self._things.append((thing, words))
-        return chr(_FIRST_MARK + len(self._things) - 1)
-
-    def fill(self, html: Markup) -> Markup:
-        """The things in their places. Within a tag, as in the title of a link, only words can stand."""
-        if not self._things:
-            return html
-        return Markup(_TAG_OR_MARK.sub(self._filled, str(html)))  # noqa: S704 - things and words are safe
-
-    def _filled(self, match: re.Match[str]) -> str:
+    def filled(match: re.Match[str]) -> str:
         if match[0][0] == "<":
-            return _MARKS.sub(lambda mark: str(Markup.escape(self._at(mark[0])[1])), match[0])
-        return str(self._at(match[0])[0])
+            return MARKS.sub(lambda mark: str(Markup.escape(at(mark[0])[1])), match[0])
+        return str(at(match[0])[0])
 
-    def _at(self, mark: str) -> tuple[Markup, str]:
-        index = ord(mark) - _FIRST_MARK
-        return self._things[index] if index < len(self._things) else (Markup("\ufffd"), "\ufffd")
+    return Markup(_TAG_OR_MARK.sub(filled, str(html))) if things else html  # noqa: S704 - things and words are safe

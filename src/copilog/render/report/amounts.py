@@ -6,8 +6,8 @@ import math
 from datetime import datetime
 
 from copilog.derive.line_counts import lines_words
-from copilog.render.safe import UNSEEN, clean_line
-from copilog.render.words import counted, duration_words, size_words
+from copilog.view.safe import UNSEEN, clean_line
+from copilog.view.wording import counted, duration_words, size_words
 
 __all__ = [
     "NONE",

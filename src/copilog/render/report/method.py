@@ -8,7 +8,7 @@ from datetime import datetime
 from copilog.analysis.figures import Stats
 from copilog.render.report import amounts
 from copilog.render.report.blocks import Block, Facts, Paragraph, Row, Section, number, table_of, text
-from copilog.render.words import moment_words
+from copilog.view.wording import moment_words
 
 ESTIMATES = (
     "Where Copilot recorded no tokens, they are estimated from the length of texts, four characters for a token. The "

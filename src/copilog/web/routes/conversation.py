@@ -24,15 +24,14 @@ from copilog.model import (
 )
 from copilog.render.html.addresses import ServedAddresses, picture_type
 from copilog.render.html.code import json_html
-from copilog.render.html.conversation import View, Window
-from copilog.render.html.notes import FIELD
-from copilog.render.html.outline import framed_outline, outline_of
+from copilog.render.html.conversation import Pages, Window
 from copilog.render.html.outline_page import outline_page
-from copilog.render.html.panel import Panel, distinct, model_names, panel_of
-from copilog.render.safe import clean_line
-from copilog.render.words import counted, span_words
-from copilog.store.fates import Fates
+from copilog.render.html.page import NOTE_FIELD
 from copilog.store.summary import Summary
+from copilog.view.about import distinct, model_names, panel_of
+from copilog.view.safe import clean_line
+from copilog.view.turns import framed_outline, outline_of
+from copilog.view.wording import counted, span_words
 from copilog.web.finding import find_in
 from copilog.web.viewer import page, viewer_of
 
@@ -47,13 +46,13 @@ SANDBOX = {"Content-Security-Policy": "default-src 'none'; sandbox", "Cross-Orig
 
 
 def _page(request: Request) -> Response:
-    view = _view(request)
-    conversation = view.conversation
+    pages = _pages(request)
+    conversation = pages.conversation
     message = _number(request, "message")
     turn = _number(request, "turn")
     if message is None and turn is not None:
-        message = view.first_message_of(turn)
-    window = view.window_around(message) if message is not None else view.window(_number(request, "from") or 0)
+        message = pages.view.first_message_of(turn)
+    window = pages.window_around(message) if message is not None else pages.window(_number(request, "from") or 0)
     addresses = ServedAddresses(conversation.id)
     first_row = _number(request, "panel")
 
@@ -72,24 +71,25 @@ def _page(request: Request) -> Response:
         facts=_facts(conversation),
         messages=window,
         wanted=_number(request, "message"),
-        turns=outline_page(conversation, addresses, turn, MANY_TURNS),
-        about=None if first_row is None else _about(request, conversation, first_row),
+        turns=outline_page(conversation, turn, MANY_TURNS),
+        about=None if first_row is None else panel_of(conversation, first_turn=first_row),
+        addresses=_addresses(request, conversation),
         panel_url=addresses.panel(0),
         number_of_turns=len(without_superseded(conversation).turns),
         number_of_messages=len(conversation.messages),
         part_url=part_url,
         export_url=export_url,
         timeline_url=part_url("timeline"),
-        other_messages=_other_messages(view, window),
+        other_messages=_other_messages(pages, window),
         find=request.query_params.get("find", "")[:200],
     )
 
 
-def _other_messages(view: View, window: Window) -> list[tuple[str, str]]:
+def _other_messages(pages: Pages, window: Window) -> list[tuple[str, str]]:
     """Addresses of the messages before and after those on the page, for browsers without scripts."""
-    before = view.start_before(window.first)
+    before = pages.start_before(window.first)
     places = ((before, "The messages before these"), (window.next, "The next messages"))
-    name = view.conversation.id
+    name = pages.conversation.id
     return [
         (f"/conversation?{urlencode({'id': name, 'from': place})}", words)
         for place, words in places
@@ -120,45 +120,64 @@ def _facts(conversation: Conversation) -> list[str]:
 
 def _messages(request: Request) -> Response:
     """A window: from a message on, before one, around one, or from the beginning of a turn."""
-    view = _view(request)
+    pages = _pages(request)
     around, before, turn = (_number(request, name) for name in ("around", "before", "turn"))
     if around is not None:
-        window = view.window_around(around)
+        window = pages.window_around(around)
     elif before is not None:
-        window = view.window_before(before)
+        window = pages.window_before(before)
     elif turn is not None:
-        window = view.window(view.first_message_of(turn))
+        window = pages.window(pages.view.first_message_of(turn))
     else:
-        window = view.window(_number(request, "from") or 0)
+        window = pages.window(_number(request, "from") or 0)
     return page(request, "conversation_part.html", what="window", messages=window)
 
 
 def _below(request: Request) -> Response:
     """Messages of a sub-agent that did not come with the page."""
-    view = _view(request)
+    pages = _pages(request)
     call = request.query_params.get("call", "")
-    messages, more_address = view.messages_below(call, _number(request, "skip") or 0)
-    return page(request, "conversation_part.html", what="below", messages=messages, more_address=more_address)
+    below = pages.messages_below(call, _number(request, "skip") or 0)
+    return page(
+        request,
+        "conversation_part.html",
+        what="below",
+        messages=below.messages,
+        more_address=below.more,
+        page=pages.page,
+    )
 
 
 def _outline(request: Request) -> Response:
     """The turns, and the line below the title: both change while a conversation grows."""
     conversation = _conversation(request)
-    entries = framed_outline(conversation, outline_of(conversation, ServedAddresses(conversation.id)))
-    return page(request, "conversation_part.html", what="outline", entries=entries, facts=_facts(conversation))
+    return page(
+        request,
+        "conversation_part.html",
+        what="outline",
+        entries=framed_outline(conversation, outline_of(conversation)),
+        addresses=ServedAddresses(conversation.id),
+        facts=_facts(conversation),
+    )
 
 
 def _panel(request: Request) -> Response:
     conversation = _conversation(request)
-    values = _about(request, conversation, first_row=0)
-    summary = _summary(request, conversation)
-    return page(request, "conversation_part.html", what="panel", panel_values=values, summary=summary)
+    return page(
+        request,
+        "conversation_part.html",
+        what="panel",
+        panel_values=panel_of(conversation),
+        addresses=_addresses(request, conversation),
+        summary=_summary(request, conversation),
+    )
 
 
-def _about(request: Request, conversation: Conversation, first_row: int) -> Panel:
+def _addresses(request: Request, conversation: Conversation) -> ServedAddresses:
+    """Those of a conversation and of the others that it is related to."""
     with viewer_of(request).archive() as archive:
         others = archive.summaries([relation.other_id for relation in conversation.relations])
-    return panel_of(conversation, ServedAddresses(conversation.id, others), first_turn=first_row)
+    return ServedAddresses(conversation.id, others)
 
 
 def _find(request: Request) -> Response:
@@ -223,7 +242,7 @@ def _text_of(part: Any, field: str) -> str | None:
     if isinstance(part, ToolResult) and field.startswith("item-"):
         index = field.removeprefix("item-")
         return part.items[int(index)].text if index.isdecimal() and int(index) < len(part.items) else None
-    if field.startswith(FIELD) and (index := field.removeprefix(FIELD)).isdecimal():
+    if field.startswith(NOTE_FIELD) and (index := field.removeprefix(NOTE_FIELD)).isdecimal():
         return next((note.text for note in notes_of(part)[int(index) : int(index) + 1]), None)
     if isinstance(part, ToolCall):
         agent = part.subagent
@@ -233,7 +252,7 @@ def _text_of(part: Any, field: str) -> str | None:
             "answer": agent.result if agent is not None else None,
         }
         return texts.get(field)
-    allowed = ("output",) if isinstance(part, Terminal) else ("text", "display", "full_text")
+    allowed = ("output",) if isinstance(part, Terminal) else ("text", "display", "full_text", "message")
     value = getattr(part, field, None) if field in allowed else None
     return value if isinstance(value, str) else None
 
@@ -263,20 +282,20 @@ def _conversation(request: Request) -> Conversation:
     return viewer_of(request).conversation(request.query_params.get("id", ""))
 
 
-def _view(request: Request) -> View:
+def _pages(request: Request) -> Pages:
     """How a conversation is shown; as long as the conversation is the same, so is this."""
     conversation = _conversation(request)
     state = request.app.state
-    if not hasattr(state, "views"):
-        state.views = {}
-    kept: dict[str, View] = state.views
-    view = kept.get(conversation.id)
-    if view is None or view.conversation is not conversation:
-        view = View(conversation, ServedAddresses(conversation.id), fate_of=Fates(conversation).of)
+    if not hasattr(state, "pages"):
+        state.pages = {}
+    kept: dict[str, Pages] = state.pages
+    pages = kept.get(conversation.id)
+    if pages is None or pages.conversation is not conversation:
+        pages = Pages(conversation, ServedAddresses(conversation.id))
         if len(kept) >= KEPT_VIEWS:
             kept.clear()
-        kept[conversation.id] = view
-    return view
+        kept[conversation.id] = pages
+    return pages
 
 
 def _summary(request: Request, conversation: Conversation) -> Summary:

@@ -12,9 +12,7 @@ from starlette.routing import Route
 
 from copilog.diagnostics import Ledger
 from copilog.render.html import side_by_side_html, unified_html
-from copilog.render.html.blocks import Shown
-from copilog.render.html.conversation import View
-from copilog.render.safe import clean_line
+from copilog.render.html.conversation import Pages
 from copilog.sources import BY_NAME, Found
 from copilog.trajectory_compare import (
     Difference,
@@ -24,6 +22,8 @@ from copilog.trajectory_compare import (
     read_back,
     text_diff,
 )
+from copilog.view.blocks import Shown
+from copilog.view.safe import clean_line
 from copilog.web.viewer import page, viewer_of
 
 if TYPE_CHECKING:
@@ -101,8 +101,7 @@ def show(request: Request) -> Response:
     conversation = _read(opened, wanted)
     if conversation is None:
         raise HTTPException(404, f"{opened.name} has no conversation {wanted!r}")
-    view = View(conversation, is_whole=True)
-    window = view.window(_number(request, "from"), MESSAGES)
+    window = Pages(conversation, is_whole=True).window(_number(request, "from"), MESSAGES)
     for item in window.items:
         if isinstance(item, Shown):
             item.facts = _facts_of(conversation.messages[item.number])

@@ -1,4 +1,4 @@
-"""Blocks, indentation and folding: how pieces of a conversation are put below one another."""
+"""Pieces, indentation and folding: how pieces of a conversation are put below one another."""
 
 from __future__ import annotations
 
@@ -31,16 +31,7 @@ class TextOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
-    """What all pieces of one conversation need to know."""
-
-    options: TextOptions
-    folder: str | None = None  # paths below it are shown relative to it
-    assistant: str = "Assistant"
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
+class Piece:
     """A piece of the page. Prose has blank lines around it; other blocks stand close together."""
 
     body: RenderableType
@@ -97,15 +88,15 @@ class Labelled:
         yield from body or [Segment.line()]
 
 
-def stacked(blocks: Iterable[Block]) -> Iterator[RenderableType]:
-    """The blocks below one another, each at its level."""
-    before: Block | None = None
-    for block in blocks:
-        if before is not None and (before.is_prose or block.is_prose):
+def stacked(pieces: Iterable[Piece]) -> Iterator[RenderableType]:
+    """The pieces below one another, each at its level."""
+    before: Piece | None = None
+    for piece in pieces:
+        if before is not None and (before.is_prose or piece.is_prose):
             yield Text()
-        columns = INDENT * min(block.level, DEEPEST)
-        yield Indented(block.body, columns + 2 * INDENT * block.hangs, first=columns)
-        before = block
+        columns = INDENT * min(piece.level, DEEPEST)
+        yield Indented(piece.body, columns + 2 * INDENT * piece.hangs, first=columns)
+        before = piece
 
 
 def folded(text: str, limit: int | None, style: str = "", keep: Literal["head", "tail"] = "head") -> Text:
@@ -130,11 +121,11 @@ def _cut(line: str) -> str:
     return f"{line[:LINE_LIMIT]}… {len(line) - LINE_LIMIT:,} more characters"
 
 
-def joined(pieces: Iterable[Text | str], separator: str = " · ", style: str = "dim") -> Text:
+def joined(facts: Iterable[Text | str], separator: str = " · ", style: str = "dim") -> Text:
     """Short facts in one line; empty ones are left out, and those that are texts keep their own style."""
     line = Text()
-    for piece in pieces:
-        text = Text(piece, style) if isinstance(piece, str) else piece
+    for fact in facts:
+        text = Text(fact, style) if isinstance(fact, str) else fact
         if text.plain:
             if line.plain:
                 line.append(separator, style)

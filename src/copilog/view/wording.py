@@ -1,18 +1,35 @@
-"""Numbers, times, places and verdicts as people write them."""
+"""Numbers, times, places, verdicts and labels as people write them: the same words on every surface."""
 
 from __future__ import annotations
 
 import math
 import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from urllib.parse import unquote
 
+from copilog.derive import Placed
+from copilog.derive.counting import branch_name, only_trace_of, reasons_of
 from copilog.derive.exit_codes import exit_code_of
-from copilog.derive.models import asked_for, model_of
+from copilog.derive.models import asked_for, model_of, names_of
 from copilog.derive.outcomes import outcome_of
 from copilog.derive.references import UsedFile
-from copilog.model import Approval, Conversation, Document, Place, Range, ToolCall, Turn, Usage, duration_of
-from copilog.render.safe import clean_line
+from copilog.model import (
+    Approval,
+    Branch,
+    Conflict,
+    Conversation,
+    Document,
+    Place,
+    Range,
+    Relation,
+    ToolCall,
+    Turn,
+    Usage,
+    duration_of,
+)
+from copilog.view.safe import clean_line, json_text
 
 APPROVALS = {
     "denied": "denied",
@@ -45,6 +62,49 @@ DOCUMENTS = {
     "table": "Table",
     "todos": "Things to do",
 }
+MARKS = {
+    "damaged": "parts of its file could not be used",
+    "cut": "if turns of it are lost, they came behind all that could be read",
+    "headless": "the beginning of its log is lost",
+    "stub": "only an index knows of it; what was said is not here",
+    "external": "the index says that another agent keeps it",
+    "empty": "the index says that nothing was asked",
+    "imported": "it came from an export",
+    "orphan-edits": "only its file edits are left",
+    "prompts-only": "typed prompts that no known conversation has; how they were answered is lost",
+    "helpers-only": "requests of helpers alone, such as one for a title; what they helped with is not in its file",
+    "resource": "only spilled tool output is left of it",
+    "pending-edits": "some edits were neither kept nor undone",
+}
+RELATIONS = {"prompts-of": "has prompts of", "prompts-in": "has prompts in", "forked-as": "forked as"}
+VERBS = {"edit": "edited", "create": "created", "delete": "deleted", "rename": "renamed"}
+UNMADE = {"failed": "failed", "denied": "was denied", "skipped": "was skipped", "cancelled": "was cancelled"}
+FATES = {"kept": "accepted", "undone": "undone", "changed": "changed by the user afterwards", "pending": "not decided"}
+EDIT_VERBS = {"keep": "kept", "undo": "undid", "modify": "modified"}
+SIGNS = {"agent": "@", "command": "/", "prompt": "/"}
+SCOPES = {"turn": "Context sent with this prompt", "conversation": "Context sent once", "system": "System prompt"}
+TOPICS = {
+    "progress": "",
+    "task": "",
+    "info": "",
+    "system": "",
+    "command": "button",
+    "mcp-servers": "MCP servers started",
+    "model-resolution": "model chosen",
+    "session-created": "session created",
+}
+QUESTIONS = {
+    "confirmation": "Confirmation", "elicitation": "Question", "questions": "Questions", "plan": "Plan to review",
+}  # fmt: skip
+BADGES = {
+    "cancelled": "cancelled",
+    "failed": "failed",
+    "needs-input": "not finished",
+    "pending": "not finished",
+    "unanswered": "not answered",
+}
+GOING = {"needs-input": "waits for you", "pending": "running"}  # while that may still be so
+MOST_VALUE = 120  # characters of what was overruled
 UNITS = (("kB", 10**3), ("MB", 10**6), ("GB", 10**9))
 
 _LINK = re.compile(r"\[([^\[\]]+)\]\([^()\s]*\)")
@@ -185,13 +245,13 @@ def markdown_words(text: str) -> str:
     return _EMPHASIS.sub(r"\2", text).replace("`", "")
 
 
-def outcome_words(call: ToolCall, *, full: bool) -> list[str]:
+def outcome_words(call: ToolCall) -> list[str]:
     """How a call ended, where the mark and the approval do not say it, and whatever was recorded to the contrary.
 
     A command that ended with an error is told with its call: what it ran in may not be recorded.
     """
     outcome = outcome_of(call)
-    said = approval_words(call.approval, full=full) if outcome.kind in ("denied", "skipped") else ""
+    said = approval_words(call.approval) if outcome.kind in ("denied", "skipped") else ""
     words = "" if outcome.kind in ("succeeded", "unknown") or said else str(outcome.kind)
     if call.status == "prepared" and outcome.kind == "unknown":
         words = "prepared"
@@ -199,16 +259,22 @@ def outcome_words(call: ToolCall, *, full: bool) -> list[str]:
     told = [words, f"exit code {code}" if code else ""]
     if outcome.against:
         told.append(f"recorded to the contrary: {clean_line(', '.join(outcome.against), 200)}")
-    if full and outcome.evidence:
-        told.append(f"evidence: {clean_line(', '.join(outcome.evidence), 200)}")
-    if full and outcome.reason:
-        told.append(f"reason: {clean_line(outcome.reason, 300)}")
     return [word for word in told if word]
 
 
-def approval_words(approval: Approval | None, *, full: bool) -> str:
-    """Who let a tool run; nothing where nobody had to, unless all is to be told."""
-    if approval is None or (approval.kind == "not-needed" and not full):
+def outcome_details(call: ToolCall) -> list[str]:
+    """What says how a call ended, and who let it run where nobody had to."""
+    outcome = outcome_of(call)
+    told = [
+        f"evidence: {clean_line(', '.join(outcome.evidence), 200)}" if outcome.evidence else "",
+        APPROVALS["not-needed"] if call.approval is not None and call.approval.kind == "not-needed" else "",
+    ]
+    return [word for word in told if word]
+
+
+def approval_words(approval: Approval | None) -> str:
+    """Who let a tool run; nothing where nobody had to."""
+    if approval is None or approval.kind == "not-needed":
         return ""
     detail = clean_line(approval.detail, 100) if approval.detail else ""
     if approval.kind == "granted" and detail in GRANTS:
@@ -235,3 +301,78 @@ def usage_words(usage: Usage) -> list[str]:
     if usage.credits is not None:
         words.append(f"{usage.credits:g} {'credit' if usage.credits == 1 else 'credits'}")
     return words
+
+
+def details_words(turn: Turn) -> str:
+    """VS Code's line under the answer: the model as people call it, and its multiplier. Not the same name twice."""
+    name, _, rest = clean_line(turn.details or "", 100).partition(" • ")
+    names = names_of(turn)
+    known = [*names, *(names[0] + name for name in names[1:])]
+    is_known = _letters(name) in [_letters(word) for word in known]
+    return rest if is_known else ", ".join(word for word in (name, rest) if word)
+
+
+def _letters(name: str) -> str:
+    return "".join(filter(str.isalnum, name.lower()))
+
+
+def sentence(words: str) -> str:
+    """Return words as they begin a sentence, hyphens as blanks."""
+    words = words.replace("-", " ")
+    return words[:1].upper() + words[1:]
+
+
+def in_sentence(words: str) -> str:
+    """Return words as they stand within a sentence: a name of capitals keeps them."""
+    return words if words[1:2].isupper() else words[:1].lower() + words[1:]
+
+
+# --- branches, superseded turns and turns of one trace alone ------------------------------------------------------
+
+
+def branch_title(branch: Branch) -> str:
+    """Return what a branch is called at the beginning of a line."""
+    name = branch_name(branch)
+    return f"{name[0].upper()}{name[1:]}"
+
+
+def shared_depth(one: Sequence[Branch], other: Sequence[Branch]) -> int:
+    """Return through how many of the same branches two turns are reached."""
+    depth = 0
+    while depth < min(len(one), len(other)) and one[depth] == other[depth]:
+        depth += 1
+    return depth
+
+
+def sizes_of(placed: Iterable[Placed]) -> Counter[tuple[int | None, str]]:
+    """Return how many turns each branch has of its own, by `branch_key`."""
+    return Counter(branch_key(each.branches[-1]) for each in placed if each.branches)
+
+
+def branch_key(branch: Branch) -> tuple[int | None, str]:
+    return branch.leaves_from, branch.trace
+
+
+def superseded_words(turns: Sequence[Turn]) -> str:
+    """Return how many turns no longer count, and why: `2 turns no longer count (removed, undone)`."""
+    reasons = ", ".join(clean_line(reason, 80) for reason in reasons_of(turns))
+    verb = "counts" if len(turns) == 1 else "count"
+    return f"{counted(len(turns), 'turn')} no longer {verb} ({reasons})"
+
+
+def only_trace_words(turn: Turn, only_traces: dict[int, str]) -> str:
+    """Return which trace alone has a turn; empty if several have it, or if the turn's branch says so already."""
+    path = only_trace_of(turn, only_traces)
+    return f"only in {clean_line(path)}" if path is not None else ""
+
+
+def relation_words(relation: Relation) -> str:
+    """Return how a conversation hangs together with another: `fork of vscode:1`."""
+    return f"{RELATIONS.get(relation.kind) or clean_line(relation.kind) + ' of'} {clean_line(relation.other_id)}"
+
+
+def conflict_words(conflict: Conflict) -> str:
+    """Return what a trace says and another one overruled: `status of turn 3: cancelled`."""
+    where = f" of turn {conflict.turn + 1}" if conflict.turn is not None else ""
+    value = conflict.value if isinstance(conflict.value, str) else json_text(conflict.value)
+    return f"{clean_line(conflict.field, 60)}{where}: {clean_line(value, MOST_VALUE)}"

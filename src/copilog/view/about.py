@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 
 from copilog.derive import is_counted, without_superseded
 from copilog.derive.helper_usage import used_by_helpers
+from copilog.derive.line_counts import counted_edits, lines_words, total_lines
+from copilog.derive.outcomes import count_failures
 from copilog.model import (
+    ArguedEdit,
     Conversation,
     Provenance,
     ToolCall,
@@ -17,11 +20,20 @@ from copilog.model import (
     duration_of,
     parts_of,
 )
-from copilog.render.branches import conflict_words, superseded_words
-from copilog.render.header import MARKS, edited_words
-from copilog.render.html.addresses import Addresses
-from copilog.render.safe import clean_line
-from copilog.render.words import counted, duration_words, model_words, moment_words, size_words, span_words, title_words
+from copilog.view.safe import clean_line
+from copilog.view.wording import (
+    MARKS,
+    conflict_words,
+    counted,
+    duration_words,
+    model_words,
+    moment_words,
+    size_words,
+    span_words,
+    superseded_words,
+    title_words,
+    usage_words,
+)
 
 MOST_TURNS = 200  # rows of the table
 
@@ -51,7 +63,6 @@ class TurnRow:
     """A turn in the table of times and tokens."""
 
     turn: int
-    address: str
     status: str
     model: str
     started: str
@@ -68,18 +79,20 @@ class TurnRow:
 
 @dataclass(slots=True, kw_only=True)
 class Panel:
+    """All of it."""
+
     facts: list[tuple[str, str]]
     marks: list[tuple[str, str]]
-    related: list[tuple[str, str, str | None, str]]  # kind, id, address, reason
+    related: list[tuple[str, str, str]]  # kind, id, reason
     traces: list[Trace]
     usage: list[tuple[str, list[tuple[str, str]], str]]  # model, counts, where they come from
     shares: list[Share]
     shares_of: str = ""
     turns: list[TurnRow] = field(default_factory=list)
-    other_turns: list[tuple[str | None, str]] = field(default_factory=list)  # address, words
+    other_turns: list[tuple[int, str]] = field(default_factory=list)  # where they begin, words
 
 
-def panel_of(conversation: Conversation, addresses: Addresses, *, is_whole: bool = False, first_turn: int = 0) -> Panel:
+def panel_of(conversation: Conversation, *, is_whole: bool = False, first_turn: int = 0) -> Panel:
     """All of it; of a very long conversation only some turns, unless everything is wanted."""
     superseded = [turn for turn in conversation.turns if not is_counted(turn)]
     conversation = without_superseded(conversation)
@@ -94,7 +107,6 @@ def panel_of(conversation: Conversation, addresses: Addresses, *, is_whole: bool
             (
                 clean_line(relation.kind, 60),
                 clean_line(relation.other_id, 200),
-                addresses.conversation(relation.other_id),
                 clean_line(relation.reason or "", 200),
             )
             for relation in conversation.relations
@@ -103,9 +115,9 @@ def panel_of(conversation: Conversation, addresses: Addresses, *, is_whole: bool
         usage=list(_usage(conversation)),
         shares=shares,
         shares_of=shares_of,
-        turns=[_row(turn, addresses) for turn in turns[first:end]],
+        turns=[_row(turn) for turn in turns[first:end]],
         other_turns=[
-            (addresses.panel(start), counted(number, f"{word} turn"))
+            (start, counted(number, f"{word} turn"))
             for start, number, word in (
                 (max(first - MOST_TURNS, 0), min(first, len(turns)), "earlier"),
                 (end, len(turns) - end, "more"),
@@ -137,7 +149,7 @@ def facts_of(conversation: Conversation) -> Iterator[tuple[str, str]]:
     yield from _fact("Custom agents", *distinct(agents))
     skills = (skill.name for turn in conversation.turns for skill in turn.skills if skill.is_loaded)
     yield from _fact("Skills", *distinct(skills))
-    yield "Content", ", ".join(_counts(conversation))
+    yield "Content", ", ".join(content_words(conversation))
 
 
 def _times(conversation: Conversation) -> Iterator[tuple[str, str]]:
@@ -170,13 +182,23 @@ def distinct(words: Iterable[str | None]) -> list[str]:
     return list(dict.fromkeys(word for word in words if word))
 
 
-def _counts(conversation: Conversation) -> Iterator[str]:
+def content_words(conversation: Conversation, *, has_messages: bool = True) -> Iterator[str]:
+    """How much there is: turns, messages, calls, how many of them failed, edited files, prompts that still wait."""
     yield counted(len(conversation.turns), "turn")
-    yield counted(len(conversation.messages), "message")
-    calls = sum(isinstance(part, ToolCall) for part in parts_of(conversation))
+    if has_messages:
+        yield counted(len(conversation.messages), "message")
+    calls = [part for part in parts_of(conversation) if isinstance(part, ToolCall)]
     if calls:
-        yield counted(calls, "tool call")
-    yield from edited_words(conversation)
+        yield counted(len(calls), "tool call")
+    failed, errors = count_failures(calls)
+    if failed:
+        yield f"{counted(failed, 'call')} failed"
+    if errors:
+        yield f"{counted(errors, 'command')} ended with an error"
+    edits = counted_edits(conversation)
+    files = {edit.path or (edit.uri if not isinstance(edit, ArguedEdit) else None) for edit in edits}
+    if files:
+        yield f"{counted(len(files), 'file')} edited {lines_words(total_lines(edits))}".rstrip()
     if conversation.queued:
         yield counted(len(conversation.queued), "queued prompt")
 
@@ -206,6 +228,17 @@ def _usage(conversation: Conversation) -> Iterator[tuple[str, list[tuple[str, st
     helpers = used_by_helpers(conversation)
     if helpers is not None:
         yield "helpers", _counts_of(helpers), clean_line(helpers.source, 200)
+
+
+def usages_of(conversation: Conversation) -> Iterator[str]:
+    """What was recorded for the whole conversation in a line each; counts of single calls are left to the JSON."""
+    for usage in conversation.usage:
+        if usage.scope != "call":
+            facts = [clean_line(usage.model or "", 60), *usage_words(usage)]
+            yield " · ".join(fact for fact in facts if fact)
+    helpers = used_by_helpers(conversation)
+    if helpers is not None:
+        yield " · ".join([f"helpers ({clean_line(helpers.source, 100)})", *usage_words(helpers)])
 
 
 def _usage_of_answers(conversation: Conversation) -> Iterator[tuple[str, list[tuple[str, str]], str]]:
@@ -261,7 +294,7 @@ def _shares(conversation: Conversation) -> tuple[str, list[Share]]:
     return "", []
 
 
-def _row(turn: Turn, addresses: Addresses) -> TurnRow:
+def _row(turn: Turn) -> TurnRow:
     usage = best_usage(turn)
     timing = turn.timing
     took = duration_of(turn)
@@ -270,7 +303,6 @@ def _row(turn: Turn, addresses: Addresses) -> TurnRow:
     cost = f"{spent:g} credits" if spent is not None else f"{premium:g} premium" if premium is not None else ""
     return TurnRow(
         turn=turn.index,
-        address=addresses.turn(turn.index),
         status=turn.status or "",
         model=model_words(turn),
         started=moment_words(timing.started_at) if timing.started_at is not None else "",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from copilog.export.markdown_text import plain
-from copilog.render.words import counted, size_words
+from copilog.view.wording import counted, size_words
+from copilog.writers.markdown_text import plain
 
 
 class Missing:

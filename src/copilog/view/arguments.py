@@ -10,9 +10,9 @@ from copilog import jsonio
 from copilog.derive.outcomes import is_done
 from copilog.errors import BadRecord
 from copilog.model import ToolCall
-from copilog.render.safe import clean, clean_line, json_text
-from copilog.render.words import markdown_words, path_words
 from copilog.textdiff import unified_diff
+from copilog.view.safe import clean, clean_line, json_text
+from copilog.view.wording import markdown_words, path_words
 
 PATHS = ("filePath", "path", "dirPath", "file_path", "filePaths", "uri", "resourcePath", "projectPath", "notebookPath")
 LINES = (("startLine", "endLine"), ("startLineNumberBaseZero", "endLineNumberBaseZero"))
@@ -34,10 +34,10 @@ class Arguments:
     text: str = ""  # arguments that are no JSON object
 
 
-def arguments_of(call: ToolCall, folder: str | None, hidden: set[str], *, full: bool) -> Arguments:
+def arguments_of(call: ToolCall, folder: str | None, hidden: set[str]) -> Arguments:
     """Take the arguments apart. `hidden` are those that another part of the answer shows.
 
-    In full, an argument that is too long for the line is told below once more.
+    An argument that is too long for the line is told below once more.
     """
     made = Arguments()
     values = _decoded(call.arguments)
@@ -48,7 +48,7 @@ def arguments_of(call: ToolCall, folder: str | None, hidden: set[str], *, full: 
         values.pop(name, None)
     if is_done(call):  # what a call was to change and did not is no change
         made.patch = _patch_from(values, folder)
-    made.headline = _headline_from(values, folder, full) or _said(call)
+    made.headline = _headline_from(values, folder) or said_of(call)
     made.rest = [(clean_line(name, 60), _as_text(value)) for name, value in values.items()]
     return made
 
@@ -67,7 +67,7 @@ def _as_text(value: object) -> str:
     return clean(value) if isinstance(value, str) else json_text(value)
 
 
-def _headline_from(values: dict[str, Any], folder: str | None, full: bool) -> str:
+def _headline_from(values: dict[str, Any], folder: str | None) -> str:
     """The file with its lines, and what was looked for. Takes both out of the arguments."""
     words: list[str] = []
     given = dict(values)
@@ -77,7 +77,7 @@ def _headline_from(values: dict[str, Any], folder: str | None, full: bool) -> st
         words.append(", ".join(path_words(path, folder) for path in paths[:MOST_PATHS]) + _lines_from(values) + more)
     words += _take_texts(values, WORDS)
     line = "  ".join(words)
-    if full and (len(line) > HEADLINE_LIMIT or len(paths) > MOST_PATHS):
+    if len(line) > HEADLINE_LIMIT or len(paths) > MOST_PATHS:
         values.update(given)
     return clean_line(line, HEADLINE_LIMIT)
 
@@ -101,8 +101,8 @@ def _lines_from(values: dict[str, Any]) -> str:
     return ""
 
 
-def _said(call: ToolCall) -> str:
-    """What VS Code showed, unless that is but the tool's name again."""
+def said_of(call: ToolCall) -> str:
+    """Return what VS Code showed, unless that is but the tool's name again."""
     message = (call.message or "").strip()
     is_generic = message.startswith('Using "') or _RAN.fullmatch(message)
     return "" if is_generic else clean_line(markdown_words(message), HEADLINE_LIMIT)

@@ -6,8 +6,8 @@ from typing import Literal
 
 import pytest
 
+from copilog.derive.fates import Fates
 from copilog.model import Conversation, EditedFileEvent, FileState, Turn
-from copilog.store.fates import Fates
 
 LAMP, LENS = "file:///home/ana/lamp.py", "file:///home/ana/lens.py"
 

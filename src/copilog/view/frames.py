@@ -12,9 +12,8 @@ from typing import Any, ClassVar, NamedTuple
 
 from copilog.derive import in_reading_order, is_counted
 from copilog.model import Branch, Conversation, Turn
-from copilog.render.branches import branch_key, branch_title, sizes_of, superseded_words
-from copilog.render.safe import clean_line
-from copilog.render.words import counted
+from copilog.view.safe import clean_line
+from copilog.view.wording import branch_key, branch_title, counted, sizes_of, superseded_words
 
 
 @dataclass(slots=True, kw_only=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import ClassVar
 
 from markdown_it import MarkdownIt
@@ -13,9 +12,8 @@ from rich.syntax import Syntax
 from rich.text import Text
 from rich.theme import Theme
 
-from copilog.model import ends_with_fence
-from copilog.render.layout import ABSURD_LINE, INDENT, Indented, Labelled
-from copilog.render.safe import clean, clean_line
+from copilog.view.safe import clean, clean_line
+from copilog.writers.terminal_layout import ABSURD_LINE, INDENT, Indented, Labelled
 
 PROSE_LIMIT = 300_000  # characters: beyond, layout would take longer than anyone waits
 HIGHLIGHT_LIMIT = 30_000
@@ -29,8 +27,6 @@ class _AnyLink(MarkdownIt):
         return True
 
 
-_FENCE = re.compile(r"^[ \t>]*(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
-_CLOSING = re.compile(r"\s*(`{3,}|~{3,})[ \t]*(?:\n|$)")
 _PARSER = _AnyLink("commonmark", {"html": False}).enable(["strikethrough", "table"])
 # Colours of the terminal's own palette, and no background: both must be readable on black and on white.
 _THEME = Theme(
@@ -50,89 +46,6 @@ _THEME = Theme(
         "markdown.table.header": "bold",
     }
 )
-
-
-class ProseBuffer:
-    """Gathers pieces of Markdown. A code block may be cut in two by an edit: its halves are mended, or dropped."""
-
-    def __init__(self) -> None:
-        self._text = ""
-        self._cut_fence: str | None = None  # the line that opened the block in which the last piece ended
-
-    def add(self, text: str) -> None:
-        """Append a piece."""
-        if self._cut_fence is not None and text.strip():
-            closing = _CLOSING.match(text)
-            if closing and _closes(closing[1], self._cut_fence):
-                text = text[closing.end() :]
-            elif _goes_on_as_code(text):
-                self._text += self._cut_fence + "\n"
-            self._cut_fence = None
-        self._text += text
-
-    def add_reference(self, text: str) -> None:
-        """Append the text of a reference to a file or a symbol, on a new line after a fence."""
-        self.add("\n" + text if ends_with_fence(self._text) else text)
-
-    def name_block(self, path: str) -> None:
-        """Write the file of a code block that has just been opened beside its language."""
-        opened = _open_fence(self._text)
-        if opened is not None and not self._text[opened.end() :].strip():
-            label = " " + path.replace("`", "'") if path else ""
-            self._text = self._text[: opened.end()].rstrip() + label + self._text[opened.end() :]
-
-    def take(self) -> str:
-        """What was gathered, without blocks that hold no code; empty when there is nothing to show."""
-        text, self._text = self._text, ""
-        opened = _open_fence(text)
-        if opened is not None:
-            self._cut_fence = opened[0]
-            if not text[opened.end() :].strip():
-                text = text[: opened.start()]
-        return _without_empty_blocks(text).strip("\n") if text.strip() else ""
-
-
-def _goes_on_as_code(text: str) -> bool:
-    """Whether a piece ends a block that it did not begin."""
-    pairs = _blocks(text)
-    return bool(pairs) and pairs[-1][1] is None and not pairs[0][0][2].strip()
-
-
-def _closes(fence: str, opening: str) -> bool:
-    mark = opening.lstrip(" \t>")
-    width = len(mark) - len(mark.lstrip(mark[0]))
-    return fence[0] == mark[0] and len(fence) >= width
-
-
-def _blocks(text: str) -> list[tuple[re.Match[str], re.Match[str] | None]]:
-    """The fences of a text in pairs; the last one may be open."""
-    pairs: list[tuple[re.Match[str], re.Match[str] | None]] = []
-    opening: re.Match[str] | None = None
-    for fence in _FENCE.finditer(text):
-        if opening is None:
-            if "`" not in fence[2] or fence[1][0] == "~":  # else it is code within a line
-                opening = fence
-        elif not fence[2].strip() and _closes(fence[1], opening[1]):
-            pairs.append((opening, fence))
-            opening = None
-    if opening is not None:
-        pairs.append((opening, None))
-    return pairs
-
-
-def _open_fence(text: str) -> re.Match[str] | None:
-    pairs = _blocks(text)
-    return pairs[-1][0] if pairs and pairs[-1][1] is None else None
-
-
-def _without_empty_blocks(text: str) -> str:
-    kept: list[str] = []
-    at = 0
-    for opening, closing in _blocks(text):
-        if closing is not None and not text[opening.end() : closing.start()].strip():
-            kept.append(text[at : opening.start()])
-            at = closing.end()
-    return "".join([*kept, text[at:]])
 
 
 # --- laying out -------------------------------------------------------------------------------------------------

@@ -1,0 +1,389 @@
+"""What a reader sees of a conversation, piece by piece, as plain values that every writer draws in its own way.
+
+Texts are as they were recorded: a writer makes them harmless for its medium. A block knows the part that it is made
+of by its place, so that a writer can link to it; texts that stand for a whole field of that part are named by it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import ClassVar, Literal
+
+from copilog.derive.line_counts import UNKNOWN, Lines
+from copilog.derive.notes import Note
+from copilog.tags import Segment, segments
+from copilog.view.arguments import Arguments
+
+At = tuple[int, int]  # the index of a message, and that of a part in it
+NOWHERE: At = (-1, 0)  # of what belongs to no message
+LONGEST_SEARCHED = 2_000_000  # characters in which tags are looked for
+
+
+@dataclass(slots=True, kw_only=True)
+class Block:
+    """One piece of a message."""
+
+    kind: ClassVar[str] = ""
+    at: At = NOWHERE
+    notes: list[Note] = field(default_factory=list)  # what is shown with it beyond its own text
+
+
+# --- what was said ------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True, kw_only=True)
+class Link:
+    """A file, a symbol or an address that prose refers to, at the mark that stands for it."""
+
+    words: str
+    where: str = ""
+
+    @property
+    def target(self) -> str:
+        """Where it leads, unless its words say so."""
+        return "" if self.where in self.words else self.where
+
+    @property
+    def is_named(self) -> bool:
+        """Whether its words name at least the file."""
+        name = self.where.replace("\\", "/").rpartition("/")[2].partition(":")[0]
+        return not self.target or (bool(name) and name in self.words)
+
+
+@dataclass(slots=True, kw_only=True)
+class Prose(Block):
+    """Markdown of the answer, joined until something else comes; `links` are at the marks in it."""
+
+    kind: ClassVar[str] = "prose"
+    text: str
+    links: list[Link] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)  # vulnerabilities that the product found in it
+
+
+@dataclass(slots=True, kw_only=True)
+class Words(Block):
+    """What the user typed; of each mention in it, where it begins and ends, and what it is."""
+
+    kind: ClassVar[str] = "words"
+    text: str
+    mentions: list[tuple[int, int, str]] = field(default_factory=list)
+
+
+@dataclass(slots=True, kw_only=True)
+class Thought(Block):
+    """Thoughts in a row."""
+
+    kind: ClassVar[str] = "thought"
+    title: str = ""
+    elapsed: str = ""
+    text: str = ""
+
+
+@dataclass(kw_only=True)
+class Context(Block):
+    """What the product put around the user's words: folded everywhere."""
+
+    kind: ClassVar[str] = "context"
+    title: str
+    text: str
+    is_system: bool = False  # sent once, or for the system: not with these words
+    typed: str = ""  # what the user typed, as recorded beside it
+    given: list[Segment] | None = None  # the pieces, where they are known
+
+    @cached_property
+    def pieces(self) -> list[Segment]:
+        """The pieces of it: in tags, between tags, and the user's own words."""
+        if self.given is not None:
+            return self.given
+        is_short = len(self.text) <= LONGEST_SEARCHED
+        found = (
+            segments(self.text, is_system=self.is_system, typed=self.typed)
+            if is_short
+            else [Segment(self.text, None, False)]
+        )
+        return [piece for piece in found if piece.inside]
+
+
+@dataclass(slots=True, kw_only=True)
+class Chip(Block):
+    """A file, a picture, a word of the prompt or an address: something with a name, and perhaps a content."""
+
+    kind: ClassVar[str] = "chip"
+    role: Literal["attached", "mentioned", "linked", "found"] = "attached"
+    label: str  # file, image, symbol, pull request
+    name: str
+    where: str = ""
+    facts: list[str] = field(default_factory=list)
+    text: str = ""
+    data: bytes | None = None
+    mime_type: str = ""
+    item: int | None = None  # which item of a tool's result it is
+    is_hidden: bool = False  # added by the product, and nothing that the user could see
+    is_faint: bool = False  # not chosen by the user, or not sent
+
+
+@dataclass(slots=True, kw_only=True)
+class Chips(Block):
+    """Some of them in a row."""
+
+    kind: ClassVar[str] = "chips"
+    label: str = ""
+    chips: list[Chip]
+
+
+# --- what was done ------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True, kw_only=True)
+class Shell(Block):
+    """A command that was run, and what it printed."""
+
+    kind: ClassVar[str] = "shell"
+    command: str
+    asked: str = ""  # what the model had asked for, where that is another command
+    changed_by: str = ""
+    output: str = ""
+    exit_code: int | None = None
+    facts: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True, kw_only=True)
+class Result(Block):
+    """What a tool gave back beyond what stands beside it."""
+
+    kind: ClassVar[str] = "result"
+    tool: str = ""
+    lost_call: str = ""  # the id of its call, where that is not here
+    anchor: int | None = None  # the message that it came in, where that is shown nowhere else
+    is_error: bool = False
+    beside: Literal["", "edit", "list", "output", "words"] = ""  # what says the same or nearly so: folded
+    is_file: bool = False  # a file that was read: the number of its lines stands with the call
+    is_output: bool = False  # all of its text is the output of the terminal above
+    text: str = ""
+    path: str = ""  # of the file that the text is of
+    display: str = ""  # what the user saw, where that differs
+    full_text: str = ""
+    full_path: str = ""
+    pieces: list[tuple[int, str]] = field(default_factory=list)  # index of the item, text
+    chips: list[Chip] = field(default_factory=list)
+
+    @property
+    def is_said(self) -> bool:
+        return bool(self.beside) and not self.is_error
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.text or self.pieces or self.chips or self.display or self.full_text)
+
+
+@dataclass(slots=True, kw_only=True)
+class Helper:
+    """The sub-agent that a call started."""
+
+    name: str
+    facts: list[str] = field(default_factory=list)
+    task: str = ""
+    answer: str = ""  # where no result tells it
+
+
+@dataclass(slots=True, kw_only=True)
+class Call(Block):
+    """A tool call with all that belongs to it."""
+
+    kind: ClassVar[str] = "call"
+    id: str
+    name: str
+    status: str  # succeeded, failed, ...
+    headline: str = ""
+    said: str = ""  # what the product wrote beside the call
+    lines: Lines = UNKNOWN
+    length: str = ""  # of a file that was read: how many lines
+    remarks: list[str] = field(default_factory=list)
+    details: list[str] = field(default_factory=list)  # further ones, where all is shown
+    arguments: str = ""  # as recorded; empty where a list beside it says the same
+    given: Arguments = field(default_factory=Arguments)  # those that nothing else shows
+    patch: str = ""  # the change that they describe, where no edit follows
+    helper: Helper | None = None
+    shells: list[Shell] = field(default_factory=list)
+    results: list[Result] = field(default_factory=list)
+    below: list[int] = field(default_factory=list)  # messages of the sub-agent
+    is_open: bool = False
+    is_faint: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class Edit(Block):
+    """An edit of a file, made by the answer or known to the editing history alone."""
+
+    kind: ClassVar[str] = "edit"
+    action: str
+    verb: str
+    path: str
+    new_path: str = ""
+    lines: Lines = UNKNOWN
+    fate: str = ""  # kept, undone, changed, pending
+    fate_words: str = ""
+    facts: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)  # not finished, not made
+    diff: str = ""
+    is_recorded: bool = True  # else nothing but the name of the file is known
+    is_told: bool = False  # its call has shown the change
+    is_open: bool = True
+    cells: str = ""  # operations on the cells of a notebook, as JSON
+
+
+@dataclass(slots=True, kw_only=True)
+class Todo(Block):
+    """The assistant's list of things to do."""
+
+    kind: ClassVar[str] = "todo"
+    tasks: list[tuple[str, str, str]]  # done, doing or open; title; description
+
+    @property
+    def done(self) -> int:
+        return sum(state == "done" for state, _, _ in self.tasks)
+
+
+# --- beside all that ----------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True, kw_only=True)
+class Asked(Block):
+    """Something the user was asked: words, options and the answer of each question."""
+
+    kind: ClassVar[str] = "asked"
+    title: str
+    state: str = ""
+    message: str = ""
+    is_plan: bool = False
+    questions: list[tuple[str, list[str], str | None]] = field(default_factory=list)
+
+
+@dataclass(slots=True, kw_only=True)
+class Aside(Block):
+    """Something that is neither said nor done: a notice, a hook, a summary, a checkpoint, a kind that nobody knows."""
+
+    kind: ClassVar[str] = "aside"
+    look: str  # notice, warning, switch, hook, checkpoint, compaction, unknown, tree, undone, withdrawn
+    title: str = ""
+    facts: list[str] = field(default_factory=list)
+    words: str = ""  # Markdown
+    text: str = ""  # folded
+    is_serious: bool = False  # it stopped something
+    is_detail: bool = False  # left out of short views
+    is_routine: bool = False  # progress and the like: nothing to an agent
+
+
+AnyBlock = (
+    Prose | Words | Thought | Context | Chip | Chips | Call | Shell | Result | Edit | Todo | Asked | Aside
+)  # fmt: skip
+
+
+# --- messages and turns -------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True, kw_only=True)
+class Shown:
+    """One message."""
+
+    kind: ClassVar[str] = "message"
+    number: int
+    role: str  # user, assistant, system, tool, event
+    speaker: str
+    blocks: list[AnyBlock]
+    turn: int | None = None
+    time: str = ""
+    facts: list[str] = field(default_factory=list)  # the model and its like, where they are worth a word
+    conflict: str = ""
+    is_continued: bool = False  # the same speaker as in the message before
+    is_stray: bool = False  # of a sub-agent whose call is not here
+    is_helper: bool = False  # of a sub-agent
+
+
+@dataclass(slots=True, kw_only=True)
+class TurnHead:
+    """What stands above a turn."""
+
+    kind: ClassVar[str] = "turn-head"
+    turn: int
+    number: int
+    of: int  # how many turns the conversation has
+    speaker: str = "You"
+    time: str = ""
+    iso_time: str = ""
+    badges: list[tuple[str, str]] = field(default_factory=list)  # look, words
+    model: str = ""
+    mode: str = ""
+    changes: list[str] = field(default_factory=list)  # of model, mode and agent since the turn before
+    before: list[tuple[str, list[str]]] = field(default_factory=list)  # what the user did with edits of which files
+    pressed: str = ""
+    only_trace: str = ""  # where the turn is, if one trace of several has it
+    is_superseded: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class TurnFoot:
+    """What stands below a turn."""
+
+    kind: ClassVar[str] = "turn-foot"
+    turn: int
+    status: str = ""
+    model: str = ""
+    modes: list[str] = field(default_factory=list)
+    error: str = ""
+    error_facts: list[str] = field(default_factory=list)
+    is_failed: bool = False
+    is_cancelled: bool = False
+    details: str = ""  # how the product names the model, and its multiplier
+    who: list[str] = field(default_factory=list)  # the participant, the command
+    times: list[str] = field(default_factory=list)
+    amounts: list[str] = field(default_factory=list)  # tokens, cost, calls of the model
+    vote: str = ""  # up, down
+    vote_reason: str = ""
+    skills: list[str] = field(default_factory=list)
+    offered_skills: list[str] = field(default_factory=list)
+    shares: list[str] = field(default_factory=list)  # of the prompt, by category
+    references: list[tuple[str, str]] = field(default_factory=list)  # name, how much of it was used
+    citations: list[tuple[str, str, str]] = field(default_factory=list)  # licence, address, code
+    followups: list[str] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+    edits: list[Edit] = field(default_factory=list)
+    last: int = 0  # the last message of the turn
+
+    @property
+    def facts(self) -> list[str]:
+        return [fact for fact in (self.details, *self.who, *self.times, *self.amounts) if fact]
+
+
+@dataclass(slots=True, kw_only=True)
+class Continued:
+    """Stands where messages of a turn go on: at the top of a window, or after those of another turn."""
+
+    kind: ClassVar[str] = "continued"
+    number: int | None  # None outside of the turns
+
+
+@dataclass(slots=True, kw_only=True)
+class Waiting:
+    """A prompt that was never sent, or what stood in the input box."""
+
+    title: str
+    blocks: list[AnyBlock]
+
+
+@dataclass(slots=True, kw_only=True)
+class Tail:
+    """What belongs to no turn: it stands at the very end."""
+
+    kind: ClassVar[str] = "tail"
+    edits: list[Edit] = field(default_factory=list)
+    files: list[tuple[str, str]] = field(default_factory=list)  # name, what became of it
+    unnamed: list[tuple[str, str]] = field(default_factory=list)  # what stands for the name, text
+    documents: list[tuple[str, str]] = field(default_factory=list)  # title, text
+    waiting: list[Waiting] = field(default_factory=list)
+
+
+def place_chip(words: str, label: str = "file") -> Chip:
+    """A file or address as a chip."""
+    return Chip(role="found", label=label, name=words)

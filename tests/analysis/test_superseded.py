@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from copilog.analysis import Selection, choose, measure
-from copilog.analysis.behind import conversations_behind
+from copilog.analysis.drill_down import drill_down
 from copilog.analysis.graphs import graph
 from copilog.analysis.lineage.blame import blame
 from copilog.analysis.statusline import status_of
@@ -67,9 +67,11 @@ FIGURES: dict[str, Callable[[Archive], Any]] = {
         tools_of(selected(archive)),
         tools_of(selected(archive, Selection(source="vscode-session-log"))),
     ],
-    "switches": lambda archive: conversations_behind(choose(archive, now=NOW), "switch"),
-    "handovers": lambda archive: conversations_behind(choose(archive, now=NOW), "handover", "switch", "pilot", "pilot"),
-    "retries": lambda archive: conversations_behind(choose(archive, now=NOW), "retry"),
+    "switches": lambda archive: drill_down(choose(archive, now=NOW), "models.switching_conversations"),
+    "handovers": lambda archive: drill_down(
+        choose(archive, now=NOW), "agents.handovers.times", "switch", "pilot", "pilot"
+    ),
+    "retries": lambda archive: drill_down(choose(archive, now=NOW), "work.retried"),
 }
 
 

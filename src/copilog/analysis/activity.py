@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
 from itertools import groupby
-from operator import itemgetter
-from typing import NamedTuple
+from operator import attrgetter, itemgetter
+from typing import Any, NamedTuple
 
+from copilog.analysis.facts import CHOSEN_CALLS, CHOSEN_TURNS, DISTINCT, Amount, Key, SqlTable, WalkedTable, one_of
 from copilog.analysis.figures import ActivityRow, TimeSection
-from copilog.analysis.selection import NO_TURN, Chosen
+from copilog.analysis.selection import Chosen
 from copilog.store.times import moment, moment_from
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -20,9 +21,56 @@ CLOCK = ("day", "weekday", "hour")
 Interval = tuple[float, float]  # milliseconds since 1970
 
 
+# --- as figures -----------------------------------------------------------------------------------------------------
+
+_TURNS = {
+    "turns": Amount("1", "Turns"),
+    "conversations": Amount("c.conversation", "Conversations with turns", DISTINCT),
+}
+_CALLS = {"tool_calls": Amount("1", "Tool calls")}
+_OF = {"day": " on {}", "weekday": " on a {}", "hour": " that began between {0}:00 and {0}:59"}
+# A column of the chosen turns, and the text that stands for each of its values.
+_NAMES = {
+    "day": "c.day",
+    "weekday": "CASE c.weekday " + " ".join(f"WHEN {at} THEN '{day}'" for at, day in enumerate(WEEKDAYS)) + " END",
+    "hour": "printf('%02d', c.hour)",
+}
+
+
+class ClockTable(SqlTable):
+    """Figures by a column of the clock, whose values are known beforehand."""
+
+    def key_of(self, values: tuple[str, ...]) -> Key:
+        known = {"time.by_weekday": WEEKDAYS, "time.by_hour": HOURS}.get(self.name)
+        return tuple(one_of(value, known) if known else value for value in super().key_of(values))
+
+
+def _by_clock(column: str, amounts: dict[str, Amount], source: str, where: str) -> SqlTable:
+    return ClockTable(
+        name=f"time.by_{column}",
+        amounts=amounts,
+        keys=("name",),
+        by=(_NAMES[column],),
+        of=_OF[column],
+        source=source,
+        where=f"{where} AND c.{column} IS NOT NULL",
+    )
+
+
+TURNS_BY_CLOCK = {column: _by_clock(column, _TURNS, "temp.chosen_turn AS c", "c.is_turn") for column in CLOCK}
+CALLS_BY_CLOCK = {column: _by_clock(column, _CALLS, CHOSEN_CALLS, "1") for column in CLOCK}
+CALLS = SqlTable(name="time", amounts=_CALLS, source=CHOSEN_CALLS)
+DAYS = SqlTable(
+    name="time",
+    amounts={"active_days": Amount("c.day", "Days with turns", DISTINCT)},
+    source="temp.chosen_turn AS c",
+    where="c.is_turn AND c.day IS NOT NULL",
+)
+
+
 def activity(chosen: Chosen) -> TimeSection:
     """When the chosen turns were, and how many conversations ran at once."""
-    calls = _calls(chosen)
+    calls = list(CALLS.grouped(chosen, *(f"c.{column}" for column in CLOCK)))
     days, weekdays, hours = (_by(chosen, column, calls) for column in CLOCK)
     active = [day for row in days.values() if row.turns and (day := _day(row.name)) is not None]
     streak = _longest_streak(active)
@@ -49,29 +97,10 @@ def activity(chosen: Chosen) -> TimeSection:
 # --- by the clock ---------------------------------------------------------------------------------------------------
 
 
-def _calls(chosen: Chosen) -> list[tuple[str, int, int, int]]:
-    """How many tool calls there were in each hour of each day, with the columns of CLOCK."""
-    return chosen.connection.execute(
-        f"""
-        SELECT c.day, c.weekday, c.hour, sum(f.calls)
-        FROM (
-            SELECT v.conversation, coalesce(f.turn, {NO_TURN}) AS turn, count(*) AS calls
-            FROM temp.chosen AS v CROSS JOIN tool_call AS f ON f.conversation = v.conversation
-            GROUP BY v.conversation, coalesce(f.turn, {NO_TURN})
-        ) AS f
-        CROSS JOIN temp.chosen_turn AS c ON c.conversation = f.conversation AND c.turn = f.turn
-        GROUP BY c.day, c.weekday, c.hour
-        """  # noqa: S608 - names of our own
-    ).fetchall()
-
-
-def _by(chosen: Chosen, column: str, calls: list[tuple[str, int, int, int]]) -> dict[int | str, ActivityRow]:
+def _by(chosen: Chosen, column: str, calls: list[tuple[Any, ...]]) -> dict[int | str, ActivityRow]:
     """Turns, the conversations they belong to and tool calls, by a column of the chosen turns."""
     rows: dict[int | str, ActivityRow] = {}
-    for value, turns, conversations in chosen.connection.execute(
-        f"SELECT {column}, count(*), count(DISTINCT conversation) FROM temp.chosen_turn"  # noqa: S608
-        f" WHERE is_turn AND {column} IS NOT NULL GROUP BY {column}"
-    ):
+    for value, turns, conversations in TURNS_BY_CLOCK[column].grouped(chosen, f"c.{column}"):
         rows[value] = ActivityRow(name=_name(column, value), turns=turns, conversations=conversations, tool_calls=0)
     at = CLOCK.index(column)
     for cell in calls:
@@ -135,27 +164,42 @@ class Parallel(NamedTuple):
     ms: float
 
 
+class _Run(NamedTuple):
+    """A turn, and when it ran."""
+
+    conversation: int
+    turn: int
+    interval: Interval
+
+
+def _timed(chosen: Chosen) -> Iterator[_Run]:
+    rows = chosen.connection.execute(
+        f"SELECT t.conversation, t.position, t.started_at, t.elapsed_ms FROM {CHOSEN_TURNS}"  # noqa: S608 - of our own
+        " WHERE t.started_at IS NOT NULL AND t.elapsed_ms > 0 ORDER BY t.conversation, t.started_at"
+    )
+    for conversation, turn, started_at, elapsed_ms in rows:
+        begun = moment_from(started_at)
+        if begun is not None:
+            start = round(begun.timestamp() * 1000)
+            yield _Run(conversation, turn, (start, start + elapsed_ms))
+
+
 def _running(chosen: Chosen) -> Iterator[list[Interval]]:
     """Of each conversation, when its turns ran, without overlaps."""
-    rows = chosen.connection.execute(
-        """
-        SELECT t.conversation, t.started_at, t.elapsed_ms
-        FROM temp.chosen_turn AS c JOIN turn AS t ON t.conversation = c.conversation AND t.position = c.turn
-        WHERE t.started_at IS NOT NULL AND t.elapsed_ms > 0 ORDER BY t.conversation, t.started_at
-        """
-    )
-    for _, turns in groupby(rows, key=itemgetter(0)):
-        yield _joined((started_at, elapsed_ms) for _, started_at, elapsed_ms in turns)
+    for _, turns in groupby(_timed(chosen), key=itemgetter(0)):
+        yield _joined(turn.interval for turn in turns)
 
 
-def _joined(turns: Iterable[tuple[str, float]]) -> list[Interval]:
+def _together(chosen: Chosen) -> Iterator[_Run]:
+    """Yield the turns that ran when the most conversations did. What ends just then is over."""
+    at = _parallel(_running(chosen)).at
+    if at is not None:
+        yield from (turn for turn in _timed(chosen) if turn.interval[0] <= at < turn.interval[1])
+
+
+def _joined(turns: Iterable[Interval]) -> list[Interval]:
     intervals: list[Interval] = []
-    for started_at, elapsed_ms in turns:
-        begun = moment_from(started_at)
-        if begun is None:
-            continue
-        start = round(begun.timestamp() * 1000)
-        end = start + elapsed_ms
+    for start, end in turns:
         if intervals and start <= intervals[-1][1]:
             intervals[-1] = (intervals[-1][0], max(end, intervals[-1][1]))
         else:
@@ -183,3 +227,14 @@ def _parallel(running: Iterable[list[Interval]]) -> Parallel:
 
 def _text_of(ms: float | None) -> str | None:
     return None if ms is None else moment(EPOCH + timedelta(milliseconds=ms))
+
+
+PARALLEL = WalkedTable(
+    name="time",
+    amounts={
+        "most_parallel": Amount(
+            attrgetter("conversation"), "Conversations that were at work at the same time", DISTINCT
+        )
+    },
+    walk=_together,
+)

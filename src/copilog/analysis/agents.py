@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from copilog.analysis.defined import AGENTS, Defined
+from copilog.analysis.facts import CHOSEN_TURNS, DISTINCT, Amount, SqlTable, TableByKind, WalkedTable
 from copilog.analysis.figures import AgentRow, AgentsSection, HandoverRow
 from copilog.analysis.names import Spellings, most_common
 from copilog.analysis.selection import Chosen
@@ -43,23 +46,11 @@ _JOINED = """
 CALLS = f"""
     WITH {STARTED},
     calls AS (
-        SELECT f.conversation, f.name, f.origin, f.server, f.outcome, f.subagent AS starts, c.at, {CALLERS}
+        SELECT f.conversation, c.turn, f.name, f.origin, f.server, f.outcome, f.subagent AS starts, c.at, {CALLERS}
         FROM temp.chosen AS k CROSS JOIN tool_call AS f ON f.conversation = k.conversation {_JOINED}
     )
 """  # noqa: S608
 
-_TURNS = """
-    SELECT {name} AS name, t.conversation, {evidence} AS evidence, count(*), sum(t.status IS 'failed'), max(c.at)
-    FROM temp.chosen_turn AS c JOIN turn AS t ON t.conversation = c.conversation AND t.position = c.turn
-    GROUP BY 1, 2, 3 HAVING name <> ''
-"""
-CUSTOM_TURNS = _TURNS.format(name=CUSTOM_AGENT, evidence="t.agent_evidence")
-PARTICIPANT_TURNS = _TURNS.format(name="t.agent", evidence=f"'{RECORDED}'")
-RUNS = f"""
-    {CALLS}
-    SELECT starts, conversation, name, count(*), sum(outcome IS 'failed'), max(at)
-    FROM calls WHERE starts IS NOT NULL GROUP BY 1, 2, 3
-"""  # noqa: S608
 # The calls of a message have one caller, and lie together in the table: to count them first needs no sorting.
 TOOL_CALLS = f"""
     WITH {STARTED},
@@ -94,14 +85,109 @@ STEPS = f"""
 """  # noqa: S608
 SWITCHES = f"""
     {STEPS}
-    SELECT s.before, s.name, count(*)
+    SELECT s.before, s.name, s.conversation, s.position
     FROM steps AS s JOIN temp.chosen_turn AS c ON c.conversation = s.conversation AND c.turn = s.position
-    WHERE s.before IS NOT NULL AND s.before <> s.name GROUP BY 1, 2
+    WHERE s.before IS NOT NULL AND s.before <> s.name
 """  # noqa: S608
 STARTS = f"""
-    {CALLS}
-    SELECT coalesce(inside, custom, '{DEFAULT}'), starts, count(*) FROM calls WHERE starts IS NOT NULL GROUP BY 1, 2
+    {CALLS} SELECT coalesce(inside, custom, '{DEFAULT}'), starts, conversation, turn FROM calls WHERE starts IS NOT NULL
 """  # noqa: S608
+
+# --- as figures -----------------------------------------------------------------------------------------------------
+
+_OF_TURNS = {
+    "turns": Amount("1", "Turns", head="Turns or runs"),
+    "failed": Amount("t.status IS 'failed'", "Failed turns"),
+}
+_OF_NAME: dict[str, Any] = {"keys": ("name",), "of": " of {}", "fold": str.casefold}
+WORK_OF = {
+    "custom": SqlTable(
+        name="agents.agents",
+        amounts=_OF_TURNS,
+        source=CHOSEN_TURNS,
+        by=(CUSTOM_AGENT,),
+        where=f"{CUSTOM_AGENT} <> ''",
+        **_OF_NAME,
+    ),
+    "participant": SqlTable(
+        name="agents.agents", amounts=_OF_TURNS, source=CHOSEN_TURNS, by=("t.agent",), where="t.agent <> ''", **_OF_NAME
+    ),
+    "subagent": SqlTable(
+        name="agents.agents",
+        amounts={"turns": Amount("1", "Runs"), "failed": Amount("c.outcome IS 'failed'", "Failed runs")},
+        before=CALLS,
+        source="calls AS c",
+        by=("c.starts",),
+        where="c.starts IS NOT NULL",
+        **_OF_NAME,
+    ),
+}
+EVIDENCE = {"custom": "t.agent_evidence", "participant": f"'{RECORDED}'", "subagent": "c.name"}
+WORDS = {
+    "custom": "the custom agent",
+    "participant": "the chat participant",
+    "subagent": "the sub-agent",
+    "switch": "Switches of agents",
+}
+_CONVERSATIONS = {"conversations": Amount("c.conversation", "Conversations", DISTINCT)}
+_OF_AGENT: dict[str, Any] = {"name": "agents.agents", "keys": ("kind", "name"), "of": " of {} {}", "words": WORDS}
+AGENTS_AT_WORK = TableByKind(tables=WORK_OF, **_OF_AGENT)
+CONVERSATIONS_OF_AGENTS = TableByKind(
+    tables={kind: replace(table, amounts=_CONVERSATIONS) for kind, table in WORK_OF.items()}, **_OF_AGENT
+)
+
+
+class _CallOf(NamedTuple):
+    """A call of a tool, and one of those that made it."""
+
+    conversation: int
+    turn: int | None
+    kind: str
+    name: str
+
+
+class Handover(NamedTuple):
+    """A turn of another agent than the turn before it, or a sub-agent that was started."""
+
+    conversation: int
+    turn: int | None
+    kind: str
+    before: str
+    after: str
+
+
+def _calls_of(chosen: Chosen) -> Iterator[_CallOf]:
+    sql = f"{CALLS} SELECT conversation, turn, inside, custom, participant FROM calls"  # noqa: S608 - of our own
+    for conversation, turn, *callers in chosen.connection.execute(sql):
+        for kind, name in _callers(*callers):
+            yield _CallOf(conversation, turn, kind, name.casefold())
+
+
+def _handovers(chosen: Chosen) -> Iterator[Handover]:
+    """Yield them as they are spelled."""
+    for kind, sql in (("switch", SWITCHES), ("subagent", STARTS)):
+        for before, after, conversation, turn in chosen.connection.execute(sql):
+            if kind == "subagent" or before.casefold() != after.casefold():
+                yield Handover(conversation, turn, kind, before, after)
+
+
+CALLS_OF_AGENTS = WalkedTable(
+    amounts={"tool_calls": Amount(lambda _: 1, "Tool calls")},
+    **_OF_AGENT,
+    fold=str.casefold,
+    walk=_calls_of,
+    key=lambda call: (call.kind, call.name),
+)
+HANDOVERS = WalkedTable(
+    name="agents.handovers",
+    amounts={"times": Amount(lambda _: 1, "")},
+    keys=("kind", "before", "after"),
+    of="{} from {} to {}",
+    words={"switch": "Switches of agents", "subagent": "Starts of sub-agents,"},
+    fold=str.casefold,
+    walk=_handovers,
+    key=lambda handover: (handover.kind, handover.before.casefold(), handover.after.casefold()),
+)
 
 
 def agents(chosen: Chosen, defined: Sequence[Definition] | None = None, *, limit: int | None = 50) -> AgentsSection:
@@ -120,17 +206,14 @@ def agents(chosen: Chosen, defined: Sequence[Definition] | None = None, *, limit
 
 def handovers(chosen: Chosen) -> list[HandoverRow]:
     """From one turn's agent to that of the next, and from callers to the sub-agents that they started."""
-    rows: list[HandoverRow] = []
-    for kind, sql in (("switch", SWITCHES), ("subagent", STARTS)):
-        spellings = Spellings()
-        times: Counter[tuple[str, str]] = Counter()
-        for before, after, count in chosen.connection.execute(sql):
-            times[spellings.key(before, count), spellings.key(after, count)] += count
-        rows += [
-            HandoverRow(before=spellings.shown(before), after=spellings.shown(after), kind=kind, times=count)
-            for (before, after), count in times.items()
-            if kind == "subagent" or before != after
-        ]
+    spellings = {kind: Spellings() for kind in ("switch", "subagent")}
+    times: Counter[tuple[str, str, str]] = Counter()
+    for _, _, kind, before, after in _handovers(chosen):
+        times[kind, spellings[kind].key(before), spellings[kind].key(after)] += 1
+    rows = [
+        HandoverRow(before=spellings[kind].shown(before), after=spellings[kind].shown(after), kind=kind, times=count)
+        for (kind, before, after), count in times.items()
+    ]
     return sorted(rows, key=lambda row: (-row.times, row.before, row.after, row.kind))
 
 
@@ -178,10 +261,11 @@ def _rows(chosen: Chosen, shelf: Defined) -> Iterator[AgentRow]:
 
 def _tallies(chosen: Chosen, spellings: dict[str, Spellings]) -> dict[tuple[str, str], _Tally]:
     tallies: dict[tuple[str, str], _Tally] = {}
-    for kind, sql in (("custom", CUSTOM_TURNS), ("participant", PARTICIPANT_TURNS), ("subagent", RUNS)):
-        for name, conversation, evidence, turns, *rest in chosen.connection.execute(sql):
+    for kind, table in WORK_OF.items():
+        columns = (*table.by, "c.conversation", EVIDENCE[kind], "c.at")
+        for name, conversation, evidence, at, turns, failed in table.grouped(chosen, *columns):
             key = spellings[kind].key(name, turns)
-            tallies.setdefault((kind, key), _Tally()).add(conversation, evidence, turns, *rest)
+            tallies.setdefault((kind, key), _Tally()).add(conversation, evidence, turns, failed, at)
     for custom, participant, inside, count in chosen.connection.execute(TOOL_CALLS):
         for kind, name in _callers(inside, custom, participant):
             tally = tallies.get((kind, name.casefold()))

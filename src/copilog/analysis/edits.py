@@ -5,7 +5,7 @@ from __future__ import annotations
 from copilog.analysis.selection import NO_TURN
 
 COUNTED_EDITS = f"""
-    SELECT f.conversation, f.path, f.added, f.removed, f.fate, f.language
+    SELECT c.conversation, c.turn, f.path, f.added, f.removed, f.fate, f.language
     FROM temp.chosen AS v CROSS JOIN file_edit AS f ON f.conversation = v.conversation
     CROSS JOIN temp.chosen_turn AS c ON c.conversation = f.conversation AND c.turn = coalesce(f.turn, {NO_TURN})
     WHERE f.is_counted

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple, Protocol, TypeVar
+from operator import attrgetter
+from typing import NamedTuple
 
+from copilog.analysis.facts import CHOSEN_TURNS, DISTINCT, MEDIAN, P95, Amount, WalkedTable
 from copilog.analysis.figures import ConflictRow, ModelRow, ModelsSection, SwitchRow
 from copilog.analysis.model_names import ModelNames
-from copilog.analysis.numbers import percentile
 from copilog.analysis.selection import Chosen
-from copilog.derive.model_names import ROUTERS
+from copilog.derive.model_names import ROUTERS, key_of
 from copilog.store.schema import MESSAGE_BITS
 
 
 class _Turn(NamedTuple):
     conversation: int
-    number: int
+    turn: int
     asked: str  # as `key_of` has it, as are all names below; empty: not recorded
     answered: str
     has_failed: bool
@@ -30,20 +31,38 @@ class _Turn(NamedTuple):
         return self.answered or self.asked
 
 
+class _Switch(NamedTuple):
+    """A turn with another model than the one before it."""
+
+    conversation: int
+    turn: int
+    before: str
+    after: str
+
+
+class _Conflict(NamedTuple):
+    """A turn that asked for one model and was answered by another one."""
+
+    conversation: int
+    turn: int
+    asked: str
+    answered: str
+
+
 def models(chosen: Chosen, *, limit: int | None = 20) -> ModelsSection:
     """Shares, speed, switches and conflicts of models."""
     names = ModelNames()
     turns = list(_turns(chosen, names))
-    conflicts = Counter(_conflicts(chosen, turns, names))
-    switches, conversations = _switches(turns)
+    switches = list(_switches(turns))
+    conflicts = Counter(conflict[2:] for conflict in _conflicts(chosen, turns, names))
     shown = names.shown
     return ModelsSection(
         models=_model_rows(turns, shown)[:limit],
         switches=[
             SwitchRow(before=before, after=after, times=times)
-            for before, after, times in _ranked(switches, shown)[:limit]
+            for before, after, times in _ranked(Counter(switch[2:] for switch in switches), shown)[:limit]
         ],
-        switching_conversations=conversations,
+        **ALL_SWITCHES.numbers(switches),
         conflicts=[
             ConflictRow(asked=asked, answered=answered, times=times)
             for asked, answered, times in _ranked(conflicts, shown)[:limit]
@@ -58,12 +77,11 @@ def models(chosen: Chosen, *, limit: int | None = 20) -> ModelsSection:
 def _turns(chosen: Chosen, names: ModelNames) -> Iterator[_Turn]:
     """The chosen turns, conversation by conversation, in their order."""
     rows = chosen.connection.execute(
-        """
+        f"""
         SELECT t.conversation, t.position, t.model, t.resolved_model,
                t.status IS 'failed', t.working_ms, t.first_progress_ms, t.branch_from, t.branch_trace
-        FROM temp.chosen_turn AS c JOIN turn AS t ON t.conversation = c.conversation AND t.position = c.turn
-        ORDER BY c.conversation, c.turn
-        """
+        FROM {CHOSEN_TURNS} ORDER BY c.conversation, c.turn
+        """  # noqa: S608 - of our own
     )
     for conversation, number, asked, resolved, has_failed, *rest in rows:
         models = names.key_of(asked), names.key_of(resolved)
@@ -71,67 +89,26 @@ def _turns(chosen: Chosen, names: ModelNames) -> Iterator[_Turn]:
 
 
 def _model_rows(turns: list[_Turn], shown: Callable[[str], str]) -> list[ModelRow]:
-    by_model: dict[str, list[_Turn]] = {}
-    for turn in turns:
-        if turn.model:
-            by_model.setdefault(turn.model, []).append(turn)
-    known = sum(map(len, by_model.values()))
-    rows = [_model_row(shown(model), group, known) for model, group in by_model.items()]
+    sums = MODELS.sums(turns)
+    known = sum(row["turns"] for row in sums.values())
+    rows = [ModelRow(name=shown(model), share=row["turns"] / known, **row) for (model,), row in sums.items()]
     return sorted(rows, key=lambda row: (-row.turns, row.name))
-
-
-def _model_row(name: str, turns: list[_Turn], known: int) -> ModelRow:
-    worked = sorted(turn.working_ms for turn in turns if turn.working_ms is not None)
-    first = sorted(turn.first_progress_ms for turn in turns if turn.first_progress_ms is not None)
-    return ModelRow(
-        name=name,
-        turns=len(turns),
-        share=len(turns) / known,
-        conversations=len({turn.conversation for turn in turns}),
-        failed=sum(turn.has_failed for turn in turns),
-        median_ms=percentile(worked, 0.5),
-        p95_ms=percentile(worked, 0.95),
-        first_median_ms=percentile(first, 0.5),
-        first_p95_ms=percentile(first, 0.95),
-    )
 
 
 # --- switches and conflicts -----------------------------------------------------------------------------------------
 
 
-def _switches(turns: Iterable[_Turn]) -> tuple[Counter[tuple[str, str]], int]:
-    """From which model to which the turns of a conversation went, and how many conversations did.
+def _switches(turns: Iterable[_Turn]) -> Iterator[_Switch]:
+    """Yield the turns of a conversation that have another model than the turn before.
 
     Turns of which we do not know the model are passed over, and so are those that a router gave to nobody knows whom.
     """
-    switches: Counter[tuple[str, str]] = Counter()
-    conversations: set[int] = set()
-    for turn, before in with_model_before(turns):
+    for turn, before in _with_model_before(turns):
         if before and turn.model != before:
-            switches[before, turn.model] += 1
-            conversations.add(turn.conversation)
-    return switches, len(conversations)
+            yield _Switch(turn.conversation, turn.turn, before, turn.model)
 
 
-class InConversation(Protocol):
-    """What a turn must say so that the model before it can be found."""
-
-    @property
-    def conversation(self) -> int: ...
-    @property
-    def number(self) -> int: ...
-    @property
-    def leaves_from(self) -> int | None: ...
-    @property
-    def trace(self) -> str | None: ...
-    @property
-    def model(self) -> str: ...
-
-
-AnyTurn = TypeVar("AnyTurn", bound=InConversation)
-
-
-def with_model_before(turns: Iterable[AnyTurn]) -> Iterator[tuple[AnyTurn, str]]:
+def _with_model_before(turns: Iterable[_Turn]) -> Iterator[tuple[_Turn, str]]:
     """Yield the turns whose model is known, each with the model before it; before a branch is where it leaves."""
     conversation = -1
     last: dict[tuple[int | None, str | None], str] = {}  # of the trunk and of each branch
@@ -144,18 +121,18 @@ def with_model_before(turns: Iterable[AnyTurn]) -> Iterator[tuple[AnyTurn, str]]
         if not before and turn.leaves_from is not None:
             before = next((known[number] for number in range(turn.leaves_from, -1, -1) if number in known), "")
         model = turn.model if turn.model not in ROUTERS else ""
-        known[turn.number] = last[line] = model or before
+        known[turn.turn] = last[line] = model or before
         if model:
             yield turn, before
 
 
-def _conflicts(chosen: Chosen, turns: list[_Turn], names: ModelNames) -> Iterator[tuple[str, str]]:
-    """The model that was asked for and another one that answered, once for every turn."""
+def _conflicts(chosen: Chosen, turns: list[_Turn], names: ModelNames) -> Iterator[_Conflict]:
+    """Yield the model that was asked for and another one that answered, once for every turn."""
     asked: dict[tuple[int, int], str] = {}
     answered: dict[tuple[int, int], set[str]] = {}
     for turn in turns:
         if turn.asked and turn.asked not in ROUTERS:
-            place = turn.conversation, turn.number
+            place = turn.conversation, turn.turn
             asked[place] = turn.asked
             if turn.answered and turn.answered != turn.asked:
                 answered[place] = {turn.answered}
@@ -166,7 +143,7 @@ def _conflicts(chosen: Chosen, turns: list[_Turn], names: ModelNames) -> Iterato
             answered.setdefault(place, set()).add(model)
     for place, others in answered.items():
         for model in others:
-            yield asked[place], model
+            yield _Conflict(*place, asked[place], model)
 
 
 def _models_of_messages(chosen: Chosen) -> Iterator[tuple[int, int, str]]:
@@ -189,3 +166,78 @@ def _ranked(pairs: Counter[tuple[str, str]], shown: Callable[[str], str]) -> lis
     """Pairs of names and how often they occurred, most often first."""
     rows = [(shown(one), shown(other), times) for (one, other), times in pairs.items()]
     return sorted(rows, key=lambda row: (-row[2], row[0], row[1]))
+
+
+# --- as figures -----------------------------------------------------------------------------------------------------
+
+
+def _turns_of(chosen: Chosen) -> Iterator[_Turn]:
+    return _turns(chosen, ModelNames())
+
+
+def _switches_of(chosen: Chosen) -> Iterator[_Switch]:
+    return _switches(_turns_of(chosen))
+
+
+def _conflicts_of(chosen: Chosen) -> Iterator[_Conflict]:
+    names = ModelNames()
+    return _conflicts(chosen, list(_turns(chosen, names)), names)
+
+
+MODELS = WalkedTable(
+    name="models.models",
+    amounts={
+        "turns": Amount(lambda _: 1, "Turns"),
+        "conversations": Amount(attrgetter("conversation"), "Conversations with turns", DISTINCT),
+        "failed": Amount(attrgetter("has_failed"), "Failed turns"),
+        "median_ms": Amount(attrgetter("working_ms"), "Median time of turns", MEDIAN, "ms", "Median", True),
+        "p95_ms": Amount(attrgetter("working_ms"), "95th percentile of the time of turns", P95, "ms", "95 %", True),
+        "first_median_ms": Amount(
+            attrgetter("first_progress_ms"), "Median time to the first token", MEDIAN, "ms", "First token, median", True
+        ),
+        "first_p95_ms": Amount(
+            attrgetter("first_progress_ms"),
+            "95th percentile of the time to the first token",
+            P95,
+            "ms",
+            "First token, 95 %",
+            True,
+        ),
+    },
+    keys=("name",),
+    of=" answered by {}",
+    fold=key_of,
+    walk=_turns_of,
+    key=lambda turn: (turn.model,) if turn.model else None,
+)
+UNKNOWN_MODEL = WalkedTable(
+    name="models",
+    amounts={"unknown_turns": Amount(lambda _: 1, "Turns of which no model was recorded")},
+    walk=_turns_of,
+    key=lambda turn: None if turn.model else (),
+)
+SWITCHES = WalkedTable(
+    name="models.switches",
+    amounts={"times": Amount(lambda _: 1, "Switches")},
+    keys=("before", "after"),
+    of=" from {} to {}",
+    fold=key_of,
+    walk=_switches_of,
+    key=lambda switch: (switch.before, switch.after),
+)
+ALL_SWITCHES = WalkedTable(
+    name="models",
+    amounts={
+        "switching_conversations": Amount(attrgetter("conversation"), "Conversations that switched models", DISTINCT)
+    },
+    walk=_switches_of,
+)
+CONFLICTS = WalkedTable(
+    name="models.conflicts",
+    amounts={"times": Amount(lambda _: 1, "Turns")},
+    keys=("asked", "answered"),
+    of=" that asked for {} and were answered by {}",
+    fold=key_of,
+    walk=_conflicts_of,
+    key=lambda conflict: (conflict.asked, conflict.answered),
+)

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 from urllib.parse import unquote
 
+from copilog.analysis.facts import DISTINCT, Amount, WalkedTable
 from copilog.analysis.figures import ReferenceRow
 from copilog.analysis.selection import NO_TURN, Chosen
 from copilog.store.schema import MESSAGE_BITS
@@ -63,6 +64,12 @@ class Reference(NamedTuple):
 
 def references(chosen: Chosen, *, limit: int | None = 20) -> list[ReferenceRow]:
     """What conversations refer to, most often named first."""
+    rows = [named.row() for named in _gathered(chosen)]
+    rows.sort(key=lambda row: (-row.times, -row.conversations, row.kind, row.name))
+    return rows if limit is None else rows[:limit]
+
+
+def _gathered(chosen: Chosen) -> list[_Named]:
     gathered = _Gathered()
     for message, conversation, texts in _candidates(chosen):
         for reference in _named_in(texts):
@@ -72,8 +79,7 @@ def references(chosen: Chosen, *, limit: int | None = 20) -> list[ReferenceRow]:
             gathered.add(Reference("commit", match["commit"], None), conversation, message, is_made=True)
     for conversation, reference, place in _recorded(chosen):
         gathered.add_recorded(reference, conversation, place)
-    rows = gathered.rows()
-    return rows if limit is None else rows[:limit]
+    return gathered.whole()
 
 
 def references_in(text: str) -> Iterator[Reference]:
@@ -257,12 +263,7 @@ class _Gathered:
         named.url = named.url or reference.url
         return named
 
-    def rows(self) -> list[ReferenceRow]:
-        rows = [named.row() for named in self._whole()]
-        rows.sort(key=lambda row: (-row.times, -row.conversations, row.kind, row.name))
-        return rows
-
-    def _whole(self) -> list[_Named]:
+    def whole(self) -> list[_Named]:
         """Each once: the short id of a commit is that of the long one that begins so."""
         whole: list[_Named] = []
         for key in sorted(self._named, reverse=True):  # so that the long one comes first
@@ -273,3 +274,37 @@ class _Gathered:
             else:
                 whole.append(named)
         return whole
+
+
+# --- as figures -----------------------------------------------------------------------------------------------------
+
+
+class _Mention(NamedTuple):
+    """A message that names something, or a conversation for which it was recorded."""
+
+    conversation: int
+    turn: None
+    kind: str
+    name: str
+
+
+def _mentions(chosen: Chosen) -> Iterator[_Mention]:
+    for named in _gathered(chosen):
+        of_messages = [message >> MESSAGE_BITS for message in named.messages]
+        for conversation in (*of_messages, *(named.recorded - named.conversations)):
+            yield _Mention(conversation, None, named.kind, named.name.casefold())
+
+
+REFERENCES = WalkedTable(
+    name="work.references",
+    amounts={
+        "times": Amount(lambda _: 1, "Messages that name", head="Messages"),
+        "conversations": Amount(lambda mention: mention.conversation, "Conversations that name", DISTINCT),
+    },
+    keys=("kind", "name"),
+    of=" the {} {}",
+    words={"pull-request": "pull request"},
+    fold=str.casefold,
+    walk=_mentions,
+    key=lambda mention: (mention.kind, mention.name),
+)

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from copilog.analysis.facts import CHOSEN_CALLS, DISTINCT, Amount, Key, WalkedTable
 from copilog.analysis.figures import SequenceRow
-from copilog.analysis.selection import NO_TURN, Chosen
+from copilog.analysis.selection import Chosen
+from copilog.errors import UsageError
 
 LENGTHS = (2, 3, 4)
 FEWEST_TIMES = 3
 BREAK = -1  # stands where the calls of one turn end and those of another begin
-
-# All calls that were chosen, as `f`: by conversation, and in each of them in the order in which they were made.
-CHOSEN_CALLS = f"""
-    temp.chosen AS k CROSS JOIN tool_call AS f ON f.conversation = k.conversation
-    CROSS JOIN temp.chosen_turn AS c ON c.conversation = f.conversation AND c.turn = coalesce(f.turn, {NO_TURN})
-"""
 
 # How a call ended, and how the command did that it ran: two facts, counted apart.
 FAILED = "f.outcome = 'failed'"
@@ -29,8 +25,19 @@ HAS_FAILED = f"CASE WHEN {ENDED} THEN {FAILED} END"
 Level = tuple[int, int, str | None]  # conversation, turn, and the call whose sub-agent it was
 
 
+class Call(NamedTuple):
+    """One call, in the order in which they were made."""
+
+    conversation: int
+    turn: int | None
+    parent: str | None
+    name: str
+    elapsed_ms: float | None
+    is_retry: bool  # the last call of the same tool on its level failed
+
+
 class CallOrder(NamedTuple):
-    """What one walk through the calls tells, by tool."""
+    """What one walk through the calls gives, by tool."""
 
     retries: Counter[str]
     times: dict[str, list[float]]  # how long calls took, where that is known
@@ -38,42 +45,99 @@ class CallOrder(NamedTuple):
     sequences: list[SequenceRow]
 
 
-def call_order(chosen: Chosen, *, limit: int | None = 20) -> CallOrder:
-    """Retries and recurring sequences, and what else is told in passing.
+def calls_in_order(chosen: Chosen) -> Iterator[Call]:
+    """Yield the chosen calls."""
+    return map(Call._make, _in_order(chosen))
+
+
+def _in_order(chosen: Chosen) -> Iterator[tuple[int, int | None, str | None, str, float | None, bool]]:
+    """Yield the values of each call: there are very many.
 
     Only calls of one level follow each other: those that a turn made itself, or those of one sub-agent in it. Calls
     that belong to no turn follow nothing.
     """
-    numbers: dict[str, int] = {}  # of tools
-    levels: dict[Level, list[int]] = {}
-    retries: Counter[str] = Counter()
     failing: set[tuple[Level, str]] = set()
-    times: dict[str, list[float]] = {}
-    places: set[tuple[int, str]] = set()
     rows = chosen.connection.execute(
-        "SELECT f.conversation, f.turn, f.parent_call_id, f.name, "  # noqa: S608 - of our own
-        f"{HAS_FAILED}, f.elapsed_ms FROM {CHOSEN_CALLS} ORDER BY k.conversation, f.message, f.position"
+        "SELECT f.conversation, f.turn, f.parent_call_id, f.name, f.elapsed_ms, "  # noqa: S608 - of our own
+        f"{HAS_FAILED} FROM {CHOSEN_CALLS} ORDER BY k.conversation, f.message, f.position"
     )
-    for conversation, turn, parent, name, has_failed, elapsed_ms in rows:
-        places.add((conversation, name))
-        if elapsed_ms is not None:
-            times.setdefault(name, []).append(elapsed_ms)
-        if turn is None:
-            continue
-        level = conversation, turn, parent
-        levels.setdefault(level, []).append(numbers.setdefault(name, len(numbers)))
-        if has_failed or failing:
-            place = level, name
-            retries[name] += place in failing
+    for conversation, turn, parent, name, elapsed_ms, has_failed in rows:
+        is_retry = False
+        if turn is not None and (has_failed or failing):
+            place = (conversation, turn, parent), name
+            is_retry = place in failing
             if has_failed:
                 failing.add(place)
             elif has_failed == 0:
                 failing.discard(place)
+        yield conversation, turn, parent, name, elapsed_ms, is_retry
+
+
+def call_order(chosen: Chosen, *, limit: int | None = 20) -> CallOrder:
+    """Retries and recurring sequences, and what else is learned in passing."""
+    numbers: dict[str, int] = {}  # of tools
+    levels: dict[Level, list[int]] = {}
+    retries: Counter[str] = Counter()
+    times: dict[str, list[float]] = {}
+    places: set[tuple[int, str]] = set()
+    for conversation, turn, parent, name, elapsed_ms, is_retry in _in_order(chosen):
+        places.add((conversation, name))
+        if elapsed_ms is not None:
+            times.setdefault(name, []).append(elapsed_ms)
+        if is_retry:
+            retries[name] += 1
+        if turn is not None:
+            levels.setdefault((conversation, turn, parent), []).append(numbers.setdefault(name, len(numbers)))
     conversations = Counter(name for _, name in places)
-    return CallOrder(+retries, times, conversations, _recurring(levels, list(numbers), limit))
+    return CallOrder(retries, times, conversations, _recurring(levels, list(numbers), limit))
 
 
 # --- sequences ------------------------------------------------------------------------------------------------------
+
+
+class Run(NamedTuple):
+    """Calls that followed one another."""
+
+    conversation: int
+    turn: int
+    tools: tuple[str, ...]
+
+
+class SequenceTable(WalkedTable):
+    """Sequences of tools: so many values name one as it has tools."""
+
+    def key_of(self, values: tuple[str, ...]) -> Key:
+        if len(values) not in LENGTHS:
+            raise UsageError(f"a sequence has {min(LENGTHS)} to {max(LENGTHS)} tools, not {len(values)}")
+        return values
+
+    def heading(self, name: str, values: tuple[str, ...]) -> str:
+        return super().heading(name, (" → ".join(values),))
+
+
+def _runs(chosen: Chosen) -> Iterator[Run]:
+    """Yield all sequences of calls, whether they recur or not."""
+    last: dict[Level, deque[str]] = {}
+    for call in calls_in_order(chosen):
+        if call.turn is not None:
+            run = last.setdefault((call.conversation, call.turn, call.parent), deque(maxlen=max(LENGTHS)))
+            run.append(call.name)
+            for length in LENGTHS:
+                if length <= len(run):
+                    yield Run(call.conversation, call.turn, tuple(run)[-length:])
+
+
+SEQUENCES = SequenceTable(
+    name="tools.sequences",
+    amounts={
+        "times": Amount(lambda _: 1, "Calls one after another"),
+        "conversations": Amount(lambda run: run.conversation, "Conversations with calls one after another", DISTINCT),
+    },
+    keys=("tools",),
+    of=": {}",
+    walk=_runs,
+    key=lambda run: run.tools,
+)
 
 
 def _recurring(levels: dict[Level, list[int]], names: list[str], limit: int | None) -> list[SequenceRow]:

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from copilog.analysis.defined import SKILLS, Defined
+from copilog.analysis.facts import DISTINCT, Amount, SqlTable
 from copilog.analysis.figures import SkillRow, SkillsSection
 from copilog.analysis.names import Spellings, most_common
 from copilog.analysis.selection import Chosen
@@ -15,12 +16,28 @@ from copilog.definitions import Definition
 OFFERS = frozenset({"prompt index", "attached index", "skill resource", "session.skills_loaded", "debug log"})
 UNKNOWN = "unknown"
 
-_OF_CHOSEN = "FROM temp.chosen_turn AS c JOIN skill AS s ON s.conversation = c.conversation AND s.turn = c.turn"
-OFFERED = f"SELECT s.name, s.file, count(*) {_OF_CHOSEN} WHERE NOT s.is_loaded GROUP BY 1, 2"
-LOADED = f"""
-    SELECT s.name, s.file, s.conversation, s.evidence, count(*), max(c.at)
-    {_OF_CHOSEN} WHERE s.is_loaded GROUP BY 1, 2, 3, 4
-"""
+_SIGNS = "'; ' || coalesce(s.evidence, '') || '; '"
+_IS_OFFERED = " OR ".join(["NOT s.is_loaded", *(f"instr({_SIGNS}, '; {sign}; ')" for sign in sorted(OFFERS))])
+SKILL_TURNS = SqlTable(
+    name="skills.skills",
+    amounts={
+        "offered": Amount(f"({_IS_OFFERED})", "Turns that were offered", head="Turns offered"),
+        "loaded": Amount("s.is_loaded", "Turns that loaded", head="Turns loaded"),
+        "conversations": Amount("CASE WHEN s.is_loaded THEN c.conversation END", "Conversations that loaded", DISTINCT),
+    },
+    keys=("name",),
+    by=("s.name",),
+    of=" the skill {}",
+    fold=str.casefold,
+    source="temp.chosen_turn AS c JOIN skill AS s ON s.conversation = c.conversation AND s.turn = c.turn",
+)
+# Those that were offered and no more are very many.
+COLUMNS = (
+    "s.file",
+    "CASE WHEN s.is_loaded THEN s.conversation END",
+    "CASE WHEN s.is_loaded THEN s.evidence END",
+    "CASE WHEN s.is_loaded THEN c.at END",
+)
 
 
 def skills(chosen: Chosen, defined: Sequence[Definition] | None = None, *, limit: int | None = 50) -> SkillsSection:
@@ -47,24 +64,26 @@ class _Tally:
         self.files: Counter[str] = Counter()
         self.last_at: str | None = None
 
-    def offer(self, file: str | None, turns: int) -> None:
-        self.offered += turns
-        self._note(file, turns)
-
-    def load(self, file: str | None, conversation: int, evidence: str | None, turns: int, last_at: str | None) -> None:
-        self.loaded += turns
-        self.conversations.add(conversation)
-        self.last_at = max(filter(None, (self.last_at, last_at)), default=None)
-        self._note(file, turns)
-        signs = set(filter(None, (evidence or "").split("; ")))
-        if signs & OFFERS:
-            self.offered += turns
-        for sign in signs - OFFERS or {UNKNOWN}:
-            self.evidence[sign] += turns
-
-    def _note(self, file: str | None, turns: int) -> None:
+    def add(
+        self,
+        file: str | None,
+        conversation: int | None,
+        evidence: str | None,
+        at: str | None,
+        offered: int,
+        loaded: int,
+    ) -> None:
+        self.offered += offered
+        self.loaded += loaded
         if file:
-            self.files[file] += turns
+            self.files[file] += max(offered, loaded)
+        if conversation is None:
+            return
+        self.conversations.add(conversation)
+        self.last_at = max(filter(None, (self.last_at, at)), default=None)
+        signs = set(filter(None, (evidence or "").split("; ")))
+        for sign in signs - OFFERS or {UNKNOWN}:
+            self.evidence[sign] += loaded
 
     def row(self, name: str, shelf: Defined) -> SkillRow:
         files = most_common(self.files)
@@ -83,8 +102,7 @@ class _Tally:
 def _tallies(chosen: Chosen) -> dict[str, _Tally]:
     spellings = Spellings()
     tallies: defaultdict[str, _Tally] = defaultdict(_Tally)
-    for name, file, turns in chosen.connection.execute(OFFERED):
-        tallies[spellings.key(name, turns)].offer(file, turns)
-    for name, file, conversation, evidence, turns, last_at in chosen.connection.execute(LOADED):
-        tallies[spellings.key(name, turns)].load(file, conversation, evidence, turns, last_at)
+    for name, file, conversation, evidence, at, offered, loaded, _ in SKILL_TURNS.grouped(chosen, "s.name", *COLUMNS):
+        key = spellings.key(name, max(offered, loaded))
+        tallies[key].add(file, conversation, evidence, at, offered, loaded)
     return {spellings.shown(key): tally for key, tally in tallies.items()}

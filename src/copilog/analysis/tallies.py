@@ -15,6 +15,7 @@ from itertools import groupby
 from operator import add, itemgetter
 from typing import Any, NamedTuple
 
+from copilog.analysis.facts import DIGITS
 from copilog.analysis.figures import OriginRow, SpendRow
 from copilog.analysis.model_names import ModelNames
 from copilog.analysis.names import Spellings
@@ -22,7 +23,6 @@ from copilog.analysis.prices import PriceTable
 from copilog.analysis.selection import NO_TURN
 from copilog.derive.model_names import key_of
 
-DIGITS = 9  # of amounts: a token may cost less than a millionth of a dollar
 MANY = 1_000  # turns that wait to be compared
 # The names of what has none.
 NO_DAY, NO_MODEL, NO_WORKSPACE, NO_AGENT = "(no date)", "(unknown model)", "(no workspace)", "(no agent)"
@@ -114,10 +114,9 @@ class Tallies:
 
     def add_all(self, connection: sqlite3.Connection) -> None:
         """Add what the chosen turns took."""
-        names = connection.execute("SELECT conversation, id, title, workspace, source FROM temp.chosen")
-        known = {number: Of(*rest) for number, *rest in names}
-        loaded = _loaded_skills(connection) if "skill" in self._tallies else {}
-        for number, rows in groupby(_spent(connection), itemgetter(0)):
+        known = conversations_of(connection)
+        loaded = loaded_skills(connection) if "skill" in self._tallies else {}
+        for number, rows in groupby(spent(connection, self._table, self._cells), itemgetter(0)):
             turns = self._add_rows(rows)
             self._add_conversation(known[number], turns)
             self._add_skills(turns, loaded.get(number, {}))
@@ -125,16 +124,10 @@ class Tallies:
         for by in self._tallies.keys() & BY_CELL.keys():
             self._add_cells(by)
 
-    def _add_rows(self, rows: Iterable[Row]) -> dict[int, Numbers]:
+    def _add_rows(self, rows: Iterable[tuple[int, int, Cell, Numbers]]) -> dict[int, Numbers]:
         """Add the rows of a conversation to their cells, and give the sums of its turns."""
         turns: dict[int, Numbers] = {}
-        cells, is_asked = self._cells, self._table is not None
-        for row in rows:
-            conversation, turn, key = row[0], row[1], row[2:_USED]
-            cell = cells.get(key)
-            if cell is None:
-                cell = cells[key] = Cell(key, self._table)
-            numbers = cell.priced(row[_USED:], is_asked)
+        for conversation, turn, cell, numbers in rows:
             cell.add(conversation, turn, numbers)
             turns[turn] = _sum(turns.get(turn), numbers)
         return turns
@@ -242,9 +235,14 @@ class Tallies:
 _USED = 8  # where that begins in a row
 
 
-def _spent(connection: sqlite3.Connection) -> Iterator[Row]:
-    """The rows that are chosen: conversation, turn, what a cell has in common, then what was used."""
-    return connection.execute(
+def spent(
+    connection: sqlite3.Connection, table: PriceTable | None, cells: dict[Row, Cell]
+) -> Iterator[tuple[int, int, Cell, Numbers]]:
+    """Yield the rows that are chosen, by conversation: conversation, turn, cell, and what was used with its price.
+
+    Cells are put into `cells`, to be found again.
+    """
+    rows = connection.execute(
         f"""
         SELECT c.conversation, t.turn, t.day, s.model, s.agent, s.subagent, s.source, s.method,
                coalesce(s.input, 0), coalesce(s.output, 0), coalesce(s.cache_read, 0), coalesce(s.cache_write, 0),
@@ -256,9 +254,22 @@ def _spent(connection: sqlite3.Connection) -> Iterator[Row]:
         ORDER BY c.conversation
         """  # noqa: S608 - a number of our own
     )
+    is_asked = table is not None
+    for row in rows:
+        key = row[2:_USED]
+        cell = cells.get(key)
+        if cell is None:
+            cell = cells[key] = Cell(key, table)
+        yield row[0], row[1], cell, cell.priced(row[_USED:], is_asked)
 
 
-def _loaded_skills(connection: sqlite3.Connection) -> dict[int, dict[int, set[str]]]:
+def conversations_of(connection: sqlite3.Connection) -> dict[int, Of]:
+    """The chosen conversations, by number."""
+    rows = connection.execute("SELECT conversation, id, title, workspace, source FROM temp.chosen")
+    return {number: Of(*rest) for number, *rest in rows}
+
+
+def loaded_skills(connection: sqlite3.Connection) -> dict[int, dict[int, set[str]]]:
     """By conversation and turn."""
     loaded: dict[int, dict[int, set[str]]] = {}
     rows = connection.execute(

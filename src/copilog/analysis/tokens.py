@@ -13,10 +13,11 @@ from pathlib import Path
 
 import msgspec
 
+from copilog.analysis.facts import CHOSEN_CALLS, DIGITS, DISTINCT, Aggregate, Amount, SqlTable
 from copilog.analysis.figures import Prices, ShareRow, SpendRow, TokensSection
 from copilog.analysis.prices import PriceTable, price_table
 from copilog.analysis.selection import NO_TURN, Chosen
-from copilog.analysis.tallies import BY_CELL, BY_CONVERSATION, DIGITS, Tallies
+from copilog.analysis.tallies import BY_CELL, BY_CONVERSATION, Tallies
 from copilog.errors import UsageError
 from copilog.store.schema import is_counted
 
@@ -28,7 +29,7 @@ BY = tuple(sorted({*BY_CONVERSATION, *BY_CELL, "skill", "tool", "turn"} - {"tota
 
 def tokens(chosen: Chosen, *, limit: int | None = 20, prices: bool = True, cache: Path | None = None) -> TokensSection:
     """All figures about tokens and cost. `cache` is the folder where prices are kept: the user's own, as a rule."""
-    models = _models(chosen)
+    models = models_of(chosen)
     table = price_table(models, cache) if prices else None
     tallies = Tallies(ASKED_FOR, limit, table)
     tallies.add_all(chosen.connection)
@@ -58,7 +59,7 @@ def spend_by(
     """
     if by not in BY:
         raise UsageError(f"tokens cannot be summed up by {by!r}; choose one of {', '.join(BY)}")
-    table = price_table(_models(chosen), cache) if prices else None
+    table = price_table(models_of(chosen), cache) if prices else None
     if by == "tool":
         return _by_tool(chosen, limit, table)
     tallies = Tallies([by], limit, table)
@@ -66,7 +67,7 @@ def spend_by(
     return tallies.rows(by)
 
 
-def _models(chosen: Chosen) -> list[str]:
+def models_of(chosen: Chosen) -> list[str]:
     """All models that figures are about; those of turns are there for the calls made in them."""
     rows = chosen.connection.execute(
         f"""
@@ -80,41 +81,54 @@ def _models(chosen: Chosen) -> list[str]:
     return [model for (model,) in rows if model]
 
 
-def _by_tool(chosen: Chosen, limit: int | None, table: PriceTable | None) -> list[SpendRow]:
-    """What tools were given is output of the model of the turn, what they gave back is input. Both are estimated.
+# Of bytes. What is left over counts as one more token.
+TOKENS = Aggregate(f"total({{}}) / {BYTES_OF_A_TOKEN}", lambda amounts: math.ceil(sum(amounts) / BYTES_OF_A_TOKEN))
+DOLLARS = Aggregate(
+    f"sum({{}}) / {BYTES_OF_A_TOKEN} / 1e6",
+    lambda amounts: sum(amounts) / BYTES_OF_A_TOKEN / 1e6 if amounts else None,
+)
 
-    A result is counted once, although it is sent again with every later call.
-    """
-    _put_prices(chosen, table)
-    rows = chosen.connection.execute(
-        f"""
-        SELECT f.name, count(DISTINCT f.conversation),
-               count(DISTINCT CASE WHEN t.is_turn THEN f.conversation << 32 | f.turn END),
-               total(f.result_bytes) / {BYTES_OF_A_TOKEN} AS given,
-               total(f.arguments_bytes) / {BYTES_OF_A_TOKEN} AS asked,
-               sum(coalesce(f.result_bytes, 0) * p.input + coalesce(f.arguments_bytes, 0) * p.output)
-                   / {BYTES_OF_A_TOKEN} / 1e6 AS dollars
-        FROM temp.chosen AS c
-        CROSS JOIN tool_call AS f ON f.conversation = c.conversation
-        CROSS JOIN temp.chosen_turn AS t ON t.conversation = f.conversation AND t.turn = coalesce(f.turn, {NO_TURN})
+
+def _prepare(chosen: Chosen) -> None:
+    _put_prices(chosen, price_table(models_of(chosen)))
+
+
+# What tools were given is output of the model of the turn, what they gave back is input. Both are estimated. A result
+# is counted once, although it is sent again with every later call.
+TOKENS_OF_TOOLS = SqlTable(
+    name="tokens.by_tool",
+    amounts={
+        "conversations": Amount("f.conversation", "Conversations with calls", DISTINCT),
+        "turns": Amount("CASE WHEN c.is_turn THEN f.conversation << 32 | f.turn END", "Turns with calls", DISTINCT),
+        "estimated_input": Amount("f.result_bytes", "Estimated tokens of results of calls", TOKENS, "tokens"),
+        "estimated_output": Amount("f.arguments_bytes", "Estimated tokens of arguments of calls", TOKENS, "tokens"),
+        "estimated_dollars": Amount(
+            "coalesce(f.result_bytes, 0) * p.input + coalesce(f.arguments_bytes, 0) * p.output",
+            "Estimated cost of calls",
+            DOLLARS,
+            "dollars",
+        ),
+    },
+    keys=("name",),
+    by=("f.name",),
+    of=" of {}",
+    source=f"""{CHOSEN_CALLS}
         LEFT JOIN turn AS u ON u.conversation = f.conversation AND u.position = f.turn
         LEFT JOIN temp.unit_price AS p ON p.model = coalesce(u.resolved_model, u.model)
-            AND p.since <= coalesce(t.day, '{LONG_AFTER}') AND p.until > coalesce(t.day, '{LONG_AFTER}')
-        GROUP BY f.name ORDER BY coalesce(dollars, 0) DESC, given + asked DESC, f.name LIMIT ?
-        """,  # noqa: S608
-        (-1 if limit is None else limit,),
-    )
-    return [
-        SpendRow(
-            name=name,
-            conversations=conversations,
-            turns=turns,
-            estimated_input=math.ceil(given),
-            estimated_output=math.ceil(asked),
-            estimated_dollars=round(dollars, DIGITS) if dollars is not None else None,
-        )
-        for name, conversations, turns, given, asked, dollars in rows
-    ]
+            AND p.since <= coalesce(c.day, '{LONG_AFTER}') AND p.until > coalesce(c.day, '{LONG_AFTER}')""",
+    prepare=_prepare,
+)
+
+
+def _by_tool(chosen: Chosen, limit: int | None, table: PriceTable | None) -> list[SpendRow]:
+    _put_prices(chosen, table)
+    order = "coalesce(estimated_dollars, 0) DESC, estimated_input + estimated_output DESC, 1"
+    rows = TOKENS_OF_TOOLS.sums(chosen, order=order, limit=limit)
+    for row in rows:
+        dollars = row["estimated_dollars"]
+        row |= {name: math.ceil(row[name]) for name in ("estimated_input", "estimated_output")}
+        row["estimated_dollars"] = round(dollars, DIGITS) if dollars is not None else None
+    return [SpendRow(**row) for row in rows]
 
 
 def _put_prices(chosen: Chosen, table: PriceTable | None) -> None:

@@ -2,119 +2,132 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from itertools import groupby
-from operator import itemgetter
+from operator import attrgetter
 from typing import Any
 
+from copilog.analysis.facts import CHOSEN_CALLS, DISTINCT, KNOWN_SUM, MEAN, MEDIAN, P95, Amount, SqlTable, WalkedTable
 from copilog.analysis.figures import ProgramRow, ServerRow, ToolRow, ToolsSection
 from copilog.analysis.numbers import percentile
 from copilog.analysis.selection import Chosen
-from copilog.analysis.sequences import CHOSEN_CALLS, COMMAND_ERROR, ENDED, FAILED, CallOrder, call_order
+from copilog.analysis.sequences import (
+    COMMAND_ERROR,
+    FAILED,
+    HAS_FAILED,
+    CallOrder,
+    call_order,
+    calls_in_order,
+)
 from copilog.store.texts import UNNAMED
 
-AUTOMATIC = ("setting", "granted", "not-needed")
+_DENIED = "(f.approval IS 'denied' OR f.outcome IS 'denied')"
+_AUTOMATIC = "ifnull(f.approval IN ('setting', 'granted', 'not-needed'), 0)"
+_BY_USER = "f.approval IS 'user'"
+CALLS = {"calls": Amount("1", "Calls")}
+ENDS = {
+    "failed": Amount(FAILED, "Failed calls"),
+    "command_errors": Amount(
+        COMMAND_ERROR, "Calls whose command ended with an error", head="Commands with an error", is_optional=True
+    ),
+}
+# Who decided about a call. A refusal outweighs whatever else was recorded. Of a call that was passed over nobody knows
+# whether the user did so or the record ends before the answer.
+DECISIONS = {
+    "automatic": Amount(f"NOT {_DENIED} AND {_AUTOMATIC}", "Calls that needed no confirmation", is_optional=True),
+    "by_user": Amount(
+        f"NOT {_DENIED} AND {_BY_USER}", "Calls that the user confirmed", head="By a person", is_optional=True
+    ),
+    "denied": Amount(_DENIED, "Calls that were denied", is_optional=True),
+}
+UNKNOWN = Amount(f"NOT ({_DENIED} OR {_AUTOMATIC} OR {_BY_USER})", "Calls of which no confirmation is known")
+CONVERSATIONS = {"conversations": Amount("f.conversation", "Conversations with calls", DISTINCT)}
+
+ALL_CALLS = SqlTable(
+    name="tools", amounts=CALLS | ENDS | DECISIONS | {"unknown_confirmations": UNKNOWN}, source=CHOSEN_CALLS
+)
+TOOLS = SqlTable(
+    name="tools.tools",
+    amounts=CALLS
+    | ENDS
+    | DECISIONS
+    | {
+        "failure_rate": Amount(HAS_FAILED, "Calls that are known to have succeeded or failed", MEAN, "share"),
+        "result_bytes": Amount("f.result_bytes", "Results of calls", unit="bytes", head="Results", is_optional=True),
+    },
+    keys=("name",),
+    by=("f.name",),
+    of=" of {}",
+    source=CHOSEN_CALLS,
+)
+SERVERS = SqlTable(
+    name="tools.servers",
+    amounts=CALLS
+    | {"failed": ENDS["failed"], "tools": Amount("f.name", "Tools that were called", DISTINCT)}
+    | CONVERSATIONS,
+    keys=("name",),
+    by=(f"coalesce(nullif(f.server, ''), '{UNNAMED}')",),
+    of=" of the MCP server {}",
+    source=CHOSEN_CALLS,
+    where="f.origin = 'mcp'",
+)
+# What terminals ran; a command of several programs counts for each of them, and so does how it ended.
+PROGRAMS = SqlTable(
+    name="tools.programs",
+    amounts=CALLS
+    | {"failed": ENDS["failed"]}
+    | {"command_errors": ENDS["command_errors"]._replace(head="With an error", is_optional=False)}
+    | CONVERSATIONS,
+    keys=("name",),
+    by=("p.value",),
+    of=" of {} in a terminal",
+    source=f"{CHOSEN_CALLS} CROSS JOIN json_each(f.programs) AS p",
+    where="f.programs IS NOT NULL",
+)
+
+# --- what the order of calls tells ----------------------------------------------------------------------------------
+
+RETRIES = {"retries": Amount(lambda call: call.is_retry, "Calls that tried again after a failure", is_optional=True)}
+ALL_IN_ORDER = WalkedTable(name="tools", amounts=RETRIES, walk=calls_in_order)
+IN_ORDER = WalkedTable(
+    name="tools.tools",
+    amounts=RETRIES
+    | {
+        "conversations": Amount(attrgetter("conversation"), "Conversations with calls", DISTINCT),
+        "timed": Amount(lambda call: call.elapsed_ms is not None, "Calls whose time is known", is_optional=True),
+        "median_ms": Amount(attrgetter("elapsed_ms"), "Median time of calls", MEDIAN, "ms", "Median", True),
+        "p95_ms": Amount(attrgetter("elapsed_ms"), "95th percentile of the time of calls", P95, "ms", "95 %", True),
+        "total_ms": Amount(attrgetter("elapsed_ms"), "Time of calls", KNOWN_SUM, "ms", "In total", True),
+    },
+    keys=("name",),
+    of=" of {}",
+    walk=calls_in_order,
+    key=lambda call: (call.name,),
+)
 
 
 def tools(chosen: Chosen, *, limit: int | None = 20) -> ToolsSection:
     """Tools, the MCP servers they come from, programs run in terminals, and sequences that recur."""
     order = call_order(chosen, limit=limit)
-    rows = _tool_rows(chosen, order)
-    automatic, by_user, denied = (
-        sum(getattr(row, name) for row in rows) for name in ("automatic", "by_user", "denied")
-    )
-    calls = sum(row.calls for row in rows)
+    rows = [ToolRow(**row, **_of_order(row["name"], order)) for row in TOOLS.sums(chosen)]
+    rows.sort(key=lambda row: (-row.calls, row.name))
+    sums = {name: sum(getattr(row, name) for row in rows) for name in (*CALLS, *ENDS, *DECISIONS)}
     return ToolsSection(
-        calls=calls,
-        failed=sum(row.failed for row in rows),
-        command_errors=sum(row.command_errors for row in rows),
+        **sums,
         retries=order.retries.total(),
-        automatic=automatic,
-        by_user=by_user,
-        denied=denied,
-        unknown_confirmations=calls - automatic - by_user - denied,
+        unknown_confirmations=sums["calls"] - sum(sums[name] for name in DECISIONS),
         tools=rows[:limit],
-        servers=_servers(chosen)[:limit],
-        programs=_programs(chosen)[:limit],
+        servers=[ServerRow(**row) for row in SERVERS.sums(chosen, order="calls DESC, 1", limit=limit)],
+        programs=[ProgramRow(**row) for row in PROGRAMS.sums(chosen, order="calls DESC, 1", limit=limit)],
         sequences=order.sequences,
     )
 
 
-def _tool_rows(chosen: Chosen, order: CallOrder) -> list[ToolRow]:
-    """A row for each tool, most called first."""
-    found = chosen.connection.execute(
-        f"""
-        SELECT f.name, f.approval, f.outcome, count(*), count(*) FILTER (WHERE {FAILED}),
-               count(*) FILTER (WHERE {ENDED}), count(*) FILTER (WHERE {COMMAND_ERROR}),
-               coalesce(sum(f.result_bytes), 0)
-        FROM {CHOSEN_CALLS} GROUP BY f.name, f.approval, f.outcome ORDER BY f.name
-        """  # noqa: S608 - of our own
-    )
-    rows = [_tool_row(name, list(some), order) for name, some in groupby(found, itemgetter(0))]
-    return sorted(rows, key=lambda row: (-row.calls, row.name))
-
-
-def _tool_row(name: str, counted: list[tuple[Any, ...]], order: CallOrder) -> ToolRow:
-    decided: Counter[str | None] = Counter()
-    for _, approval, outcome, calls, *_ in counted:
-        decided[_decided(approval, outcome)] += calls
-    calls, failed, ended, command_errors, result_bytes = (sum(row[column] for row in counted) for column in range(3, 8))
+def _of_order(name: str, order: CallOrder) -> dict[str, Any]:
     elapsed = sorted(order.times.get(name, ()))
-    return ToolRow(
-        name=name,
-        calls=calls,
-        conversations=order.conversations[name],
-        failed=failed,
-        failure_rate=failed / ended if ended else None,
-        command_errors=command_errors,
-        retries=order.retries[name],
-        automatic=decided["automatic"],
-        by_user=decided["user"],
-        denied=decided["denied"],
-        timed=len(elapsed),
-        median_ms=percentile(elapsed, 0.5),
-        p95_ms=percentile(elapsed, 0.95),
-        total_ms=sum(elapsed) if elapsed else None,
-        result_bytes=result_bytes,
-    )
-
-
-def _decided(approval: str | None, outcome: str | None) -> str | None:
-    """Who decided about a call. A refusal outweighs whatever else was recorded.
-
-    Nobody knows of a call that was passed over whether a person did so or the record ends before the answer.
-    """
-    if "denied" in (approval, outcome):
-        return "denied"
-    return "automatic" if approval in AUTOMATIC else "user" if approval == "user" else None
-
-
-def _servers(chosen: Chosen) -> list[ServerRow]:
-    rows = chosen.connection.execute(
-        f"""
-        SELECT coalesce(nullif(f.server, ''), '{UNNAMED}') AS server, count(DISTINCT f.name), count(*),
-               count(*) FILTER (WHERE {FAILED}), count(DISTINCT f.conversation)
-        FROM {CHOSEN_CALLS} WHERE f.origin = 'mcp'
-        GROUP BY 1 ORDER BY count(*) DESC, 1
-        """  # noqa: S608
-    )
-    return [
-        ServerRow(name=name, tools=names, calls=calls, failed=failed, conversations=conversations)
-        for name, names, calls, failed, conversations in rows
-    ]
-
-
-def _programs(chosen: Chosen) -> list[ProgramRow]:
-    """What terminals ran; a command of several programs counts for each of them, and so does how it ended."""
-    rows = chosen.connection.execute(
-        f"""
-        SELECT p.value, count(*), count(*) FILTER (WHERE {FAILED}), count(*) FILTER (WHERE {COMMAND_ERROR}),
-               count(DISTINCT f.conversation)
-        FROM {CHOSEN_CALLS} CROSS JOIN json_each(f.programs) AS p WHERE f.programs IS NOT NULL
-        GROUP BY p.value ORDER BY count(*) DESC, p.value
-        """  # noqa: S608
-    )
-    return [
-        ProgramRow(name=name, calls=calls, failed=failed, command_errors=errors, conversations=conversations)
-        for name, calls, failed, errors, conversations in rows
-    ]
+    return {
+        "conversations": order.conversations[name],
+        "retries": order.retries[name],
+        "timed": len(elapsed),
+        "median_ms": percentile(elapsed, 0.5),
+        "p95_ms": percentile(elapsed, 0.95),
+        "total_ms": sum(elapsed) if elapsed else None,
+    }

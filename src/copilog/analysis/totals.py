@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from copilog.analysis.edits import COUNTED_EDITS
+from copilog.analysis.facts import CHOSEN_CALLS, DISTINCT, Amount, SqlTable
 from copilog.analysis.figures import CountRow, TotalsSection
 from copilog.analysis.selection import NO_TURN, Chosen
-from copilog.analysis.sequences import CHOSEN_CALLS
 from copilog.store.schema import MESSAGE_BITS
 
 CHOSEN_MESSAGES = f"""
@@ -15,22 +15,46 @@ CHOSEN_MESSAGES = f"""
 """
 
 
+CONVERSATIONS = SqlTable(
+    name="totals",
+    amounts={
+        "conversations": Amount("1", "Conversations"),
+        "workspaces": Amount("c.workspace", "Conversations in workspaces", DISTINCT),
+    },
+    source="temp.chosen AS c",
+    turn="NULL",
+)
+SOURCES = SqlTable(
+    name="totals.sources",
+    amounts={"times": Amount("1", "Conversations")},
+    keys=("name",),
+    by=("c.source",),
+    of=" from {}",
+    source="temp.chosen AS c",
+    turn="NULL",
+)
+TURNS = SqlTable(
+    name="totals", amounts={"turns": Amount("1", "Turns")}, source="temp.chosen_turn AS c", where="c.is_turn"
+)
+MESSAGES = SqlTable(
+    name="totals", amounts={"messages": Amount("1", "Messages")}, source=CHOSEN_MESSAGES, where="+f.role <> 'title'"
+)
+TOOL_CALLS = SqlTable(name="totals", amounts={"tool_calls": Amount("1", "Tool calls")}, source=CHOSEN_CALLS)
+ALL_EDITS = SqlTable(name="totals", amounts={"edits": Amount("1", "Edits")}, source=f"({COUNTED_EDITS}) AS c")
+
+
 def totals(chosen: Chosen) -> TotalsSection:
     """Conversations, and what of them lies in the period."""
-    (workspaces,) = chosen.connection.execute("SELECT count(DISTINCT workspace) FROM temp.chosen").fetchone()
-    (edits,) = chosen.connection.execute(f"SELECT count(*) FROM ({COUNTED_EDITS})").fetchone()  # noqa: S608
-    sources = chosen.connection.execute(
-        "SELECT source, count(*) FROM temp.chosen GROUP BY source ORDER BY count(*) DESC, source"
-    )
+    ((_, workspaces),) = CONVERSATIONS.grouped(chosen)
     messages, tool_calls = _messages_and_calls(chosen)
     return TotalsSection(
         conversations=chosen.conversations,
         turns=chosen.turns,
         messages=messages,
         tool_calls=tool_calls,
-        edits=edits,
+        **ALL_EDITS.sums(chosen)[0],
         workspaces=workspaces,
-        sources=[CountRow(name=name, times=times) for name, times in sources],
+        sources=[CountRow(**row) for row in SOURCES.sums(chosen, order="times DESC, 1")],
     )
 
 
@@ -42,8 +66,6 @@ def _messages_and_calls(chosen: Chosen) -> tuple[int, int]:
             " JOIN conversation AS c ON c.rowid = v.conversation"
         ).fetchone()
         return int(messages), int(calls)
-    (messages,) = chosen.connection.execute(
-        f"SELECT count(*) FROM {CHOSEN_MESSAGES} WHERE +f.role <> 'title'"  # noqa: S608 - of our own
-    ).fetchone()
-    (calls,) = chosen.connection.execute(f"SELECT count(*) FROM {CHOSEN_CALLS}").fetchone()  # noqa: S608
+    ((messages,),) = MESSAGES.grouped(chosen)
+    ((calls,),) = TOOL_CALLS.grouped(chosen)
     return messages, calls

@@ -6,124 +6,138 @@ from collections import Counter
 from typing import Any
 
 from copilog.analysis.edits import COUNTED_EDITS
+from copilog.analysis.facts import CHOSEN_TURNS, DISTINCT, KNOWN_SUM, REAL_SUM, Amount, SqlTable
 from copilog.analysis.figures import CountRow, FileRow, LanguageRow, WorkSection
 from copilog.analysis.references import references
 from copilog.analysis.selection import Chosen
 
 LONGEST_NAME = 120  # characters of an error or a reason
 
+# --- edits ----------------------------------------------------------------------------------------------------------
 
-def work(chosen: Chosen, *, limit: int | None = 20) -> WorkSection:
-    """What came of the chosen turns."""
-    connection = chosen.connection
-    connection.execute("DROP TABLE IF EXISTS temp.counted_edit")
-    connection.execute(f"CREATE TEMP TABLE counted_edit AS {COUNTED_EDITS}")
-    try:
-        edits = _edit_totals(chosen)
-        top_files, languages = _top_files(chosen, limit), _languages(chosen, limit)
-    finally:
-        connection.execute("DROP TABLE temp.counted_edit")
-    return WorkSection(
-        **edits,
-        **_turn_totals(chosen),
-        top_files=top_files,
-        languages=languages,
-        vote_reasons=_counts(chosen, "t.vote_reason", "t.vote IS NOT NULL", limit),
-        # That a turn was cancelled is recorded as an error, too; but nothing went wrong.
-        errors=_counts(chosen, "coalesce(nullif(t.error_code, ''), t.error)", "t.status IS NOT 'cancelled'", limit),
-        references=references(chosen, limit=limit),
-    )
+EDITS = {
+    "edits": Amount("1", "Edits"),
+    "added": Amount("c.added", "Lines added by edits", KNOWN_SUM, head="Lines added"),
+    "removed": Amount("c.removed", "Lines removed by edits", KNOWN_SUM, head="Lines removed"),
+}
+FILES = {"files": Amount("c.path", "Files edited", DISTINCT)}
+UNDONE = {"undone": Amount("c.fate = 'undone'", "Edits that were undone", is_optional=True)}
+FATES = {
+    "kept": Amount("c.fate = 'kept'", "Edits that were kept"),
+    **UNDONE,
+    "changed": Amount("c.fate = 'changed'", "Edits that were changed afterwards"),
+    "pending": Amount("c.fate = 'pending'", "Edits that are still pending"),
+    "undecided": Amount("c.fate IS NULL", "Edits of which no more is known"),
+}
+CONVERSATIONS = {"conversations": Amount("c.conversation", "Conversations with edits", DISTINCT)}
 
+EDIT_SOURCE = f"({COUNTED_EDITS}) AS c"
+EDIT_FIGURES = SqlTable(name="work", amounts=EDITS | FILES | FATES, source=EDIT_SOURCE)
+TOP_FILES = SqlTable(
+    name="work.top_files",
+    amounts=EDITS | UNDONE | CONVERSATIONS,
+    keys=("path",),
+    by=("c.path",),
+    of=" of {}",
+    source=EDIT_SOURCE,
+    where="c.path IS NOT NULL",
+)
+LANGUAGES = SqlTable(
+    name="work.languages",
+    amounts=EDITS | FILES,
+    keys=("name",),
+    by=("c.language",),
+    of=" in {}",
+    source=EDIT_SOURCE,
+    where="c.language IS NOT NULL",
+)
 
-def _edit_totals(chosen: Chosen) -> dict[str, Any]:
-    return _row(
-        chosen,
-        """
-        SELECT count(*) AS edits, count(DISTINCT path) AS files,
-               CASE count(*) WHEN 0 THEN 0 ELSE sum(added) END AS added,
-               CASE count(*) WHEN 0 THEN 0 ELSE sum(removed) END AS removed,
-               count(*) FILTER (WHERE fate = 'kept') AS kept, count(*) FILTER (WHERE fate = 'undone') AS undone,
-               count(*) FILTER (WHERE fate = 'changed') AS changed, count(*) FILTER (WHERE fate = 'pending') AS pending,
-               count(*) FILTER (WHERE fate IS NULL) AS undecided
-        FROM temp.counted_edit
-        """,
-    )
+# --- turns ----------------------------------------------------------------------------------------------------------
 
-
-def _turn_totals(chosen: Chosen) -> dict[str, Any]:
-    return _row(
-        chosen,
-        """
-        SELECT count(*) AS turns,
-               count(*) FILTER (WHERE t.status = 'complete') AS completed,
-               count(*) FILTER (WHERE t.status = 'cancelled') AS cancelled,
-               count(*) FILTER (WHERE t.status = 'failed') AS failed,
-               count(*) FILTER (WHERE t.is_retry) AS retried,
-               count(*) FILTER (WHERE t.vote > 0) AS votes_up, count(*) FILTER (WHERE t.vote < 0) AS votes_down,
-               coalesce(sum(t.elapsed_ms), 0.0) AS elapsed_ms, coalesce(sum(t.working_ms), 0.0) AS working_ms,
-               coalesce(sum(t.waited_ms), 0.0) AS waiting_ms, count(t.elapsed_ms) AS timed_turns,
-               count(t.working_ms) AS working_turns
-        FROM temp.chosen_turn AS c JOIN turn AS t ON t.conversation = c.conversation AND t.position = c.turn
-        """,
-    )
-
-
-def _row(chosen: Chosen, sql: str) -> dict[str, Any]:
-    """The one row of a query, by the names of its columns."""
-    rows = chosen.connection.execute(sql)
-    names = [column[0] for column in rows.description]
-    return dict(zip(names, rows.fetchone(), strict=True))
-
-
-def _top_files(chosen: Chosen, limit: int | None) -> list[FileRow]:
-    rows = chosen.connection.execute(
-        """
-        SELECT path, count(*) AS edits, sum(added), sum(removed),
-               count(*) FILTER (WHERE fate = 'undone'), count(DISTINCT conversation)
-        FROM temp.counted_edit WHERE path IS NOT NULL GROUP BY path ORDER BY edits DESC, path LIMIT ?
-        """,
-        (_most(limit),),
-    )
-    return [
-        FileRow(path=path, edits=edits, added=added, removed=removed, undone=undone, conversations=conversations)
-        for path, edits, added, removed, undone, conversations in rows
-    ]
+_KNOWN_ENDS = "('complete', 'cancelled', 'failed')"
+TURN_FIGURES = SqlTable(
+    name="work",
+    source=CHOSEN_TURNS,
+    amounts={
+        "turns": Amount("1", "Turns"),
+        "completed": Amount("t.status = 'complete'", "Turns that ended completed"),
+        "cancelled": Amount("t.status = 'cancelled'", "Turns that ended cancelled"),
+        "failed": Amount("t.status = 'failed'", "Turns that ended failed"),
+        "unknown_ends": Amount(f"coalesce(t.status, '') NOT IN {_KNOWN_ENDS}", "Turns whose end is not known"),
+        "retried": Amount("t.is_retry", "Turns that asked the same again"),
+        "votes_up": Amount("t.vote > 0", "Turns that were voted up"),
+        "votes_down": Amount("t.vote < 0", "Turns that were voted down"),
+        "elapsed_ms": Amount("t.elapsed_ms", "Elapsed time of turns", REAL_SUM, "ms"),
+        "working_ms": Amount("t.working_ms", "Working time of turns", REAL_SUM, "ms"),
+        "waiting_ms": Amount("t.waited_ms", "Time that turns waited for the user", REAL_SUM, "ms"),
+        "timed_turns": Amount("t.elapsed_ms IS NOT NULL", "Turns whose elapsed time is known"),
+        "working_turns": Amount("t.working_ms IS NOT NULL", "Turns whose working time is known"),
+    },
+)
 
 
-def _languages(chosen: Chosen, limit: int | None) -> list[LanguageRow]:
-    rows = chosen.connection.execute(
-        """
-        SELECT language, count(*) AS edits, count(DISTINCT path), sum(added), sum(removed)
-        FROM temp.counted_edit WHERE language IS NOT NULL GROUP BY language ORDER BY edits DESC, language LIMIT ?
-        """,
-        (_most(limit),),
-    )
-    return [
-        LanguageRow(name=name, edits=edits, files=files, added=added, removed=removed)
-        for name, edits, files, added, removed in rows
-    ]
-
-
-def _counts(chosen: Chosen, what: str, where: str, limit: int | None) -> list[CountRow]:
-    """How often turns tell each of something, by its first line."""
-    rows = chosen.connection.execute(
-        f"""
-        SELECT {what} AS name, count(*)
-        FROM temp.chosen_turn AS c JOIN turn AS t ON t.conversation = c.conversation AND t.position = c.turn
-        WHERE {where} AND name <> '' GROUP BY name
-        """  # noqa: S608 - names of our own
-    )
-    counts: Counter[str] = Counter()
-    for name, times in rows:
-        counts[_first_line(name)] += times
-    ordered = sorted((-times, name) for name, times in counts.items() if name)
-    return [CountRow(name=name, times=-negative) for negative, name in ordered[:limit]]
-
-
-def _first_line(text: str) -> str:
+def first_line(text: str) -> str:
+    """Return the first line of an error or a reason, cut where it is long; texts with the same one are one."""
     line = " ".join(text.strip().partition("\n")[0].split())
     return line if len(line) <= LONGEST_NAME else line[: LONGEST_NAME - 1] + "…"
 
 
-def _most(limit: int | None) -> int:
-    return -1 if limit is None else limit
+def _by_first_line(name: str, text: str, where: str, of: str) -> SqlTable:
+    return SqlTable(
+        name=name,
+        amounts={"times": Amount("1", "Turns", head="Turns")},
+        keys=("name",),
+        by=(text,),
+        of=of,
+        fold=first_line,
+        source=CHOSEN_TURNS,
+        where=f"{where} AND {text} <> ''",
+    )
+
+
+VOTE_REASONS = _by_first_line("work.vote_reasons", "t.vote_reason", "t.vote IS NOT NULL", " that were voted down: {}")
+# That a turn was cancelled is recorded as an error, too; but nothing went wrong.
+ERRORS = _by_first_line(
+    "work.errors", "coalesce(nullif(t.error_code, ''), t.error)", "t.status IS NOT 'cancelled'", " that failed with {}"
+)
+
+
+def work(chosen: Chosen, *, limit: int | None = 20) -> WorkSection:
+    """What came of the chosen turns."""
+    edits, top_files, languages = _edits(chosen, limit)
+    (turns,) = TURN_FIGURES.sums(chosen)
+    del turns["unknown_ends"]  # which is what the others leave
+    return WorkSection(
+        **edits,
+        **turns,
+        top_files=top_files,
+        languages=languages,
+        vote_reasons=_counts(chosen, VOTE_REASONS)[:limit],
+        errors=_counts(chosen, ERRORS)[:limit],
+        references=references(chosen, limit=limit),
+    )
+
+
+def _edits(chosen: Chosen, limit: int | None) -> tuple[dict[str, Any], list[FileRow], list[LanguageRow]]:
+    """All figures of edits, which are looked for once."""
+    chosen.connection.execute("DROP TABLE IF EXISTS temp.counted_edit")
+    chosen.connection.execute(f"CREATE TEMP TABLE counted_edit AS {COUNTED_EDITS}")
+    source = "temp.counted_edit AS c"
+    try:
+        (edits,) = EDIT_FIGURES.sums(chosen, source=source)
+        files = TOP_FILES.sums(chosen, source=source, order="edits DESC, 1", limit=limit)
+        languages = LANGUAGES.sums(chosen, source=source, order="edits DESC, 1", limit=limit)
+    finally:
+        chosen.connection.execute("DROP TABLE temp.counted_edit")
+    if not edits["edits"]:
+        edits |= {"added": 0, "removed": 0}  # which is known
+    return edits, [FileRow(**row) for row in files], [LanguageRow(**row) for row in languages]
+
+
+def _counts(chosen: Chosen, table: SqlTable) -> list[CountRow]:
+    """Return how often turns record each of something, by its first line."""
+    counts: Counter[str] = Counter()
+    for name, times in table.grouped(chosen, *table.by):
+        counts[first_line(name)] += times
+    ordered = sorted((-times, name) for name, times in counts.items() if name)
+    return [CountRow(name=name, times=-negative) for negative, name in ordered]

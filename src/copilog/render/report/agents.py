@@ -16,6 +16,7 @@ from copilog.render.report.blocks import (
     text,
     worded,
 )
+from copilog.render.report.columns import columns_of
 
 KINDS = {"custom": "custom agent", "participant": "chat participant", "subagent": "sub-agent"}
 HANDOVERS = {"switch": "from turn to turn", "subagent": "started as a sub-agent"}
@@ -35,7 +36,7 @@ def agents_and_skills(stats: Stats) -> Section:
                 text("From", "before"),
                 text("To", "after"),
                 worded("How", lambda row: HANDOVERS.get(row.kind, row.kind)),
-                number("Times", "times"),
+                *columns_of("agents.handovers", agents.handovers),
             ],
         )
         blocks.append(handovers)
@@ -66,10 +67,7 @@ def _agents_table(rows: list[AgentRow]) -> Table:
         [
             text("Agent", "name"),
             worded("Kind", lambda row: KINDS.get(row.kind, row.kind)),
-            number("Turns or runs", "turns"),
-            number("Conversations", "conversations"),
-            number("Tool calls", "tool_calls"),
-            number("Failed", "failed"),
+            *columns_of("agents.agents", rows),
             number("Last", "last_at", amounts.moment),
             worded("Evidence", lambda row: ", ".join(row.evidence), optional=True),
             worded("Defined", lambda row: _yes_or_no(row.is_defined), optional=True),
@@ -83,9 +81,7 @@ def _skills_table(rows: list[SkillRow]) -> Table:
         rows,
         [
             text("Skill", "name"),
-            number("Turns offered", "offered"),
-            number("Turns loaded", "loaded"),
-            number("Conversations", "conversations"),
+            *columns_of("skills.skills", rows),
             number("Last", "last_at", amounts.moment, optional=True),
             worded("Evidence", _evidence, optional=True),
             worded("Defined", lambda row: _yes_or_no(row.is_defined), optional=True),

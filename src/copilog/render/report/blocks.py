@@ -20,6 +20,7 @@ class Column:
     words: Callable[[Any], str]
     is_number: bool = True
     is_optional: bool = False  # left out where no row has anything in it
+    figure: str | None = None  # whose numbers these are
 
 
 @dataclass(frozen=True)
@@ -117,9 +118,14 @@ def text(head: str, field_name: str) -> Column:
 
 
 def number(
-    head: str, field_name: str, words: Callable[[Any], str] = amounts.whole, *, optional: bool = False
+    head: str,
+    field_name: str,
+    words: Callable[[Any], str] = amounts.whole,
+    *,
+    optional: bool = False,
+    figure: str | None = None,
 ) -> Column:
-    return Column(head, lambda row: getattr(row, field_name), words, is_optional=optional)
+    return Column(head, lambda row: getattr(row, field_name), words, is_optional=optional, figure=figure)
 
 
 def worked_out(

@@ -18,6 +18,7 @@ from copilog.render.report.blocks import (
     text,
     worded,
 )
+from copilog.render.report.columns import columns_of
 
 MOST_BARS = 10
 
@@ -44,7 +45,7 @@ def models(stats: Stats) -> Section:
         switches = table_of(
             "Switches within a conversation",
             section.switches,
-            [text("From", "before"), text("To", "after"), number("Times", "times")],
+            [text("From", "before"), text("To", "after"), *columns_of("models.switches", section.switches)],
             f"In {amounts.counted(section.switching_conversations, 'conversation')}.",
         )
         blocks.append(switches)
@@ -52,7 +53,11 @@ def models(stats: Stats) -> Section:
         conflicts = table_of(
             "Another model than the one that was asked for",
             section.conflicts,
-            [text("Asked for", "asked"), text("Answered", "answered"), number("Times", "times")],
+            [
+                text("Asked for", "asked"),
+                text("Answered", "answered"),
+                *columns_of("models.conflicts", section.conflicts),
+            ],
         )
         blocks.append(conflicts)
     if section.unknown_turns:
@@ -74,20 +79,11 @@ def _speed(rows: list[ModelRow]) -> Chart | None:
 
 
 def _models_table(rows: list[ModelRow]) -> Block:
+    turns, *others = columns_of("models.models", rows)
     return table_of(
         "Models",
         rows,
-        [
-            text("Model", "name"),
-            number("Turns", "turns"),
-            number("Share", "share", amounts.percent),
-            number("Conversations", "conversations"),
-            number("Failed", "failed"),
-            number("Median", "median_ms", amounts.duration, optional=True),
-            number("95 %", "p95_ms", amounts.duration, optional=True),
-            number("First token, median", "first_median_ms", amounts.duration, optional=True),
-            number("First token, 95 %", "first_p95_ms", amounts.duration, optional=True),
-        ],
+        [text("Model", "name"), turns, number("Share", "share", amounts.percent), *others],
         "Times are of whole turns; 95 % were not slower than the figure of that name.",
     )
 
@@ -143,39 +139,21 @@ def _tools_table(rows: list[ToolRow]) -> Block:
     return table_of(
         "Tools",
         rows,
-        [
-            text("Tool", "name"),
-            number("Calls", "calls"),
-            number("Conversations", "conversations"),
-            number("Failed", "failed"),
-            number("Failure rate", "failure_rate", amounts.percent),
-            number("Commands with an error", "command_errors", optional=True),
-            number("Retries", "retries", optional=True),
-            number("Automatic", "automatic", optional=True),
-            number("By a person", "by_user", optional=True),
-            number("Denied", "denied", optional=True),
-            number("Timed", "timed", optional=True),
-            number("Median", "median_ms", amounts.duration, optional=True),
-            number("95 %", "p95_ms", amounts.duration, optional=True),
-            number("In total", "total_ms", amounts.duration, optional=True),
-            number("Results", "result_bytes", amounts.size, optional=True),
-        ],
+        [text("Tool", "name"), *columns_of("tools.tools", rows)],
         "The failure rate is of the calls whose end is known; times are of those that were timed.",
     )
 
 
 def _tables_of_calls(section: ToolsSection) -> list[Block]:
-    ends = [number("Calls", "calls"), number("Failed", "failed"), number("Conversations", "conversations")]
-    beside: list[Block] = []
-    if section.servers:
-        columns = [text("Server", "name"), number("Tools", "tools"), *ends]
-        beside.append(table_of("MCP servers", section.servers, columns))
-    if section.programs:
-        columns = [text("Program", "name"), *ends[:2], number("With an error", "command_errors"), *ends[2:]]
-        beside.append(table_of("Programs run in the terminal", section.programs, columns))
-    if section.sequences:
-        columns = [worded("Tools", _in_sequence), number("Times", "times"), number("Conversations", "conversations")]
-        beside.append(table_of("Tools that follow one another", section.sequences, columns))
+    beside: list[Block] = [
+        table_of(caption, rows, [first, *columns_of(name, rows)])
+        for caption, name, rows, first in (
+            ("MCP servers", "tools.servers", section.servers, text("Server", "name")),
+            ("Programs run in the terminal", "tools.programs", section.programs, text("Program", "name")),
+            ("Tools that follow one another", "tools.sequences", section.sequences, worded("Tools", _in_sequence)),
+        )
+        if rows
+    ]
     return [Row(beside)] if beside else []
 
 

@@ -7,15 +7,11 @@ from markupsafe import Markup
 from copilog.analysis.figures import ActivityRow, Stats, TimeSection
 from copilog.render import charts
 from copilog.render.report import amounts
-from copilog.render.report.blocks import Block, Chart, Figure, Figures, Paragraph, Row, Section, number, table_of, text
+from copilog.render.report.blocks import Block, Chart, Figure, Figures, Paragraph, Row, Section, table_of, text
+from copilog.render.report.columns import columns_of
 from copilog.render.report.timeline import Timeline, by_year, timeline_of
 
 MOST_YEARS = 5
-ACTIVITY_COLUMNS = (
-    number("Turns", "turns"),
-    number("Conversations", "conversations"),
-    number("Tool calls", "tool_calls"),
-)
 
 
 def overview(stats: Stats) -> Section:
@@ -105,7 +101,7 @@ def _calendar(time: TimeSection) -> Chart:
         [charts.calendar(f"calendar-{year}", f"Turns by day in {year}", values) for year, values in shown],
         legend=[(f"heat-{level}", word) for level, word in enumerate(("none", "few", "some", "many", "most"))],
         note=f"The calendar leaves out {amounts.counted(left_out, 'earlier year')}." if left_out else None,
-        table=table_of("Activity by day", time.by_day, [text("Day", "name"), *ACTIVITY_COLUMNS]),
+        table=table_of("Activity by day", time.by_day, [text("Day", "name"), *columns_of("time.by_day", time.by_day)]),
         is_wide=True,
     )
 
@@ -122,7 +118,11 @@ def _weekdays(time: TimeSection) -> Chart:
                 words=amounts.short,
             )
         ],
-        table=table_of("Activity by weekday", time.by_weekday, [text("Weekday", "name"), *ACTIVITY_COLUMNS]),
+        table=table_of(
+            "Activity by weekday",
+            time.by_weekday,
+            [text("Weekday", "name"), *columns_of("time.by_weekday", time.by_weekday)],
+        ),
     )
 
 
@@ -140,7 +140,9 @@ def _hours(time: TimeSection) -> Chart:
                 words=amounts.short,
             )
         ],
-        table=table_of("Activity by hour", time.by_hour, [text("Hour", "name"), *ACTIVITY_COLUMNS]),
+        table=table_of(
+            "Activity by hour", time.by_hour, [text("Hour", "name"), *columns_of("time.by_hour", time.by_hour)]
+        ),
     )
 
 

@@ -21,6 +21,7 @@ from copilog.render.report.blocks import (
     text,
     worded,
 )
+from copilog.render.report.columns import columns_of
 
 MOST_BARS = 10
 LONGEST_ADDRESS = 500
@@ -119,13 +120,7 @@ def _languages(section: WorkSection) -> Chart:
         [charts.Bar(amounts.shown(row.name), [row.edits]) for row in section.languages[:MOST_BARS]],
         words=amounts.whole,
     )
-    columns = [
-        text("Language", "name"),
-        number("Edits", "edits"),
-        number("Files", "files"),
-        number("Lines added", "added"),
-        number("Lines removed", "removed"),
-    ]
+    columns = [text("Language", "name"), *columns_of("work.languages", section.languages)]
     return Chart("Edits by language", [picture], table=table_of("Languages", section.languages, columns))
 
 
@@ -134,14 +129,7 @@ def _counts(caption: str, head: str, rows: list[CountRow]) -> Table:
 
 
 def _files(section: WorkSection) -> Table:
-    columns = [
-        text("File", "path"),
-        number("Edits", "edits"),
-        number("Lines added", "added"),
-        number("Lines removed", "removed"),
-        number("Undone", "undone", optional=True),
-        number("Conversations", "conversations"),
-    ]
+    columns = [text("File", "path"), *columns_of("work.top_files", section.top_files)]
     return table_of("Files most touched", section.top_files, columns)
 
 
@@ -153,8 +141,7 @@ def _references(rows: list[ReferenceRow]) -> Table:
         text("What", "name"),
         worded("Kind", lambda row: KINDS.get(row.kind, row.kind) + (", made here" if row.is_made else "")),
         worded("Host", lambda row: host_of(row.url), optional=True),
-        number("Messages", "times"),
-        number("Conversations", "conversations"),
+        *columns_of("work.references", rows),
     ]
     table = table_of("Commits, pull requests and issues", rows, columns)
     for cells, row in zip(table.rows, rows, strict=True):

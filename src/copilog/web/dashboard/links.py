@@ -10,6 +10,7 @@ from datetime import date, datetime, time, timedelta
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from copilog.analysis.drill_down import FIGURES
 from copilog.store.selection import exactly
 from copilog.store.texts import UNNAMED
 from copilog.web.filters import Filters, library_link, period_of, query_of
@@ -23,6 +24,8 @@ class Links:
     def __init__(self, filters: Filters, now: datetime) -> None:
         self.filters = filters
         self.since, self.until = period_of(filters, now)
+        query = query_of(filters, sort="newest")
+        self._behind = f"{BEHIND}{query}{'&' if query else '?'}"
 
     def library(self, **changes: Any) -> str:
         return library_link(self.filters, sort="newest", **changes)
@@ -46,15 +49,15 @@ class Links:
             changes["until"] = (end - timedelta(days=1)).isoformat()  # which it includes
         return self.library(**changes)
 
-    def behind(self, what: str, *values: str) -> str:
-        """The list of exactly those that a number counts."""
-        query = query_of(self.filters, sort="newest")
-        asked = urlencode([("what", what), *(("value", value) for value in values)], errors="replace", quote_via=quote)
-        return f"{BEHIND}{query}{'&' if query else '?'}{asked}"
+    def behind(self, figure: str, row: Any = None) -> str:
+        """The list of exactly those that a figure counts; of a table, in one of its rows."""
+        values = FIGURES[figure].table.values_of(row)
+        pairs = [("figure", figure), *(("value", value) for value in values)]
+        return self._behind + urlencode(pairs, errors="replace", quote_via=quote)
 
-    def behind_if(self, count: float | None, what: str, *values: str) -> str | None:
+    def behind_if(self, count: float | None, figure: str) -> str | None:
         """The same; a nought leads nowhere."""
-        return self.behind(what, *values) if count else None
+        return self.behind(figure) if count else None
 
     def dashboard(self, **changes: Any) -> str:
         return f"/dashboard{query_of(self.filters, **changes)}"

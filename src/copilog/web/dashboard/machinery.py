@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from copilog.analysis.figures import ModelRow, ModelsSection, ProgramRow, ServerRow, ToolRow, ToolsSection
 from copilog.render.report import amounts
@@ -14,13 +15,15 @@ from copilog.web.dashboard.panels import (
     Section,
     Series,
     bars,
-    linked_table,
+    figure_table,
     make_point,
     ranges,
 )
 
 ENDS = [Series("well or unknown", "tone-1"), Series("failed", "bad")]
 TURN_ENDS = [Series("turns", "tone-1"), Series("failed", "bad")]
+# Columns that have tables of their own.
+TIMED = {"timed", "median_ms", "p95_ms", "total_ms", "first_median_ms", "first_p95_ms"}
 TIMES = [Series("median", "tone-1"), Series("95 %", "tone-5")]
 
 
@@ -34,23 +37,13 @@ def models(section: ModelsSection, links: Links) -> Section:
         panels += _speeds(section.models, links)
     if section.switches:
         title = "Switches within a conversation"
-        columns = [text("From", "before"), text("To", "after"), number("Times", "times")]
-        table = linked_table(
-            title,
-            section.switches,
-            columns,
-            {"Times": lambda row: links.behind("switch", row.before, row.after)},
-        )
+        first = [text("From", "before"), text("To", "after")]
+        table = figure_table(title, "models.switches", section.switches, first, links)
         panels.append(Panel(key="switches", title=title, table=table))
     if section.conflicts:
         title = "Another model than the one that was asked for"
-        columns = [text("Asked for", "asked"), text("Answered", "answered"), number("Times", "times")]
-        table = linked_table(
-            title,
-            section.conflicts,
-            columns,
-            {"Times": lambda row: links.behind("conflict", row.asked, row.answered)},
-        )
+        first = [text("Asked for", "asked"), text("Answered", "answered")]
+        table = figure_table(title, "models.conflicts", section.conflicts, first, links)
         panels.append(Panel(key="conflicts", title=title, table=table))
     lead = "Which models answered, how often and how fast."
     return Section(key="models", title="Models", lead=lead, tiles=_model_tiles(section, links), panels=panels)
@@ -64,7 +57,7 @@ def _model_tiles(section: ModelsSection, links: Links) -> list[Figure]:
                 label="Switched models",
                 value=amounts.whole(section.switching_conversations),
                 note="conversations",
-                link=links.behind("switch"),
+                link=links.behind("models.switching_conversations"),
             )
         )
     if section.unknown_turns:
@@ -73,7 +66,7 @@ def _model_tiles(section: ModelsSection, links: Links) -> list[Figure]:
                 label="Model unknown",
                 value=amounts.whole(section.unknown_turns),
                 note="turns of which none was recorded",
-                link=links.behind("no-model"),
+                link=links.behind("models.unknown_turns"),
             )
         )
     return tiles
@@ -94,23 +87,15 @@ def _shares(rows: Sequence[ModelRow], links: Links) -> Panel:
         )
         for row in rows
     ]
-    columns = [
-        text("Model", "name"),
-        number("Turns", "turns"),
-        number("Share", "share", amounts.percent),
-        number("Conversations", "conversations"),
-        number("Failed", "failed"),
-    ]
-    table = linked_table(
+    table = figure_table(
         title,
+        "models.models",
         rows,
-        columns,
-        {
-            "Model": lambda row: links.named("model", row.name),
-            "Turns": lambda row: links.behind("model", row.name),
-            "Conversations": lambda row: links.behind("model", row.name),
-            "Failed": lambda row: links.behind("failed-model", row.name),
-        },
+        [text("Model", "name")],
+        links,
+        {"Model": lambda row: links.named("model", row.name)},
+        last=[number("Share", "share", amounts.percent)],
+        without=TIMED,
     )
     return Panel(
         key="models", title=title, chart=bars("models", title, "count", "turns", TURN_ENDS, points), table=table
@@ -129,12 +114,9 @@ def _speeds(rows: Sequence[ModelRow], links: Links) -> list[Panel]:
         timed = [row for row in rows if getattr(row, median) is not None]
         if timed:
             points = [_range(row.name, getattr(row, median), getattr(row, slow), link(row)) for row in timed]
-            columns = [
-                text("Model", "name"),
-                number("Median", median, amounts.duration),
-                number("95 %", slow, amounts.duration),
-            ]
-            table = linked_table(title, timed, columns, {"Model": link})
+            first = [text("Model", "name")]
+            without = TIMED - {median, slow} | {"turns", "conversations", "failed"}
+            table = figure_table(title, "models.models", timed, first, links, {"Model": link}, without=without)
             panels.append(Panel(key=key, title=title, chart=ranges(key, title, TIMES, points), table=table, note=SLOW))
     return panels
 
@@ -157,20 +139,15 @@ def tools(section: ToolsSection, links: Links) -> Section:
         panels.append(_calls(section.tools, links))
         panels += _durations(section.tools, links)
     if section.servers:
-        panels.append(_by_name("servers", "MCP servers", "server", section.servers, links))
+        panels.append(_by_name("servers", "MCP servers", "Server", section.servers, links))
     if section.programs:
         title = "Programs run in the terminal"
-        panels.append(_by_name("programs", title, "program", section.programs, links))
+        panels.append(_by_name("programs", title, "Program", section.programs, links))
     if section.sequences:
         title = "Tools that follow one another"
-        columns = [
-            worded("Tools", lambda row: " → ".join(amounts.shown(name, 60) for name in row.tools)),
-            number("Times", "times"),
-            number("Conversations", "conversations"),
-        ]
-        table = linked_table(
-            title, section.sequences, columns, {"Tools": lambda row: links.behind("sequence", *row.tools)}
-        )
+        first = [worded("Tools", lambda row: " → ".join(amounts.shown(name, 60) for name in row.tools))]
+        link = partial(links.behind, "tools.sequences.times")
+        table = figure_table(title, "tools.sequences", section.sequences, first, links, {"Tools": link})
         panels.append(Panel(key="sequences", title=title, table=table))
     lead = "What was called, what failed, how long it took, and who let it run."
     return Section(key="tools", title="Tools", lead=lead, tiles=_tool_tiles(section, links), panels=panels)
@@ -182,38 +159,38 @@ def _tool_tiles(section: ToolsSection, links: Links) -> list[Figure]:
         Figure(
             label="Calls",
             value=amounts.whole(section.calls),
-            link=links.behind_if(section.calls, "call"),
+            link=links.behind_if(section.calls, "tools.calls"),
         ),
         Figure(
             label="Failed",
             value=amounts.whole(section.failed),
             note=f"{rate} of all",
-            link=links.behind_if(section.failed, "failed-call"),
+            link=links.behind_if(section.failed, "tools.failed"),
         ),
         Figure(
             label="Commands with an error",
             value=amounts.whole(section.command_errors),
             note="ended with a code other than 0",
-            link=links.behind_if(section.command_errors, "command-error"),
+            link=links.behind_if(section.command_errors, "tools.command_errors"),
         ),
         Figure(
             label="Retries",
             value=amounts.whole(section.retries),
             note="after a failure",
-            link=links.behind_if(section.retries, "retried-call"),
+            link=links.behind_if(section.retries, "tools.retries"),
         ),
         *(
             Figure(
                 label=label,
                 value=amounts.whole(count),
                 note=note,
-                link=links.behind_if(count, "confirmation", by),
+                link=links.behind_if(count, f"tools.{by}"),
             )
             for label, by, count, note in (
                 ("Ran by themselves", "automatic", section.automatic, "a setting, a grant, or no need"),
-                ("Confirmed by a person", "user", section.by_user, None),
+                ("Confirmed by a person", "by_user", section.by_user, None),
                 ("Denied", "denied", section.denied, None),
-                ("Confirmation unknown", "unknown", section.unknown_confirmations, None),
+                ("Confirmation unknown", "unknown_confirmations", section.unknown_confirmations, None),
             )
         ),
     ]
@@ -235,35 +212,8 @@ def _calls(rows: Sequence[ToolRow], links: Links) -> Panel:
         )
         for row in rows
     ]
-    columns = [
-        text("Tool", "name"),
-        number("Calls", "calls"),
-        number("Conversations", "conversations"),
-        number("Failed", "failed"),
-        number("Failure rate", "failure_rate", amounts.percent),
-        number("Commands with an error", "command_errors", optional=True),
-        number("Retries", "retries", optional=True),
-        number("Automatic", "automatic", optional=True),
-        number("By a person", "by_user", optional=True),
-        number("Denied", "denied", optional=True),
-        number("Results", "result_bytes", amounts.size, optional=True),
-    ]
-    table = linked_table(
-        title,
-        rows,
-        columns,
-        {
-            "Tool": lambda row: links.named("tool", row.name),
-            "Calls": lambda row: links.behind("call", row.name),
-            "Conversations": lambda row: links.behind("call", row.name),
-            "Failed": lambda row: links.behind("failed-call", row.name),
-            "Commands with an error": lambda row: links.behind("command-error", row.name),
-            "Retries": lambda row: links.behind("retried-call", row.name),
-            "Automatic": lambda row: links.behind("confirmation", "automatic", row.name),
-            "By a person": lambda row: links.behind("confirmation", "user", row.name),
-            "Denied": lambda row: links.behind("confirmation", "denied", row.name),
-        },
-    )
+    named = {"Tool": lambda row: links.named("tool", row.name)}
+    table = figure_table(title, "tools.tools", rows, [text("Tool", "name")], links, named, without=TIMED)
     note = "The failure rate is of the calls whose end is known."
     return Panel(
         key="tools", title=title, chart=bars("tools", title, "count", "calls", ENDS, points), table=table, note=note
@@ -280,45 +230,17 @@ def _durations(rows: Sequence[ToolRow], links: Links) -> list[Panel]:
 
     title = "Time of a call by tool"
     points = [_range(row.name, row.median_ms or 0, row.p95_ms, link(row)) for row in timed]
-    columns = [
-        text("Tool", "name"),
-        number("Timed", "timed"),
-        number("Median", "median_ms", amounts.duration),
-        number("95 %", "p95_ms", amounts.duration),
-        number("In total", "total_ms", amounts.duration),
-    ]
-    table = linked_table(
-        title, timed, columns, {"Tool": link, "Timed": lambda row: links.behind("timed-call", row.name)}
-    )
+    counted = set(ToolRow.__struct_fields__) - TIMED
+    table = figure_table(title, "tools.tools", timed, [text("Tool", "name")], links, {"Tool": link}, without=counted)
     return [
         Panel(key="tool-times", title=title, chart=ranges("tool-times", title, TIMES, points), table=table, note=SLOW)
     ]
 
 
-def _by_name(key: str, title: str, what: str, rows: Sequence[ServerRow | ProgramRow], links: Links) -> Panel:
-    def link(row: ServerRow | ProgramRow) -> str:
-        return links.behind(what, row.name)
-
-    head = what.capitalize()
+def _by_name(key: str, title: str, head: str, rows: Sequence[ServerRow | ProgramRow], links: Links) -> Panel:
+    link = partial(links.behind, f"tools.{key}.calls")
     points = [
         make_point(row.name, ENDS, [max(0, row.calls - row.failed), row.failed], "count", link(row)) for row in rows
     ]
-    columns = [
-        text(head, "name"),
-        *([number("Tools", "tools")] if key == "servers" else []),
-        number("Calls", "calls"),
-        number("Failed", "failed"),
-        *([number("With an error", "command_errors")] if key == "programs" else []),
-        number("Conversations", "conversations"),
-    ]
-    table = linked_table(
-        title,
-        rows,
-        columns,
-        {
-            head: link,
-            "Failed": lambda row: links.behind(f"failed-{what}", row.name),
-            "With an error": lambda row: links.behind(f"command-error-{what}", row.name),
-        },
-    )
+    table = figure_table(title, f"tools.{key}", rows, [text(head, "name")], links, {head: link})
     return Panel(key=key, title=title, chart=bars(key, title, "count", "calls", ENDS, points), table=table)

@@ -6,18 +6,15 @@ from datetime import timedelta
 
 from copilog.analysis.figures import ActivityRow, SpendRow, Stats, TimeSection, WorkSection
 from copilog.render.report import amounts
-from copilog.render.report.blocks import Figure, number, text
+from copilog.render.report.blocks import Figure, text
+from copilog.render.report.columns import columns_of
 from copilog.web.dashboard.links import Links
-from copilog.web.dashboard.panels import Chart, Panel, Section, Series, columns, linked_table, make_point
+from copilog.web.dashboard.panels import Chart, Panel, Section, Series, figure_table, linked_table, make_point
+from copilog.web.dashboard.panels import columns as column_chart
 from copilog.web.dashboard.spans import day_of
 
 MOST_YEARS = 5
 TURNS = [Series("turns", "tone-1")]
-ACTIVITY_COLUMNS = (
-    number("Turns", "turns"),
-    number("Conversations", "conversations"),
-    number("Tool calls", "tool_calls"),
-)
 
 
 def overview(stats: Stats, links: Links) -> Section:
@@ -33,7 +30,7 @@ def overview(stats: Stats, links: Links) -> Section:
             label="Turns",
             value=amounts.whole(totals.turns),
             note=f"{totals.messages:,} messages",
-            link=links.behind_if(totals.turns, "turn"),
+            link=links.behind_if(totals.turns, "totals.turns"),
         ),
         *_cost_tiles(stats.tokens.total, links),
         Figure(
@@ -41,25 +38,25 @@ def overview(stats: Stats, links: Links) -> Section:
             value=amounts.whole(totals.tool_calls),
             note=f"{stats.tools.failed:,} failed,"
             f" {amounts.counted(stats.tools.command_errors, 'command')} with an error",
-            link=links.behind_if(totals.tool_calls, "call"),
+            link=links.behind_if(totals.tool_calls, "totals.tool_calls"),
         ),
         Figure(
             label="Edits",
             value=amounts.whole(work.edits),
             note=f"{amounts.lines(work.added, work.removed)} in {amounts.counted(work.files, 'file')}",
-            link=links.behind_if(work.edits, "edit"),
+            link=links.behind_if(work.edits, "work.edits"),
         ),
         Figure(
             label="Elapsed",
             value=amounts.duration(work.elapsed_ms) if work.timed_turns else amounts.NONE,
             note=f"of {amounts.counted(work.timed_turns, 'turn')}",
-            link=links.behind_if(work.timed_turns, "elapsed"),
+            link=links.behind_if(work.timed_turns, "work.elapsed_ms"),
         ),
         Figure(
             label="Working",
             value=amounts.duration(work.working_ms) if work.working_turns else amounts.NONE,
             note=f"of {amounts.counted(work.working_turns, 'turn')}, without waiting for a person",
-            link=links.behind_if(work.working_turns, "working"),
+            link=links.behind_if(work.working_turns, "work.working_ms"),
         ),
         *_waiting_tile(work, links),
         *_time_tiles(stats.time, links),
@@ -70,33 +67,37 @@ def overview(stats: Stats, links: Links) -> Section:
 def _waiting_tile(work: WorkSection, links: Links) -> list[Figure]:
     if not work.waiting_ms:
         return []
-    return [Figure(label="Waiting for a person", value=amounts.duration(work.waiting_ms), link=links.behind("waiting"))]
+    return [
+        Figure(
+            label="Waiting for a person", value=amounts.duration(work.waiting_ms), link=links.behind("work.waiting_ms")
+        )
+    ]
 
 
 def _cost_tiles(total: SpendRow, links: Links) -> list[Figure]:
     recorded, estimated = total.input + total.output, total.estimated_input + total.estimated_output
     more = f"; {amounts.short(estimated)} more are estimated" if estimated else ""
-    link = links.behind_if(recorded, "spent", "recorded")
+    link = links.behind_if(recorded, "tokens.total.recorded")
     tiles = [Figure(label="Tokens", value=amounts.short(recorded), note=f"recorded{more}", link=link)]
     if total.dollars is not None or total.estimated_dollars is not None:
         more = f"; {amounts.dollars(total.estimated_dollars)} more for estimates" if total.estimated_dollars else ""
-        link = links.behind_if(total.dollars, "priced")
+        link = links.behind_if(total.dollars, "tokens.total.dollars")
         tiles.append(
             Figure(label="Cost", value=amounts.dollars(total.dollars), note=f"at list prices{more}", link=link)
         )
     for label, what, amount in (
-        ("Premium requests", "premium-requests", total.premium_requests),
+        ("Premium requests", "premium_requests", total.premium_requests),
         ("AI credits", "credits", total.credits),
     ):
         if amount is not None:
-            link = links.behind_if(amount, "spent", what)
+            link = links.behind_if(amount, f"tokens.total.{what}")
             tiles.append(Figure(label=label, value=amounts.decimal(amount), note="as recorded", link=link))
     return tiles
 
 
 def _time_tiles(time: TimeSection, links: Links) -> list[Figure]:
     streak = f"longest streak {amounts.counted(time.longest_streak, 'day')}"
-    link = links.behind_if(time.active_days, "dated")
+    link = links.behind_if(time.active_days, "time.active_days")
     tiles = [Figure(label="Active days", value=amounts.whole(time.active_days), note=streak, link=link)]
     if time.most_parallel > 1:
         tiles.append(
@@ -104,7 +105,7 @@ def _time_tiles(time: TimeSection, links: Links) -> list[Figure]:
                 label="At the same time",
                 value=amounts.whole(time.most_parallel),
                 note=f"conversations at most; two or more for {amounts.duration(time.parallel_ms)}",
-                link=links.behind("parallel", time.most_parallel_at) if time.most_parallel_at else None,
+                link=links.behind("time.most_parallel"),
             )
         )
     return tiles
@@ -133,9 +134,8 @@ def _calendar(time: TimeSection, links: Links) -> Panel:
         make_point(row.name, TURNS, [row.turns], "count", _day_link(row.name, links), words=_told(row)) for row in shown
     ]
     title = "Turns by day"
-    table = linked_table(
-        title, shown, [text("Day", "name"), *ACTIVITY_COLUMNS], {"Day": lambda row: _day_link(row.name, links)}
-    )
+    columns = [text("Day", "name"), *columns_of("time.by_day", shown)]
+    table = linked_table(title, shown, columns, {"Day": lambda row: _day_link(row.name, links)})
     left_out = len(years) - MOST_YEARS
     return Panel(
         key="calendar",
@@ -157,7 +157,10 @@ def _calendar(time: TimeSection, links: Links) -> Panel:
 
 
 def _told(row: ActivityRow) -> str:
-    turns, conversations = amounts.counted(row.turns, "turn"), amounts.counted(row.conversations, "conversation")
+    turns, conversations = (
+        amounts.counted(row.turns, "turn"),
+        amounts.counted(row.conversations, "conversation"),
+    )
     return f"{row.name}: {turns} in {conversations}, {amounts.counted(row.tool_calls, 'tool call')}"
 
 
@@ -168,15 +171,15 @@ def _day_link(name: str, links: Links) -> str | None:
 
 def _clock(key: str, title: str, what: str, rows: list[ActivityRow], links: Links) -> Panel:
     def link(row: ActivityRow) -> str | None:
-        return links.behind(what, row.name) if row.turns else None
+        return links.behind(f"time.by_{what}.turns", row) if row.turns else None
 
     points = [
         make_point(row.name, TURNS, [row.turns], "count", link(row), label=row.name[:3], words=_told(row))
         for row in rows
     ]
     head = what.capitalize()
-    table = linked_table(title, rows, [text(head, "name"), *ACTIVITY_COLUMNS], {head: link})
-    chart = columns(key, title, "count", what, "turns", TURNS, points)
+    table = figure_table(title, f"time.by_{what}", rows, [text(head, "name")], links, {head: link})
+    chart = column_chart(key, title, "count", what, "turns", TURNS, points)
     return Panel(key=key, title=title, chart=chart, table=table)
 
 

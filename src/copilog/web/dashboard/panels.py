@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 import msgspec
 
 from copilog.render.report import amounts
 from copilog.render.report.blocks import Cell, Column, Figure, Table, table_of
+from copilog.render.report.columns import columns_of
+from copilog.web.dashboard.links import Links
 
 Kind = Literal["calendar", "columns", "bars", "ranges"]
 Unit = Literal["count", "tokens", "dollars", "ms"]
@@ -139,6 +142,28 @@ def linked_table(
 ) -> Table:
     """Rows as a table in which some columns, named by their heads, lead somewhere."""
     return with_links(table_of(caption, rows, columns, note), rows, links)
+
+
+def figure_table(
+    caption: str,
+    name: str,
+    rows: Sequence[Any],
+    first: Sequence[Column],
+    links: Links,
+    named: Mapping[str, Link] | None = None,
+    *,
+    last: Sequence[Column] = (),
+    without: Collection[str] = (),
+) -> Table:
+    """The figures of a table as columns, each number with a link to what is behind it.
+
+    Conversations lead to what makes the first column: how much of it each of them has. `named` has other links.
+    """
+    numbers = columns_of(name, rows, without)
+    made: dict[str, Link] = {column.head: partial(links.behind, column.figure) for column in numbers if column.figure}
+    if "Conversations" in made:
+        made["Conversations"] = made[numbers[0].head]
+    return linked_table(caption, rows, [*first, *numbers, *last], {**made, **(named or {})})
 
 
 def with_links(table: Table, rows: Sequence[Any], links: Mapping[str, Link]) -> Table:

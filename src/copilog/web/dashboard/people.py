@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from copilog.analysis.figures import AgentRow, DefinedRow, SkillRow, Stats
 from copilog.render.report import amounts
 from copilog.render.report.blocks import number, table_of, text, worded
 from copilog.web.dashboard.links import Links
 from copilog.web.dashboard.measured import Measured
-from copilog.web.dashboard.panels import Panel, Section, Series, bars, linked_table, make_point
+from copilog.web.dashboard.panels import Panel, Section, Series, bars, figure_table, linked_table, make_point
 from copilog.web.dashboard.spending import spend_bars
 
 KINDS = {"custom": "custom agent", "participant": "chat participant", "subagent": "sub-agent"}
@@ -28,18 +29,12 @@ def agents_and_skills(measured: Measured, links: Links) -> Section:
         panels.append(_skills(skills.skills, links))
     if agents.handovers:
         title = "How agents handed over"
-        columns = [
+        first = [
             text("From", "before"),
             text("To", "after"),
             worded("How", lambda row: HANDOVERS.get(row.kind, row.kind)),
-            number("Times", "times"),
         ]
-        table = linked_table(
-            title,
-            agents.handovers,
-            columns,
-            {"Times": lambda row: links.behind("handover", row.kind, row.before, row.after)},
-        )
+        table = figure_table(title, "agents.handovers", agents.handovers, first, links)
         panels.append(Panel(key="handovers", title=title, table=table))
     if measured.defined is not None:
         panels += _unused("unused-agents", "Agents that are defined and were never used", agents.never_used)
@@ -67,10 +62,7 @@ def _remarks(measured: Measured, is_any: bool) -> list[str]:
 
 def _agents(rows: Sequence[AgentRow], links: Links) -> Panel:
     def link(row: AgentRow) -> str | None:
-        return links.named("agent", row.name) or counted(row)
-
-    def counted(row: AgentRow) -> str:
-        return links.behind("agent", row.kind, row.name)
+        return links.named("agent", row.name) or links.behind("agents.agents.turns", row)
 
     title = "Agents"
     points = [
@@ -85,27 +77,18 @@ def _agents(rows: Sequence[AgentRow], links: Links) -> Panel:
         )
         for row in rows
     ]
-    columns = [
-        text("Agent", "name"),
-        worded("Kind", lambda row: KINDS.get(row.kind, row.kind)),
-        number("Turns or runs", "turns"),
-        number("Conversations", "conversations"),
-        number("Tool calls", "tool_calls"),
-        number("Failed", "failed"),
-        number("Last", "last_at", amounts.moment),
-        worded("Evidence", lambda row: ", ".join(row.evidence), optional=True),
-        worded("Defined", lambda row: _yes_or_no(row.is_defined), optional=True),
-    ]
-    table = linked_table(
+    table = figure_table(
         title,
+        "agents.agents",
         rows,
-        columns,
-        {
-            "Agent": link,
-            "Turns or runs": counted,
-            "Conversations": counted,
-            "Failed": lambda row: links.behind("failed-agent", row.kind, row.name),
-        },
+        [text("Agent", "name"), worded("Kind", lambda row: KINDS.get(row.kind, row.kind))],
+        links,
+        {"Agent": link},
+        last=[
+            number("Last", "last_at", amounts.moment),
+            worded("Evidence", lambda row: ", ".join(row.evidence), optional=True),
+            worded("Defined", lambda row: _yes_or_no(row.is_defined), optional=True),
+        ],
     )
     chart = bars("agents", title, "count", "turns or runs", AGENT_ENDS, points)
     return Panel(key="agents", title=title, chart=chart, table=table)
@@ -120,10 +103,7 @@ def _aside(row: AgentRow) -> str:
 
 def _skills(rows: Sequence[SkillRow], links: Links) -> Panel:
     def link(row: SkillRow) -> str | None:
-        return links.named("skill", row.name) if row.loaded else links.behind("offered-skill", row.name)
-
-    def loaded(row: SkillRow) -> str:
-        return links.behind("loaded-skill", row.name)
+        return links.named("skill", row.name) if row.loaded else links.behind("skills.skills.offered", row)
 
     title = "Skills"
     points = [
@@ -139,25 +119,18 @@ def _skills(rows: Sequence[SkillRow], links: Links) -> Panel:
         )
         for row in rows
     ]
-    columns = [
-        text("Skill", "name"),
-        number("Turns offered", "offered"),
-        number("Turns loaded", "loaded"),
-        number("Conversations", "conversations"),
-        number("Last", "last_at", amounts.moment, optional=True),
-        worded("Evidence", _evidence, optional=True),
-        worded("Defined", lambda row: _yes_or_no(row.is_defined), optional=True),
-    ]
-    table = linked_table(
+    table = figure_table(
         title,
+        "skills.skills",
         rows,
-        columns,
-        {
-            "Skill": link,
-            "Turns offered": lambda row: links.behind("offered-skill", row.name),
-            "Turns loaded": loaded,
-            "Conversations": loaded,
-        },
+        [text("Skill", "name")],
+        links,
+        {"Skill": link, "Conversations": partial(links.behind, "skills.skills.loaded")},
+        last=[
+            number("Last", "last_at", amounts.moment, optional=True),
+            worded("Evidence", _evidence, optional=True),
+            worded("Defined", lambda row: _yes_or_no(row.is_defined), optional=True),
+        ],
     )
     note = "Offered: the model was told of it. Loaded: its text was read."
     chart = bars("skills", title, "count", "turns", SKILL_USE, points)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date
+from functools import partial
 from typing import NamedTuple
 
 from copilog.analysis.figures import SpendRow, TokensSection
@@ -45,7 +46,7 @@ def spending(measured: Measured, links: Links) -> Section:
     tokens = measured.stats.tokens
     panels = _over_time(measured, links)
     panels += spend_bars(
-        "tokens-by-model", "Tokens by model", tokens.by_model, lambda row: links.behind("spent-by-model", row.name)
+        "tokens-by-model", "Tokens by model", tokens.by_model, partial(links.behind, "tokens.by_model.tokens")
     )
     if tokens.by_conversation:
         panels.append(_conversations(tokens.by_conversation))
@@ -54,7 +55,7 @@ def spending(measured: Measured, links: Links) -> Section:
         table = with_links(
             origins_table(tokens.origins),
             tokens.origins,
-            {"Source": lambda row: links.behind("origin", row.source, row.method)},
+            {"Source": partial(links.behind, "tokens.origins.records")},
         )
         panels.append(Panel(key="origins", title=title, table=table, is_wide=True))
     return Section(

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from copilog.analysis.figures import CountRow, FileRow, LanguageRow, WorkSection
 from copilog.render.report import amounts
-from copilog.render.report.blocks import Figure, number, text
+from copilog.render.report.blocks import Figure, text
 from copilog.render.report.spending import folder_names
 from copilog.web.dashboard.links import Links
 from copilog.web.dashboard.panels import (
-    Link,
     Panel,
     Section,
     Series,
     bars,
-    linked_table,
+    figure_table,
     make_point,
     table_of_points,
 )
@@ -44,14 +44,10 @@ def work(section: WorkSection, links: Links) -> Section:
     if section.languages:
         panels.append(_languages(section.languages, links))
     if section.errors:
-        panels.append(_counts("errors", "Errors", "Error", section.errors, lambda row: links.behind("error", row.name)))
+        panels.append(_counts("errors", "Errors", "Error", section.errors, links))
     if section.vote_reasons:
         title = "Why answers were voted down"
-        panels.append(
-            _counts(
-                "vote-reasons", title, "Reason", section.vote_reasons, lambda row: links.behind("vote-reason", row.name)
-            )
-        )
+        panels.append(_counts("vote_reasons", title, "Reason", section.vote_reasons, links))
     lead = "What was changed and what became of it, how turns ended, and what people said."
     return Section(key="work", title="Work", lead=lead, tiles=_tiles(section, links), panels=panels)
 
@@ -63,29 +59,29 @@ def _tiles(section: WorkSection, links: Links) -> list[Figure]:
             label="Edits kept",
             value=amounts.percent(section.kept / judged if judged else None),
             note=f"of {amounts.counted(judged, 'edit')} of which the end is known",
-            link=links.behind_if(section.kept, "fate", "kept"),
+            link=links.behind_if(section.kept, "work.kept"),
         ),
         Figure(
             label="Turns failed",
             value=amounts.whole(section.failed),
             note=f"of {section.turns:,}; {section.cancelled:,} cancelled",
-            link=links.behind_if(section.failed, "status", "failed"),
+            link=links.behind_if(section.failed, "work.failed"),
         ),
         Figure(
             label="Asked again",
             value=amounts.whole(section.retried),
             note="with the same words",
-            link=links.behind_if(section.retried, "retry"),
+            link=links.behind_if(section.retried, "work.retried"),
         ),
         Figure(
             label="Votes up",
             value=amounts.whole(section.votes_up),
-            link=links.behind_if(section.votes_up, "vote", "up"),
+            link=links.behind_if(section.votes_up, "work.votes_up"),
         ),
         Figure(
             label="Votes down",
             value=amounts.whole(section.votes_down),
-            link=links.behind_if(section.votes_down, "vote", "down"),
+            link=links.behind_if(section.votes_down, "work.votes_down"),
         ),
     ]
 
@@ -95,7 +91,7 @@ def _fates(section: WorkSection, links: Links) -> Panel:
     points = []
     for key, name, tone in FATES:
         times = getattr(section, key)
-        link = links.behind_if(times, "fate", key)
+        link = links.behind_if(times, f"work.{key}")
         aside = f"{times:,}, {amounts.percent(times / section.edits)}"
         points.append(make_point(name, EDITS, [times], "count", link, tone=tone, aside=aside))
     chart = bars("fates", title, "count", "edits", EDITS, points)
@@ -108,12 +104,12 @@ def _ends(section: WorkSection, links: Links) -> Panel:
     points = []
     for key, name, tone in ENDS:
         times = getattr(section, key)
-        link = links.behind_if(times, "status", key)
+        link = links.behind_if(times, f"work.{key}")
         points.append(make_point(name, TURNS, [times], "count", link, tone=tone))
     others = section.turns - section.completed - section.cancelled - section.failed
     if others > 0:
         points.append(
-            make_point("not known", TURNS, [others], "count", links.behind("status", "unknown"), tone="tone-4")
+            make_point("not known", TURNS, [others], "count", links.behind("work.unknown_ends"), tone="tone-4")
         )
     chart = bars("ends", title, "count", "turns", TURNS, points)
     return Panel(key="ends", title=title, chart=chart, table=table_of_points(chart, "End"))
@@ -139,49 +135,25 @@ def _files(rows: Sequence[FileRow], links: Links) -> Panel:
         )
         for row, label in zip(rows, labels, strict=True)
     ]
-    columns = [
-        text("File", "path"),
-        number("Edits", "edits"),
-        number("Lines added", "added"),
-        number("Lines removed", "removed"),
-        number("Undone", "undone", optional=True),
-        number("Conversations", "conversations"),
-    ]
     chart = bars("files", title, "count", "edits", EDITS, points)
-    table = linked_table(
-        title,
-        rows,
-        columns,
-        {
-            "File": link,
-            "Edits": lambda row: links.behind("file", row.path),
-            "Undone": lambda row: links.behind("undone-file", row.path),
-            "Conversations": lambda row: links.behind("file", row.path),
-        },
-    )
+    table = figure_table(title, "work.top_files", rows, [text("File", "path")], links, {"File": link})
     return Panel(key="files", title=title, chart=chart, table=table)
 
 
 def _languages(rows: Sequence[LanguageRow], links: Links) -> Panel:
     def link(row: LanguageRow) -> str:
-        return links.behind("language", row.name)
+        return links.behind("work.languages.edits", row)
 
     title = "Lines by language"
     points = [make_point(row.name, LINES, [row.added or 0, row.removed or 0], "count", link(row)) for row in rows]
-    columns = [
-        text("Language", "name"),
-        number("Edits", "edits"),
-        number("Files", "files"),
-        number("Lines added", "added"),
-        number("Lines removed", "removed"),
-    ]
     chart = bars("languages", title, "count", "lines", LINES, points)
-    return Panel(
-        key="languages", title=title, chart=chart, table=linked_table(title, rows, columns, {"Language": link})
-    )
+    table = figure_table(title, "work.languages", rows, [text("Language", "name")], links, {"Language": link})
+    return Panel(key="languages", title=title, chart=chart, table=table)
 
 
-def _counts(key: str, title: str, head: str, rows: Sequence[CountRow], link: Link) -> Panel:
+def _counts(key: str, title: str, head: str, rows: Sequence[CountRow], links: Links) -> Panel:
+    link = partial(links.behind, f"work.{key}.times")
     points = [make_point(row.name, TURNS, [row.times], "count", link(row), tone="bad") for row in rows]
-    table = linked_table(title, rows, [text(head, "name"), number("Turns", "times")], {head: link})
+    table = figure_table(title, f"work.{key}", rows, [text(head, "name")], links, {head: link})
+    key = key.replace("_", "-")
     return Panel(key=key, title=title, chart=bars(key, title, "count", "turns", TURNS, points), table=table)

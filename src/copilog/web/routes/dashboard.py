@@ -8,11 +8,12 @@ import msgspec
 from starlette.responses import Response
 from starlette.routing import Route
 
-from copilog.analysis.behind import conversations_behind
+from copilog.analysis.drill_down import drill_down
 from copilog.analysis.selection import choose
 from copilog.errors import UsageError
+from copilog.render.report.amounts import shown
+from copilog.render.report.columns import HEADS, WORDS
 from copilog.web.dashboard.asked import choices_of, ranges_of, this_minute
-from copilog.web.dashboard.behind import words_of
 from copilog.web.dashboard.kept import Board, Boards
 from copilog.web.dashboard.links import BEHIND, Links
 from copilog.web.dashboard.page import drawing_of
@@ -76,18 +77,20 @@ def dashboard_data(request: Request) -> Response:
 def behind_page(request: Request) -> Response:
     """The conversations that one number counts."""
     filters = filters_from(request.query_params)
-    what = request.query_params.get("what", "")
+    figure = request.query_params.get("figure", "")
     values = [value for value in request.query_params.getlist("value") if value]
     now = this_minute()
     with viewer_of(request).archive() as archive:
-        rows = conversations_behind(choose(archive, measured_by(filters, now), now=now), what, *values)
+        found = drill_down(choose(archive, measured_by(filters, now), now=now), figure, *values)
     return page(
         request,
         "dashboard_behind.html",
         page_name="dashboard",
-        heading=words_of(what, *values),
-        rows=rows[:MOST_BEHIND],
-        found=len(rows),
+        heading=shown(found.heading),
+        amounts=HEADS[found.unit],
+        words=WORDS[found.unit],
+        rows=found.rows[:MOST_BEHIND],
+        found=len(found.rows),
         back=Links(filters, now).dashboard(),
     )
 

@@ -107,7 +107,7 @@ def test_a_search_that_does_not_parse_tells_what_is_wrong_and_what_would_do(clie
 
 def test_a_date_that_is_none_is_told(client: TestClient) -> None:
     assert "is not a date; write 2026" in client.get("/?since=someday").text
-    assert "2026-77 is no month" in client.get("/?month=2026-77").text
+    assert "is not a date; write 2026" in client.get("/?month=2026-77").text
 
 
 def test_where_nothing_matches_the_page_tells_which_filter_to_drop(client: TestClient) -> None:

@@ -42,6 +42,7 @@ def main(arguments: Sequence[str]) -> int:
     again.set_defaults(function=_compare)
     record = commands.add_parser("record", help="run scenarios, and keep masked traces of them for the tests")
     record.add_argument("names", nargs="*", help="SCENARIO-VERSION; default: those that are recorded")
+    record.add_argument("--kept", type=Path, help="folder of `run --keep`, whose runs are recorded instead of new ones")
     record.set_defaults(function=_record)
     table = commands.add_parser("table", help="write the table of docs/conformance.md")
     table.add_argument("results", nargs="+", type=Path, help="what `run --json` printed")
@@ -110,7 +111,7 @@ def _folder(keep: Path | None, scenario: Scenario, version: str) -> Path | None:
 def _record(given: argparse.Namespace) -> int:
     from conformance.recording import record
 
-    return record(given.names)
+    return record(given.names, given.kept)
 
 
 def _table(given: argparse.Namespace) -> int:

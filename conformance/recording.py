@@ -15,11 +15,11 @@ from pathlib import Path
 import msgspec
 
 from conformance.compare import compare
-from conformance.facts import Compared, Truth
+from conformance.facts import Compared, Performed, Truth
 from conformance.known import explain
 from conformance.masking import Mask, clear, own_texts
 from conformance.observe import observe
-from conformance.running import perform
+from conformance.running import PERFORMED, compare_kept, perform
 from conformance.scenario import load_all
 from conformance.vscode_masking import VsCodeMask
 from conformance.workspace import Places
@@ -56,7 +56,18 @@ NEW = [
     "tui-shell",
 ]
 OLD = [("walk", version) for version in ("1.0.20", "1.0.60", "1.0.89")]
-VSCODE = ["approvals-1.139.1", "plain-1.138.0", "retried-1.139.1", "subagent-1.139.1", "walk-1.133.0"]
+VSCODE = [
+    "approvals-1.139.1",
+    "crashed-1.139.1",
+    "custom-agent-1.139.1",
+    "edited-prompt-1.139.1",
+    "forked-1.139.1",
+    "plain-1.138.0",
+    "retried-1.139.1",
+    "subagent-1.139.1",
+    "unknown-tool-1.139.1",
+    "walk-1.133.0",
+]
 DEFAULT = [
     *(f"{name}-1.0.102" for name in NEW),
     *(f"{name}-{version}" for name, version in OLD),
@@ -64,18 +75,23 @@ DEFAULT = [
 ]
 
 
-def record(names: Sequence[str]) -> int:
-    """Run scenarios, and record what they write. Return 1 if one did not go as it says."""
+def record(names: Sequence[str], runs: Path | None = None) -> int:
+    """Run scenarios, and record what they write; or what runs in a folder wrote that `run --keep` kept."""
     scenarios = {scenario.name: scenario for scenario in load_all("cli")}
     scenarios |= {f"vscode-{scenario.name}": scenario for scenario in load_all("vscode")}
     for name in names or DEFAULT:
         scenario, _, version = name.rpartition("-")
         with tempfile.TemporaryDirectory(prefix="copilog-conf-") as scratch:
-            kept = perform(scenarios[scenario], version, Path(scratch))
+            if runs is None:
+                kept = perform(scenarios[scenario], version, Path(scratch))
+            else:
+                kept = compare_kept(scenarios[scenario], runs / f"{scenarios[scenario].name}-{version}")
             target = RECORDED / name
             clear(target)
             masks = VsCodeMask if kept.truth.program == "vscode" else Mask
-            mask = masks({str(Places(Path(scratch)).home): HOME}, own_texts(kept.truth))
+            performed = msgspec.json.decode((kept.folder.parent / PERFORMED).read_bytes(), type=Performed)
+            home = Places(Path(performed.workspace).parents[1]).home  # where it was, while it ran
+            mask = masks({str(home): HOME}, own_texts(kept.truth))
             mask.copy(kept.folder, target / WRITTEN)
             truth = mask.rename(msgspec.json.format(msgspec.json.encode(kept.truth), indent=0).decode())
             (target / "truth.json").write_text(truth + "\n", encoding="utf-8")

@@ -39,7 +39,7 @@ class VsCodeMask(Mask):
         """Return a JSON value with all its texts masked; of the tools on offer only the first, without parameters."""
         if isinstance(value, list) and len(value) > 1 and all(map(_is_tool, value)):
             value = value[:1]
-        elif _is_tool(value):
+        elif _is_tool(value) and "parameters" in value:
             value = {**value, "parameters": {}}
         return super().value(value)
 
@@ -76,4 +76,6 @@ class VsCodeMask(Mask):
 
 
 def _is_tool(value: Any) -> bool:
-    return isinstance(value, dict) and "name" in value and "parameters" in value
+    if not isinstance(value, dict) or "name" not in value or "arguments" in value:
+        return False
+    return "parameters" in value or value.get("type") == "function"

@@ -94,6 +94,11 @@ def test_prose_of_the_vendor_is_masked_and_text_of_the_scenario_is_not() -> None
     tool = {"name": "read_file", "description": prose, "parameters": {"type": "object"}}
     assert mask.value([tool, {**tool, "name": "second"}]) == [mask.value(tool)]
     assert mask.value(tool) == {"name": "read_file", "description": MASKED, "parameters": {}}
+    calls = [{"type": "function", "name": name, "arguments": "{}"} for name in ("read_file", "list_dir")]
+    assert mask.value(calls) == calls
+    assert mask.value([{"type": "function", "name": "one"}, {"type": "function", "name": "two"}]) == [
+        {"type": "function", "name": "one"}
+    ]
 
 
 def test_vs_code_runs_a_scenario_as_it_says(monkeypatch: pytest.MonkeyPatch) -> None:

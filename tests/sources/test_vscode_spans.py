@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from copilog.diagnostics import Ledger
-from copilog.model import Conversation, Turn, prose_of
+from copilog.model import Conversation, ToolResult, Turn, parts_of, prose_of
 from copilog.sources._extension.left_out import LEFT_OUT, Asking, mark_left_out
-from copilog.sources._extension.spans import AGENT, CHAT, INPUT, OPERATION, OUTPUT, Span, SpanEvent
+from copilog.sources._extension.spans import AGENT, CHAT, INPUT, OPERATION, OUTPUT, TOOL, Span, SpanEvent
 from copilog.sources._extension.trace_conversations import conversation_of, sessions_of
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
@@ -79,6 +79,28 @@ def test_a_call_without_a_session_that_is_no_helpers_stays_by_itself() -> None:
     made = conversations([chat("a", 1, ["How deep?"], "Deep.")])
 
     assert [(name, len(one.turns)) for name, one in made.items()] == [("trace-trace a", 1)]
+
+
+@pytest.mark.parametrize(
+    ("recorded", "expected"),
+    [
+        ('{"node":{"type":1,"ctor":2,"children":[{"type":2,"text":"7 m","lineBreakBefore":true}]}}', "7 m"),
+        ('{"node":{"depth":7}}', '{"node":{"depth":7}}'),
+        ('{"node":{"type":1,"ctor', '{"node":{"type":1,"ctor'),
+    ],
+)
+def test_a_result_that_is_a_tree_of_texts_is_read_as_text(recorded: str, expected: str) -> None:
+    spans = turn(1, "How deep is it?")
+    run = Span("run", "execute_tool read_file", parent_id="agent 1", started_at=NOON + timedelta(minutes=2))
+    run.attributes = {
+        OPERATION: TOOL,
+        "gen_ai.tool.name": "read_file",
+        "gen_ai.tool.call.id": "call_1",
+        "gen_ai.tool.call.result": recorded,
+    }
+    made = conversations([*spans, run])[SESSION]
+
+    assert [part.text for part in parts_of(made) if isinstance(part, ToolResult)] == [expected]
 
 
 def left_out(made: Conversation) -> list[str]:

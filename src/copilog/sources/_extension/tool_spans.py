@@ -6,14 +6,16 @@ from typing import Any
 
 from copilog import jsonio
 from copilog.errors import BadRecord
-from copilog.model import UNASKED, Message, SubAgent, ToolCall, ToolResult
+from copilog.model import UNASKED, Message, ResultItem, SubAgent, ToolCall, ToolResult
 from copilog.sources._extension.cut_json import is_cut, without_cut_mark
 from copilog.sources._extension.genai import CUT
 from copilog.sources._extension.moments import ms_between
 from copilog.sources._extension.spans import ERROR, Span
+from copilog.sources._vscode.promptx import result_content
 from copilog.sources._vscode.rounds import clean_id
 from copilog.sources._vscode.take import Json, rest, take_str
 
+TREE = '{"node"'  # how a result begins that was recorded as VS Code has it: a tree of texts
 ARGUMENTS, RESULT = "gen_ai.tool.call.arguments", "gen_ai.tool.call.result"
 
 
@@ -92,8 +94,14 @@ class ToolRuns:
                 text = heard
             else:
                 extra = dict(CUT)
+        items: list[ResultItem] = []
+        if text.startswith(TREE):
+            said, items = result_content([{"value": text}])
+            text = said if said or items else text
         self._results[call.id] = text
-        return ToolResult(call_id=call.id, text=text, is_error=span.status == ERROR, origin="model", extra=extra)
+        result = ToolResult(call_id=call.id, text=text, is_error=span.status == ERROR, origin="model", extra=extra)
+        result.items = items
+        return result
 
     def name_subagent(self, span: Span, above: Span, left: Json) -> None:
         """An agent ran below a tool: say so at the call. `left` is what else is known of the agent."""

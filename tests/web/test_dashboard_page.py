@@ -351,7 +351,7 @@ def test_keyboards_walk_through_a_picture_and_open_what_they_stop_at(board: Page
     assert board.locator("#panel-weekdays .hits a[tabindex='0']").count() == 1, "Tab leaves the picture"
 
     board.keyboard.press("Enter")
-    board.wait_for_url("**/dashboard/conversations?what=weekday&value=Tuesday")
+    board.wait_for_url("**/dashboard/conversations?figure=time.by_weekday.turns&value=Tuesday")
     expect(board.get_by_role("heading", level=1)).to_contain_text("Turns on a Tuesday")
 
 

@@ -188,7 +188,7 @@ def _insert(connection: sqlite3.Connection, entry: Entry, signature: str) -> Non
     if entry.chapters:
         _put_chapters(connection, rowid, entry.chapters)
     _insert_messages(connection, rowid, entry.messages)
-    for table, rows in _details_of(entry):
+    for table, rows in details_of(entry):
         _insert_details(connection, table, rowid, rows)
 
 
@@ -197,7 +197,7 @@ def _replace(connection: sqlite3.Connection, old: Stored, entry: Entry, signatur
     kept = _count_equal(connection, old.rowid, entry.messages)
     _delete_messages(connection, old.rowid, kept, old.indexed)
     _insert_messages(connection, old.rowid, entry.messages[kept:])
-    for table, rows in _details_of(entry):
+    for table, rows in details_of(entry):
         _put_details(connection, table, old.rowid, rows)
     connection.execute("UPDATE document SET data = ? WHERE conversation = ?", (entry.document, old.rowid))
     _put_chapters(connection, old.rowid, entry.chapters)
@@ -280,7 +280,8 @@ def _put_chapters(connection: sqlite3.Connection, rowid: int, chapters: list[Cha
         connection.execute("DELETE FROM chapter WHERE conversation = ? AND position >= ?", (rowid, len(chapters)))
 
 
-def _details_of(entry: Entry) -> Iterator[tuple[str, list[Row]]]:
+def details_of(entry: Entry) -> Iterator[tuple[str, list[Row]]]:
+    """Yield the tables beside the messages, each with its rows."""
     details = (
         entry.turns, entry.tool_calls, entry.file_edits, entry.usages, entry.skills, entry.traces,
         entry.spends, entry.shares, entry.relations, entry.queued,

@@ -144,6 +144,36 @@ def test_no_circle_of_rooms_is_allowed() -> None:
     assert all(room not in reached(room) for room in MAY_IMPORT)
 
 
+# Rooms that read what other programs wrote; the modules that open files of our own are named.
+READS_FOREIGN_FILES = {"sources", "ingest", "definitions", "detection", "identity", "telemetry", "summaries"}
+OPENS_OWN_FILES = {"ingest.named", "ingest.notices", "telemetry.spool"}
+
+
+def files_opened(code: str) -> list[str]:
+    """The calls that open or read a file by another way than the gate."""
+    calls = [node.func for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Call)]
+    names = [call.id for call in calls if isinstance(call, ast.Name) and call.id == "open"]
+    for call in calls:
+        is_report = isinstance(call, ast.Attribute) and ast.unparse(call.value).endswith(("report", "tarfile"))
+        if isinstance(call, ast.Attribute) and call.attr in ("open", "read_bytes", "read_text") and not is_report:
+            names.append(ast.unparse(call))
+    return names
+
+
+def test_foreign_files_are_opened_by_the_gate_alone() -> None:
+    for module, path in modules():
+        if module.split(".")[0] in READS_FOREIGN_FILES and module not in OPENS_OWN_FILES:
+            assert files_opened(path.read_text(encoding="utf-8")) == [], module
+
+
+def test_the_check_finds_opened_files() -> None:
+    assert files_opened("path.open('rb')\npath.read_bytes()\nopen(x)\nreport.open(x)") == [
+        "open",
+        "path.open",
+        "path.read_bytes",
+    ]
+
+
 @pytest.mark.parametrize(
     ("module", "code"),
     [

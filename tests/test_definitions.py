@@ -275,14 +275,14 @@ def test_a_file_that_cannot_be_read_is_bad_and_the_others_are_read(
 ) -> None:
     locked = agent_file(tmp_path, "", "a.agent.md")
     agent_file(tmp_path, "Help.", "b.agent.md")
-    really_open = Path.open
+    really_open = os.open
 
-    def refuse(path: Path, mode: str = "r") -> object:
-        if path == locked:
+    def refuse(path: str | Path, *rest: int) -> int:
+        if Path(path) == locked:
             raise PermissionError(13, "Permission denied")
-        return really_open(path, mode)
+        return really_open(path, *rest)
 
-    monkeypatch.setattr(Path, "open", refuse)
+    monkeypatch.setattr(os, "open", refuse)
     definitions, ledger = found_in(tmp_path)
 
     assert [made.name for made in definitions] == ["b"]

@@ -15,7 +15,9 @@ from copilog.derive.line_counts import counted_edits
 from copilog.derive.outcomes import count_failures
 from copilog.derive.prompts import HISTORIES
 from copilog.diagnostics import Report
+from copilog.errors import BadFile
 from copilog.ingest import read
+from copilog.intake.files import opened
 from copilog.model import Conversation, TitleOrigin, ToolCall, is_empty, parts_of, title_of
 from copilog.sources import Found
 
@@ -92,10 +94,10 @@ TITLE_KEYS = (b'"customTitle"', b'"computedTitle"')
 def _after_last_title(path: Path) -> bytes | None:
     """Return what follows the last key of a title in a session file, without decoding it; empty if it has none."""
     try:
-        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        with opened(path) as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             at = max(data.rfind(key) for key in TITLE_KEYS)
             return data[at : at + 4096] if at >= 0 else b""
-    except (OSError, ValueError):  # unreadable or empty: the reader reports it
+    except (BadFile, ValueError):  # unreadable or empty: the reader reports it
         return None
 
 

@@ -10,6 +10,8 @@ from copilog import jsonio
 from copilog.definitions.definition import Definition, Kind, Scope, definition_from
 from copilog.definitions.front_matter import split
 from copilog.diagnostics import Diagnostic, Ledger, Level
+from copilog.errors import BadFile
+from copilog.intake.files import opened
 
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 8
@@ -151,11 +153,10 @@ class _Shelf:
             self._note(path, "broken-link", "a link that leads nowhere, or out of the folder")
             return None
         try:
-            with path.open("rb") as file:
+            with opened(path) as file:
                 data = file.read(MAX_BYTES + 1)
-        except OSError as error:
-            reason = f"cannot be read: {error.strerror or error}"
-            self.ledger.bad.append(Diagnostic("unreadable", str(path), reason, "error"))
+        except BadFile as error:
+            self.ledger.bad.append(Diagnostic(error.code, str(path), str(error), "error"))
             return None
         self.ledger.used += 1
         document = split(self._text(data, path))

@@ -9,11 +9,13 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from copilog.diagnostics import Report
-from copilog.errors import UsageError
+from copilog.errors import BadFile, UsageError
 from copilog.ingest.containment import contained
 from copilog.ingest.footprints import Look, Seen
 from copilog.ingest.places import SeenFolders, find_roots
 from copilog.ingest.traces import Traces, TracesInMemory
+from copilog.intake.files import opened, refusal
+from copilog.intake.folders import take_passed_over
 from copilog.model import Workspace
 from copilog.sources import BY_NAME, SOURCES, Found, Probe, Source, identify
 from copilog.sources._root_search import NOT_SEARCHED
@@ -29,6 +31,7 @@ def discover(roots: Iterable[Root | Path | str] | None = None, *, report: Report
     folder with such ones at any depth.
     """
     remove_stale_copies()
+    take_passed_over()
     traces = TracesInMemory()
     gathering = Gathering(report if report is not None else Report(), traces)
     seen = SeenFolders()
@@ -44,7 +47,7 @@ def discover(roots: Iterable[Root | Path | str] | None = None, *, report: Report
             if seen.is_new(folder):
                 gathering.add_folder(folder)
         gathering.note_skipped(skipped)
-    gathering.note_skipped(not_searched)
+    gathering.note_skipped([*not_searched, *take_passed_over()])
     return traces.founds()
 
 
@@ -59,7 +62,7 @@ def discover_seen(look: Look, traces: Traces, met: Callable[[list[Seen]], None],
         for seen in batch:
             if seen.folder is not None:
                 gathering.add_located(look.folders[seen.folder], seen.source, seen.found)
-    gathering.note_skipped(look.skipped)
+    gathering.note_skipped([*look.skipped, *take_passed_over()])
 
 
 def discover_in(
@@ -121,7 +124,9 @@ class Gathering:
             if reason.startswith(NOT_SEARCHED):
                 ledger.note("not-searched", reason, "info")
             else:
-                ledger.note("broken-link" if path.is_symlink() else "unreadable", reason)
+                code = "broken-link" if path.is_symlink() else "unreadable"
+                if all(note.code != code for note in ledger.notes):
+                    ledger.note(code, reason)
 
     def add(self, source: Source, found: Found) -> None:
         """One trace; a file that speaks of several conversations is asked for all of them."""
@@ -169,6 +174,8 @@ def found_at(path: Path, *, companions: bool = True) -> Found:
         raise UsageError(f"{path}: no such file or folder")
     if not os.access(path, os.R_OK):
         raise UsageError(f"{path}: not readable; check its permissions")
+    if not path.is_dir() and (reason := refusal(path.stat().st_mode)):
+        raise UsageError(f"{path}: {reason}; copy what is to be read into a file and name that")
     probe = Probe(path)
     source = identify(probe)
     if source is None and path.is_file() and not path.stat().st_size:
@@ -243,7 +250,7 @@ def _content_key(path: Path) -> str:
     import hashlib
 
     try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError:
+        with opened(path) as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
+    except BadFile:
         return str(path)

@@ -8,7 +8,6 @@ A part that fits no longer, because the conversation took another way since, sta
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -17,6 +16,7 @@ from copilog.derive.prompts import HISTORIES, keys_by_turn, known_keys, owners_o
 from copilog.identity.earlier import with_earlier
 from copilog.ingest.comparing import NAMELESS, Comparison, Group, Regrouping
 from copilog.ingest.wholes import fitting, prints_of, whole_from, with_doubts
+from copilog.intake.folders import is_gone
 from copilog.model import Conversation, Relation
 from copilog.store.alike import mark_compared, nameless, uncompared
 from copilog.store.annotations import move
@@ -100,7 +100,7 @@ class Joining:
         if not entry.turns:
             is_emptied = _paths_of([before]) <= _paths_of([_conversation_of(entry)])
             return entry_of(before) if before.turns and is_emptied else entry
-        united = with_earlier(_conversation_of(entry), before, is_gone=lambda path: not os.path.lexists(path))
+        united = with_earlier(_conversation_of(entry), before, is_gone=is_gone)
         conclude(united)
         return entry_of(united)
 
@@ -155,7 +155,7 @@ class Joining:
             self.archive.put(entry_of(member), signature_of(self.connection, part))
             move_part(self.connection, part, part)
             forget_single(self.connection, part)
-            if not any(os.path.lexists(path) for path in _paths_of([member])):
+            if all(map(is_gone, _paths_of([member]))):
                 self.archive.mark_gone([part])
 
     # --- what is stored ----------------------------------------------------------------------------------------

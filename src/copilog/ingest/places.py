@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from copilog.errors import UsageError
+from copilog.intake.files import refusal
 from copilog.sources._root_search import Skipped
 from copilog.sources.roots import Root, StorageFolder, default_roots, is_plain_folder, roots_from
 
@@ -24,7 +25,8 @@ def find_roots(paths: Sequence[Path] = (), skipped: list[Skipped] | None = None)
             roots.append(Root("file", path, None, "named", True, path.absolute()))
             continue
         if not path.is_dir():
-            raise UsageError(f"{path}: no such file or folder")
+            reason = refusal(path.stat().st_mode) if path.exists() else "no such file or folder"
+            raise UsageError(f"{path}: {reason}")
         found = roots_from(path, skipped=skipped)
         if not found:
             raise UsageError(

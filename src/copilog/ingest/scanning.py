@@ -13,6 +13,7 @@ by the next one, with the same result.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +25,7 @@ from copilog.diagnostics import Ledger, Report
 from copilog.ingest.changes import Changes, Comparison
 from copilog.ingest.footprints import Look, Seen, signature_of_states, states_below
 from copilog.ingest.refusals import Refusal, could_not_be_read, refusal_of, tell_refusals
+from copilog.intake.folders import is_below, is_gone
 from copilog.sources import Found
 from copilog.sources.roots import Root
 from copilog.store.archive import Archive
@@ -185,7 +187,9 @@ class _Scan:
 
             discover_seen(look, spool, meet, report=report)
             self.result.files += comparison.files
-            gone = [path for path in paths_of_root(self.connection, name) if not spool.has_path(path)]
+            closed = _closed_in(report)
+            known_paths = paths_of_root(self.connection, name)
+            gone = [path for path in known_paths if not spool.has_path(path) and not is_below(path, closed)]
             reader = engine if spool.fresh_bytes >= WORTH_PROCESSES else Serial()
             self._read_changed(reader, name, spool, units, report, units)
             self._settle(name, spool, gone)
@@ -259,6 +263,8 @@ class _Scan:
                 if known is not None:
                     read_again.add(found.key)
         missing = {key: units[key] for key in looked_for if key not in met and key in units}
+        closed = _closed_in(report)
+        missing = {key: unit for key, unit in missing.items() if not self._is_out_of_reach(unit, closed)}
         self._count_unchanged(root, [*missing, *read_again])
         self._keep_books(report.files.values())
         self._read_units(engine, root, spool, units)
@@ -393,6 +399,11 @@ class _Scan:
             unit = Unit("", [*unit.ids, *lost])
         put_unit(self.connection, root, key, unit)
 
+    def _is_out_of_reach(self, unit: Unit, closed: list[str]) -> bool:
+        """Return whether a file of a unit cannot be looked at, so that nothing shows that it is gone."""
+        paths = self.archive.paths_of(unit.ids)
+        return any(is_below(path, closed) or not (is_gone(path) or os.path.lexists(path)) for path in paths)
+
     def _forget(self, units: dict[str, Unit]) -> None:
         for unit in units.values():
             self.lost.update(unit.ids)
@@ -442,6 +453,12 @@ def _scope_of(roots: Sequence[Root]) -> str:
     if all(root.why in NAMED for root in roots):
         return _list_of(str(root.named or root.path) for root in roots)
     return "this machine"
+
+
+def _closed_in(report: Report) -> list[str]:
+    """Return the folders that could not be read."""
+    ledgers = report.files.values()
+    return [ledger.path for ledger in ledgers if any(note.code == "unreadable" for note in ledger.notes)]
 
 
 def _list_of(paths: Iterable[str]) -> str:

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from copilog import jsonio
 from copilog.diagnostics import Ledger
-from copilog.errors import BadRecord
-from copilog.intake.files import read_bytes
+from copilog.errors import BadFile, BadRecord
+from copilog.intake.files import opened, read_bytes
 from copilog.model import Conversation
 from copilog.sources.base import HEAD_BYTES, Found, Probe, Source, provenance_of
 
@@ -122,11 +122,11 @@ def _is_archive(path: Path) -> bool:
     import tarfile
 
     try:
-        with tarfile.open(path, "r|gz") as archive:
+        with opened(path) as file, tarfile.open(fileobj=file, mode="r|gz") as archive:
             first = next((member for member in archive if member.isfile()), None)
             content = archive.extractfile(first) if first is not None else None
             return content is not None and _is_entry(content.read(HEAD_BYTES))
-    except (OSError, EOFError, tarfile.TarError, zlib.error):
+    except (BadFile, EOFError, tarfile.TarError, zlib.error):
         return False
 
 
@@ -143,9 +143,9 @@ def shown_in(path: Path, ledger: Ledger) -> Iterator[Shown]:
 
 def _starts_with_gzip(path: Path) -> bool:
     try:
-        with path.open("rb") as file:
+        with opened(path) as file:
             return file.read(2) == _GZIP
-    except OSError:
+    except BadFile:
         return False
 
 
@@ -166,7 +166,7 @@ def _members(path: Path, ledger: Ledger) -> Iterator[Shown]:
 
     total = 0
     try:
-        with tarfile.open(path, "r|gz") as archive:
+        with opened(path) as file, tarfile.open(fileobj=file, mode="r|gz") as archive:
             for position, member in enumerate(archive):
                 place = f"/{position}"
                 total += member.size
@@ -185,7 +185,7 @@ def _members(path: Path, ledger: Ledger) -> Iterator[Shown]:
                 else:
                     content = archive.extractfile(member)
                     yield Shown(place, _text(content.read() if content else b"", ledger))
-    except (OSError, EOFError, tarfile.TarError, zlib.error) as error:
+    except (BadFile, EOFError, tarfile.TarError, zlib.error) as error:
         ledger.seen += 1
         ledger.reject("torn-document", f"the archive cannot be read to its end: {type(error).__name__}", pointer="")
 

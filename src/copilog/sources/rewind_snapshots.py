@@ -118,8 +118,8 @@ def _is_cut_off(path: Path) -> bool:
     if not _is_half_written(path.name):
         return False
     try:
-        index = jsonio.decode_strictly(path.read_bytes())
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        index = jsonio.decode_strictly(read_bytes(path))
+    except (BadFile, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return True
     return not (isinstance(index, dict) and index.get("snapshots"))
 

@@ -18,6 +18,8 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import replace
 
+from copilog.errors import BadFile
+from copilog.intake.files import read_bytes
 from copilog.jsonio import whole_characters
 from copilog.sources._root_search import RootKind, Skipped, search
 from copilog.sources._vscode.uris import uri_parts, uri_to_path, uri_to_string
@@ -65,6 +67,15 @@ _EXECUTABLES = {
     "cursor": "Cursor",
     "windsurf": "Windsurf",
     "positron": "Positron",
+}
+# Where a program keeps its data below a root: a link there leads to a root of its own.
+_LINKED: Mapping[RootKind, Mapping[str, RootKind]] = {
+    "vscode": {
+        "User": "vscode-user",
+        "User/workspaceStorage": "vscode-storage",
+        "User/globalStorage": "vscode-global",
+    },
+    "vscode-user": {"workspaceStorage": "vscode-storage", "globalStorage": "vscode-global"},
 }
 _COPILOT_FOLDERS = (".copilot", ".local/state/.copilot", ".config/.copilot")
 _NOBODYS_FOLDERS = {"All Users", "Default", "Default User", "Public"}
@@ -131,7 +142,7 @@ def this_machine() -> Machine:
 def default_roots(machine: Machine | None = None) -> list[Root]:
     """All usual places, whether or not there is something; each folder once, whatever leads to it."""
     machine = machine or this_machine()
-    return _each_once(
+    return _with_linked(
         [
             *_roots_of_variables(machine),
             *_usual_roots(machine),
@@ -148,7 +159,12 @@ def roots_from(path: Path, why: str = "--root", skipped: list[Skipped] | None = 
     Folders that were not searched, or could not be, go to `skipped`, each with a reason.
     """
     path = path.absolute()
-    return [replace(root, named=path) for root in _roots_at(path, why, [] if skipped is None else skipped)]
+    passed_over: list[Skipped] = []
+    roots = _with_linked(_roots_at(path, why, passed_over))
+    if skipped is not None:
+        places = {_place_of(root.path) for root in roots}
+        skipped += [each for each in passed_over if not (each[0].is_symlink() and _place_of(each[0]) in places)]
+    return [replace(root, named=path) for root in roots]
 
 
 def is_usual_in(home: Path, path: Path) -> bool:
@@ -206,9 +222,9 @@ def workspace_of(folder: Path) -> WorkspaceRecord | None:
         file = folder / "workspace.json"
         if not file.is_file():
             return None
-        record = json.loads(file.read_bytes())
-    except OSError as error:
-        raise ValueError(f"workspace.json cannot be read: {error.strerror or error}") from error
+        record = json.loads(read_bytes(file))
+    except BadFile as error:
+        raise ValueError(f"workspace.json {error}") from error
     except (ValueError, RecursionError) as error:
         raise ValueError(f"workspace.json is not JSON: {error}") from error
     if not isinstance(record, dict):
@@ -352,6 +368,11 @@ def _storage_places(root: Root, skipped: list[tuple[Path, str]]) -> Iterator[tup
     def enter(folder: Path) -> list[Path]:
         return [folder] if _may_enter(folder, top, skipped) else []
 
+    def enter_own(folder: Path) -> list[Path]:
+        """Enter a folder at a place that programs use; where that is a link out of here, it is a root of its own."""
+        is_elsewhere = not Path(os.path.realpath(folder)).is_relative_to(top) and _is_folder(folder)
+        return [] if is_elsewhere else enter(folder)
+
     def enter_all_in(folder: Path) -> Iterator[Path]:
         for place in enter(folder):
             for child in _children(place):
@@ -370,10 +391,11 @@ def _storage_places(root: Root, skipped: list[tuple[Path, str]]) -> Iterator[tup
         kind: StorageKind = "profile" if root.path.parent.parent.name == "profiles" else "global"
         yield from ((kind, folder) for folder in enter(root.path))
     else:
-        for user in enter(root.path / "User" if root.kind == "vscode" else root.path):
-            yield from (("workspace", folder) for folder in enter_all_in(user / "workspaceStorage"))
+        for user in enter_own(root.path / "User" if root.kind == "vscode" else root.path):
+            for storage in enter_own(user / "workspaceStorage"):
+                yield from (("workspace", folder) for folder in enter_all_in(storage))
             kind = "profile" if user.parent.name == "profiles" else "global"
-            yield from ((kind, folder) for folder in enter(user / "globalStorage"))
+            yield from ((kind, folder) for folder in enter_own(user / "globalStorage"))
             for profile in enter_all_in(user / "profiles"):
                 yield from (("profile", folder) for folder in enter(profile / "globalStorage"))
 
@@ -401,10 +423,33 @@ def _root(kind: RootKind, path: Path, application: str | None, why: str) -> Root
     return Root(kind, path, application, why, exists=_is_folder(path))
 
 
+def _with_linked(roots: Iterable[Root]) -> list[Root]:
+    """Return the roots, each once, and what links inside them lead to where a program keeps its data.
+
+    Such a target is a root of its own, so that a `User` in a folder of dotfiles is read. Each folder is a root once,
+    whatever leads to it; so links that lead around in a circle end.
+    """
+    found = _each_once(roots)
+    known = {_place_of(root.path) for root in found}
+    for root in found:  # grows on the way
+        top = os.path.realpath(root.path)
+        for name, kind in _LINKED.get(root.kind, {}).items():
+            link = root.path / name
+            target = Path(os.path.realpath(link))
+            if not target.is_relative_to(top) and _is_folder(target) and _place_of(target) not in known:
+                known.add(_place_of(target))
+                found.append(Root(kind, target, root.application, f"link at {link}", exists=True))
+    return found
+
+
+def _place_of(path: Path) -> str:
+    return os.path.normcase(os.path.realpath(path))
+
+
 def _each_once(roots: Iterable[Root]) -> list[Root]:
     by_place: dict[str, Root] = {}
     for root in roots:
-        by_place.setdefault(os.path.normcase(os.path.realpath(root.path)), root)
+        by_place.setdefault(_place_of(root.path), root)
     return list(by_place.values())
 
 
@@ -433,8 +478,11 @@ def _can_be_listed(folder: Path) -> bool:
 
 
 def _is_folder(path: Path) -> bool:
+    """Return whether a path leads to a folder, or to something that may not be looked at: that is reported later."""
     try:
         return path.is_dir()
+    except PermissionError:
+        return True
     except OSError:
         return False
 

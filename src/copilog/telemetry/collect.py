@@ -7,7 +7,8 @@ from typing import Any
 
 import msgspec
 
-from copilog.errors import BadRecord
+from copilog.errors import BadFile, BadRecord
+from copilog.intake.files import opened
 from copilog.telemetry import model_events
 from copilog.telemetry.events import (
     CONTEXT,
@@ -71,10 +72,9 @@ def collect(task: tuple[Part, Reading]) -> Evidence:
     books = evidence.books[part.file.index, part.start] = Books()
     try:
         _collect(part, reading, evidence, books)
-    except OSError as error:  # the file went away, or its disk did
+    except BadFile as error:  # the file went away, or its disk did
         books.seen += 1
-        books.bad += 1
-        books.bad_places.append(BadPlace(part.start, None, "unreadable", f"cannot be read: {error.strerror or error}"))
+        books.reject(BadPlace(part.start, None, error.code, str(error)))
     return evidence
 
 
@@ -114,7 +114,7 @@ def _blank_lines(part: Part, start: int) -> int:
     """How many lines begin behind the last record of a part. Lines of the parts that follow are numbered by it."""
     if part.file.kind != "lines" or start >= part.end:
         return 0
-    with Path(part.file.path).open("rb") as file:
+    with opened(Path(part.file.path)) as file:
         file.seek(max(start - 1, part.file.start))  # the byte before tells whether a line begins there
         return file.read(part.end - 1 - file.tell()).count(b"\n") + (start == part.file.start)
 

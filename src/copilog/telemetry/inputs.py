@@ -12,6 +12,7 @@ import msgspec
 
 from copilog.diagnostics import Level
 from copilog.errors import BadFile, BadRecord, UsageError
+from copilog.intake.files import opened
 from copilog.jsonio import UTF8_MARK, wide_encoding_of
 from copilog.telemetry import parquet
 from copilog.telemetry.json_values import LINE_END, NOT_BLANK, ValueScan, chunks, decode_value, find
@@ -111,8 +112,8 @@ def prepare(file: InputFile, spool: str) -> Readable:
     What is wrong with the input is told in the result; an OSError is about the spool folder.
     """
     try:
-        with Path(file.path).open("rb") as opened:
-            head = opened.read(_HEAD_BYTES)
+        with opened(Path(file.path)) as plain:
+            head = plain.read(_HEAD_BYTES)
         packing = packing_of(head)
         ending = Path(file.path).suffix.lower()
         note = None
@@ -123,8 +124,8 @@ def prepare(file: InputFile, spool: str) -> Readable:
             note += "; read as it is"
         if packing is None and wide_encoding_of(head)[0] is None:
             return _looked_at(file, file.path, note)
-    except OSError as error:
-        return _unusable(file, f"cannot be read: {error.strerror or error}", "unreadable")
+    except BadFile as error:
+        return _unusable(file, str(error), error.code)
     return _unpacked(file, packing, spool, note)
 
 
@@ -195,14 +196,14 @@ def _looked_at(
 ) -> Readable:
     """A file of plain bytes, be it the input or its unpacked copy. The code is about the note."""
     is_spooled = path != file.path
-    with Path(path).open("rb") as opened:
-        size = os.fstat(opened.fileno()).st_size
-        head = opened.read(_HEAD_BYTES)
+    with opened(Path(path)) as plain:
+        size = os.fstat(plain.fileno()).st_size
+        head = plain.read(_HEAD_BYTES)
         start = len(UTF8_MARK) if head.startswith(UTF8_MARK) else 0
         for magic, what in OTHER_FORMATS.items():
             if head.startswith(magic):
                 return _unusable(file, _both(note, f"is {what}"))
-        kind = kind or kind_of(opened, start, size)
+        kind = kind or kind_of(plain, start, size)
     return Readable(file.index, path, file.shown, kind, start, size, is_spooled, note, code if note else None)
 
 

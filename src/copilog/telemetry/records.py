@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from copilog.errors import BadRecord
+from copilog.intake.files import opened
 from copilog.intake.records import lines_between
 from copilog.jsonio import LINE_SEPARATORS
 from copilog.telemetry.inputs import Part, Readable
@@ -45,7 +46,7 @@ def records(part: Part, recovery: bool) -> Iterator[Record]:
     if part.file.kind == "lines":
         yield from lines_between(Path(part.file.path), part.start, part.end, part.file.start)
         return
-    with Path(part.file.path).open("rb") as file:
+    with opened(Path(part.file.path)) as file:
         cursor = Cursor(file, part.start, skips_separators=recovery)
         if part.file.kind == "array":
             yield from _array_items(cursor)
@@ -70,9 +71,9 @@ def decode_record(data: bytes, recovery: bool) -> tuple[dict[str, Any], bool]:
 
 def read_at(file: Readable, offset: int, length: int) -> bytes:
     """The bytes of a record that was met before."""
-    with Path(file.path).open("rb") as opened:
-        opened.seek(offset)
-        data = opened.read(length)
+    with opened(Path(file.path)) as plain:
+        plain.seek(offset)
+        data = plain.read(length)
     if len(data) < length:
         raise BadRecord("the file became shorter while it was read", "changed-while-reading")
     return data
@@ -80,8 +81,8 @@ def read_at(file: Readable, offset: int, length: int) -> bytes:
 
 def line_number(file: Readable, offset: int) -> int:
     """The number, from 1, of the line that a byte stands in."""
-    with Path(file.path).open("rb") as opened:
-        return 1 + sum(data.count(b"\n") for _, data in chunks(opened, 0, offset))
+    with opened(Path(file.path)) as plain:
+        return 1 + sum(data.count(b"\n") for _, data in chunks(plain, 0, offset))
 
 
 def _recovered(data: bytes) -> Any:

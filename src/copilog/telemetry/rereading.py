@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from copilog.errors import BadRecord
+from copilog.errors import BadFile, BadRecord
 from copilog.telemetry.events import Event, Place, event_of
 from copilog.telemetry.inputs import Readable
 from copilog.telemetry.records import decode_record, read_at
@@ -22,8 +22,8 @@ class Fetch:
         file, offset, length = place
         try:
             data = read_at(self._files[file], offset, length)
-        except OSError as error:
-            raise BadRecord(f"cannot be read again: {error.strerror or error}", "changed-while-reading") from None
+        except BadFile as error:
+            raise BadRecord(f"again: {error}", "changed-while-reading") from None
         record, recovered = decode_record(data, self._recovery)
         event = event_of(record)
         if event is None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal, Protocol
 
 from copilog.errors import BadFile
+from copilog.intake.files import opened
 from copilog.jsonio import wide_encoding_of, wide_repair
 from copilog.sqliteio import remove_stale_copies
 from copilog.telemetry.json_values import chunks
@@ -72,7 +73,7 @@ def unpacked(path: str, packing: Packing, damage: list[str]) -> Iterator[bytes]:
     """
     new_member, damaged = _unpacker(packing)
     try:
-        with Path(path).open("rb") as file:
+        with opened(Path(path)) as file:
             unpacking = Unpacking(file, packing, new_member)
             try:
                 yield from unpacking.pieces()
@@ -80,13 +81,13 @@ def unpacked(path: str, packing: Packing, damage: list[str]) -> Iterator[bytes]:
             except damaged as error:
                 yield from unpacking.pieces_before_damage(damaged)
                 damage.append(f"is damaged at byte {unpacking.offset} of the {packing} file ({error})")
-    except OSError as error:
-        damage.append(f"cannot be read to its end: {error.strerror or error}")
+    except BadFile as error:
+        damage.append(str(error))
 
 
 def plain_pieces(path: str) -> Iterator[bytes]:
     """Yield the bytes of a file that is not packed."""
-    with Path(path).open("rb") as file:
+    with opened(Path(path)) as file:
         while piece := file.read(_PLAIN_STEP):
             yield piece
 

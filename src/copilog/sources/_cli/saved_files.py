@@ -6,6 +6,9 @@ import os
 from pathlib import Path
 from typing import Any
 
+from copilog.errors import BadFile
+from copilog.intake.files import read_bytes
+
 FOLDERS = ("files", "research")
 LONGEST_TEXT = 1 << 20  # bytes; of longer files only name and size are kept
 
@@ -36,7 +39,7 @@ def saved_entry(path: Path, session: Path) -> dict[str, Any]:
     try:
         entry["size"] = path.stat().st_size
         if entry["size"] <= LONGEST_TEXT:
-            entry["text"] = path.read_bytes().decode("utf-8")
-    except (OSError, UnicodeDecodeError):
+            entry["text"] = read_bytes(path).decode("utf-8")
+    except (OSError, BadFile, UnicodeDecodeError):
         return entry
     return entry

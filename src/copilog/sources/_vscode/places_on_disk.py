@@ -11,9 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from stat import S_ISREG
 
+from copilog.intake.folders import entries_in
 from copilog.sources.base import Found
 from copilog.sources.roots import StorageFolder
 
+_NAME = os.path.normcase
 SESSION_FOLDERS = ("chatSessions", "emptyWindowChatSessions", "transferredChatSessions")
 
 
@@ -42,20 +44,12 @@ def folders_in(folder: Path) -> list[Path]:
 
 def file_names_in(folder: Path) -> list[str]:
     """The names of `files_in`."""
-    try:
-        with os.scandir(folder) as entries:
-            return sorted([e.name for e in entries if e.is_file(follow_symlinks=False)], key=os.path.normcase)
-    except OSError:
-        return []
+    return sorted([entry.name for entry in entries_in(folder) if entry.is_file(follow_symlinks=False)], key=_NAME)
 
 
 def folder_names_in(folder: Path) -> list[str]:
     """The names of `folders_in`."""
-    try:
-        with os.scandir(folder) as entries:
-            return sorted([e.name for e in entries if e.is_dir(follow_symlinks=False)], key=os.path.normcase)
-    except OSError:
-        return []
+    return sorted([entry.name for entry in entries_in(folder) if entry.is_dir(follow_symlinks=False)], key=_NAME)
 
 
 def is_plain_file(path: Path | str) -> bool:

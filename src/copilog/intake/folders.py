@@ -1,0 +1,56 @@
+"""What is in folders of other programs. Links are not followed; they are noted, as is what cannot be listed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+# Paths that were passed over by this process and not reported yet, each with the reason.
+_passed_over: dict[str, str] = {}
+
+
+def entries_in(folder: Path) -> list[os.DirEntry[str]]:
+    """Return the files and folders of a folder without links; none when it is missing, a link, or cannot be read."""
+    try:
+        with os.scandir(folder) as found:
+            entries = list(found)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        _passed_over[str(folder)] = f"cannot be read: {error.strerror or error}"
+        return []
+    if entries and os.path.islink(folder):  # noqa: PTH114 - thousands of them, at every start
+        _pass_over_link(str(folder))
+        return []
+    links = [entry for entry in entries if entry.is_symlink()]
+    for link in links:
+        _pass_over_link(link.path)
+    return [entry for entry in entries if entry not in links] if links else entries
+
+
+def _pass_over_link(path: str) -> None:
+    _passed_over[path] = f"is a link to {os.path.realpath(path)}, and was not followed"
+
+
+def take_passed_over() -> list[tuple[Path, str]]:
+    """Return what was passed over since the last time that this was asked."""
+    taken = [(Path(path), reason) for path, reason in sorted(_passed_over.items())]
+    _passed_over.clear()
+    return taken
+
+
+def is_below(path: str, folders: Iterable[str]) -> bool:
+    """Return whether a path is one of some folders, or lies in one."""
+    return any(path == folder or path.startswith(folder.rstrip(os.sep) + os.sep) for folder in folders)
+
+
+def is_gone(path: str | Path) -> bool:
+    """Return whether there is nothing at a path; a folder above it that may not be entered is no proof of that."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except (OSError, ValueError):
+        return False
+    return False

@@ -1,0 +1,155 @@
+"""Links, pipes and closed folders: what is read, what is reported, and that nothing of it counts as gone."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from copilog import Report
+from copilog.ingest import discover, find_roots
+from copilog.ingest.scanning import scan
+from copilog.sources.roots import roots_from
+from copilog.store.archive import Archive
+from tests.cli.homes import Home, run, session
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    made = Home(tmp_path / "home" / ".config")
+    made.add(made.workspace(1), session("s-1", "Where are the beans?"))
+    return made
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Iterator[Archive]:
+    with Archive(tmp_path / "archive.db", write=True) as opened:
+        yield opened
+
+
+def moved(path: Path, target: Path) -> Path:
+    """Move a folder elsewhere, with a link in its place."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.move(path, target)
+    path.symlink_to(target)
+    return target
+
+
+def found(*roots: Path) -> tuple[list[str], Report]:
+    report = Report()
+    return sorted(found.native_id or "" for found in discover(list(roots), report=report)), report
+
+
+@pytest.mark.parametrize("name", ["Code", "Code/User", "Code/User/workspaceStorage"])
+def test_a_link_where_a_program_keeps_its_data_is_followed(home: Home, tmp_path: Path, name: str) -> None:
+    target = moved(tmp_path / "home" / ".config" / name, tmp_path / "dotfiles" / "some")
+
+    ids, report = found(tmp_path / "home")
+
+    assert ids == ["s-1"]
+    assert list(report.diagnostics()) == []
+    if name != "Code":
+        whys = {root.path: root.why for root in roots_from(tmp_path / "home")}
+        assert whys[target] == f"link at {tmp_path / 'home' / '.config' / name}"
+
+
+def test_two_links_one_behind_the_other_are_followed(home: Home, tmp_path: Path) -> None:
+    user = moved(tmp_path / "home" / ".config" / "Code" / "User", tmp_path / "dotfiles" / "user")
+    moved(user / "workspaceStorage", tmp_path / "big-disk" / "storage")
+
+    assert found(tmp_path / "home")[0] == ["s-1"]
+
+
+def test_links_in_a_circle_end(home: Home, tmp_path: Path) -> None:
+    user = tmp_path / "home" / ".config" / "Code" / "User"
+    (user / "globalStorage").mkdir()
+    shutil.rmtree(user / "globalStorage")
+    (user / "globalStorage").symlink_to(tmp_path / "home")
+    (user / "profiles").symlink_to(user)
+
+    assert found(tmp_path / "home")[0] == ["s-1"]
+
+
+def test_a_home_that_is_a_link_is_read(home: Home, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "home")
+
+    assert found(tmp_path / "link")[0] == ["s-1"]
+
+
+@pytest.mark.parametrize("name", ["chatSessions", "chatSessions/s-1.json"])
+def test_a_link_further_down_is_reported_with_its_target_and_not_followed(
+    home: Home, tmp_path: Path, name: str
+) -> None:
+    link = home.workspace(1) / name
+    target = moved(link, tmp_path / "elsewhere" / "x")
+
+    ids, report = found(tmp_path / "home")
+
+    assert ids == []
+    assert [(told.path, told.code) for told in report.diagnostics()] == [(str(link), "broken-link")]
+    assert str(target) in next(report.diagnostics()).reason
+
+
+def test_a_pipe_named_by_hand_is_refused_by_every_command(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    pipe = str(tmp_path / "pipe.jsonl")
+
+    for command in (
+        ["show", pipe],
+        ["inspect", pipe],
+        ["scan", pipe],
+        ["list", "--root", pipe],
+        ["extract", pipe, "-"],
+    ):
+        done = run(*command)
+
+        assert done.code in (1, 2), command
+        assert "a pipe" in done.err, command
+
+
+def closed(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Refuse to look into a folder, as the system does to those who may not."""
+    scandir, lstat, stat = os.scandir, os.lstat, os.stat
+
+    def refuse(path: Any) -> None:
+        if str(path).startswith(f"{folder}{os.sep}"):
+            raise PermissionError(13, "Permission denied", str(path))
+
+    def listed(path: Any = ".") -> Any:
+        refuse(f"{path}{os.sep}")
+        return scandir(path)
+
+    def looked(function: Any) -> Any:
+        def look(path: Any, **options: Any) -> Any:
+            if not isinstance(path, int):
+                refuse(path)
+            return function(path, **options)
+
+        return look
+
+    monkeypatch.setattr(os, "scandir", listed)
+    monkeypatch.setattr(os, "lstat", looked(lstat))
+    monkeypatch.setattr(os, "stat", looked(stat))
+
+
+@pytest.mark.parametrize("name", [".", "chatSessions"])
+def test_what_lies_in_a_closed_folder_is_reported_and_not_gone(
+    home: Home, tmp_path: Path, archive: Archive, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    roots = find_roots([tmp_path / "home"])
+    assert scan(archive, roots=roots).new == 1
+    folder = home.workspace(1) / name
+
+    with monkeypatch.context() as patched:
+        closed(patched, folder)
+        report = Report()
+        result = scan(archive, roots=roots, report=report)
+
+    assert (result.gone, result.gone_ids) == (0, [])
+    assert [(told.path, told.code) for told in report.diagnostics()] == [(str(folder), "unreadable")]
+    assert [summary.id for summary in archive.list()] == ["vscode:s-1"]
+    assert scan(archive, roots=roots).gone == 0

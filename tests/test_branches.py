@@ -12,7 +12,8 @@ import pytest
 from markdown_it import MarkdownIt
 
 from copilog.derive import without_superseded
-from copilog.export import html_page, markdown_page
+from copilog.export.html import html_page
+from copilog.export.markdown import markdown_page
 from copilog.mcp import questions
 from copilog.mcp.window import Reader
 from copilog.model import Conversation, Turn

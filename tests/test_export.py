@@ -5,16 +5,23 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
+from types import ModuleType
 
+import click
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from copilog import export
-from copilog.export.file_names import stem_of
+from copilog.cli.export import command as export_command
+from copilog.export.file_names import content_disposition, file_name, stem_of
+from copilog.export.formats import MODULES, Format, Making, format_named, formats
+from copilog.export.html import FORMAT, html_page, html_pieces
+from copilog.export.index import entry_of
+from copilog.export.markdown import markdown_page, markdown_pieces
 from copilog.model import (
     Attachment,
     Conversation,
@@ -102,7 +109,7 @@ def a_conversation(answer: str = "It is **done**.", title: str = "Fix the tide t
 
 
 def test_a_page_holds_everything_and_needs_nothing() -> None:
-    html = export.html_page(a_conversation(), made_by=MADE_BY)
+    html = html_page(a_conversation(), made_by=MADE_BY)
     page = Page(html.replace("<!DOCTYPE html>", ""))
     for words in ("Fix the tide table", "Why is it wrong?", "Hm, let me see.", "I looked.", "low = 2", "hologram"):
         assert words in page.text
@@ -118,7 +125,7 @@ def test_a_page_holds_everything_and_needs_nothing() -> None:
 
 
 def test_the_policy_allows_the_styles_of_the_page_and_nothing_else() -> None:
-    html = export.html_page(a_conversation(), made_by=MADE_BY)
+    html = html_page(a_conversation(), made_by=MADE_BY)
     style = re.search(r"<style>(.*?)</style>", html, re.DOTALL)
     assert style is not None
     digest = base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()
@@ -134,7 +141,7 @@ def test_the_policy_allows_the_styles_of_the_page_and_nothing_else() -> None:
 
 def test_several_conversations_share_a_page_with_an_index_and_no_anchor_twice() -> None:
     both = [a_conversation(), a_conversation('It says id="m-0" here', title="<b>Another</b>")]
-    html = "".join(export.html_pieces(both, [export.entry_of(each) for each in both], made_by=MADE_BY))
+    html = "".join(html_pieces(both, [entry_of(each) for each in both], made_by=MADE_BY))
     page = Page(html[16:])
     anchors = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
     assert len(anchors) == len(set(anchors))
@@ -156,7 +163,7 @@ def test_a_long_conversation_is_handed_out_while_it_is_drawn(monkeypatch: pytest
     monkeypatch.setattr(Speaker, "shown", counted)
     conversation = a_conversation()
     conversation.messages = [Message(role="user", turn=0, parts=[Text(text=f"word{at}")]) for at in range(50)]
-    pieces = export.html_pieces([conversation], [export.entry_of(conversation)], made_by=MADE_BY)
+    pieces = html_pieces([conversation], [entry_of(conversation)], made_by=MADE_BY)
 
     assert any("word3" in piece for piece in pieces)
     assert drawn == [0, 1, 2, 3]
@@ -164,8 +171,8 @@ def test_a_long_conversation_is_handed_out_while_it_is_drawn(monkeypatch: pytest
 
 
 def test_a_conversation_in_which_nothing_was_said_says_so() -> None:
-    assert "Nothing was said here." in export.html_page(Conversation(id="vscode:1", source=""), made_by=MADE_BY)
-    assert "Nothing was said here." not in export.html_page(a_conversation(), made_by=MADE_BY)
+    assert "Nothing was said here." in html_page(Conversation(id="vscode:1", source=""), made_by=MADE_BY)
+    assert "Nothing was said here." not in html_page(a_conversation(), made_by=MADE_BY)
 
 
 @settings(max_examples=40, deadline=None)
@@ -174,7 +181,7 @@ def test_whatever_was_said_a_page_is_sound(text: str) -> None:
     conversation = a_conversation(text, title=text)
     conversation.messages[0].parts[0] = Text(text=text)
     conversation.messages[2].parts[0] = ToolResult(call_id="call1", text=text)
-    page = Page(export.html_page(conversation, made_by=MADE_BY)[16:])
+    page = Page(html_page(conversation, made_by=MADE_BY)[16:])
     assert not {tag for tag, _ in page.tags} & {"script", "iframe", "svg", "object", "embed", "form"}
 
 
@@ -182,7 +189,7 @@ def test_whatever_was_said_a_page_is_sound(text: str) -> None:
 
 
 def test_a_document_tells_all_that_happened_in_its_order() -> None:
-    text = export.markdown_page(a_conversation())
+    text = markdown_page(a_conversation())
     places = [
         text.index(words)
         for words in (
@@ -253,9 +260,7 @@ def structure_of(text: str) -> list[str]:
     ],
 )
 def test_an_answer_cannot_break_out_of_its_place(answer: str) -> None:
-    assert structure_of(export.markdown_page(a_conversation(answer))) == structure_of(
-        export.markdown_page(a_conversation("calm"))
-    )
+    assert structure_of(markdown_page(a_conversation(answer))) == structure_of(markdown_page(a_conversation("calm")))
 
 
 def test_prose_stays_as_it_was_written_but_for_what_would_do_something() -> None:
@@ -287,14 +292,14 @@ def test_names_stay_on_their_line(text: str) -> None:
 def test_whatever_was_said_a_document_is_written(text: str) -> None:
     conversation = a_conversation(text, title=text)
     conversation.messages[2].parts[0] = ToolResult(call_id="call1", text=text)
-    made = export.markdown_page(conversation)
+    made = markdown_page(conversation)
     assert made.encode()
     assert "## Not in this file" in made
 
 
 def test_several_conversations_share_a_document_with_an_index() -> None:
     both = [a_conversation(), a_conversation(title="Another")]
-    text = "".join(export.markdown_pieces(both, [export.entry_of(each) for each in both]))
+    text = "".join(markdown_pieces(both, [entry_of(each) for each in both]))
     assert text.startswith("# 2 conversations\n\n1. Fix the tide table (2026-05-04")
     assert "2. Another" in text
     assert "\n# Another\n" in text
@@ -324,11 +329,39 @@ def test_a_title_becomes_a_name_that_every_system_takes(title: str, stem: str) -
 
 @given(st.text(max_size=100))
 def test_no_title_leads_out_of_the_folder(title: str) -> None:
-    name = export.file_name(a_conversation(title=title), export.FORMATS["html"])
+    name = file_name(a_conversation(title=title), FORMAT)
     assert Path(name).name == name
     assert not re.search(r'[\x00-\x1f<>:"/\\|?*]', name)
     assert len(name.encode()) < 255
-    header = export.content_disposition(name)
+    header = content_disposition(name)
     assert header.isascii()
     assert "\n" not in header
     assert header.count('"') == 2
+
+
+# --- formats --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", formats(), ids=lambda kind: kind.name)
+def test_a_format_of_the_registry_writes_a_conversation_and_is_offered(kind: Format) -> None:
+    conversation = a_conversation()
+    text = "".join(kind.pieces([conversation], [entry_of(conversation)], Making(MADE_BY)))
+    help_text = next(option for option in export_command.params if option.name == "format_name")
+
+    assert "Fix the tide table" in text
+    assert file_name(conversation, kind).endswith(kind.ending)
+    assert isinstance(help_text.type, click.Choice)
+    assert kind.name in help_text.type.choices
+    assert format_named(kind.name) is kind
+
+
+def test_a_new_format_is_a_module_and_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("titles")
+    made = Format("titles", "Titles", ".txt", "text/plain", lambda several, *_: (each.title or "" for each in several))
+    module.FORMAT = made  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "titles", module)
+    monkeypatch.setitem(MODULES, "titles", "titles")
+
+    assert [each.name for each in formats()] == ["html", "markdown", "titles"]
+    assert format_named("titles") is made
+    assert format_named("no-such-format") is None

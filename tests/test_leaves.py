@@ -14,9 +14,11 @@ import pytest
 from rich.console import Console
 
 import copilog
-from copilog import export, identity, ingest
+from copilog import identity, ingest
 from copilog.derive.unapplied import shown_diff
 from copilog.diagnostics import LeafCounts, Ledger
+from copilog.export.html import html_page
+from copilog.export.markdown import markdown_page
 from copilog.ingest import inspection
 from copilog.ingest.leaves.lookup import Lookup
 from copilog.ingest.leaves.rules import reason_for
@@ -203,8 +205,8 @@ def test_an_answer_that_a_log_replaced_is_kept_as_withdrawn_text(tmp_path: Path,
     answer = [part for message in conversation.messages if message.role == "assistant" for part in message.parts]
     assert [part.text for part in answer if isinstance(part, Notice) and part.topic == "cleared"] == [FIRST_ANSWER]
     assert FIRST_ANSWER not in prose_of(answer)
-    assert FIRST_ANSWER in export.html_page(conversation, made_by="x")
-    assert FIRST_ANSWER in export.markdown_page(conversation)
+    assert FIRST_ANSWER in html_page(conversation, made_by="x")
+    assert FIRST_ANSWER in markdown_page(conversation)
     assert any(FIRST_ANSWER in (row.result or "") for row in texts_of(conversation))
 
 
@@ -408,8 +410,8 @@ def test_a_prompt_and_its_answer_in_one_text_are_found_where_each_is_stored() ->
 def test_a_document_is_on_every_surface() -> None:
     document = Document(kind="plan", text="First the tides, then the moon", path="plan.md")
     conversation = Conversation(id="cli:s-1", source="cli-events", documents=[document])
-    page = export.html_page(conversation, made_by="copilog")
-    markdown = export.markdown_page(conversation)
+    page = html_page(conversation, made_by="copilog")
+    markdown = markdown_page(conversation)
     told = pieces_of(conversation)[-1].written(None)
     shown = [terminal(conversation), page, markdown, told, texts_of(conversation)[-1].result or ""]
 
@@ -441,8 +443,8 @@ def test_edits_whose_file_is_not_on_disk_are_shown() -> None:
     assert shown_diff(change) == "+the tide comes in\n+tides.plot()"
     for shown in (
         terminal(conversation),
-        export.html_page(conversation, made_by="x"),
-        export.markdown_page(conversation),
+        html_page(conversation, made_by="x"),
+        markdown_page(conversation),
     ):
         assert "the tide comes in" in shown
 

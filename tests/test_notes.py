@@ -7,7 +7,9 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from copilog import export, identity
+from copilog import identity
+from copilog.export.html import html_page
+from copilog.export.markdown import markdown_page
 from copilog.model import (
     AnyPart,
     Approval,
@@ -54,8 +56,8 @@ def has_words(conversation: Conversation) -> dict[str, bool]:
     surfaces = {
         "show": shown(conversation),
         "show --full": shown(conversation, full=True),
-        "html": export.html_page(conversation, made_by="copilog"),
-        "markdown": export.markdown_page(conversation),
+        "html": html_page(conversation, made_by="copilog"),
+        "markdown": markdown_page(conversation),
         "mcp": "\n".join(piece.written(None) for piece in pieces_of(conversation)),
         "search": "\n".join(text for row in texts_of(conversation) for text in row if text),
     }

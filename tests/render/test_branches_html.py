@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from copilog.export import markdown_page
+from copilog.export.markdown import markdown_page
 from copilog.model import Message, Text, Turn
 from copilog.render.html.addresses import ServedAddresses
 from copilog.render.html.conversation import Pages

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copilog import export
 from copilog.derive.tool_names import tool_key
+from copilog.export.html import html_page
 from copilog.ingest.leaves.lookup import Lookup
 from copilog.model import Conversation, Message, Text, Thinking, ToolCall, ToolResult
 from tests.sources.vscode_builders import all_parts, read_parts
@@ -420,7 +420,7 @@ def test_what_the_inner_call_got_and_gave_back_is_kept_beside_what_the_outer_one
     shown_on = Conversation(id="vscode:s-1", source="vscode-session", messages=messages)
     for text in ("tide = 3", "the tide is set"):
         assert Lookup([result]).has(text)
-        assert text in export.html_page(shown_on, made_by="x")
+        assert text in html_page(shown_on, made_by="x")
 
 
 def test_a_preparation_that_led_nowhere_is_a_prepared_call() -> None:

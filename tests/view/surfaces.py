@@ -9,7 +9,8 @@ from collections.abc import Callable
 
 from rich.console import Console
 
-from copilog import export
+from copilog.export.html import html_page
+from copilog.export.markdown import markdown_page
 from copilog.model import Conversation
 from copilog.writers.mcp import pieces_of
 from copilog.writers.terminal import TextOptions, render_conversation
@@ -30,13 +31,13 @@ def agents(conversation: Conversation) -> str:
 
 def page(conversation: Conversation) -> str:
     """A page, and its words alone."""
-    drawn = export.html_page(conversation, made_by="copilog")
+    drawn = html_page(conversation, made_by="copilog")
     return drawn + html.unescape(re.sub("<[^>]*>", "", drawn))
 
 
 def document(conversation: Conversation) -> str:
     """The words of a document, without the signs that keep them from being Markdown."""
-    return re.sub(r"\\([^\w\s])", r"\1", export.markdown_page(conversation))
+    return re.sub(r"\\([^\w\s])", r"\1", markdown_page(conversation))
 
 
 WRITERS: dict[str, Callable[[Conversation], str]] = {

@@ -16,10 +16,11 @@ from copilog.cli.common import Settings, pass_settings, plural, printable
 from copilog.cli.selecting import selects
 from copilog.diagnostics import Report
 from copilog.errors import UsageError
+from copilog.export.formats import NAMES
 
 if TYPE_CHECKING:
     from copilog.analysis import Selection
-    from copilog.export import Format
+    from copilog.export.formats import Format
     from copilog.model import Conversation
     from copilog.store.archive import Archive
 
@@ -41,7 +42,7 @@ Examples:
     "-f",
     "--format",
     "format_name",
-    type=click.Choice(["html", "markdown"]),
+    type=click.Choice(NAMES),
     default="html",
     show_default=True,
     help="A page that needs nothing else, or a Markdown document.",
@@ -71,9 +72,10 @@ def command(
     Files appear when they are whole, for your eyes only. A file that -o names is replaced; in a folder nothing is:
     where a name is taken, a number makes it different. They hold all that was said: look before you pass them on.
     """
-    from copilog.export import FORMATS
+    from copilog.export.formats import format_named
 
-    kind = FORMATS[format_name]
+    kind = format_named(format_name)
+    assert kind is not None
     with searched_archive(settings, Report()) as archive:
         ids = _wanted(archive, targets, selection)
         if output is None and len(ids) > 1:
@@ -123,7 +125,7 @@ def _is_folder(output: Path) -> bool:
 
 
 def _write_each(archive: Archive, ids: list[str], kind: Format, folder: Path) -> list[Path]:
-    from copilog.export import file_name
+    from copilog.export.file_names import file_name
 
     folder.mkdir(parents=True, exist_ok=True)
     paths: list[Path] = []
@@ -146,7 +148,7 @@ def _pieces(archive: Archive, conversations: Iterable[Conversation], ids: list[s
     from datetime import UTC, datetime
 
     from copilog import __version__
-    from copilog.export import html_pieces, markdown_pieces
+    from copilog.export.formats import Making
     from copilog.export.index import entry
 
     summaries = archive.summaries(ids)
@@ -154,9 +156,7 @@ def _pieces(archive: Archive, conversations: Iterable[Conversation], ids: list[s
         entry(summary.title, summary.updated_at or summary.started_at, summary.turns)
         for summary in (summaries[each] for each in ids)
     ]
-    if kind.name == "markdown":
-        return markdown_pieces(conversations, index)
-    return html_pieces(conversations, index, made_by=f"copilog {__version__}", made_at=datetime.now(UTC))
+    return kind.pieces(conversations, index, Making(f"copilog {__version__}", datetime.now(UTC)))
 
 
 def _write(file: IO[bytes], pieces: Iterator[str]) -> None:

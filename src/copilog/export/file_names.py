@@ -4,32 +4,17 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import Literal, NamedTuple
 from urllib.parse import quote
 
+from copilog.export.formats import Format
 from copilog.model import Conversation, title_of
 
-FormatName = Literal["html", "markdown"]
 LONGEST_NAME = 60  # characters, so that four bytes for each and an ending still make a name on any system
 NO_NAME = "conversation"
 
 _ODD = re.compile(r"[^\w]+")
 # Windows takes these for devices, whatever ending they have.
 _DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d|conin|conout|clock)", re.IGNORECASE)
-
-
-class Format(NamedTuple):
-    """A kind of file."""
-
-    name: FormatName
-    ending: str
-    media_type: str
-
-
-FORMATS: dict[str, Format] = {
-    "html": Format("html", ".html", "text/html; charset=utf-8"),
-    "markdown": Format("markdown", ".md", "text/markdown; charset=utf-8"),
-}
 
 
 def file_name(conversation: Conversation, kind: Format) -> str:

@@ -13,6 +13,7 @@ from datetime import datetime
 from markupsafe import Markup
 
 from copilog.derive import is_counted, without_superseded
+from copilog.export.formats import Format, Making
 from copilog.export.index import Entry, entry_of
 from copilog.model import Conversation, title_of
 from copilog.render.html.conversation import Pages
@@ -90,3 +91,10 @@ class _Section:
     def _tag_for_paper(self, match: re.Match[str]) -> str:
         tag = _PICTURE_LINK.sub('<a class="picture">', match[0])  # a picture is no link to itself
         return _ANCHOR.sub(rf" \1{self.anchor}-", tag)
+
+
+def _pieces(conversations: Iterable[Conversation], index: Sequence[Entry], making: Making) -> Iterator[str]:
+    return html_pieces(conversations, index, made_by=making.by, made_at=making.at)
+
+
+FORMAT = Format("html", "HTML", ".html", "text/html; charset=utf-8", _pieces)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from copilog.export.formats import Format, Making
 from copilog.export.index import Entry
 from copilog.model import Conversation
 from copilog.view.wording import counted
@@ -32,3 +33,10 @@ def markdown_pieces(
                 yield f"{block}\n\n"
     if missing:
         yield f"\n---\n\n{plain(missing, 1000)}\n"
+
+
+def _pieces(conversations: Iterable[Conversation], index: Sequence[Entry], making: Making) -> Iterator[str]:  # noqa: ARG001
+    return markdown_pieces(conversations, index)
+
+
+FORMAT = Format("markdown", "Markdown", ".md", "text/markdown; charset=utf-8", _pieces)

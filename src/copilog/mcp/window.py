@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from copilog.derive.counting import branch_name, only_trace_of, only_traces
-from copilog.derive.models import asked_for, model_of
 from copilog.errors import UsageError
 from copilog.model import Conversation, Turn
+from copilog.view.wording import model_words
 from copilog.writers.mcp import Piece, pieces_of
 from copilog.writers.mcp_text import BYTES_PER_TOKEN, beginning_of, one_line, size_of, tokens_of
 
@@ -230,9 +230,8 @@ class _Filling:
         words = [f"## Turn {turn.index + 1} of {len(self._turns)}"]
         if turn.timing.started_at is not None:
             words.append(turn.timing.started_at.strftime("%Y-%m-%d %H:%M UTC"))
-        if model := model_of(turn):
-            asked = asked_for(turn)
-            words.append(one_line(f"{asked}: {model}" if asked else model, 100))
+        if model := model_words(turn):
+            words.append(one_line(model, 100))
         if turn.mode is not None and turn.mode.kind:
             words.append(f"{one_line(turn.mode.kind, 40)} mode")
         if turn.branch is not None:

@@ -128,7 +128,6 @@ class Chips(Block):
     """Some of them in a row."""
 
     kind: ClassVar[str] = "chips"
-    label: str = ""
     chips: list[Chip]
 
 

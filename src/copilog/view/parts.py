@@ -37,7 +37,6 @@ from copilog.model import (
 from copilog.tags import Segment, segments
 from copilog.view.blocks import (
     LONGEST_SEARCHED,
-    NOWHERE,
     AnyBlock,
     Aside,
     Asked,
@@ -102,9 +101,7 @@ def request_blocks(message: Message, number: int, stage: Stage) -> Iterator[AnyB
         for position, part in enumerate(message.parts)
         if isinstance(part, Mention) and part.start is None
     ]
-    for label, chips in (("", loose), ("", attached), ("added by itself", automatic)):
-        if chips:
-            yield Chips(at=NOWHERE, label=label, chips=chips)
+    yield from (Chips(chips=chips) for chips in (loose, attached, automatic) if chips)
     yield from contexts
 
 
@@ -224,8 +221,10 @@ def block_of(part: AnyPart, at: At, turn: int | None, stage: Stage) -> AnyBlock 
         case Confirmation():
             return _asked(part, at)
         case Checkpoint():
-            title = f"Checkpoint {clean_line(part.id, 80)}"
-            return Aside(at=at, look="checkpoint", title=title, is_detail=True, notes=notes_of(part))
+            facts = [clean_line(part.id, 80)]
+            return Aside(
+                at=at, look="checkpoint", title="Checkpoint", facts=facts, is_detail=True, notes=notes_of(part)
+            )
         case Compaction():
             return _compaction(part, at)
         case Hook():

@@ -207,12 +207,12 @@ def _chip(chip: Chip) -> Iterator[Scrap]:
 
 
 def _call(call: Call) -> Iterator[Scrap]:
-    helper = f" (sub-agent {one_line(call.helper.name, 60)})" if call.helper is not None else ""
     facts = [lines_words(call.lines), *call.remarks]
     if call.helper is not None:
-        facts += call.helper.facts
+        named = "" if call.helper.name == "Sub-agent" else f" {call.helper.name}"
+        facts = [f"sub-agent{named}", *call.helper.facts, *facts]
     said = f": {one_line(call.said)}" if call.said else ""
-    line = f"- called `{one_line(call.name, 80)}`{helper}{_facts(facts)}{said}"
+    line = f"- called `{one_line(call.name, 80)}`{_facts(facts)}{said}"
     yield Scrap("tool", line, plain(call.arguments), "json")
     if call.helper is not None and call.helper.task and '"prompt"' not in call.arguments:
         yield Scrap("tool", "- task of the sub-agent:", plain(call.helper.task))

@@ -58,7 +58,7 @@ ICONS = {
     "unknown": ("·", "yellow"),
 }
 BOXES = {"done": ("[x]", "dim"), "doing": ("[~]", "bold"), "open": ("[ ]", "")}
-SIGNS = {"compaction": "≡ ", "hook": "⚙ ", "warning": "⚠ ", "undone": "⚠ ", "unknown": "", "checkpoint": ""}
+SIGNS = {"compaction": "≡ ", "hook": "⚙ ", "warning": "⚠ ", "undone": "⚠ "}
 LINE_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 PATCH_STYLES = {**LINE_STYLES, "*": "bold"}
 
@@ -360,6 +360,8 @@ class Drawer:
         words = clean(markdown_words(aside.words)).strip()
         if aside.look == "tree":
             yield Piece(self._folded(aside.text, TREE_LINES), level)
+        elif aside.look == "checkpoint":
+            yield Piece(Text(f"checkpoint {', '.join(aside.facts)}", "dim"), level)
         elif aside.look == "unknown":
             yield Piece(Text(f"unknown part {', '.join(aside.facts)}", "yellow"), level)
         else:

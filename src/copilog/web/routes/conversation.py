@@ -13,6 +13,7 @@ from starlette.routing import Route
 
 from copilog.derive import without_superseded
 from copilog.derive.notes import notes_of
+from copilog.export.formats import formats
 from copilog.model import (
     Attachment,
     Conversation,
@@ -79,6 +80,7 @@ def _page(request: Request) -> Response:
         number_of_messages=len(conversation.messages),
         part_url=part_url,
         export_url=export_url,
+        formats=formats(),
         timeline_url=part_url("timeline"),
         other_messages=_other_messages(pages, window),
         find=request.query_params.get("find", "")[:200],

@@ -1,4 +1,4 @@
-"""Conversations as files to keep: a page that needs nothing else, or a Markdown document."""
+"""Conversations as files to keep, in any of the formats that there are."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from copilog import __version__
-from copilog.export import FORMATS, Format, content_disposition, entry_of, file_name, html_pieces, markdown_pieces
-from copilog.export.index import entry
+from copilog.export.file_names import content_disposition, file_name
+from copilog.export.formats import NAMES, Format, Making, format_named
+from copilog.export.index import entry, entry_of
 from copilog.model import Conversation
 from copilog.web.viewer import Viewer, viewer_of
 
@@ -26,11 +27,11 @@ def _export(request: Request) -> Response:
     """One conversation, or several that the address names one after another: /export?id=..&id=..&format=markdown."""
     viewer = viewer_of(request)
     ids = list(dict.fromkeys(value for value in request.query_params.getlist("id") if value))
-    kind = FORMATS.get(request.query_params.get("format", "html"))
+    kind = format_named(request.query_params.get("format", "html"))
     if not ids:
         raise HTTPException(400, "No conversation was named.")
     if kind is None:
-        raise HTTPException(400, "There is no such format; there are html and markdown.")
+        raise HTTPException(400, f"There is no such format; there are {' and '.join(NAMES)}.")
     if len(ids) > MOST_AT_ONCE:
         raise HTTPException(400, f"These are too many at once; `copilog export` has no such limit as {MOST_AT_ONCE}.")
     if len(ids) == 1:
@@ -39,10 +40,7 @@ def _export(request: Request) -> Response:
 
 
 def _one(conversation: Conversation, kind: Format) -> Response:
-    if kind.name == "markdown":
-        pieces = markdown_pieces([conversation], [])
-    else:
-        pieces = html_pieces([conversation], [entry_of(conversation)], made_by=_made_by(), made_at=datetime.now(UTC))
+    pieces = kind.pieces([conversation], [entry_of(conversation)], _making())
     return _streamed(pieces, file_name(conversation, kind), kind)
 
 
@@ -57,15 +55,12 @@ def _many(viewer: Viewer, ids: list[str], kind: Format) -> Response:
         entry(found[each].title, found[each].updated_at or found[each].started_at, found[each].turns) for each in ids
     ]
     conversations = (viewer.conversation(each) for each in ids)
-    if kind.name == "markdown":
-        pieces = markdown_pieces(conversations, index)
-    else:
-        pieces = html_pieces(conversations, index, made_by=_made_by(), made_at=datetime.now(UTC))
+    pieces = kind.pieces(conversations, index, _making())
     return _streamed(pieces, f"{len(ids)}-conversations{kind.ending}", kind)
 
 
-def _made_by() -> str:
-    return f"copilog {__version__}"
+def _making() -> Making:
+    return Making(f"copilog {__version__}", datetime.now(UTC))
 
 
 def _streamed(pieces: Iterator[str], name: str, kind: Format) -> Response:

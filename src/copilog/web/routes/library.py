@@ -6,6 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from copilog.export.formats import formats
 from copilog.store.library import PAGE_ROWS
 from copilog.web.filters import filters_from
 from copilog.web.library_view import library_view, part_view, tools_view
@@ -25,7 +26,8 @@ def library(request: Request) -> Response:
             return page(request, "library_rows.html", part=part)
         view = library_view(archive, filters, offset, with_tools="tools" in request.query_params)
     template = "library_list.html" if is_partial(request) else "library.html"
-    return page(request, template, page_name="library", view=view, asked=request.query_params.get("q", ""))
+    asked = request.query_params.get("q", "")
+    return page(request, template, page_name="library", view=view, asked=asked, formats=formats())
 
 
 def tools(request: Request) -> Response:

@@ -65,7 +65,6 @@ VSCODE = [
     "plain-1.138.0",
     "retried-1.139.1",
     "subagent-1.139.1",
-    "unknown-tool-1.139.1",
     "walk-1.133.0",
 ]
 DEFAULT = [

@@ -6,13 +6,25 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 ARGS ?= serve
 LIBRARIES := src/copilog/web/static/vendor/made-from.txt
 
-.PHONY: run test check format lock bench docs screenshots conformance writers-diff libraries clean
+.PHONY: run test soak coverage site dist check format lock bench docs screenshots conformance writers-diff libraries clean
 
 run: $(VENV)/.run-ready  ## show this machine's conversations (or the bundled sample) in the browser; ARGS="..." for anything else
 	@$(BIN)/copilog $(ARGS)
 
 test: check  ## all checks and all tests
 	$(BIN)/python -m pytest -n auto
+
+soak: $(VENV)/.test-ready  ## the random tests in large numbers, from a printed seed; TIMES=10 SEED=...
+	$(BIN)/python -m tests.soak $(if $(TIMES),--times $(TIMES)) $(if $(SEED),--seed $(SEED))
+
+coverage: $(VENV)/.test-ready  ## all tests, and the lines that none of them runs, in build/coverage
+	$(BIN)/python -m pytest -n auto --cov --cov-report=term --cov-report=html
+
+site: $(VENV)/.test-ready  ## the documentation as a website, in build/site
+	$(BIN)/python -m tests.docs_site
+
+dist: $(VENV)/.run-ready  ## the wheel and the source distribution, in dist; fails without the browser libraries
+	COPILOG_NEED_LIBRARIES=1 $(BIN)/python -m hatchling build
 
 check: $(VENV)/.test-ready
 	$(BIN)/ruff format --check .

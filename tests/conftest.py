@@ -10,6 +10,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.soaking import pytest_collection_modifyitems, pytest_runtest_call
+
+__all__ = ["pytest_collection_modifyitems", "pytest_runtest_call"]
+
 # A bug in a reader is contained in a run; here it must be seen.
 os.environ["COPILOG_RAISE"] = "1"
 
@@ -18,7 +22,7 @@ os.environ["COPILOG_RAISE"] = "1"
 settings.register_profile(
     "copilog",
     deadline=None,
-    derandomize="CI" in os.environ,
+    derandomize="CI" in os.environ and "COPILOG_SOAK" not in os.environ,
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("copilog")

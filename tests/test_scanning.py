@@ -11,7 +11,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -30,6 +30,7 @@ from copilog.sample import home as sample_home
 from copilog.sources import Found
 from copilog.store.archive import Archive
 from tests.cli.homes import Home, session
+from tests.soaking import SEED, counted
 
 KILLS = 30
 
@@ -196,7 +197,11 @@ def test_jobs_make_no_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert len(prints) == 1
 
 
-def test_a_scan_that_is_killed_anywhere_is_taken_up_by_the_next(tmp_path: Path) -> None:
+@pytest.mark.soak(kind="kills")
+def test_a_scan_that_is_killed_anywhere_is_taken_up_by_the_next(
+    tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    record_property("cases", counted(KILLS))
     folder = tmp_path / "home"
     write_both(folder, 40, 3)
     shutil.copytree(sample_home(), folder, dirs_exist_ok=True)
@@ -205,8 +210,8 @@ def test_a_scan_that_is_killed_anywhere_is_taken_up_by_the_next(tmp_path: Path) 
     run_scan(undisturbed, folder).wait()
     seconds = time.monotonic() - started
 
-    moments = random.Random(5)
-    for _ in range(KILLS):
+    moments = random.Random(SEED)
+    for _ in range(counted(KILLS)):
         process = run_scan(disturbed, folder)
         time.sleep(moments.uniform(0, seconds))
         process.send_signal(signal.SIGKILL)

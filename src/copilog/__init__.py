@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 if sys.version_info < (3, 11):  # noqa: UP036 - run from a checkout, where no installer has compared versions
     raise ImportError(f"copilog needs Python 3.11 or newer; this is Python {sys.version.split()[0]} ({sys.executable})")
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Name -> module, with the name there if it is another. Looked up on first use, so that `copilog --help` stays light.
 _EXPORTS = {

@@ -171,6 +171,7 @@ def test_a_file_that_is_cut_anywhere_is_read_or_refused(sample: Sample, tmp_path
         assert_in_order(read(path, source))
 
 
+@pytest.mark.soak(kind="flips")
 @of_each_sample
 @settings(max_examples=30)
 @given(data=st.data())
@@ -210,6 +211,7 @@ def as_text_of(sample: Sample) -> bool:
     return sample.path.suffix in (".json", ".jsonl")
 
 
+@pytest.mark.soak(kind="flips")
 @pytest.mark.parametrize("sample", [sample for sample in SOUND if as_text_of(sample)], ids=str)
 @settings(max_examples=30)
 @given(data=st.data())

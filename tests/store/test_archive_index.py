@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from hypothesis import strategies as st
 
 from copilog.store import indexing
 from copilog.store.archive import Archive
+from tests.soaking import SEED, counted
 from tests.store.archive_rows import HARBOUR, MOORING, hits, put_all, rows, words_with
 from tests.stored import entry
 
@@ -144,13 +147,21 @@ with Archive(Path(sys.argv[1]), write=True) as archive:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
-def test_a_writer_that_is_killed_leaves_an_archive_that_the_next_makes_good(tmp_path: Path) -> None:
+@pytest.mark.soak(kind="kills")
+def test_a_writer_that_is_killed_leaves_an_archive_that_the_next_makes_good(
+    tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    moments = random.Random(SEED)
+    delays = [0.0, 0.002, 0.01, 0.02, 0.05, 0.1]
+    delays += [moments.uniform(0, 0.2) for _ in range(counted(len(delays)) - len(delays))]
+    record_property("cases", len(delays))
+
     def start(name: str) -> subprocess.Popen[str]:
         command = [sys.executable, "-c", WRITER, str(tmp_path / name)]
         return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2])
 
     start("whole.db").communicate()
-    for delay in (0.0, 0.002, 0.01, 0.02, 0.05, 0.1):
+    for delay in delays:
         process = start("killed.db")
         assert process.stdout is not None
         process.stdout.readline()

@@ -16,7 +16,7 @@ from hypothesis import settings
 TIMES = int(os.environ.get("COPILOG_SOAK") or "1")
 SEED = int(os.environ.get("COPILOG_SOAK_SEED") or "5")
 
-_EXAMPLES = re.compile(r"(\d+) (?:passing|failing) examples")
+_EXAMPLES = re.compile(r"(\d+) (?:passing|failing)\b")
 
 
 def counted(number: int) -> int:

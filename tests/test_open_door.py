@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -151,3 +154,30 @@ def test_a_soak_becomes_a_table_with_its_seed(tmp_path: Path) -> None:
     assert "seed 4711, 10 times" in table
     assert re.search(r"^\| `fuzz` .* \| 2 \| 312 \| 1 \| 0 \|$", table, re.MULTILINE)
     assert re.search(r"^\| `kills` .* \| 1 \| 30 \| 0 \| 0 \|$", table, re.MULTILINE)
+
+
+COUNTED = """
+from hypothesis import given, settings, strategies as st
+
+@settings(max_examples=20)
+@given(st.integers())
+def test_anything(number): pass
+"""
+
+
+def test_a_soak_multiplies_the_examples_of_a_test_and_counts_them(tmp_path: Path) -> None:
+    (tmp_path / "test_counted.py").write_text(COUNTED)
+    command = [sys.executable, "-m", "pytest", "-c", os.devnull, "--rootdir", str(tmp_path), "-p", "tests.soaking"]
+    options = ["-m", "soak(kind='fuzz')", f"--junit-xml={tmp_path / 'soak.xml'}", str(tmp_path)]
+
+    done = subprocess.run(
+        [*command, *options],
+        cwd=PROJECT,
+        env={**os.environ, "COPILOG_SOAK": "3"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stdout
+    assert "| 1 | 60 | 0 | 0 |" in table_of(tmp_path / "soak.xml", 3, 1, 1)

@@ -14,6 +14,7 @@ from playwright.sync_api import TimeoutError as TimeoutOfPage
 START_MS = 300_000
 STEP_MS = 60_000
 LOOK_MS = 3_000  # after which what does not change while it is open is opened again
+FRAME_MS = 50  # in which the page shows what a key has done
 VIEWPORT = ViewportSize(width=1600, height=3000)  # high, as the list of messages only has what is visible
 MANAGE_MODELS = "Chat: Manage Language Models"  # opening it starts Copilot Chat
 PICTURE = """async (color) => {
@@ -187,21 +188,34 @@ class Workbench:
         return response.locator(selector).last
 
     def _choose(self, picker: str, name: str) -> None:
-        """Choose a row of a picker, once the picker has it."""
+        """Choose a row of a picker by the keyboard, once the picker has it: in 1.133 something lies over the rows."""
         rows = self._page.locator(".action-widget .monaco-list-row")
-        row = rows.filter(has_text=re.compile(rf"^\s*{re.escape(name)}")).first
+        wanted = re.compile(rf"^\s*{re.escape(name)}")
         for _ in range(START_MS // LOOK_MS):
             self._input.locator(f"{picker} .action-label").first.click()
             if self._page.locator(".action-widget input").count():
                 self._page.keyboard.type(name)  # all but the last one used are in a section that is closed
             try:
-                row.click(timeout=LOOK_MS)
+                rows.filter(has_text=wanted).first.wait_for(timeout=LOOK_MS)
+                self._focus(rows, wanted)
             except TimeoutOfPage:
                 self._page.keyboard.press("Escape")  # the list does not change while it is open
                 continue
+            self._page.keyboard.press("Enter")
             expect(self._label(name)).to_be_visible()
             return
         raise TimeoutOfPage(f"{picker} has no {name!r}")
+
+    def _focus(self, rows: Locator, wanted: re.Pattern[str]) -> None:
+        """Move down a list until the row has the focus."""
+        focused = self._page.locator(".action-widget .monaco-list-row.focused").filter(has_text=wanted)
+        for _ in range(2 * rows.count()):  # it begins anew behind the last one
+            if focused.count():
+                return
+            self._page.keyboard.press("ArrowDown")
+            self._page.wait_for_timeout(FRAME_MS)
+        if not focused.count():
+            raise TimeoutOfPage(f"no row {wanted.pattern!r} gets the focus")
 
     def _type_and_send(self, text: str) -> None:
         if "\n" in text:  # typed lines would be indented

@@ -23,8 +23,8 @@ from copilog.summaries import of_conversation
 from copilog.trajectory import trajectories_of, trajectory_of
 from tests.branched import ANSWERS, COPY, PROMPTS, THIRD, TRUNK, branched_conversation
 from tests.cli.homes import Home, move_in, run
-from tests.render.text_builders import conversation, shown
 from tests.stored import concluded_entry
+from tests.writers.text_builders import conversation, shown
 
 GHOST = re.compile("ghost", re.IGNORECASE)
 ID = "vscode:1c"

@@ -16,11 +16,11 @@ from copilog.ingest import discover, read
 from copilog.model import Conversation, ToolCall, parts_of
 from copilog.writers.mcp import pieces_of
 from tests.cli.homes import Home, request, run, session
-from tests.render.html_builders import shown as html_of
-from tests.render.text_builders import shown as text_of
 from tests.sources import replay_builders as replay
 from tests.sources.cli_builders import Log, write_log
 from tests.sources.extension_builders import write_lines
+from tests.writers.html_builders import shown as html_of
+from tests.writers.text_builders import shown as text_of
 
 Json = dict[str, Any]
 

@@ -11,9 +11,9 @@ from copilog.export.markdown import markdown_page
 from copilog.model import Conversation, Terminal, Text, ToolCall, ToolResult
 from copilog.store.texts import texts_of
 from copilog.writers.mcp import pieces_of
-from tests.render.html_builders import answered, asked, told
-from tests.render.html_builders import shown as html_of
-from tests.render.text_builders import shown as text_of
+from tests.writers.html_builders import answered, asked, told
+from tests.writers.html_builders import shown as html_of
+from tests.writers.text_builders import shown as text_of
 
 NOTE = "Note: The tool simplified the command."
 COLOURED = "\x1b[32mlow water\x1b[0m\x1b[7Cat noon\r\nhigh water at six in the evening\r\n"

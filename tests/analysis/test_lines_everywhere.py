@@ -20,8 +20,8 @@ from copilog.summaries import of_conversation
 from copilog.view.about import facts_of
 from copilog.writers.mcp import pieces_of
 from tests.analysis.made_up_edits import Shelf, edit, talk
-from tests.render.html_builders import shown as html_of
-from tests.render.text_builders import shown as text_of
+from tests.writers.html_builders import shown as html_of
+from tests.writers.text_builders import shown as text_of
 
 DIFF = "--- a/x\n+++ b/x\n@@ -1,2 +1,3 @@\n same\n-old\n+new\n+newer\n"
 

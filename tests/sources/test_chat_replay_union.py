@@ -9,7 +9,6 @@ from copilog.model import Conversation
 from copilog.sources.chat_replay import ChatReplay
 from copilog.store.entries import entry_of
 from copilog.view.about import panel_of
-from tests.render.text_builders import shown as text_of
 from tests.sources.replay_builders import (
     Json,
     assistant,
@@ -24,6 +23,7 @@ from tests.sources.replay_builders import (
     tool_message,
     user,
 )
+from tests.writers.text_builders import shown as text_of
 
 SOURCE = ChatReplay()
 

@@ -12,8 +12,8 @@ from copilog.ingest.scanning import scan
 from copilog.model import Conversation, FileEdit, OutcomeKind, ToolCall
 from copilog.store.archive import Archive
 from copilog.writers.mcp import pieces_of
-from tests.render.text_builders import shown
 from tests.stored import concluded_entry, conversation
+from tests.writers.text_builders import shown
 
 OUTCOMES = "SELECT outcome FROM tool_calls"
 

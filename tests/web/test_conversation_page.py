@@ -28,8 +28,8 @@ from copilog.model import (
     ToolResult,
     Turn,
 )
-from copilog.render.html.conversation import warm_up
 from copilog.store.archive import Archive
+from copilog.writers.html.conversation import warm_up
 from tests.stored import concluded_entry
 
 PNG = bytes.fromhex(

@@ -16,13 +16,13 @@ from copilog.derive import is_counted, without_superseded
 from copilog.export.formats import Format, Making
 from copilog.export.index import Entry, entry_of
 from copilog.model import Conversation, title_of
-from copilog.render.html.conversation import Pages
 from copilog.render.pages import environment, stylesheet
 from copilog.render.report.page import content_policy
 from copilog.view.about import panel_of
 from copilog.view.safe import clean_line
 from copilog.view.turns import framed_outline, outline_of
 from copilog.view.wording import counted, superseded_words
+from copilog.writers.html.conversation import Pages
 
 STYLES = ("tokens", "page", "code", "conversation", "export")
 

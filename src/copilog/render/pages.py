@@ -1,7 +1,7 @@
 """The templates of pages: those of the viewer and those that are exported.
 
 Everything that reaches a template as text is escaped, and loses what hides or turns the text around it; only what
-`render.html` has made is HTML. A name that a template does not know is an error, never an empty place.
+`writers.html` has made is HTML. A name that a template does not know is an error, never an empty place.
 """
 
 from __future__ import annotations

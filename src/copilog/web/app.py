@@ -15,7 +15,6 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from copilog.errors import CopilogError, UsageError
-from copilog.render.html.conversation import warm_up
 from copilog.render.pages import render_page
 from copilog.web import assets, live
 from copilog.web.assets import Assets
@@ -24,6 +23,7 @@ from copilog.web.routes import ROUTES
 from copilog.web.scans import Places, Scanning
 from copilog.web.security import HEADERS, Guard, SafeHeaders
 from copilog.web.viewer import Viewer, ViewerSettings, is_partial, page
+from copilog.writers.html.conversation import warm_up
 
 logger = logging.getLogger(__name__)
 

@@ -11,8 +11,6 @@ from copilog.derive.line_counts import lines_words
 from copilog.derive.notes import Note
 from copilog.errors import BadRecord
 from copilog.model import Conversation, title_of
-from copilog.render.html.characters import visible_line
-from copilog.render.html.code import laid_out
 from copilog.view import View
 from copilog.view.about import panel_of
 from copilog.view.blocks import (
@@ -39,6 +37,8 @@ from copilog.view.blocks import (
 from copilog.view.prose import with_links
 from copilog.view.safe import clean_output
 from copilog.view.wording import counted, superseded_words
+from copilog.writers.html.characters import visible_line
+from copilog.writers.html.code import laid_out
 from copilog.writers.markdown_text import details, fence, plain, prose, quoted, span
 from copilog.writers.missing import Missing
 

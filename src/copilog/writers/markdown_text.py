@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections import deque
 
-from copilog.render.html.characters import visible, visible_line
-from copilog.render.html.markdown import LONGEST_MARKDOWN, block_parser
+from copilog.writers.html.characters import visible, visible_line
+from copilog.writers.html.markdown import LONGEST_MARKDOWN, block_parser
 
 _BACKTICKS = re.compile("`+")
 _SPECIAL = re.compile(r"([\\`*_\[\]<>~|#&!])")

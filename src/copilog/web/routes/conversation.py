@@ -23,11 +23,6 @@ from copilog.model import (
     ToolResult,
     title_of,
 )
-from copilog.render.html.addresses import ServedAddresses, picture_type
-from copilog.render.html.code import json_html
-from copilog.render.html.conversation import Pages, Window
-from copilog.render.html.outline_page import outline_page
-from copilog.render.html.page import NOTE_FIELD
 from copilog.store.summary import Summary
 from copilog.view.about import distinct, model_names, panel_of
 from copilog.view.safe import clean_line
@@ -35,6 +30,11 @@ from copilog.view.turns import framed_outline, outline_of
 from copilog.view.wording import counted, span_words
 from copilog.web.finding import find_in
 from copilog.web.viewer import page, viewer_of
+from copilog.writers.html.addresses import ServedAddresses, picture_type
+from copilog.writers.html.code import json_html
+from copilog.writers.html.conversation import Pages, Window
+from copilog.writers.html.outline_page import outline_page
+from copilog.writers.html.page import NOTE_FIELD
 
 MANY_TURNS = 300  # with more, scripts load the outline after the page; without scripts, links lead through it
 KEPT_VIEWS = 8

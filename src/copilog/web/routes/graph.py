@@ -11,10 +11,10 @@ from starlette.routing import Route
 from copilog.analysis.graphs import Graph, Node, graph, strongest
 from copilog.analysis.graphs.shapes import AGENT, COUNTED, NAMES_OF_KINDS, SKILL, SUBAGENT, TOOL, WORDS
 from copilog.analysis.selection import choose
-from copilog.render.html import markdown_html
 from copilog.store.selection import exactly
 from copilog.web.filters import Filters, filters_from, library_link, measured_by, query_of
 from copilog.web.viewer import page, viewer_of
+from copilog.writers.html import markdown_html
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -11,8 +11,6 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from copilog.diagnostics import Ledger
-from copilog.render.html import side_by_side_html, unified_html
-from copilog.render.html.conversation import Pages
 from copilog.sources import BY_NAME, Found
 from copilog.trajectory_compare import (
     Difference,
@@ -25,6 +23,8 @@ from copilog.trajectory_compare import (
 from copilog.view.blocks import Shown
 from copilog.view.safe import clean_line
 from copilog.web.viewer import page, viewer_of
+from copilog.writers.html import side_by_side_html, unified_html
+from copilog.writers.html.conversation import Pages
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from copilog.model import Conversation, Message, Prompt, Text, Thinking, ToolCall, Turn
-from copilog.render.html.addresses import Addresses
-from copilog.render.html.page import Below, Page
 from copilog.render.pages import environment, render_page
 from copilog.view import View
+from copilog.writers.html.addresses import Addresses
+from copilog.writers.html.page import Below, Page
 
 WINDOW = 40  # messages, those that are shown in others included
 

@@ -21,7 +21,7 @@ from copilog.model import (
     ToolCall,
     ToolResult,
 )
-from tests.render.text_builders import FOLDER, conversation, edit, shown
+from tests.writers.text_builders import FOLDER, conversation, edit, shown
 
 # --- tools ------------------------------------------------------------------------------------------------------
 

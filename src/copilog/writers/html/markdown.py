@@ -19,9 +19,9 @@ from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from markupsafe import Markup, escape
 
-from copilog.render.html.characters import cut, visible
-from copilog.render.html.code import LONGEST_TEXT, code_html, cut_note
-from copilog.render.html.links import LONGEST_ADDRESS, image_chip, link_end, link_start
+from copilog.writers.html.characters import cut, visible
+from copilog.writers.html.code import LONGEST_TEXT, code_html, cut_note
+from copilog.writers.html.links import LONGEST_ADDRESS, image_chip, link_end, link_start
 
 LONGEST_MARKDOWN = 200_000
 DEEPEST_BLOCK = 40  # lists in quotes in lists; what lies deeper is shown as it was written

@@ -10,7 +10,7 @@ import re
 
 from markupsafe import Markup
 
-from copilog.render.html.characters import visible_line
+from copilog.writers.html.characters import visible_line
 
 LONGEST_ADDRESS = 2_000
 # The host is spelled out in ASCII (a look-alike letter makes it begin with xn--), and no user name stands before it.

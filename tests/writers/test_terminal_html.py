@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from copilog.render.html import terminal_html
-from copilog.render.html.code import LONGEST_TEXT
+from copilog.writers.html import terminal_html
+from copilog.writers.html.code import LONGEST_TEXT
 from tests.safe_html import confusing_text, harmless
 
 

@@ -34,13 +34,13 @@ from copilog.model import (
     TreeNode,
     Unknown,
 )
-from copilog.render.html.addresses import ServedAddresses, picture_type
-from copilog.render.html.conversation import Pages
-from copilog.render.html.passages import with_things
 from copilog.render.pages import environment
 from copilog.view.nesting import Nesting
 from copilog.view.prose import without_marks
-from tests.render.html_builders import answered, asked, drawn, shown, told
+from copilog.writers.html.addresses import ServedAddresses, picture_type
+from copilog.writers.html.conversation import Pages
+from copilog.writers.html.passages import with_things
+from tests.writers.html_builders import answered, asked, drawn, shown, told
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
 DIFF = "--- a/src/tides.py\n+++ b/src/tides.py\n@@ -1,2 +1,2 @@\n import math\n-low = 1\n+low = 2\n"

@@ -8,10 +8,10 @@ from itertools import groupby, zip_longest
 from markupsafe import Markup, escape
 
 from copilog.derive.line_counts import UNKNOWN, Lines
-from copilog.render.html.changed_words import changed_words
-from copilog.render.html.characters import cut, visible
-from copilog.render.html.code import code_html, cut_note
-from copilog.render.html.diff_lines import FileDiff, Hunk, Line, files_of
+from copilog.writers.html.changed_words import changed_words
+from copilog.writers.html.characters import cut, visible
+from copilog.writers.html.code import code_html, cut_note
+from copilog.writers.html.diff_lines import FileDiff, Hunk, Line, files_of
 
 MOST_LINES = 5_000
 LONGEST_LINE = 2_000

@@ -14,11 +14,11 @@ grow with the text and no faster; what is too much is shown plainly, or cut with
 
 from __future__ import annotations
 
-from copilog.render.html.code import code_html, json_html, text_html
-from copilog.render.html.diffs import side_by_side_html, unified_html
-from copilog.render.html.markdown import markdown_html
-from copilog.render.html.names import language_of_path
-from copilog.render.html.terminal import terminal_html
+from copilog.writers.html.code import code_html, json_html, text_html
+from copilog.writers.html.diffs import side_by_side_html, unified_html
+from copilog.writers.html.markdown import markdown_html
+from copilog.writers.html.names import language_of_path
+from copilog.writers.html.terminal import terminal_html
 
 __all__ = [
     "code_html",

@@ -7,9 +7,9 @@ import pytest
 from copilog.export.markdown import markdown_page
 from copilog.model import Conversation, Message, Prompt, Text
 from copilog.tags import segments
-from tests.render.html_builders import answered, asked, told
-from tests.render.html_builders import shown as html_of
-from tests.render.text_builders import shown as text_of
+from tests.writers.html_builders import answered, asked, told
+from tests.writers.html_builders import shown as html_of
+from tests.writers.text_builders import shown as text_of
 
 SENT = (
     "<tideGauges>\nThree gauges are out of order.\n</tideGauges>\nUse `<tideGauges>` sparingly.\n"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from copilog.export.markdown import markdown_page
 from copilog.model import Conversation, Place, Range, Text, UsedReference, Workspace
-from tests.render.html_builders import answered, asked, told
-from tests.render.html_builders import shown as html_of
-from tests.render.text_builders import shown as text_of
+from tests.writers.html_builders import answered, asked, told
+from tests.writers.html_builders import shown as html_of
+from tests.writers.text_builders import shown as text_of
 
 TIDES = "/home/ana/tide-tables/tides.py"
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from copilog.model import Conversation, Message, Turn, Workspace
-from copilog.render.html.addresses import ServedAddresses
-from copilog.render.html.conversation import Pages, Window
 from copilog.render.pages import render_page
+from copilog.writers.html.addresses import ServedAddresses
+from copilog.writers.html.conversation import Pages, Window
 
 
 def told(*messages: Message, turns: int = 1, **more: object) -> Conversation:

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup, escape
 
-from copilog.render.html.characters import cut, visible
-from copilog.render.html.code import LONGEST_TEXT, cut_note
+from copilog.writers.html.characters import cut, visible
+from copilog.writers.html.code import LONGEST_TEXT, cut_note
 
 COLOURS = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
 NAMES = (*COLOURS, *(f"bright-{name}" for name in COLOURS))

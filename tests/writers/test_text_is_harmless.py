@@ -56,7 +56,7 @@ from copilog.model import (
     Workspace,
 )
 from copilog.writers.terminal import TextOptions, render_conversation
-from tests.render.text_builders import conversation, shown
+from tests.writers.text_builders import conversation, shown
 
 NASTY = (
     "\x1b[31mred\x1b]0;title\x07\x1b]8;;https://example.com\x1b\\link\x1b]8;;\x1b\\ \x9b2J \x00\x07\x08\x7f "

@@ -8,16 +8,16 @@ import pytest
 
 from copilog.export.markdown import markdown_page
 from copilog.model import Message, Text, Turn
-from copilog.render.html.addresses import ServedAddresses
-from copilog.render.html.conversation import Pages
-from copilog.render.html.outline_page import outline_page
 from copilog.render.pages import render_page
 from copilog.view.about import panel_of
 from copilog.view.blocks import TurnHead
 from copilog.view.frames import BranchFrame, SupersededFrame
 from copilog.view.turns import framed_outline, outline_of
+from copilog.writers.html.addresses import ServedAddresses
+from copilog.writers.html.conversation import Pages
+from copilog.writers.html.outline_page import outline_page
 from tests.branched import ANSWERS, COPY, PROMPTS, THIRD, TRUNK, branched_conversation
-from tests.render.html_builders import drawn, shown
+from tests.writers.html_builders import drawn, shown
 
 ADDRESSES = ServedAddresses("vscode:1c")
 BLOCK = re.compile(

@@ -52,7 +52,7 @@ from copilog.model import (
     Workspace,
 )
 from copilog.writers.terminal import TextOptions, render_conversation
-from tests.render.text_builders import FOLDER, conversation, edit, shown
+from tests.writers.text_builders import FOLDER, conversation, edit, shown
 
 # --- the head ---------------------------------------------------------------------------------------------------
 

@@ -10,12 +10,12 @@ from markupsafe import Markup
 
 from copilog.derive.line_counts import Lines
 from copilog.remembering import remembered
-from copilog.render.html.code import code_html, json_html, text_html
-from copilog.render.html.diffs import side_by_side_html, unified_html
-from copilog.render.html.markdown import markdown_html
-from copilog.render.html.terminal import terminal_html
 from copilog.view.prose import FIRST_MARK, MARKS
 from copilog.view.wording import counted
+from copilog.writers.html.code import code_html, json_html, text_html
+from copilog.writers.html.diffs import side_by_side_html, unified_html
+from copilog.writers.html.markdown import markdown_html
+from copilog.writers.html.terminal import terminal_html
 
 SHORT = 12_000  # characters of a tool's text that are shown at once
 KEPT_LENGTH = 10_000

@@ -46,13 +46,13 @@ from copilog.model import (
     UsedReference,
     Vote,
 )
-from copilog.render.html.addresses import Addresses, ServedAddresses
-from copilog.render.html.conversation import Pages
 from copilog.render.pages import render_page
 from copilog.store.summary import Summary
 from copilog.view.about import panel_of
 from copilog.view.turns import outline_of
-from tests.render.html_builders import answered, asked, drawn, shown, told
+from copilog.writers.html.addresses import Addresses, ServedAddresses
+from copilog.writers.html.conversation import Pages
+from tests.writers.html_builders import answered, asked, drawn, shown, told
 
 NOON = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 

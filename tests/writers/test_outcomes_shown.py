@@ -11,9 +11,9 @@ from copilog.derive.line_counts import counted_edits, total_lines
 from copilog.export.markdown import markdown_page
 from copilog.model import AnyPart, Conversation, FileChange, FileEdit, Terminal, Text, ToolCall, ToolResult, Verdict
 from copilog.writers.mcp import pieces_of
-from tests.render.html_builders import answered, asked, told
-from tests.render.html_builders import shown as html_of
-from tests.render.text_builders import shown as text_of
+from tests.writers.html_builders import answered, asked, told
+from tests.writers.html_builders import shown as html_of
+from tests.writers.text_builders import shown as text_of
 
 ERROR = "ERROR while calling tool: File already exists.\nPlease check your input and try again."
 DIFF = "--- /dev/null\n+++ b/b.py\n@@ -0,0 +1,2 @@\n+x\n+y\n"

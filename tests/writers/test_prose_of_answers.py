@@ -8,9 +8,9 @@ from copilog.export.markdown import markdown_page
 from copilog.model import AnyPart, Conversation, Notice, Place, Reference, Text, ToolCall, prose_of
 from copilog.trajectory import trajectories_of
 from copilog.writers.mcp import pieces_of
-from tests.render.html_builders import answered, asked, told
-from tests.render.html_builders import shown as html_of
-from tests.render.text_builders import shown as text_of
+from tests.writers.html_builders import answered, asked, told
+from tests.writers.html_builders import shown as html_of
+from tests.writers.text_builders import shown as text_of
 
 LINK = Reference(text="tides.py", place=Place(path="/home/ana/tide-tables/tides.py"))
 WARNING = Notice(topic="warning", text="Low water!", is_prose=True)

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copilog.render.html import diffs, side_by_side_html, unified_html
-from copilog.render.html.changed_words import changed_words
-from copilog.render.html.diff_lines import files_of
 from copilog.textdiff import unified_diff
+from copilog.writers.html import diffs, side_by_side_html, unified_html
+from copilog.writers.html.changed_words import changed_words
+from copilog.writers.html.diff_lines import files_of
 from tests.safe_html import confusing_text, harmless
 
 BEFORE = "import os\n\ndef greet(name):\n    print('hello ' + name)\n    return 1\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from copilog.render.html import markdown, markdown_html
+from copilog.writers.html import markdown, markdown_html
 from tests.safe_html import confusing_text, harmless
 
 

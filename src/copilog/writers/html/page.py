@@ -13,11 +13,16 @@ from typing import NamedTuple
 from markupsafe import Markup, escape
 
 from copilog.derive.line_counts import Lines
-from copilog.render.html.addresses import Addresses
-from copilog.render.html.characters import visible
-from copilog.render.html.code import code_html
-from copilog.render.html.names import language_of_path
-from copilog.render.html.passages import (
+from copilog.view import View
+from copilog.view.blocks import Aside, At, Call, Chip, Link, Prose, Shown, Words
+from copilog.view.prose import FIRST_MARK, without_marks
+from copilog.view.safe import clean_line
+from copilog.view.wording import markdown_words
+from copilog.writers.html.addresses import Addresses
+from copilog.writers.html.characters import visible
+from copilog.writers.html.code import code_html
+from copilog.writers.html.names import language_of_path
+from copilog.writers.html.passages import (
     Diff,
     Long,
     diff_of,
@@ -27,11 +32,6 @@ from copilog.render.html.passages import (
     prose_html,
     with_things,
 )
-from copilog.view import View
-from copilog.view.blocks import Aside, At, Call, Chip, Link, Prose, Shown, Words
-from copilog.view.prose import FIRST_MARK, without_marks
-from copilog.view.safe import clean_line
-from copilog.view.wording import markdown_words
 
 FIRST_BELOW = 30  # messages of a sub-agent that come with the page
 MOST_PLACES = 30  # files of a result

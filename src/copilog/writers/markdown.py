@@ -55,7 +55,7 @@ def document_blocks(conversation: Conversation) -> Iterator[str]:
     view = View(conversation)
     yield f"# {plain(title_of(conversation))}"
     yield from _facts(conversation)
-    yield from _Writer(view, missing).items(view.items())
+    yield from BlockWriter(view, missing).items(view.items())
     yield "## Not in this file"
     yield "\n".join(f"- {line}" for line in missing.lines())
 
@@ -76,7 +76,7 @@ def _facts(conversation: Conversation) -> Iterator[str]:
     yield "\n".join(lines)
 
 
-class _Writer:
+class BlockWriter:
     """Draws the blocks of one conversation, and counts what the document cannot carry."""
 
     def __init__(self, view: View, missing: Missing) -> None:
@@ -251,7 +251,7 @@ class _Writer:
         helper = call.helper
         if helper is None:
             return
-        inner = _Writer(self._view, self._missing)
+        inner = BlockWriter(self._view, self._missing)
         blocks = [quoted(prose(helper.task)) if helper.task else ""]
         blocks += [text for message in self._view.messages(call.below) for text in inner._message(message)]
         if helper.answer:
@@ -376,8 +376,9 @@ def _aside(aside: Aside) -> Iterator[str]:
         draw: Callable[[str], str] = prose if aside.look == "compaction" else lambda text: fence(text, "text")
         facts = f": {', '.join(visible_line(fact, 300) for fact in aside.facts)}" if aside.facts else ""
         yield details(f"{visible_line(aside.title, 300)}{facts}", draw(aside.text))
-    elif aside.look in ("notice", "warning", "switch", "undone") and not aside.facts:
-        label = title or aside.look.capitalize()
-        yield quoted(f"**{label}**" + (f"\n\n{words}" if (words := prose(aside.words)) else ""))
+        yield prose(aside.words)
     else:
-        yield f"**{title}**" + (f": {said}" if said else "")
+        head = f"**{title or aside.look.capitalize()}**" + (f": {said}" if said else "")
+        words = prose(aside.words)
+        whole = f"{head}\n\n{words}" if words else head
+        yield whole if aside.look == "hook" else quoted(whole)

@@ -116,9 +116,9 @@ def _block_pieces(block: AnyBlock, shown: Shown, view: View, roles: dict[int, st
     """The pieces of a block: a call is followed by what was run, what its sub-agent did, and what came back."""
     number = block.at[0] if block.at[0] >= 0 else shown.number
     role = roles.get(number, "Assistant")
-    for scrap in _scraps(block):
+    for scrap in scraps_of(block):
         yield Piece(number, shown.turn, role, *scrap)
-    if lines := _note_lines(block.notes):
+    if lines := note_lines(block.notes):
         yield Piece(number, shown.turn, role, "note", "\n".join(lines))
     if isinstance(block, Call):
         for shell in block.shells:
@@ -132,7 +132,7 @@ def _block_pieces(block: AnyBlock, shown: Shown, view: View, roles: dict[int, st
 # --- blocks -------------------------------------------------------------------------------------------------------
 
 
-def _scraps(block: AnyBlock) -> Iterator[Scrap]:
+def scraps_of(block: AnyBlock) -> Iterator[Scrap]:
     """What a block reads like; nothing for what a reader with a budget does not miss."""
     match block:
         case Prose():
@@ -181,7 +181,7 @@ def _task(state: str, title: str, description: str) -> str:
     return f"- [{BOXES[state]}] {one_line(title)}" + (f": {one_line(description)}" if description else "")
 
 
-def _note_lines(notes: list[Note]) -> list[str]:
+def note_lines(notes: list[Note]) -> list[str]:
     """What is shown with a part beyond its own text, without details."""
     return [
         f"- {one_line(note.label, 80)}: {one_line(note.text, MOST_IN_LINE)}" for note in notes if not note.is_detail
@@ -198,12 +198,12 @@ def _chip(chip: Chip) -> Iterator[Scrap]:
         return  # switched off, or added by the product itself
     words = " ".join(dict.fromkeys(one_line(word, 300) for word in (chip.name, chip.where) if word))
     if chip.role == "mentioned":
-        lines = [f"- mentioned {one_line(chip.label, 40)}: {words}", *_note_lines(chip.notes)]
+        lines = [f"- mentioned {one_line(chip.label, 40)}: {words}", *note_lines(chip.notes)]
         yield Scrap("tool", "\n".join(lines))
     else:
         verb = "attached " if chip.role == "attached" else ""
         lines = [f"- {verb}{one_line(chip.label, 40)}: {words}{_facts(chip.facts)}"]
-        yield Scrap("tool", "\n".join([*lines, *_note_lines(chip.notes)]), plain(chip.text))
+        yield Scrap("tool", "\n".join([*lines, *note_lines(chip.notes)]), plain(chip.text))
 
 
 def _call(call: Call) -> Iterator[Scrap]:
@@ -289,7 +289,7 @@ def _head_lines(head: TurnHead) -> Iterator[str]:
 
 def _foot_lines(foot: TurnFoot) -> Iterator[str]:
     """How a turn ended, where that is worth a line."""
-    yield from _note_lines(foot.notes)
+    yield from note_lines(foot.notes)
     error = one_line(foot.error, 300) + _facts(foot.error_facts)
     if foot.is_failed and foot.error:
         yield f"- the turn failed: {error}"
@@ -314,4 +314,4 @@ def _tail(tail: Tail) -> Iterator[Scrap]:
     for waiting in tail.waiting:
         yield Scrap("note", f"- {one_line(waiting.title)}")
         for block in waiting.blocks:
-            yield from _scraps(block)
+            yield from scraps_of(block)

@@ -366,15 +366,12 @@ class Drawer:
             yield Piece(Text(f"unknown part {', '.join(aside.facts)}", "yellow"), level)
         else:
             title = in_sentence(aside.title)
-            if aside.look in ("notice", "switch", "withdrawn") or (words and aside.look != "warning"):
-                said = Text("· " + ": ".join(word for word in (title, words) if word), "dim")
-            else:
-                is_loud = aside.is_serious or aside.look in ("warning", "undone", "compaction")
-                style = "yellow" if is_loud else "dim"
-                said = Text(SIGNS[aside.look], style)
-                facts: list[Text | str] = [title, Text(words, style), *aside.facts]
-                said.append_text(joined(facts, style=style if aside.look in ("undone", "warning") else "dim"))
-            yield Piece(said, level, hangs=True)
+            is_loud = aside.is_serious or aside.look in ("warning", "undone", "compaction")
+            style = "yellow" if is_loud else "dim"
+            said = Text(SIGNS.get(aside.look, "· "), style)
+            told = ": ".join(word for word in (title, words) if word)
+            named = style if aside.look in ("undone", "warning") else "dim"
+            yield Piece(said.append_text(joined([Text(told, named), *aside.facts])), level, hangs=True)
         if aside.text and self._full and aside.look != "tree":
             yield Piece(folded(clean(aside.text), None, "dim"), level + 1)
         yield from self.notes(aside.notes, level + 1)

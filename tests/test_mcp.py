@@ -371,15 +371,17 @@ def test_an_older_client_is_understood_as_well(archive: Path) -> None:
     assert anyio.run(run) is False
 
 
-def test_the_sample_is_served_from_an_archive_of_its_own(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_named", [False, True])
+def test_the_sample_is_served_from_an_archive_of_its_own_unless_one_is_named(tmp_path: Path, *, is_named: bool) -> None:
     own = tmp_path / "own.db"
+    named = ["--archive", str(own)] if is_named else []
 
     async def run() -> Json:
-        async with Client(command("--sample", "mcp", "--archive", str(own))) as client:
+        async with Client(command("--sample", "mcp", *named)) as client:
             return data_of(await client.call_tool("search", {"query": "bisection"}))
 
     assert anyio.run(run)["total"] >= 1
-    assert not own.exists()
+    assert own.exists() == is_named
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there, a process is not told to end, but ended")

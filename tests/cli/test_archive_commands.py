@@ -57,7 +57,7 @@ def test_the_first_list_makes_the_archive_and_says_so_once(archive: Path) -> Non
 
 
 def test_an_archive_that_is_named_and_not_looked_at_is_told(home: Home, archive: Path) -> None:
-    told = run("list", "--archive", archive, "--root", home.root)
+    told = run("list", "--archive", archive, "--root", home.root, "--live")
 
     assert "--archive is not looked at" in told.err
     assert not archive.exists()

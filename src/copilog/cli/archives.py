@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from copilog.diagnostics import Report
+    from copilog.ingest.origins import Origins
+    from copilog.ingest.scanning import ScanResult
     from copilog.store.summary import Summary
     from copilog.summaries import Summary as SummaryOnDisk
 
@@ -92,7 +94,7 @@ def changes_archive(function: Function) -> Function:
 @contextmanager
 def kept_archive(settings: Settings) -> Iterator[Archive]:
     """The archive as it is, to be changed by hand. Where there is none, none is made."""
-    if settings.reads_disk():
+    if settings.live or settings.names_places():
         raise UsageError("this changes the archive; leave out --root, --sample and --live")
     path = archive_path(settings.archive)
     if not _is_there(path):
@@ -106,7 +108,7 @@ def fresh_archive(settings: Settings, report: Report) -> Iterator[Archive | None
     """The archive after a quick scan, or as it is where that cannot be; None where only the disk can be read."""
     if settings.reads_disk():
         if settings.archive is not None:
-            click.echo("--archive is not looked at: with --root, --sample and --live the disk is read", err=True)
+            click.echo("--archive is not looked at: with --live the disk is read", err=True)
         yield None
         return
     path = archive_path(settings.archive)
@@ -174,19 +176,37 @@ def _scan_quickly(settings: Settings, archive: Archive, report: Report, is_new: 
 
 def _scanned(settings: Settings, archive: Archive, report: Report) -> int:
     """Scan, and say how many conversations are new."""
-    from copilog.ingest.scanning import scan
-
     with ScanBar(settings) as progress:
-        result = scan(
+        result = bring_up_to_date(
+            settings,
             archive,
-            roots=settings.places(),
             jobs=default_jobs(),
             report=report,
             progress=progress,
-            definitions=settings.definitions,
             lock_seconds=QUICK_WAIT_SECONDS,
         )
     return result.new
+
+
+def bring_up_to_date(settings: Settings, archive: Archive, **options: Any) -> ScanResult:
+    """Scan what the user named; else what the archive was made from, and nothing else."""
+    from copilog.ingest.scanning import scan, update
+
+    if settings.names_places():
+        return scan(archive, roots=settings.places(), definitions=settings.definitions, **options)
+    origins = origins_in(settings, archive)
+    return update(archive, origins, definitions=settings.definitions if origins.has_machine else None, **options)
+
+
+def origins_in(settings: Settings, archive: Archive) -> Origins:
+    """What the archive was made from. What of it is left alone is said once."""
+    from copilog.ingest.origins import origins_of
+
+    origins = origins_of(archive, settings.places)
+    if origins.notes and not settings.__dict__.get("_has_noted"):
+        settings.__dict__["_has_noted"] = True
+        click.echo("\n".join(f"{archive.path}: {note}" for note in origins.notes), err=True)
+    return origins
 
 
 def finish_with(settings: Settings, archive: Archive, report: Report, strict: bool | None, what: str) -> int:

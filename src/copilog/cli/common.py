@@ -134,8 +134,12 @@ class Settings:
         return replace(self, archive=archive or self.archive, live=self.live or live, no_scan=self.no_scan or no_scan)
 
     def reads_disk(self) -> bool:
-        """Whether the archive is left alone: where only named places are to be read, nothing of them is kept."""
-        return self.live or self.sample or bool(self.roots)
+        """Whether the archive is left alone: what named places hold is only kept in an archive that is named, too."""
+        return self.live or (self.names_places() and self.archive is None)
+
+    def names_places(self) -> bool:
+        """Whether the user said what to read."""
+        return self.sample or bool(self.roots)
 
     def places(self) -> list[Root]:
         """The places to read; what was found below the folders named is mentioned once."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from copilog.cli.archives import reads_archive
+from copilog.cli.archives import bring_up_to_date, reads_archive
 from copilog.cli.common import Settings, pass_settings
 from copilog.cli.tokens import checked_token, new_token, token_from
 from copilog.errors import CopilogError, UsageError
@@ -137,15 +137,8 @@ def _refresher(settings: Settings, path: Path) -> Refresher | None:
 
 
 def _scan(settings: Settings, path: Path) -> None:
-    from copilog.ingest.scanning import scan
     from copilog.store.archive import Archive
 
     with Archive(path, write=True) as archive:
         # In this process: its standard input and output belong to the protocol.
-        scan(
-            archive,
-            roots=settings.places(),
-            definitions=settings.definitions,
-            jobs=1,
-            lock_seconds=LOCK_SECONDS,
-        )
+        bring_up_to_date(settings, archive, jobs=1, lock_seconds=LOCK_SECONDS)

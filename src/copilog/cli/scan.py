@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from copilog.cli.archives import ScanBar, changes_archive
+from copilog.cli.archives import ScanBar, changes_archive, origins_in
 from copilog.cli.common import (
     COUNT,
     Settings,
@@ -26,8 +26,8 @@ from copilog.errors import UsageError
 
 if TYPE_CHECKING:
     from copilog.diagnostics import Report
+    from copilog.ingest.origins import Origins
     from copilog.ingest.scanning import ScanResult
-    from copilog.sources.roots import Root
     from copilog.store.archive import Archive
 
 WAIT_SECONDS = 600.0  # for another scan
@@ -61,11 +61,12 @@ def command(
 ) -> int:
     """Bring the archive up to date with what is on disk.
 
-    Without a PATH the usual places are looked at, and only what has changed is read. A PATH is a file or a folder of
-    any known format, telemetry too. Conversations stay in the archive when their files are gone. Only one scan is at
-    work on an archive at a time; the next one waits for it.
+    Without a PATH the usual places are looked at, and only what has changed is read; for an archive that was made from
+    other places, those are. A PATH is a file or a folder of any known format, telemetry too. Conversations stay in the
+    archive when their files are gone. Only one scan is at work on an archive at a time; the next one waits for it.
     """
     from copilog.diagnostics import Report
+    from copilog.ingest.origins import named_origins
     from copilog.store.archive import Archive
     from copilog.store.database import archive_path
 
@@ -74,36 +75,33 @@ def command(
         raise UsageError("the sample is made up, and not for your own archive; name another one with --archive")
     started = time.monotonic()
     report = Report()
-    is_whole = not paths or bool(settings.roots) or settings.sample
-    found, skipped = settings.search_places() if is_whole else ([], [])
+    found, skipped = settings.search_places() if settings.names_places() else ([], [])
     if settings.roots:
         list_found(found, skipped)
     with Archive(archive_path(settings.archive), write=True) as archive:
-        result = _scan(settings, archive, found, paths, jobs or default_jobs(), report)
+        named = named_origins(found, paths) if found or paths else origins_in(settings, archive)
+        result = _scan(settings, archive, named, jobs or default_jobs(), report)
         if as_json:
             document = _document(archive, result, report, time.monotonic() - started)
-            document |= found_as_data(found, skipped)
+            document |= found_as_data(named.roots, skipped)
             print_json(document)
     crashed = sum(diagnostic.code == "crash" for diagnostic in report.diagnostics())
     what = _tell(result, time.monotonic() - started)
     return end_with(settings, report.bad_records(), crashed, strict, what, "copilog problems")
 
 
-def _scan(
-    settings: Settings, archive: Archive, roots: list[Root], paths: tuple[Path, ...], jobs: int, report: Report
-) -> ScanResult:
-    from copilog.ingest.scanning import scan
+def _scan(settings: Settings, archive: Archive, origins: Origins, jobs: int, report: Report) -> ScanResult:
+    from copilog.ingest.scanning import update
 
     _tell_of_another(archive.path)
     with ScanBar(settings) as progress:
-        return scan(
+        return update(
             archive,
-            roots=roots,
-            paths=paths,
+            origins,
             jobs=jobs,
             report=report,
             progress=progress,
-            definitions=settings.definitions,
+            definitions=settings.definitions if origins.has_machine or origins.paths else None,
             lock_seconds=WAIT_SECONDS,
         )
 

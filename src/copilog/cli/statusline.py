@@ -57,7 +57,7 @@ def command(
     may also be a folder, or `.` for the repository that we are in.
     """
     settings = settings.with_archive(archive, no_scan=no_scan)
-    if settings.reads_disk():
+    if settings.live or settings.names_places():
         raise UsageError("the status line is made of the archive alone; leave out --root, --sample and --live")
     wishes = Wishes(
         template=template,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from copilog.cli.archives import ScanBar, changes_archive
+from copilog.cli.archives import ScanBar, bring_up_to_date, changes_archive
 from copilog.cli.common import (
     Settings,
     default_jobs,
@@ -27,6 +27,7 @@ from copilog.errors import CopilogError, UsageError
 if TYPE_CHECKING:
     from copilog.ingest.scanning import ScanResult
     from copilog.ingest.watching import Watcher
+    from copilog.sources.roots import Root
     from copilog.store.archive import Archive
 
 LOCK_SECONDS = 1.0  # for another scan, before it is tried again
@@ -79,11 +80,18 @@ def command(
     path = archive_path(settings.archive)
     Archive(path, write=True).close()  # one that cannot be used is told before anything else
     try:
-        with Watcher(settings.places, poll=poll or None, interval_seconds=interval) as watcher:
+        with Watcher(lambda: _places(settings, path), poll=poll or None, interval_seconds=interval) as watcher:
             _follow(settings, watcher, path, as_json)
     except KeyboardInterrupt:  # how a watch is meant to end
         click.echo("watching ended", err=True)
     return 0
+
+
+def _places(settings: Settings, path: Path) -> list[Root]:
+    """What is watched: what was named, else what the archive was made from."""
+    from copilog.ingest.origins import roots_of
+
+    return settings.places() if settings.names_places() else roots_of(path, settings.places)
 
 
 def _follow(settings: Settings, watcher: Watcher, path: Path, as_json: bool) -> None:
@@ -111,20 +119,14 @@ def _wait(watcher: Watcher, deadline: float | None) -> None:
 
 def _scan_and_tell(settings: Settings, path: Path, as_json: bool, is_first: bool) -> str | None:
     """Bring the archive up to date once; returns why it could not be done."""
-    from copilog.ingest.scanning import scan
     from copilog.store.archive import Archive
 
     started = time.monotonic()
     try:
         # It is opened each time: meanwhile somebody may have moved it away.
         with Archive(path, write=True) as archive, ScanBar(settings) as progress:
-            result = scan(
-                archive,
-                roots=settings.places(),
-                jobs=default_jobs(),
-                progress=progress,
-                definitions=settings.definitions,
-                lock_seconds=LOCK_SECONDS,
+            result = bring_up_to_date(
+                settings, archive, jobs=default_jobs(), progress=progress, lock_seconds=LOCK_SECONDS
             )
             titles = _titles(archive, result)
     except Exception as error:  # whatever it is, the next change may be read all the same

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from copilog.ingest.footprints import Look, Seen, States
 from copilog.sources.roots import StorageFolder
@@ -17,8 +17,8 @@ _FEW_FILES = 1000  # that have changed; where there are more, everything is disc
 class Comparison:
     """Files, compared with what the archive knows of them. As a rule none is kept: there may be very many."""
 
-    def __init__(self, look: Look, connection: sqlite3.Connection, root: str) -> None:
-        self.known = count_states(connection, root)
+    def __init__(self, look: Look, connection: sqlite3.Connection, root: str, absent: Sequence[str] = ()) -> None:
+        self.known = count_states(connection, root, absent)
         self.files = 0
         self._known_and_there = 0
         self._met: set[str] | None = set() if look.may_meet_twice else None
@@ -56,9 +56,9 @@ class Comparison:
 class Changes:
     """The files of roots that have changed, and whose they are, as long as they are few."""
 
-    def __init__(self, look: Look, connection: sqlite3.Connection, root: str) -> None:
+    def __init__(self, look: Look, connection: sqlite3.Connection, root: str, absent: Sequence[str] = ()) -> None:
         self.fresh: States = {}
-        self.comparison = Comparison(look, connection, root)
+        self.comparison = Comparison(look, connection, root, absent)
         self._look = look
         self._owners: dict[str, tuple[int | None, str | None]] = {}  # of fresh files: their folder and conversation
         self._keys, self._folders = array("q"), array("L")  # hashes of keys, and where there is something of them

@@ -24,6 +24,7 @@ import msgspec
 from copilog.diagnostics import Ledger, Report
 from copilog.ingest.changes import Changes, Comparison
 from copilog.ingest.footprints import Look, Seen, signature_of_states, states_below
+from copilog.ingest.origins import Origins, Scope, list_of, named_origins, remember
 from copilog.ingest.refusals import Refusal, could_not_be_read, refusal_of, tell_refusals
 from copilog.intake.folders import is_below, is_gone
 from copilog.sources import Found
@@ -40,6 +41,7 @@ from copilog.store.units import (
     forget_states,
     forget_units,
     ids_of_all_units,
+    keys_below,
     known_states,
     known_units,
     paths_of_root,
@@ -67,7 +69,6 @@ WORTH_PROCESSES = 8 << 20
 READ_AHEAD = 6  # batches for each process, as indexing takes the time of some
 LOCK_SECONDS = 60.0
 FEW_FOLDERS = 12
-NAMED = frozenset({"--root", "named", "bundled sample"})  # why a root is looked at, when somebody named it
 
 
 class ScanResult(msgspec.Struct):
@@ -103,16 +104,40 @@ def scan(
 ) -> ScanResult:
     """Bring the archive up to date with what is on disk: the places named, and no others.
 
-    `definitions` are those of this machine, or a function that finds them, asked when there is something to read.
+    They are remembered: the archive is made from them. `definitions` are those of this machine, or a function that
+    finds them, asked when there is something to read.
     """
+    return update(
+        archive,
+        named_origins(roots, paths),
+        jobs=jobs,
+        report=report,
+        progress=progress,
+        definitions=definitions,
+        lock_seconds=lock_seconds,
+    )
+
+
+def update(
+    archive: Archive,
+    origins: Origins,
+    *,
+    jobs: int = 1,
+    report: Report | None = None,
+    progress: Progress | None = None,
+    definitions: WorkspaceDefinitions | Definitions | None = None,
+    lock_seconds: float = LOCK_SECONDS,
+) -> ScanResult:
+    """Bring the archive up to date with what it is made from, as `origins_of` gives it."""
     report = report if report is not None else Report()
     result = ScanResult()
     with ScanLock(archive.path, wait_seconds=lock_seconds):
         archive.rebuild_rows()
+        remember(archive, origins.scopes, origins.paths)
         run = _Scan(archive, jobs, report, progress or (lambda _done, _total: None), definitions, result)
-        if roots:
-            run.scan_roots([root for root in roots if root.exists], _scope_of(roots))
-        for path in paths:
+        for scope in origins.scopes:
+            run.scan_roots(scope)
+        for path in origins.paths:
             run.scan_path(path)
         run.finish()
     return result
@@ -144,13 +169,15 @@ class _Scan:
         self.shrunken: dict[str, Unit] = {}  # units that are there, with less in them
         self.gone: set[str] = set()
         self.read_files: set[str] = set()
+        self.absent: list[str] = []  # folders of the scope that are not there today
 
     # --- roots: many files, and units of one conversation each, whose traces may lie in several roots -----------
 
-    def scan_roots(self, roots: Sequence[Root], name: str) -> None:
-        take_over_units(self.connection, name, _list_of(str(root.path) for root in roots))
+    def scan_roots(self, scope: Scope) -> None:
+        name, roots, self.absent = scope
+        take_over_units(self.connection, name, list_of(str(root.path) for root in roots))
         look = Look(roots)
-        changes = Changes(look, self.connection, name)
+        changes = Changes(look, self.connection, name, self.absent)
         if changes.are_none:
             self.result.files += changes.comparison.files
             self._count_unchanged(name)
@@ -174,7 +201,7 @@ class _Scan:
         from copilog.ingest.discovery import discover_seen
         from copilog.ingest.spool import Spool
 
-        comparison = Comparison(look, self.connection, name)
+        comparison = Comparison(look, self.connection, name, self.absent)
         with Spool() as spool, engine_for(self.jobs, READ_AHEAD) as engine:
 
             def meet(batch: list[Seen]) -> None:
@@ -187,7 +214,7 @@ class _Scan:
 
             discover_seen(look, spool, meet, report=report)
             self.result.files += comparison.files
-            closed = _closed_in(report)
+            closed = [*_closed_in(report), *self.absent]
             known_paths = paths_of_root(self.connection, name)
             gone = [path for path in known_paths if not spool.has_path(path) and not is_below(path, closed)]
             reader = engine if spool.fresh_bytes >= WORTH_PROCESSES else Serial()
@@ -252,13 +279,14 @@ class _Scan:
         looked_for: Iterable[str],
     ) -> None:
         """Read what has changed of what was found; units that were looked for and not found any more are gone."""
-        met: set[str] = set()
+        kept = keys_below(self.connection, root, self.absent)  # as they are, until all of them is there again
+        met = set(kept)
         read_again: set[str] = set()
         for found in spool.unread():
             known, signature = units.get(found.key), found.signature()
             if known is not None:
                 met.add(found.key)
-            if known is None or known.signature != signature:
+            if known is None or (known.signature != signature and found.key not in kept):
                 spool.add_unit(found, signature)
                 if known is not None:
                     read_again.add(found.key)
@@ -296,7 +324,7 @@ class _Scan:
         """Read what has changed of the files in a folder; all of them where one may speak of what another holds."""
         from copilog.ingest.named import Named  # telemetry is not needed for what lies in its usual places
 
-        name = str(path.absolute())
+        name, self.absent = str(path.absolute()), []
         states = states_below([path])
         self.result.files += len(states)
         units = known_units(self.connection, name)
@@ -448,21 +476,10 @@ class _Scan:
         self.archive.index_pending()
 
 
-def _scope_of(roots: Sequence[Root]) -> str:
-    """What a scan answers for: conversations that it once found there, and finds no more, are gone."""
-    if all(root.why in NAMED for root in roots):
-        return _list_of(str(root.named or root.path) for root in roots)
-    return "this machine"
-
-
 def _closed_in(report: Report) -> list[str]:
     """Return the folders that could not be read."""
     ledgers = report.files.values()
     return [ledger.path for ledger in ledgers if any(note.code == "unreadable" for note in ledger.notes)]
-
-
-def _list_of(paths: Iterable[str]) -> str:
-    return "\n".join(sorted(set(paths)))
 
 
 def _file_of(ledger: Ledger) -> str:

@@ -41,7 +41,12 @@ def archive_path(named: Path | None = None) -> Path:
     if named is not None:
         return named
     variable = os.environ.get("COPILOG_ARCHIVE")
-    return Path(variable) if variable else _data_folder() / "copilog" / "archive.db"
+    return Path(variable) if variable else own_archive_path()
+
+
+def own_archive_path() -> Path:
+    """The user's own archive: where it is if none is named."""
+    return _data_folder() / "copilog" / "archive.db"
 
 
 def open_database(path: Path, *, write: bool) -> sqlite3.Connection:

@@ -400,6 +400,17 @@ MIGRATIONS: tuple[str, ...] = (
         FROM skill AS s JOIN conversation AS c ON c.rowid = s.conversation
         LEFT JOIN turn AS o ON o.conversation = s.conversation AND o.position = s.turn;
     """,
+    """
+    CREATE TABLE origin (                  -- what the archive is made from, and is updated from
+        name TEXT PRIMARY KEY,             -- of the scope, as in file and unit
+        kind TEXT NOT NULL,                -- machine, roots, path; named: an earlier version did not say which
+        home TEXT                          -- of a machine: the home folder that it was scanned from
+    ) WITHOUT ROWID;
+    INSERT OR IGNORE INTO origin (name, kind)
+        SELECT root, CASE root WHEN 'this machine' THEN 'machine' ELSE 'named' END
+        FROM (SELECT DISTINCT root FROM unit);
+    CREATE INDEX conversation_empty ON conversation (is_empty) WHERE is_empty;
+    """,
 )
 
 

@@ -13,6 +13,8 @@ from copilog.store.file_names import on_disk, spelled
 
 Known = TypeVar("Known")
 
+MACHINE = "this machine"  # the name of the scope of its usual places
+
 
 class Unit(NamedTuple):
     """What was read as one, the state it was in, and the conversations that came of it."""
@@ -150,10 +152,52 @@ def known_states(connection: sqlite3.Connection, root: str) -> dict[str, tuple[i
     return _by_name_on_disk({path: (size, modified_ns) for path, size, modified_ns in rows})
 
 
-def count_states(connection: sqlite3.Connection, root: str) -> int:
-    """How many files of a root are known and not gone."""
+def count_states(connection: sqlite3.Connection, root: str, absent: Iterable[str] = ()) -> int:
+    """How many files of a root are known and not gone, but for those in folders that are not there today."""
     query = "SELECT count(*) FROM file WHERE root = ? AND gone_at IS NULL"
-    return int(connection.execute(query, (spelled(root),)).fetchone()[0])
+    total = connection.execute(query, (spelled(root),)).fetchone()[0]
+    below = f"{query} AND path >= ? AND path < ?"
+    hidden = sum(connection.execute(below, (spelled(root), *_range_below(folder))).fetchone()[0] for folder in absent)
+    return int(total - hidden)
+
+
+def keys_below(connection: sqlite3.Connection, root: str, folders: Iterable[str]) -> set[str]:
+    """The units of a root of which a conversation has a trace in one of these folders."""
+    query = (
+        "SELECT DISTINCT unit.key FROM trace JOIN conversation ON conversation.rowid = trace.conversation"
+        " JOIN unit JOIN json_each(unit.ids) AS named ON named.value = conversation.id"
+        " WHERE unit.root = ? AND trace.path >= ? AND trace.path < ?"
+    )
+    return {
+        on_disk(key)
+        for folder in folders
+        for (key,) in connection.execute(query, (spelled(root), *_range_below(folder)))
+    }
+
+
+def _range_below(folder: str) -> tuple[str, str]:
+    """Between which texts the paths of all files in a folder are."""
+    above = spelled(folder).rstrip("/\\")
+    separator = "\\" if "\\" in above and "/" not in above else "/"
+    return above + separator, above + chr(ord(separator) + 1)
+
+
+# --- what an archive is made from -----------------------------------------------------------------------------------
+
+
+def put_origin(connection: sqlite3.Connection, name: str, kind: str, home: str | None = None) -> None:
+    """Remember that an archive is made from a scope: `machine`, `roots` that were named, or a `path`."""
+    row = (spelled(name), kind, None if home is None else spelled(home))
+    known = connection.execute("SELECT name, kind, home FROM origin WHERE name = ?", row[:1]).fetchone()
+    if known != row:
+        with transaction(connection):
+            connection.execute("INSERT OR REPLACE INTO origin (name, kind, home) VALUES (?, ?, ?)", row)
+
+
+def known_origins(connection: sqlite3.Connection) -> list[tuple[str, str, str | None]]:
+    """The scopes that an archive was made from: name, kind, and of a machine the home folder."""
+    rows = connection.execute("SELECT name, kind, home FROM origin ORDER BY kind, name")
+    return [(on_disk(name), kind, None if home is None else on_disk(home)) for name, kind, home in rows]
 
 
 def states_around(

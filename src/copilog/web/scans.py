@@ -16,6 +16,7 @@ import msgspec
 
 from copilog.engine.processes import Processes
 from copilog.errors import CopilogError
+from copilog.ingest.origins import origins_of, roots_of
 from copilog.ingest.scanning import ScanResult
 from copilog.ingest.watching import Watcher
 from copilog.sources.roots import Root
@@ -32,15 +33,19 @@ class Places(msgspec.Struct, frozen=True):
     """Which places are scanned into which archive."""
 
     archive: Path
-    roots: Callable[[], list[Root]]  # asked again each time: an editor may be installed meanwhile
+    machine: Callable[[], list[Root]]  # its usual places; asked again each time: an editor may be installed meanwhile
     has_definitions: bool = True  # whether the custom agents and skills of this machine belong to them
+
+    def roots(self) -> list[Root]:
+        """What is watched: what the archive was made from."""
+        return roots_of(self.archive, self.machine)
 
 
 class Task(msgspec.Struct):
     """One scan, as the process that makes it is told."""
 
     archive: Path
-    roots: list[Root]
+    machine: list[Root]
     has_definitions: bool
 
 
@@ -48,17 +53,18 @@ def scan_places(task: Task) -> ScanResult:
     """Bring the archive up to date once."""
     from copilog.ingest import WorkspaceDefinitions
     from copilog.ingest.defined import definitions_of_places
-    from copilog.ingest.scanning import scan
+    from copilog.ingest.scanning import update
     from copilog.store.archive import Archive
 
     def definitions() -> WorkspaceDefinitions:
-        return WorkspaceDefinitions(*definitions_of_places(task.roots))
+        return WorkspaceDefinitions(*definitions_of_places(task.machine))
 
     with Archive(task.archive, write=True) as archive:
-        return scan(
+        origins = origins_of(archive, lambda: task.machine)
+        return update(
             archive,
-            roots=task.roots,
-            definitions=definitions if task.has_definitions else None,
+            origins,
+            definitions=definitions if task.has_definitions and origins.has_machine else None,
             lock_seconds=LOCK_SECONDS,
         )
 
@@ -118,7 +124,7 @@ class Scanning:
     def _scan(self) -> str | None:
         """Have the process scan once; returns why it could not be done."""
         try:
-            task = Task(self._places.archive, self._places.roots(), self._places.has_definitions)
+            task = Task(self._places.archive, self._places.machine(), self._places.has_definitions)
             for _ in self._engine.map(scan_places, [task]):
                 self._scans += 1
             if self._scans >= SCANS_OF_ONE_PROCESS:

@@ -1,0 +1,151 @@
+"""What an archive is made from: each scan remembers it, and a later command updates the archive from that alone.
+
+The user's own archive, which is used where none is named, is made from this machine, whatever else was put into it; at
+another path (COPILOG_ARCHIVE) only if it was not made from another home folder. Any other one is made from the folders
+and files that were named when it was filled; from the usual places of a machine only if it was filled from these, and
+on that machine. What is not there today, such as a disk that is not mounted, is left alone: nothing of it is gone.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from copilog.errors import CopilogError, UsageError
+from copilog.ingest.places import find_roots
+from copilog.sources.roots import Root
+from copilog.store.archive import Archive
+from copilog.store.database import archive_path, own_archive_path, real_path
+from copilog.store.units import MACHINE, known_origins, paths_of_root, put_origin
+
+NAMED = frozenset({"--root", "named", "bundled sample"})  # why a root is looked at, when the user named it
+CONFIGURED = "config file"
+
+
+class Scope(NamedTuple):
+    """Places that are scanned as one: traces of one conversation may be in several of them."""
+
+    name: str
+    roots: list[Root]
+    absent: list[str]  # folders that belong to it and are not there today
+
+
+class Origins(NamedTuple):
+    """What an archive is updated from. `notes` say what is left alone, and why."""
+
+    scopes: list[Scope]
+    paths: list[Path]
+    notes: list[str]
+
+    @property
+    def roots(self) -> list[Root]:
+        return [root for scope in self.scopes for root in scope.roots]
+
+    @property
+    def has_machine(self) -> bool:
+        return any(scope.name == MACHINE for scope in self.scopes)
+
+
+def scope_of(roots: Sequence[Root]) -> Scope:
+    """Return what a scan of these roots answers for: what it once found there, and finds no more, is gone."""
+    absent = [str(root.path) for root in roots if root.why == CONFIGURED and not root.exists]
+    there = [root for root in roots if root.exists]
+    if all(root.why in NAMED for root in roots):
+        return Scope(list_of(str(root.named or root.path) for root in roots), there, absent)
+    return Scope(MACHINE, there, absent)
+
+
+def named_origins(roots: Sequence[Root], paths: Sequence[Path]) -> Origins:
+    """Return what the user named, to be scanned."""
+    return Origins([scope_of(roots)] if roots else [], list(paths), [])
+
+
+def list_of(paths: Iterable[str]) -> str:
+    return "\n".join(sorted(set(paths)))
+
+
+def remember(archive: Archive, scopes: Iterable[Scope], paths: Iterable[Path]) -> None:
+    """Note that an archive is made from these places, too."""
+    for scope in scopes:
+        kind = "machine" if scope.name == MACHINE else "roots"
+        put_origin(archive.connection, scope.name, kind, str(Path.home()) if kind == "machine" else None)
+    for path in paths:
+        put_origin(archive.connection, str(path.absolute()), "path")
+
+
+def origins_of(archive: Archive, machine: Callable[[], list[Root]]) -> Origins:
+    """Return what an archive is made from; `machine` gives the usual places of this machine."""
+    known = known_origins(archive.connection)
+    path, origins = real_path(archive.path), Origins([], [], [])
+    if path == real_path(own_archive_path()) or (not known and _is_new(archive)):
+        return Origins([scope_of(machine())], [], [])
+    if path == real_path(archive_path()):  # the user's own, at another path
+        (home,) = [home for _, kind, home in known if kind == "machine"] or [str(Path.home())]
+        _add_machine(origins, archive, machine, home)
+        return origins
+    if not known:
+        origins.notes.append(
+            "it does not say what it was made from, and is shown as it is; copilog scan --root adds to it"
+        )
+    for name, kind, home in known:
+        if kind == "machine":
+            _add_machine(origins, archive, machine, home)
+        else:
+            _add_named(origins, name.split("\n"), kind)
+    return origins
+
+
+def roots_of(path: Path, machine: Callable[[], list[Root]]) -> list[Root]:
+    """Return the folders that the archive at a path is made from; none while it cannot be opened."""
+    try:
+        with Archive(path) as archive:
+            return origins_of(archive, machine).roots
+    except CopilogError:
+        return []
+
+
+def _is_new(archive: Archive) -> bool:
+    return archive.connection.execute("SELECT 1 FROM conversation LIMIT 1").fetchone() is None
+
+
+def _add_machine(origins: Origins, archive: Archive, machine: Callable[[], list[Root]], home: str | None) -> None:
+    scope = scope_of(machine())
+    if home is None:  # an earlier version did not note whose machine it was
+        tops = tuple(f"{root.path}{os.sep}" for root in scope.roots)
+        is_here = any(path.startswith(tops) for path in paths_of_root(archive.connection, MACHINE))
+    else:
+        is_here = home == str(Path.home())
+    if is_here:
+        origins.scopes.append(scope)
+    else:
+        origins.notes.append(
+            f"it was made from {home or 'another machine'}, which is not this home; it is shown as it is"
+        )
+
+
+def _add_named(origins: Origins, folders: list[str], kind: str) -> None:
+    """Add folders that were named together, or a file or folder that was read by itself."""
+    roots: list[Root] = []
+    absent: list[str] = []
+    for folder in folders:
+        try:
+            roots += find_roots([Path(folder)]) if kind != "path" else []
+        except UsageError:  # it is not there, or nothing that we know is in it
+            absent.append(folder)
+    if roots:
+        origins.scopes.append(Scope(list_of(folders), roots, absent))
+    elif kind != "roots" and all(_holds_anything(Path(folder)) for folder in folders):
+        origins.paths.extend(map(Path, folders))
+        return
+    if missing := absent if roots else folders:
+        origins.notes.append(f"{', '.join(missing)}: not there today; what came from there stays")
+
+
+def _holds_anything(path: Path) -> bool:
+    """Return whether a path is there; an empty folder may be where a disk is mounted on other days."""
+    try:
+        return path.is_file() or any(path.iterdir())
+    except OSError:
+        return False

@@ -21,7 +21,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "diagnostics": {"model", "errors"},
     "jsonio": {"model", "errors"},
-    "sqliteio": {"model", "errors"},
+    "sqliteio": {"model", "errors", "intake"},
     "tags": {"model", "errors"},
     "textdiff": {"model", "errors"},
     "wholefiles": {"model", "errors"},

@@ -238,10 +238,13 @@ class Ledger(Tally):
         line: int | None = None,
         offset: int | None = None,
         pointer: str | None = None,
+        table: str | None = None,
+        row: str | None = None,
     ) -> None:
         """Tell something that costs no record: a salvage, a doubt."""
         pointer = cut(pointer) if pointer else pointer
-        self.notes.append(Diagnostic(code, self.path, cut(reason), level, line=line, offset=offset, pointer=pointer))
+        place = {"line": line, "offset": offset, "pointer": pointer, "table": table, "row": row}
+        self.notes.append(Diagnostic(code, self.path, cut(reason), level, **place))  # type: ignore[arg-type]
 
     def diagnostics(self) -> list[Diagnostic]:
         """All that this file has to tell, bad records first."""

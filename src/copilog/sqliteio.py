@@ -19,7 +19,7 @@ import stat
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -28,6 +28,7 @@ from typing import Any, BinaryIO
 from urllib.parse import quote
 
 from copilog.errors import BadFile
+from copilog.intake import limits
 
 MOST_BYTES_IN_MEMORY = 4 << 20
 COPY_ATTEMPTS = 5
@@ -35,6 +36,10 @@ FIRST_WAIT_SECONDS = 0.02
 BACKUP_WAIT_SECONDS = 5.0
 BACKUP_NOTE = "it kept changing while it was copied; read over a read-only connection instead"
 
+TOO_LARGE = "too-large"
+
+_STEPS_BETWEEN_LOOKS = 100_000
+_SHORTEST_LIMIT = 4 << 20
 _MAGIC = b"SQLite format 3\x00"
 _HEADER_BYTES = 100
 _WITHOUT_LOG = b"\x01\x01"  # bytes 18 and 19 of the header: written and read with a journal
@@ -150,13 +155,81 @@ def tables(connection: sqlite3.Connection) -> dict[str, list[str]]:
 
 
 def query(connection: sqlite3.Connection, sql: str, params: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
-    """The rows of a query, with UnreadableDatabase where the database turns out to be damaged."""
+    """The rows of a query, with UnreadableDatabase where the database turns out to be damaged.
+
+    A value that is too long to be held, or a query that takes too long, raises it with the code `too-large`.
+    """
+    left = limits.QUERY_SECONDS
+    deadline = 0.0
+    connection.set_progress_handler(lambda: time.monotonic() > deadline, _STEPS_BETWEEN_LOOKS)
     try:
-        yield from connection.execute(sql, params)
+        began = time.monotonic()
+        deadline = began + left
+        for row in connection.execute(sql, params):
+            left -= time.monotonic() - began  # only what the database takes counts
+            yield row
+            began = time.monotonic()
+            deadline = began + left
     except sqlite3.ProgrammingError:  # our mistake, not the database's
         raise
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+        if isinstance(error, sqlite3.DataError):
+            size = limits.megabytes(connection.getlimit(sqlite3.SQLITE_LIMIT_LENGTH))
+            raise UnreadableDatabase(f"holds a value of more than {size}", TOO_LARGE) from error
+        if str(error) == "interrupted":
+            raise UnreadableDatabase(f"a query takes longer than {limits.QUERY_SECONDS:.0f} s", TOO_LARGE) from error
         raise UnreadableDatabase(f"cannot be queried: {error}") from error
+
+
+def rows_of(
+    connection: sqlite3.Connection,
+    table: str,
+    columns: Sequence[str],
+    rest: str = "",
+    params: Sequence[Any] = (),
+    *,
+    left_out: Callable[[str, str], None],
+) -> Iterator[tuple[Any, ...]]:
+    """The rows of a table, with None for values that are too long; `left_out` takes a row's number and the reason.
+
+    `rest` follows the name of the table in the query.
+    """
+    shown = ", ".join(map(quoted, columns))
+    count = 0
+    try:
+        for row in query(connection, f"SELECT {shown} FROM {quoted(table)} {rest}", params):  # noqa: S608 - quoted
+            yield row
+            count += 1
+    except UnreadableDatabase as error:
+        if error.code != TOO_LARGE:
+            raise
+        if not isinstance(error.__cause__, sqlite3.DataError):
+            left_out(str(count + 1), f"{error}; this row and those behind it were not read")
+            return
+    else:
+        return
+    numbers = list(query(connection, f"SELECT rowid FROM {quoted(table)} {rest}", params))  # noqa: S608 - quoted
+    for (number,) in numbers[count:]:
+        yield tuple(_value_at(connection, table, column, number, left_out) for column in columns)
+
+
+def _value_at(
+    connection: sqlite3.Connection, table: str, column: str, number: int, left_out: Callable[[str, str], None]
+) -> Any:
+    """One value, by the number of its row; None when it is too long."""
+    try:
+        sql = f"SELECT {quoted(column)} FROM {quoted(table)} WHERE rowid = ?"  # noqa: S608 - quoted
+        return next(query(connection, sql, (number,)), (None,))[0]
+    except UnreadableDatabase as error:
+        if error.code != TOO_LARGE:
+            raise
+        left_out(str(number), f"{column} {error}")
+        return None
+
+
+def quoted(name: str) -> str:
+    """A name as SQL takes it, whatever characters it has."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def lacks(path: Path, table: str, word: str) -> bool:
@@ -341,12 +414,25 @@ def _connection(copy: Path | str, data: bytes | None = None) -> Iterator[sqlite3
     with closing(sqlite3.connect(copy, isolation_level=None)) as connection:
         if data is not None:
             connection.deserialize(data)
+        held = len(data) if data is not None else _size_on_disk(Path(copy))
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _longest_value(held))
         connection.text_factory = bytes
         connection.execute("PRAGMA trusted_schema = OFF")  # the schema is other people's code
         connection.execute("PRAGMA synchronous = OFF")  # nobody misses the copy after a power cut
         connection.execute("PRAGMA query_only = ON")
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()  # damage shows here, not later
         yield connection
+
+
+def _size_on_disk(copy: Path) -> int:
+    return sum(path.stat().st_size for suffix in _FILES if (path := _beside(copy, suffix)).exists())
+
+
+def _longest_value(size: int) -> int:
+    """How long a value may be: one that is stored fits into its database, and one that is computed has no business
+    to be much longer.
+    """
+    return min(limits.largest_record(), max(2 * size, _SHORTEST_LIMIT))
 
 
 def _beside(database: Path, suffix: str) -> Path:

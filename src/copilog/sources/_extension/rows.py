@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from copilog import sqliteio
 from copilog.diagnostics import Ledger
 from copilog.sources._vscode.take import Json
+from copilog.sqliteio import quoted
 
 
 class Row(NamedTuple):
@@ -32,14 +33,18 @@ def read_rows(
 
     `only` is a column and the value that it must have. Raises UnreadableDatabase where the database is damaged.
     """
-    sql = f"SELECT {', '.join(map(quoted, columns))} FROM {quoted(table)}"  # noqa: S608 - names are quoted
-    if only is not None:
-        sql += f" WHERE {quoted(only[0])} = ?"
+    rest = f"WHERE {quoted(only[0])} = ?" if only is not None else ""
     known = [quoted(name) for name in order if name in columns]
     if known:
-        sql += f" ORDER BY {', '.join(known)}"
+        rest += f" ORDER BY {', '.join(known)}"
+
+    def left_out(row: str, reason: str) -> None:
+        ledger.note(sqliteio.TOO_LARGE, reason, "error", table=table, row=row)
+
     is_text_broken = False
-    for number, raw in enumerate(sqliteio.query(connection, sql, (only[1],) if only else ()), start=1):
+    params = (only[1],) if only else ()
+    rows = sqliteio.rows_of(connection, table, columns, rest, params, left_out=left_out)
+    for number, raw in enumerate(rows, start=1):
         values: Json = {}
         for column, value in zip(columns, raw, strict=True):
             plain, is_broken = _plain(value)
@@ -54,11 +59,6 @@ def read_rows(
 def count_rows(connection: sqlite3.Connection, table: str) -> int:
     [(count,)] = sqliteio.query(connection, f"SELECT count(*) FROM {quoted(table)}")  # noqa: S608 - the name is quoted
     return int(count)
-
-
-def quoted(name: str) -> str:
-    """A name as SQL takes it, whatever characters it has."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _plain(value: Any) -> tuple[Any, bool]:

@@ -68,8 +68,17 @@ def _query_rows(found: Found, keys: tuple[str, ...], ledger: Ledger, *, counts: 
             ledger.note("unreadable-database", f"the store has no table {TABLE}")
             return []
         marks = ",".join("?" * len(keys))
-        query = f"SELECT key, value FROM {TABLE} WHERE key IN ({marks}) ORDER BY key"  # noqa: S608 - constants only
-        raw_rows = list(sqliteio.query(snapshot.connection, query, keys))
+        has_left_out = False
+
+        def left_out(row: str, reason: str) -> None:
+            nonlocal has_left_out
+            has_left_out = True
+            if counts:
+                ledger.note(sqliteio.TOO_LARGE, reason, "error", table=TABLE, row=row)
+
+        rest = f"WHERE key IN ({marks}) ORDER BY key"
+        rows = sqliteio.rows_of(snapshot.connection, TABLE, ("key", "value"), rest, keys, left_out=left_out)
+        raw_rows = [row for row in rows if row[1] is not None or not has_left_out]
         if counts:
             for note in snapshot.notes:
                 ledger.note("copied-while-busy", note, "info")

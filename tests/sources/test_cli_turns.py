@@ -281,14 +281,15 @@ def test_auto_is_no_model_but_what_it_was_resolved_to_is(tmp_path: Path) -> None
     assert (first.id, first.resolved, second.id, second.resolved) == ("auto", None, "auto", "gpt-5.4-mini")
 
 
-def test_the_model_of_a_turn_is_the_one_that_answered(tmp_path: Path) -> None:
+def test_turn_has_the_model_that_was_selected_and_the_one_that_answered(tmp_path: Path) -> None:
     log = Log().start(selectedModel="m1", reasoningEffort="low").ask().say(model="m2").ask()
 
     first, second = (turn.model for turn in read_cleanly(tmp_path, log).turns)
 
     assert first is not None
     assert second is not None
-    assert (first.id, second.id, second.extra) == ("m2", "m1", {"reasoning_effort": "low"})
+    assert (first.id, first.resolved) == ("m1", "m2")
+    assert (second.id, second.resolved, second.extra) == ("m1", None, {"reasoning_effort": "low"})
 
 
 # --- how the session ran ------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copilog.derive.model_names import is_same_model
 from copilog.model import Message, Model, Turn
 
 ROUTER = "auto"  # stands for whatever model is picked
@@ -64,15 +65,13 @@ class Models:
         return Model(id=name, name=name, resolved=resolved, extra=self._details())
 
     def correct_turn(self, turn: Turn, message: Message) -> None:
-        """The model of a turn is the one that first answered in it, whatever was selected; `auto` stays in sight."""
+        """Note which model first answered in a turn, beside the one that was selected; it is that one if none was."""
         if message.model is None:
             return
         if turn.model is None:
             turn.model = Model(id=message.model, name=message.model, extra=self._details())
-        elif turn.model.id == ROUTER:
-            turn.model.resolved = message.model
-        else:
-            turn.model.id = turn.model.name = message.model
+        elif turn.model.id == ROUTER or turn.model.resolved is None:
+            turn.model.resolved = message.model if not is_same_model(turn.model.name, message.model) else None
 
     def _details(self) -> dict[str, str] | None:
         return {"reasoning_effort": self.effort} if self.effort else None

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from conformance.compare import compare
+from conformance.contenders.table import stored_section
 from conformance.facts import Asked, Fact, Performed, Truth
 from conformance.known import Known, explain
 from conformance.masking import LONG, Mask
@@ -17,7 +18,16 @@ from conformance.running import Result
 from conformance.scenario import Call, Gap, Run, Scenario, Step, Tokens, applies, load, load_all
 from conformance.schemas import events_of
 from conformance.served import Served, call_id
-from conformance.table import table_of
+from conformance.table import (
+    BEGIN,
+    CONTENDERS_BEGIN,
+    CONTENDERS_END,
+    DOCUMENT,
+    END,
+    stored_table,
+    summaries_of,
+    table_of,
+)
 from conformance.truth import truth_of
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
@@ -201,10 +211,16 @@ def test_table_counts_what_was_compared() -> None:
     observed = as_observed(truth)
     observed["prompt", "main/1"] = "other"
     result = Result(scenario="s", program="cli", version="1.0.60", seconds=1, compared=compare(truth, observed))
-    table = table_of([result])
+    table = table_of(summaries_of([result]))
     total = len(truth.facts)
     assert f"| Copilot CLI | 1.0.60 | 1 | {total} | {total - 1} | 1 | 0 | 0 |" in table
     assert "| prompt | **not known** | s | 1.0.60 | 1 |" in table
+
+
+def test_documentation_has_the_tables_of_the_stored_results() -> None:
+    text = DOCUMENT.read_text(encoding="utf-8")
+    assert f"{BEGIN}\n{stored_table()}{END}" in text
+    assert f"{CONTENDERS_BEGIN}\n{stored_section()}{CONTENDERS_END}" in text
 
 
 def test_recorded_runs_have_a_truth_with_facts() -> None:

@@ -7,7 +7,6 @@ import pytest
 from copilog.derive import agent_key, agent_name, conclude
 from copilog.model import Agent, Conversation, Turn
 from copilog.store.details import agent_of
-from copilog.store.entries import CONVERSATION_COLUMNS
 from tests.stored import concluded_entry
 
 
@@ -23,9 +22,9 @@ def test_copilot_is_one_agent(name: str) -> None:
 
     assert (agent_name(agent), agent_of(turn), made.assistant) == ("GitHub Copilot",) * 3
     assert agent_key(name) == agent_key("GitHub Copilot")
-    assert entry.row[CONVERSATION_COLUMNS.index("agents")] == '["GitHub Copilot"]'
-    assert entry.row[CONVERSATION_COLUMNS.index("assistant")] == "GitHub Copilot"
-    assert "GitHub Copilot" in entry.turns[0]
+    assert entry.row.agents == '["GitHub Copilot"]'
+    assert entry.row.assistant == "GitHub Copilot"
+    assert entry.turns[0].agent == "GitHub Copilot"
 
 
 @pytest.mark.parametrize("name", ["agent", "workspace", "Copilot Coach", "GitHub Copilot for Xcode"])

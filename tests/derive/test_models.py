@@ -10,7 +10,6 @@ from copilog.derive import conclude, model_of
 from copilog.derive.model_names import key_of, name_in_details
 from copilog.derive.models import asked_for, model_of_message
 from copilog.model import Conversation, Message, Model, RanModel, Round, Text, Turn, Usage
-from copilog.store.entries import CONVERSATION_COLUMNS
 from copilog.view.wording import model_words
 from tests.stored import concluded_entry
 
@@ -140,9 +139,9 @@ def test_facets_figures_and_prices_use_what_ran() -> None:
     turn = Turn(index=0, model=asked(), details="GPT-5 mini • 0.9x")
     entry = concluded_entry(conversation(turn, "auto", source="session"))
 
-    assert entry.row[CONVERSATION_COLUMNS.index("models")] == '["gpt-5-mini"]'
-    assert {row[3] for row in entry.spends} == {"gpt-5-mini"}
-    assert ("auto", "gpt-5-mini") in zip(entry.turns[0], entry.turns[0][1:], strict=False)
+    assert entry.row.models == '["gpt-5-mini"]'
+    assert {row.model for row in entry.spends} == {"gpt-5-mini"}
+    assert (entry.turns[0].model, entry.turns[0].resolved_model) == ("auto", "gpt-5-mini")
 
 
 @pytest.mark.parametrize(

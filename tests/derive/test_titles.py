@@ -10,7 +10,6 @@ import pytest
 from copilog.derive import add_title, conclude, unite_titles
 from copilog.derive.titles import TITLE_ORIGINS
 from copilog.model import Conversation, Message, Text, Title, TitleOrigin, Turn, title_of
-from copilog.store.entries import CONVERSATION_COLUMNS
 from copilog.view.about import facts_of
 from tests.stored import concluded_entry
 
@@ -131,7 +130,7 @@ def test_the_viewer_exports_and_archive_have_the_concluded_title_and_its_origin(
     add_title(made, "A summary", "store")
     entry = concluded_entry(made)
     facts = dict(facts_of(made))
-    row = dict(zip(CONVERSATION_COLUMNS, entry.row, strict=True))
+    row = entry.row
 
-    assert (row["title"], row["title_origin"], title_of(made)) == ("Tides", "index", "Tides")
+    assert (row.title, row.title_origin, title_of(made)) == ("Tides", "index", "Tides")
     assert facts["Title from"] == "index · also “A summary” (store)"

@@ -122,12 +122,12 @@ def test_helpers_count_in_the_tokens_and_are_marked() -> None:
         "copilotLanguageModelWrapper",
         "title",
     ]
-    spends = [(row[4], row[7], row[8]) for row in entry.spends]  # agent, input, output
+    spends = [(row.agent, row.input, row.output) for row in entry.spends]
     assert sorted((agent or "", sent, received) for agent, sent, received in spends) == [
         ("", 1000, 100),
         ("(helper)", 57, 6),
     ]
-    assert [row[-1] for row in entry.usages] == [None, "copilotLanguageModelWrapper", "title"]
+    assert [row.helper for row in entry.usages] == [None, "copilotLanguageModelWrapper", "title"]
     for page in (text_of(conversation), str(panel_of(conversation)), markdown_page(conversation)):
         assert "helpers" in page
         assert "copilotLanguageModelWrapper, title" in page
@@ -148,7 +148,7 @@ def test_helpers_alone_are_a_conversation_that_is_marked_and_counts() -> None:
         "title",
         "summarizeConversationHistory",
     ]
-    assert (row[4], row[7], row[8]) == ("(helper)", 57, 6)
+    assert (row.agent, row.input, row.output) == ("(helper)", 57, 6)
     assert [document.text for document in conversation.documents] == [
         "write a title for: dig\n\nDigging",
         "dig, rake\n\nDug.",

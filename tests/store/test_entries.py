@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from datetime import UTC, datetime, timedelta, timezone
 from functools import cache
@@ -15,7 +15,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
+from msgspec.structs import asdict, astuple, replace
 
 from copilog import ingest, sample
 from copilog.model import (
@@ -49,10 +49,12 @@ from copilog.model import (
     Workspace,
 )
 from copilog.store.documents import conversation_from
-from copilog.store.entries import CONVERSATION_COLUMNS, Entry, entry_of
+from copilog.store.entries import entry_of
 from copilog.store.packing import pack, unpack
-from copilog.store.schema import MIGRATIONS
+from copilog.store.rows import DETAILS, ConversationRow, MessageRow, Row, columns_of
+from copilog.store.schema import DETAIL_TABLES, MIGRATIONS
 from copilog.store.times import moment
+from copilog.store.writing import details_of
 from tests.samples import EVERY, Sample, read, source_of
 from tests.samples import claiming as sources_claiming
 from tests.stored import concluded_entry
@@ -65,19 +67,9 @@ def sample_conversations() -> list[Conversation]:
     return [conversation for found in ingest.discover([sample.home()]) for conversation in ingest.read(found)]
 
 
-def rows_of(entry: Entry) -> dict[str, list[tuple[Any, ...]]]:
-    return {
-        "message": entry.messages,
-        "turn": entry.turns,
-        "tool_call": entry.tool_calls,
-        "file_edit": entry.file_edits,
-        "token_usage": entry.usages,
-        "skill": entry.skills,
-        "trace": entry.traces,
-        "spend": entry.spends,
-        "prompt_share": entry.shares,
-        "relation": entry.relations,
-    }
+def plain(rows: Sequence[Row]) -> list[tuple[Any, ...]]:
+    """Rows as the values of their columns."""
+    return [astuple(row) for row in rows]
 
 
 def assert_nothing_is_lost(conversation: Conversation) -> None:
@@ -85,7 +77,9 @@ def assert_nothing_is_lost(conversation: Conversation) -> None:
 
     back = conversation_from(entry.document)
     assert back == conversation
-    assert rows_of(entry_of(back)) == rows_of(entry)
+    again = entry_of(back)
+    assert again.messages == entry.messages
+    assert list(details_of(again)) == list(details_of(entry))
 
 
 # --- nothing is lost --------------------------------------------------------------------------------------------
@@ -125,7 +119,7 @@ def test_a_file_name_that_is_no_text_does_no_harm() -> None:
     entry = entry_of(conversation)
 
     assert conversation_from(entry.document).provenance[0].path == "/home/ana/t\ufffdde.jsonl"
-    assert entry.traces[0][2] == "/home/ana/t\ufffdde.jsonl"
+    assert entry.traces[0].path == "/home/ana/t\ufffdde.jsonl"
 
 
 def test_numbers_beyond_all_tables_stay_in_the_document() -> None:
@@ -133,7 +127,7 @@ def test_numbers_beyond_all_tables_stay_in_the_document() -> None:
 
     entry = entry_of(conversation)
 
-    assert entry.usages == [
+    assert plain(entry.usages) == [
         (0, None, "session", "", None, None, 7, None, None, None, None, None, None, 0, None, None, None)
     ]
     assert conversation_from(entry.document) == conversation
@@ -182,21 +176,21 @@ def database() -> Iterator[sqlite3.Connection]:
         yield connection
 
 
-def test_rows_fit_into_their_tables(database: sqlite3.Connection) -> None:
-    for number, conversation in enumerate(sample_conversations()):
-        entry = entry_of(conversation)
-        for table, rows in rows_of(entry).items():
-            for row in rows:
-                values = (number, *row) if table != "message" else (number << 20 | row[0], number, *row)
-                database.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(values))})", values)
-        assert len(entry.row) == len(CONVERSATION_COLUMNS)
-        assert len(entry.messages) == len(conversation.messages) + 1
+def columns_in(database: sqlite3.Connection, table: str) -> list[str]:
+    return [name for _, name, *_ in database.execute(f"PRAGMA table_info({table})")]
 
 
-def test_the_columns_of_a_conversation_are_those_of_its_table(database: sqlite3.Connection) -> None:
-    columns = [name for _, name, *_ in database.execute("PRAGMA table_info(conversation)")]
+def test_rows_have_the_columns_of_their_tables(database: sqlite3.Connection) -> None:
+    for table, row in DETAILS.items():
+        assert columns_in(database, table) == ["conversation", *columns_of(row)], table
+    assert columns_in(database, "message") == ["rowid", "conversation", *columns_of(MessageRow)]
+    assert set(columns_of(ConversationRow)) <= set(columns_in(database, "conversation"))
+    assert tuple(DETAILS) == DETAIL_TABLES
 
-    assert set(CONVERSATION_COLUMNS) <= set(columns)
+
+def test_every_message_has_a_row_and_so_has_the_title() -> None:
+    for conversation in sample_conversations():
+        assert len(entry_of(conversation).messages) == len(conversation.messages) + 1
 
 
 def test_a_conversation_is_told_in_one_row() -> None:
@@ -230,7 +224,7 @@ def test_a_conversation_is_told_in_one_row() -> None:
 
     entry = concluded_entry(conversation)
 
-    assert dict(zip(CONVERSATION_COLUMNS, entry.row, strict=True)) == {
+    assert asdict(entry.row) == {
         "id": "vscode:tides",
         "native_id": "tides",
         "source": "vscode-session",
@@ -259,13 +253,13 @@ def test_a_conversation_is_told_in_one_row() -> None:
         "is_empty": 0,
         "digest": entry.digest,
     }
-    assert entry.skills == [(0, 0, "tables", None, 1, "tool call"), (1, 0, "maps", "/m.md", 0, None)]
+    assert plain(entry.skills) == [(0, 0, "tables", None, 1, "tool call"), (1, 0, "maps", "/m.md", 0, None)]
 
 
 def test_a_conversation_that_left_only_a_memory_is_not_empty() -> None:
     entry = entry_of(conversation_with(turns=[], messages=[], documents=[Document(kind="memory", text="Use tabs.")]))
 
-    assert entry.row[CONVERSATION_COLUMNS.index("is_empty")] == 0
+    assert entry.row.is_empty == 0
 
 
 def test_making_an_entry_changes_nothing_in_the_conversation() -> None:
@@ -280,8 +274,8 @@ def test_making_an_entry_changes_nothing_in_the_conversation() -> None:
 def test_a_conversation_of_nothing_is_empty() -> None:
     entry = entry_of(Conversation(id="vscode:empty", source="vscode-session"))
 
-    assert entry.row[CONVERSATION_COLUMNS.index("is_empty")] == 1
-    assert entry.messages == [(0, "title", None, None, None, None, None, "(untitled)", *[None] * 6)]
+    assert entry.row.is_empty == 1
+    assert plain(entry.messages) == [(0, "title", None, None, None, None, None, "(untitled)", *[None] * 6)]
 
 
 def test_a_message_knows_its_mode_and_model_from_its_turn() -> None:
@@ -293,7 +287,7 @@ def test_a_message_knows_its_mode_and_model_from_its_turn() -> None:
 
     entry = entry_of(conversation)
 
-    assert [row[:7] for row in entry.messages] == [
+    assert [row[:7] for row in plain(entry.messages)] == [
         (0, "user", 0, "2026-05-04T12:00:00.000Z", "ask", "tern-4", None),
         (1, "assistant", 0, None, "ask", "tern-5", "c1"),
         (2, "title", None, None, None, None, None),
@@ -319,7 +313,7 @@ def test_a_turn_is_told_in_one_row() -> None:
 
     told = (3, "request_1", "complete", "workspace", None, "explain", "ask", "auto", "tern-4")
     more = (None, None, "incorrect", None, None, 0, 0, None, None, None, None, 1470, 1, None)
-    assert row == (*told, "2026-05-04T12:00:00.000Z", 1500, 200, 30, None, -1, *more)
+    assert astuple(row) == (*told, "2026-05-04T12:00:00.000Z", 1500, 200, 30, None, -1, *more)
 
 
 def test_a_call_is_told_with_its_result() -> None:
@@ -334,7 +328,7 @@ def test_a_call_is_told_with_its_result() -> None:
         message("tool", ToolResult(call_id="c1", text="Öst", is_error=True), turn=0),
     )
 
-    assert concluded_entry(conversation).tool_calls == [
+    assert plain(concluded_entry(conversation).tool_calls) == [
         (0, 1, 0, "c1", "read", "mcp", "tides", "2026-05-04T12:00:00.000Z", 13, 4, *[None] * 8, "failed", "Öst"),
         (0, 2, 0, "c2", "write", None, None, None, None, None, *[None] * 8, "unknown", None),
     ]
@@ -354,7 +348,7 @@ def test_a_call_is_told_with_who_made_it_and_how_it_went() -> None:
         turns=[Turn(index=0, custom_agent=CustomAgent(name="pilot"))],
     )
 
-    [started, within] = [row[-10:-2] for row in concluded_entry(conversation).tool_calls]
+    [started, within] = [row[-10:-2] for row in plain(concluded_entry(conversation).tool_calls)]
 
     assert started == (90, None, None, "pilot", "scout", None, None, None)
     assert within == (2000, "granted", "session", "scout", None, "c1", '["git push"]', 128)
@@ -369,7 +363,7 @@ def test_a_prompt_that_is_sent_again_is_a_retry() -> None:
         turns=[Turn(index=index) for index in range(4)],
     )
 
-    assert [row[-9] for row in entry_of(conversation).turns] == [0, 1, 0, 0]
+    assert [row.is_retry for row in entry_of(conversation).turns] == [0, 1, 0, 0]
 
 
 def test_shares_of_prompts_and_relations_have_rows() -> None:
@@ -380,8 +374,8 @@ def test_shares_of_prompts_and_relations_have_rows() -> None:
 
     entry = entry_of(conversation)
 
-    assert entry.shares == [(0, 0, "Tools", "MCP", 12.5)]
-    assert entry.relations == [(0, "fork", "vscode:other", "copied")]
+    assert plain(entry.shares) == [(0, 0, "Tools", "MCP", 12.5)]
+    assert plain(entry.relations) == [(0, "fork", "vscode:other", "copied")]
 
 
 def test_edits_are_told_by_answers_and_by_the_editing_history() -> None:
@@ -396,7 +390,7 @@ def test_edits_are_told_by_answers_and_by_the_editing_history() -> None:
         ],
     )
 
-    assert entry_of(conversation).file_edits == [
+    assert plain(entry_of(conversation).file_edits) == [
         (0, 0, 0, "/a.py", "edit", 2, 1, 0, "answer", "c1", None, "Python", None, 0),
         (1, 1, 0, "untitled:1", "create", None, None, 1, "answer", None, "undone", None, None, 1),
         (2, None, 0, "/a.py", "edit", 2, 1, 0, "snapshot", None, None, "Python", None, 1),
@@ -413,7 +407,7 @@ def test_traces_say_where_in_their_file() -> None:
         ),
     ]
 
-    assert entry_of(conversation_with(provenance=traces)).traces == [
+    assert plain(entry_of(conversation_with(provenance=traces)).traces) == [
         (0, "chat-export", "/a.json", "lead", None, None),
         (1, "chat-replay", "/b.json", "copy", "/prompts/0", None),
         (2, "vscode-state", "/c.vscdb", "index", "ItemTable chat.index", "torn"),

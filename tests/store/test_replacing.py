@@ -15,6 +15,7 @@ from copilog.ingest import discover, read
 from copilog.sample import home
 from copilog.store.archive import Archive
 from copilog.store.entries import Entry, entry_of
+from copilog.store.rows import RelationRow, columns_of
 from copilog.store.schema import DETAIL_TABLES
 
 DETAILS = ("turns", "tool_calls", "file_edits", "usages", "skills", "traces", "spends", "shares", "relations")
@@ -25,7 +26,10 @@ def rich_entry() -> Entry:
     """The conversation of the sample that has the most kinds of rows, with rows of the others where it has none."""
     entries = [entry_of(conversation) for found in discover([home()]) for conversation in read(found)]
     richest = max(entries, key=lambda entry: sum(bool(getattr(entry, name)) for name in DETAILS))
-    made_up = [(0, "fork", "cli:one", None), (1, "possible-duplicate", "cli:two", "the same words")]
+    made_up = [
+        RelationRow(0, "fork", "cli:one", None),
+        RelationRow(1, "possible-duplicate", "cli:two", "the same words"),
+    ]
     others = {name: max((getattr(entry, name) for entry in entries), key=len) for name in DETAILS}
     others["relations"] = made_up
     return replace(richest, **{name: getattr(richest, name) or others[name] for name in DETAILS})
@@ -47,7 +51,7 @@ def entry_in(state: dict[str, Any], number: int) -> Entry:
         rows = rows[: round(part * len(rows))]
         if rows and otherwise is not None:
             at = round(otherwise[0] * (len(rows) - 1))
-            rows[at] = (*rows[at][:-1], otherwise[1])
+            rows[at] = replace(rows[at], **{columns_of(type(rows[at]))[-1]: otherwise[1]})
         changed[name] = rows
     return replace(rich_entry(), **changed)
 

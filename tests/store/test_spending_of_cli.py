@@ -398,7 +398,7 @@ def test_the_first_call_of_a_turn_tells_when_its_answer_began(tmp_path: Path) ->
     ]
     made = with_store(tmp_path, log, *calls)
 
-    first_progress = [row[11] for row in turn_rows(made, texts_of(made))]
+    first_progress = [row.first_progress_ms for row in turn_rows(made, texts_of(made))]
 
     assert first_progress == [812.5, 900, None]
 

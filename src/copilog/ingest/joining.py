@@ -23,7 +23,7 @@ from copilog.store.annotations import move
 from copilog.store.archive import Archive
 from copilog.store.database import transaction
 from copilog.store.documents import conversation_from, stored_conversation
-from copilog.store.entries import CONVERSATION_COLUMNS, Entry, entry_of
+from copilog.store.entries import Entry, entry_of
 from copilog.store.parts import (
     DOUBT,
     doubted,
@@ -43,8 +43,6 @@ from copilog.store.parts import (
 from copilog.store.prompts import histories, histories_near, owners_with
 from copilog.store.units import forget_reading, wholes
 from copilog.store.writing import Outcome, absorb, lacks_something_stored, replace_rows
-
-SOURCE = CONVERSATION_COLUMNS.index("source")
 
 
 class Joined(NamedTuple):
@@ -71,7 +69,7 @@ class Joining:
 
     def put(self, entry: Entry, signature: str) -> tuple[Outcome, Entry]:
         """Store what was read; returns what was stored for it, which is the whole where it is a part."""
-        if entry.row[SOURCE] in HISTORIES:
+        if entry.row.source in HISTORIES:
             entry = self._without_known_prompts(entry)
         if entry.id not in self._special:
             entry = self._with_earlier(entry)
@@ -91,7 +89,7 @@ class Joining:
 
         A file that lost all of its turns is what a failed write leaves: then what was stored stays.
         """
-        if entry.row[SOURCE] in HISTORIES:
+        if entry.row.source in HISTORIES:
             return entry
         whole = whole_of(self.connection, entry.id)
         if whole is None and not lacks_something_stored(self.connection, entry):

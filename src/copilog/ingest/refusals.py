@@ -22,9 +22,9 @@ class Refusal(NamedTuple):
 
 def refusal_of(entry: Entry) -> Refusal:
     """Why a conversation is not stored, and which file it was read from."""
-    _, source, path, *_ = min(entry.traces, key=lambda trace: trace[3] != "lead")
+    trace = min(entry.traces, key=lambda trace: trace.role != "lead")
     reason = f"the conversation has {len(entry.messages) - 1:,} messages, more than the archive can number"
-    return Refusal(source, path, f"{path}#{entry.id.partition(':')[2]}", reason)
+    return Refusal(trace.source, trace.path, f"{trace.path}#{entry.id.partition(':')[2]}", reason)
 
 
 def tell_refusals(refusals: Iterable[Refusal], books: list[Ledger]) -> None:

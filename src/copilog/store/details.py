@@ -1,6 +1,6 @@
 """What the tables beside the messages hold of a conversation: turns, calls, edits, tokens, skills, relations, traces.
 
-Rows are in the order of the tables' columns but without the number of the conversation. Whatever is asked of many
+Whatever is asked of many
 conversations at once stands here, worked out when a conversation is stored, so that nobody has to open documents.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
 from copilog import jsonio
 from copilog.derive import agent_name, only_traces, repeated_prompts
@@ -34,18 +34,28 @@ from copilog.model import (
 from copilog.remembering import remembered
 from copilog.store.languages import language_of
 from copilog.store.programs import programs_of
+from copilog.store.rows import (
+    FileEditRow,
+    PromptShareRow,
+    RelationRow,
+    SkillRow,
+    TokenUsageRow,
+    ToolCallRow,
+    TraceRow,
+    TurnRow,
+)
 from copilog.store.texts import UNNAMED, Calls, Texts
 from copilog.store.times import moment
 
-Row = tuple[Any, ...]
-
 LARGEST_NUMBER = 1 << 63
+
+Number = TypeVar("Number", int, float)
 
 
 # --- turns ----------------------------------------------------------------------------------------------------------
 
 
-def turn_rows(conversation: Conversation, texts: list[Texts]) -> Iterator[Row]:
+def turn_rows(conversation: Conversation, texts: list[Texts]) -> Iterator[TurnRow]:
     turns = {turn.index: turn for turn in conversation.turns}
     repeated = _repeated_prompts(conversation, texts) if len(turns) > 1 else ()
     first_tokens = _first_tokens(conversation)
@@ -53,36 +63,38 @@ def turn_rows(conversation: Conversation, texts: list[Texts]) -> Iterator[Row]:
     prompts = keys_by_turn(conversation)
     for turn in turns.values():
         agent, vote, timing, error, took = turn.agent, turn.vote, turn.timing, turn.error, duration_of(turn)
-        yield (
-            turn.index,
-            turn.request_id,
-            turn_status(turn),
-            agent_name(agent) if agent else None,
-            turn.custom_agent.name if turn.custom_agent else None,
-            turn.command,
-            mode_of(turn),
-            turn.model.name if turn.model else None,
-            turn.ran_model.name if turn.ran_model else turn.model.resolved if turn.model else None,
-            moment(timing.started_at),
-            number(took.elapsed_ms),
-            number(timing.first_progress_ms if timing.first_progress_ms is not None else first_tokens.get(turn.index)),
-            number(took.waiting_ms),
-            error.message if error else None,
-            (1 if vote.is_up else -1) if vote else None,
-            moment(timing.completed_at),
-            turn.details,
-            vote.reason if vote else None,
-            error.code if error else None,
-            (turn.custom_agent.evidence or None) if turn.custom_agent else None,
-            int(turn.index in repeated),
-            int(turn.is_system_initiated),
-            turn.superseded,
-            turn.branch.leaves_from if turn.branch else None,
-            turn.branch.trace if turn.branch else None,
-            alone.get(turn.index),
-            number(took.working_ms),
-            max(1, len(turn.traces)),
-            prompts.get(turn.index),
+        yield TurnRow(
+            position=turn.index,
+            request_id=turn.request_id,
+            status=turn_status(turn),
+            agent=agent_name(agent) if agent else None,
+            custom_agent=turn.custom_agent.name if turn.custom_agent else None,
+            command=turn.command,
+            mode=mode_of(turn),
+            model=turn.model.name if turn.model else None,
+            resolved_model=turn.ran_model.name if turn.ran_model else turn.model.resolved if turn.model else None,
+            started_at=moment(timing.started_at),
+            elapsed_ms=number(took.elapsed_ms),
+            first_progress_ms=number(
+                timing.first_progress_ms if timing.first_progress_ms is not None else first_tokens.get(turn.index)
+            ),
+            waited_ms=number(took.waiting_ms),
+            error=error.message if error else None,
+            vote=(1 if vote.is_up else -1) if vote else None,
+            completed_at=moment(timing.completed_at),
+            details=turn.details,
+            vote_reason=vote.reason if vote else None,
+            error_code=error.code if error else None,
+            agent_evidence=(turn.custom_agent.evidence or None) if turn.custom_agent else None,
+            is_retry=int(turn.index in repeated),
+            is_system=int(turn.is_system_initiated),
+            superseded=turn.superseded,
+            branch_from=turn.branch.leaves_from if turn.branch else None,
+            branch_trace=turn.branch.trace if turn.branch else None,
+            only_trace=alone.get(turn.index),
+            working_ms=number(took.working_ms),
+            traces=max(1, len(turn.traces)),
+            prompt=prompts.get(turn.index),
         )
 
 
@@ -124,11 +136,11 @@ def agent_of(turn: Turn) -> str | None:
 # --- calls ----------------------------------------------------------------------------------------------------------
 
 
-def call_rows(conversation: Conversation, calls: Calls) -> list[Row]:
+def call_rows(conversation: Conversation, calls: Calls) -> list[ToolCallRow]:
     """The calls: what they were, how they went, and who made them."""
     agents = {turn.index: agent_of(turn) for turn in conversation.turns} if calls.calls else {}
     messages, results, terminals = conversation.messages, calls.results, calls.terminals
-    rows: list[Row] = []
+    rows: list[ToolCallRow] = []
     for position, part, call in calls.calls:
         message = messages[position]
         turn, parent = message.turn, message.parent_call_id
@@ -138,27 +150,27 @@ def call_rows(conversation: Conversation, calls: Calls) -> list[Row]:
         call_id, approval, subagent, outcome = call.id, call.approval, call.subagent, call.outcome
         result, terminal = results.get(call_id), terminals.get(call_id)
         rows.append(
-            (
-                position,
-                part,
-                turn,
-                call_id,
-                call.name,
-                call.origin,
-                call.server,
-                moment(call.started_at),
-                _size(call.arguments) if call.arguments is not None else None,
-                _size(result.full_text or result.text) if result is not None else None,
-                _elapsed_ms(call, terminal, calls.ended_at.get(call_id)),
-                approval.kind if approval else None,
-                approval.detail if approval else None,
-                agent,
-                (subagent.name or UNNAMED) if subagent else None,
-                parent,
-                _programs_in(terminal.command) if terminal is not None else None,
-                _whole(exit_code_of(call)),
-                outcome.kind if outcome else None,
-                outcome.reason if outcome else None,
+            ToolCallRow(
+                message=position,
+                position=part,
+                turn=turn,
+                call_id=call_id,
+                name=call.name,
+                origin=call.origin,
+                server=call.server,
+                started_at=moment(call.started_at),
+                arguments_bytes=_size(call.arguments) if call.arguments is not None else None,
+                result_bytes=_size(result.full_text or result.text) if result is not None else None,
+                elapsed_ms=_elapsed_ms(call, terminal, calls.ended_at.get(call_id)),
+                approval=approval.kind if approval else None,
+                approval_detail=approval.detail if approval else None,
+                agent=agent,
+                subagent=(subagent.name or UNNAMED) if subagent else None,
+                parent_call_id=parent,
+                programs=_programs_in(terminal.command) if terminal is not None else None,
+                exit_code=number(exit_code_of(call)),
+                outcome=outcome.kind if outcome else None,
+                outcome_reason=outcome.reason if outcome else None,
             )
         )
     return rows
@@ -190,7 +202,7 @@ def _size(text: str) -> int:
 # --- edits ----------------------------------------------------------------------------------------------------------
 
 
-def edit_rows(conversation: Conversation, calls: Calls) -> Iterator[Row]:
+def edit_rows(conversation: Conversation, calls: Calls) -> Iterator[FileEditRow]:
     """Yield edits of answers, then those that only arguments record, then those of the editing history."""
     argued = [(number_of_message, call) for number_of_message, _, call in calls.calls if call.edits]
     if not calls.edits and not argued and not conversation.file_changes:
@@ -198,11 +210,12 @@ def edit_rows(conversation: Conversation, calls: Calls) -> Iterator[Row]:
     rows = _EditRows(conversation, argued)
     made = ((number_of_message, edit) for number_of_message, edit in calls.edits if is_made(edit))
     for position, row in enumerate(chain(rows.of_answer(made), rows.of_arguments(argued), rows.of_history())):
-        yield position, *row
+        row.position = position
+        yield row
 
 
 class _EditRows:
-    """The rows of edits, without their position."""
+    """The rows of edits; their position is filled in where all of them are known."""
 
     def __init__(self, conversation: Conversation, argued: list[tuple[int, ToolCall]]) -> None:
         self._conversation = conversation
@@ -210,65 +223,74 @@ class _EditRows:
         self._fates = Fates(conversation)
         self._repeated = RepeatedEdits(conversation.file_changes, (call for _, call in argued))
 
-    def of_answer(self, edits: Iterable[tuple[int, FileEdit]]) -> Iterator[Row]:
+    def of_answer(self, edits: Iterable[tuple[int, FileEdit]]) -> Iterator[FileEditRow]:
         for number_of_message, edit in edits:
             message = self._conversation.messages[number_of_message]
             turn = self._turn(message.turn)
             is_undone = turn is not None and is_edit_undone(edit, turn)
             path = edit.path or edit.uri
-            yield (
-                number_of_message,
-                message.turn,
-                path,
-                edit.action,
-                *changed_lines(edit),
-                int(is_undone),
-                "answer",
-                edit.call_id,
-                self._fates.of(edit.uri, message.turn, is_undone),
-                language_of(path, None),
-                moment(message.created_at or _start_of(turn)),
-                int(not self._repeated.has(message.turn, edit)),
+            added, removed = changed_lines(edit)
+            yield FileEditRow(
+                position=0,
+                message=number_of_message,
+                turn=message.turn,
+                path=path,
+                action=edit.action,
+                added=added,
+                removed=removed,
+                is_undone=int(is_undone),
+                origin="answer",
+                call_id=edit.call_id,
+                fate=self._fates.of(edit.uri, message.turn, is_undone),
+                language=language_of(path, None),
+                created_at=moment(message.created_at or _start_of(turn)),
+                is_counted=int(not self._repeated.has(message.turn, edit)),
             )
 
-    def of_arguments(self, calls: Iterable[tuple[int, ToolCall]]) -> Iterator[Row]:
+    def of_arguments(self, calls: Iterable[tuple[int, ToolCall]]) -> Iterator[FileEditRow]:
         for number_of_message, call in calls:
             message = self._conversation.messages[number_of_message]
             turn = self._turn(message.turn)
             is_undone = turn is not None and turn.is_undone
             for edit in call.edits:
-                yield (
-                    number_of_message,
-                    message.turn,
-                    edit.path,
-                    edit.action,
-                    *changed_lines(edit),
-                    int(is_undone),
-                    "arguments",
-                    call.id,
-                    self._fates.of(f"file://{edit.path}", message.turn, is_undone),
-                    language_of(edit.path, None),
-                    moment(call.started_at or message.created_at or _start_of(turn)),
-                    int(not self._repeated.has(message.turn, edit)),
+                added, removed = changed_lines(edit)
+                yield FileEditRow(
+                    position=0,
+                    message=number_of_message,
+                    turn=message.turn,
+                    path=edit.path,
+                    action=edit.action,
+                    added=added,
+                    removed=removed,
+                    is_undone=int(is_undone),
+                    origin="arguments",
+                    call_id=call.id,
+                    fate=self._fates.of(f"file://{edit.path}", message.turn, is_undone),
+                    language=language_of(edit.path, None),
+                    created_at=moment(call.started_at or message.created_at or _start_of(turn)),
+                    is_counted=int(not self._repeated.has(message.turn, edit)),
                 )
 
-    def of_history(self) -> Iterator[Row]:
+    def of_history(self) -> Iterator[FileEditRow]:
         for change in whole_changes(self._conversation.file_changes):
             turn = self._turn(change.turn)
             is_undone = change.is_undone or (turn is not None and turn.is_undone and turn.undone_from is None)
-            yield (
-                None,
-                change.turn,
-                change.path or change.uri,
-                change.action,
-                *changed_lines(change),
-                int(is_undone),
-                "snapshot",
-                None,
-                self._fates.of(change.uri, change.turn, is_undone),
-                language_of(change.path or change.uri, change.language),
-                moment(_start_of(turn)),
-                1,
+            added, removed = changed_lines(change)
+            yield FileEditRow(
+                position=0,
+                message=None,
+                turn=change.turn,
+                path=change.path or change.uri,
+                action=change.action,
+                added=added,
+                removed=removed,
+                is_undone=int(is_undone),
+                origin="snapshot",
+                call_id=None,
+                fate=self._fates.of(change.uri, change.turn, is_undone),
+                language=language_of(change.path or change.uri, change.language),
+                created_at=moment(_start_of(turn)),
+                is_counted=1,
             )
 
     def _turn(self, index: int | None) -> Turn | None:
@@ -288,34 +310,34 @@ def is_edit_undone(edit: FileEdit, turn: Turn) -> bool:
 # --- tokens, skills, and what else there is ------------------------------------------------------------------------
 
 
-def usage_rows(conversation: Conversation) -> Iterator[Row]:
+def usage_rows(conversation: Conversation) -> Iterator[TokenUsageRow]:
     for position, (turn, usage) in enumerate(_usages(conversation)):
-        yield (
-            position,
-            turn,
-            usage.scope,
-            usage.source,
-            usage.model,
-            number(usage.input),
-            number(usage.output),
-            number(usage.cache_read),
-            number(usage.cache_write),
-            number(usage.reasoning),
-            number(usage.last_prompt),
-            number(usage.premium_requests),
-            number(usage.credits),
-            int(usage.is_estimated),
-            number(usage.session_credits),
-            usage.parent_call_id,
-            helper_of(usage),
+        yield TokenUsageRow(
+            position=position,
+            turn=turn,
+            scope=usage.scope,
+            source=usage.source,
+            model=usage.model,
+            input=number(usage.input),
+            output=number(usage.output),
+            cache_read=number(usage.cache_read),
+            cache_write=number(usage.cache_write),
+            reasoning=number(usage.reasoning),
+            last_prompt=number(usage.last_prompt),
+            premium_requests=number(usage.premium_requests),
+            credits=number(usage.credits),
+            is_estimated=int(usage.is_estimated),
+            session_credits=number(usage.session_credits),
+            parent_call_id=usage.parent_call_id,
+            helper=helper_of(usage),
         )
 
 
-def share_rows(conversation: Conversation) -> Iterator[Row]:
+def share_rows(conversation: Conversation) -> Iterator[PromptShareRow]:
     """How prompts were made up."""
     shares = ((turn, share) for turn, usage in _usages(conversation) for share in usage.by_category)
     for position, (turn, share) in enumerate(shares):
-        yield position, turn, share.category, share.label, number(share.percent)
+        yield PromptShareRow(position, turn, share.category, share.label, number(share.percent))
 
 
 def _usages(conversation: Conversation) -> Iterator[tuple[int | None, Usage]]:
@@ -326,26 +348,29 @@ def _usages(conversation: Conversation) -> Iterator[tuple[int | None, Usage]]:
         yield None, usage
 
 
-def number(recorded: float | None) -> float | None:
+def number(recorded: Number | None) -> Number | None:
     """A number as it was recorded, unless it is larger than a table can hold; the document has it in any case."""
     return None if recorded is None or abs(recorded) >= LARGEST_NUMBER else recorded
 
 
-def _whole(recorded: int | None) -> int | None:
-    return None if recorded is None or abs(recorded) >= LARGEST_NUMBER else recorded
-
-
-def skill_rows(turns: Iterable[Turn]) -> Iterator[Row]:
+def skill_rows(turns: Iterable[Turn]) -> Iterator[SkillRow]:
     skills = ((turn.index, skill) for turn in turns for skill in turn.skills)
     for position, (turn, skill) in enumerate(skills):
-        yield position, turn, skill.name, skill.file, int(skill.is_loaded), skill.evidence or None
+        yield SkillRow(position, turn, skill.name, skill.file, int(skill.is_loaded), skill.evidence or None)
 
 
-def relation_rows(conversation: Conversation) -> Iterator[Row]:
+def relation_rows(conversation: Conversation) -> Iterator[RelationRow]:
     for position, relation in enumerate(conversation.relations):
-        yield position, relation.kind, relation.other_id, relation.reason
+        yield RelationRow(position, relation.kind, relation.other_id, relation.reason)
 
 
-def trace_row(position: int, trace: Provenance) -> Row:
+def trace_row(position: int, trace: Provenance) -> TraceRow:
     row = f"{trace.table} {trace.row or ''}".rstrip() if trace.table else None
-    return position, trace.source, trace.path, trace.role, trace.pointer or row, " ".join(trace.marks) or None
+    return TraceRow(
+        position=position,
+        source=trace.source,
+        path=trace.path,
+        role=trace.role,
+        place=trace.pointer or row,
+        marks=" ".join(trace.marks) or None,
+    )

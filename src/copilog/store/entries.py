@@ -20,69 +20,46 @@ from copilog.derive.outcomes import count_failures
 from copilog.derive.prompts import queued_keys
 from copilog.model import Conversation, Turn, is_empty, title_of
 from copilog.store import details
-from copilog.store.details import Row, mode_of
+from copilog.store.details import mode_of
 from copilog.store.documents import Chapter, document_of, without_half_characters
+from copilog.store.rows import (
+    ConversationRow,
+    FileEditRow,
+    MessageRow,
+    PromptShareRow,
+    QueuedPromptRow,
+    RelationRow,
+    SkillRow,
+    SpendRow,
+    TokenUsageRow,
+    ToolCallRow,
+    TraceRow,
+    TurnRow,
+)
 from copilog.store.spending import spends_of
 from copilog.store.texts import Calls, Texts, texts_of
 from copilog.store.times import moment
 
-# The columns of `Entry.row`; the rest of the table is filled in by whoever writes it.
-CONVERSATION_COLUMNS = (
-    "id",
-    "native_id",
-    "source",
-    "title",
-    "title_origin",
-    "assistant",
-    "application",
-    "location",
-    "workspace",
-    "repository",
-    "branch",
-    "started_at",
-    "updated_at",
-    "turns",
-    "messages",
-    "tool_calls",
-    "edits",
-    "errors",
-    "failed_calls",
-    "command_errors",
-    "models",
-    "modes",
-    "agents",
-    "skills",
-    "marks",
-    "is_empty",
-    "digest",
-)
-
-
-TURN_OF_EDIT = 2  # in a row of `file_edit`, whose last says whether it counts
-
 
 class Entry(msgspec.Struct, array_like=True, gc=False):
-    """The rows of one conversation, in the order of the tables' columns but without the number of the conversation.
-
-    Messages begin with their position, the row of the title among them as the last.
-    """
+    """The rows of one conversation. The row of the title is the last of the messages."""
 
     id: str
     digest: bytes
-    row: Row  # in the order of CONVERSATION_COLUMNS
+    row: ConversationRow
     document: bytes
     chapters: list[Chapter]
-    messages: list[Row]
-    turns: list[Row]
-    tool_calls: list[Row]
-    file_edits: list[Row]
-    usages: list[Row]
-    skills: list[Row]
-    traces: list[Row]
-    spends: list[Row]
-    shares: list[Row]
-    relations: list[Row]
-    queued: list[Row]
+    messages: list[MessageRow]
+    turns: list[TurnRow]
+    tool_calls: list[ToolCallRow]
+    file_edits: list[FileEditRow]
+    usages: list[TokenUsageRow]
+    skills: list[SkillRow]
+    traces: list[TraceRow]
+    spends: list[SpendRow]
+    shares: list[PromptShareRow]
+    relations: list[RelationRow]
+    queued: list[QueuedPromptRow]
     text_bytes: int  # about, of all that goes into the full-text index
 
 
@@ -101,7 +78,7 @@ def entry_of(conversation: Conversation) -> Entry:
     return Entry(
         id=conversation.id,
         digest=document.digest,
-        row=(*_counted_row(conversation, calls, file_edits), document.digest),
+        row=_counted_row(conversation, calls, file_edits, document.digest),
         document=document.data,
         chapters=document.chapters,
         messages=list(_message_rows(conversation, texts)),
@@ -114,7 +91,7 @@ def entry_of(conversation: Conversation) -> Entry:
         spends=spends_of(conversation, texts, calls),
         shares=list(details.share_rows(conversation)),
         relations=list(details.relation_rows(conversation)),
-        queued=list(enumerate(queued_keys(conversation))),
+        queued=[QueuedPromptRow(position, key) for position, key in enumerate(queued_keys(conversation))],
         text_bytes=sum(map(len, filter(None, chain.from_iterable(texts)))),
     )
 
@@ -122,49 +99,54 @@ def entry_of(conversation: Conversation) -> Entry:
 # --- rows -------------------------------------------------------------------------------------------------------
 
 
-def _counted_row(conversation: Conversation, calls: Calls, edit_rows: list[Row]) -> Row:
+def _counted_row(
+    conversation: Conversation, calls: Calls, edit_rows: list[FileEditRow], digest: bytes
+) -> ConversationRow:
     """The row of the conversation, its counts without superseded turns."""
     title = title_of(conversation)
     superseded = superseded_indexes(conversation)
-    edits = sum(row[-1] for row in edit_rows if row[TURN_OF_EDIT] not in superseded)
+    edits = sum(row.is_counted for row in edit_rows if row.turn not in superseded)
     if superseded:
         conversation = without_superseded(conversation)
         calls = Calls(conversation)
-    return _conversation_row(conversation, title, calls, edits)
+    return _conversation_row(conversation, title, calls, edits, digest)
 
 
-def _conversation_row(conversation: Conversation, title: str, calls: Calls, edits: int) -> Row:
+def _conversation_row(
+    conversation: Conversation, title: str, calls: Calls, edits: int, digest: bytes
+) -> ConversationRow:
     workspace = conversation.workspace
     turns = conversation.turns
     failed_turns = sum(map(has_failed, turns))
     failed_calls, command_errors = count_failures(call for _, _, call in calls.calls)
-    return (
-        conversation.id,
-        conversation.native_id,
-        conversation.source,
-        title,
-        conversation.title_origin,
-        conversation.assistant,
-        conversation.application,
-        conversation.location,
-        workspace.folder if workspace else None,
-        workspace.repository if workspace else None,
-        workspace.branch if workspace else None,
-        moment(conversation.started_at),
-        moment(conversation.updated_at),
-        len(turns),
-        len(conversation.messages),
-        len(calls.calls),
-        edits,
-        failed_turns + failed_calls,
-        failed_calls,
-        command_errors,
-        _names(model_of(turn) for turn in turns),
-        _names(_modes(turns)),
-        _names(_agents(turns, calls)),
-        _names(skill.name for turn in turns for skill in turn.skills if skill.is_loaded),
-        _names(conversation.marks),
-        int(is_empty(conversation)),
+    return ConversationRow(
+        id=conversation.id,
+        native_id=conversation.native_id,
+        source=conversation.source,
+        title=title,
+        title_origin=conversation.title_origin,
+        assistant=conversation.assistant,
+        application=conversation.application,
+        location=conversation.location,
+        workspace=workspace.folder if workspace else None,
+        repository=workspace.repository if workspace else None,
+        branch=workspace.branch if workspace else None,
+        started_at=moment(conversation.started_at),
+        updated_at=moment(conversation.updated_at),
+        turns=len(turns),
+        messages=len(conversation.messages),
+        tool_calls=len(calls.calls),
+        edits=edits,
+        errors=failed_turns + failed_calls,
+        failed_calls=failed_calls,
+        command_errors=command_errors,
+        models=_names(model_of(turn) for turn in turns),
+        modes=_names(_modes(turns)),
+        agents=_names(_agents(turns, calls)),
+        skills=_names(skill.name for turn in turns for skill in turn.skills if skill.is_loaded),
+        marks=_names(conversation.marks),
+        is_empty=int(is_empty(conversation)),
+        digest=digest,
     )
 
 
@@ -189,14 +171,14 @@ def _agents(turns: list[Turn], calls: Calls) -> Iterator[str | None]:
         yield agent.name
 
 
-def _message_rows(conversation: Conversation, texts: list[Texts]) -> Iterator[Row]:
+def _message_rows(conversation: Conversation, texts: list[Texts]) -> Iterator[MessageRow]:
     """The messages; where one does not tell its mode and model, its turn does."""
     known = {turn.index: (turn, mode_of(turn), model_of(turn)) for turn in conversation.turns}
     nothing = (None, None, None)
     position = -1
     for position, message in enumerate(conversation.messages):
         turn, mode, model = known.get(message.turn, nothing) if message.turn is not None else nothing
-        yield (
+        yield MessageRow(
             position,
             message.role,
             message.turn,
@@ -206,4 +188,4 @@ def _message_rows(conversation: Conversation, texts: list[Texts]) -> Iterator[Ro
             message.parent_call_id,
             *texts[position],
         )
-    yield (position + 1, "title", None, moment(conversation.updated_at), None, None, None, *texts[-1])
+    yield MessageRow(position + 1, "title", None, moment(conversation.updated_at), None, None, None, *texts[-1])

@@ -28,7 +28,8 @@ from copilog.store.accounts import (
     telling,
     tokens_of,
 )
-from copilog.store.details import LARGEST_NUMBER, Row, agent_of
+from copilog.store.details import LARGEST_NUMBER, agent_of
+from copilog.store.rows import SpendRow
 from copilog.store.spreading import Weights, evenly, shares_of, whole_shares
 from copilog.store.talk import HELPER, HELPERS, NOWHERE, Slot, Talk
 from copilog.store.texts import UNNAMED, Calls, Texts
@@ -44,8 +45,8 @@ TINY = 1e-6  # what sums of fractions may differ by
 _MULTIPLIER = re.compile(r"[•·]\s*(\d+(?:\.\d+)?)x(?!\w)")  # "GPT-5 • 0.33x"
 
 
-def spends_of(conversation: Conversation, texts: list[Texts], calls: Calls) -> list[Row]:
-    """The rows of `spend`, each with its position first; `texts` are those of `texts_of`."""
+def spends_of(conversation: Conversation, texts: list[Texts], calls: Calls) -> list[SpendRow]:
+    """The rows of `spend`; `texts` are those of `texts_of`."""
     if not conversation.turns and not conversation.usage:
         return []
     talk = Talk(conversation, texts, calls)
@@ -80,7 +81,7 @@ class Spends:
         for name, number in numbers.items():
             row[name] = row.get(name, 0) + number
 
-    def rows(self, ended_at: str | None) -> Iterator[Row]:
+    def rows(self, ended_at: str | None) -> Iterator[SpendRow]:
         """The rows, by turn; those of no turn at the end, with the time of the conversation."""
         talk = self._talk
         known: dict[int | None, tuple[str | None, str | None]] = {None: (ended_at, None)}
@@ -94,8 +95,19 @@ class Spends:
             subagent = talk.subagents.get(slot.parent, UNNAMED) if slot.parent is not None else None
             if max(numbers.values()) >= LARGEST_NUMBER:
                 numbers = {name: number for name, number in numbers.items() if number < LARGEST_NUMBER}
-            counted = map(numbers.get, COLUMNS)
-            yield (position, slot.turn, at, model, agent, subagent, slot.parent, *counted, source, method)
+            counted = dict(zip(COLUMNS, map(numbers.get, COLUMNS), strict=True))
+            yield SpendRow(
+                position=position,
+                turn=slot.turn,
+                at=at,
+                model=model,
+                agent=agent,
+                subagent=subagent,
+                parent_call_id=slot.parent,
+                source=source,
+                method=method,
+                **counted,
+            )
 
     # --- tokens -----------------------------------------------------------------------------------------------------
 

@@ -4,42 +4,48 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Literal, NamedTuple
 
+from msgspec.structs import astuple
+
 from copilog.store.database import transaction
-from copilog.store.details import Row
 from copilog.store.documents import Chapter
-from copilog.store.entries import CONVERSATION_COLUMNS, Entry
-from copilog.store.schema import DETAIL_TABLES, MESSAGE_BITS, ROWS_VERSION, TEXT_COLUMNS
+from copilog.store.entries import Entry
+from copilog.store.rows import DETAILS, ConversationRow, MessageRow, Row, columns_of
+from copilog.store.schema import MESSAGE_BITS, ROWS_VERSION, TEXT_COLUMNS
 from copilog.store.times import now
 
 Outcome = Literal["new", "changed", "unchanged", "removed", "refused"]
 
 MOST_MESSAGES = 1 << MESSAGE_BITS  # with the row of the title
-_MARKS = CONVERSATION_COLUMNS.index("marks")
-_TRACE_PATH = 2  # its place in a row of an entry's traces
-_REQUEST_ID, _STARTED_AT, _SUPERSEDED, _TRACES, _PROMPT = 1, 9, 22, 27, 28  # places in a row of an entry's turns
 
 _TEXTS = ", ".join(TEXT_COLUMNS)
-_OWN_COLUMNS = (*CONVERSATION_COLUMNS, "signature", "text_bytes", "indexed", "is_indexed", "stored_at", "rows_version")
+_OWN_COLUMNS = (
+    *columns_of(ConversationRow),
+    "signature",
+    "text_bytes",
+    "indexed",
+    "is_indexed",
+    "stored_at",
+    "rows_version",
+)
 _INSERT = f"INSERT INTO conversation ({', '.join(_OWN_COLUMNS)}) VALUES ({', '.join('?' * len(_OWN_COLUMNS))})"  # noqa: S608
 _UPDATE = (
     f"UPDATE conversation SET {', '.join(f'{name} = ?' for name in _OWN_COLUMNS)}, "  # noqa: S608
     "gone_at = NULL, is_compared = 0 WHERE rowid = ?"
 )
-_SELECT_MESSAGES = (
-    "SELECT position, role, turn, created_at, mode, model, parent_call_id, "  # noqa: S608
-    f"{_TEXTS} FROM message WHERE rowid >= ? AND rowid < ? ORDER BY rowid"
+_MESSAGE = ", ".join(columns_of(MessageRow))
+_SELECT_MESSAGES = f"SELECT {_MESSAGE} FROM message WHERE rowid >= ? AND rowid < ? ORDER BY rowid"  # noqa: S608
+_INSERT_MESSAGE = (
+    f"INSERT INTO message (rowid, conversation, {_MESSAGE})"  # noqa: S608 - names of our own
+    f" VALUES (?, ?, {', '.join('?' * len(columns_of(MessageRow)))})"
 )
-_INSERT_MESSAGE = f"INSERT INTO message VALUES ({', '.join('?' * (9 + len(TEXT_COLUMNS)))})"  # noqa: S608
-_WIDTHS = {
-    "turn": 30, "tool_call": 21, "file_edit": 15, "token_usage": 18, "skill": 7, "trace": 7,
-    "spend": 17, "prompt_share": 6, "relation": 5, "queued_prompt": 3,
-}  # fmt: skip
+_COLUMNS = {table: ", ".join(columns_of(row)) for table, row in DETAILS.items()}
 _INSERT_DETAIL = {
-    table: f"INSERT INTO {table} VALUES ({', '.join('?' * width)})"  # noqa: S608
-    for table, width in _WIDTHS.items()
+    table: f"INSERT INTO {table} (conversation, {_COLUMNS[table]})"  # noqa: S608
+    f" VALUES (?, {', '.join('?' * len(columns_of(row)))})"
+    for table, row in DETAILS.items()
 }
 _UNINDEX = (
     f"INSERT INTO words (words, rowid, {_TEXTS}) SELECT 'delete', rowid, {_TEXTS} FROM message "  # noqa: S608
@@ -117,16 +123,16 @@ def lacks_something_stored(connection: sqlite3.Connection, entry: Entry) -> bool
     missing = _missing_files(connection, rowid, entry)
     if not entry.turns:
         return not missing  # every file was read, and none has a turn any more
-    is_damaged = '"damaged"' in entry.row[_MARKS] or any(row[-1] and "torn" in row[-1] for row in entry.traces)
+    is_damaged = '"damaged"' in entry.row.marks or any(trace.marks and "torn" in trace.marks for trace in entry.traces)
     if missing or is_damaged or entry.text_bytes < text_bytes:
         return True
-    present = {_turn_key(row[_REQUEST_ID], row[_PROMPT], row[_STARTED_AT]): row for row in entry.turns}
+    present = {_turn_key(turn.request_id, turn.prompt, turn.started_at): turn for turn in entry.turns}
     stored = connection.execute(
         "SELECT request_id, prompt, started_at, traces, superseded FROM turn WHERE conversation = ?", (rowid,)
     )
     for *named, traces, superseded in stored:
         found = present.get(_turn_key(*named))
-        if found is None or found[_TRACES] < traces or (superseded is not None and found[_SUPERSEDED] is None):
+        if found is None or found.traces < traces or (superseded is not None and found.superseded is None):
             return True
     return False
 
@@ -173,7 +179,7 @@ def delete_rows(connection: sqlite3.Connection, rowid: int) -> None:
     """Delete all that is stored of a conversation. The caller has a transaction."""
     (indexed,) = connection.execute("SELECT indexed FROM conversation WHERE rowid = ?", (rowid,)).fetchone()
     _delete_messages(connection, rowid, 0, indexed)
-    for table in DETAIL_TABLES:
+    for table in DETAILS:
         connection.execute(f"DELETE FROM {table} WHERE conversation = ?", (rowid,))  # noqa: S608
     _put_chapters(connection, rowid, [])
     connection.execute("DELETE FROM document WHERE conversation = ?", (rowid,))
@@ -182,7 +188,7 @@ def delete_rows(connection: sqlite3.Connection, rowid: int) -> None:
 
 def _insert(connection: sqlite3.Connection, entry: Entry, signature: str) -> None:
     own = (signature, entry.text_bytes, 0, int(not entry.messages), now(), ROWS_VERSION)
-    rowid = connection.execute(_INSERT, (*entry.row, *own)).lastrowid
+    rowid = connection.execute(_INSERT, (*astuple(entry.row), *own)).lastrowid
     assert rowid is not None
     connection.execute("INSERT INTO document VALUES (?, ?)", (rowid, entry.document))
     if entry.chapters:
@@ -203,7 +209,7 @@ def _replace(connection: sqlite3.Connection, old: Stored, entry: Entry, signatur
     _put_chapters(connection, old.rowid, entry.chapters)
     indexed = min(kept, old.indexed)
     own = (signature, entry.text_bytes, indexed, int(indexed == len(entry.messages)), now(), ROWS_VERSION)
-    connection.execute(_UPDATE, (*entry.row, *own, old.rowid))
+    connection.execute(_UPDATE, (*astuple(entry.row), *own, old.rowid))
 
 
 def _touch(connection: sqlite3.Connection, rowid: int, entry: Entry, signature: str) -> None:
@@ -215,14 +221,13 @@ def _touch(connection: sqlite3.Connection, rowid: int, entry: Entry, signature: 
 
 def _missing_files(connection: sqlite3.Connection, rowid: int, entry: Entry) -> list[str]:
     """Files that hold the conversation as it is stored, and were not read this time."""
-    present = {row[_TRACE_PATH] for row in entry.traces}
+    present = {trace.path for trace in entry.traces}
     paths = connection.execute("SELECT path FROM trace WHERE conversation = ? AND role IN ('lead', 'copy')", (rowid,))
     return [path for (path,) in paths if path not in present]
 
 
 def _size_of(entry: Entry) -> tuple[int, int, int]:
-    turns, messages = (entry.row[CONVERSATION_COLUMNS.index(name)] for name in ("turns", "messages"))
-    return turns, messages, entry.text_bytes
+    return entry.row.turns, entry.row.messages, entry.text_bytes
 
 
 def _keep(connection: sqlite3.Connection, rowid: int, missing: list[str], signature: str) -> None:
@@ -237,22 +242,22 @@ def _keep(connection: sqlite3.Connection, rowid: int, missing: list[str], signat
     )
 
 
-def _count_equal(connection: sqlite3.Connection, rowid: int, messages: list[Row]) -> int:
+def _count_equal(connection: sqlite3.Connection, rowid: int, messages: list[MessageRow]) -> int:
     """How many messages, from the first, are stored as they are now."""
     first = rowid << MESSAGE_BITS
     count = 0
     for stored, row in zip(
         connection.execute(_SELECT_MESSAGES, (first, first + MOST_MESSAGES)), messages, strict=False
     ):
-        if stored != tuple(row):
+        if stored != astuple(row):
             break
         count += 1
     return count
 
 
-def _insert_messages(connection: sqlite3.Connection, rowid: int, messages: list[Row]) -> None:
+def _insert_messages(connection: sqlite3.Connection, rowid: int, messages: list[MessageRow]) -> None:
     first = rowid << MESSAGE_BITS
-    connection.executemany(_INSERT_MESSAGE, [(first + row[0], rowid, *row) for row in messages])
+    connection.executemany(_INSERT_MESSAGE, [(first + row.position, rowid, *astuple(row)) for row in messages])
 
 
 def _delete_messages(connection: sqlite3.Connection, rowid: int, start: int, indexed: int) -> None:
@@ -280,32 +285,33 @@ def _put_chapters(connection: sqlite3.Connection, rowid: int, chapters: list[Cha
         connection.execute("DELETE FROM chapter WHERE conversation = ? AND position >= ?", (rowid, len(chapters)))
 
 
-def details_of(entry: Entry) -> Iterator[tuple[str, list[Row]]]:
+def details_of(entry: Entry) -> Iterator[tuple[str, Sequence[Row]]]:
     """Yield the tables beside the messages, each with its rows."""
-    details = (
+    details: tuple[Sequence[Row], ...] = (
         entry.turns, entry.tool_calls, entry.file_edits, entry.usages, entry.skills, entry.traces,
         entry.spends, entry.shares, entry.relations, entry.queued,
     )  # fmt: skip
-    return zip(DETAIL_TABLES, details, strict=True)
+    return zip(DETAILS, details, strict=True)
 
 
-def _put_details(connection: sqlite3.Connection, table: str, rowid: int, rows: list[Row]) -> None:
+def _put_details(connection: sqlite3.Connection, table: str, rowid: int, rows: Sequence[Row]) -> None:
     """Put rows in place of those that are there; the first stay, as far as they are the same."""
     key = ("message", "position") if table == "tool_call" else ("position",)
     names = ", ".join(key)
     kept = 0
-    for stored in connection.execute(f"SELECT * FROM {table} WHERE conversation = ? ORDER BY {names}", (rowid,)):  # noqa: S608
-        if kept < len(rows) and stored[1:] == tuple(rows[kept]):
+    sql = f"SELECT {_COLUMNS[table]} FROM {table} WHERE conversation = ? ORDER BY {names}"  # noqa: S608 - of our own
+    for stored in connection.execute(sql, (rowid,)):
+        if kept < len(rows) and stored == astuple(rows[kept]):
             kept += 1
             continue
         connection.execute(
             f"DELETE FROM {table} WHERE conversation = ? AND ({names}) >= ({', '.join('?' * len(key))})",  # noqa: S608
-            stored[: 1 + len(key)],
+            (rowid, *stored[: len(key)]),
         )
         break
     _insert_details(connection, table, rowid, rows[kept:])
 
 
-def _insert_details(connection: sqlite3.Connection, table: str, rowid: int, rows: list[Row]) -> None:
+def _insert_details(connection: sqlite3.Connection, table: str, rowid: int, rows: Sequence[Row]) -> None:
     if rows:
-        connection.executemany(_INSERT_DETAIL[table], [(rowid, *row) for row in rows])
+        connection.executemany(_INSERT_DETAIL[table], [(rowid, *astuple(row)) for row in rows])

@@ -7,10 +7,12 @@ import pytest
 from copilog.model import (
     AnyPart,
     Conversation,
+    CustomAgent,
     FileEdit,
     FileState,
     Message,
     Notice,
+    Place,
     Reference,
     SubAgent,
     Terminal,
@@ -21,6 +23,7 @@ from copilog.model import (
     ToolCall,
     ToolResult,
     Turn,
+    UsedReference,
 )
 from copilog.view import View
 from copilog.view.blocks import Aside, Call, Edit, Prose, Shown, Thought, TurnFoot, TurnHead
@@ -155,3 +158,12 @@ def test_a_retried_prompt_and_a_vote_are_told(writer: str) -> None:
     conversation.messages.append(said(Text(text="Why?"), role="user", turn=1))
 
     assert "asked again" in WRITERS[writer](conversation)
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_who_answered_and_what_the_answer_is_based_on_are_told(writer: str) -> None:
+    used = [UsedReference(place=Place(path="/x/tides.csv"), status="partial")]
+    agent = CustomAgent(name="harbour-master")
+    text = WRITERS[writer](told(said(Text(text="So.")), custom_agent=agent, command="explain", references=used))
+
+    assert [words for words in ("harbour-master", "/explain", "/x/tides.csv", "partial") if words not in text] == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,14 +25,22 @@ VALUE_LIMIT = 160
 _RAN = re.compile(r"(?:Ran|Running) `[^`]*`")
 
 
+Change = Callable[[], str]  # a diff, made only where it is drawn
+
+
 @dataclass(slots=True)
 class Arguments:
     """What a call was given, as it is to be shown."""
 
     headline: str = ""
-    patch: str = ""  # the change that the arguments describe
+    change: Change | None = None  # the one that the arguments describe
     rest: list[tuple[str, str]] = field(default_factory=list)  # name and value
     text: str = ""  # arguments that are no JSON object
+
+    @property
+    def patch(self) -> str:
+        """The change as a diff; empty if there is none."""
+        return self.change() if self.change is not None else ""
 
 
 def arguments_of(call: ToolCall, folder: str | None, hidden: set[str]) -> Arguments:
@@ -47,7 +56,7 @@ def arguments_of(call: ToolCall, folder: str | None, hidden: set[str]) -> Argume
     for name in hidden:
         values.pop(name, None)
     if is_done(call):  # what a call was to change and did not is no change
-        made.patch = _patch_from(values, folder)
+        made.change = _change_from(values, folder)
     made.headline = _headline_from(values, folder) or said_of(call)
     made.rest = [(clean_line(name, 60), _as_text(value)) for name, value in values.items()]
     return made
@@ -111,34 +120,36 @@ def said_of(call: ToolCall) -> str:
 # --- changes ----------------------------------------------------------------------------------------------------
 
 
-def _patch_from(values: dict[str, Any], folder: str | None) -> str:
-    """The change as a diff. Takes what describes it out of the arguments."""
+def _change_from(values: dict[str, Any], folder: str | None) -> Change | None:
+    """The change, to be made a diff when somebody draws it. Takes what describes it out of the arguments."""
     patch = values.get("input", values.get("patch"))
     if isinstance(patch, str) and patch.lstrip().startswith("*** Begin Patch"):
         values.pop("input", values.pop("patch", None))
-        return patch.strip()
+        return patch.strip
     replacements = values.get("replacements")
-    if isinstance(replacements, list) and all(isinstance(item, dict) for item in replacements):
-        diffs = [_replacement(item, folder, named=True) for item in replacements]
-        if all(diffs):
-            del values["replacements"]
-            return "\n".join(diff.rstrip("\n") for diff in diffs)
-    diff = _replacement(values, folder, named=False)
-    if diff:
-        del values["oldString"], values["newString"]
-        return diff
+    if isinstance(replacements, list) and replacements and all(map(_is_replacement, replacements)):
+        del values["replacements"]
+        return lambda: "\n".join(_diff_of(item, folder, named=True).rstrip("\n") for item in replacements)
+    if _is_replacement(values):
+        given = {name: values.pop(name) for name in ("oldString", "newString")}
+        return lambda: _diff_of(given, folder, named=False)
     content = values.get("content", values.get("code"))
     if isinstance(content, str) and isinstance(values.get("filePath"), str):
         values.pop("content" if "content" in values else "code")
-        return "\n".join("+" + line for line in content.removesuffix("\n").split("\n"))
-    return ""
+        return lambda: "\n".join("+" + line for line in content.removesuffix("\n").split("\n"))
+    return None
 
 
-def _replacement(values: dict[str, Any], folder: str | None, *, named: bool) -> str:
-    old, new, path = values.get("oldString"), values.get("newString"), values.get("filePath")
-    if not isinstance(old, str) or not isinstance(new, str):
-        return ""
-    lines = unified_diff(old, new, "a").split("\n")[2:]
+def _is_replacement(values: object) -> bool:
+    if not isinstance(values, dict):
+        return False
+    old, new = values.get("oldString"), values.get("newString")
+    return isinstance(old, str) and isinstance(new, str) and old != new
+
+
+def _diff_of(values: dict[str, Any], folder: str | None, *, named: bool) -> str:
+    path = values.get("filePath")
+    lines = unified_diff(values["oldString"], values["newString"], "a").split("\n")[2:]
     # The line numbers count within the text that was replaced, which says nothing.
     lines = ["@@" if line.startswith("@@") else line for line in lines if not line.startswith("\\ No newline")]
     if named and isinstance(path, str):

@@ -202,13 +202,18 @@ class Call(Block):
     details: list[str] = field(default_factory=list)  # further ones, where all is shown
     arguments: str = ""  # as recorded; empty where a list beside it says the same
     given: Arguments = field(default_factory=Arguments)  # those that nothing else shows
-    patch: str = ""  # the change that they describe, where no edit follows
+    has_patch: bool = False  # no edit follows that shows the change with true line numbers
     helper: Helper | None = None
     shells: list[Shell] = field(default_factory=list)
     results: list[Result] = field(default_factory=list)
     below: list[int] = field(default_factory=list)  # messages of the sub-agent
     is_open: bool = False
     is_faint: bool = False
+
+    @property
+    def patch(self) -> str:
+        """The change that the arguments describe."""
+        return self.given.patch if self.has_patch else ""
 
 
 @dataclass(slots=True, kw_only=True)

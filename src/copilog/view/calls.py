@@ -42,7 +42,6 @@ def call_block(call: ToolCall, at: At, stage: Stage) -> Call:
     terminals = _terminals_of(call.id, stage)
     shells = [shell_block(part, place, stage, call) for place, part in terminals] if is_first else []
     given = stage.given(call)
-    patch = given.patch if call.id not in nesting.diffs else ""  # else the edit follows, with true line numbers
     results = [
         result_block(part, place, stage, call, [terminal for _, terminal in terminals])
         for place in (nesting.results.get(call.id, []) if is_first else [])
@@ -64,7 +63,7 @@ def call_block(call: ToolCall, at: At, stage: Stage) -> Call:
         details=[*outcome_details(call), f"called {clean_line(call.id, 200)}"],
         arguments="" if call.id in nesting.todos else call.arguments or "",
         given=given,
-        patch=patch,
+        has_patch=given.change is not None and call.id not in nesting.diffs,
         helper=_helper(call, stage, has_result=bool(results)) if is_first else None,
         shells=shells,
         results=results,

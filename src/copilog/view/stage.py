@@ -55,7 +55,7 @@ class Stage:
         if call_id is None or call_id not in self.nesting.calls or call_id in self.nesting.diffs:
             return False
         call = self.part_at(self.nesting.calls[call_id])
-        return isinstance(call, ToolCall) and bool(self.given(call).patch)
+        return isinstance(call, ToolCall) and self.given(call).change is not None
 
 
 def _undone_in(conversation: Conversation) -> set[At]:

@@ -45,6 +45,7 @@ ROLES = {"user": "User", "assistant": "Assistant", "tool": "Assistant", "system"
 BOXES = {"done": "x", "doing": "~", "open": " "}
 MOST_TREE_LINES = 60
 MOST_IN_LINE = 300
+MOST_REFERENCES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,6 +298,13 @@ def _foot_lines(foot: TurnFoot) -> Iterator[str]:
         yield f"- the turn is {foot.status}" + (f": {error}" if foot.error else "")
     if foot.vote:
         yield f"- voted {foot.vote}" + (f": {one_line(foot.vote_reason)}" if foot.vote_reason else "")
+    who = [*(mode for mode in foot.modes if mode.startswith("custom agent")), *foot.who]
+    if who:
+        yield f"- answered by: {one_line(', '.join(who))}"
+    if foot.references:
+        names = [f"{name} ({status})" if status else name for name, status in foot.references[:MOST_REFERENCES]]
+        more = f" and {len(foot.references) - len(names)} more" if len(foot.references) > len(names) else ""
+        yield f"- used: {one_line(', '.join(names), 500)}{more}"
     if foot.skills:
         yield f"- skills: {one_line(', '.join(foot.skills), 300)}"
     for licence, address, _ in foot.citations:

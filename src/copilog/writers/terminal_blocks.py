@@ -192,7 +192,7 @@ class Drawer:
         rest = self._arguments(call)
         if rest.plain:
             yield Piece(rest, level + 2)
-        if call.patch:
+        if call.has_patch:
             yield Piece(self._diff(call.patch, PATCH_STYLES), level + 2)
         if self._full and call.said not in ("", call.headline):
             yield Piece(Text(f"shown as: {call.said}", "dim"), level + 2)

@@ -148,7 +148,7 @@ class Page:
             name, value = given.rest[0]
             return self.text(f"{name}:\n{value}", call.at, "arguments")
         whole = call.arguments
-        if len(given.rest) > 1 and len(whole) < 100_000 and not given.patch and whole.startswith("{"):
+        if len(given.rest) > 1 and len(whole) < 100_000 and given.change is None and whole.startswith("{"):
             return self.text(whole, call.at, "arguments")
         return self.text("\n".join(f"{name}: {value}" for name, value in given.rest), call.at, "arguments")
 

@@ -79,6 +79,10 @@ def workspaces(one: Conversation) -> list[str | None]:
     return [one.workspace.folder, one.workspace.repository] if one.workspace else []
 
 
+def branches(one: Conversation) -> list[str | None]:
+    return [one.workspace.branch] if one.workspace else []
+
+
 def sources(one: Conversation) -> list[str]:
     return [trace.source for trace in one.provenance]
 
@@ -138,6 +142,7 @@ CASES: list[tuple[Fields, Expected | Callable[[Archive], set[str]]]] = [
     ({"workspace": "*/tide-tables"}, has(workspaces, lambda name: name.endswith("/tide-tables"))),
     ({"workspace": "=/home/ana/code/tide-tables"}, has(workspaces, lambda name: name == "/home/ana/code/tide-tables")),
     ({"workspace": "(no workspace)"}, lambda one: not (one.workspace and one.workspace.folder)),
+    ({"branch": "Release"}, has(branches, part("release"))),
     ({"source": "vscode-editing"}, has(sources, lambda name: name == "vscode-editing")),
     ({"source": "vscode-state"}, has(sources, lambda name: name == "vscode-state")),
     ({"source": "VSCode-Session"}, has(sources, lambda name: name == "vscode-session")),
@@ -359,6 +364,29 @@ def test_empty_conversations_are_found_only_where_they_are_asked_for(path: Path,
         assert {summary.id for summary in archive.list(include_empty=True)} == set(read)
         assert {hit.conversation for hit in archive.search("is:empty").hits} == empty
         assert {hit.conversation for hit in archive.search("role:title", limit=1000).hits} == set(read) - empty
+
+
+def test_with_utc_dates_are_those_of_utc(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a zone nine hours ahead, the last hours of a day in UTC are on the next day."""
+    import time
+
+    with Archive(path) as archive:
+        rows = archive.connection.execute(
+            "SELECT id, date(at, '+1 day') FROM"
+            " (SELECT id, coalesce(updated_at, started_at) AS at FROM conversation WHERE NOT is_empty)"
+            " WHERE time(at) >= '15:00' ORDER BY at DESC"
+        )
+        name, next_day = rows.fetchone()
+
+    def is_listed(*options: str) -> set[bool]:
+        commands = [("list", f"--since={next_day}"), ("list", "-q", f"since:{next_day}")]
+        listed = [run(*command, *options, "--json", "--archive", path, "--no-scan").json for command in commands]
+        return {name in [row["id"] for row in rows] for rows in listed}
+
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "XXX-9")
+        time.tzset()
+        assert (is_listed(), is_listed("--utc")) == ({True}, {False})
 
 
 # --- nothing of it is written twice ---------------------------------------------------------------------------------

@@ -69,6 +69,11 @@ NAME_FIELDS: dict[str, NameField] = {
         nameless="(no workspace)",
         letter="w",
     ),
+    "branch": NameField(
+        "on a branch that has this in its name",
+        "SELECT DISTINCT branch FROM conversation WHERE branch <> ''",
+        "ifnull(c.branch IN {}, 0)",
+    ),
     "source": NameField(
         "with a trace of this format (the whole name)",
         "SELECT DISTINCT source FROM trace UNION SELECT DISTINCT source FROM conversation",
@@ -127,6 +132,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
 
     conversation: str | None = None  # this one alone, by its id or the beginning of it
     workspace: str | None = None
+    branch: str | None = None
     source: str | None = None
     model: str | None = None
     mode: str | None = None

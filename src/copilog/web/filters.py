@@ -28,6 +28,7 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
 
     q: str | None = None  # in the language of `copilog search`
     workspace: str | None = None  # the folder
+    branch: str | None = None
     source: str | None = None
     model: str | None = None
     mode: str | None = None

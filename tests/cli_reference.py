@@ -15,7 +15,7 @@ INTRODUCTION = """\
 Written by `make docs` from the commands' own help.
 
 Data goes to standard output, talk to standard error. `--json` gives JSON. Exit codes: 0 done; 1 a broken run, a failed
-check, or bad records with `--strict`; 2 a usage error or a wrong path; 130 interrupted.
+check, or bad records with `--strict`; 2 a usage error or a wrong path; 130 interrupted; 143 ended by the system.
 """
 
 

@@ -156,7 +156,7 @@ def test_input_is_never_written_over(events: Path) -> None:
 
 
 def test_conversations_without_an_end_are_an_empty_output(tmp_path: Path) -> None:
-    path = write_lines(tmp_path, {"name": "other"})
+    path = write_lines(tmp_path, user_text("ask", 0))
     target = tmp_path / "talks.jsonl"
 
     assert extract(path).out == ""
@@ -283,7 +283,7 @@ def test_tool_metadata_can_be_left_unmerged(tmp_path: Path) -> None:
 
 
 def test_recovery_is_off_unless_asked_for(tmp_path: Path) -> None:
-    path = write_lines(tmp_path, {"name": "other"}, line_of(snapshot([system(), user()])) + b" and more")
+    path = write_lines(tmp_path, user_text("ask", 0), line_of(snapshot([system(), user()])) + b" and more")
 
     assert ids(extract(path)) == []
     recovered = extract(path, "--json-recovery")

@@ -169,6 +169,32 @@ def test_an_interrupted_run_leaves_no_half_file(
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("written", [0, 1])
+def test_a_run_that_the_system_ends_leaves_no_half_file_and_no_worker(
+    large: Path, places: dict[str, Path], jobs: int, written: int
+) -> None:
+    target = places["out"] / "talks.jsonl"
+    target.write_bytes(b"old\n")
+    process = start(places, large, "-o", target, "--jobs", jobs)
+
+    def has_begun_to_write() -> bool:
+        drafts = (path for path in places["out"].iterdir() if path != target)
+        return any(path.stat().st_size >= written for path in drafts)
+
+    wait_until(process, has_begun_to_write)
+    workers = workers_of(process)
+    process.terminate()
+    code, out, err = finish(process)
+
+    assert (code, out) == (143, b""), err
+    assert "Traceback" not in err
+    assert [path.name for path in places["out"].iterdir()] == ["talks.jsonl"]
+    assert target.read_bytes() == b"old\n"
+    assert are_gone(workers)
+    assert list(places["temporary"].iterdir()) == []
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize("moment", [0.0, 0.02, 0.05, 0.1, 0.2, 0.5])
 def test_an_interruption_at_any_moment_is_clean(large: Path, places: dict[str, Path], jobs: int, moment: float) -> None:
     target = places["out"] / "talks.jsonl"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
 from importlib import import_module
+from types import FrameType
 from typing import Any
 
 import click
@@ -56,7 +58,11 @@ COMMANDS = {
 # Other spellings, for scripts that know them.
 ALIASES = {"conversation-tags": "tags"}
 
-EXIT_BROKEN, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
+EXIT_BROKEN, EXIT_USAGE, EXIT_INTERRUPTED, EXIT_TERMINATED = 1, 2, 130, 143
+
+
+class Terminated(BaseException):
+    """The process was told to end."""
 
 
 class LazyGroup(click.Group):
@@ -130,11 +136,18 @@ def run() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that lacks a character shows a question mark
+    signal.signal(signal.SIGTERM, _end)
     sys.exit(main(sys.argv[1:]))
 
 
+def _end(_number: int, _frame: FrameType | None) -> None:
+    """Unwind as an interruption does, so that no half file and no worker stays behind."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # what is under way is the end
+    raise Terminated
+
+
 def main(arguments: list[str]) -> int:
-    """Run one command: 0 done, 1 broken run or failed check, 2 usage or path, 130 interrupted."""
+    """Run one command: 0 done, 1 broken run or failed check, 2 usage or path, 130 interrupted, 143 ended."""
     debug = "--debug" in arguments
     try:
         outcome = cli.main(arguments, prog_name="copilog", standalone_mode=False)
@@ -146,6 +159,9 @@ def main(arguments: list[str]) -> int:
     except UsageError as error:
         _complain(str(error))
         return EXIT_USAGE
+    except Terminated:
+        _complain("ended by the system")
+        return EXIT_TERMINATED
     except (KeyboardInterrupt, click.Abort):
         _complain("interrupted")
         return EXIT_INTERRUPTED

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from copilog.cli.common import COUNT, OFFSET, Settings, default_jobs, json_option, pass_settings, plural, strict_option
+from copilog.cli.common import (
+    COUNT,
+    OFFSET,
+    Settings,
+    default_jobs,
+    json_option,
+    pass_settings,
+    plural,
+    printable,
+    strict_option,
+)
 from copilog.cli.json_output import print_json
 
 if TYPE_CHECKING:
@@ -20,6 +31,8 @@ if TYPE_CHECKING:
 
 SHOWN_BAD = 5
 _SYSTEM_FIRST = "--require-system-first"
+# Of the basic plane: controls, and what joins or reverses text.
+_UNPRINTABLE = re.compile("[\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 _YES, _NO = {"true", "yes", "on", "1"}, {"false", "no", "off", "0"}
 
 
@@ -130,6 +143,9 @@ def command(
     conversation: the fullest snapshot, with modes, models, tool calls and the closing answer of all others. Session
     files, CLI folders and exports are written as the same kind of line.
 
+    The exit code is 1, and FILE stays as it was, when a named input cannot be opened or decoded, when a library for it
+    is missing, or when no input has a record that can be used.
+
     With --json the books of the run are JSON: on standard output when -o takes the lines, else on standard error.
     """
     from copilog.ingest.trajectories import Trajectories
@@ -145,12 +161,37 @@ def command(
     with progress_bar(settings) as progress:
         run = Trajectories(paths, options, progress=progress)
         _refuse_to_overwrite(run, output)
-        with _target(output) as file, closing(run.lines()) as lines:
-            for line in lines:
-                file.write(line + b"\n")
-    if not no_context_tag_summary:
+        failures = _write(run, output)
+    if not no_context_tag_summary and not failures:
         _write_summary(run, context_tag_summary_dir)
-    return _tell(settings, run, verbose, as_json=as_json, to_stdout=output is not None, strict=strict)
+    code = _tell(settings, run, verbose, as_json=as_json, to_stdout=output is not None, strict=strict)
+    for reason in failures:
+        click.echo(f"copilog: {printable(reason)}", err=True)
+    if failures and output is not None:
+        click.echo(f"copilog: {printable(str(output))} was left as it was", err=True)
+    return 1 if failures else code
+
+
+class _NothingToKeep(Exception):  # noqa: N818 - it undoes the output, and is reported
+    """The run is not worth its output."""
+
+
+def _write(run: Trajectories, output: Path | None) -> list[str]:
+    """Write the lines; return why they do not replace what was there before, if they do not."""
+    failures: list[str] = []
+    is_terminal = output is None and sys.stdout.isatty()
+    with suppress(_NothingToKeep), _target(output) as file, closing(run.lines()) as lines:
+        for line in lines:
+            file.write((as_escapes(line) if is_terminal else line) + b"\n")
+        failures = run.failures()
+        if failures:
+            raise _NothingToKeep
+    return failures
+
+
+def as_escapes(line: bytes) -> bytes:
+    """Return a line of JSON with escapes for all characters that a terminal would obey, or that reverse its text."""
+    return _UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", line.decode("utf-8", "replace")).encode()
 
 
 def _refuse_to_overwrite(run: Trajectories, output: Path | None) -> None:
@@ -235,7 +276,9 @@ def _tell(
                 click.echo(safe_line(f"{path}: neither telemetry nor a conversation; not read"), err=True)
         tell_what_is_bad(ledgers, None if verbose else SHOWN_BAD)
         click.echo(_closing_line(run, ledgers), err=True)
-    return 1 if crashed or (bad and settings.is_strict(strict)) else 0
+    told = any(note.level != "info" for note in run.report.diagnostics())
+    is_perfect = not (bad or told or run.inputs.unknown)
+    return 1 if crashed or (not is_perfect and settings.is_strict(strict)) else 0
 
 
 def _closing_line(run: Trajectories, ledgers: list[Ledger]) -> str:
@@ -248,15 +291,19 @@ def _closing_line(run: Trajectories, ledgers: list[Ledger]) -> str:
         number = len(run.inputs.unknown)
         line += f"; {number:,} {plural(number, 'file')} of no known format not read (-v names them)"
     if not run.conversations:
-        line += f"; {_why_nothing(ledgers)}"
+        line += f"; {_why_nothing(run, ledgers)}"
     return line
 
 
-def _why_nothing(ledgers: list[Ledger]) -> str:
+def _why_nothing(run: Trajectories, ledgers: list[Ledger]) -> str:
+    if run.options.sample == 0:
+        return "--sample 0 takes none"
     if any(ledger.ignored.get("not_system_first") for ledger in ledgers):
         return "no snapshot begins with a system message; --no-require-system-first takes them all"
     if not any(ledger.used for ledger in ledgers):
         return "nothing here is telemetry that holds conversations; `copilog check telemetry-types` tells what it is"
+    if run.options.regex is not None:
+        return "no message of a user matches --regex"
     return "no snapshot of a conversation is among the events"
 
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from copilog.diagnostics import Report
+from copilog.diagnostics import Ledger, Report
 from copilog.errors import UsageError
 from copilog.ingest.discovery import founds_in, identify_or_note
 from copilog.ingest.reading import read, read_folder
@@ -99,9 +99,10 @@ class Trajectories:
         self.report = report if report is not None else Report()
         self.conversations = 0
         self.told_already = 0  # conversations of other sources that telemetry tells as well
-        self._options = _checked(options)
+        self.options = _checked(options)
         given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
         self.inputs = sort_inputs(given)
+        self._named = [os.fspath(path) for path in given if not Path(path).is_dir()]
         for entry in self.inputs.left_out:
             self.report.open(entry.shown, SOURCE).note(entry.code, entry.note)
         self._telemetry = Extraction(self.inputs.telemetry, options, self.report, progress)
@@ -115,10 +116,31 @@ class Trajectories:
             return None
         return self._telemetry.summary.combine(self._own_summary)
 
+    def failures(self) -> list[str]:
+        """Return why the output of this run must not replace an earlier one; nothing when all went well.
+
+        A file that was named could not be opened or decoded at all, a library is missing, or there was nothing to use.
+        """
+        reasons = [reason for path in self._named if (reason := self._failure_of(path))]
+        for ledger in self.report.files.values():
+            reasons += [f"{ledger.path}: {note.reason}" for note in ledger.notes if note.code == "missing-library"]
+        if not reasons and not any(map(_usable, self.report.files.values())) and not self.report.quiet.used:
+            reasons.append("no input had a usable record")
+        return list(dict.fromkeys(reasons))
+
+    def _failure_of(self, path: str) -> str | None:
+        shown = os.fsencode(path).decode("utf-8", "replace")
+        ledger = self.report.files.get(shown) or self.report.files.get(path)
+        if ledger is None or _usable(ledger):
+            return None
+        fatal = [note for note in ledger.diagnostics() if note.level == "error"]
+        is_undecodable = fatal and ledger.bad_count() == ledger.seen
+        return f"{shown}: {fatal[0].reason}" if is_undecodable else None
+
     def lines(self) -> Generator[bytes, None, None]:
         """The trajectories as JSON, without line breaks."""
         wanted = None
-        if self._options.sample is not None and self.inputs.has_conversations:
+        if self.options.sample is not None and self.inputs.has_conversations:
             rivals = [trajectory.conversation_id for trajectory in self._fitting(Report())]
             self._telemetry.rivals = rivals
         if self.inputs.telemetry:
@@ -127,27 +149,39 @@ class Trajectories:
                     self.conversations += 1
                     yield line
             wanted = self._telemetry.chosen_rivals
-        elif self._options.sample is not None:
+        elif self.options.sample is not None:
             rivals = self._telemetry.rivals
-            positions = chosen(rivals, self._options.sample, self._options.seed, self._options.sample_mode)
+            positions = chosen(rivals, self.options.sample, self.options.seed, self.options.sample_mode)
             wanted = {rivals[position] for position in positions}
+        self._note_empty_files()
         for trajectory in self._fitting(self.report):
             key = trajectory.conversation_id
             if key in self._telemetry.keys:
                 self.told_already += 1
             elif wanted is None or key in wanted:
                 self.conversations += 1
-                summary = self._own_summary if self._options.wants_tag_summary else None
+                summary = self._own_summary if self.options.wants_tag_summary else None
                 trajectory.context = context_of(trajectory.messages, trajectory.context, self._catalogue, summary)
                 yield encode_trajectory(trajectory)
 
+    def _note_empty_files(self) -> None:
+        for file in self.inputs.telemetry:
+            ledger = self.report.files.get(file.shown)
+            if ledger is not None and not ledger.seen and not ledger.notes:
+                ledger.note("empty-file", "there is nothing in the file")
+
     def _fitting(self, report: Report) -> Iterator[ConversationTrajectory]:
         """The conversations that are no telemetry, and that the pattern does not rule out."""
-        pattern = re.compile(self._options.regex) if self._options.regex is not None else None
+        pattern = re.compile(self.options.regex) if self.options.regex is not None else None
         for conversation in self.inputs.conversations(report):
             for trajectory in trajectories_of(conversation):
                 if pattern is None or has_match(trajectory.messages, pattern):
                     yield trajectory
+
+
+def _usable(ledger: Ledger) -> int:
+    """Return how many records could be used, also those that an option leaves out."""
+    return ledger.used + ledger.ignored.get("not_system_first", 0)
 
 
 def _checked(options: Options) -> Options:

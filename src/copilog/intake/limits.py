@@ -9,6 +9,8 @@ MIB = 1 << 20
 RECORD_MIB = 256
 RECORD_VARIABLE = "COPILOG_MAX_RECORD_MB"
 QUERY_SECONDS = 30.0
+PATTERN_SECONDS = 5.0
+SHORT_TEXT = 16  # characters on which no pattern takes long
 
 
 def largest_record() -> int:

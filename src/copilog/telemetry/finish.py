@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from copilog.errors import BadRecord
+from copilog.intake.patterns import found_in
 from copilog.tags import Catalogue, load_catalogue
 from copilog.telemetry.collect import Reading
 from copilog.telemetry.events import Event, Json, Place, prop, text_prop, timestamp_of, turn_index
@@ -98,7 +99,7 @@ def _matches(plan: Plan, batch: Batch, pattern: re.Pattern[str]) -> bool:
 
 
 def has_match(messages: list[TrajectoryMessage], pattern: re.Pattern[str]) -> bool:
-    return any(message.role == "user" and pattern.search(message.content) for message in messages)
+    return any(message.role == "user" and found_in(pattern, message.content) for message in messages)
 
 
 class Reader:

@@ -1,0 +1,35 @@
+"""Search a text with a pattern that a user wrote, for so long and no longer."""
+
+from __future__ import annotations
+
+import re
+import signal
+import threading
+from types import FrameType
+
+from copilog.errors import UsageError
+from copilog.intake import limits
+
+
+def found_in(pattern: re.Pattern[str], text: str) -> bool:
+    """Return whether a pattern is found; raise UsageError when that takes too long, as some patterns take for ever.
+
+    The limit needs a timer of the system, which there is on Linux and macOS, in the main thread of each process.
+    """
+    has_timer = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
+    if not has_timer or len(text) < limits.SHORT_TEXT:
+        return pattern.search(text) is not None
+
+    def end(_number: int, _frame: FrameType | None) -> None:
+        raise UsageError(
+            f"the pattern {pattern.pattern!r} takes longer than {limits.PATTERN_SECONDS:g} s on a text of "
+            f"{len(text):,} characters; write one without repetitions inside repetitions"
+        )
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, limits.PATTERN_SECONDS)
+    try:
+        return pattern.search(text) is not None
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

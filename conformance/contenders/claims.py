@@ -124,15 +124,21 @@ def unclaimed(tool: ToolName, truth: Truth) -> Iterator[str]:
             yield f"{fact.kind} of a {scope_of(fact.where)}" if fact.kind.startswith("tokens.") else fact.kind
 
 
+def _facts(truth: Truth) -> Iterator[Fact]:
+    """Yield the facts of the home folder: files that are read by themselves are not given to the programs."""
+    alone = tuple(truth.alone)
+    return (fact for fact in truth.facts if not fact.where.startswith(alone))
+
+
 def _sessions_apart(truth: Truth) -> Iterator[Fact]:
-    return (fact for fact in truth.facts if scope_of(fact.where) != "day")
+    return (fact for fact in _facts(truth) if scope_of(fact.where) != "day")
 
 
 def _days(truth: Truth) -> Iterator[Fact]:
     """Yield the sums of all sessions by day, as reports on days have them; without those that are not recorded."""
     sums: dict[tuple[str, str], int] = defaultdict(int)
     missing: set[tuple[str, str]] = set()
-    for fact in truth.facts:
+    for fact in _facts(truth):
         if scope_of(fact.where) == "day":
             key = fact.kind, f"all/day {fact.where.partition('/day ')[2]}"
             sums[key] += fact.expected

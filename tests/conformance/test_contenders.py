@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from conformance.compare import compare
@@ -221,6 +222,12 @@ def test_only_claimed_facts_are_compared() -> None:
     ]
     assert [one.key for one in claimed("ccusage", about).facts] == [("tokens.input", "main")]
     assert list(unclaimed("agentsview", about)) == ["duration", "call.outcome", "tokens.input of a turn"]
+
+
+def test_files_that_are_read_by_themselves_are_not_asked_for() -> None:
+    facts = [fact("prompt", "stream/1", "Do one"), fact("tokens.output", "stream/day 2026-11-18", 3)]
+    about = msgspec.structs.replace(truth(*facts), alone={"stream": "work/stream.jsonl"})
+    assert (claimed("agentsview", about).facts, list(unclaimed("agentsview", about))) == ([], [])
 
 
 def test_days_are_sums_of_all_sessions() -> None:

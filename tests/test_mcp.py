@@ -253,10 +253,10 @@ def test_the_history_of_a_file_is_found_by_the_end_of_its_path(archive: Path) ->
     [
         ("read_conversation", {"id": "115e"}, "no conversation has an id that begins with '115e'"),
         ("read_conversation", {"id": "115e"}, LOOKUP),
-        ("read_conversation", {"id": "vscode:"}, "may be any of"),
+        ("read_conversation", {"id": "vscode:"}, "matches"),
         ("read_conversation", {"id": LOOKUP, "start_turn": 9}, "there is no turn 9"),
         ("read_conversation", {"id": LOOKUP, "start_turn": 1, "around": 1}, "give only one of"),
-        ("read_conversation", {"id": LOOKUP, "cursor": "next"}, "is no cursor"),
+        ("read_conversation", {"id": LOOKUP, "cursor": "next"}, "is not a cursor"),
         ("read_conversation", {"id": LOOKUP, "token_budget": 1_000_000}, "less than or equal to"),
         ("list_conversations", {"since": "soon"}, "'soon' is not a date; write 2026, 2026-05"),
         ("get_usage", {"id": LOOKUP, "since": "7d"}, "give an id, or a period"),

@@ -204,8 +204,8 @@ def test_the_place_of_a_title_is_the_beginning() -> None:
     [
         (lambda reader: reader.at_turn(9), "there is no turn 9: the conversation has 6, counted from 1"),
         (lambda reader: reader.around(99, 500), "there is no message 99: the conversation has 24"),
-        (lambda reader: reader.window(Cursor(piece=4000), 500), "lies behind the end"),
-        (lambda _: Cursor.parse("page 2"), "'page 2' is no cursor"),
+        (lambda reader: reader.window(Cursor(piece=4000), 500), "is after the end"),
+        (lambda _: Cursor.parse("page 2"), "'page 2' is not a cursor"),
     ],
 )
 def test_a_place_that_is_not_there_is_refused_with_what_there_is(asked: object, told: str) -> None:

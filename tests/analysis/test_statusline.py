@@ -231,9 +231,9 @@ def test_what_cannot_be_read_is_told_in_one_short_line(tmp_path: Path, path: Pat
 
     assert said("nowhere.db") == said("empty.db") == "copilog: no archive yet; `copilog scan` makes one"
     assert said("notes.db") == "copilog: the archive cannot be read"
-    assert said("other.db") == "copilog: this is no archive of copilog"
-    assert said("old.db") == "copilog: the archive is of an older copilog; `copilog scan` brings it up to date"
-    assert said("new.db") == "copilog: the archive is of a newer copilog"
+    assert said("other.db") == "copilog: this is not an archive of copilog"
+    assert said("old.db") == "copilog: the archive was made by an older copilog; `copilog scan` brings it up to date"
+    assert said("new.db") == "copilog: the archive was made by a newer copilog"
     assert said(".") == "copilog: the archive cannot be read"
     assert json.loads(line_for(Wishes(archive=tmp_path / "nowhere.db", as_json=True))) == {
         "problem": "no archive yet; `copilog scan` makes one"

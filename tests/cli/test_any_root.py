@@ -84,4 +84,4 @@ def test_a_folder_with_nothing_below_it_is_an_error(tmp_path: Path) -> None:
     outcome = run("scan", "--root", tmp_path / "empty")
 
     assert outcome.code == 2
-    assert "nor is there one below it" in outcome.err
+    assert "there is none below it" in outcome.err

@@ -175,7 +175,7 @@ def test_where_no_archive_can_be_made_the_disk_is_read(tmp_path: Path, monkeypat
         outcome = run(*arguments)
         assert outcome.code == 0
         assert "Tide parser" in outcome.out
-        assert outcome.err.splitlines()[0].endswith("what follows was read from the disk")
+        assert outcome.err.splitlines()[0].endswith("reading from disk instead")
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="needs a user whose rights are limited")
@@ -189,7 +189,7 @@ def test_an_archive_that_cannot_be_written_is_shown_as_it_is(home: Home, archive
 
     archive.parent.chmod(0o700)
     assert len(outcome.json) == 2
-    assert "this is the archive as it is" in outcome.err
+    assert "showing the archive without an update" in outcome.err
 
 
 def test_during_another_scan_the_archive_is_shown_as_it_is(
@@ -204,7 +204,7 @@ def test_during_another_scan_the_archive_is_shown_as_it_is(
 
     assert len(outcome.json) == 2
     assert "another scan" in outcome.err
-    assert "this is the archive as it is" in outcome.err
+    assert "showing the archive without an update" in outcome.err
     assert len(run("list", "--json").json) == 3
 
 
@@ -262,7 +262,7 @@ def test_an_ambiguous_id_lists_its_candidates() -> None:
 
     assert outcome.code == 2
     lines = outcome.err.splitlines()
-    assert lines[0] == "copilog: '1111' fits 2 ids; write more of the one you mean:"
+    assert lines[0] == "copilog: '1111' matches 2 ids; type more characters of one of these:"
     assert [line.split()[0] for line in lines[1:]] == [f"vscode:{TWO}", f"vscode:{ONE}"]
 
 
@@ -394,7 +394,7 @@ def test_removing_asks_first() -> None:
     outcome = run("rm", ONE)
 
     assert outcome.code == 2
-    assert "say --yes" in outcome.err
+    assert "--yes is required" in outcome.err
     assert ONE in listed()
 
 

@@ -13,6 +13,7 @@ import jsonschema
 import pytest
 
 from copilog import __version__
+from copilog.cli import COMMANDS, GROUPS
 from tests.cli.homes import Home, entry, run, session
 
 ONE = "11111111-aaaa"
@@ -206,7 +207,10 @@ def test_a_root_that_is_none_is_told_in_one_line(tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()
 
-    for path, reason in ((tmp_path / "gone", "no such file or folder"), (empty, "neither a home folder nor a place")):
+    for path, reason in (
+        (tmp_path / "gone", "no such file or folder"),
+        (empty, "this is not a home folder or a data folder"),
+    ):
         outcome = run("list", "--root", path)
         assert outcome.code == 2
         assert f"copilog: {path}: {reason}" in outcome.err
@@ -285,3 +289,15 @@ def test_doctor_tells_where_the_archive_is(home: Home, tmp_path: Path, monkeypat
 
     path.write_bytes(b"something else")
     assert "not an archive" in run("doctor", "--root", home.root).out
+
+
+def test_help_groups_all_commands_by_what_people_come_for() -> None:
+    lines = run("--help").out.splitlines()
+    titles = [line.rstrip(":") for line in lines if line.rstrip(":") in GROUPS]
+    named = [
+        line.split()[0] for line in lines if line.startswith("  ") and line.split() and line.split()[0] in COMMANDS
+    ]
+
+    assert titles == ["Read", "Search", "Measure", "Share", "Repair", "Telemetry", "Manage"]
+    assert named == [name for group in GROUPS.values() for name in group]
+    assert len(named) == len(set(named)) == len(COMMANDS)

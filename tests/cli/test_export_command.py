@@ -79,13 +79,13 @@ def test_a_selection_goes_to_one_file_or_to_a_file_each() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], "say which"),
+        ([], "no conversation is named"),
         (["nonsense"], "nonsense"),
-        (["last", "--starred"], "use either"),
-        (["11111111", "22222222"], "say where they go"),
-        (["--since", "2020-01-01"], "say where they go"),
+        (["last", "--starred"], "cannot be used together"),
+        (["11111111", "22222222"], "-o is required"),
+        (["--since", "2020-01-01"], "-o is required"),
         (["-w", "nowhere"], "no conversation has 'nowhere' in the name of its workspace"),
-        (["--until", "2001"], "no conversation is like that"),
+        (["--until", "2001"], "no conversation matches"),
         (["last", "-o", "there/is/no/folder.html"], "there is no folder"),
     ],
 )

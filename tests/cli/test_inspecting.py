@@ -103,7 +103,7 @@ def test_a_named_file_of_no_known_format_is_told_in_one_line(tmp_path: Path) -> 
     outcome = run("inspect", path)
 
     assert outcome.code == 2
-    assert outcome.err.startswith(f"copilog: {path}: of no known format; copilog reads ")
+    assert outcome.err.startswith(f"copilog: {path}: the format is not known; copilog reads ")
     assert outcome.err.count("\n") == 1
 
 

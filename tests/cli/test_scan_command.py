@@ -139,7 +139,7 @@ def test_the_sample_is_not_for_ones_own_archive(tmp_path: Path, archive: Path) -
     outcome = run("scan", "--sample")
 
     assert outcome.code == 2
-    assert "made up" in outcome.err
+    assert "not stored in your own archive" in outcome.err
     assert not archive.exists()
     assert run("scan", "--sample", "--archive", tmp_path / "sample.db").code == 0
 
@@ -165,7 +165,7 @@ def test_a_second_scan_says_that_it_waits_and_then_goes_on(archive: Path) -> Non
     release.join()
     assert outcome.code == 0
     lines = outcome.err.splitlines()
-    assert lines[0] == "another scan is at work on this archive; waiting for it to end"
+    assert lines[0] == "another scan is running on this archive; waiting for it"
     assert lines[1].startswith("conversations: 2 new; ")
 
 

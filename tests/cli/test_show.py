@@ -63,7 +63,7 @@ def test_an_id_that_vs_code_and_copilot_cli_both_have_may_mean_either(home: Home
     assert "Parse the tide file" in run("show", f"vscode:{ONE}", "--root", home.root).out
     either = run("show", ONE, "--root", home.root)
     assert either.code == 2
-    assert f"'{ONE}' fits 2 ids" in either.err
+    assert f"'{ONE}' matches 2 ids" in either.err
 
 
 @pytest.mark.parametrize("target", ["11111", ONE, f"vscode:{ONE}", "vscode:11111"])
@@ -101,7 +101,7 @@ def test_an_ambiguous_id_lists_its_candidates(home: Home) -> None:
     assert outcome.code == 2
     assert outcome.out == ""
     lines = outcome.err.splitlines()
-    assert lines[0] == "copilog: '1111' fits 2 ids; write more of the one you mean:"
+    assert lines[0] == "copilog: '1111' matches 2 ids; type more characters of one of these:"
     assert [line.split()[0] for line in lines[1:]] == [f"vscode:{TWO}", f"vscode:{ONE}"]
     assert lines[1].endswith("Plan the beds")
     assert lines[2].endswith("Tide parser")
@@ -157,7 +157,7 @@ def test_a_folder_with_one_conversation_can_be_named_and_one_with_more_lists_the
     outcome = run("show", two)
     assert outcome.code == 2
     assert outcome.out == ""
-    assert f"{two} holds 2 conversations" in outcome.err
+    assert f"{two} contains 2 conversations" in outcome.err
     assert f"{two}/chatSessions/{TWO}.json" in outcome.err
 
 
@@ -165,8 +165,8 @@ def test_a_folder_with_one_conversation_can_be_named_and_one_with_more_lists_the
     ("name", "content", "reason"),
     [
         ("missing.json", None, "no such file or folder"),
-        ("notes.json", '{"milk": 2}', "of no known format"),
-        ("empty", "", "no conversation in it"),
+        ("notes.json", '{"milk": 2}', "the format is not known"),
+        ("empty", "", "contains no conversation"),
     ],
 )
 def test_a_path_without_a_conversation_is_told(tmp_path: Path, name: str, content: str | None, reason: str) -> None:
@@ -232,10 +232,10 @@ def test_single_turns_can_be_picked(home: Home) -> None:
     ("options", "reason"),
     [
         (["--turn", "5"], "there is no turn 5; the conversation has 2 turns"),
-        (["--turn", "0"], "is no turn"),
-        (["--turn", "3-1"], "is no turn"),
-        (["--turn", "two"], "is no turn"),
-        (["--turn", "1", "--json"], "--turn does not go with --json"),
+        (["--turn", "0"], "is not a turn"),
+        (["--turn", "3-1"], "is not a turn"),
+        (["--turn", "two"], "is not a turn"),
+        (["--turn", "1", "--json"], "--turn cannot be used with --json"),
     ],
 )
 def test_turns_that_make_no_sense_are_told(home: Home, options: list[str], reason: str) -> None:

@@ -126,9 +126,9 @@ def test_nothing_chosen_is_no_error(archive: str, capsys: pytest.CaptureFixture[
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["tools", "--by", "day"], "--by is for tokens"),
+        (["tools", "--by", "day"], "--by can be used with tokens only"),
         (["tools", "--table", "by_day"], "tools has no table by_day; it has tools"),
-        (["tokens", "--by", "day", "--table", "by_day"], "leave out one"),
+        (["tokens", "--by", "day", "--table", "by_day"], "cannot be used together"),
         (["--since", "whenever"], "is not a date"),
         (["rocks"], "Invalid value for"),
         (["-q", '"open'], "is not closed"),

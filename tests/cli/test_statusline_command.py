@@ -102,7 +102,7 @@ def test_places_cannot_be_named(archive: Path) -> None:
     outcome = run("--sample", "statusline", "--archive", archive)
 
     assert outcome.code == 2
-    assert "leave out" in outcome.err
+    assert "cannot be used with" in outcome.err
 
 
 def test_colours_are_there_when_asked_for(archive: Path) -> None:

@@ -38,7 +38,7 @@ def test_the_last_part_of_an_address_is_enough(archive: Archive) -> None:
 def test_an_id_that_may_be_several_is_refused_with_their_names(archive: Archive) -> None:
     put_all(archive, entry("abc-1", HARBOUR), entry("abd-2", MOORING))
 
-    with pytest.raises(UsageError, match=r"'ab' may be any of 2 conversations: vscode:abc-1, vscode:abd-2"):
+    with pytest.raises(UsageError, match=r"'ab' matches 2 conversations: vscode:abc-1, vscode:abd-2"):
         archive.get("ab")
 
 

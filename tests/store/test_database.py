@@ -399,7 +399,7 @@ def test_two_that_make_the_archive_at_once_do_no_harm(tmp_path: Path) -> None:
 
 
 def test_the_second_scan_says_whom_it_waited_for(archive: Path) -> None:
-    expected = rf"another scan \(process {os.getpid()}\) is at work on this archive, and was waited for 0\.1 s"
+    expected = rf"another scan \(process {os.getpid()}\) is running on this archive; gave up after 0\.1 s"
     with ScanLock(archive), pytest.raises(CopilogError, match=expected), ScanLock(archive, wait_seconds=0.1):
         pass
 

@@ -51,7 +51,9 @@ def test_every_view_has_the_same_types_with_and_without_rows(archive: Archive, v
 
 
 def test_only_views_become_tables(archive: Archive) -> None:
-    with pytest.raises(UsageError, match="'documents' is no view of the archive; there are conversations, messages"):
+    with pytest.raises(
+        UsageError, match="'documents' is not a view of the archive; the views are conversations, messages"
+    ):
         archive.arrow("documents")
 
 

@@ -139,7 +139,7 @@ def test_dates_that_are_joined_are_one_period() -> None:
         ("tool:", "tool: needs a value right after it", 0, "'tool:'"),
         ("has:errors", "has: knows error, command-error, edit, tool, thinking, not errors", 4, "has:error"),
         ("role:bot", "role: knows user, assistant, system, tool, title, not bot", 5, "role:tool"),
-        ("/tide(/", "this is no regular expression", 0, "'tide('"),
+        ("/tide(/", "this is not a valid regular expression", 0, "'tide('"),
         ("before:soon tide", "'soon' is not a date; write 2026", 7, "before:today tide"),
         ("AND (", "AND has nothing before it", 0, "'AND ('"),
     ],

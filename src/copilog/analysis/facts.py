@@ -209,5 +209,5 @@ def one_of(value: str, known: Iterable[str]) -> str:
     """Return the value if it is one of those that are known; UsageError otherwise."""
     names = list(known)
     if value not in names:
-        raise UsageError(f"{value!r} is none of {', '.join(names)}")
+        raise UsageError(f"{value!r} is not one of {', '.join(names)}")
     return value

@@ -234,11 +234,11 @@ def _checked(address: str) -> sqlite3.Connection:
         (application,) = connection.execute("PRAGMA application_id").fetchone()
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if application != APPLICATION_ID:
-            raise ArchiveError("this is no archive of copilog")
+            raise ArchiveError("this is not an archive of copilog")
         if version < len(MIGRATIONS):
-            raise ArchiveError("the archive is of an older copilog; `copilog scan` brings it up to date")
+            raise ArchiveError("the archive was made by an older copilog; `copilog scan` brings it up to date")
         if version > len(MIGRATIONS):
-            raise ArchiveError("the archive is of a newer copilog")
+            raise ArchiveError("the archive was made by a newer copilog")
     except BaseException:
         connection.close()
         raise

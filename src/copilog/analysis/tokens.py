@@ -58,7 +58,7 @@ def spend_by(
     `by` is day, week, month, workspace, source, model, agent, subagent, skill, tool, conversation or turn.
     """
     if by not in BY:
-        raise UsageError(f"tokens cannot be summed up by {by!r}; choose one of {', '.join(BY)}")
+        raise UsageError(f"tokens cannot be grouped by {by!r}; choose one of {', '.join(BY)}")
     table = price_table(models_of(chosen), cache) if prices else None
     if by == "tool":
         return _by_tool(chosen, limit, table)

@@ -16,44 +16,59 @@ from copilog import __version__
 from copilog.cli.common import Settings, archive_options, printable, reading_options
 from copilog.errors import CopilogError, UsageError
 
-# Command -> (module, one line of help). The help stands here so that listing commands imports none of them.
+# Command -> (module, one line of help), by what people come for. The help is here so that listing imports no command.
 # A module that holds several commands is named with the one that is meant.
-COMMANDS = {
-    "serve": ("copilog.cli.serve", "Read, search and measure conversations in the browser."),
-    "list": ("copilog.cli.listing", "List conversations, newest first."),
-    "show": ("copilog.cli.show", "Show one conversation."),
-    "search": ("copilog.cli.search", "Find words, phrases and code in all conversations."),
-    "scan": ("copilog.cli.scan", "Bring the archive up to date with what is on disk."),
-    "watch": ("copilog.cli.watch", "Keep the archive up to date while conversations go on."),
-    "mcp": ("copilog.cli.mcp", "Serve the archive to coding agents, over the Model Context Protocol."),
-    "stats": ("copilog.cli.stats", "Measure usage: tokens, cost, models, tools, work, time."),
-    "agents": ("copilog.cli.agents:agents", "Tell which custom agents and sub-agents ran, and which never do."),
-    "skills": ("copilog.cli.agents:skills", "Tell which skills were offered and loaded, and which never are."),
-    "graph": ("copilog.cli.graph", "Draw agents, their tools, skills and hand-overs."),
-    "export": ("copilog.cli.export", "Write conversations to HTML or Markdown files."),
-    "report": ("copilog.cli.report", "Write all figures of a period to one page, to hand to others."),
-    "blame": ("copilog.cli.blame:blame", "Tell which conversations touched a file or a line."),
-    "commit": ("copilog.cli.blame:commit", "Tell which conversations a commit's changes come from."),
-    "statusline": ("copilog.cli.statusline", "One line for a prompt or a status bar."),
-    "problems": ("copilog.cli.problems", "Tell what could not be read of the files in the archive, and why."),
-    "star": ("copilog.cli.annotate:star", "Star conversations."),
-    "unstar": ("copilog.cli.annotate:unstar", "Take stars away."),
-    "label": ("copilog.cli.annotate:label", "Put labels on a conversation, or take them off."),
-    "note": ("copilog.cli.annotate:note", "Write a note on a conversation, or show it."),
-    "rm": ("copilog.cli.remove:remove", "Remove conversations from the archive, and keep them out."),
-    "restore": ("copilog.cli.remove:restore", "Let conversations come back that were removed."),
-    "vacuum": ("copilog.cli.remove:vacuum", "Give the space back that the archive no longer needs."),
-    "extract": ("copilog.cli.extract", "Rebuild conversations from telemetry, one JSON line each."),
-    "tags": ("copilog.cli.tags", "List the tags in the messages of conversations, known and new."),
-    "check": ("copilog.cli.check", "Tell what raw telemetry holds, and whether it is as extraction expects."),
-    "compare": ("copilog.cli.compare", "Compare two files of trajectories by conversation."),
-    "diff-messages": ("copilog.cli.diff_messages", "Show field by field how messages of a conversation differ."),
-    "inspect": ("copilog.cli.inspecting", "Tell what was read of each file, and what was not."),
-    "doctor": ("copilog.cli.doctor", "Tell where copilog looked, and what it found there."),
-    "config": ("copilog.cli.config", "Show the settings in force, and where each comes from."),
-    "schema": ("copilog.cli.schema", "Print the JSON Schema of the model."),
-    "completion": ("copilog.cli.completion", "Print the completion script of a shell."),
+GROUPS = {
+    "Read": {
+        "serve": ("copilog.cli.serve", "Read, search and measure conversations in the browser."),
+        "list": ("copilog.cli.listing", "List conversations, newest first."),
+        "show": ("copilog.cli.show", "Show one conversation."),
+    },
+    "Search": {
+        "search": ("copilog.cli.search", "Find words, phrases and code in all conversations."),
+        "blame": ("copilog.cli.blame:blame", "Find the conversations that edited a file or a line."),
+        "commit": ("copilog.cli.blame:commit", "Find the conversations that the changes of a commit come from."),
+    },
+    "Measure": {
+        "stats": ("copilog.cli.stats", "Measure usage: tokens, cost, models, tools, work, time."),
+        "agents": ("copilog.cli.agents:agents", "List custom agents and sub-agents that ran, and those that never do."),
+        "skills": ("copilog.cli.agents:skills", "List skills that were offered and loaded, and those that never are."),
+        "graph": ("copilog.cli.graph", "Draw agents with the tools, skills and sub-agents that they use."),
+        "statusline": ("copilog.cli.statusline", "Print one line of figures for a prompt or a status bar."),
+    },
+    "Share": {
+        "export": ("copilog.cli.export", "Write conversations to HTML or Markdown files."),
+        "report": ("copilog.cli.report", "Write all figures of a period to one HTML page."),
+        "mcp": ("copilog.cli.mcp", "Serve the archive to coding agents, over the Model Context Protocol."),
+    },
+    "Repair": {
+        "doctor": ("copilog.cli.doctor", "List the folders that copilog searches, what it found, and what is wrong."),
+        "problems": ("copilog.cli.problems", "List what could not be read of the files in the archive, and why."),
+        "inspect": ("copilog.cli.inspecting", "Report for each file how much of it was read, and what was not."),
+    },
+    "Telemetry": {
+        "extract": ("copilog.cli.extract", "Rebuild conversations from telemetry, one JSON line each."),
+        "check": ("copilog.cli.check", "Report what raw telemetry contains, and whether it can be extracted."),
+        "tags": ("copilog.cli.tags", "List the tags in the messages of conversations, known and new."),
+        "compare": ("copilog.cli.compare", "Compare two files of trajectories by conversation."),
+        "diff-messages": ("copilog.cli.diff_messages", "Show field by field how messages of a conversation differ."),
+    },
+    "Manage": {
+        "scan": ("copilog.cli.scan", "Update the archive from the files on disk."),
+        "watch": ("copilog.cli.watch", "Update the archive whenever files change, until stopped."),
+        "star": ("copilog.cli.annotate:star", "Star conversations."),
+        "unstar": ("copilog.cli.annotate:unstar", "Remove stars."),
+        "label": ("copilog.cli.annotate:label", "Add labels to a conversation, or remove them."),
+        "note": ("copilog.cli.annotate:note", "Write a note on a conversation, or show it."),
+        "rm": ("copilog.cli.remove:remove", "Remove conversations from the archive, and keep them out."),
+        "restore": ("copilog.cli.remove:restore", "Let removed conversations be scanned again."),
+        "vacuum": ("copilog.cli.remove:vacuum", "Shrink the archive file to what it needs."),
+        "config": ("copilog.cli.config", "Show the settings in force, and where each comes from."),
+        "schema": ("copilog.cli.schema", "Print the JSON Schema of a conversation."),
+        "completion": ("copilog.cli.completion", "Print the completion script of a shell."),
+    },
 }
+COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}
 
 # Other spellings, for scripts that know them.
 ALIASES = {"conversation-tags": "tags"}
@@ -81,8 +96,10 @@ class LazyGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+        width = max(map(len, COMMANDS))  # so that the columns of all groups begin alike
+        for title, group in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), text) for name, (_, text) in group.items()])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -106,12 +123,12 @@ def _nearest(word: str) -> str | None:
     cls=LazyGroup,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Without a command: what is on this machine, in a few lines. "
+    epilog="Without a command, copilog prints a summary of what is on this machine. "
     "Start with `copilog list`, then `copilog show ID`, or with `copilog search WORDS`. "
     "`copilog COMMAND --help` has examples.",
 )
 @click.version_option(__version__, "-V", "--version", message="copilog %(version)s")
-@click.option("--color/--no-color", default=None, help="Colours or not, whatever the terminal says.")
+@click.option("--color/--no-color", default=None, help="Print colours or not, whatever the terminal and NO_COLOR say.")
 @click.option("--debug", is_flag=True, help="Show the traceback when something breaks.")
 @archive_options
 @reading_options
@@ -119,8 +136,8 @@ def _nearest(word: str) -> str | None:
 def cli(ctx: click.Context, /, color: bool | None, debug: bool, **reading: Any) -> None:
     """Find and read the conversations that GitHub Copilot leaves on this machine.
 
-    Nothing leaves the machine, and nothing but copilog's own files is ever written. What was found is kept in an
-    archive, which is looked over for changes before it is read.
+    Nothing leaves the machine, and copilog writes to no files but its own. Conversations are stored in an archive,
+    which is updated from the files on disk before it is read.
     """
     if debug:
         os.environ["COPILOG_RAISE"] = "1"  # a reader that breaks is contained otherwise

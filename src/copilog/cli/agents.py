@@ -75,7 +75,7 @@ Examples:
 def agents(
     settings: Settings, /, limit: int, show_all: bool, as_csv: str | None, selection: Selection, as_json: bool
 ) -> int:
-    """Tell which agents were at work, and how they handed over to one another.
+    """List the agents that ran, and which one continued after which.
 
     Custom agents, chat participants and sub-agents: turns (of sub-agents: runs), calls of tools, and how copilog knows
     of them. Then who followed whom from one turn to the next, and who started which sub-agent.
@@ -112,7 +112,7 @@ Examples:
 def skills(
     settings: Settings, /, limit: int, show_all: bool, as_csv: str | None, selection: Selection, as_json: bool
 ) -> int:
-    """Tell which skills were offered to the model, and which it loaded, with the evidence.
+    """List the skills that were offered to the model, and those that it loaded, with the evidence.
 
     What is defined on this machine is held against that: skills that are defined and were not loaded, and skills that
     were loaded and are defined no more. With --root, only what is defined below it

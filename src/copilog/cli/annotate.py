@@ -108,11 +108,11 @@ def note(settings: Settings, /, target: str, text: str | None, remove: bool) -> 
     With - the text is read from standard input. Without a TEXT the note is printed.
     """
     if remove and text is not None:
-        raise UsageError("a note is either written or removed; leave out the text or --remove")
+        raise UsageError("a text and --remove cannot be used together")
     if text == "-":
         text = sys.stdin.read()
     if text is not None and not text.strip():
-        raise UsageError("the note is empty; --remove takes one away")
+        raise UsageError("the note is empty; use --remove to remove a note")
     with kept_archive(settings) as archive:
         conversation_id = meant_in(archive, target)
         if remove or text is not None:

@@ -95,7 +95,7 @@ def changes_archive(function: Function) -> Function:
 def kept_archive(settings: Settings) -> Iterator[Archive]:
     """The archive as it is, to be changed by hand. Where there is none, none is made."""
     if settings.live or settings.names_places():
-        raise UsageError("this changes the archive; leave out --root, --sample and --live")
+        raise UsageError("this command changes the archive, and cannot be used with --root, --sample or --live")
     path = archive_path(settings.archive)
     if not _is_there(path):
         raise UsageError(f"{path}: there is no archive yet; `copilog scan` makes one")
@@ -145,10 +145,10 @@ def _opened(path: Path, is_new: bool, settings: Settings) -> tuple[Archive | Non
         return Archive(path, write=True), True
     except ArchiveError as error:
         if is_new:
-            click.echo(f"{error}; what follows was read from the disk", err=True)
+            click.echo(f"{error}; reading from disk instead", err=True)
             return None, False
         archive = Archive(path)  # which tells more if it cannot be read either
-        click.echo(f"{error}; this is the archive as it is", err=True)
+        click.echo(f"{error}; showing the archive without an update", err=True)
         return archive, False
 
 
@@ -168,7 +168,7 @@ def _scan_quickly(settings: Settings, archive: Archive, report: Report, is_new: 
     except (ArchiveError, OSError, sqlite3.OperationalError) as error:
         if settings.debug:
             raise
-        click.echo(f"{error}; this is the archive as it is", err=True)
+        click.echo(f"{error}; showing the archive without an update", err=True)
         return
     if is_new and new:
         click.echo(f"the archive is new, and holds {new:,} {plural(new, 'conversation')}: {archive.path}", err=True)
@@ -224,7 +224,7 @@ def meant_in(archive: Archive, target: str) -> str:
     if target == "last":
         newest = archive.list(limit=1)
         if not newest:
-            raise UsageError("no conversation is in the archive; `copilog doctor` tells where copilog looked")
+            raise UsageError("the archive is empty; `copilog doctor` lists the folders that were searched")
         return newest[0].id
     try:
         return archive.find_id(target)
@@ -232,7 +232,7 @@ def meant_in(archive: Archive, target: str) -> str:
         candidates = [summary for summary in archive.list(include_empty=True) if _may_be(summary, target)]
         if len(candidates) < 2:
             raise
-        fits = f"{target!r} fits {len(candidates):,} ids; write more of the one you mean:"
+        fits = f"{target!r} matches {len(candidates):,} ids; type more characters of one of these:"
         raise UsageError(f"{fits}\n{candidate_rows(candidates)}") from None
 
 

@@ -50,7 +50,7 @@ Examples:
 @selects
 @reads_archive
 def blame(settings: Settings, /, target: str, selection: Selection, as_json: bool) -> int:
-    """Tell which conversations touched a file, and which wrote a line of it.
+    """Find the conversations that edited a file, and those that wrote a line of it.
 
     FILE:LINE and FILE:FROM-TO ask about lines as they are now. Each answer has its evidence and a strength: strong,
     medium or weak; what is not strong is uncertain. The file need not be there any more. Where it lies in a git
@@ -87,14 +87,14 @@ Examples:
     type=click.Path(path_type=Path, file_okay=False, exists=True),
     default=Path(),
     metavar="DIR",
-    help="The repository that has the commit; that of the current folder without it.",
+    help="The repository of the commit; default: that of the current folder.",
 )
 @json_option
 @pass_settings
 @selects
 @reads_archive
 def commit(settings: Settings, /, revision: str, repository: Path, selection: Selection, as_json: bool) -> int:
-    """Tell which conversations the changes of a commit come from.
+    """Find the conversations that the changes of a commit come from.
 
     SHA may be any revision that git knows. Each line that the commit adds counts for one conversation at most, the
     last that wrote it before; lines that none wrote are counted as such. Each answer has its evidence and a strength:
@@ -124,7 +124,7 @@ def target_from(target: str) -> tuple[Path, int | None, int | None]:
     except (OSError, ValueError):
         is_file = False
     if "\0" in target:
-        raise click.UsageError("a file's name has no NUL in it")
+        raise click.UsageError("a file name cannot contain a NUL character")
     if place is None or is_file:
         return Path(target), None, None
     first = int(place["first"])

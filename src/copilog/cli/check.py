@@ -60,7 +60,7 @@ Examples:
   copilog check telemetry-types telemetry/ --contains engine""",
 )
 def command() -> None:
-    """Tell what raw telemetry holds, and whether it is as extraction expects.
+    """Report what raw telemetry contains, and whether it can be extracted.
 
     Files and folders may be JSONL, JSON arrays or Parquet, packed or not, as for `copilog extract`.
     """

@@ -44,21 +44,19 @@ def reading_options(function: Function) -> Function:
         metavar="PATH",
         help="Read this and nothing else of the machine: a home folder of any system, a user data folder, its User/, "
         "a workspaceStorage/, one workspace's folder, a .copilot/, any folder with such ones at any depth "
-        "(a backup disk, say), or a single file. Repeatable.",
+        "(such as a backup disk), or a single file. Repeatable.",
     )(function)
-    return click.option("--sample", is_flag=True, help="Read the made-up sample that comes with copilog.")(function)
+    return click.option("--sample", is_flag=True, help="Use the made-up sample that comes with copilog.")(function)
 
 
 def archive_options(function: Function) -> Function:
     """The options that say which archive, and whether it is read at all. They may stand before the command too."""
-    live = click.option("--live", is_flag=True, help="Read the disk; the archive is neither read nor written.")
+    live = click.option("--live", is_flag=True, help="Read the files on disk; neither read nor write the archive.")
     return archive_option(live(no_scan_option(function)))
 
 
 def no_scan_option(function: Function) -> Function:
-    return click.option("--no-scan", is_flag=True, help="The archive as it is, without looking for changes first.")(
-        function
-    )
+    return click.option("--no-scan", is_flag=True, help="Use the archive without updating it first.")(function)
 
 
 def archive_option(function: Function) -> Function:
@@ -66,12 +64,12 @@ def archive_option(function: Function) -> Function:
         "--archive",
         type=click.Path(path_type=Path, dir_okay=False, readable=False),  # whoever opens it tells more
         metavar="FILE",
-        help="The archive to use; COPILOG_ARCHIVE names one too.",
+        help="The archive to use; default: the one that COPILOG_ARCHIVE names, or your own.",
     )(function)
 
 
 def json_option(function: Function) -> Function:
-    return click.option("--json", "as_json", is_flag=True, help="JSON on standard output.")(function)
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)
 
 
 class CsvCommand(click.Command):
@@ -92,9 +90,7 @@ def csv_option(help_text: str) -> Callable[[Function], Function]:
 
 
 def strict_option(function: Function) -> Function:
-    return click.option("--strict/--no-strict", default=None, help="End with exit code 1 when there were bad records.")(
-        function
-    )
+    return click.option("--strict/--no-strict", default=None, help="Exit with 1 if there were bad records.")(function)
 
 
 @dataclass(frozen=True)

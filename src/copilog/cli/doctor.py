@@ -34,7 +34,7 @@ Examples:
   copilog doctor --root /mnt/backup/home/ana
   copilog doctor --json""",
 )
-@click.option("-v", "--verbose", is_flag=True, help="Places that do not exist too.")
+@click.option("-v", "--verbose", is_flag=True, help="List folders that do not exist, too.")
 @json_option
 @archive_option
 @reading_options

@@ -80,8 +80,8 @@ def command(
         ids = _wanted(archive, targets, selection)
         if output is None and len(ids) > 1:
             raise UsageError(
-                f"these are {len(ids):,} conversations; say where they go: -o all{kind.ending} for one file, "
-                "or -o a-folder/ for a file each"
+                f"-o is required for {len(ids):,} conversations: -o all{kind.ending} for one file, "
+                "or -o a-folder/ for one file each"
             )
         folder = Path() if output is None else output if _is_folder(output) else None
         if folder is not None:
@@ -105,14 +105,16 @@ def _wanted(archive: Archive, targets: tuple[str, ...], selection: Selection) ->
 
     is_chosen = selection != Selection()
     if targets and is_chosen:
-        raise UsageError("ids and options that choose conversations do not go together; use either")
+        raise UsageError("ids and options that select conversations cannot be used together")
     if not targets and not is_chosen:
-        raise UsageError("say which: `copilog export ID`, `copilog export last`, or options such as --since 7d")
+        raise UsageError(
+            "no conversation is named; use `copilog export ID`, `copilog export last`, or options such as --since 7d"
+        )
     if targets:
         return list(dict.fromkeys(meant_in(archive, target) for target in targets))
     ids = [summary.id for summary in archive.list_selected(selection)]
     if not ids:
-        raise UsageError("no conversation is like that; `copilog list` shows those that are there")
+        raise UsageError("no conversation matches; `copilog list` lists all")
     return ids
 
 

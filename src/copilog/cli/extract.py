@@ -81,10 +81,10 @@ Examples:
     "--output",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Write here, not to standard output. The file appears when it is whole.",
+    help="Write to this file, which appears when it is complete; default: standard output.",
 )
-@click.option("--sample", type=OFFSET, metavar="N", help="Only so many conversations.")
-@click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="Another seed is another sample.")
+@click.option("--sample", type=OFFSET, metavar="N", help="Extract a sample of N conversations.")
+@click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="The seed of the sample.")
 @click.option(
     "--sample-mode",
     type=click.Choice(["random", "first"]),
@@ -117,7 +117,7 @@ Examples:
 @click.option("--no-context-tag-summary", is_flag=True, help="Write no summary of tags.")
 @click.option("--no-merge-tool-metadata", is_flag=True, help="Leave tool calls and ids of other snapshots alone.")
 @click.option("--compat", is_flag=True, help="The plain behaviour of earlier extractors.")
-@click.option("--jobs", type=COUNT, metavar="N", help="How many processes; as many as there are cores.")
+@click.option("--jobs", type=COUNT, metavar="N", help="The number of processes; default: the number of cores.")
 @click.option("-v", "--verbose", is_flag=True, help="Tell of each file, and show all places of bad records.")
 @json_option
 @strict_option
@@ -198,7 +198,7 @@ def _refuse_to_overwrite(run: Trajectories, output: Path | None) -> None:
     if output is None or not output.exists():
         return
     if any(output.samefile(path) for path in run.inputs.paths()):
-        raise click.UsageError(f"{output} is one of the inputs; write somewhere else")
+        raise click.UsageError(f"{output} is one of the inputs; name another output")
 
 
 @contextmanager

@@ -37,7 +37,7 @@ Examples:
     "--format",
     "form",
     type=click.Choice(FORMATS),
-    help="How to write it; else the name of the file tells, and without one it is text.",
+    help="The format; default: by the ending of the file name, and text without one.",
 )
 @click.option(
     "-o",
@@ -67,7 +67,7 @@ def command(
 ) -> int:
     """Draw who uses what: agents, sub-agents, tools, MCP servers and skills.
 
-    From what was used, and from what is defined on this machine: dashed is what a definition names and nobody used,
+    From what was used, and from what is defined on this machine: dashed is what a definition names and was never used,
     red what was used and is defined no more. With --root, only what is defined below it
     counts; with --sample, nothing.
     """

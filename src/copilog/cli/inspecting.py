@@ -41,7 +41,7 @@ def command(
     as_json: bool,
     strict: bool | None,
 ) -> int:
-    """Tell what was read of each file, and what was not.
+    """Report for each file how much of it was read, and what was not.
 
     Every record ends as used, as ignored for a named reason, or as bad with its place and a reason. Every text of 12
     characters or more is found again in what was read, or has a path that a named reason covers, or is unaccounted

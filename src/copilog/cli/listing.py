@@ -55,8 +55,10 @@ Examples:
   copilog list --model gpt-5 --mode agent --long
   copilog list --json | jq '.[].title'""",
 )
-@click.option("-n", "--limit", type=COUNT, help="How many at most (default 50, from the config file).")
-@click.option("-a", "--all", "show_all", is_flag=True, help="All of them, and empty ones too.")
+@click.option(
+    "-n", "--limit", type=COUNT, help="The most conversations to list (default 50, or `list_limit` of the config file)."
+)
+@click.option("-a", "--all", "show_all", is_flag=True, help="List all, including empty ones.")
 @click.option("-l", "--long", "in_full", is_flag=True, help="Read each conversation: turns, tools, edits, models.")
 @json_option
 @strict_option
@@ -75,15 +77,15 @@ def command(
 ) -> int:
     """List conversations, newest first.
 
-    They are those of the archive, which is looked over for changes first. With --live, --root or --sample the disk is
+    They come from the archive, which is updated first. With --live, --root or --sample the disk is
     read: titles and times come from VS Code's own index where it has them, so that the list is quick; --long, and
     options that choose conversations, read the conversations themselves. Histories of typed prompts are listed with
     these or --all.
 
-    Options that name something are told the nearest names, and end with exit code 2, where no conversation has it.
+    Where no conversation has what an option names, the nearest existing names are printed, and the exit code is 2.
     """
     if settings.reads_disk() and (selection.starred or selection.label):
-        raise UsageError("stars and labels are in the archive; leave out --live, --root and --sample")
+        raise UsageError("--starred and --label need the archive, and cannot be used with --live, --root or --sample")
     report = Report()
     opened = fresh_archive if selection == Selection() else searched_archive
     with opened(settings, report) as archive:

@@ -50,12 +50,12 @@ Examples:
 def command(settings: Settings, over_http: bool, port: int | None, token_file: Path | None) -> None:
     """Serve the archive to coding agents, over the Model Context Protocol.
 
-    The tools search, list and read conversations, and tell what they used. They only read. The archive is brought up to
-    date at the start, and again when it is asked something after a while; --no-scan leaves it as it is. What the tools
+    The tools search, list and read conversations, and report what they used. They only read. The archive is updated at
+    the start, and again when it is asked something after a while; --no-scan leaves it as it is. What the tools
     give, and how to put this into an agent's configuration: docs/mcp.md
     """
     if not over_http and (port is not None or token_file is not None):
-        raise UsageError("--port and --token-file are for --http")
+        raise UsageError("--port and --token-file can be used with --http only")
     try:
         from copilog.mcp import over_http as web
         from copilog.mcp import server

@@ -37,7 +37,7 @@ Examples:
 @pass_settings
 @reads_archive
 def command(settings: Settings, /, code: str | None, path: str | None, level: str | None, as_json: bool) -> int:
-    """Tell what could not be read of the files in the archive, and why.
+    """List what could not be read of the files in the archive, and why.
 
     An error has cost a record, a warning may have, and remarks (--level info) are for the curious. Nothing of what
     people wrote is quoted.

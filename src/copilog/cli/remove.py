@@ -52,7 +52,7 @@ def can_be_asked() -> bool:
 
 def _ask(question: str) -> None:
     if not can_be_asked():
-        raise UsageError("nobody can be asked here whether that is meant; say --yes")
+        raise UsageError("--yes is required when there is no terminal to ask on")
     if not click.confirm(question, err=True):
         raise click.Abort
 

@@ -44,7 +44,7 @@ Examples:
     help="Where the page goes; it appears when it is whole, for your eyes only. `-` is standard output.",
 )
 @click.option("--anonymous", is_flag=True, help="Without names, paths, ids and texts.")
-@click.option("--title", metavar="TEXT", help="What stands at the top of the page.")
+@click.option("--title", metavar="TEXT", help="The heading of the page.")
 @click.option(
     "-n",
     "--limit",
@@ -76,9 +76,7 @@ def command(
     With --json the figures that the page shows are printed, and the page is only written where -o says so.
     """
     if output is None and not as_json:
-        raise click.UsageError(
-            "say where the page goes: `copilog report -o report.html`, or `-o -` for standard output"
-        )
+        raise click.UsageError("no output is named; use `copilog report -o report.html`, or `-o -` for standard output")
     if as_json and output == Path("-"):
         raise click.UsageError("--json and the page cannot both go to standard output; name a file with -o")
     stats = _measured(settings, selection, limit, anonymous)

@@ -43,7 +43,7 @@ Examples:
   copilog scan --json | jq .conversations.new""",
 )
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path, exists=True), metavar="[PATH...]")
-@click.option("--jobs", type=COUNT, metavar="N", help="How many processes; as many as there are cores.")
+@click.option("--jobs", type=COUNT, metavar="N", help="The number of processes; default: the number of cores.")
 @json_option
 @strict_option
 @reading_options
@@ -59,11 +59,11 @@ def command(
     roots: tuple[Path, ...],
     sample: bool,
 ) -> int:
-    """Bring the archive up to date with what is on disk.
+    """Update the archive from the files on disk.
 
     Without a PATH the usual places are looked at, and only what has changed is read; for an archive that was made from
     other places, those are. A PATH is a file or a folder of any known format, telemetry too. Conversations stay in the
-    archive when their files are gone. Only one scan is at work on an archive at a time; the next one waits for it.
+    archive when their files are gone. Only one scan runs on an archive at a time; the next one waits for it.
     """
     from copilog.diagnostics import Report
     from copilog.ingest.origins import named_origins
@@ -72,7 +72,7 @@ def command(
 
     settings = settings.with_reading(roots, sample)
     if settings.sample and settings.archive is None:
-        raise UsageError("the sample is made up, and not for your own archive; name another one with --archive")
+        raise UsageError("the sample is not stored in your own archive; name another one with --archive")
     started = time.monotonic()
     report = Report()
     found, skipped = settings.search_places() if settings.names_places() else ([], [])
@@ -114,7 +114,7 @@ def _tell_of_another(path: Path) -> None:
         with ScanLock(path, wait_seconds=0):
             pass
     except ArchiveError:
-        click.echo("another scan is at work on this archive; waiting for it to end", err=True)
+        click.echo("another scan is running on this archive; waiting for it", err=True)
 
 
 def _document(archive: Archive, result: ScanResult, report: Report, seconds: float) -> dict[str, Any]:

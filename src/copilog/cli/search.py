@@ -48,10 +48,10 @@ Examples:
   copilog search --regex 'TODO\\(\\w+\\)' file:forecast.py""",
 )
 @click.argument("query", nargs=-1, metavar="QUERY...")
-@click.option("--regex", metavar="PATTERN", help="Only texts in which this regular expression is found.")
-@click.option("--newest", is_flag=True, help="The newest first, instead of the best.")
-@click.option("-n", "--limit", type=COUNT, default=50, show_default=True, help="How many hits at most.")
-@click.option("--offset", type=OFFSET, default=0, metavar="N", help="Leave out the first N hits.")
+@click.option("--regex", metavar="PATTERN", help="Only texts that match this regular expression.")
+@click.option("--newest", is_flag=True, help="Print the newest hits first, instead of the best.")
+@click.option("-n", "--limit", type=COUNT, default=50, show_default=True, help="The most hits to print.")
+@click.option("--offset", type=OFFSET, default=0, metavar="N", help="Skip the first N hits.")
 @utc_option
 @json_option
 @pass_settings
@@ -74,13 +74,13 @@ def command(
     mode:, source:, title:, has:error, has:edit, since:, until:. The shell takes quotes away; put the whole query in
     others.
 
-    The archive is searched, after a look for changes; with --root or --sample, what is there. The exit code is 0 when
+    The archive is updated, then searched; with --root or --sample, the files named are. The exit code is 0 when
     something was found, 1 when nothing was, and 2 when the query cannot be understood, or names something that no
     conversation has.
     """
     text = " ".join(query)
     if not text.strip() and not regex:
-        raise click.UsageError("say what to look for: `copilog search WORDS`, or --regex PATTERN")
+        raise click.UsageError("nothing to search for; use `copilog search WORDS`, or --regex PATTERN")
     try:
         with searched_archive(settings, Report()) as archive:
             order = "newest" if newest else "rank"

@@ -101,7 +101,8 @@ def command(
 
     The archive is brought up to date, and the viewer opens in the browser. It runs until Ctrl-C, and what is written
     meanwhile appears on its pages; --no-scan shows the archive as it is. The address goes to standard output. It holds
-    a token, without which nobody gets in. Where there is no Copilot data, the sample that comes with copilog is shown.
+    a token, without which no request is answered. Where there is no Copilot data, the sample
+    that comes with copilog is shown.
 
     FILEs are trajectories that `copilog extract` wrote: they are open on the page of that name.
     """

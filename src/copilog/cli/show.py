@@ -46,7 +46,7 @@ def _as_turns(ctx: click.Context, param: click.Parameter, value: str | None) -> 
     match = _TURNS.fullmatch(value.strip())
     first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
     if not 1 <= first <= last:
-        raise click.BadParameter(f"{value!r} is no turn; write 3, or 3-5 for several", ctx, param)
+        raise click.BadParameter(f"{value!r} is not a turn; write 3, or 3-5 for several", ctx, param)
     return first, last
 
 
@@ -61,12 +61,16 @@ Examples:
   copilog show last --save-attachments pictures/""",
 )
 @click.argument("target", metavar="ID|PATH|last")
-@click.option("-t", "--turn", "turns", metavar="N[-M]", callback=_as_turns, help="Only this turn, or these.")
-@click.option("-f", "--full", is_flag=True, help="Arguments, results and diffs whole, and checkpoints too.")
-@click.option("--thinking", is_flag=True, help="The model's thinking as it was recorded.")
-@click.option("--context", is_flag=True, help="What the product put around the prompts; with --full whole.")
-@click.option("--superseded", is_flag=True, help="Turns that no longer count, too: removed, undone, hidden, replaced.")
-@click.option("--pager", is_flag=True, help="Through a pager, when it is longer than the terminal.")
+@click.option(
+    "-t", "--turn", "turns", metavar="N[-M]", callback=_as_turns, help="Show only this turn, or this range of turns."
+)
+@click.option("-f", "--full", is_flag=True, help="Show arguments, results and diffs in full, and checkpoints.")
+@click.option("--thinking", is_flag=True, help="Show the model's thinking as it was recorded.")
+@click.option("--context", is_flag=True, help="Show what the product added to the prompts; with --full in full.")
+@click.option(
+    "--superseded", is_flag=True, help="Show turns that no longer count, too: removed, undone, hidden, replaced."
+)
+@click.option("--pager", is_flag=True, help="Use a pager when the output is longer than the terminal.")
 @click.option(
     "--save-attachments",
     type=click.Path(path_type=Path),
@@ -91,14 +95,14 @@ def command(
     """Show one conversation.
 
     The beginning of an id is enough, and `last` is the newest conversation. It is read from the archive, which is
-    looked over for changes first, or from the disk with --live, --root or --sample. A file or a folder that holds just
+    updated first, or from the disk with --live, --root or --sample. A file or a folder that holds just
     one conversation can be named instead. Turns that no longer count are left out unless --superseded asks for them,
     and a copy that continued separately is shown where it leaves. --json prints all that is known of it.
     """
     if not target.strip():
         raise click.UsageError("ID is empty; `copilog list` shows the ids, and `last` is the newest conversation")
     if as_json and turns is not None:
-        raise click.UsageError("--turn does not go with --json, which prints the whole conversation")
+        raise click.UsageError("--turn cannot be used with --json, which prints the whole conversation")
     report = Report()
     kept: Kept | None = None
     with fresh_archive(replace(settings, live=True) if _is_path(target) else settings, report) as archive:
@@ -229,8 +233,8 @@ def _by_id(settings: Settings, target: str, report: Report) -> Conversation:
     founds = find_by_id(target, discover(settings.places(), report=report))
     if not founds:
         raise UsageError(
-            f"no conversation has an id that begins with {target!r}; `copilog list --all` shows those that are there, "
-            "and `copilog doctor` where copilog looked"
+            f"no conversation has an id that begins with {target!r}; `copilog list --all` lists all ids, "
+            "and `copilog doctor` the folders that were searched"
         )
     if len(founds) > 1:
         founds.sort(key=moment_of, reverse=True)
@@ -244,7 +248,7 @@ def _by_id(settings: Settings, target: str, report: Report) -> Conversation:
 
 
 def _ambiguous(target: str, number: int, rows: str) -> UsageError:
-    return UsageError(f"{target!r} fits {number:,} ids; write more of the one you mean:\n{rows}")
+    return UsageError(f"{target!r} matches {number:,} ids; type more characters of one of these:\n{rows}")
 
 
 def _last(settings: Settings, report: Report) -> Conversation:
@@ -261,7 +265,7 @@ def _last(settings: Settings, report: Report) -> Conversation:
             if not summary.is_empty and (newest is None or moment > newest[0]):
                 newest = moment, found
     if newest is None:
-        raise UsageError("no conversation is there; `copilog doctor` tells where copilog looked")
+        raise UsageError("no conversation was found; `copilog doctor` lists the folders that were searched")
     return _only(list(read(newest[1], report=report, definitions=settings.definitions())), newest[1].path, report)
 
 
@@ -273,7 +277,7 @@ def _only(conversations: list[Conversation], path: Path, report: Report) -> Conv
         summaries = [of_conversation(conversation) for conversation in conversations[:MOST_CANDIDATES]]
         table = candidate_rows(summaries, len(conversations) - len(summaries), with_path=True)
         raise UsageError(
-            f"{path} holds {len(conversations):,} conversations; name one of the files, "
+            f"{path} contains {len(conversations):,} conversations; name one of the files, "
             f"or {path} with --root and one of the ids:\n{table}"
         )
     return conversations[0]
@@ -284,5 +288,5 @@ def _why_nothing(path: Path, report: Report) -> str:
 
     reason = next((diagnostic for diagnostic in report.diagnostics() if diagnostic.level == "error"), None)
     if reason is not None:
-        return clean_line(f"{reason.place()}: {reason.reason}; there is nothing to show of it")
-    return f"{path}: no conversation in it; `copilog inspect` tells what was read"
+        return clean_line(f"{reason.place()}: {reason.reason}; nothing in it can be shown")
+    return f"{path}: contains no conversation; `copilog inspect` reports what was read"

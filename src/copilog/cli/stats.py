@@ -88,10 +88,10 @@ Examples:
   copilog stats --query 'flaky test' --json | jq .tokens.total""",
 )
 @click.argument("section", required=False, type=click.Choice(list(SECTIONS)))
-@click.option("--by", "way", type=click.Choice(WAYS), help="Tokens and cost by this alone.")
-@click.option("--table", type=click.Choice(TABLES), metavar="NAME", help="This table of the section alone.")
-@click.option("-n", "--limit", type=COUNT, help=f"How many rows at most (default {MOST}).")
-@click.option("-a", "--all", "show_all", is_flag=True, help="All rows.")
+@click.option("--by", "way", type=click.Choice(WAYS), help="Print tokens and cost, grouped by this.")
+@click.option("--table", type=click.Choice(TABLES), metavar="NAME", help="Print only this table of the section.")
+@click.option("-n", "--limit", type=COUNT, help=f"The most rows to print (default {MOST}).")
+@click.option("-a", "--all", "show_all", is_flag=True, help="Print all rows.")
 @csv_option("Print one table as CSV: the one that --table names, or the first of the section.")
 @json_option
 @pass_settings
@@ -117,7 +117,7 @@ def command(
     asked = _Asked(section or _section_of(way, table, as_csv), way, table)
     asked.check()
     if as_csv and as_json:
-        raise UsageError("--csv and --json are two forms of the same; leave out one of them")
+        raise UsageError("--csv and --json cannot be used together")
     most = None if show_all else limit or (MOST if section or way or as_json or as_csv else FEW)
     with searched_archive(settings, Report()) as archive:
         from copilog.analysis import choose
@@ -149,9 +149,9 @@ class _Asked(NamedTuple):
 
     def check(self) -> None:
         if self.way is not None and self.section != "tokens":
-            raise UsageError(f"--by is for tokens: `copilog stats tokens --by {self.way}`")
+            raise UsageError(f"--by can be used with tokens only: `copilog stats tokens --by {self.way}`")
         if self.way is not None and self.table is not None:
-            raise UsageError("--by and --table each name a table; leave out one of them")
+            raise UsageError("--by and --table cannot be used together")
         if self.table is not None and self.section and self.table not in SECTIONS[self.section].tables:
             has = ", ".join(SECTIONS[self.section].tables)
             raise UsageError(f"{self.section} has no table {self.table}; it has {has}")

@@ -46,7 +46,7 @@ def command(
     no_scan: bool,
     archive: Path | None,
 ) -> None:
-    """Tell in one line what happened today: for a prompt or a status bar.
+    """Print today's figures in one line, for a prompt or a status bar.
 
     Turns, conversations, tokens (with ~ where a part of them is estimated), premium requests, credits, failures, and
     the model that was used last. The archive is read as it is, and nothing is waited for: `copilog watch` or
@@ -58,7 +58,7 @@ def command(
     """
     settings = settings.with_archive(archive, no_scan=no_scan)
     if settings.live or settings.names_places():
-        raise UsageError("the status line is made of the archive alone; leave out --root, --sample and --live")
+        raise UsageError("the status line reads the archive, and cannot be used with --root, --sample or --live")
     wishes = Wishes(
         template=template,
         workspace=selection.workspace if _is_folder(selection) else None,

@@ -70,7 +70,7 @@ def command(
     catalogue = _catalogue(context_tag_map)
     inputs = sort_inputs(paths)
     if output is not None and output.exists() and any(output.samefile(path) for path in inputs.paths()):
-        raise click.UsageError(f"{output} is one of the inputs; write somewhere else")
+        raise click.UsageError(f"{output} is one of the inputs; name another output")
     report = Report()
     document = inventory_of(_conversations(settings, inputs, report), catalogue).to_json()
     _write(_as_json(document) if as_json else page_of(document), output)

@@ -43,14 +43,14 @@ Examples:
   copilog watch --json | jq -r '.new[]'
   copilog watch --root /mnt/c/Users/ana --poll --interval 2""",
 )
-@click.option("--poll", is_flag=True, help="Look at every interval, also where the system would tell of changes.")
+@click.option("--poll", is_flag=True, help="Check at every interval, even where the system reports changes.")
 @click.option(
     "--interval",
     type=click.FloatRange(min=0.1),
     default=1.0,
     show_default=True,
     metavar="SECONDS",
-    help="How often to look where the system does not tell.",
+    help="The interval between checks, where the system does not report changes.",
 )
 @json_option
 @reading_options
@@ -67,7 +67,7 @@ def command(
 ) -> int:
     """Keep the archive up to date while conversations go on, until Ctrl-C.
 
-    First comes a scan, then another one soon after each change on disk. What is new is told on standard error, or
+    First comes a scan, then another one soon after each change on disk. What is new is printed on standard error, or
     with --json as one line on standard output for the first scan and for each one that changed something.
     """
     from copilog.ingest.watching import Watcher
@@ -76,7 +76,7 @@ def command(
 
     settings = settings.with_reading(roots, sample)
     if settings.sample and settings.archive is None:
-        raise UsageError("the sample is made up, and not for your own archive; name another one with --archive")
+        raise UsageError("the sample is not stored in your own archive; name another one with --archive")
     path = archive_path(settings.archive)
     Archive(path, write=True).close()  # one that cannot be used is told before anything else
     try:

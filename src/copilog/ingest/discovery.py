@@ -181,7 +181,9 @@ def found_at(path: Path, *, companions: bool = True) -> Found:
     if source is None and path.is_file() and not path.stat().st_size:
         raise UsageError(f"{path}: the file is empty")
     if source is None:
-        raise UsageError(f"{path}: of no known format; copilog reads {', '.join(known.title for known in SOURCES)}")
+        raise UsageError(
+            f"{path}: the format is not known; copilog reads {', '.join(known.title for known in SOURCES)}"
+        )
     traces = TracesInMemory()
     gathering = Gathering(Report(), traces)
     found = _found(path, source, probe, gathering)

@@ -30,8 +30,8 @@ def find_roots(paths: Sequence[Path] = (), skipped: list[Skipped] | None = None)
         found = roots_from(path, skipped=skipped)
         if not found:
             raise UsageError(
-                f"{path}: neither a home folder nor a place where VS Code or Copilot keeps its data, nor is there "
-                "one below it; to read single files, use `copilog inspect` or `copilog show`"
+                f"{path}: this is not a home folder or a data folder of VS Code or Copilot, and there is "
+                "none below it; to read single files, use `copilog inspect` or `copilog show`"
             )
         roots += found
     return roots

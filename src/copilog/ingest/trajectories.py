@@ -189,11 +189,11 @@ def _checked(options: Options) -> Options:
         try:
             re.compile(options.regex)
         except re.error as error:
-            raise UsageError(f"the pattern {options.regex!r} is no regular expression: {error}") from None
+            raise UsageError(f"the pattern {options.regex!r} is not a valid regular expression: {error}") from None
     if options.sample is not None and options.sample < 0:
-        raise UsageError("a sample has no fewer than 0 conversations")
+        raise UsageError("a sample must have 0 or more conversations")
     if options.jobs < 1:
-        raise UsageError("it takes at least one job")
+        raise UsageError("at least one job is needed")
     if options.context_tag_map is not None:
         try:
             load_catalogue(Path(options.context_tag_map))

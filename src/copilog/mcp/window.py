@@ -43,7 +43,7 @@ class Cursor:
     def parse(cls, text: str) -> Cursor:
         match = _CURSOR.fullmatch(text.strip())
         if match is None:
-            raise UsageError(f"{one_line(text, 60)!r} is no cursor; give next_cursor of an earlier answer as it was")
+            raise UsageError(f"{one_line(text, 60)!r} is not a cursor; give next_cursor of an earlier answer unchanged")
         return cls(int(match[1]), int(match[2]), MODES[match[3]], bool(match[4]))
 
 
@@ -107,7 +107,9 @@ class Reader:
     def window(self, cursor: Cursor, budget: int, focus: int | None = None) -> Window:
         """What fits a budget of tokens from a place on; the results of the message in focus are shortened less."""
         if cursor.piece > len(self._pieces):
-            raise UsageError(f"the cursor {cursor} lies behind the end; give start_turn or around instead")
+            raise UsageError(
+                f"the cursor {cursor} is after the end of the conversation; give start_turn or around instead"
+            )
         return _Filling(self._pieces, self._turns, self._alone, cursor, budget * BYTES_PER_TOKEN, focus).fill()
 
 

@@ -52,7 +52,7 @@ def restore(connection: sqlite3.Connection, wanted: str) -> str:
     ]
     if len(ids) != 1:
         reason = f"may be {' or '.join(ids[:5])}" if ids else "was not removed"
-        raise UsageError(f"{wanted}: {reason}; name one that was removed, by its id or the beginning of it")
+        raise UsageError(f"{wanted}: {reason}; give the id of a removed conversation, or its first characters")
     (conversation_id,) = ids
     with transaction(connection):
         connection.execute("DELETE FROM tombstone WHERE id = ?", (conversation_id,))

@@ -141,7 +141,7 @@ class Archive:
             return ids[0]
         if ids:
             named = ", ".join(ids[:SHOWN_IDS]) + (", ..." if len(ids) > SHOWN_IDS else "")
-            raise UsageError(f"{wanted!r} may be any of {len(ids):,} conversations: {named}; write more of the id")
+            raise UsageError(f"{wanted!r} matches {len(ids):,} conversations: {named}; type more of the id")
         near = _ids_near(self.connection, wanted)
         hint = f"the nearest are {', '.join(near)}" if near else "`copilog list` shows what there is"
         raise UsageError(f"no conversation has an id that begins with {wanted!r}; {hint}")

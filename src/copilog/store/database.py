@@ -377,8 +377,8 @@ class ScanLock:
         while not _try_lock(handle):
             if time.monotonic() >= deadline:
                 raise ArchiveError(
-                    f"{self.path.with_suffix('')}: another scan ({self._holder()}) is at work on this archive, and was "
-                    f"waited for {self.wait_seconds:g} s; try again when it has ended"
+                    f"{self.path.with_suffix('')}: another scan ({self._holder()}) is running on this archive; "
+                    f"gave up after {self.wait_seconds:g} s, try again when it has ended"
                 )
             time.sleep(0.05)
 

@@ -31,7 +31,7 @@ Columns = dict[str, Column]
 def columns_of_view(connection: sqlite3.Connection, view: str) -> Columns:
     """All rows of one of the archive's views, as Python values: times, flags and lists instead of texts and numbers."""
     if view not in VIEWS:
-        raise UsageError(f"{view!r} is no view of the archive; there are {', '.join(VIEWS)}")
+        raise UsageError(f"{view!r} is not a view of the archive; the views are {', '.join(VIEWS)}")
     described = connection.execute("SELECT name, type FROM pragma_table_info(?)", (view,)).fetchall()
     kinds = {name: _kind_of(view, name, declared) for name, declared in described}
     names = ", ".join(kinds)

@@ -299,7 +299,7 @@ class _Parser:
         wrong = regex_fault(pattern)
         if wrong is not None:
             quoted = "'" + pattern.replace("'", "''") + "'"
-            self.fail(f"this is no regular expression: {wrong}", start, self.replaced(start, self.at, quoted))
+            self.fail(f"this is not a valid regular expression: {wrong}", start, self.replaced(start, self.at, quoted))
         return Text("regex", pattern, column=column)
 
     def fact(self, name: str, value: str, start: int) -> Field:

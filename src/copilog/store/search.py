@@ -175,7 +175,7 @@ def _with_regex(query: str | Query, regex: str | None) -> tuple[str, Node]:
         return query.text, query.root
     wrong = regex_fault(regex)
     if wrong is not None:
-        raise QueryError(f"{regex} is no regular expression: {wrong}")
+        raise QueryError(f"{regex} is not a valid regular expression: {wrong}")
     condition = Text("regex", regex)
     if isinstance(query, str) and not query.strip():
         return "", condition

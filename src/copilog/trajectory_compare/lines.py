@@ -98,7 +98,7 @@ def find_conversation(
         raise UsageError(_not_there(old, new, wanted))
     if len(candidates) > 1:
         shown = ", ".join(map(repr, candidates[:MOST_NEAR])) + (", ..." if len(candidates) > MOST_NEAR else "")
-        raise UsageError(f"{wanted!r} fits several ids: {shown}; write more of the one you mean")
+        raise UsageError(f"{wanted!r} matches several ids: {shown}; type more of one of them")
     return seen[0].get(candidates[0]), seen[1].get(candidates[0])
 
 

@@ -79,7 +79,7 @@ def listen(host: str, port: int, *, or_any: bool = False) -> socket.socket:
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
     except OSError as error:
-        raise UsageError(f"--host {host}: this is no address of this machine: {error.strerror or error}") from None
+        raise UsageError(f"--host {host}: this is not an address of this machine: {error.strerror or error}") from None
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
         if sys.platform != "win32":  # there, it would let another program take the port from us

@@ -109,9 +109,11 @@ def _check_lines(file: CurrentFile, first: int | None, last: int | None) -> None
     if first is None or last is None:
         return
     if first < 1 or last < first:
-        raise UsageError(f"{first}-{last} are no lines; they count from 1, the smaller number first")
+        raise UsageError(
+            f"{first}-{last} is not a range of lines; lines count from 1, and the smaller number comes first"
+        )
     if last - first >= MOST_LINES:
-        raise UsageError(f"at most {MOST_LINES:,} lines can be looked at at once")
+        raise UsageError(f"at most {MOST_LINES:,} lines can be asked for at once")
     if file.lines is not None and last > len(file.lines):
         raise UsageError(f"{file.shown_path} has {len(file.lines):,} lines")
 

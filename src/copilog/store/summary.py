@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from copilog.store.selection import Selection, where
+from copilog.store.selection import TOUCHED, Selection, where
 from copilog.store.times import moment_from
 
 LISTS = ("models", "modes", "agents", "skills", "marks", "labels", "paths")
@@ -59,9 +59,10 @@ def list_summaries(
     """The conversations of a selection, newest first."""
     condition, values = where(connection, selection)
     names = ", ".join(Summary.__struct_fields__)
+    # The ids are found by the index of times; what else a summary has is looked up for those of the page alone.
+    page = f"SELECT c.id FROM conversation AS c WHERE {condition} ORDER BY {TOUCHED} DESC, c.id LIMIT ? OFFSET ?"  # noqa: S608
     rows = connection.execute(
-        f"SELECT {names} FROM conversations WHERE id IN (SELECT c.id FROM conversation AS c WHERE {condition}) "  # noqa: S608
-        "ORDER BY coalesce(updated_at, started_at) DESC, id LIMIT ? OFFSET ?",
+        f"SELECT {names} FROM conversations WHERE id IN ({page}) ORDER BY coalesce(updated_at, started_at) DESC, id",  # noqa: S608
         (*values, -1 if limit is None else limit, offset),
     )
     return [_summary_of(row) for row in rows]

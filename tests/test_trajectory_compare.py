@@ -315,7 +315,7 @@ def test_a_whole_id_is_not_taken_for_a_beginning(tmp_path: Path) -> None:
 def test_an_ambiguous_beginning_names_the_candidates(tmp_path: Path) -> None:
     old = write(tmp_path / "old.jsonl", trajectory("talk#1"), trajectory("talk#2"))
 
-    with pytest.raises(UsageError, match=r"'talk' fits several ids: 'talk#1', 'talk#2'"):
+    with pytest.raises(UsageError, match=r"'talk' matches several ids: 'talk#1', 'talk#2'"):
         find_conversation(old, old, "talk")
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from copilog.model import (
     AnyPart,
+    Approval,
     Conversation,
     CustomAgent,
     FileEdit,
@@ -105,6 +106,10 @@ def test_what_a_sub_agent_did_is_below_its_call() -> None:
         ("edit", FileEdit(call_id="c", path="/a", diff="@@ -1 +1 @@\n-a\n+b\n"), "edited"),
         ("output", Terminal(call_id="c", command="x", output="a\nb"), "a\nb\nand a note"),
         ("", Terminal(call_id="c", command="x"), "a"),
+        ("list", TodoList(call_id="c", items=[TodoItem(title="a")]), "x" * 60),
+        ("", TodoList(call_id="c", items=[TodoItem(title="a")]), "x" * 61),
+        ("edit", FileEdit(call_id="c", path="/a", diff="@@ -1 +1 @@\n-a\n+b\n"), "x" * 300),
+        ("", FileEdit(call_id="c", path="/a", diff="@@ -1 +1 @@\n-a\n+b\n"), "x" * 301),
     ],
 )
 def test_a_result_that_says_no_more_than_what_is_beside_it_is_folded(beside: str, part: AnyPart, result: str) -> None:
@@ -167,3 +172,15 @@ def test_who_answered_and_what_the_answer_is_based_on_are_told(writer: str) -> N
     text = WRITERS[writer](told(said(Text(text="So.")), custom_agent=agent, command="explain", references=used))
 
     assert [words for words in ("harbour-master", "/explain", "/x/tides.csv", "partial") if words not in text] == []
+
+
+def test_why_no_approval_was_needed_is_told_where_all_is() -> None:
+    call = ToolCall(id="c", name="look", approval=Approval(kind="not-needed", detail="Looking is harmless."))
+
+    assert "no approval needed (Looking is harmless.)" in WRITERS["terminal"](told(said(call)))
+
+
+def test_a_notice_without_a_label_is_its_words() -> None:
+    text = WRITERS["Markdown"](told(said(Notice(topic="progress", text="Looking around"))))
+
+    assert "\n> Looking around\n" in text

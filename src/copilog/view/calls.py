@@ -29,6 +29,8 @@ from copilog.view.wording import (
 )
 
 SHORT_ARGUMENT = 80  # characters: a single one is told in the line
+BRIEF_LIST = 60  # characters of a result that says that a list was written; a longer one warns of something
+BRIEF_EDIT = 300  # of one that names edited files; a longer one tells of errors in them
 READERS = ("readfile", "view")
 EMPTY_ANSWER = "Intent logged"  # a result that says nothing
 
@@ -176,9 +178,10 @@ def _beside(call: ToolCall, result: ToolResult, stage: Stage) -> Literal["", "ed
     """What beside a result says as much as it does: an edit, a list, the output of a terminal, words of a sub-agent."""
     if result.items or not is_done(call):
         return ""
-    if call.id in stage.nesting.todos:
+    size = len(result.text)
+    if call.id in stage.nesting.todos and size <= BRIEF_LIST:
         return "list"
-    if call.id in stage.nesting.diffs or stage.shows_patch(call.id):
+    if size <= BRIEF_EDIT and (call.id in stage.nesting.diffs or stage.shows_patch(call.id)):
         return "edit"
     if any(terminal.output for _, terminal in _terminals_of(call.id, stage)):
         return "output"

@@ -267,15 +267,17 @@ def outcome_details(call: ToolCall) -> list[str]:
     outcome = outcome_of(call)
     told = [
         f"evidence: {clean_line(', '.join(outcome.evidence), 200)}" if outcome.evidence else "",
-        APPROVALS["not-needed"] if call.approval is not None and call.approval.kind == "not-needed" else "",
+        _approved(call.approval) if call.approval is not None and call.approval.kind == "not-needed" else "",
     ]
     return [word for word in told if word]
 
 
 def approval_words(approval: Approval | None) -> str:
     """Who let a tool run; nothing where nobody had to."""
-    if approval is None or approval.kind == "not-needed":
-        return ""
+    return "" if approval is None or approval.kind == "not-needed" else _approved(approval)
+
+
+def _approved(approval: Approval) -> str:
     detail = clean_line(approval.detail, 100) if approval.detail else ""
     if approval.kind == "granted" and detail in GRANTS:
         return GRANTS[detail]

@@ -378,7 +378,7 @@ def _aside(aside: Aside) -> Iterator[str]:
         yield details(f"{visible_line(aside.title, 300)}{facts}", draw(aside.text))
         yield prose(aside.words)
     else:
-        head = f"**{title or aside.look.capitalize()}**" + (f": {said}" if said else "")
-        words = prose(aside.words)
-        whole = f"{head}\n\n{words}" if words else head
+        label = title or (aside.look.capitalize() if aside.look != "notice" else "")
+        head = ": ".join(each for each in (f"**{label}**" if label else "", said) if each)
+        whole = "\n\n".join(each for each in (head, prose(aside.words)) if each)
         yield whole if aside.look == "hook" else quoted(whole)

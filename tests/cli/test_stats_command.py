@@ -17,7 +17,7 @@ import pytest
 
 from copilog.analysis.figures import Stats
 from copilog.cli import main
-from copilog.cli.stats import COLUMNS, SECTIONS
+from copilog.cli.stats import COLUMNS, LEFT_OUT, SECTIONS
 from copilog.cli.tables import bar, cell, duration, money, short_number, size
 from tests.measured import measured_archive
 
@@ -155,6 +155,18 @@ def test_the_columns_that_people_see_are_there() -> None:
 
     for name, columns in COLUMNS.items():
         assert set(columns) <= set(getattr(figures, name).__struct_fields__)
+        assert set(LEFT_OUT[name]) <= set(getattr(figures, name).__struct_fields__) - set(columns)
+
+
+def test_a_column_that_nobody_placed_comes_last(
+    archive: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(COLUMNS, "ToolRow", ("name", "failed"))
+
+    assert run(archive, "tools", "--table", "tools") == 0
+    head = told(capsys)[0].splitlines()[1].split()
+    assert head[:3] == ["name", "failed", "calls"]
+    assert "timed" not in head
 
 
 def test_a_name_that_a_spreadsheet_would_run_is_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

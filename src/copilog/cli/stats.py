@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 FEW, MOST = 5, 20
 TOKENS_DRAWN = "output+estimated_output"
-# What people see of a row, where that is not all of it.
+# In which order the user sees the columns of a row; what is named neither here nor among those left out comes last.
 COLUMNS = {
     "SpendRow": (
         "id", "name", "turns", "input", "cache_read", "output", "estimated_input", "estimated_output",
@@ -32,6 +32,12 @@ COLUMNS = {
     "AgentRow": ("name", "kind", "turns", "conversations", "tool_calls", "failed", "last_at", "is_defined", "evidence"),
     "SkillRow": ("name", "offered", "loaded", "conversations", "last_at", "is_defined", "evidence"),
 }  # fmt: skip
+LEFT_OUT = {  # --json and --csv have them
+    "SpendRow": ("conversations", "cache_write", "reasoning", "unpriced"),
+    "ToolRow": ("conversations", "timed", "result_bytes"),
+    "AgentRow": ("path",),
+    "SkillRow": ("path",),
+}
 WAYS = (
     "day",
     "week",
@@ -254,7 +260,11 @@ def _show_rows(
 
 def _columns_of(rows: list[Any]) -> tuple[str, ...] | None:
     """What fits on a line; --json and --csv have the rest."""
-    return COLUMNS.get(type(rows[0]).__name__) if rows else None
+    kind = type(rows[0]).__name__ if rows else ""
+    if kind not in COLUMNS:
+        return None
+    first, left_out = COLUMNS[kind], LEFT_OUT[kind]
+    return (*first, *(name for name in rows[0].__struct_fields__ if name not in first and name not in left_out))
 
 
 # --- everything -------------------------------------------------------------------------------------------------

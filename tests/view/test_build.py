@@ -184,3 +184,11 @@ def test_a_notice_without_a_label_is_its_words() -> None:
     text = WRITERS["Markdown"](told(said(Notice(topic="progress", text="Looking around"))))
 
     assert "\n> Looking around\n" in text
+
+
+def test_a_call_of_which_nothing_but_its_line_is_known_says_so() -> None:
+    call = ToolCall(id="c", name="look", message="Looked at the tides")
+    said_once = WRITERS["HTML"](told(said(call))).partition("<body")[2]
+
+    assert "Nothing else was recorded." in said_once
+    assert "Shown as" not in said_once

@@ -160,7 +160,7 @@ def test_what_says_nothing_about_messages_is_answered_by_titles_or_turns(archive
 def test_a_parsed_query_and_a_regular_expression_can_be_given(archive: sqlite3.Connection) -> None:
     assert ids(search(archive, parse("lantern"), regex="oil$")) == ["vscode:1#1"]
     assert ids(search(archive, "", regex=r"get_\w+\(")) == ["vscode:4#1"]
-    with pytest.raises(QueryError, match="no regular expression"):
+    with pytest.raises(QueryError, match="not a valid regular expression"):
         search(archive, "lantern", regex="(")
 
 

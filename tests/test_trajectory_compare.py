@@ -167,7 +167,7 @@ def test_bad_lines_cost_one_line_each_and_are_no_equality(tmp_path: Path) -> Non
         (5, "bad-record"),
     ]
     assert summary.old.bad[1].offset == len(lines[0]) + 2
-    assert summary.old.ignored == {"blank line": 1}
+    assert summary.old.ignored == {"blank-line": 1}
     assert summary.old.balances()
     assert summary.equal == 1
     assert not summary.is_equal
@@ -184,9 +184,9 @@ def test_a_line_nested_beyond_measure_is_a_bad_line(tmp_path: Path) -> None:
 
 
 def test_only_the_first_bad_lines_are_listed(tmp_path: Path) -> None:
-    summary = summary_of(tmp_path, [b"no"] * 250, [])
+    summary = summary_of(tmp_path, [b"no"] * 1250, [])
 
-    assert (len(summary.old.bad), summary.old.bad_count()) == (100, 250)
+    assert (len(summary.old.bad), summary.old.bad_count()) == (1000, 1250)
     assert summary.old.balances()
 
 
@@ -298,8 +298,21 @@ def test_a_conversation_is_found_by_the_beginning_of_its_id(tmp_path: Path) -> N
 
     mine, theirs = find_conversation(old, new, "5f0c")
 
-    assert mine == Sighting("5f0c2a9e-aa", 1, 0)
-    assert theirs == Sighting("5f0c2a9e-aa", 2, 4, repeats=1)
+    size = len(old.read_bytes().splitlines()[0])
+    assert mine == Sighting("5f0c2a9e-aa", 1, 0, size)
+    assert theirs == Sighting("5f0c2a9e-aa", 2, 4, size, repeats=1)
+
+
+def test_line_separators_of_unicode_between_lines_cost_nothing(tmp_path: Path) -> None:
+    old = write(tmp_path / "old.jsonl", trajectory("a"), trajectory("b"))
+    new = tmp_path / "new.jsonl"
+    new.write_bytes(old.read_bytes().replace(b"\n", "\u2028".encode()))
+
+    with compare_files(old, new) as comparison:
+        assert comparison.summary().is_equal
+    _, theirs = find_conversation(old, new, "b")
+    assert theirs is not None
+    assert read_back(new, theirs)["conversation_id"] == "b"
 
 
 def test_a_whole_id_is_not_taken_for_a_beginning(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ Level = Literal["info", "warning", "error"]
 
 # In the place of a name or a key of a file there may be anything, and of any length.
 LONGEST_KIND = 100
+MOST_BAD = 1000  # bad records of one file that are listed; the rest is only counted
 LONGEST_REASON = 500  # and pointers and rows
 
 # What each code means and what a person can do about it. docs/diagnostics.md uses the same words.
@@ -210,7 +211,10 @@ class Ledger(Tally):
         table: str | None = None,
         row: str | None = None,
     ) -> None:
-        """Count one record, already seen, as bad."""
+        """Count one record, already seen, as bad; of very many only the first ones are listed."""
+        if len(self.bad) >= MOST_BAD:
+            self.unlisted += 1
+            return
         self.bad.append(
             Diagnostic(
                 code,

@@ -54,6 +54,6 @@ def _tell_crash(error: Exception, ledger: Ledger) -> None:
 def _balance(ledger: Ledger) -> None:
     """Count what was under way when a reader broke."""
     for tally in (ledger, ledger.parts):
-        missing = tally.seen - tally.used - sum(tally.ignored.values()) - len(tally.bad)
+        missing = tally.seen - tally.used - sum(tally.ignored.values()) - tally.bad_count()
         if missing > 0:
             tally.ignore("reader-crashed", missing)

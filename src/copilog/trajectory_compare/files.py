@@ -17,12 +17,11 @@ import msgspec
 from copilog.diagnostics import Ledger
 from copilog.errors import BadRecord, CopilogError
 from copilog.trajectory_compare.differences import CONTEXT, SECTIONS, different_sections, digests_of
-from copilog.trajectory_compare.lines import Heard, decode_trajectory, lines_of, shown
+from copilog.trajectory_compare.lines import Heard, shown, trajectories_in
 
 Verdict = Literal["payload", "context"]
 
 CACHE_KIB = 32_768
-MOST_BAD = 100  # places that are listed; the rest is only counted
 OLD, NEW = 0, 1
 
 _SCHEMA = """
@@ -160,16 +159,11 @@ def compare_files(old: Path, new: Path, heard: Heard | None = None) -> Iterator[
 
 def _index(database: sqlite3.Connection, side: int, path: Path, heard: Heard | None) -> Ledger:
     ledger = Ledger(path=shown(path))
-    for number, offset, line in lines_of(path, heard):
-        ledger.seen += 1
-        if not line.strip():
-            ledger.ignore("blank line")
-            continue
+    for conversation_id, trajectory, (_, number, offset, _) in trajectories_in(path, ledger, heard):
         try:
-            conversation_id, trajectory = decode_trajectory(line)
             digests = digests_of(trajectory)
         except BadRecord as error:
-            _reject(ledger, error, number, offset)
+            ledger.reject(error.code, str(error), line=number, offset=offset)
             continue
         ledger.used += 1
         ledger.conversations += 1
@@ -177,13 +171,6 @@ def _index(database: sqlite3.Connection, side: int, path: Path, heard: Heard | N
         if not database.execute("INSERT OR IGNORE INTO line VALUES (?, ?, 1, ?, ?, ?)", row).rowcount:
             _insert_repeat(database, row)
     return ledger
-
-
-def _reject(ledger: Ledger, error: BadRecord, number: int, offset: int) -> None:
-    if len(ledger.bad) < MOST_BAD:
-        ledger.reject(error.code, str(error), line=number, offset=offset)
-    else:
-        ledger.unlisted += 1
 
 
 def _insert_repeat(database: sqlite3.Connection, row: tuple[int, str, int, int, bytes]) -> None:

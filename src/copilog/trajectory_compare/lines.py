@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from copilog import jsonio
+from copilog.diagnostics import Ledger
 from copilog.errors import BadFile, BadRecord, UsageError
+from copilog.intake.records import JsonLines, Record, record_at
 
-BUFFER_BYTES = 1 << 20
 MOST_NEAR = 3
 MOST_IDS = 20_000  # that are looked through for near ones
 
+Json = dict[str, Any]
 Heard = Callable[[int], None]  # is told how many bytes were read
 
 
@@ -27,6 +28,7 @@ class Sighting(NamedTuple):
     conversation_id: str
     number: int
     offset: int
+    size: int
     repeats: int = 0
 
 
@@ -42,43 +44,39 @@ def shown(path: Path) -> str:
     return os.fsencode(path).decode("utf-8", "replace")
 
 
-def lines_of(path: Path, heard: Heard | None = None) -> Iterator[tuple[int, int, bytes]]:
-    """Line number, byte offset and bytes of each line; a byte order mark is no part of the first one."""
-    offset = 0
+def trajectories_in(path: Path, ledger: Ledger, heard: Heard | None = None) -> Iterator[tuple[str, Json, Record]]:
+    """Yield id, trajectory and place of each line; what is no trajectory goes to the ledger."""
+    for record in _records(path, ledger, heard):
+        trajectory, number, offset, _ = record
+        conversation_id = trajectory.get("conversation_id")
+        if isinstance(conversation_id, str):
+            yield conversation_id, trajectory, record
+        else:
+            ledger.reject("bad-record", "no conversation_id, so this is no trajectory", line=number, offset=offset)
+
+
+def _records(
+    path: Path, ledger: Ledger, heard: Heard | None, decode: Callable[[bytes], Any] | None = None
+) -> Iterator[Record]:
+    options: dict[str, Any] = {} if decode is None else {"decode": decode}
     try:
-        with path.open("rb", buffering=BUFFER_BYTES) as file:
-            for number, line in enumerate(file, start=1):
-                marked = number == 1 and line.startswith(jsonio.UTF8_MARK)
-                yield number, offset, line.removeprefix(jsonio.UTF8_MARK) if marked else line
-                offset += len(line)
-                if heard is not None:
-                    heard(len(line))
-    except OSError as error:
-        raise BadFile(f"{shown(path)}: cannot be read: {error.strerror or error}", "unreadable") from None
+        for record in JsonLines(path, ledger, lambda value: "conversation_id" in value, **options):
+            yield record
+            if heard is not None:
+                heard(record[-1] + 1)
+    except BadFile as error:
+        raise BadFile(f"{shown(path)}: {error}", error.code) from None
 
 
-def decode_trajectory(line: bytes) -> tuple[str, dict[str, Any]]:
-    """The id and the trajectory of a line; raise BadRecord for anything else."""
-    value, _ = jsonio.decode(line)
-    if not isinstance(value, dict):
-        raise BadRecord("not a JSON object", "bad-record")
-    conversation_id = value.get("conversation_id")
-    if not isinstance(conversation_id, str):
-        raise BadRecord("no conversation_id, so this is no trajectory", "bad-record")
-    return conversation_id, value
-
-
-def read_back(path: Path, sighting: Sighting) -> dict[str, Any]:
+def read_back(path: Path, sighting: Sighting) -> Json:
     """The trajectory that was seen at a place."""
     try:
-        with path.open("rb") as file:
-            file.seek(sighting.offset)
-            conversation_id, trajectory = decode_trajectory(file.readline().removeprefix(jsonio.UTF8_MARK))
-    except OSError as error:
-        raise BadFile(f"{shown(path)}: cannot be read: {error.strerror or error}", "unreadable") from None
+        trajectory = record_at(path, sighting.offset, sighting.size)
+    except BadFile as error:
+        raise BadFile(f"{shown(path)}: {error}", error.code) from None
     except BadRecord:
-        conversation_id, trajectory = "", {}
-    if conversation_id != sighting.conversation_id:
+        trajectory = None
+    if not isinstance(trajectory, dict) or trajectory.get("conversation_id") != sighting.conversation_id:
         raise BadFile(f"{shown(path)} changed while it was read", "changed-while-reading")
     return trajectory
 
@@ -104,31 +102,28 @@ def find_conversation(
 
 def _ids_beginning_with(wanted: str, path: Path, heard: Heard | None) -> dict[str, Sighting]:
     found: dict[str, Sighting] = {}
-    for number, offset, conversation_id in _ids_of(path, heard):
+    for conversation_id, (_, number, offset, size) in _ids_of(path, heard):
         if not conversation_id.startswith(wanted):
             continue
         first = found.get(conversation_id)
         if first is not None:
             found[conversation_id] = first._replace(repeats=first.repeats + 1)
         elif conversation_id == wanted or len(found) < MOST_NEAR + 2:
-            found[conversation_id] = Sighting(conversation_id, number, offset)
+            found[conversation_id] = Sighting(conversation_id, number, offset, size)
     return found
 
 
-def _ids_of(path: Path, heard: Heard | None = None) -> Iterator[tuple[int, int, str]]:
-    """Line number, byte offset and id of each line that has one."""
-    for number, offset, line in lines_of(path, heard):
-        try:
-            yield number, offset, _decode_id(line).conversation_id
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            try:
-                yield number, offset, decode_trajectory(line)[0]
-            except BadRecord:
-                continue  # `copilog compare` without an id tells of it
+def _ids_of(path: Path, heard: Heard | None = None) -> Iterator[tuple[str, Record]]:
+    """Id and place of each line that has one; `copilog compare` without an id tells of the others."""
+    for record in _records(path, Ledger(), heard, _decode_id):
+        value = record[0]
+        conversation_id = value.conversation_id if isinstance(value, _OnlyId) else value.get("conversation_id")
+        if isinstance(conversation_id, str):
+            yield conversation_id, record
 
 
 def _not_there(old: Path, new: Path, wanted: str) -> str:
-    ids = {each: None for path in (old, new) for _, _, each in islice(_ids_of(path), MOST_IDS)}
+    ids = {each: None for path in (old, new) for each, _ in islice(_ids_of(path), MOST_IDS)}
     if not ids:
         return f"there is no trajectory in {shown(old)} nor in {shown(new)}"
     near = get_close_matches(wanted, ids, MOST_NEAR)

@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from io import BytesIO
 from itertools import islice
@@ -65,12 +65,9 @@ class Line(NamedTuple):
     is_last_open: bool
 
 
-class _Lost(NamedTuple):
-    """A piece of a line in which no record was found."""
-
-    offset: int
-    data: bytes
-    is_tail: bool
+def _line_from(data: bytes, number: int, offset: int) -> Line:
+    is_open = data[-1] != _LF
+    return Line(number, offset, data if is_open else data[:-1], is_open)
 
 
 class WideFile:
@@ -151,7 +148,7 @@ class JsonLines:
                 value = decode(data)
             except UNREADABLE:
                 self._number = number
-                yield from self._values_of(self._line_from(data, number, offset))
+                yield from self._values_of(_line_from(data, number, offset))
                 while returned:
                     yield from self._values_of(returned.popleft())
                 number, offset = self._number, file.tell()
@@ -170,17 +167,13 @@ class JsonLines:
         if not data:
             return None
         self._number += 1
-        return self._line_from(data, self._number, offset)
-
-    def _line_from(self, data: bytes, number: int, offset: int) -> Line:
-        is_open = data[-1] != _LF
-        return Line(number, offset, data if is_open else data[:-1], is_open)
+        return _line_from(data, self._number, offset)
 
     def _values_of(self, line: Line) -> Iterator[Record]:
         """Yield the records of a line that is not a plain one: of an unusual shape, or damaged."""
         number, offset, data, is_open = line
         if is_open and len(data) > self._limit:
-            self._reject_long_line(line)
+            self._reject(_too_long(len(data) + _rest_of_line(self._file), self._limit), number, offset, seen=1)
             return
         if offset == 0 and data.startswith(jsonio.UTF8_MARK):
             self._note(jsonio.as_utf8(data)[1][0], "warning", 1, 0)
@@ -213,7 +206,7 @@ class JsonLines:
             self._ledger.ignore("nul-padding" if has_nuls else "blank-line")
             return []
         found: list[tuple[Any, int, int]] = []
-        lost: list[_Lost] = []
+        lost: list[Line] = []
         for match in _WITHOUT_NULS.finditer(line.data):
             data = match[0].strip(PADDING)
             if data:
@@ -223,35 +216,41 @@ class JsonLines:
         if not found and lost and (joined := self._joined(line)):
             return joined
         if lost and not found:
-            lost = [lost[0]._replace(is_tail=lost[-1].is_tail)]  # a hole in one record
+            lost = [lost[0]._replace(is_last_open=lost[-1].is_last_open)]  # a hole in one record
         for piece in lost:
             is_first = line.number == 1 and all(offset > piece.offset for _, offset, _ in found)
             self._reject(_why_lost(piece, is_first=is_first), line.number, piece.offset, seen=1)
         return found
 
-    def _take_apart(self, line: Line, segment: Line, found: list[tuple[Any, int, int]], lost: list[_Lost]) -> None:
+    def _take_apart(self, line: Line, segment: Line, found: list[tuple[Any, int, int]], lost: list[Line]) -> None:
         """Add the records of a piece of a line without NULs; its offset counts from the beginning of the line."""
-        at = partial(self._offset_in, line)
+
+        def at(start: int) -> int:
+            return line.offset + self._size_of(line.data[:start])
+
         try:
             found.append(self._decoded(segment.data, line.number, at(segment.offset)))
+            return
         except BadRecord as error:
             if error.code == "too-large":
                 self._reject(error, line.number, at(segment.offset), seen=1)
                 return
-        else:
-            return
         pieces = pieces_of(segment.data, self._is_record)
-        self._note_joints(segment.data, len(pieces), any(piece.is_record for piece in pieces), line)
+        if any(piece.is_record for piece in pieces):
+            self._note_joints(segment.data, len(pieces), line)
         for index, piece in enumerate(pieces):
             offset = at(segment.offset + piece.start)
             is_last = index + 1 == len(pieces)
             if piece.is_record:
-                found.append(self._decoded(piece.data, line.number, offset))
+                try:
+                    found.append(self._decoded(piece.data, line.number, offset))
+                except BadRecord as error:  # at the very limit of nesting
+                    self._reject(error, line.number, offset, seen=1)
             elif not is_last and pieces[index + 1].data.startswith(piece.data):
                 self._ledger.seen += 1
                 self._ledger.ignore("torn-copy")  # the writer began anew, and the whole record follows
             else:
-                lost.append(_Lost(offset, piece.data, segment.is_last_open and is_last))
+                lost.append(Line(line.number, offset, piece.data, segment.is_last_open and is_last))
 
     def _decoded(self, data: bytes, number: int, offset: int) -> tuple[Any, int, int]:
         value, repairs = jsonio.decode(data)
@@ -259,16 +258,11 @@ class JsonLines:
             self._note(repair, "info", number, offset)
         return value, offset, self._size_of(data)
 
-    def _note_joints(self, data: bytes, count: int, has_records: bool, line: Line) -> None:
-        if not has_records:
+    def _note_joints(self, data: bytes, count: int, line: Line) -> None:
+        if self._look_for_separators(data, line.number, line.offset, "where a line break should be") or count < 2:
             return
-        if any(separator in data for separator in jsonio.LINE_SEPARATORS):
-            repair = jsonio.Repair("raw-line-separator", "U+2028 or U+2029 where a line break should be")
-            self._note(repair, "info", line.number, line.offset)
-        elif count > 1:
-            how = ", with CR between them" if b"\r" in data else ""
-            repair = jsonio.Repair("joined-records", f"{count} records on one line{how}")
-            self._note(repair, "warning", line.number, line.offset)
+        reason = f"{count} records on one line" + ", with CR between them" * (b"\r" in data)
+        self._note(jsonio.Repair("joined-records", reason), "warning", line.number, line.offset)
 
     def _joined(self, line: Line) -> list[tuple[Any, int, int]]:
         """Return the record that this line begins and later ones continue, the line breaks in its texts being raw."""
@@ -282,11 +276,11 @@ class JsonLines:
             if following is None:
                 break
             taken.append(following)
-            if following.data.startswith(b'{"') and self._is_whole(following.data):
+            if following.data.startswith(b'{"') and self._record_in(following.data) is not None:
                 is_given_up = False
                 break
             data += b"\n" + following.data
-            if following.data.rstrip(PADDING).endswith(b"}") and (value := self._over_lines(data)) is not None:
+            if following.data.rstrip(PADDING).endswith(b"}") and (value := self._record_in(data)) is not None:
                 reason = f"raw line breaks: one record on {len(taken) + 1} lines"
                 self._note(jsonio.Repair("raw-control-character", reason), "info", line.number, line.offset)
                 return [(value, line.offset, self._size_of(data))]
@@ -295,26 +289,15 @@ class JsonLines:
             self._join_after = taken[-1].number
         return []
 
-    def _over_lines(self, data: bytes) -> Any:
-        try:
-            value, _ = jsonio.decode(data.rstrip(PADDING))
-        except BadRecord:
-            return None
-        return value if isinstance(value, dict) and self._is_record(value) else None
-
-    def _is_whole(self, data: bytes) -> bool:
-        try:
-            value = jsonio.decode_strictly(data)
-        except UNREADABLE:
-            return False
-        return isinstance(value, dict) and self._is_record(value)
+    def _record_in(self, data: bytes) -> Any:
+        """Return the record that some bytes are, when they are one of this format."""
+        with suppress(BadRecord):
+            value, _ = jsonio.decode(data.strip(PADDING))
+            if isinstance(value, dict) and self._is_record(value):
+                return value
+        return None
 
     # --- the ledger -------------------------------------------------------------------------------------------------
-
-    def _reject_long_line(self, line: Line) -> None:
-        """Pass over the rest of a line that is longer than any record may be."""
-        error = _too_long(len(line.data) + _rest_of_line(self._file), self._limit)
-        self._reject(error, line.number, line.offset, seen=1)
 
     def _reject(self, error: BadRecord, number: int, offset: int, *, seen: int = 0) -> None:
         self._ledger.seen += seen
@@ -324,24 +307,22 @@ class JsonLines:
     def _note(self, repair: jsonio.Repair, level: Any, number: int, offset: int) -> None:
         self._remarks.note(repair.code, repair.reason, level, line=number, offset=offset)
 
-    def _look_for_separators(self, data: bytes, number: int, offset: int) -> None:
-        if any(separator in data for separator in jsonio.LINE_SEPARATORS):
-            repair = jsonio.Repair("raw-line-separator", "a raw U+2028 or U+2029 inside the line")
-            self._note(repair, "info", number, offset)
-
-    def _offset_in(self, line: Line, start: int) -> int:
-        return line.offset + self._size_of(line.data[:start])
+    def _look_for_separators(self, data: bytes, number: int, offset: int, where: str = "inside the line") -> bool:
+        has_any = any(separator in data for separator in jsonio.LINE_SEPARATORS)
+        if has_any:
+            self._note(jsonio.Repair("raw-line-separator", f"a raw U+2028 or U+2029 {where}"), "info", number, offset)
+        return has_any
 
     def _size_of(self, data: bytes) -> int:
         """Return how many bytes some text takes in the file."""
         return len(data) if self._encoding is None else len(data.decode("utf-8", "replace").encode(self._encoding))
 
 
-def _why_lost(piece: _Lost, *, is_first: bool) -> BadRecord:
+def _why_lost(piece: Line, *, is_first: bool) -> BadRecord:
     """Return what is wrong with a piece of a line that is not a record."""
     if is_first and not piece.data.startswith(b"{") and piece.data.endswith(b"}"):
         return BadRecord("the first line lacks its beginning", "torn-head")
-    if piece.is_tail:
+    if piece.is_last_open:
         return BadRecord("the last line breaks off", "torn-tail")
     try:
         jsonio.decode(piece.data)
@@ -367,8 +348,7 @@ def lines_of(source: Path | bytes) -> Iterator[Line]:
     with opened_text(source) as (file, encoding):
         offset = file.tell()
         for number, data in enumerate(file, start=1):
-            is_open = data[-1] != _LF
-            yield Line(number, offset, data if is_open else data[:-1], is_open)
+            yield _line_from(data, number, offset)
             offset = offset + len(data) if encoding is None else file.tell()
 
 

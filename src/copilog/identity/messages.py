@@ -13,6 +13,7 @@ import msgspec
 
 from copilog.derive.outcomes import add_verdict
 from copilog.identity.alignment import View, prompts_in
+from copilog.identity.calls import is_recorded, same_calls
 from copilog.identity.traces import SESSION_FILES
 from copilog.likeness import without_blanks
 from copilog.model import (
@@ -179,11 +180,8 @@ def _fill_names(mine: list[Message], theirs: list[Message]) -> None:
 
 
 def _with_calls(mine: list[Message], theirs: list[Message], source: str) -> list[Message]:
-    """Add arguments, results and verdicts of calls that both have, and calls that only the other has.
-
-    The latter only if the turn has no calls, or some of the same: else the other divides the work in another way.
-    """
-    same = _same_calls(_parts(mine, ToolCall), _parts(theirs, ToolCall))
+    """Add arguments, results and verdicts of calls that both have, and calls that only the other has."""
+    same = same_calls(_parts(mine, ToolCall), _parts(theirs, ToolCall))
     results: dict[str, list[ToolResult]] = {}
     for part in _parts(theirs, ToolResult):
         results.setdefault(part.call_id, []).append(part)
@@ -192,9 +190,8 @@ def _with_calls(mine: list[Message], theirs: list[Message], source: str) -> list
         add_verdict(my_call, their_call, results.get(name, []), terminals.get(name), source)
         _fill_call(my_call, their_call)
     mine = _with_results(mine, theirs, {name: my_call for name, (my_call, _) in same.items()})
-    if same or source in SESSION_FILES or not _parts(mine, ToolCall):
-        missing = {call.id for call in _parts(theirs, ToolCall) if call.id not in same and call.native != UNASKED}
-        mine = _with_missing_calls(mine, theirs, missing)
+    missing = {call.id for call in _parts(theirs, ToolCall) if call.id not in same and call.native != UNASKED}
+    mine = _with_missing_calls(mine, theirs, missing)
     return _with_texts_of_subagents(mine, theirs, {name: my_call.id for name, (my_call, _) in same.items()})
 
 
@@ -229,27 +226,6 @@ def _insert_said(messages: list[Message], said: Message, calls: set[str], caller
     messages.insert(last + 1, said)
 
 
-def _same_calls(mine: list[ToolCall], theirs: list[ToolCall]) -> dict[str, tuple[ToolCall, ToolCall]]:
-    """Return the calls that both have, by the other's id: those of one id, else of one tool and the same arguments."""
-    by_id = {name: call for call in mine for name in (call.id, *call.native_ids)}
-    same = {call.id: (by_id[call.id], call) for call in theirs if call.id in by_id}
-    if len(same) == len(theirs):
-        return same
-    free = [call for call in mine if all(call is not known for known, _ in same.values())]
-    for call in theirs:
-        if call.id in same or call.arguments is None:
-            continue
-        twin = next((own for own in free if own.name == call.name and _same_arguments(own, call)), None)
-        if twin is not None:
-            free.remove(twin)
-            same[call.id] = (twin, call)
-    return same
-
-
-def _same_arguments(one: ToolCall, other: ToolCall) -> bool:
-    return without_blanks(one.arguments or "") == without_blanks(other.arguments or "")
-
-
 def _fill_call(mine: ToolCall, theirs: ToolCall) -> None:
     """Fill the gaps of a call; how it ended there is a verdict of its own."""
     if mine.status == "unknown":
@@ -261,6 +237,8 @@ def _fill_call(mine: ToolCall, theirs: ToolCall) -> None:
             setattr(mine, name, getattr(theirs, name))
     if theirs.notes:
         mine.notes = theirs.notes | mine.notes
+    if is_recorded(theirs.id) and theirs.id not in (mine.id, *mine.native_ids):
+        mine.native_ids = [*mine.native_ids, theirs.id]
 
 
 def _with_results(mine: list[Message], theirs: list[Message], calls: dict[str, ToolCall]) -> list[Message]:

@@ -1,0 +1,90 @@
+"""Calls of a turn that several traces have: which are one, and which are two."""
+
+from __future__ import annotations
+
+import pytest
+
+from copilog import identity
+from copilog.model import Conversation, Message, Provenance, Text, ToolCall, ToolResult, Turn
+from tests.trace_builders import LOG
+
+BUOYS, CRANES = '{"filePath": "/work/buoys.py"}', '{"filePath": "/work/cranes.py"}'
+
+
+def turn_of(source: str, mark: str, *calls: ToolCall, **results: str) -> Conversation:
+    made = Conversation(id="vscode:s", native_id="s", source=source, marks=[mark] if mark else [])
+    made.provenance = [Provenance(source=source, path=f"/traces/{source}")]
+    made.turns = [Turn(index=0, request_id="r1")]
+    made.messages = [Message(role="user", parts=[Text(text="Which files are there?")], turn=0)]
+    for call in calls:
+        made.messages.append(Message(role="assistant", parts=[call], turn=0))
+        if call.id in results:
+            result = ToolResult(call_id=call.id, text=results[call.id])
+            made.messages.append(Message(role="tool", parts=[result], turn=0))
+    return made
+
+
+def merged(mine: list[ToolCall], theirs: list[ToolCall], **results: str) -> Conversation:
+    return identity.merge(
+        [turn_of(LOG, "", *mine, **results), turn_of("transcripts", "transcript", *theirs, **results)]
+    )
+
+
+def calls_in(conversation: Conversation) -> list[tuple[str, str | None]]:
+    parts = (part for message in conversation.messages for part in message.parts)
+    return [(part.id, part.arguments) for part in parts if isinstance(part, ToolCall)]
+
+
+def test_two_recorded_ids_with_other_arguments_are_two_calls() -> None:
+    found = merged(
+        [ToolCall(id="call_1", name="read_file", arguments=BUOYS)],
+        [ToolCall(id="call_2", name="read_file", arguments=CRANES, status="failed")],
+        call_1="text of the buoys",
+        call_2="text of the cranes",
+    )
+
+    assert sorted(calls_in(found)) == [("call_1", BUOYS), ("call_2", CRANES)]
+    parts = [part for message in found.messages for part in message.parts]
+    results = {part.call_id: part.text for part in parts if isinstance(part, ToolResult)}
+    assert results == {"call_1": "text of the buoys", "call_2": "text of the cranes"}
+    assert all(place.conflicts == [] for place in found.provenance)
+
+
+def test_a_call_without_arguments_is_not_one_with_another_id_of_the_same_form() -> None:
+    found = merged(
+        [ToolCall(id="call_1", name="read_file")], [ToolCall(id="call_2", name="read_file", arguments=CRANES)]
+    )
+
+    assert sorted(name for name, _ in calls_in(found)) == ["call_1", "call_2"]
+
+
+@pytest.mark.parametrize(
+    "theirs",
+    [
+        '{ "filePath" : "/work/buoys.py" }',
+        '{"filePath": "\\/work\\/buoys.py"}',
+        '{"filePath": "/work/bu...[truncated, original 14 chars]"}',
+        '{"filePath": "/work/bu…',
+    ],
+)
+def test_equal_arguments_prove_that_calls_with_other_ids_are_one(theirs: str) -> None:
+    found = merged(
+        [ToolCall(id="toolu_1", name="read_file", arguments=BUOYS)],
+        [ToolCall(id="call_2", name="read_file", arguments=theirs)],
+    )
+
+    assert calls_in(found) == [("toolu_1", BUOYS)]
+
+
+@pytest.mark.parametrize("name", ["part-3", "0f8fad5b-d9cb-469f-a165-70867728950e"])
+def test_calls_without_common_ids_and_arguments_are_one_by_their_place(name: str) -> None:
+    found = merged(
+        [ToolCall(id=name, name="copilot_readFile", tool_id="copilot_readFile"), ToolCall(id="call_9", name="write")],
+        [
+            ToolCall(id="call_1", name="read_file", tool_id="copilot_readFile", arguments=BUOYS),
+            ToolCall(id="call_9", name="write"),
+            ToolCall(id="call_2", name="read_file", tool_id="copilot_readFile", arguments=CRANES),
+        ],
+    )
+
+    assert calls_in(found) == [(name, BUOYS), ("call_9", None), ("call_2", CRANES)]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from copilog.cli.extract import as_escapes
+from copilog.cli.json_output import with_escapes
 from copilog.intake import limits
 from tests.cli.homes import Outcome, run
 from tests.telemetry.streams import assistant, snapshot, system, user, write_lines
@@ -147,7 +147,7 @@ def test_a_pattern_that_takes_for_ever_is_ended(target: Path, tmp_path: Path, mo
 def test_what_a_terminal_would_obey_is_escaped() -> None:
     line = '{"a": "\x9b31m \u202e b \x7f é 😀"}'.encode()
 
-    shown = as_escapes(line)
+    shown = with_escapes(line.decode()).encode()
 
     assert shown == '{"a": "\\u009b31m \\u202e b \\u007f é 😀"}'.encode()
     assert not re.search(r"[\x00-\x1f\x7f-\x9f\u202e]", shown.decode())

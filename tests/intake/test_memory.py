@@ -166,10 +166,10 @@ def long_session(folder: Path, megabytes: int, requests: int) -> Path:
     return path
 
 
-def test_a_long_session_is_listed_and_stored_within_the_bound(tmp_path: Path) -> None:
-    long_session(tmp_path / "home", 95, 3_000)
+def test_a_long_session_is_listed_stored_and_printed_within_the_bound(tmp_path: Path) -> None:
+    path = long_session(tmp_path / "home", 95, 3_000)
 
-    for command in (["list", "--root", tmp_path / "home"], ["scan", tmp_path / "home"]):
+    for command in (["list", "--root", tmp_path / "home"], ["scan", tmp_path / "home"], ["show", path, "--json"]):
         done = measured(tmp_path, *command)
 
         assert (done.code, done.peak < MOST_OF_FILES_MB) == (0, True), (command, done)

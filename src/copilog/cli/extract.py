@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
@@ -22,7 +21,7 @@ from copilog.cli.common import (
     printable,
     strict_option,
 )
-from copilog.cli.json_output import print_json
+from copilog.cli.json_output import print_json, with_escapes
 
 if TYPE_CHECKING:
     from copilog.diagnostics import Ledger
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
 
 SHOWN_BAD = 5
 _SYSTEM_FIRST = "--require-system-first"
-# Of the basic plane: controls, and what joins or reverses text.
-_UNPRINTABLE = re.compile("[\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 _YES, _NO = {"true", "yes", "on", "1"}, {"false", "no", "off", "0"}
 
 
@@ -182,16 +179,11 @@ def _write(run: Trajectories, output: Path | None) -> list[str]:
     is_terminal = output is None and sys.stdout.isatty()
     with suppress(_NothingToKeep), _target(output) as file, closing(run.lines()) as lines:
         for line in lines:
-            file.write((as_escapes(line) if is_terminal else line) + b"\n")
+            file.write((with_escapes(line.decode()).encode() if is_terminal else line) + b"\n")
         failures = run.failures()
         if failures:
             raise _NothingToKeep
     return failures
-
-
-def as_escapes(line: bytes) -> bytes:
-    """Return a line of JSON with escapes for all characters that a terminal would obey, or that reverse its text."""
-    return _UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", line.decode("utf-8", "replace")).encode()
 
 
 def _refuse_to_overwrite(run: Trajectories, output: Path | None) -> None:

@@ -37,6 +37,7 @@ def inspect_file(path: Path, source_name: str | None = None) -> Ledger:
     if source is None:
         return report.open(str(path), None)
     found = Found(path, source.name, source.native_id(probe))
+    del probe  # it holds what it has read
     conversations = list(read_file(found, report))
     ledger = report.files[str(path)]
     enriched(partial(_walk_leaves, found, conversations, ledger), ledger)

@@ -6,6 +6,7 @@ import re
 from base64 import b64decode, b64encode
 from binascii import Error as NotBase64
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import Any
 from urllib.parse import unquote
 
@@ -35,7 +36,10 @@ class Lookup:
                 self._texts.update(_strings_in(value))
         self._texts |= {stripped for text in self._texts if (stripped := text.strip()) != text}
         self._texts |= {_address(text) for text in self._texts if _is_address(text)}
-        self._all = "\0".join(self._texts)
+
+    @cached_property
+    def _all(self) -> str:
+        return "\0".join(self._texts)
 
     def has(self, text: str) -> bool:
         """Whether a text is stored: as it is, within a longer one, or line by line in the order of one."""

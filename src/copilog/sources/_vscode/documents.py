@@ -76,7 +76,7 @@ def _read_text(path: Path, ledger: Ledger) -> _Text | None:
     data, repairs = jsonio.as_utf8(raw)
     for repair in repairs:
         ledger.note(repair.code, repair.reason, offset=0)
-    is_converted = any(repair.code == "utf-16" for repair in repairs)
+    is_converted = any(repair.code in ("utf-16", "utf-32") for repair in repairs)
     stripped = data.rstrip(b"\0")
     text = _Text(stripped, None if is_converted else len(raw) - len(data))
     if len(stripped) < len(data):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from copilog.diagnostics import Ledger
-from copilog.intake import limits
+from copilog.intake import files, limits, records
 from copilog.intake.records import JsonLines, first_record, lines_between, lines_of
 
 
@@ -114,3 +115,22 @@ def test_the_same_beginning_written_again_is_a_copy() -> None:
 
     assert values(b'{"a": "one{"a": "one and more"}\n', ledger) == [{"a": "one and more"}]
     assert ledger.ignored == {"torn-copy": 1}
+
+
+def test_a_range_in_the_middle_of_a_long_line_is_not_read_to_the_end_of_the_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "BUFFER_BYTES", 16)
+    path = tmp_path / "events.jsonl"
+    path.write_bytes(b'{"a": 1}\n' + b"x" * 1000 + b"\n")
+    passed: list[int] = []
+    rest_of_line = records._rest_of_line
+
+    def counted(file: BinaryIO, most: int | None = None) -> int:
+        passed.append(rest_of_line(file, most))
+        return passed[-1]
+
+    monkeypatch.setattr(records, "_rest_of_line", counted)
+
+    assert list(lines_between(path, 100, 200)) == []
+    assert passed == [112]

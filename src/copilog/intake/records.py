@@ -363,7 +363,7 @@ def lines_between(path: Path, start: int, end: int, first: int = 0) -> Iterator[
         offset = start
         if start > first:  # the byte before tells whether a line begins here
             file.seek(start - 1)
-            offset = start - 1 + _rest_of_line(file)
+            offset = start - 1 + _rest_of_line(file, end - start + 1)
         else:
             file.seek(start)
         if offset >= end:
@@ -381,12 +381,12 @@ def lines_between(path: Path, start: int, end: int, first: int = 0) -> Iterator[
                 return
 
 
-def _rest_of_line(file: BinaryIO) -> int:
-    """Pass over what is left of a line, and return how many bytes that is."""
+def _rest_of_line(file: BinaryIO, most: int | None = None) -> int:
+    """Pass over what is left of a line, or `most` and a little more of it; return how many bytes that is."""
     size = 0
     while data := file.readline(files.BUFFER_BYTES):
         size += len(data)
-        if data[-1] == _LF:
+        if data[-1] == _LF or (most is not None and size >= most):
             break
     return size
 

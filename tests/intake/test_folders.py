@@ -94,6 +94,19 @@ def test_a_link_further_down_is_reported_with_its_target_and_not_followed(
     assert str(target) in next(report.diagnostics()).reason
 
 
+def test_a_linked_folder_of_sessions_of_the_cli_is_reported_and_not_followed(tmp_path: Path) -> None:
+    sessions = tmp_path / "home" / ".copilot" / "session-state"
+    (sessions / "s1").mkdir(parents=True)
+    (sessions / "s1" / "events.jsonl").write_text('{"type": "user.message", "data": {"content": "hi"}}\n')
+    target = moved(sessions, tmp_path / "elsewhere")
+
+    ids, report = found(tmp_path / "home")
+
+    assert ids == []
+    assert [(told.path, told.code) for told in report.diagnostics()] == [(str(sessions), "broken-link")]
+    assert str(target) in next(report.diagnostics()).reason
+
+
 def test_a_pipe_named_by_hand_is_refused_by_every_command(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.jsonl")
     pipe = str(tmp_path / "pipe.jsonl")

@@ -22,8 +22,6 @@ def session_traces(home: Path) -> Iterator[tuple[Path, str]]:
     log without a folder; where there are both, both are traces of one session.
     """
     sessions = home / SESSIONS
-    if sessions.is_symlink():
-        return
     above, log = f"{sessions}{os.sep}", os.sep + LOG
     for name in folder_names_in(sessions):
         path = sessions.joinpath(name, LOG) if is_plain_file(above + name + log) else main_file(sessions / name)

@@ -220,3 +220,17 @@ def test_thinking_of_another_trace_comes_before_the_call_that_it_led_to() -> Non
     merged = identity.merge([log, other])
 
     assert [type(part).__name__ for part in merged.messages[1].parts] == ["Notice", "Thinking", "ToolCall"]
+
+
+def test_thinking_behind_a_call_stays_there_although_the_answer_is_in_another_trace() -> None:
+    chart, thought = ToolCall(id="c1", name="read"), Thinking(text="The table is of last year")
+    log, late, other = trace(LOG, 1), other_trace(), other_trace()
+    log.messages[1].parts = [chart, Text(text="answer 1")]
+    late.messages[1].parts = [chart, thought]
+    other.messages[1].parts = [chart]
+    late.provenance[0].path, late.source = "/traces/late.jsonl", "debug-logs"
+
+    for traces in ([log, late, other], [late, identity.merge([other, log])]):
+        merged = identity.merge([identity.copy_of(each) for each in traces])
+        parts = [part for message in merged.messages for part in message.parts if message.role == "assistant"]
+        assert [type(part).__name__ for part in parts] == ["ToolCall", "Thinking", "Text"]

@@ -43,7 +43,8 @@ TRACES = (
 )
 SCALARS = ("status", "details", "command", "vote", "mode", "model", "confirmation", "usage")
 TIMES = ("completed_at", "elapsed_ms", "waited_ms")
-TEXTS = ("prompt", "thinking", "answer", "arguments", "result")
+TEXTS = ("prompt", "answer")
+OF_CALL = ("arguments", "result")
 WORDS = ("the harbour of Norrvik", "the ferry to Tarn", "the light on Skarv", "the pilot's log", "the old breakwater")
 
 
@@ -54,9 +55,10 @@ class Whole(msgspec.Struct):
     has_id: bool
     has_time: bool
     fields: dict[str, Any]
+    steps: list[str]  # calls and thinking before the answer, in their order
 
 
-def whole_turn(number: int, has_id: bool, has_time: bool) -> Whole:
+def whole_turn(number: int, has_id: bool, has_time: bool, kinds: list[str]) -> Whole:
     fields: dict[str, Any] = {
         "status": "complete",
         "details": f"model {number}",
@@ -70,12 +72,21 @@ def whole_turn(number: int, has_id: bool, has_time: bool) -> Whole:
         "elapsed_ms": 300_000.0 + number,
         "waited_ms": 20_000.0 + number,
         "prompt": f"Please tell me more about {WORDS[number]}, as of turn {number}",
-        "thinking": f"I should look at the chart of {WORDS[number]}",
         "answer": f"Here is what the chart says about {WORDS[number]}",
-        "arguments": f'{{"place": {number}}}',
-        "result": f"Chart {number} of the coast",
     }
-    return Whole(number, has_id, has_time, fields)
+    steps = [f"{kind} {number}.{place}" for place, kind in enumerate(kinds)]
+    for step in steps:
+        if step.startswith("call"):
+            fields |= {f"arguments of {step}": f'{{"place": "{step}"}}', f"result of {step}": f"The chart for {step}"}
+        else:
+            fields[step] = f"{step}: I should look at the chart of {WORDS[number]}"
+    return Whole(number, has_id, has_time, fields, steps)
+
+
+def names_of_texts(turn: Whole) -> list[str]:
+    calls = [step for step in turn.steps if step.startswith("call")]
+    thinking = [step for step in turn.steps if step not in calls]
+    return [*TEXTS, *thinking, *(f"{name} of {call}" for call in calls for name in OF_CALL)]
 
 
 @st.composite
@@ -86,7 +97,8 @@ def divided(draw: st.DrawFn) -> tuple[list[Whole], list[Conversation]]:
         # What has no time is found behind the turn that it follows: of two in a row nobody could say which is first.
         may_lack_time = number > 0 and turns[-1].has_time
         has_time = draw(st.booleans()) if may_lack_time else True
-        turns.append(whole_turn(number, draw(st.booleans()) if has_time else True, has_time))
+        kinds = draw(st.lists(st.sampled_from(("call", "thinking")), max_size=4))
+        turns.append(whole_turn(number, draw(st.booleans()) if has_time else True, has_time, kinds))
     sources = draw(st.lists(st.sampled_from(TRACES), min_size=2, max_size=4, unique=True))
     holders = [draw(st.sets(st.sampled_from(range(len(sources))), min_size=1)) for _ in turns]
     for number, turn in enumerate(turns):
@@ -106,17 +118,14 @@ def deal(draw: st.DrawFn, turn: Whole, traces: list[Conversation]) -> None:
     """Give each trace some of a turn: what it is recognised by, and each field to at least one of them."""
     by_id = {number: turn.has_id and draw(st.booleans()) for number in range(len(traces))}
     both = draw(st.sampled_from(range(len(traces))))
-    given_to = {
-        name: draw(st.sets(st.sampled_from(range(len(traces))), min_size=1)) for name in (*SCALARS, *TIMES, *TEXTS)
-    }
+    names_of_all = (*SCALARS, *TIMES, *names_of_texts(turn))
+    given_to = {name: draw(st.sets(st.sampled_from(range(len(traces))), min_size=1)) for name in names_of_all}
     for number, trace in enumerate(traces):
         names = {name for name, numbers in given_to.items() if number in numbers}
         has_id = turn.has_id and (by_id[number] or number == both or not turn.has_time)
         has_time = turn.has_time and (not has_id or number == both or draw(st.booleans()))
         if not has_id or number == both:
             names.add("prompt")
-        if "result" in names:
-            names.add("call")
         add_turn(trace, turn, names, has_id=has_id, has_time=has_time)
 
 
@@ -131,19 +140,26 @@ def add_turn(trace: Conversation, turn: Whole, names: set[str], *, has_id: bool,
     trace.turns.append(made)
     if "prompt" in names:
         trace.messages.append(Message(role="user", parts=[Text(text=turn.fields["prompt"])], turn=made.index))
-    parts: list[Any] = []
-    if "thinking" in names:
-        parts.append(Thinking(text=turn.fields["thinking"]))
+    for step in turn.steps:
+        if step in names:
+            add_answer(trace, Thinking(text=turn.fields[step]))
+        elif names & {f"{name} of {step}" for name in OF_CALL}:
+            arguments = f"arguments of {step}"
+            given = turn.fields[arguments] if arguments in names else None
+            add_answer(trace, ToolCall(id=id_of(step), name="chart", arguments=given))
+            if (result := f"result of {step}") in names:
+                part = ToolResult(call_id=id_of(step), text=turn.fields[result])
+                trace.messages.append(Message(role="tool", parts=[part], turn=made.index))
     if "answer" in names:
-        parts.append(Text(text=turn.fields["answer"]))
-    if names & {"arguments", "call"}:
-        arguments = turn.fields["arguments"] if "arguments" in names else None
-        parts.append(ToolCall(id=f"call_{turn.number}", name="chart", arguments=arguments))
-    if parts:
-        trace.messages.append(Message(role="assistant", parts=parts, turn=made.index))
-    if "result" in names:
-        result = ToolResult(call_id=f"call_{turn.number}", text=turn.fields["result"])
-        trace.messages.append(Message(role="tool", parts=[result], turn=made.index))
+        add_answer(trace, Text(text=turn.fields["answer"]))
+
+
+def add_answer(trace: Conversation, part: Any) -> None:
+    trace.messages.append(Message(role="assistant", parts=[part], turn=trace.turns[-1].index))
+
+
+def id_of(step: str) -> str:
+    return step.replace(" ", "_")
 
 
 def expected(turn: Whole) -> dict[str, Any]:
@@ -155,8 +171,10 @@ def found(conversation: Conversation, turn: Turn) -> dict[str, Any]:
     """Return everything that a merged conversation has of a turn, each text joined so that doubles show."""
     messages = [message for message in conversation.messages if message.turn == turn.index]
     parts = [part for message in messages for part in message.parts]
-    calls = [part for part in parts if isinstance(part, ToolCall)]
-    assert len(calls) <= 1
+    calls = {part.id: part for part in parts if isinstance(part, ToolCall)}
+    assert len(calls) == sum(isinstance(part, ToolCall) for part in parts)
+    results = [part for part in parts if isinstance(part, ToolResult)]
+    steps = [id_.replace("_", " ") for id_ in calls]
     return {
         "id": turn.request_id,
         "started_at": turn.timing.started_at,
@@ -164,10 +182,24 @@ def found(conversation: Conversation, turn: Turn) -> dict[str, Any]:
         **{name: getattr(turn.timing, name) for name in TIMES},
         "prompt": "".join(prose_of(message.parts) for message in messages if message.role == "user"),
         "answer": "".join(prose_of(message.parts) for message in messages if message.role == "assistant"),
-        "thinking": "".join(part.text for part in parts if isinstance(part, Thinking)),
-        "arguments": "".join(call.arguments or "" for call in calls),
-        "result": "".join(part.text for part in parts if isinstance(part, ToolResult)),
+        **{part.text.partition(":")[0]: part.text for part in parts if isinstance(part, Thinking)},
+        **{f"arguments of {step}": calls[id_of(step)].arguments for step in steps},
+        **{
+            f"result of {step}": "".join(part.text for part in results if part.call_id == id_of(step)) for step in steps
+        },
     }
+
+
+def order_in(conversation: Conversation, turn: Turn) -> list[str]:
+    """Return the calls, thinking and answer of a turn as they follow each other."""
+    parts = [part for message in conversation.messages if message.turn == turn.index for part in message.parts]
+    answers = [part for part in parts if not isinstance(part, ToolResult)]
+    return [part.id if isinstance(part, ToolCall) else str(getattr(part, "text", "")) for part in answers]
+
+
+def is_in_order(some: list[str], every: list[str]) -> bool:
+    rest = iter(every)
+    return all(one in rest for one in some)
 
 
 def clone(conversation: Conversation) -> Conversation:
@@ -194,8 +226,27 @@ def test_a_divided_conversation_is_given_back_whole(
     merged = merged_in_groups(traces, random)
 
     assert [found(merged, turn) for turn in merged.turns] == [expected(turn) for turn in turns]
+    orders = [order_in(merged, turn) for turn in merged.turns]
+    for trace in traces:
+        for turn in trace.turns:
+            order = order_in(trace, turn)
+            assert any(is_in_order(order, whole) for whole in orders), f"{order} in {orders}"
     assert all(turn.superseded is None and turn.branch is None for turn in merged.turns)
     assert [place.conflicts for place in merged.provenance] == [[] for _ in traces]
+
+
+@settings(max_examples=100)
+@given(divided(), st.integers(0, 1_000_000).map(Random))
+def test_the_grouping_of_merges_makes_no_difference(
+    made: tuple[list[Whole], list[Conversation]], random: Random
+) -> None:
+    _, traces = made
+
+    first, second = merged_in_groups(traces, random), merged_in_groups(traces, random)
+
+    assert [order_in(first, turn) for turn in first.turns] == [order_in(second, turn) for turn in second.turns]
+    assert [found(first, turn) for turn in first.turns] == [found(second, turn) for turn in second.turns]
+    assert [turn.part_orders for turn in first.turns] == [turn.part_orders for turn in second.turns]
 
 
 @settings(max_examples=100)

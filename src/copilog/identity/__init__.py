@@ -18,6 +18,7 @@ from copilog.identity.filling import conflicts_of, fill, fill_conversation, fill
 from copilog.identity.messages import own_message, unite_inside, unite_messages, without_repeated_checkpoints
 from copilog.identity.order import Fork, forks_in, in_order, numbered
 from copilog.identity.overruled import Texts, overruled
+from copilog.identity.part_order import put_in_order
 from copilog.identity.superseding import newest_files, superseded_in
 from copilog.identity.traces import OF_ONE_TRACE, fullness, has_turns, lead_of, left_behind, own_name, traces_in
 from copilog.model import Branch, Conversation, Message, Turn
@@ -149,6 +150,7 @@ def _united(group: Group, index: int, lead: Conversation, stale: set[int]) -> tu
             turn.status = view.turn.status or turn.status
         fill_turn(turn, view.turn, conflicts_of(view.conversation), is_stale=is_stale, is_retold=view.is_retold)
     if others:
+        messages = put_in_order(messages, group.views, turn)
         texts = Texts(messages, turn)
         for view in others:
             conflicts_of(view.conversation).extend(overruled(view, texts, index))

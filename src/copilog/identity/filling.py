@@ -23,7 +23,9 @@ UNITED_LISTS = ("skills", "followups", "references", "citations", "edited_files"
 CONTESTED_TIMES = ("started_at", "completed_at", "first_progress_ms", "elapsed_ms", "generated_ms", "waited_ms")
 NAMED_OTHERWISE = frozenset({"agent"})  # the extension's own records call the participant by its title
 SAME_TIME_MS = 2_000  # writers read the clock at different steps
-OF_ONE_FILE = frozenset({"index", "pointer", "superseded", "branch", "traces", "duration", "ran_model", "extra"})
+OF_ONE_FILE = frozenset({
+    "index", "pointer", "superseded", "branch", "traces", "part_orders", "duration", "ran_model", "extra",
+})  # fmt: skip
 # What the user may have taken back since: a file that was left behind must not bring it into a newer one again.
 TAKEN_BACK = frozenset({"undone_from", "is_undone", "is_hidden", "error"})
 FILLED = ("assistant", "application", "location", "started_at", "updated_at", "has_pending_edits")

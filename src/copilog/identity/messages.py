@@ -288,12 +288,21 @@ def _with_missing_calls(mine: list[Message], theirs: list[Message], missing: set
                 isinstance(part, ToolCall) and (part.id in known or set(part.native_ids) & set(known))
                 for part in own.parts
             ):
-                place = max(place, position + 1)
+                place = max(place, _behind_results(made, position))
         parts = [part for part in message.parts if _call_of(part) in missing]
         if parts:
             made.insert(place, msgspec.structs.replace(message, parts=parts))
             place += 1
     return made
+
+
+def _behind_results(messages: list[Message], position: int) -> int:
+    """Return the place behind a message with calls and the messages that have nothing but what belongs to them."""
+    calls = {part.id for part in messages[position].parts if isinstance(part, ToolCall)}
+    place = position + 1
+    while place < len(messages) and all(getattr(part, "call_id", None) in calls for part in messages[place].parts):
+        place += 1
+    return place
 
 
 def _call_of(part: AnyPart) -> str | None:

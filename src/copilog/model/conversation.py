@@ -90,6 +90,7 @@ class Turn(Value, kw_only=True):
     superseded: str | None = None  # why the turn no longer counts: removed, hidden, undone, replaced, rewound, absent
     branch: Branch | None = None  # None for the trunk
     traces: list[str] = []  # paths of the traces that have it, where the conversation has several
+    part_orders: list[list[str]] = []  # of its traces, where they leave open how calls, thinking and texts follow
     duration: Duration | None = None  # concluded from `timing`
     ran_model: RanModel | None = None  # concluded; `model` is what was recorded
     extra: Extra | None = None

@@ -10,12 +10,14 @@ import pytest
 
 from copilog.analysis.timeline import timeline_of
 from copilog.derive import conclude
+from copilog.derive.times import last_activity
 from copilog.diagnostics import ADVICE, Report
 from copilog.ingest import inspect_file, read
 from copilog.model import Branch, Conversation, Duration, Status, Timing, Turn, duration_of
 from tests.cli.homes import STARTED, Home, request, run, session
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
+DAY = 24 * 3_600
 
 
 def turn(index: int = 0, start: float | None = 0, end: float | None = None, **fields: Any) -> Turn:
@@ -231,3 +233,23 @@ def test_an_impossible_time_is_in_the_problems_of_its_file(tmp_path: Path) -> No
         assert len(found) == 2
     assert duration_of(conversation.turns[0]).elapsed_ms is None
     assert "impossible-time" in ADVICE
+
+
+def reopened(index: int, start: float, took_ms: float | None, end: float) -> Turn:
+    fields = {} if took_ms is None else {"elapsed_ms": took_ms}
+    return turn(index, start, end, **fields)
+
+
+@pytest.mark.parametrize(
+    ("turns", "expected"),
+    [
+        ([turn(0, 0, 9), turn(1, 60, 70)], 70),
+        ([reopened(0, 0, 7_000, 30 * DAY), reopened(1, 3_600, 7_000, 30 * DAY)], 3_607),
+        ([reopened(0, 0, 7_000, 9), reopened(1, 3_600, 7_000, 30 * DAY)], 3_607),
+        ([reopened(0, 0, None, 30 * DAY), reopened(1, 3_600, None, 30 * DAY)], 3_600),
+        ([turn(0, 0, 7_200, elapsed_ms=7_200_000.0)], 7_200),
+        ([turn(0, None, 9)], 9),
+    ],
+)
+def test_the_time_at_which_a_session_was_opened_again_is_not_its_end(turns: list[Turn], expected: float) -> None:
+    assert last_activity(turns) == NOON + timedelta(seconds=expected)

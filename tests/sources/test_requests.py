@@ -381,3 +381,16 @@ def test_the_settings_of_a_model_go_with_it(tmp_path: Path) -> None:
 
     assert model is not None
     assert model.extra == {"modelConfiguration": {"reasoningEffort": "high"}}
+
+
+def test_a_session_that_was_opened_again_was_last_active_when_its_last_request_ended(tmp_path: Path) -> None:
+    hour, start = 3_600_000, 1_767_000_000_000
+    late = {
+        "modelState": {"value": 1, "completedAt": start + 720 * hour},
+        "result": {"timings": {"totalElapsed": 7000}},
+    }
+    requests = [request() | late | {"requestId": f"r{at}", "timestamp": start + at * hour} for at in range(2)]
+
+    conversation, _ = read_session(session() | {"requests": requests}, tmp_path)
+
+    assert conversation.updated_at == at(start + hour + 7000)

@@ -70,6 +70,27 @@ def next_starts(conversation: Conversation) -> dict[int, datetime]:
     return {index: found.later_start for index, found in following.items() if found.later_start is not None}
 
 
+def last_activity(turns: list[Turn]) -> datetime | None:
+    """Return when turns last went on: a completion time that is not the end of its turn does not count."""
+    reloads = _reloads(turns)
+    ends = (time for turn in turns for time in (_end_of(turn, reloads), turn.timing.responded_at) if time is not None)
+    return max(ends, default=None)
+
+
+def _end_of(turn: Turn, reloads: set[datetime]) -> datetime | None:
+    """Return when a turn ended; if that is unknown, when it started."""
+    started_at = turn.timing.started_at
+    completed_at = None if turn.timing.completed_at in reloads else turn.timing.completed_at
+    if started_at is None or (completed_at is not None and _ms(completed_at - started_at) <= LATEST_COMPLETION_MS):
+        return max(filter(None, (started_at, completed_at)), default=None)
+    duration = _duration_of(turn, completed_at, _Next(None, None))
+    elapsed = duration.elapsed_ms if duration is not None else None
+    end = started_at + timedelta(milliseconds=elapsed or 0)
+    if elapsed is not None and completed_at is not None and 0 <= _ms(completed_at - end) <= LATEST_COMPLETION_MS:
+        return completed_at
+    return end
+
+
 def _following(conversation: Conversation) -> dict[int, _Next]:
     found: dict[int, _Next] = {}
     for line in lines_of(conversation):

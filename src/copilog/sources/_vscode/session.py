@@ -9,7 +9,8 @@ from itertools import groupby
 from typing import Any
 
 from copilog import jsonio
-from copilog.derive import add_title
+from copilog.derive import add_title, is_counted
+from copilog.derive.times import last_activity
 from copilog.diagnostics import Ledger
 from copilog.errors import BadRecord
 from copilog.model import Conversation, Document, Draft, Message, Notice, Prompt, Queued, Turn, Workspace, prose_of
@@ -85,7 +86,7 @@ def conversation_from(
     mark_copies(conversation)
     if lost:
         _keep_lost(conversation, lost)
-    conversation.updated_at = take_time(state, "lastMessageDate") or _last_moment(conversation)
+    conversation.updated_at = take_time(state, "lastMessageDate") or _last_activity(conversation)
     conversation.documents += _uncommitted_changes(state)
     conversation.workspace = _workspace_from(state)
     conversation.draft = _draft_from(state, ledger)
@@ -209,15 +210,9 @@ def _welcome_from(state: Json) -> list[Message]:
     return [Message(role="system", parts=[Notice(topic="welcome", text=text) for text in texts])]
 
 
-def _last_moment(conversation: Conversation) -> datetime | None:
-    moments = [
-        moment
-        for turn in conversation.turns
-        if turn.superseded is None
-        for moment in (turn.timing.completed_at, turn.timing.responded_at, turn.timing.started_at)
-        if moment is not None
-    ]
-    return max(moments, default=conversation.started_at)
+def _last_activity(conversation: Conversation) -> datetime | None:
+    counted = [turn for turn in conversation.turns if is_counted(turn)]
+    return last_activity(counted) or conversation.started_at
 
 
 def _uncommitted_changes(state: Json) -> Iterator[Document]:

@@ -361,6 +361,7 @@ def test_agents_that_vscode_remembers_below_a_named_root_are_known(home: Home, t
 
     found = run("agents", "--root", home.root, "--json").json
     assert [row["name"] for row in found["never_used"]] == ["pilot"]
+    assert [(row["name"], row["body"]) for row in found["definitions"]] == [("pilot", PILOT)]
     assert found["no_longer_defined"] == []
 
 

@@ -9,6 +9,8 @@ import pytest
 from playwright.sync_api import Page
 from starlette.testclient import TestClient
 
+from tests.cli.test_last_traces import PILOT, remember_agent
+
 
 def test_the_data_has_nodes_and_edges_and_where_nodes_lead(client: TestClient) -> None:
     data = client.get("/graph/data").json()
@@ -61,6 +63,20 @@ def test_a_definition_is_shown_by_its_node_alone(
     assert "Reads diffs" in shown.text
     assert "<script>" not in shown.text.partition('class="prose"')[2]
     assert other.status_code == 404
+
+
+def test_instructions_that_only_vscode_remembers_are_shown(
+    client_of: Callable[[Path], TestClient], own_archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace = tmp_path / ".config" / "Code" / "User" / "workspaceStorage" / "2c1743a391305fbf367df8e4f069f9f9"
+    workspace.mkdir(parents=True)
+    remember_agent(workspace, "/gone/pilot.agent.md")
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+    shown = client_of(own_archive).get("/graph/definition", params={"node": "agent:pilot"})
+
+    assert shown.status_code == 200
+    assert PILOT in shown.text
 
 
 def test_the_picture_can_be_walked_by_keyboard(open_page: Callable[..., Page], address: str) -> None:

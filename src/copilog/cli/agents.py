@@ -22,6 +22,8 @@ from copilog.cli.selecting import selects
 from copilog.diagnostics import Report
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from copilog.analysis import Chosen, Selection
     from copilog.analysis.figures import AgentsSection, SkillsSection
     from copilog.definitions import Definition
@@ -82,15 +84,19 @@ def agents(
 
     What is defined on this machine is held against that: agents that are defined and did not run, and agents that
     ran and are defined no more. With --root, only what is defined below it
-    counts; with --sample, nothing.
+    counts; with --sample, nothing. --json has the instructions of every agent that is defined.
     """
     from copilog.analysis import choose
     from copilog.analysis.agents import agents as measure_agents
 
     with searched_archive(settings, Report()) as archive:
         chosen = choose(archive, selection)
-        section = measure_agents(chosen, definitions_for(settings, chosen), limit=None if show_all else limit)
-    _show(settings, section, section.agents, as_json, as_csv, AGENT_COLUMNS, "agent")
+        defined = definitions_for(settings, chosen)
+        section = measure_agents(chosen, defined, limit=None if show_all else limit)
+    if as_json:
+        _print_json(section, defined or ())
+    else:
+        _show(settings, section, section.agents, as_json, as_csv, AGENT_COLUMNS, "agent")
     click.echo(_told(chosen, len(section.agents), "agent"), err=True)
     return 0
 
@@ -127,6 +133,17 @@ def skills(
     _show(settings, section, section.skills, as_json, as_csv, SKILL_COLUMNS, "skill")
     click.echo(_told(chosen, len(section.skills), "skill"), err=True)
     return 0
+
+
+def _print_json(section: AgentsSection, defined: Iterable[Definition]) -> None:
+    """Print the figures, with the agents that are defined: those that VS Code remembers have no file to read."""
+    import msgspec
+
+    from copilog.analysis.defined import AGENTS
+    from copilog.cli.json_output import print_json
+
+    definitions = [made for made in defined if made.kind in AGENTS]
+    print_json({**msgspec.to_builtins(section), "definitions": definitions})
 
 
 def _show(

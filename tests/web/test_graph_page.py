@@ -72,6 +72,7 @@ def test_instructions_that_only_vscode_remembers_are_shown(
     workspace.mkdir(parents=True)
     remember_agent(workspace, "/gone/pilot.agent.md")
     monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / ".config"))
 
     shown = client_of(own_archive).get("/graph/definition", params={"node": "agent:pilot"})
 

@@ -13,6 +13,7 @@ import pytest
 from copilog import identity, ingest
 from copilog.likeness import without_blanks
 from copilog.model import (
+    UNFINISHED,
     Attachment,
     Conversation,
     Draft,
@@ -234,3 +235,13 @@ def test_thinking_behind_a_call_stays_there_although_the_answer_is_in_another_tr
         merged = identity.merge([identity.copy_of(each) for each in traces])
         parts = [part for message in merged.messages for part in message.parts if message.role == "assistant"]
         assert [type(part).__name__ for part in parts] == ["ToolCall", "Thinking", "Text"]
+
+
+def test_a_prompt_that_breaks_off_gives_way_to_the_whole_one() -> None:
+    log, other = trace(LOG, 1), other_trace()
+    log.messages[0].parts = [Text(text="question", notes={UNFINISHED: "the file breaks off"})]
+
+    merged = identity.merge([log, other])
+
+    assert [message.parts for message in merged.messages if message.role == "user"] == [[Text(text="question 1")]]
+    assert [place.conflicts for place in merged.provenance if place.path == "/traces/s.jsonl"] == [[]]

@@ -151,7 +151,8 @@ def test_brackets_in_the_torn_text_do_not_mislead(brackets: str, tmp_path: Path)
     cut = TWO.index(b"two")
     conversation, ledger = read_bytes(tmp_path, TWO[:cut] + brackets.encode())
 
-    assert words(conversation) == ["one"]
+    begun = {'\\"]}': '"]}', "\\\\": "\\", "\\": ""}.get(brackets, brackets)
+    assert words(conversation) == ["one", *filter(None, [begun])]
     assert [bad.code for bad in ledger.bad] == ["torn-document"]
 
 
@@ -209,7 +210,15 @@ def test_a_document_cut_at_any_byte_is_read_as_far_as_it_goes(tmp_path: Path) ->
         conversation, ledger = read_bytes(tmp_path, TWO[:cut])
 
         finished = sum(cut >= end for end in ends)
-        assert words(conversation) == ["one", "two, ünïcode"][:finished]
+        whole = ["one", "two, ünïcode"]
+        found = words(conversation)
+        assert found[:finished] == whole[:finished]
+        assert all(
+            each and each != text and text.startswith(each)
+            for each, text in zip(found, whole, strict=False)
+            if each not in whole
+        )
+        assert len(found) <= finished + 1
         assert len(ledger.bad) == (1 if cut else 0)
 
 
@@ -245,6 +254,35 @@ def test_a_torn_request_keeps_its_prompt_and_the_finished_parts_of_its_answer(
     assert conversation.marks == ["damaged", "cut"]
     assert [bad.code for bad in ledger.bad] == ["torn-document"]
     assert "finished" in ledger.notes[-1].reason
+
+
+@pytest.mark.parametrize("ending", ["two, \\u00fcn", "two, ", "tw"])
+@pytest.mark.parametrize("is_plain", [False, True])
+def test_the_beginning_of_a_torn_prompt_is_kept_and_marked(ending: str, is_plain: bool, tmp_path: Path) -> None:
+    data = json.dumps(session(request("one"), {"message": "two, ünïcode"})).encode() if is_plain else TWO
+    start = data.rindex(b'"two, ')
+    conversation, ledger = read_bytes(tmp_path, data[: data.index(ending.encode(), start) + len(ending)])
+
+    assert words(conversation) == ["one", ending.replace("\\u00fc", "ü")]
+    assert conversation is not None
+    [torn] = conversation.messages[-1].parts
+    assert torn.notes == {"unfinished": "the file breaks off within this prompt"}
+    assert conversation.messages[0].parts[0].notes == {}
+    assert conversation.turns[-1].status is None
+    assert [bad.code for bad in ledger.bad] == ["torn-document"]
+
+
+@pytest.mark.parametrize("cut", [1, 2, 3, 4, 5])
+def test_half_a_character_of_a_torn_prompt_is_left_out(cut: int, tmp_path: Path) -> None:
+    conversation, _ = read_bytes(tmp_path, TWO[: TWO.index(b"\\u00fc") + cut])
+
+    assert words(conversation) == ["one", "two, "]
+
+
+def test_a_prompt_that_broke_off_before_its_first_character_is_none(tmp_path: Path) -> None:
+    conversation, _ = read_bytes(tmp_path, TWO[: TWO.rindex(b'"two, ') + 1])
+
+    assert words(conversation) == ["one"]
 
 
 def test_what_a_torn_request_says_after_its_answer_is_kept_as_far_as_it_is_finished(tmp_path: Path) -> None:

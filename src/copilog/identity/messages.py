@@ -18,6 +18,7 @@ from copilog.identity.traces import SESSION_FILES
 from copilog.likeness import without_blanks
 from copilog.model import (
     UNASKED,
+    UNFINISHED,
     AnyPart,
     Attachment,
     Compaction,
@@ -99,6 +100,9 @@ def _with_prompt(mine: list[Message], theirs: list[Message]) -> list[Message]:
         if not any(isinstance(part, kind) for message in prompts_in(mine) for part in message.parts):
             found = [part for message in prompts_in(theirs) for part in message.parts if isinstance(part, kind)]
             my_prompt.parts = [*my_prompt.parts, *found]
+    torn = next((part for part in my_prompt.parts if isinstance(part, Text) and UNFINISHED in part.notes), None)
+    if torn is not None and _rest_behind(torn.text, _prose(prompts_in(theirs))):
+        my_prompt.parts = [part for part in my_prompt.parts if part is not torn]
     if not _prose(prompts_in(mine)):
         my_prompt.parts = [*(part for part in their_prompt.parts if isinstance(part, OF_PROSE)), *my_prompt.parts]
     return mine

@@ -23,6 +23,7 @@ from copilog.model.conversation import (
 )
 from copilog.model.parts import (
     UNASKED,
+    UNFINISHED,
     AnyPart,
     Attachment,
     Checkpoint,
@@ -100,6 +101,7 @@ from copilog.model.values import (
 
 __all__ = [
     "UNASKED",
+    "UNFINISHED",
     "Agent",
     "AnyPart",
     "Approval",

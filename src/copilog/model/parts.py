@@ -23,6 +23,7 @@ from copilog.model.values import (
 )
 
 UNASKED = "unasked"  # `native` of a call that no model asked for: the extension itself used the tool
+UNFINISHED = "unfinished"  # among the notes of a prompt of which the file has only the beginning
 
 
 class Part(Value, tag_field="kind", gc=False, kw_only=True):

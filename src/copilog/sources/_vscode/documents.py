@@ -10,7 +10,7 @@ from copilog import jsonio
 from copilog.diagnostics import Ledger
 from copilog.errors import BadRecord
 from copilog.intake.files import read_bytes
-from copilog.model import Conversation
+from copilog.model import UNFINISHED, Conversation, Text
 from copilog.sources._vscode.mutations import TRUNCATED_VALUE
 from copilog.sources._vscode.take import Json
 from copilog.sources._vscode.torn_request import finished_values
@@ -25,6 +25,7 @@ class SessionDocument(NamedTuple):
     state: Json
     is_damaged: bool = False
     is_last_torn: bool = False  # the last request is what was finished of a torn one
+    is_prompt_torn: bool = False  # and its prompt breaks off
     is_cut: bool = False  # nothing is lost before the last request
 
 
@@ -69,6 +70,11 @@ def mark_damage(conversation: Conversation, document: SessionDocument) -> None:
         conversation.marks += ["damaged", "cut"] if document.is_cut else ["damaged"]
     if document.is_last_torn and conversation.turns and conversation.turns[-1].status in ("complete", "unanswered"):
         conversation.turns[-1].status = None
+    if document.is_prompt_torn and conversation.turns:
+        last = conversation.turns[-1].index
+        for message in conversation.messages:
+            if message.role == "user" and message.turn == last and isinstance(message.parts[0], Text):
+                message.parts[0].notes = {UNFINISHED: "the file breaks off within this prompt"}
 
 
 def _read_text(path: Path, ledger: Ledger) -> _Text | None:
@@ -133,8 +139,10 @@ def _salvage(text: _Text, ledger: Ledger, reason: str) -> SessionDocument | None
     torn = None if outline.torn is None else finished_values(data[outline.torn :])
     also = ", and what was finished of the one that breaks off" if torn is not None else ""
     ledger.note("salvaged-document", f"{len(requests)} complete requests were read{also}")
-    requests += [] if torn is None else [torn]
-    return SessionDocument({**(before or {}), **(after or {}), "requests": requests}, True, torn is not None, is_cut)
+    requests += [] if torn is None else [torn.request]
+    state = {**(before or {}), **(after or {}), "requests": requests}
+    is_prompt_torn = torn is not None and torn.is_prompt_torn
+    return SessionDocument(state, True, torn is not None, is_prompt_torn, is_cut)
 
 
 def _readable_requests(text: _Text, outline: _Outline, ledger: Ledger) -> list[Any]:

@@ -53,13 +53,15 @@ def test_show_leaves_superseded_turns_out_and_says_how_many_there_are() -> None:
     assert not GHOST.search(text)
     assert "2 turns no longer count (removed, undone); --superseded shows them" in text
     assert "5 turns · 10 tool calls · 5 files edited" in text
+    assert re.search(r"^ *Turn 3 · ", text, re.MULTILINE)
+    assert "of 7" not in text
 
 
 def test_show_superseded_shows_them_in_their_place_with_the_reason() -> None:
     text = shown(branched_conversation(), superseded=True)
 
     assert all(prompt in text for prompt in PROMPTS)
-    assert re.search(r"Turn 2 of 7 · 2026-05-04 12:01:00 · removed, no longer counts", text)
+    assert re.search(r"Turn 2 · 2026-05-04 12:01:00 · removed, no longer counts", text)
     assert text.index(PROMPTS[0]) < text.index(PROMPTS[1]) < text.index(PROMPTS[2])
     assert "--superseded" not in text
 
@@ -217,6 +219,10 @@ def test_agents_read_no_superseded_turns(archive: Archive) -> None:
     answer = questions.read_window(archive, ID, questions.Start(thinking=True, tool_results="full"), 20_000)
 
     assert not GHOST.search(answer.text)
+    assert (answer.turns, answer.superseded) == (5, 2)
+    assert "· 5 turns (2 more no longer count)\n" in questions.window_text(answer)
+    assert "## Turn 3 · " in answer.text
+    assert "of 7" not in answer.text
     assert all(ANSWERS[index] in answer.text for index in (0, 2, 3, 4, 6))
     assert answer.remarks == [
         "2 of its turns no longer count and are left out (removed, undone).",

@@ -202,7 +202,7 @@ def test_the_place_of_a_title_is_the_beginning() -> None:
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
-        (lambda reader: reader.at_turn(9), "there is no turn 9: the conversation has 6, counted from 1"),
+        (lambda reader: reader.at_turn(9), "there is no turn 9: its turns are numbered 1 to 6"),
         (lambda reader: reader.around(99, 500), "there is no message 99: the conversation has 24"),
         (lambda reader: reader.window(Cursor(piece=4000), 500), "is after the end"),
         (lambda _: Cursor.parse("page 2"), "'page 2' is not a cursor"),

@@ -44,6 +44,11 @@ def superseded_indexes(conversation: Conversation) -> set[int]:
     return {turn.index for turn in conversation.turns if not is_counted(turn)}
 
 
+def last_number(conversation: Conversation) -> int | None:
+    """Return the number of the last turn if that is how many turns count; None where some are superseded."""
+    return None if superseded_indexes(conversation) else len(conversation.turns)
+
+
 def reason_of(turn: Turn) -> str:
     """Return in words why a turn does not count; empty for one that does."""
     return REASONS.get(turn.superseded, turn.superseded) if turn.superseded else ""

@@ -78,7 +78,8 @@ class WindowAnswer(Answer):
     id: str
     title: str
     workspace: str | None = None
-    turns: int = Field(description="How many turns the whole conversation has, those that no longer count included.")
+    turns: int = Field(description="How many turns of the whole conversation count.")
+    superseded: int = Field(default=0, description="How many of its turns no longer count; turn numbers include them.")
     first_turn: int | None = Field(default=None, description="First turn in this window, counted from 1.")
     last_turn: int | None = Field(default=None, description="Last turn in this window.")
     text: str

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from copilog.derive import is_branched, is_counted
-from copilog.derive.counting import reasons_of
+from copilog.derive.counting import reasons_of, superseded_indexes
 from copilog.errors import UsageError
 from copilog.mcp.answers import (
     ConversationLine,
@@ -29,6 +29,7 @@ from copilog.mcp.window import Cursor, Reader, ToolResults
 from copilog.model import Conversation, title_of
 from copilog.store.archive import Archive
 from copilog.store.selection import Selection
+from copilog.view.wording import counted
 from copilog.writers.mcp_text import one_line, plain
 
 if TYPE_CHECKING:
@@ -154,7 +155,8 @@ def read_window(archive: Archive, name: str, start: Start, budget: int) -> Windo
         id=conversation.id,
         title=one_line(title_of(conversation)),
         workspace=_named(conversation.workspace.folder if conversation.workspace else None),
-        turns=len(conversation.turns),
+        turns=len(conversation.turns) - len(superseded_indexes(conversation)),
+        superseded=len(superseded_indexes(conversation)),
         first_turn=window.first_turn,
         last_turn=window.last_turn,
         text=window.text,
@@ -188,7 +190,9 @@ def _id_of(archive: Archive, name: str) -> str:
 def window_text(answer: WindowAnswer) -> str:
     """The window as a text of its own, between marks that the recorded text cannot know."""
     mark = secrets.token_hex(4)
-    facts = [f"{answer.title} ({answer.id})", answer.workspace or "", f"{answer.turns} turns"]
+    facts = [f"{answer.title} ({answer.id})", answer.workspace or "", counted(answer.turns, "turn")]
+    if answer.superseded:
+        facts[-1] += f" ({answer.superseded} more no longer {'count' if answer.superseded > 1 else 'counts'})"
     lines = [
         " · ".join(filter(None, facts)),
         answer.notice,

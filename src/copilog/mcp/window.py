@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from copilog.derive.counting import branch_name, only_trace_of, only_traces
+from copilog.derive.counting import branch_name, last_number, only_trace_of, only_traces
 from copilog.errors import UsageError
 from copilog.model import Conversation, Turn
 from copilog.view.wording import model_words
@@ -66,6 +66,7 @@ class Reader:
     def __init__(self, conversation: Conversation) -> None:
         self._turns = {turn.index: turn for turn in conversation.turns}
         self._alone = only_traces(conversation)
+        self._last = last_number(conversation)
         self._messages = len(conversation.messages)
         self._pieces = pieces_of(conversation)
 
@@ -73,7 +74,7 @@ class Reader:
         """The beginning of a turn, counted from 1."""
         count = len(self._turns)
         if not 1 <= number <= max(count, 1):
-            raise UsageError(f"there is no turn {number}: the conversation has {count:,}, counted from 1")
+            raise UsageError(f"there is no turn {number}: its turns are numbered 1 to {count:,}")
         turns = [piece.turn for piece in self._pieces]
         if number - 1 in turns:
             return Cursor(turns.index(number - 1), 0, tool_results, thinking)
@@ -110,7 +111,9 @@ class Reader:
             raise UsageError(
                 f"the cursor {cursor} is after the end of the conversation; give start_turn or around instead"
             )
-        return _Filling(self._pieces, self._turns, self._alone, cursor, budget * BYTES_PER_TOKEN, focus).fill()
+        return _Filling(
+            self._pieces, self._turns, self._alone, self._last, cursor, budget * BYTES_PER_TOKEN, focus
+        ).fill()
 
 
 class _Filling:
@@ -121,6 +124,7 @@ class _Filling:
         pieces: list[Piece],
         turns: dict[int, Turn],
         alone: dict[int, str],
+        last: int | None,
         cursor: Cursor,
         size: int,
         focus: int | None,
@@ -128,6 +132,7 @@ class _Filling:
         self._pieces = pieces
         self._turns = turns
         self._alone = alone
+        self._last = last
         self._cursor = cursor
         self._size = size
         self._focus = focus
@@ -229,7 +234,7 @@ class _Filling:
         turn = self._turns.get(piece.turn) if piece.turn is not None else None
         if turn is None:
             return []
-        words = [f"## Turn {turn.index + 1} of {len(self._turns)}"]
+        words = [f"## Turn {turn.index + 1}" + (f" of {self._last}" if self._last is not None else "")]
         if turn.timing.started_at is not None:
             words.append(turn.timing.started_at.strftime("%Y-%m-%d %H:%M UTC"))
         if model := model_words(turn):

@@ -312,7 +312,7 @@ class TurnHead:
     kind: ClassVar[str] = "turn-head"
     turn: int
     number: int
-    of: int  # how many turns the conversation has
+    of: int | None  # how many turns the conversation has, if all of them count
     speaker: str = "You"
     time: str = ""
     iso_time: str = ""

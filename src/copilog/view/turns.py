@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from copilog.derive import agent_name, in_reading_order, is_counted, is_going, reason_of, repeated_prompts
+from copilog.derive.counting import last_number
 from copilog.derive.failures import has_failed
 from copilog.derive.notes import error_facts, followup_words, notes_of_turn
 from copilog.derive.references import used_files
@@ -140,7 +141,7 @@ def turn_head(turn: Turn, before: Turn | None, repeated: set[int], stage: Stage)
     return TurnHead(
         turn=turn.index,
         number=turn.index + 1,
-        of=len(stage.conversation.turns),
+        of=last_number(stage.conversation),
         speaker=speaker_of(turn),
         time=moment_words(started) if started is not None else "",
         iso_time=started.isoformat() if started is not None else "",

@@ -190,7 +190,8 @@ class _Writer:
                 yield from stacked(pieces)
 
     def _head(self, head: TurnHead) -> Iterator[RenderableType]:
-        title = Text(f"Turn {head.number} of {head.of}", "bold")
+        of = f" of {head.of}" if head.of is not None else ""
+        title = Text(f"Turn {head.number}{of}", "bold")
         if head.time:
             title.append(f" · {head.time}", "not bold dim")
         for look, words in head.badges:

@@ -67,7 +67,9 @@ def _whole(archive: copilog.Archive, report: copilog.Report) -> Seen:
     yield "bad records", "all", sorted({f"{one.code}: {one.reason}" for one in found if one.level == "error"})
     yield "warnings", "all", sorted({f"{one.code}: {one.reason}" for one in found if one.level == "warning"})
     yield "balanced", "all", report.balances()
-    yield from _row(measure(archive, limit=None, prices=False).tokens.total, "all")
+    total = measure(archive, limit=None, prices=False).tokens.total
+    yield from _row(total, "all")
+    yield "credits", "all", total.credits
 
 
 def _files(folder: Path, program: str) -> Seen:
@@ -96,8 +98,20 @@ def _sessions(archive: copilog.Archive, truth: Truth) -> Seen:
         stats = measure(archive, Selection(conversation=conversation.id), limit=None, prices=False)
         yield from _conversation(conversation, session, names)
         yield from _sums(conversation, stats, session, truth)
+        lasted = _durations_of_calls(archive, conversation)
         for number, turn in _turns(conversation, truth.turns.get(session, [])):
             yield from observe_turn(conversation, turn, f"{session}/{number}")
+            for call_id, elapsed_ms in lasted.get(turn.index, []):
+                yield "call.duration", f"{session}/{number}/{call_id}", elapsed_ms
+
+
+def _durations_of_calls(archive: copilog.Archive, conversation: Conversation) -> dict[int, list[tuple[str, float]]]:
+    """Return the calls of each turn with their time in milliseconds, as figures have it."""
+    sql = "SELECT turn, call_id, elapsed_ms FROM tool_calls WHERE conversation = ? AND turn IS NOT NULL"
+    found: dict[int, list[tuple[str, float]]] = defaultdict(list)
+    for turn, call_id, elapsed_ms in archive.connection.execute(sql, [conversation.id]):
+        found[turn].append((call_id, elapsed_ms))
+    return found
 
 
 def _conversation(conversation: Conversation, session: str, names: dict[str, str]) -> Seen:

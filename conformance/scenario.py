@@ -58,6 +58,7 @@ class Call(Data, kw_only=True):
     server: str | None = None  # of an MCP tool
     skill: str | None = None  # that the call loads
     todos: list[str] = []  # titles of the to-dos after it
+    lasts: float = 0.0  # seconds that it takes at least
 
 
 class Step(Data, kw_only=True):

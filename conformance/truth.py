@@ -112,6 +112,7 @@ def _whole(performed: Performed) -> Iterator[Fact]:
     yield Fact(kind="files of no known format", where="all", expected=[])
     yield Fact(kind="texts not accounted for", where="all", expected=[])
     yield Fact(kind="balanced", where="all", expected=True)
+    yield Fact(kind="credits", where="all", expected=None)  # the scripted model reports none
 
 
 def _session(scenario: Scenario, performed: Performed, session: str, asked: list[Asked], fill: Fill) -> Iterator[Fact]:
@@ -220,6 +221,8 @@ def _turn(scenario: Scenario, performed: Performed, asked: Asked, where: str, fi
     steps = [(request, request.answer) for request in requests]
     yield from _texts([step for request, step in steps if request.script in asked.scripts], where)
     yield from _calls(scenario, asked, steps, where)
+    for request in requests:
+        yield from _lasted(performed, request, where)
 
 
 def _turn_of_cli(scenario: Scenario, performed: Performed, asked: Asked, where: str) -> Iterator[Fact]:
@@ -294,6 +297,25 @@ def _call(call: Call, where: str, caller: str) -> Iterator[Fact]:
         yield Fact(kind="call.todos", where=where, expected=call.todos)
     for edit in call.edits:
         yield from _edit(edit, call, where)
+
+
+def _lasted(performed: Performed, request: Served, where: str) -> Iterator[Fact]:
+    """A call runs between the answer that asks for it and the next request; a sub-agent's as long as its requests."""
+    following = [one for one in performed.served if one.script == request.script and one.number > request.number]
+    if not following or request.ended_at is None:
+        return
+    next_at = following[0].began_at
+    for call, id_ in zip(request.answer.calls, request.call_ids, strict=True):
+        names = MARKER.findall(json.dumps(call.arguments))
+        inner = [one for one in performed.served if one.script in names]
+        ended = [one.ended_at for one in inner if one.ended_at is not None and one.ended_at < next_at]
+        if call.outcome not in ("succeeded", "failed") or len(ended) < len(inner):
+            continue  # it did not run, or its sub-agent runs on in the background
+        low = max(ended) - min(one.began_at for one in inner) if ended else timedelta(seconds=call.lasts)
+        high = next_at - request.ended_at
+        limits = [low / timedelta(milliseconds=1) - CLOCK_MS, high / timedelta(milliseconds=1) + CLOCK_MS]
+        at = f"{where}/{CUSTOM if call.custom else ''}{id_}"
+        yield Fact(kind="call.duration", where=at, expected=[max(0.0, limits[0]), limits[1]], how="between")
 
 
 def _edit(edit: Edit, call: Call, where: str) -> Iterator[Fact]:

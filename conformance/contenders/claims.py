@@ -20,6 +20,7 @@ from conformance.scenario import applies
 CLAIMS = Path(__file__).with_name("claims.yaml")
 ToolName = Literal["agentsview", "ccusage"]
 Scope = Literal["all", "session", "model", "day", "turn", "part"]
+PROMPTLESS = [""]  # the texts of a turn that the program began by itself
 
 
 class Claim(msgspec.Struct, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -125,9 +126,26 @@ def unclaimed(tool: ToolName, truth: Truth) -> Iterator[str]:
 
 
 def _facts(truth: Truth) -> Iterator[Fact]:
-    """Yield the facts of the home folder: files that are read by themselves are not given to the programs."""
+    """Yield the facts of the home folder: files that are read by themselves are not given to the programs.
+
+    Where the program went on by itself, in autopilot, what counts as a turn is a matter of taste: none is compared.
+    Nor are the tokens of a fork of the CLI, whose log has the calls of its parent, and the sums of its days.
+    """
     alone = tuple(truth.alone)
-    return (fact for fact in truth.facts if not fact.where.startswith(alone))
+    forks = {fact.where for fact in truth.facts if fact.kind == "relations" and _is_of_fork(fact.expected)}
+    on_its_own = {session for session, turns in truth.turns.items() if PROMPTLESS in turns}
+    for fact in truth.facts:
+        session = fact.where.partition("/")[0]
+        is_of_turns = scope_of(fact.where) in ("turn", "part") or fact.kind == "turns"
+        if fact.where.startswith(alone) or (session in on_its_own and is_of_turns):
+            continue
+        is_shared = session in forks or (bool(forks) and scope_of(fact.where) == "day")
+        if not (is_shared and truth.program == "cli" and fact.kind.startswith("tokens.")):
+            yield fact
+
+
+def _is_of_fork(relations: list[str]) -> bool:
+    return any(relation.startswith("fork ") for relation in relations)
 
 
 def _sessions_apart(truth: Truth) -> Iterator[Fact]:

@@ -37,6 +37,8 @@ one form first:
   VS Code by the id or by the name that the model used, folders by their last part, which agentsview calls a project.
 - Both report input tokens without what came from a cache; the sum is compared.
 - Of the outcomes of tool calls, only success and failure are compared, as agentsview has no others.
+- Where Copilot CLI goes on by itself, in autopilot, turns are not compared, as what counts as one is a matter of taste;
+  nor are tokens of its forks, whose logs have the calls of their parents.
 - agentsview does not store results of tools that read files by default; here its setting
   `result_content_blocked_categories` is empty, so that it does.
 

@@ -145,6 +145,23 @@ def test_session_without_usage_has_the_output_of_its_messages() -> None:
     assert seen["tokens.input", "main/model claude-opus-4-5"] == 0
 
 
+def test_turns_that_the_program_began_by_itself_are_not_compared() -> None:
+    facts = [fact("turns", "main", 2), fact("prompt", "main/1", "[[ONE]]"), fact("title", "main", "A title")]
+
+    kept = claimed("agentsview", truth(*facts, turns=[["[[ONE]]"], [""]])).facts
+
+    assert [one.kind for one in kept] == ["title"]
+    assert len(claimed("agentsview", truth(*facts)).facts) == 3
+
+
+def test_tokens_of_a_fork_of_the_cli_are_not_compared() -> None:
+    tokens = [fact("tokens.input", where, 7) for where in ("main", "other", "main/day 2026-11-18")]
+
+    kept = claimed("ccusage", truth(fact("relations", "other", ["fork main"]), *tokens)).facts
+
+    assert [one.where for one in kept] == ["main"]
+
+
 def test_difference_in_what_the_program_does_not_record_is_not_counted_as_one() -> None:
     old = truth(fact("thinking", "main/1/1", "Unseen."), fact("call.outcome", "main/1/call_ONE_0_0", "succeeded"))
     old.version = "1.0.20"

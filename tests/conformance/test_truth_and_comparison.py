@@ -95,6 +95,29 @@ def test_facts_follow_from_scripts_and_log() -> None:
     assert facts["calls", "main/1"] == 2
 
 
+def test_call_lasts_from_its_answer_to_the_next_request_and_as_long_as_its_sub_agent() -> None:
+    facts = {fact.key: fact.expected for fact in made_truth().facts if fact.kind == "call.duration"}
+    # Answered after 1.01 s, the sub-agent from 2.00 to 2.01 s, the next request after 3 s; 100 ms leeway.
+    assert facts == {("call.duration", "main/1/call_A_0_0"): [0.0, pytest.approx(2090)]}
+
+
+@pytest.mark.parametrize(("ended", "expected"), [(1.5, [1400, 2090]), (3.5, None)])
+def test_call_is_as_long_as_its_sub_agent_unless_that_runs_on(ended: float, expected: list[float] | None) -> None:
+    call = Call(name="task", arguments={"prompt": "[[SUB]]"})
+    steps = [Step(calls=[call]), Step(text="end")]
+    below = Step(text="below", hold=ended)
+    scenario = Scenario(name="s", about="", scripts={"A": steps, "SUB": [below]}, actions=[Run(prompt="[[A]]")])
+    of_agent = served(1, "SUB", 0, below)
+    of_agent.ended_at = of_agent.began_at + timedelta(seconds=ended)
+    performed = Performed(
+        scenario="s", program="cli", version="1", workspace="/w", home="/h", sessions={"main": "id"},
+        asked=[Asked(session="main", text="[[A]]", model="m", scripts=["A"])],
+        served=[served(1, "A", 0, steps[0]), of_agent, served(3, "A", 1, steps[1])],
+    )  # fmt: skip
+    facts = [fact.expected for fact in truth_of(scenario, performed, str).facts if fact.kind == "call.duration"]
+    assert facts == ([pytest.approx(expected)] if expected is not None else [])
+
+
 def test_answer_that_the_program_did_not_get_is_not_expected() -> None:
     step = Step(text="lost", tokens=Tokens(input=1, output=1))
     scenario = Scenario(name="s", about="", scripts={"A": [step]}, actions=[Run(prompt="[[A]]")])

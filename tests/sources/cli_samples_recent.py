@@ -347,7 +347,7 @@ NEW_FIELDS: dict[str, dict[str, Any]] = {
     "system.message": {"contentBlocks": [{"type": "text", "content": "Also: be kind to lamps.", "id": "block-1"}]},
     "system.notification": {"responsesReasoning": "kept-reasoning"},
     "tool.execution_complete": {
-        "fileEdits": [{"path": "/home/ana/lamps/wick.txt", "kind": "edit"}],
+        "fileEdits": [{"path": "/home/ana/lamps/wick.txt", "kind": "create"}],
         "fusion": {"fusionId": "fusion-1"},
         "rte": "rte-1",
         "shellExecution": {"exitCode": 77},

@@ -221,6 +221,18 @@ def test_a_compaction_that_log_file_and_store_have_is_there_once(tmp_path: Path)
     assert made.documents == []
 
 
+@pytest.mark.parametrize(("of_provider", "model"), [({}, "opus"), ({"model": "opus-4.5"}, "opus-4.5")])
+def test_a_compaction_has_the_model_of_the_event_where_the_provider_names_none(
+    of_provider: dict[str, str], model: str, tmp_path: Path
+) -> None:
+    used = {"inputTokens": 9, "outputTokens": 2, **of_provider}
+    done = {"success": True, "summaryContent": "so far", "model": "opus", "compactionTokensUsed": used}
+
+    made = read_cleanly(tmp_path, Log().start().ask().say().add("session.compaction_complete", done))
+
+    assert (only(made, Compaction).model, [usage.model for usage in made.usage]) == (model, [model])
+
+
 def test_what_the_user_typed_in_the_cli_is_whole_whatever_it_looks_like(tmp_path: Path) -> None:
     typed = "Explain this:\n```\n<reminder>not a reminder</reminder>\n```"
     path = write_log(tmp_path, Log().start().ask(typed).say())

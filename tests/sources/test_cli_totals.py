@@ -222,6 +222,44 @@ def test_run_that_was_killed_before_a_resume_counts_once(tmp_path: Path, later: 
     ][: bool(killed)]
 
 
+def reported(status: str) -> Json:
+    """What a summary of 1.0.102 says of the credits beside its totals."""
+    return {"accountingSnapshot": {"aiCreditsStatus": status, "modelMetrics": {"sonnet": {"aiCreditsStatus": status}}}}
+
+
+@pytest.mark.parametrize(("status", "reported_credits"), [("unavailable", None), ("complete", 0), ("partial", 0)])
+def test_zero_credits_count_only_if_they_were_reported(status: str, reported_credits: float | None) -> None:
+    made = summary(10, totalNanoAiu=0, **reported(status))
+    made["modelMetrics"]["sonnet"]["totalNanoAiu"] = 0
+
+    totals = session_totals([made])
+
+    extra = totals.models["sonnet"].extra or {}
+    assert (totals.credits, extra.get("credits")) == (reported_credits, reported_credits)
+    assert totals.premium_requests == 1
+    assert session_totals([], made).credits == reported_credits
+
+
+def test_zero_credits_of_an_older_release_are_unknown_once_a_newer_one_says_so() -> None:
+    first, second = summary(10, totalNanoAiu=0), summary(20, totalNanoAiu=0, **NEWER, **reported("unavailable"))
+
+    assert session_totals([first, second]).credits is None
+    assert session_totals([{**first, "totalNanoAiu": 5e8}, {**second, "totalNanoAiu": 5e8}]).credits == 0.5
+
+
+def test_credits_of_a_call_count_only_if_they_were_reported(tmp_path: Path) -> None:
+    bill: Json = {"copilotUsage": {"totalNanoAiu": 0}}
+    log = Log().start().ask().record(1, 10, **bill).record(2, 20, **bill, aiCreditsStatus="unavailable").say()
+    used = {"inputTokens": 1, "outputTokens": 1, **bill, "aiCreditsStatus": "unavailable"}
+    log.add("session.compaction_complete", {"success": True, "compactionTokensUsed": used})
+
+    made = read_cleanly(tmp_path, log)
+
+    assert [usage.credits for usage in made.turns[0].usage] == [0, None]
+    (compaction,) = [usage for usage in made.usage if usage.source == "session.compaction_complete"]
+    assert (compaction.credits, (compaction.extra or {})["aiCreditsStatus"]) == (None, "unavailable")
+
+
 def test_an_answer_in_several_messages_is_counted_once(tmp_path: Path) -> None:
     spread = Log().start().ask()
     for index, tokens in enumerate((0, 0, 90)):

@@ -211,6 +211,7 @@ LEFT_OUT = {
     "TodoList.items.id": "an id",
     "ToolCall.edits.action": "it counts lines, and the change is shown",
     "ToolCall.edits.path": "it counts lines, and the change is shown",
+    "ToolCall.elapsed_ms": "figures of tools have it, and its terminal or sub-agent tells one",
     "ToolCall.started_at": "its turn has a time",
     "ToolCall.subagent.started_at": "its turn has a time, and it has a duration",
     "ToolCall.tool_id": "the name that the model used is shown",

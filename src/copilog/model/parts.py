@@ -80,6 +80,7 @@ class ToolCall(Part, tag="tool-call", gc=False, kw_only=True):
     is_hidden: bool = False
     round_id: str | None = None
     started_at: datetime | None = None
+    elapsed_ms: float | None = None  # from its start to its end, as recorded
     native_ids: list[str] = []  # every spelling of the id that was met
     verdicts: list[Verdict] = []  # what other traces say about how it ended
     outcome: Outcome | None = None  # concluded; `status` is what the trace itself says

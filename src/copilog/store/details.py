@@ -189,6 +189,8 @@ def _elapsed_ms(call: ToolCall, terminal: Terminal | None, ended_at: datetime | 
         return number(terminal.elapsed_ms)
     if call.subagent is not None and call.subagent.elapsed_ms is not None:
         return number(call.subagent.elapsed_ms)
+    if call.elapsed_ms is not None:
+        return number(call.elapsed_ms)
     if ended_at is None or call.started_at is None or ended_at < call.started_at:
         return None
     return (ended_at - call.started_at).total_seconds() * 1000

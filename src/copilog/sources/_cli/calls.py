@@ -39,7 +39,7 @@ class Call(msgspec.Struct, gc=False):
             part.status = status
         elapsed_ms = ms_between(self.started_at, at)
         if elapsed_ms is not None:
-            part.extra = with_more(part.extra, {"elapsed_ms": elapsed_ms})
+            part.elapsed_ms = elapsed_ms
             if self.terminal is not None:
                 self.terminal.elapsed_ms = elapsed_ms
 

@@ -25,8 +25,12 @@ def compaction_complete(reader: Reader, event: Event) -> None:
     data = event.data
     began_at, reader.compaction_began_at = reader.compaction_began_at, None
     used = take_dict(data, "compactionTokensUsed")
+    model = take_str(used if used and "model" in used else data, "model")  # the provider's word, else the program's
+    if used is not None and model is not None:
+        used["model"] = model
     elapsed_ms = take_number(used, "duration") if used else None
-    usage = reader.meter.add_compaction(used, event.stamp) if used else None
+    if used:
+        reader.meter.add_compaction(used, event.stamp)
     if data.get("success") is False:
         notice(reader, event, "compaction-failed", "error")
         return
@@ -48,7 +52,7 @@ def compaction_complete(reader: Reader, event: Event) -> None:
         text=text or "",
         title=checkpoint.title if checkpoint is not None else None,
         instructions=take_str(data, "customInstructions"),
-        model=usage.model if usage else None,
+        model=model,
         trigger=take_str(data, "trigger"),
         elapsed_ms=elapsed_ms if elapsed_ms is not None else ms_between(began_at, event.at),
         native=event.native,

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from copilog.model import Turn, Usage
-from copilog.sources._cli.totals import NANO, SOURCE, session_totals
+from copilog.sources._cli.totals import CREDITS_STATUS, NANO, SOURCE, UNAVAILABLE, session_totals
 from copilog.sources._vscode.take import Json, rest, take_dict, take_int, take_number, take_str
 
 OF_MESSAGE = "assistant.message"
@@ -76,7 +74,7 @@ class Meter:
             reasoning=take_int(data, "reasoningTokens"),
             model=take_str(data, "model"),
             premium_requests=take_number(data, "cost") if is_asked else None,
-            credits=_credits_of(data.get("copilotUsage")),
+            credits=_credits_of(data),
             scope="call",
             source=source,
             parent_call_id=take_str(data, "parentToolCallId") or parent,
@@ -95,7 +93,7 @@ class Meter:
             cache_read=_first_int(used, "cacheReadTokens", "cachedInput"),
             cache_write=take_int(used, "cacheWriteTokens"),
             model=take_str(used, "model"),
-            credits=_credits_of(used.get("copilotUsage")),
+            credits=_credits_of(used),
             scope="call",
             source=OF_COMPACTION,
         )
@@ -182,6 +180,8 @@ def _first_int(used: Json, *names: str) -> int | None:
     return None
 
 
-def _credits_of(value: Any) -> float | None:
-    nano = value.get("totalNanoAiu") if isinstance(value, dict) else None
+def _credits_of(used: Json) -> float | None:
+    """Return what a call was billed; None if the program says that it does not know, whatever number it wrote."""
+    bill = used.get("copilotUsage")
+    nano = bill.get("totalNanoAiu") if isinstance(bill, dict) and used.get(CREDITS_STATUS) != UNAVAILABLE else None
     return nano / NANO if isinstance(nano, int | float) and not isinstance(nano, bool) else None

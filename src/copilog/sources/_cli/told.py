@@ -24,6 +24,7 @@ TOLD = {
     "fact": "fact",
     "feedback": "feedback",
     "fullCommandText": "command",
+    "hint": "workflow",
     "initialMessage": "first message",
     "intention": "intention",
     "message": "message",

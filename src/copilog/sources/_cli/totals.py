@@ -5,12 +5,14 @@ ones each holds all that came before, so the last one counts. A log may hold bot
 field, `eventsFileSizeBytes`. Where the numbers went down, the counters began anew whatever the field says.
 
 What each run of the program added is kept in `extra`, as `runs`: it was used by the turns of that run.
+
+Since 1.0.102 `accountingSnapshot` says whether credits were reported. Where they were `unavailable`, zero is no amount.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -19,6 +21,8 @@ from copilog.model import Usage
 from copilog.sources._vscode.take import Json
 
 NANO = 1e9  # the unit of account is a billionth of a credit
+CREDITS_STATUS, UNAVAILABLE = "aiCreditsStatus", "unavailable"
+_CREDITS = "totalNanoAiu"
 SOURCE = "session.shutdown"
 _TOKENS = {
     "inputTokens": "input",
@@ -27,7 +31,7 @@ _TOKENS = {
     "cacheWriteTokens": "cache_write",
     "reasoningTokens": "reasoning",
 }
-_TOTALS = ("totalPremiumRequests", "totalNanoAiu")
+_TOTALS = ("totalPremiumRequests", _CREDITS)
 
 Key = tuple[str | None, str]  # a model, or None for the session, and the name of a counter
 Counters = dict[Key, float]
@@ -69,6 +73,10 @@ def session_totals(shutdowns: Sequence[Json], checkpoint: Json | None = None) ->
         files.update(dict.fromkeys(_files(shutdown)))
     if checkpoint is not None:
         _add_checkpoint(total, before or {}, checkpoint)
+    for summary in (*shutdowns, *([checkpoint] if checkpoint is not None else [])):
+        for model in _unbilled(summary):
+            if not total.get((model, _CREDITS)):
+                total.pop((model, _CREDITS), None)
     return _totals_from(total, list(files), runs if len(runs) > 1 else [])
 
 
@@ -89,8 +97,17 @@ def _counters(shutdown: Json) -> Counters:
             _count(made, model, requests, ("count", "cost"))
         else:
             _count(made, model, {"count": requests}, ("count",))
-        _count(made, model, metric, ("totalNanoAiu",))
+        _count(made, model, metric, (_CREDITS,))
     return made
+
+
+def _unbilled(summary: Json) -> Iterator[str | None]:
+    """Yield the models whose credits were not reported, and None if no call's were."""
+    snapshot = summary.get("accountingSnapshot")
+    metrics = snapshot.get("modelMetrics") if isinstance(snapshot, dict) else None
+    for model, values in ((None, snapshot), *(metrics.items() if isinstance(metrics, dict) else ())):
+        if isinstance(values, dict) and values.get(CREDITS_STATUS) == UNAVAILABLE:
+            yield model
 
 
 def _count(made: Counters, model: str | None, values: Json, names: Iterable[str]) -> None:
@@ -122,7 +139,7 @@ def _advance(total: Counters, before: Counters, now: Counters) -> None:
 def _add_checkpoint(total: Counters, before: Counters, checkpoint: Json) -> None:
     """A bill counts from the beginning of the session, unless it is smaller than the last."""
     now: Counters = {}
-    _count(now, None, checkpoint, ("totalPremiumRequests", "totalNanoAiu"))
+    _count(now, None, checkpoint, _TOTALS)
     for key, value in now.items():
         last = before.get(key, 0)
         total[key] = total.get(key, 0) + (value - last if value >= last else value)
@@ -140,7 +157,7 @@ def _totals_from(total: Counters, files: list[str], runs: list[Counters]) -> Ses
         if model is not None:
             made.models[model] = _usage_of(model, total, runs)
     made.premium_requests = total.get((None, "totalPremiumRequests"))
-    nano = total.get((None, "totalNanoAiu"))
+    nano = total.get((None, _CREDITS))
     made.credits = nano / NANO if nano is not None else None
     made.lines_added = _whole(total.get((None, "linesAdded")))
     made.lines_removed = _whole(total.get((None, "linesRemoved")))
@@ -152,7 +169,7 @@ def _usage_of(model: str, total: Counters, runs: list[Counters]) -> Usage:
     usage = Usage(model=model, scope="session", source=SOURCE)
     for name, field in _TOKENS.items():
         setattr(usage, field, _whole(total.get((model, name))))
-    nano = total.get((model, "totalNanoAiu"))
+    nano = total.get((model, _CREDITS))
     extra = {
         "requests": _whole(total.get((model, "count"))),
         "premium_requests": total.get((model, "cost")),

@@ -66,9 +66,7 @@ class ToolRuns:
         call.started_at = span.started_at
         call.status = "failed" if span.status == ERROR else "complete"
         call.origin = _origin(span.take_text("gen_ai.tool.type"))
-        elapsed_ms = ms_between(span.started_at, span.ended_at)
-        if elapsed_ms is not None:
-            call.extra = {**(call.extra or {}), "elapsed_ms": elapsed_ms}
+        call.elapsed_ms = ms_between(span.started_at, span.ended_at)
         return call, is_new
 
     def _match(self, name: str, arguments: str | None, above: Span | None) -> ToolCall | None:

@@ -190,9 +190,7 @@ class Transcript:
         success = take_bool(event.data, "success")
         if success is not None:
             call.status = "complete" if success else "failed"
-        elapsed_ms = ms_between(call.started_at, event.at)
-        if elapsed_ms is not None:
-            call.extra = {**(call.extra or {}), "elapsed_ms": elapsed_ms}
+        call.elapsed_ms = ms_between(call.started_at, event.at)
         result = take_dict(event.data, "result")  # declared by the writer, and never seen, like `error`
         error = take_dict(event.data, "error") or {}
         message = take_str(error, "message") or take_str(event.data, "error")

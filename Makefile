@@ -41,8 +41,8 @@ docs: $(VENV)/.test-ready  ## write docs/cli.md anew
 screenshots: $(VENV)/.test-ready  ## take the pictures of docs/images anew (needs Chromium)
 	$(BIN)/python -m tests.web.screenshots
 
-conformance: ARGS =
-conformance: $(VENV)/.test-ready  ## run real programs, and compare what they write with what copilog reads; ARGS="..."
+conformance: ARGS = --program all --version all
+conformance: $(VENV)/.test-ready  ## run all versions of real programs, and compare what they write with what copilog reads; ARGS="..."
 	$(BIN)/python -m conformance run $(ARGS)
 
 writers-diff: $(VENV)/.test-ready  ## print which events of a Copilot CLI copilog does not know; VERSION=1.0.102

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from itertools import chain
 from pathlib import Path
 
 import msgspec
@@ -16,6 +17,7 @@ from conformance.programs import VERSIONS, UnavailableError, prepare
 from conformance.report import print_result
 from conformance.running import PERFORMED, Result, compare_kept, run_scenario
 from conformance.scenario import Scenario, applies, load_all
+from conformance.schemas import has_schema, print_difference
 from conformance.vscode_setup import CODE_SERVERS, install
 
 ALL_VERSIONS = {"cli": VERSIONS, "vscode": tuple(CODE_SERVERS)}  # the newest is the last
@@ -28,7 +30,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m conformance", description=__doc__)
     commands = parser.add_subparsers(required=True)
     run = commands.add_parser("run", help="run scenarios and compare")
-    run.add_argument("--program", choices=["cli", "vscode"], default="cli")
+    run.add_argument("--program", choices=[*ALL_VERSIONS, "all"], default="cli")
     run.add_argument("--version", action="append", help="default: the newest; `all` for every pinned one")
     run.add_argument("--scenario", action="append", help="by name; default: all")
     run.add_argument("--ci", action="store_true", help="only scenarios that CI runs")
@@ -59,16 +61,42 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _run(given: argparse.Namespace) -> int:
-    chosen = list(_chosen(given))
-    for version in dict.fromkeys(version for _, version in chosen):
-        PREPARE[given.program](version)
-    jobs = given.jobs or JOBS[given.program]
-    with ProcessPoolExecutor(min(jobs, len(chosen) or 1)) as pool:
+    programs = list(ALL_VERSIONS) if given.program == "all" else [given.program]
+    chosen = {program: list(_chosen(program, given)) for program in programs}
+    if not any(chosen.values()):
+        return _say_nothing("no scenario of that name and version", known_scenarios(programs))
+    versions = {program: dict.fromkeys(version for _, version in runs) for program, runs in chosen.items()}
+    for program, needed in versions.items():
+        for version in needed:
+            PREPARE[program](version)
+    status = _report(chain.from_iterable(_results(runs, given) for runs in chosen.values()), as_json=given.json)
+    differences = [print_difference(version, sys.stderr) for version in versions.get("cli", ()) if has_schema(version)]
+    return max(status, *differences, 0)
+
+
+def _results(chosen: list[tuple[Scenario, str]], given: argparse.Namespace) -> Iterator[Result]:
+    """Run scenarios of one program, several at a time, and yield their results in order."""
+    if not chosen:
+        return
+    jobs = given.jobs or JOBS[chosen[0][0].program]
+    with ProcessPoolExecutor(min(jobs, len(chosen))) as pool:
         waiting = [
             pool.submit(run_scenario, scenario, version, _folder(given.keep, scenario, version))
             for scenario, version in chosen
         ]
-        return _report((future.result() for future in waiting), as_json=given.json)
+        for future in waiting:
+            yield future.result()
+
+
+def _say_nothing(what: str, names: Iterable[str]) -> int:
+    """Report that there is nothing to do, which is never a success. Return the exit status."""
+    print(f"{what}; there are {', '.join(names)}", file=sys.stderr)
+    return 2
+
+
+def known_scenarios(programs: Iterable[str]) -> list[str]:
+    """Return the names of all scenarios of programs, in order."""
+    return sorted({one.name for program in programs for one in load_all(program)})
 
 
 def _compare(given: argparse.Namespace) -> int:
@@ -77,6 +105,8 @@ def _compare(given: argparse.Namespace) -> int:
     }
     folders = [path.parent for folder in given.folders for path in sorted(folder.rglob(PERFORMED))]
     runs = [(folder, msgspec.json.decode((folder / PERFORMED).read_bytes(), type=Performed)) for folder in folders]
+    if not runs:
+        return _say_nothing(f"no kept run below {', '.join(map(str, given.folders))}", ["those of `run --keep FOLDER`"])
     known = [(scenarios[run.program, run.scenario], folder) for folder, run in runs]
     return _report((compare_kept(scenario, folder).result for scenario, folder in known), as_json=given.json)
 
@@ -92,10 +122,12 @@ def _report(results: Iterable[Result], *, as_json: bool) -> int:
     return 1 if any(result.is_failure() for result in seen) else 0
 
 
-def _chosen(given: argparse.Namespace) -> Iterator[tuple[Scenario, str]]:
-    known = ALL_VERSIONS[given.program]
+def _chosen(program: str, given: argparse.Namespace) -> Iterator[tuple[Scenario, str]]:
+    known = ALL_VERSIONS[program]
     versions = known if "all" in (given.version or []) else given.version or known[-1:]
-    scenarios = [one for one in load_all(given.program) if not given.scenario or one.name in given.scenario]
+    if given.program == "all":
+        versions = [version for version in versions if version in known]
+    scenarios = [one for one in load_all(program) if not given.scenario or one.name in given.scenario]
     for version in versions:
         for scenario in scenarios:
             if version != known[-1] and not (scenario.older or given.scenario):
@@ -123,6 +155,4 @@ def _table(given: argparse.Namespace) -> int:
 
 
 def _writers_diff(given: argparse.Namespace) -> int:
-    from conformance.schemas import print_difference
-
     return print_difference(given.version, sys.stdout)

@@ -37,6 +37,14 @@ def events_of(schema: Json) -> Iterator[tuple[str, bool]]:
         yield properties["type"]["const"], properties.get("ephemeral", {}).get("const") is not True
 
 
+def has_schema(version: str) -> bool:
+    """Return whether a version has a schema of its events, which the oldest ones do not."""
+    try:
+        return schema_path(version).exists()
+    except UnavailableError:
+        return False
+
+
 def schema_path(version: str) -> Path:
     """Return where the schema of a version is. Newer ones unpack it when they start."""
     prepare(version)

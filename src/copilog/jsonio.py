@@ -1,8 +1,8 @@
 """Bytes to JSON values: a fast, strict decoder first, and repair where that fails.
 
-The only module that knows which JSON library is used. msgspec keeps integers of any size, which orjson does not,
-and is as strict as JSON itself; what strictness refuses (half characters, NaN, broken bytes) goes through the
-standard library once more, and each repair is told to the caller.
+All bytes from outside are decoded here. msgspec keeps integers of any size, which orjson does not, and is as strict as
+JSON itself; what strictness refuses (half characters, NaN, broken bytes) goes through the standard library once more,
+and each repair is reported to the caller.
 """
 
 from __future__ import annotations

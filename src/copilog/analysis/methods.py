@@ -5,8 +5,6 @@ from __future__ import annotations
 from copilog.analysis.figures import Figures
 from copilog.analysis.selection import NO_TURN, Chosen
 
-METHODS = ("recorded", "spread", "estimated")
-
 
 class MethodRow(Figures, kw_only=True):
     """Tokens of a local day, by how they are known. None is the day of what has no time."""

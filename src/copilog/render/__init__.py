@@ -1,1 +1,1 @@
-"""Views of conversations. `text` is what a terminal shows."""
+"""Templates, styles, charts and the report: what pages are made of. `writers` draw conversations."""

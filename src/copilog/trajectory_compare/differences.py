@@ -20,7 +20,6 @@ Kind = Literal["changed", "only-old", "only-new"]
 
 CONTEXT = "context"
 SECTIONS = ("messages", "metadata", "mode_distribution", "provenance", "other", CONTEXT)
-PAYLOAD = SECTIONS[:-1]
 DIGEST_BYTES = 16
 LONG_TEXT = 72  # longer texts are shown as a diff
 LEVELS = 24  # deeper values are compared as a whole

@@ -338,14 +338,6 @@ def branch_title(branch: Branch) -> str:
     return f"{name[0].upper()}{name[1:]}"
 
 
-def shared_depth(one: Sequence[Branch], other: Sequence[Branch]) -> int:
-    """Return through how many of the same branches two turns are reached."""
-    depth = 0
-    while depth < min(len(one), len(other)) and one[depth] == other[depth]:
-        depth += 1
-    return depth
-
-
 def sizes_of(placed: Iterable[Placed]) -> Counter[tuple[int | None, str]]:
     """Return how many turns each branch has of its own, by `branch_key`."""
     return Counter(branch_key(each.branches[-1]) for each in placed if each.branches)

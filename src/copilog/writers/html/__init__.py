@@ -1,4 +1,7 @@
-"""Untrusted text as HTML. Whatever a conversation holds may be given to these functions; what they give back is safe.
+"""Blocks of a conversation as HTML: conversation.py, page.py, passages.py, outline_page.py and addresses.py.
+
+The other modules turn untrusted text into HTML. Whatever a conversation holds may be given to them; what they return
+is safe:
 
     markdown.py    prose: Markdown without HTML, links that lead only to the web
     code.py        highlighted code, JSON laid out, plain text
@@ -8,8 +11,8 @@
     names.py       names of languages
     characters.py  characters that nobody sees, or that mislead, made visible
 
-Each takes text and returns `Markup` that is complete in itself: every element that opens also closes. Time and size
-grow with the text and no faster; what is too much is shown plainly, or cut with a note that says so.
+Each of these takes text and returns `Markup` that is complete in itself: every element that opens also closes. Time and
+size grow with the text and no faster; what is too much is shown plainly, or cut with a note that says so.
 """
 
 from __future__ import annotations

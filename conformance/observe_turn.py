@@ -43,6 +43,7 @@ def observe_turn(conversation: Conversation, turn: Turn, where: str) -> Seen:
     yield "skills", where, sorted(skill.name for skill in turn.skills if skill.is_loaded)
     asked = [part for message in messages for part in message.parts if isinstance(part, Confirmation)]
     yield "asked of the user", where, [[part.type, part.state] for part in asked]
+    yield "answers of the user", where, [one.answer for part in asked for one in part.questions]
     yield from _texts(own, where)
     yield from _calls(messages, where)
 
@@ -111,6 +112,7 @@ def _calls(messages: list[Message], where: str) -> Seen:
 
 def _call(call: ToolCall, caller: str, at: str) -> Seen:
     yield "call.name", at, call.name
+    yield "call.title", at, call.title
     yield "call.arguments", at, _value(call.arguments)
     yield "call.outcome", at, call.outcome.kind if call.outcome else None
     yield "call.reason", at, call.outcome.reason if call.outcome else None

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from copilog.model import Attachment, Compaction, Prompt, Text, Thinking, messages_of, title_of
-from tests.sources.cli_builders import SESSION, Log, notice, only, parts_like, read_cleanly, read_log, roles
+from tests.sources.cli_builders import SESSION, Log, log_path, notice, only, parts_like, read_cleanly, read_log, roles
 
 
 def test_a_turn_runs_from_one_prompt_to_the_next(tmp_path: Path) -> None:
@@ -142,6 +142,40 @@ def test_what_early_logs_put_around_the_users_words_is_taken_off(tmp_path: Path)
     (message,) = read_cleanly(tmp_path, Log().start().ask(content)).messages
 
     assert message.parts == [Text(text="why?"), Prompt(text=content, native="content")]
+
+
+TAGGED = "see <reminder>mine</reminder> and\n<context>\nmine\n</context>"
+
+
+def test_a_prompt_beside_what_was_sent_keeps_the_tags_that_the_user_typed(tmp_path: Path) -> None:
+    sent = f"<current_datetime>now</current_datetime>\n\n{TAGGED}"
+
+    (message,) = read_cleanly(tmp_path, Log().start().ask(TAGGED, transformedContent=sent)).messages
+
+    assert message.parts == [Text(text=TAGGED), Prompt(text=sent, native="transformedContent")]
+
+
+@pytest.mark.parametrize(
+    ("version", "name", "text"),
+    [
+        ("unknown", None, ""),
+        ("1.0.46", "vscode.metadata.json", '{"writtenToDisc": true}'),
+        ("1.0.46", "vscode.requests.metadata.json", '[{"copilotRequestId": "r1"}]'),
+        ("1.0.60", "workspace.yaml", "client_name: other"),
+    ],
+)
+def test_what_another_program_put_into_a_prompt_is_taken_off(
+    tmp_path: Path, version: str, name: str | None, text: str
+) -> None:
+    content = "why? <reminder>\nbe brief\n</reminder>\n<attachments>\na file\n</attachments>"
+    sent = f"<current_datetime>now</current_datetime>\n\n{content}"
+    if name is not None:
+        (log_path(tmp_path).parent / name).write_text(text)
+
+    conversation = read_cleanly(tmp_path, Log().start(copilotVersion=version).ask(content, transformedContent=sent))
+
+    (message,) = conversation.messages
+    assert message.parts[:2] == [Text(text="why?"), Prompt(text=content, native="content")]
 
 
 # --- how it ended -------------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from copilog.sources._vscode.take import Json, take_dict, take_str
 
 LOG = "events.jsonl"
 OWN_CLIENT = "github/cli"
+VSCODE_CLIENT = "vscode"
 WORKSPACE = "workspace.yaml"
 PLAN = "plan.md"
 VSCODE = "vscode.metadata.json"
@@ -58,9 +59,10 @@ class Companions:
             self._tell(path, reason)
 
     @property
-    def is_own_client(self) -> bool:
-        """Return whether the CLI itself ran the session, and no other program, such as VS Code, by means of it."""
-        return self.workspace.text("client_name") == OWN_CLIENT
+    def client(self) -> str | None:
+        """Return which program ran the session: the CLI itself, or another by means of it; None where nothing tells."""
+        name = self.workspace.text("client_name")
+        return name or (VSCODE_CLIENT if self.vscode or self.requests else None)
 
     def _read_workspace(self, folder: Path) -> None:
         text = self._text(folder, WORKSPACE)

@@ -8,6 +8,7 @@ from copilog import jsonio, tags
 from copilog.errors import BadRecord
 from copilog.model import AnyPart, Attachment, Mode, Notice, Prompt, Skill, Text, Turn
 from copilog.sources._cli.attachments import attachment_from, is_known
+from copilog.sources._cli.companions import OWN_CLIENT
 from copilog.sources._cli.event import Event
 from copilog.sources._cli.reader import Reader
 from copilog.sources._vscode.take import Json, take_list, take_str
@@ -15,6 +16,7 @@ from copilog.sources._vscode.take import Json, take_list, take_str
 HUMAN_SOURCES = ("user", "human")
 SKILL_SOURCE = "skill-"
 SHELL_MODE = "shell"
+EMBEDDED_VERSION = "unknown"  # what VS Code has for the version of the CLI
 
 
 def user_message(reader: Reader, event: Event) -> None:
@@ -75,7 +77,7 @@ def _prompt_parts(reader: Reader, event: Event, is_injected: bool) -> list[AnyPa
     sent = take_str(data, "transformedContent")
     parts: list[AnyPart] = []
     if content is not None:
-        typed = [Text(text=content)] if reader.is_typed else words_of(content)
+        typed = [Text(text=content)] if _is_typed(reader, sent) else words_of(content)
         parts += [Prompt(text=content, native="content")] if is_injected else typed
     if sent is not None and sent != content:
         parts.append(Prompt(text=sent, native="transformedContent"))
@@ -83,6 +85,16 @@ def _prompt_parts(reader: Reader, event: Event, is_injected: bool) -> list[AnyPa
     if items:
         parts += _attachments(reader, event, items)
     return parts
+
+
+def _is_typed(reader: Reader, sent: str | None) -> bool:
+    """Whether a prompt is what the user typed, tags and all: so the CLI writes it beside what it sent to the model.
+
+    Other programs, such as VS Code, put reminders into the prompts that they give to the CLI.
+    """
+    if reader.client is not None:
+        return reader.client == OWN_CLIENT
+    return sent is not None and reader.facts.header.get("copilotVersion") != EMBEDDED_VERSION
 
 
 def _attachments(reader: Reader, event: Event, items: list[Any]) -> list[Attachment]:

@@ -58,7 +58,7 @@ class Reader:
         self.deltas = Deltas()
         self.assets = Assets(path)
         self.checkpoints = companions.checkpoints
-        self.is_typed = companions.is_own_client  # whether prompts are what the user typed, and nothing else
+        self.client = companions.client
         self.mode: Mode | None = None  # how the session runs now
         self.custom_agent: CustomAgent | None = None  # whose part the main agent plays now
         self.compaction_began_at: datetime | None = None

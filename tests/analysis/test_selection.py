@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -13,10 +13,12 @@ from copilog.analysis import Selection, choose, measure
 from copilog.analysis.selection import Chosen
 from copilog.analysis.totals import totals
 from copilog.errors import UsageError
-from copilog.model import Conversation, Message, Text, Turn
+from copilog.model import Conversation, Message, Relation, Text, Turn
 from copilog.store.archive import Archive
 from copilog.store.query import QueryError
 from tests.stored import concluded_entry
+
+NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 
 
 def ids(chosen: Chosen) -> set[str]:
@@ -45,6 +47,26 @@ def test_a_fork_that_is_chosen_alone_is_measured_whole(archive: Archive) -> None
         ("lighthouse-2", 0),
         ("lighthouse-2", 1),
     }
+
+
+def test_a_turn_that_vscode_copied_into_a_fork_is_measured_once(tmp_path: Path) -> None:
+    def asked(name: str, *prompts: tuple[str, str, int]) -> Conversation:
+        made = Conversation(id=f"vscode:{name}", native_id=name, source="vscode-session-log", started_at=NOON)
+        for index, (request_id, prompt, second) in enumerate(prompts):
+            made.turns.append(Turn(index=index, request_id=request_id))
+            made.turns[-1].timing.started_at = NOON + timedelta(seconds=second)
+            made.messages.append(Message(role="user", parts=[Text(text=prompt)], turn=index))
+        return made
+
+    parent = asked("parent", ("request_1", "When is high tide?", 0), ("request_2", "And the next?", 600))
+    fork = asked("fork", ("5698", "When is high tide?", 2), ("request_3", "And the next?", 900))
+    fork.relations = [Relation(kind="fork", other_id="vscode:parent", reason="forked in VS Code")]
+    with Archive(tmp_path / "own.db", write=True) as archive:
+        for made in (parent, fork):
+            archive.put(concluded_entry(made), "made up")
+
+        assert turns(choose(archive, Selection())) == {("parent", 0), ("parent", 1), ("fork", 1)}
+        assert turns(choose(archive, Selection(conversation="vscode:fork"))) == {("fork", 0), ("fork", 1)}
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ __all__ = ["NO_TURN", "Chosen", "Selection", "choose"]
 
 NO_TURN = -1
 SHORTEST_UNIQUE_ID = 20
+LONGEST_BEFORE_ANSWER_SECONDS = 60  # from a request to the beginning of its answer
 
 
 class Chosen:
@@ -100,6 +101,7 @@ def _choose_turns(connection: sqlite3.Connection, selection: Selection) -> bool:
         parameters,
     )
     has_copies = _leave_out_copies(connection)
+    has_copies = _leave_out_copies_of_parents(connection) or has_copies
     if period:
         _execute(
             connection,
@@ -144,6 +146,23 @@ def _leave_out_copies(connection: sqlite3.Connection) -> bool:
         _execute_many(connection, "DELETE FROM temp.chosen_turn WHERE conversation = ? AND turn = ?", copies)
         has_copies = has_copies or bool(copies)
     return has_copies
+
+
+def _leave_out_copies_of_parents(connection: sqlite3.Connection) -> bool:
+    """Leave out the turns that VS Code copied into a fork, with ids of their own and the time of the first answer."""
+    copies = connection.execute(
+        "SELECT DISTINCT f.conversation, f.position FROM relation AS r"
+        " JOIN temp.chosen AS v ON v.conversation = r.conversation"
+        " JOIN conversation AS parent ON parent.id = r.other_id"
+        " JOIN temp.chosen AS w ON w.conversation = parent.rowid"
+        " JOIN turn AS f ON f.conversation = r.conversation"
+        " JOIN turn AS p ON p.conversation = parent.rowid AND p.prompt = f.prompt AND p.superseded IS NULL"
+        " WHERE r.kind = 'fork' AND f.superseded IS NULL"
+        " AND (julianday(f.started_at) - julianday(p.started_at)) * 86400 BETWEEN -1 AND ?",
+        (LONGEST_BEFORE_ANSWER_SECONDS,),
+    ).fetchall()
+    _execute_many(connection, "DELETE FROM temp.chosen_turn WHERE conversation = ? AND turn = ?", copies)
+    return bool(copies)
 
 
 def _execute(connection: sqlite3.Connection, sql: str, parameters: list[Any]) -> None:

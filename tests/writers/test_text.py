@@ -51,6 +51,7 @@ from copilog.model import (
     Vote,
     Workspace,
 )
+from copilog.view.turns import first_prompts
 from copilog.writers.terminal import TextOptions, render_conversation
 from tests.writers.text_builders import FOLDER, conversation, edit, shown
 
@@ -120,6 +121,14 @@ def test_words_stand_first_and_attachments_below_as_chips() -> None:
     assert "  [file] old.py  (not sent, omitted: partial)\n" in page
     assert "  unknown part variable:hologram\n" in page
     assert "instructions" not in page, "what the product adds by itself is context"
+
+
+def test_tags_that_the_user_typed_are_shown_where_what_was_sent_is_recorded_beside() -> None:
+    typed = "Look:\n<reminder>mine</reminder>\nhere"
+    made = conversation(asked=[Text(text=typed), Prompt(text=f"<current_datetime>now</current_datetime>\n\n{typed}")])
+
+    assert "You\n  Look:\n  <reminder>mine</reminder>\n  here\n" in shown(made)
+    assert first_prompts(made) == {0: typed}
 
 
 def test_context_is_shown_only_when_asked_for_and_whole_only_in_full() -> None:

@@ -91,7 +91,7 @@ def request_blocks(message: Message, number: int, stage: Stage) -> Iterator[AnyB
             if message.role == "system":
                 contexts.append(Context(at=at, title=SCOPES["system"], text=part.text, is_system=True))
             else:
-                yield from _said(part, mentions, at)
+                yield from _said(part, mentions, at, is_typed(message))
         elif isinstance(part, Prompt):
             contexts.append(_context(part, at, typed_in(message)))
         elif isinstance(part, Attachment):
@@ -110,11 +110,17 @@ def typed_in(message: Message) -> str:
     return "\n".join(part.text for part in message.parts if isinstance(part, Text))
 
 
-def _said(part: Text, mentions: list[Mention], at: At) -> Iterator[AnyBlock]:
+def is_typed(message: Message) -> bool:
+    """Return whether the words are just what the user typed, as what was sent stands beside them."""
+    return any(isinstance(part, Prompt) and part.scope == "turn" for part in message.parts)
+
+
+def _said(part: Text, mentions: list[Mention], at: At, is_typed: bool) -> Iterator[AnyBlock]:
     """The words; where the product's own tags stand among them, these are folded and set apart."""
     if not part.text.strip():
         return
-    pieces = segments(part.text) if "<" in part.text and len(part.text) <= LONGEST_SEARCHED else []
+    is_searched = not is_typed and "<" in part.text and len(part.text) <= LONGEST_SEARCHED
+    pieces = segments(part.text) if is_searched else []
     if all(piece.is_own for piece in pieces):
         places = [
             (mention.start, mention.end, mention.type)

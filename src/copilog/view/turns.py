@@ -17,7 +17,7 @@ from copilog.tags import user_text
 from copilog.view.blocks import TurnFoot, TurnHead
 from copilog.view.frames import Framed, Frames
 from copilog.view.messages import speaker_of
-from copilog.view.parts import changes_of, edits_before
+from copilog.view.parts import changes_of, edits_before, is_typed
 from copilog.view.safe import clean_line
 from copilog.view.stage import Stage
 from copilog.view.wording import (
@@ -97,7 +97,7 @@ def first_prompts(conversation: Conversation) -> dict[int, str]:
 
 def _words_of(message: Message) -> str:
     words = prose_of(message.parts).strip()
-    if words and "<" in words:
+    if words and "<" in words and not is_typed(message):
         return user_text(words) or ""
     sent = (part.text for part in message.parts if isinstance(part, Prompt) and part.scope == "turn")
     return words or next((own for text in sent if (own := user_text(text))), "")

@@ -377,3 +377,15 @@ def test_a_value_that_vs_code_shortened_is_told_once() -> None:
     _, ledger = replayed(line(0, v={"a": shortened}), line(1, ["b"], v=shortened))
 
     assert told(ledger) == [(None, "value-truncated")]
+
+
+# --- replaced values ------------------------------------------------------------------------------------------------
+
+
+def test_a_request_with_a_damaged_id_costs_no_replaced_text_of_another() -> None:
+    requests = [{"requestId": []}, {"requestId": "request_1", "response": [{"value": "A first answer."}]}]
+    log, _ = replayed(
+        line(0, v={"requests": requests}), line(1, ["requests", 1, "response"], v=[{"value": "Another one."}])
+    )
+
+    assert log.lost_texts() == {"request_1": [(0, "A first answer.")]}

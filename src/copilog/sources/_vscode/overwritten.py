@@ -47,14 +47,14 @@ class Overwritten:
         """Return by request the texts that it no longer has, with the positions of their parts."""
         if not self.in_requests:
             return {}
-        final: dict[Any, Any] = {}
+        final: dict[str, Any] = {}
         held: dict[str, str] = {}
         lost: Lost = {}
         for name, field, position, value in self.in_requests:
             texts = list(dict.fromkeys(_texts_in(value)))
             if not texts:
                 continue
-            final = final or {request.get("requestId"): request for request in requests if isinstance(request, dict)}
+            final = final or _by_id(requests)
             request = final.get(name)
             successor = set(_texts_in(_item_at(request, field, position)))  # nearly always it has all of them
             texts = [text for text in texts if text not in successor]
@@ -81,6 +81,12 @@ class Overwritten:
                 held += f"\0{text}"
                 lost.append(text)
         return lost
+
+
+def _by_id(requests: Iterable[Any]) -> dict[str, Any]:
+    """The requests that have an id; a damaged one may be of any type."""
+    named = ((request.get("requestId"), request) for request in requests if isinstance(request, dict))
+    return {name: request for name, request in named if isinstance(name, str)}
 
 
 def _item_at(request: Any, field: str | None, position: int | None) -> Any:

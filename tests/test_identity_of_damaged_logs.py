@@ -47,7 +47,7 @@ def mangled(line: str, random: Random) -> str:
     """A line that breaks off, or in which ids of calls or of the event are wrong."""
     match random.choice(["cut", "calls", "event"]):
         case "cut":
-            return line[: random.randrange(1, len(line))]
+            return line[: random.randint(1, len(line))]
         case "calls":
             return re.sub(r"toolu_\d+", lambda found: found[0][:-1] + random.choice(["x", '"', "\\u00e9", ""]), line)
         case _:

@@ -13,7 +13,7 @@ from copilog.analysis import Selection, choose, measure
 from copilog.analysis.selection import Chosen
 from copilog.analysis.totals import totals
 from copilog.errors import UsageError
-from copilog.model import Conversation, Message, Relation, Text, Turn
+from copilog.model import Conversation, Message, Text, Turn
 from copilog.store.archive import Archive
 from copilog.store.query import QueryError
 from tests.stored import concluded_entry
@@ -59,8 +59,8 @@ def test_a_turn_that_vscode_copied_into_a_fork_is_measured_once(tmp_path: Path) 
         return made
 
     parent = asked("parent", ("request_1", "When is high tide?", 0), ("request_2", "And the next?", 600))
-    fork = asked("fork", ("5698", "When is high tide?", 2), ("request_3", "And the next?", 900))
-    fork.relations = [Relation(kind="fork", other_id="vscode:parent", reason="forked in VS Code")]
+    fork = asked("fork", ("5698", "When is high tide?", 2), ("request_3", "And the next?", 602))
+    fork.turns[0].copied_from = "vscode:parent"
     with Archive(tmp_path / "own.db", write=True) as archive:
         for made in (parent, fork):
             archive.put(concluded_entry(made), "made up")

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from copilog.model import Conversation, Relation
-from copilog.store.spending import COPIED_FROM
 from tests.sources.vscode_builders import read_session, request, session
 from tests.store.spent import spent, total
 
@@ -46,11 +45,11 @@ def test_a_copied_turn_has_the_time_of_the_first_one_and_leaves_its_tokens_there
 
     assert made.relations == [Relation(kind="fork", other_id=f"vscode:{PARENT}", reason="forked in VS Code")]
     assert (first.timing.started_at, first.timing.completed_at) == (ASKED, None)
-    assert first.extra is not None
-    assert first.extra[COPIED_FROM] == f"vscode:{PARENT}"
-    assert [usage["output"] for usage in first.extra["copied_usage"]] == [7, 7]
+    assert (first.copied_from, second.copied_from) == (f"vscode:{PARENT}", None)
     assert [usage.output for usage in second.usage] == [5]
     assert next(one.created_at for one in made.messages if one.turn == 0) == ASKED
+    assert first.extra is not None
+    assert [usage["output"] for usage in first.extra["copied_usage"]] == [7, 7]
     assert {row.turn for row in spent(made)} == {1}
     assert total(spent(made), "output") == 5
 

@@ -127,7 +127,7 @@ def test_a_fork_has_the_records_of_its_parent_and_nothing_twice(tmp_path: Path) 
 
     assert pick(spent(made), "turn", "input", "output") == [(0, 100, 10), (1, 200, 20), (2, 400, 40)]
     assert made.relations == [Relation(kind="fork", other_id=f"cli:{PARENT}", reason="forked with /fork")]
-    assert [(turn.extra or {}).get("copied_from") for turn in made.turns] == [f"cli:{PARENT}", f"cli:{PARENT}", None]
+    assert [turn.copied_from for turn in made.turns] == [f"cli:{PARENT}", f"cli:{PARENT}", None]
 
 
 def test_a_parent_names_its_forks_and_a_later_fork_does_not_claim_them(tmp_path: Path) -> None:

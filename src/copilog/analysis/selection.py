@@ -26,7 +26,6 @@ __all__ = ["NO_TURN", "Chosen", "Selection", "choose"]
 
 NO_TURN = -1
 SHORTEST_UNIQUE_ID = 20
-LONGEST_BEFORE_ANSWER_SECONDS = 60  # from a request to the beginning of its answer
 
 
 class Chosen:
@@ -149,17 +148,14 @@ def _leave_out_copies(connection: sqlite3.Connection) -> bool:
 
 
 def _leave_out_copies_of_parents(connection: sqlite3.Connection) -> bool:
-    """Leave out the turns that VS Code copied into a fork, with ids of their own and the time of the first answer."""
+    """Leave out the turns that forks are known to have copied, where the first ones are measured."""
     copies = connection.execute(
-        "SELECT DISTINCT f.conversation, f.position FROM relation AS r"
-        " JOIN temp.chosen AS v ON v.conversation = r.conversation"
-        " JOIN conversation AS parent ON parent.id = r.other_id"
+        "SELECT f.conversation, f.position FROM turn AS f"
+        " JOIN temp.chosen AS v ON v.conversation = f.conversation"
+        " JOIN conversation AS parent ON parent.id = f.copied_from"
         " JOIN temp.chosen AS w ON w.conversation = parent.rowid"
-        " JOIN turn AS f ON f.conversation = r.conversation"
-        " JOIN turn AS p ON p.conversation = parent.rowid AND p.prompt = f.prompt AND p.superseded IS NULL"
-        " WHERE r.kind = 'fork' AND f.superseded IS NULL"
-        " AND (julianday(f.started_at) - julianday(p.started_at)) * 86400 BETWEEN -1 AND ?",
-        (LONGEST_BEFORE_ANSWER_SECONDS,),
+        " WHERE f.copied_from IS NOT NULL AND EXISTS (SELECT 1 FROM turn AS p"
+        " WHERE p.conversation = parent.rowid AND p.prompt IS f.prompt AND p.superseded IS NULL)"
     ).fetchall()
     _execute_many(connection, "DELETE FROM temp.chosen_turn WHERE conversation = ? AND turn = ?", copies)
     return bool(copies)

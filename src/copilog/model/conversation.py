@@ -89,6 +89,7 @@ class Turn(Value, kw_only=True):
     system_label: str | None = None
     superseded: str | None = None  # why the turn no longer counts: removed, hidden, undone, replaced, rewound, absent
     branch: Branch | None = None  # None for the trunk
+    copied_from: str | None = None  # id of the conversation in which it was asked, where a fork copied it from there
     traces: list[str] = []  # paths of the traces that have it, where the conversation has several
     part_orders: list[list[str]] = []  # of its traces, where they leave open how calls, thinking and texts follow
     duration: Duration | None = None  # concluded from `timing`

@@ -95,6 +95,7 @@ def turn_rows(conversation: Conversation, texts: list[Texts]) -> Iterator[TurnRo
             working_ms=number(took.working_ms),
             traces=max(1, len(turn.traces)),
             prompt=prompts.get(turn.index),
+            copied_from=turn.copied_from,
         )
 
 

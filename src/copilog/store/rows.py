@@ -94,6 +94,7 @@ class TurnRow(Row):
     working_ms: float | None
     traces: int
     prompt: int | None
+    copied_from: str | None
 
 
 class ToolCallRow(Row):

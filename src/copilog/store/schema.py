@@ -17,7 +17,7 @@ DETAIL_TABLES = (
     "queued_prompt",
 )  # fmt: skip
 # Of what `entries` makes of a conversation. Rows of an earlier version are made again from the document.
-ROWS_VERSION = 6
+ROWS_VERSION = 7
 # What people and frames read.
 VIEWS = (
     "conversations", "messages", "turns", "tool_calls", "file_edits", "usage", "spending", "prompt_shares", "skills",
@@ -410,6 +410,16 @@ MIGRATIONS: tuple[str, ...] = (
         SELECT root, CASE root WHEN 'this machine' THEN 'machine' ELSE 'named' END
         FROM (SELECT DISTINCT root FROM unit);
     CREATE INDEX conversation_empty ON conversation (is_empty) WHERE is_empty;
+
+    ALTER TABLE turn ADD COLUMN copied_from TEXT;         -- id of the conversation that a fork has the turn from
+    CREATE INDEX turn_copied ON turn (conversation, position) WHERE copied_from IS NOT NULL;
+    DROP VIEW turns;
+    CREATE VIEW turns AS
+        SELECT c.id AS conversation, t.position, t.request_id, t.status, t.agent, t.custom_agent, t.command, t.mode,
+               t.model, t.resolved_model, t.started_at, t.completed_at, t.elapsed_ms, t.first_progress_ms, t.waited_ms,
+               t.working_ms, t.error, t.error_code, t.vote, t.vote_reason, t.details, t.agent_evidence, t.is_retry,
+               t.is_system, t.superseded, t.branch_from, t.branch_trace, t.only_trace, t.copied_from
+        FROM turn AS t JOIN conversation AS c ON c.rowid = t.conversation;
     """,
 )
 

@@ -40,7 +40,6 @@ Method = Literal["recorded", "spread", "estimated"]
 COLUMNS = ("input", "output", "cache_read", "cache_write", "reasoning", "premium_requests", "credits")
 SESSION_CREDITS, DETAILS, ESTIMATE = "sessionCopilotCredits", "details", "characters / 4"
 CHARACTERS_PER_TOKEN = 4
-COPIED_FROM = "copied_from"  # in the extra of a turn that a fork has from its parent, where it was used
 TINY = 1e-6  # what sums of fractions may differ by
 _MULTIPLIER = re.compile(r"[•·]\s*(\d+(?:\.\d+)?)x(?!\w)")  # "GPT-5 • 0.33x"
 
@@ -270,7 +269,7 @@ class Spends:
         if talk.turns.keys() <= self._with_input and talk.turns.keys() <= self._with_output:
             return
         answered = {slot.turn for slot in talk.received} | self._with_output
-        copied = {index for index, turn in talk.turns.items() if turn.extra and COPIED_FROM in turn.extra}
+        copied = {index for index, turn in talk.turns.items() if turn.copied_from is not None}
         for slot in sorted(talk.received.keys() | talk.sent.keys(), key=_by_turn):
             estimate: dict[str, Any] = {}
             if slot.turn in answered and slot.turn not in self._with_input and slot in talk.sent:

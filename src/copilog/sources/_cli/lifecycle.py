@@ -125,7 +125,7 @@ def _read_fork(reader: Reader, text: str) -> None:
         facts.relations = [relation for relation in facts.relations if relation.kind not in (FORK, FORKED_AS)]
         facts.relations.append(Relation(kind=FORK, other_id=parent, reason="forked with /fork"))
         for turn in reader.turns.all:
-            turn.extra = {**(turn.extra or {}), "copied_from": parent}
+            turn.copied_from = parent
     elif made is not None:
         facts.relations.append(Relation(kind=FORKED_AS, other_id=f"cli:{made[1]}", reason="forked with /fork"))
 

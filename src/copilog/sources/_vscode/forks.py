@@ -11,7 +11,6 @@ import msgspec
 from copilog.model import Conversation, Relation, Turn
 
 FORK = "fork"
-COPIED_FROM = "copied_from"  # in the extra of a turn
 
 
 def mark_copies(conversation: Conversation) -> None:
@@ -23,9 +22,9 @@ def mark_copies(conversation: Conversation) -> None:
             continue
         name = f"vscode:{parent}"
         parents[name] = None
-        turn.extra = {**(turn.extra or {}), COPIED_FROM: name}
+        turn.copied_from = name
         if turn.usage:
-            turn.extra["copied_usage"] = msgspec.to_builtins(turn.usage)
+            turn.extra = {**(turn.extra or {}), "copied_usage": msgspec.to_builtins(turn.usage)}
             turn.usage = []
         for message in conversation.messages:
             if message.turn == turn.index and message.created_at == turn.timing.started_at:

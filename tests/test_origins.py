@@ -13,10 +13,11 @@ import pytest
 from copilog.ingest.origins import origins_of
 from copilog.sources.roots import Root
 from copilog.store.archive import Archive
-from copilog.store.schema import MIGRATIONS
 from copilog.store.units import known_origins
 from tests.cli.homes import Home, Outcome, move_in, run, session
+from tests.older_archives import make_older
 
+SCHEMA_WITHOUT_ORIGINS = 5
 MINE, YOURS, BACKUP = (f"{digit * 8}-1111-4111-8111-111111111111" for digit in "123")
 
 
@@ -62,10 +63,7 @@ def gone(path: Path) -> set[str]:
 
 def forget_origins(path: Path) -> None:
     """Make it one of an earlier version, which remembered only what a scan is called."""
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("DROP TABLE origin")
-        connection.execute("DROP INDEX conversation_empty")
-        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS) - 1}")
+    make_older(path, SCHEMA_WITHOUT_ORIGINS)
 
 
 # --- from those, and from nothing else ------------------------------------------------------------------------------

@@ -410,7 +410,8 @@ MIGRATIONS: tuple[str, ...] = (
         SELECT root, CASE root WHEN 'this machine' THEN 'machine' ELSE 'named' END
         FROM (SELECT DISTINCT root FROM unit);
     CREATE INDEX conversation_empty ON conversation (is_empty) WHERE is_empty;
-
+    """,
+    """
     ALTER TABLE turn ADD COLUMN copied_from TEXT;         -- id of the conversation that a fork has the turn from
     CREATE INDEX turn_copied ON turn (conversation, position) WHERE copied_from IS NOT NULL;
     DROP VIEW turns;

@@ -26,6 +26,7 @@ from copilog.ingest.footprints import Look
 from copilog.ingest.scanning import ScanResult, scan
 from copilog.ingest.spool import Spool
 from copilog.intake.files import read_bytes
+from copilog.intake.folders import entries_in
 from copilog.sample import home as sample_home
 from copilog.sources import Found
 from copilog.store.archive import Archive
@@ -117,7 +118,7 @@ def test_a_file_that_could_not_be_read_is_tried_again(
         return read_bytes(path)
 
     with monkeypatch.context() as patched:
-        patched.setattr("copilog.sources._vscode.documents.read_bytes", refuse)
+        patched.setattr("copilog.sources.documents.read_bytes", refuse)
         assert (scanned(archive, home).new, scanned(archive, home).new) == (2, 0)
 
     assert scanned(archive, home).new_ids == ["vscode:session-1"]
@@ -346,12 +347,25 @@ def test_what_was_looked_at_is_found_as_if_it_were_discovered(tmp_path: Path) ->
     assert signatures == others
 
 
+def test_links_that_were_met_before_a_scan_are_not_among_its_problems(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "link").symlink_to(tmp_path)
+    entries_in(elsewhere)
+    report = Report()
+
+    with Spool() as spool:
+        discover_seen(Look(find_roots([sample_home()])), spool, spool.add_places, report=report)
+
+    assert [note for note in report.diagnostics() if note.code == "broken-link"] == []
+
+
 def test_what_only_reading_needs_is_loaded_when_something_is_read() -> None:
     code = "import sys, copilog.ingest.scanning; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     loaded = set(done.stdout.split())
-    assert "copilog.sources.vscode_session" in loaded
+    assert "copilog.sources.vscode.session_json" in loaded
     readers = ("conversation", "conversations", "documents", "editing", "reader", "session", "span_source")
     assert [name for name in sorted(loaded) if "._" in name and name.rpartition(".")[2] in readers] == []
     assert loaded.isdisjoint(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from copilog.ingest.places import SeenFolders
+from copilog.intake.folders import take_passed_over
 from copilog.sources import SOURCES, Found, Source
 from copilog.sources.roots import Root, StorageFolder, storage_folders
 from copilog.store.units import FileState
@@ -42,6 +43,7 @@ class Look:
         self.folders: list[StorageFolder] = []
         self.skipped: list[tuple[Path, str]] = []  # folders that are not looked at, and why
         self.single_files: list[Path] = []
+        take_passed_over()  # what others listed before is no matter of these roots
         seen = SeenFolders()
         for root in roots:
             if root.kind == "file":

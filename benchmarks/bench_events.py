@@ -262,7 +262,7 @@ def _orjson(path: Path) -> int:
 def _copilog_read(path: Path) -> int:
     from copilog.diagnostics import Ledger
     from copilog.sources.base import Found
-    from copilog.sources.cli_events import CliEvents
+    from copilog.sources.cli.events import CliEvents
 
     ledger = Ledger(path=str(path))
     conversations = list(CliEvents().read(Found(path, CliEvents.name, path.stem), ledger))
@@ -272,7 +272,7 @@ def _copilog_read(path: Path) -> int:
 def _copilog_stream(path: Path) -> int:
     from copilog.diagnostics import Ledger
     from copilog.sources.base import Found
-    from copilog.sources.cli_events import CliEvents, stream_messages
+    from copilog.sources.cli.events import CliEvents, stream_messages
 
     ledger = Ledger(path=str(path))
     count = sum(1 for _ in stream_messages(Found(path, CliEvents.name, path.stem), ledger))

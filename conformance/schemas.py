@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from conformance.programs import UnavailableError, cache_folder, prepare, unpacked_folder
-from copilog.sources._cli.event_types import is_known
+from copilog.sources.cli.event import is_known
 
 SCHEMA = "schemas/session-events.schema.json"
 Json = dict[str, Any]

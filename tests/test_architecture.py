@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).parent.parent / "src" / "copilog"
 
 FOUNDATIONS = {
     "model", "errors", "diagnostics", "jsonio", "sqliteio", "tags", "textdiff", "wholefiles", "remembering",
-    "derive", "intake",
+    "derive", "intake", "fields", "uris",
 }  # fmt: skip
 ANYTHING = {"*"}
 MAY_IMPORT: dict[str, set[str]] = {
@@ -28,6 +28,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "remembering": {"model", "errors"},
     "intake": {"model", "errors", "diagnostics", "jsonio"},
     "derive": {"model", "errors", "textdiff", "remembering"},
+    "fields": {"model", "errors", "jsonio"},
+    "uris": {"model", "errors", "fields", "remembering"},
     "sources": FOUNDATIONS,
     "identity": FOUNDATIONS | {"likeness"},
     "likeness": FOUNDATIONS,
@@ -68,12 +70,10 @@ AT_HOME = {
     "starlette": {"web"},
     "jinja2": {"web", "render"},
 }
-# What all sources share; other modules of `sources` know nothing of each other.
-SHARED_BY_SOURCES = {"base", "roots"}
 
 
 def wrong_imports(module: str, code: str) -> list[str]:
-    """What a module, such as `sources.chat_export`, imports and may not."""
+    """What a module, such as `sources.vscode.session_json`, imports and may not."""
     return [wrong for name in imported(ast.parse(code)) if (wrong := what_is_wrong(module, name))]
 
 
@@ -108,9 +108,9 @@ def what_is_wrong_inside(module: str, target: list[str]) -> str | None:
         return f"{module} imports {shown}, which {room} may not"
     if room == other == "sources" and place not in ([], ["__init__"]):
         neighbour = target[1] if len(target) > 1 else ""
-        is_shared = neighbour in SHARED_BY_SOURCES or neighbour.startswith("_")
+        is_shared = (PACKAGE / "sources" / f"{neighbour}.py").is_file()  # families are folders
         if not is_shared and neighbour != place[0]:
-            return f"{module} imports {shown}, and sources do not know each other"
+            return f"{module} imports {shown}, and families of sources do not know each other"
     return None
 
 
@@ -183,13 +183,13 @@ def test_the_check_finds_opened_files() -> None:
         ("jsonio", "from copilog import __version__"),
         ("identity", "from copilog.sources import Found"),
         ("writers.terminal", "from copilog.ingest import read"),
-        ("sources.chat_export", "from copilog import ingest"),
-        ("sources.chat_export", "from copilog.sources.vscode_session import VSCodeSession"),
-        ("sources.chat_export", "from copilog.sources import vscode_session"),
-        ("sources.chat_export", "from copilog.sources import SOURCES"),
-        ("sources._vscode.turns", "from copilog.sources.vscode_session import VSCodeSession"),
-        ("sources.chat_export", "from .base import Source"),
-        ("sources.chat_export", "def late():\n    import copilog.identity"),
+        ("sources.vscode.session_json", "from copilog import ingest"),
+        ("sources.vscode.session_json", "from copilog.sources.cli.events import CliEvents"),
+        ("sources.vscode.session_json", "from copilog.sources import cli"),
+        ("sources.documents", "from copilog.sources.vscode.session_log import VSCodeSessionLog"),
+        ("sources.vscode.session_json", "from copilog.sources import SOURCES"),
+        ("sources.vscode.session_json", "from .base import Source"),
+        ("sources.vscode.session_json", "def late():\n    import copilog.identity"),
         ("ingest", "from copilog.cli import run"),
         ("ingest", "from copilog.summaries import Summary"),
         ("cli.listing", "from copilog.web import app"),
@@ -206,14 +206,14 @@ def test_the_check_finds_a_wrong_import(module: str, code: str) -> None:
     ("module", "code"),
     [
         ("model.conversation", "import msgspec\nfrom copilog.model.parts import AnyPart"),
-        ("sources", "from copilog.sources.vscode_session import VSCodeSession"),
-        ("sources.chat_export", "from copilog.sources._vscode.session import conversation_from"),
-        ("sources.chat_export", "from copilog.sources.base import Found\nfrom copilog import jsonio, sqliteio"),
+        ("sources", "from copilog.sources.vscode.session_json import VSCodeSession"),
+        ("sources.vscode.session_json", "from copilog.sources.vscode.conversation import conversation_from"),
+        ("sources.vscode.session_json", "from copilog.sources.base import Found\nfrom copilog import jsonio, sqliteio"),
         (
-            "sources._vscode.turns",
-            "from copilog.sources._vscode.take import rest\nfrom copilog.sources.roots import Root",
+            "sources.vscode.request",
+            "from copilog.fields import rest\nfrom copilog.sources.roots import Root",
         ),
-        ("ingest", "from copilog.sources.vscode_workspace import workspace_from\nfrom copilog import identity"),
+        ("ingest", "from copilog.sources.vscode.workspace import workspace_from\nfrom copilog import identity"),
         ("cli.listing", "import click\nfrom rich import table\nfrom copilog import __version__, ingest"),
         ("cli.serve", "from copilog.web import app"),
         ("__main__", "from copilog.cli import run"),

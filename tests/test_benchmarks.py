@@ -21,7 +21,7 @@ from copilog import ingest
 from copilog.diagnostics import Ledger, Report, add_counts
 from copilog.model import Conversation, FileEdit, Text, Thinking, ToolCall, ToolResult, parts_of
 from copilog.sources import Found
-from copilog.sources._vscode.mutations import replay
+from copilog.sources.vscode.session_log import replay
 
 SESSIONS = 30
 

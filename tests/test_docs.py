@@ -14,8 +14,8 @@ from copilog.cli import COMMANDS
 from copilog.diagnostics import ADVICE, Ledger
 from copilog.model import Notice
 from copilog.sources import SOURCES
-from copilog.sources._vscode import attachments, message, parts, tool_data
-from copilog.sources._vscode.mutations import replay
+from copilog.sources.vscode import attachments, parts, prompt, tool_data
+from copilog.sources.vscode.session_log import replay
 from tests.test_architecture import ANYTHING, FOUNDATIONS, MAY_IMPORT
 
 ROOT = Path(__file__).parent.parent
@@ -110,7 +110,7 @@ def test_a_kind_of_response_part_becomes_what_the_table_says(kind: str) -> None:
 
 def test_every_kind_of_tool_data_and_every_mention_is_in_a_table() -> None:
     assert set(tool_data.READERS) <= code_names(section(page(CHAT), "## Tool calls"))
-    assert set(message.MENTIONS) <= code_names(section(page(CHAT), "### The message"))
+    assert set(prompt.MENTIONS) <= code_names(section(page(CHAT), "### The message"))
 
 
 def test_every_kind_of_variable_is_in_the_table_with_our_type() -> None:

@@ -21,8 +21,8 @@ from copilog.model import (
     Turn,
     prose_of,
 )
-from copilog.sources._extension.left_out import LEFT_OUT
-from copilog.sources._vscode.editing import UNDONE_REQUESTS as WRITTEN
+from copilog.sources.extension.span_trees import LEFT_OUT
+from copilog.sources.vscode.editing import UNDONE_REQUESTS as WRITTEN
 from tests.trace_builders import LOG, NOON, STORAGE
 
 ASKED = "Say it again"  # too short to tell turns apart by itself

@@ -12,7 +12,7 @@ import pytest
 from copilog import ingest
 from copilog.diagnostics import Report
 from copilog.sources import BY_NAME
-from copilog.sources._vscode import session as vscode_session
+from copilog.sources.vscode import conversation as vscode_session
 from tests.cli.homes import Home, entry, session
 
 ONE, TWO = "11111111-aaaa", "22222222-bbbb"

@@ -83,9 +83,9 @@ def test_a_line_planted_anywhere_is_found_or_reported(tmp_path: Path, text: str)
 
 
 def test_a_line_that_the_reader_drops_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from copilog.sources._replay import markdown
+    from copilog.sources.replay import markdown_entries
 
-    monkeypatch.setattr(markdown, "_said_in", lambda _: [])
+    monkeypatch.setattr(markdown_entries, "_said_in", lambda _: [])
     leaves = walked(tmp_path, f"{REQUEST[:END]}## CANCELED\n{MARK}\n")
 
     assert leaves.unaccounted == {"/body": 1}

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from copilog.model import Conversation, Prompt, ToolCall, parts_of
-from copilog.sources.atif import Atif
-from copilog.sources.otel_file import OtelFile
+from copilog.sources.extension.otel_files import OtelFile
+from copilog.sources.replay.atif import Atif
 from tests.sources.extension_builders import read_one, write_lines
 from tests.test_leaves import terminal, walked
 

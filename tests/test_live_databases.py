@@ -17,8 +17,8 @@ import pytest
 from copilog.diagnostics import Ledger
 from copilog.model import Conversation, prose_of
 from copilog.sources.base import Found, Source
-from copilog.sources.session_store import SessionStore
-from copilog.sources.vscode_state import INDEX, TRANSFERS, VSCodeState
+from copilog.sources.extension.session_store import SessionStore
+from copilog.sources.vscode.state_database import INDEX, TRANSFERS, VSCodeState
 
 pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals"),

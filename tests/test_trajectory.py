@@ -37,7 +37,7 @@ from copilog.model import (
     Turn,
 )
 from copilog.sources import Found
-from copilog.sources.trajectory_file import TrajectoryFile
+from copilog.sources.trajectories.trajectory_file import TrajectoryFile
 from copilog.trajectory import (
     ConversationTrajectory,
     TrajectoryMessage,

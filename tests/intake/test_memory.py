@@ -19,7 +19,7 @@ import pytest
 from copilog.diagnostics import Ledger
 from copilog.intake import limits
 from copilog.sources.base import Found, Probe
-from copilog.sources.vscode_state import VSCodeState
+from copilog.sources.vscode.state_database import VSCodeState
 from copilog.sqliteio import UnreadableDatabase, open_copy, query, rows_of
 from tests.telemetry.streams import assistant, line_of, snapshot, system, user
 

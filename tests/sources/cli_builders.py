@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from copilog.diagnostics import Ledger
 from copilog.model import AnyPart, Conversation, Notice, parts_of
 from copilog.sources.base import Found
-from copilog.sources.cli_events import CliEvents
+from copilog.sources.cli.events import CliEvents
 
 SOURCE = CliEvents()
 SESSION = "0f1e2d3c-0000-4000-8000-000000000001"

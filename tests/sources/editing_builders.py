@@ -10,7 +10,7 @@ from typing import Any
 from copilog.diagnostics import Ledger
 from copilog.model import Conversation
 from copilog.sources.base import Found
-from copilog.sources.vscode_editing import VSCodeEditing
+from copilog.sources.vscode.editing import VSCodeEditing
 
 SOURCE = VSCodeEditing()
 FILE = "file:///w/a.txt"

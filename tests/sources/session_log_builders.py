@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from copilog.diagnostics import Ledger
-from copilog.sources._vscode.mutations import Replayed, replay
+from copilog.sources.vscode.session_log import Replayed, replay
 
 Json = dict[str, Any]
 

@@ -11,7 +11,7 @@ from typing import Any
 from copilog.diagnostics import Ledger
 from copilog.model import Conversation
 from copilog.sources.base import Found
-from copilog.sources.vscode_state import VSCodeState
+from copilog.sources.vscode.state_database import VSCodeState
 
 Json = dict[str, Any]
 SOURCE = VSCodeState()

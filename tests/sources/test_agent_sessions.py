@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 
 from copilog import jsonio, sqliteio
 from copilog.model import Conversation, Relation
-from copilog.sources._vscode.agent_sessions import (
+from copilog.sources.base import Found
+from copilog.sources.vscode.agent_sessions import (
     MODEL_CACHE,
     STATE_CACHE,
     name_of,
     states_from_cache,
     stubs_from_cache,
 )
-from copilog.sources.base import Found
 from copilog.sqliteio import UnreadableDatabase
 
 SESSION = "7d1f0000-0000-4000-8000-00000000000a"

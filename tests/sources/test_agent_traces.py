@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copilog.model import Attachment, Conversation, Hook, Notice, Prompt, Thinking, Unknown, parts_of, prose_of
-from copilog.sources.agent_traces import AgentTraces
 from copilog.sources.base import Found, Probe
+from copilog.sources.extension.agent_traces import AgentTraces
 from copilog.sources.roots import StorageFolder
 from tests.sources.extension_builders import (
     DATA,

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 
 from copilog.model import Attachment, Compaction, Conversation, Notice, Prompt, Thinking, Unknown, parts_of
-from copilog.sources.atif import Atif
 from copilog.sources.base import Probe
+from copilog.sources.replay.atif import Atif
 from tests.sources.replay_builders import (
     DATA,
     Json,

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 
 from copilog.model import Attachment, Conversation, FileEdit, Notice, Prompt, Thinking, Unknown, parts_of
 from copilog.sources.base import Probe
-from copilog.sources.chat_replay import ChatReplay
+from copilog.sources.replay.chat_replay import ChatReplay
 from tests.sources.replay_builders import (
     DATA,
     calls_in,

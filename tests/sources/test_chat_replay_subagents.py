@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copilog.model import Message, Text
-from copilog.sources.chat_replay import ChatReplay
+from copilog.sources.replay.chat_replay import ChatReplay
 from tests.sources.replay_builders import (
     assistant,
     calls_in,

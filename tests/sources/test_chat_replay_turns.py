@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from copilog.model import Compaction, Prompt, Text, Thinking, ToolCall, parts_of
-from copilog.sources._replay.names import Purpose, request_name, subagent_name
-from copilog.sources._replay.servers import Servers
-from copilog.sources.chat_replay import ChatReplay
+from copilog.sources.replay.chat_replay import ChatReplay
+from copilog.sources.replay.entries import Purpose, Servers, request_name, subagent_name
 from tests.sources.replay_builders import (
     Json,
     assistant,

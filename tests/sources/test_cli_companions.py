@@ -10,8 +10,8 @@ import pytest
 from copilog.diagnostics import Ledger
 from copilog.errors import BadFile
 from copilog.model import Compaction, Document
-from copilog.sources._cli.checkpoints import index_rows
 from copilog.sources.base import Found, Probe
+from copilog.sources.cli.companions import index_rows
 from tests.sources.cli_builders import (
     SESSION,
     SOURCE,

@@ -10,7 +10,7 @@ import pytest
 
 from copilog.diagnostics import Ledger
 from copilog.sources.base import Found, Probe
-from copilog.sources.cli_events import CliEvents, stream_messages
+from copilog.sources.cli.events import CliEvents, stream_messages
 
 pytestmark = pytest.mark.corpus
 SOURCE = CliEvents()

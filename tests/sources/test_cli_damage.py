@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from copilog.diagnostics import Ledger
 from copilog.intake.pieces import pieces_of
 from copilog.model import Conversation, ToolResult
-from copilog.sources._cli.event import looks_like_event
-from copilog.sources._cli.event_types import PASSING, PERSISTED, STREAMED
 from copilog.sources.base import Found
-from copilog.sources.cli_events import stream_messages
+from copilog.sources.cli.event import PASSING, PERSISTED, STREAMED, looks_like_event
+from copilog.sources.cli.events import stream_messages
 from tests.sources.cli_builders import SESSION, SOURCE, Log, log_path, only, read_log, read_path, roles
 from tests.sources.cli_samples import SAMPLES
 

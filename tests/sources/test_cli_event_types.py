@@ -26,8 +26,8 @@ from copilog.model import (
     ToolResult,
     Unknown,
 )
-from copilog.sources._cli.event_types import ALIASES, PASSING, PERSISTED, RECENT, STREAMED, is_known
-from copilog.sources._cli.handlers import HANDLERS
+from copilog.sources.cli.dispatch import HANDLERS
+from copilog.sources.cli.event import ALIASES, PASSING, PERSISTED, RECENT, STREAMED, is_known
 from tests.sources.cli_builders import SESSION, Log, notice, only, parts_like, read_cleanly, read_log
 from tests.sources.cli_samples import SAMPLES
 from tests.sources.cli_schema import PERSISTED_BY_1_0_102, STREAMED_BY_1_0_102

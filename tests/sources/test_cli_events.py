@@ -12,7 +12,7 @@ from copilog.diagnostics import Ledger
 from copilog.identity import merge
 from copilog.model import Conversation, Text
 from copilog.sources.base import Found, Probe
-from copilog.sources.cli_events import CliEvents, stream_messages
+from copilog.sources.cli.events import CliEvents, stream_messages
 from copilog.sources.roots import Root, StorageFolder
 from tests.sources.cli_builders import SESSION, SOURCE, Log, parts_like, read_path, write_log
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copilog.sources._cli.flat_yaml import read_flat_map
+from copilog.sources.cli.flat_yaml import read_flat_map
 
 WORKSPACE = """\
 # written by the CLI

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from copilog.diagnostics import Ledger
 from copilog.model import Conversation, Notice, Prompt, Text, ToolCall, ToolResult
 from copilog.sources.base import Found, Probe
-from copilog.sources.cli_history import CliHistory
+from copilog.sources.cli.history import CliHistory
 from copilog.sources.roots import Root, StorageFolder
 from tests.sources.cli_builders import Json, only, parts_like, roles
 

@@ -9,7 +9,7 @@ import pytest
 
 from copilog import identity
 from copilog.model import Attachment, Compaction, Confirmation, FileEdit, Question, Terminal, ToolCall, prose_of
-from copilog.sources.session_store import SessionStore
+from copilog.sources.extension.session_store import SessionStore
 from tests.sources.cli_builders import SESSION, Log, notice, only, parts_like, read_cleanly, read_path, write_log
 from tests.sources.extension_builders import database_from, found_at, read
 

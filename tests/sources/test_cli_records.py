@@ -15,7 +15,7 @@ from copilog.errors import BadFile
 from copilog.intake.records import lines_of
 from copilog.intake.remarks import MOST_OF_A_KIND, Remarks
 from copilog.model import Conversation, Text
-from copilog.sources._cli.event import decode_envelope, event_from_envelope, event_from_object
+from copilog.sources.cli.event import decode_envelope, event_from_envelope, event_from_object
 from tests.sources.cli_builders import Log, log_path, parts_like, read_log, read_path, write_log
 
 

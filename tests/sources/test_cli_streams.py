@@ -10,7 +10,7 @@ from pathlib import Path
 from copilog.diagnostics import Ledger
 from copilog.model import Confirmation, Conversation, Text, Thinking, ToolCall, ToolResult
 from copilog.sources.base import Found, Probe
-from copilog.sources.cli_events import stream_messages
+from copilog.sources.cli.events import stream_messages
 from tests.sources.cli_builders import (
     SESSION,
     SOURCE,

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copilog.model import Usage
-from copilog.sources._cli.totals import session_totals
+from copilog.sources.cli.usage import session_totals
 from tests.sources.cli_builders import Json, Log, read_cleanly
 
 NEWER: Json = {"eventsFileSizeBytes": 182331}

@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 
 from copilog.errors import BadRecord
 from copilog.model import Attachment, Conversation, Thinking, parts_of
-from copilog.sources import copilot_markdown
-from copilog.sources._replay.markdown import entry_from_markdown
-from copilog.sources._replay.markdown_messages import message_from, restored_json
 from copilog.sources.base import Probe
-from copilog.sources.copilot_markdown import CopilotMarkdown
+from copilog.sources.replay import copilot_markdown
+from copilog.sources.replay.copilot_markdown import CopilotMarkdown
+from copilog.sources.replay.markdown_entries import entry_from_markdown, message_from, restored_json
 from tests.sources.replay_builders import DATA, calls_in, read_file, results_in, told
 
 SOURCE = CopilotMarkdown()

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from copilog.fields import json_text
 from copilog.model import Message, Unknown, prose_of
-from copilog.sources._vscode.take import json_text
 from tests.sources.test_parts_lose_nothing import SAMPLES, nodes, replaced
 from tests.sources.vscode_builders import all_parts, read_parts, read_session, request, session
 from tests.sources.vscode_part_samples import Json, uri

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from copilog.model import Conversation, Document, Hook, Notice, Prompt, Skill, Thinking, Unknown, parts_of, prose_of
 from copilog.sources.base import Found, Probe
-from copilog.sources.debug_logs import DebugLogs
+from copilog.sources.extension.debug_logs import DebugLogs
 from copilog.sources.roots import StorageFolder
 from tests.sources.extension_builders import (
     DATA,

@@ -10,9 +10,9 @@ import pytest
 
 from copilog.diagnostics import ADVICE, Ledger
 from copilog.model import Conversation, Text, Thinking, prose_of
-from copilog.sources._vscode.documents import read_document
 from copilog.sources.base import Found
-from copilog.sources.vscode_session import VSCodeSession
+from copilog.sources.documents import read_document
+from copilog.sources.vscode.session_json import VSCodeSession
 from tests.sources.vscode_builders import SESSION_ID, request, session
 
 

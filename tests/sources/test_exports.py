@@ -13,8 +13,7 @@ from copilog.ingest import read
 from copilog.model import Conversation, prose_of
 from copilog.sources import identify
 from copilog.sources.base import Found, Probe
-from copilog.sources.chat_export import ChatExport
-from copilog.sources.vscode_session import VSCodeSession
+from copilog.sources.vscode.session_json import ChatExport, VSCodeSession
 from tests.sources.vscode_builders import request, session
 
 Json = dict[str, Any]

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from copilog.diagnostics import Ledger
 from copilog.errors import BadFile
 from copilog.model import Document
-from copilog.sources._extension.memory import session_of_folder
 from copilog.sources.base import Found, Probe
-from copilog.sources.memories import Memories
+from copilog.sources.extension.memories import Memories, session_of_folder
 from copilog.sources.roots import StorageFolder
 from tests.sources.extension_builders import DATA, codes, read_one, read_or_refuse
 

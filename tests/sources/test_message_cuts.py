@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from copilog.model import Message, Text, Thinking, ToolCall, ToolResult
-from copilog.sources._vscode.response import Shown, messages_from
+from copilog.sources.vscode.response import Shown, messages_from
 from tests.sources.vscode_builders import read_parts
 from tests.sources.vscode_part_samples import PARTS, uri
 from tests.sources.vscode_tool_samples import tool_part

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from copilog.sources._vscode.mutations import MOST_HOLES
+from copilog.sources.vscode.session_log import MOST_HOLES
 from tests.sources.session_log_builders import Json, line, replayed, told
 
 

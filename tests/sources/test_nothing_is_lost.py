@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from copilog.diagnostics import Ledger
 from copilog.model import Conversation
-from copilog.sources._vscode.session import conversation_from
+from copilog.sources.vscode.conversation import conversation_from
 from tests.sources.full_session import (
     INPUT_STATE,
     MESSAGE,

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copilog.model import Confirmation, Conversation
-from copilog.sources.agent_traces import AgentTraces
 from copilog.sources.base import Found, Probe
-from copilog.sources.otel_file import OtelFile
+from copilog.sources.extension.agent_traces import AgentTraces
+from copilog.sources.extension.otel_files import OtelFile
 from copilog.sources.roots import StorageFolder
 from tests.sources.extension_builders import (
     DATA,

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copilog.sources.base import Found, Probe
-from copilog.sources.otel_file import OtelFile
-from copilog.sources.otlp_export import OtlpExport
+from copilog.sources.extension.otel_files import OtelFile, OtlpExport
 from tests.sources.extension_builders import (
     DATA,
     codes,

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copilog.model import Place, ResultItem
-from copilog.sources._vscode.promptx import beside_content, bytes_from, data_url, result_content, tree_text
+from copilog.sources.tool_results import beside_content, bytes_from, data_url, result_content, tree_text
 
 Node = dict[str, Any]
 PIXEL = b"\x89PNG\r\n"

@@ -10,7 +10,7 @@ import pytest
 from copilog.diagnostics import Ledger
 from copilog.model import Conversation, prose_of
 from copilog.sources.base import Found
-from copilog.sources.vscode_session_log import VSCodeSessionLog
+from copilog.sources.vscode.session_log import VSCodeSessionLog
 from tests.sources.cli_builders import Log, read_log
 from tests.sources.session_log_builders import line
 

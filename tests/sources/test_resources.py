@@ -18,8 +18,8 @@ from copilog.errors import BadFile
 from copilog.model import Conversation, ToolResult, parts_of, prose_of
 from copilog.sources.base import Found, Probe
 from copilog.sources.roots import StorageFolder
-from copilog.sources.vscode_resources import VSCodeResources
-from copilog.sources.vscode_state import INDEX
+from copilog.sources.vscode.state_database import INDEX
+from copilog.sources.vscode.tool_resources import VSCodeResources
 
 Json = dict[str, Any]
 SESSION = "5d0c7f1e-9a43-4f0e-8a55-3f6b1c2d4e5f"

@@ -24,7 +24,7 @@ from copilog.model import (
     TreeNode,
     prose_of,
 )
-from copilog.sources._vscode.response import undone_from
+from copilog.sources.vscode.response import undone_from
 from tests.sources.vscode_builders import all_parts, read_parts
 from tests.sources.vscode_part_samples import PARTS, span, text_edit, uri
 from tests.sources.vscode_tool_samples import tool_part

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copilog.sources.base import Found, Probe
-from copilog.sources.rewind_snapshots import RewindSnapshots
+from copilog.sources.cli.rewind_snapshots import RewindSnapshots
 from copilog.sources.roots import StorageFolder
 from tests.sources.extension_builders import (
     DATA,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from copilog.diagnostics import Ledger
 from copilog.model import Conversation, prose_of
 from copilog.sources.base import Found
-from copilog.sources.vscode_session_log import VSCodeSessionLog
+from copilog.sources.vscode.session_log import VSCodeSessionLog
 from tests.sources.session_log_builders import Json, is_complete, line, written
 
 # --- as a conversation ------------------------------------------------------------------------------------------

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from copilog.diagnostics import Ledger
 from copilog.model import Compaction, Conversation, Relation, Text, parts_of
 from copilog.sources.base import Found, Probe
+from copilog.sources.extension.session_store import SessionStore
 from copilog.sources.roots import StorageFolder
-from copilog.sources.session_store import SessionStore
 from copilog.sqliteio import UnreadableDatabase
 from tests.sources.extension_builders import (
     DATA,

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copilog.sources.base import Probe
+from copilog.sources.cli.session_todos import SessionTodos
 from copilog.sources.roots import StorageFolder
-from copilog.sources.session_todos import SessionTodos
 from tests.sources.extension_builders import (
     DATA,
     any_cell,

@@ -11,9 +11,9 @@ import pytest
 
 from copilog.diagnostics import Ledger
 from copilog.model import Conversation, Draft, Notice, Place, Text, Workspace, title_of
-from copilog.sources._vscode.session import conversation_from
 from copilog.sources.base import Found, Probe
-from copilog.sources.vscode_session import VSCodeSession
+from copilog.sources.vscode.conversation import conversation_from
+from copilog.sources.vscode.session_json import VSCodeSession
 from tests.sources.vscode_builders import SESSION_ID, read_session, request, session
 
 Json = dict[str, Any]

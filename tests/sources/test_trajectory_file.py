@@ -25,7 +25,7 @@ from copilog.model import (
     parts_of,
 )
 from copilog.sources.base import Found, Probe
-from copilog.sources.trajectory_file import TrajectoryFile
+from copilog.sources.trajectories.trajectory_file import TrajectoryFile
 from tests.sources.replay_builders import (
     DATA,
     Json,

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from copilog.model import Thinking, Unknown, parts_of
 from copilog.sources.base import Probe
+from copilog.sources.extension.transcripts import Transcripts
 from copilog.sources.roots import StorageFolder
-from copilog.sources.transcripts import Transcripts
 from tests.sources.extension_builders import (
     DATA,
     calls_in,

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copilog.sources._vscode.take_place import take_place
-from copilog.sources._vscode.uris import Uri, uri_parts, uri_to_path, uri_to_string
+from copilog.uris import Uri, take_place, uri_parts, uri_to_path, uri_to_string
 
 
 def uri(path: str | None = None, scheme: str = "file", **others: Any) -> dict[str, Any]:

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from copilog.diagnostics import Ledger
 from copilog.model import FileChange, is_empty, unnamed_files
-from copilog.sources._vscode.editing import editing_from
 from copilog.sources.base import Found, Probe
 from copilog.sources.roots import Root, StorageFolder
+from copilog.sources.vscode.editing import editing_from
 from tests.sources.editing_builders import FILE, OTHER, SOURCE, Json, Session, Timeline
 
 

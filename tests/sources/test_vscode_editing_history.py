@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from copilog.sources._vscode.editing_history import CLOSING_STOP
+from copilog.sources.vscode.editing_history import CLOSING_STOP
 from tests.sources.editing_builders import FILE, OTHER, Session, steps, whole_requests
 
 

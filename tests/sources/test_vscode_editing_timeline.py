@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from copilog.diagnostics import Ledger
 from copilog.model import Conversation, FileChange, TextEdit
-from copilog.sources._vscode.editing import editing_from
+from copilog.sources.vscode.editing import editing_from
 from copilog.textdiff import apply_edits
 from tests.sources.editing_builders import FILE, OTHER, Json, Session, Timeline, steps, whole_requests
 

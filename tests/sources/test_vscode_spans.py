@@ -10,9 +10,9 @@ import pytest
 
 from copilog.diagnostics import Ledger
 from copilog.model import Conversation, ToolResult, Turn, parts_of, prose_of
-from copilog.sources._extension.left_out import LEFT_OUT, Asking, mark_left_out
-from copilog.sources._extension.spans import AGENT, CHAT, INPUT, OPERATION, OUTPUT, TOOL, Span, SpanEvent
-from copilog.sources._extension.trace_conversations import conversation_of, sessions_of
+from copilog.sources.extension.span_conversations import conversation_of, sessions_of
+from copilog.sources.extension.span_trees import LEFT_OUT, Asking, mark_left_out
+from copilog.sources.extension.spans import AGENT, CHAT, INPUT, OPERATION, OUTPUT, TOOL, Span, SpanEvent
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 SESSION = "7d1f0000-0000-4000-8000-00000000000d"

@@ -12,8 +12,8 @@ import pytest
 
 from copilog import ingest
 from copilog.model import prose_of
-from copilog.sources._vscode.agent_sessions import name_of
-from copilog.sources.vscode_state import INDEX, OLD_TRANSFERS, SESSIONS, TRANSFERS
+from copilog.sources.vscode.agent_sessions import name_of
+from copilog.sources.vscode.state_database import INDEX, OLD_TRANSFERS, SESSIONS, TRANSFERS
 from tests.sources.state_builders import codes, entry, index, index_of, make_store, read, session
 
 

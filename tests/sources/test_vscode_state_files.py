@@ -17,7 +17,7 @@ import pytest
 
 from copilog.sources.base import Found, Probe
 from copilog.sources.roots import StorageFolder
-from copilog.sources.vscode_state import INDEX, SESSIONS
+from copilog.sources.vscode.state_database import INDEX, SESSIONS
 from copilog.sqliteio import UnreadableDatabase
 from tests.sources.state_builders import SOURCE, codes, entry, index, index_of, make_store, read, session
 

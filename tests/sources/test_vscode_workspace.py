@@ -9,7 +9,7 @@ import pytest
 from copilog.diagnostics import Ledger
 from copilog.model import Workspace
 from copilog.sources.base import Found, Probe
-from copilog.sources.vscode_workspace import VSCodeWorkspace, workspace_from
+from copilog.sources.vscode.workspace import VSCodeWorkspace, workspace_from
 
 SOURCE = VSCodeWorkspace()
 

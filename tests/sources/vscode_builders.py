@@ -8,9 +8,9 @@ from typing import Any
 
 from copilog.diagnostics import Ledger
 from copilog.model import AnyPart, Conversation, Message
-from copilog.sources._vscode.session import conversation_from
 from copilog.sources.base import Found
-from copilog.sources.vscode_session import VSCodeSession
+from copilog.sources.vscode.conversation import conversation_from
+from copilog.sources.vscode.session_json import VSCodeSession
 
 SESSION_ID = "11111111-2222-4333-8444-555555555555"
 

@@ -11,7 +11,7 @@ import pytest
 
 from copilog import identity
 from copilog.model import Conversation, Usage
-from copilog.sources.session_store import SessionStore
+from copilog.sources.extension.session_store import SessionStore
 from copilog.store.details import turn_rows
 from copilog.store.texts import texts_of
 from tests.measured import lighthouse_again

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from copilog.diagnostics import Report
     from copilog.ingest import WorkspaceDefinitions
-    from copilog.sources._root_search import Skipped
+    from copilog.sources.root_search import Skipped
     from copilog.sources.roots import Root
 
 PLAIN_WIDTH = 100

@@ -11,7 +11,7 @@ import click
 from copilog.cli.common import plural, printable
 
 if TYPE_CHECKING:
-    from copilog.sources._root_search import Skipped
+    from copilog.sources.root_search import Skipped
     from copilog.sources.roots import Root
 
 MOST_LISTED = 50

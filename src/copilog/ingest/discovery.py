@@ -18,9 +18,9 @@ from copilog.intake.files import opened, refusal
 from copilog.intake.folders import take_passed_over
 from copilog.model import Workspace
 from copilog.sources import BY_NAME, SOURCES, Found, Probe, Source, identify
-from copilog.sources._root_search import NOT_SEARCHED
+from copilog.sources.root_search import NOT_SEARCHED
 from copilog.sources.roots import Root, StorageFolder, folder_around, storage_folders
-from copilog.sources.vscode_workspace import workspace_from
+from copilog.sources.vscode.workspace import workspace_from
 from copilog.sqliteio import remove_stale_copies
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from copilog.errors import UsageError
 from copilog.intake.files import refusal
-from copilog.sources._root_search import Skipped
+from copilog.sources.root_search import Skipped
 from copilog.sources.roots import Root, StorageFolder, default_roots, is_plain_folder, roots_from
 
 

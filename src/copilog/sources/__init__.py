@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 from copilog.errors import UsageError
-from copilog.sources.agent_traces import AgentTraces
-from copilog.sources.atif import Atif
 from copilog.sources.base import Found, Probe, Source
-from copilog.sources.chat_export import ChatExport
-from copilog.sources.chat_replay import ChatReplay
-from copilog.sources.cli_events import CliEvents
-from copilog.sources.cli_history import CliHistory
-from copilog.sources.cli_prompts import CliPrompts
-from copilog.sources.copilot_markdown import CopilotMarkdown
-from copilog.sources.debug_logs import DebugLogs
-from copilog.sources.memories import Memories
-from copilog.sources.otel_file import OtelFile
-from copilog.sources.otlp_export import OtlpExport
+from copilog.sources.cli.events import CliEvents
+from copilog.sources.cli.history import CliHistory
+from copilog.sources.cli.rewind_snapshots import RewindSnapshots
+from copilog.sources.cli.session_todos import SessionTodos
+from copilog.sources.cli.typed_prompts import CliPrompts
+from copilog.sources.extension.agent_traces import AgentTraces
+from copilog.sources.extension.debug_logs import DebugLogs
+from copilog.sources.extension.memories import Memories
+from copilog.sources.extension.otel_files import OtelFile, OtlpExport
+from copilog.sources.extension.session_store import SessionStore
+from copilog.sources.extension.transcripts import Transcripts
 from copilog.sources.program_state import ProgramState
-from copilog.sources.rewind_snapshots import RewindSnapshots
-from copilog.sources.session_store import SessionStore
-from copilog.sources.session_todos import SessionTodos
-from copilog.sources.trajectory_file import TrajectoryFile
-from copilog.sources.transcripts import Transcripts
-from copilog.sources.vscode_editing import VSCodeEditing
-from copilog.sources.vscode_prompts import VSCodePrompts
-from copilog.sources.vscode_resources import VSCodeResources
-from copilog.sources.vscode_session import VSCodeSession
-from copilog.sources.vscode_session_log import VSCodeSessionLog
-from copilog.sources.vscode_state import VSCodeState
-from copilog.sources.vscode_workspace import VSCodeWorkspace
+from copilog.sources.replay.atif import Atif
+from copilog.sources.replay.chat_replay import ChatReplay
+from copilog.sources.replay.copilot_markdown import CopilotMarkdown
+from copilog.sources.trajectories.trajectory_file import TrajectoryFile
+from copilog.sources.vscode.editing import VSCodeEditing
+from copilog.sources.vscode.prompt_history import VSCodePrompts
+from copilog.sources.vscode.session_json import ChatExport, VSCodeSession
+from copilog.sources.vscode.session_log import VSCodeSessionLog
+from copilog.sources.vscode.state_database import VSCodeState
+from copilog.sources.vscode.tool_resources import VSCodeResources
+from copilog.sources.vscode.workspace import VSCodeWorkspace
 
 SOURCES: tuple[Source, ...] = (
     VSCodeSessionLog(),

@@ -21,8 +21,8 @@ from msgspec.structs import replace
 from copilog.errors import BadFile
 from copilog.intake.files import read_bytes
 from copilog.jsonio import whole_characters
-from copilog.sources._root_search import RootKind, Skipped, search
-from copilog.sources._vscode.uris import uri_parts, uri_to_path, uri_to_string
+from copilog.sources.root_search import RootKind, Skipped, search
+from copilog.uris import uri_parts, uri_to_path, uri_to_string
 
 StorageKind = Literal["workspace", "global", "profile", "copilot-home"]
 

@@ -1,4 +1,4 @@
-"""Conversations as lines of JSON: what `copilog extract` writes, and `sources/trajectory_file.py` reads back."""
+"""Conversations as lines of JSON: what `copilog extract` writes, and `sources/trajectories` reads back."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ import msgspec
 from copilog import jsonio
 from copilog.errors import BadRecord
 from copilog.model import Notice, Provenance, Unknown
-from copilog.sources._vscode.places import with_named_links
+from copilog.uris import with_named_links
 
 SHORTEST = 12  # characters of a text that is looked for
 LONGEST_ADDRESS = 4096

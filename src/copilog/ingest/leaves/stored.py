@@ -20,7 +20,7 @@ def stored_of(found: Found, read: Sequence[Conversation]) -> list[object]:
     A file that is read with another, such as a plan beside a log, is looked for in what that one gives.
     """
     if found.source == "vscode-workspace":
-        from copilog.sources.vscode_workspace import workspace_from
+        from copilog.sources.vscode.workspace import workspace_from
 
         with suppress(ValueError):  # the ledger reports it
             return [workspace_from(found.path.parent)]
@@ -39,7 +39,7 @@ def _owner_of(found: Found) -> Path | None:
     """The file that a companion is read with."""
     path, folder = found.path, found.path.parent
     if found.source == "cli-events":
-        from copilog.sources._cli.places import main_file, session_folder_of
+        from copilog.sources.cli.companions import main_file, session_folder_of
 
         session = session_folder_of(path)
         return main_file(session) if session is not None else None

@@ -64,7 +64,7 @@ def name_in_path(key: str) -> str:
 def records_of(path: Path, source: str) -> Iterator[Raw]:
     """The records of a file of some format; what cannot be decoded is left out, as the ledger reports it."""
     if source == "vscode-session-log":
-        from copilog.sources._vscode.mutations import replay
+        from copilog.sources.vscode.session_log import replay
 
         log = replay(path, Ledger())
         yield Raw("", "", log.state)
@@ -72,22 +72,22 @@ def records_of(path: Path, source: str) -> Iterator[Raw]:
         last = {text for value in (log.state, removed) for _, text in leaves_below(value, "")}
         yield from _overwritten(path, last)
     elif source in ("vscode-session", "chat-export"):
-        from copilog.sources._vscode.documents import read_session_document
+        from copilog.sources.documents import read_session_document
 
         document = read_session_document(path, Ledger())
         if document is not None:
             yield Raw("", "", document.state)
     elif path.name == "workspace.yaml":
-        from copilog.sources._cli.checkpoints import text_of
-        from copilog.sources._cli.flat_yaml import read_flat_map
+        from copilog.sources.cli.companions import text_of
+        from copilog.sources.cli.flat_yaml import read_flat_map
 
         yield Raw("", "", dict(read_flat_map(text_of(path)).values))
     elif source == "cli-events" and path.name == "index.md":
-        from copilog.sources._cli.checkpoints import index_rows, text_of
+        from copilog.sources.cli.companions import index_rows, text_of
 
         yield Raw("", "/rows", [{"title": title, "file": file} for _, title, file in index_rows(text_of(path))])
     elif source == "copilot-markdown":
-        from copilog.sources.copilot_markdown import shown_in
+        from copilog.sources.replay.copilot_markdown import shown_in
 
         for shown in shown_in(path, Ledger()):
             for line_path, line in lines_of(shown.text):
@@ -98,7 +98,7 @@ def records_of(path: Path, source: str) -> Iterator[Raw]:
 
 def _overwritten(path: Path, last: set[str]) -> Iterator[Raw]:
     """What lines of a session log wrote and its last state does not have."""
-    from copilog.sources._vscode.mutations import is_change
+    from copilog.sources.vscode.session_log import is_change
 
     for change, line, _, _ in JsonLines(path, Ledger(), is_change):
         names = change.get("k")

@@ -1,1 +1,0 @@
-"""How Copilot CLI writes its sessions down, taken apart. Format notes: docs/formats/copilot-cli.md"""

@@ -1,1 +1,0 @@
-"""What the sources of Copilot's own storage share: lines, rows, spans."""

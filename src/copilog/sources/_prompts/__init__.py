@@ -1,1 +1,0 @@
-"""What histories of typed prompts share, whichever program wrote them."""

@@ -1,1 +1,0 @@
-"""Shapes that the VS Code formats share."""

@@ -1,0 +1,185 @@
+"""Answers of the assistant: text, thinking, the tools that it requests, and its rounds."""
+
+from __future__ import annotations
+
+from copilog.fields import Json, put_back, rest, strings_at, take_dict, take_list, take_str
+from copilog.model import (
+    Message,
+    Notice,
+    Place,
+    Round,
+    Text,
+    Thinking,
+    Turn,
+    UsedReference,
+)
+from copilog.sources.cli.event import Event, with_more
+from copilog.sources.cli.lifecycle import notice
+from copilog.sources.cli.reader import Reader
+from copilog.sources.cli.tool_calls import requested_call
+from copilog.sources.cli.tool_parts import parts_at_start
+
+# Answers: what the assistant said and thought, the tools it asked for, and the rounds in which it did so.
+
+
+def assistant_message(reader: Reader, event: Event) -> None:
+    data = event.data
+    parent = reader.agents.parent_of(event)
+    interaction = reader.take_interaction(event, parent)
+    turn = reader.answering(interaction)
+    if reader.deltas.waiting:
+        message_id = data.get("messageId")
+        reader.deltas.complete(reader, "message", message_id if isinstance(message_id, str) else None)
+    message = reader.add(event, "assistant", [], turn=turn, parent=parent)
+    if turn.mode is not None:
+        message.mode = turn.mode.id
+    text = take_str(data, "reasoningText")
+    if text:
+        _add_reasoning(reader, text, message)
+    content = data.pop("content", None)
+    if isinstance(content, str):
+        if content:
+            message.parts.append(Text(text=content))
+    elif content is not None:
+        data["content"] = content
+    open_round = reader.turns.round_of(parent)
+    requests = take_list(data, "toolRequests")
+    if requests:
+        _add_calls(reader, event, message, requests, open_round)
+    if open_round is not None and data.get("turnId") == open_round.id:
+        data.pop("turnId", None)
+    reader.models.give_to(message, take_str(data, "model"), open_round.model if open_round else None)
+    reader.meter.add_message(data, message.model, turn, parent)
+    if parent is None:
+        reader.models.correct_turn(turn, message)
+        reader.turns.goes_on(turn, event.at, is_open=bool(requests), has_answer=True)
+        reader.turns.recover(turn)
+    if "citations" in data:
+        _read_citations(data, turn, message)
+    if "serverTools" in data:
+        _read_server_tools(data, message)
+    message.extra = event.extra()
+
+
+def _add_reasoning(reader: Reader, text: str, message: Message) -> None:
+    """The readable reasoning. An event of its own may have said the same just before."""
+    thinking = Thinking(text=text)
+    said = reader.said_reasoning.pop(message.parent_call_id, None)
+    if said is not None and isinstance(part := said.parts[0], Thinking) and part.text.strip() == text.strip():
+        thinking.id = part.id
+        reader.withdraw(said)
+    if reader.deltas.waiting:
+        reader.deltas.complete_reasoning(reader, text)
+    message.parts.append(thinking)
+    reader.last_thinking[message.parent_call_id] = thinking
+
+
+def assistant_reasoning(reader: Reader, event: Event) -> None:
+    """Reasoning as an event of its own; mostly the message before or after it holds the same text."""
+    data = event.data
+    parent = reader.agents.parent_of(event)
+    reasoning_id, text = take_str(data, "reasoningId"), take_str(data, "content") or ""
+    reader.deltas.complete(reader, "reasoning", reasoning_id)
+    last = reader.last_thinking.get(parent)
+    if last is not None and last.id is None and last.text.strip() == text.strip():
+        last.id = reasoning_id
+        return
+    turn = reader.answering(None)
+    message = reader.add(event, "assistant", [Thinking(text=text, id=reasoning_id)], parent=parent)
+    message.turn = turn.index
+    message.extra = event.extra()
+    reader.models.give_to(message, None, None)
+    reader.said_reasoning[parent] = message
+
+
+def _add_calls(
+    reader: Reader, event: Event, message: Message, requests: list[object], open_round: Round | None
+) -> None:
+    parts, calls = message.parts, reader.calls
+    for position, request in reader.count_parts(requests, event, "/data/toolRequests"):
+        part, arguments = requested_call(request, position)
+        if not part.id:
+            part.id = f"{event.id or event.line}-{position}"
+        if reader.deltas.waiting:
+            reader.deltas.complete(reader, "call", part.id)
+        parts.append(part)
+        if calls.get(part.id) is None:
+            parts += parts_at_start(calls.add(part, message, arguments))
+        if open_round is not None:
+            open_round.call_ids.append(part.id)
+
+
+def _read_citations(data: Json, turn: Turn, message: Message) -> None:
+    """What an answer refers to. The places in its text stay with the message."""
+    citations = take_dict(data, "citations")
+    if citations is None:
+        return
+    sources = take_list(citations, "sources") or []
+    put_back(citations, "sources", [source for source in sources if not isinstance(source, dict)])
+    for source in sources:
+        if not isinstance(source, dict):
+            continue
+        place = Place(uri=take_str(source, "url"), path=take_str(source, "path"), name=take_str(source, "title"))
+        turn.references.append(UsedReference(place=place, extra=rest(source)))
+    if cited := _cited_in(citations.get("spans")):
+        message.parts.append(Notice(topic="cited", text="\n".join(cited)))
+    put_back(data, "citations", citations)
+
+
+def _cited_in(spans: object) -> list[str]:
+    """The texts that an answer cites, each once."""
+    references = [span.get("references") for span in spans if isinstance(span, dict)] if isinstance(spans, list) else []
+    cited = [each for items in references if isinstance(items, list) for each in items if isinstance(each, dict)]
+    return list(dict.fromkeys(text for each in cited if isinstance(text := each.get("citedText"), str) and text))
+
+
+def _read_server_tools(data: Json, message: Message) -> None:
+    """Add what the provider's own tools did, such as a web search: no event records them."""
+    tools = data["serverTools"]
+    told = [strings_at(tools, key) for key in ("items", "rawContentBlocks")] if isinstance(tools, dict) else []
+    if text := "\n".join(filter(None, told)):
+        message.parts.append(Notice(topic="server-tools", text=text))
+
+
+def turn_start(reader: Reader, event: Event) -> None:
+    data = event.data
+    parent = reader.agents.parent_of(event)
+    interaction = reader.take_interaction(event, parent)
+    turn = reader.answering(interaction)
+    made = Round(id=take_str(data, "turnId"), started_at=event.at, model=take_str(data, "model"), extra=event.extra())
+    if parent is not None:
+        made.extra = with_more(made.extra, {"parent_call_id": parent})
+    else:
+        reader.turns.goes_on(turn, event.at, is_open=True)
+    reader.turns.begin_round(turn, parent, made)
+
+
+def turn_end(reader: Reader, event: Event) -> None:
+    parent = reader.agents.parent_of(event)
+    turn = reader.turns.current or (reader.turns.all[-1] if reader.turns.all else None)
+    if turn is None:
+        notice(reader, event, "turn-end", "turnId")
+        return
+    turn_id, model = take_str(event.data, "turnId"), take_str(event.data, "model")
+    ended = reader.turns.end_round(parent, event.at)
+    if ended is None:
+        ended = Round(id=turn_id)  # its beginning is lost
+        turn.rounds.append(ended)
+    ended.model = ended.model or model
+    left = event.extra()
+    if left:
+        ended.extra = with_more(ended.extra, left)
+    if parent is None:
+        reader.turns.goes_on(turn, event.at, is_open=False)
+
+
+def model_call_start(reader: Reader, event: Event) -> None:
+    """A captured stream says which model a round calls."""
+    open_round = reader.turns.round_of(reader.agents.parent_of(event))
+    if open_round is None:
+        notice(reader, event, "model-call", "model")
+        return
+    take_str(event.data, "turnId")
+    open_round.model = open_round.model or take_str(event.data, "model")
+    if event.data:
+        open_round.extra = with_more(open_round.extra, event.data)

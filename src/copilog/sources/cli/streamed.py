@@ -1,0 +1,141 @@
+"""Pieces of messages, calls and outputs, as captured streams hold them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from copilog.fields import take_str
+from copilog.model import (
+    AnyPart,
+    Message,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
+from copilog.sources.cli.event import Event
+
+if TYPE_CHECKING:
+    from copilog.sources.cli.reader import Reader
+
+# Pieces of messages, as they were streamed. They say nothing new once the whole message is there. Only captured
+# streams hold them. Whether a piece is used is known when its message comes, or when it is clear that it never
+# will: then the pieces are all that is left of it.
+
+
+REASON = "streaming-delta"
+Kind = Literal["message", "reasoning", "call", "output"]
+DEFERRED = "deferred"  # a record that will be counted later
+
+
+class Pieces:
+    """The pieces of one message, call or output so far."""
+
+    __slots__ = ("count", "first", "kind", "name", "parent", "texts", "turn")
+
+    def __init__(self, kind: Kind, first: Event, parent: str | None, turn: int) -> None:
+        self.kind: Kind = kind
+        self.first = first
+        self.parent = parent
+        self.turn = turn
+        self.name = ""
+        self.count = 0
+        self.texts: list[str] = []
+
+    def add(self, text: str | None) -> None:
+        if not text:
+            return
+        # Output may come as all that there is so far, each time anew.
+        if self.kind == "output" and self.texts and text.startswith(self.texts[-1]):
+            self.texts[-1] = text
+        else:
+            self.texts.append(text)
+
+    def text(self) -> str:
+        return "".join(self.texts)
+
+
+class Deltas:
+    """The pieces that wait for their whole."""
+
+    def __init__(self) -> None:
+        self.waiting: dict[tuple[Kind, str], Pieces] = {}  # empty in a log on disk
+
+    def add(self, reader: Reader, event: Event) -> str:
+        """Keep a piece until its whole comes."""
+        data = event.data
+        kind, id_key, text_key = KEYS[event.type]
+        native_id = take_str(data, id_key) or ""
+        pieces = self.waiting.get((kind, native_id))
+        if pieces is None:
+            parent = reader.agents.parent_of(event)
+            pieces = self.waiting[kind, native_id] = Pieces(kind, event, parent, reader.turns.index())
+        pieces.count += 1
+        pieces.name = take_str(data, "toolName") or pieces.name
+        pieces.add(take_str(data, text_key))
+        return DEFERRED
+
+    def complete(self, reader: Reader, kind: Kind, native_id: str | None) -> str:
+        """The whole is there: its pieces say nothing new, but for output that was too long. Return what they say."""
+        pieces = self.waiting.pop((kind, native_id), None) if native_id is not None else None
+        if pieces is None:
+            return ""
+        reader.ledger.ignore(REASON, pieces.count)
+        return pieces.text()
+
+    def complete_reasoning(self, reader: Reader, text: str) -> None:
+        """A message holds the whole reasoning, but not its id."""
+        for key, pieces in list(self.waiting.items()):
+            if pieces.kind == "reasoning" and pieces.text().strip() == text.strip():
+                del self.waiting[key]
+                reader.ledger.ignore(REASON, pieces.count)
+
+    def give_up(self, reader: Reader) -> None:
+        """The whole will never come: what was streamed is all there is."""
+        if not self.waiting:
+            return
+        given_up, self.waiting = self.waiting, {}
+        for (_, native_id), pieces in given_up.items():
+            reader.ledger.used += pieces.count
+            part = _part_from(pieces, native_id)
+            if part is None:
+                continue
+            message = reader.add(
+                pieces.first,
+                "tool" if pieces.kind == "output" else "assistant",
+                [part],
+                parent=pieces.parent,
+                extra={"is_partial": True, **(pieces.first.extra() or {})},
+            )
+            message.turn = pieces.turn
+            _place_model(reader, message)
+
+
+def _place_model(reader: Reader, message: Message) -> None:
+    if message.role == "assistant":
+        reader.models.give_to(message, None, None)
+
+
+def _part_from(pieces: Pieces, native_id: str) -> AnyPart | None:
+    text = pieces.text()
+    native = pieces.first.native
+    if pieces.kind == "call":
+        call_id = native_id or (pieces.first.id or "")
+        return ToolCall(id=call_id, name=pieces.name, arguments=text or None, status="cancelled", native=native)
+    if not text:
+        return None  # a message that was announced and never begun
+    if pieces.kind == "output":
+        return ToolResult(call_id=native_id, text=text, origin="display", native=native)
+    if pieces.kind == "reasoning":
+        return Thinking(text=text, id=native_id or None, native=native)
+    return Text(text=text, native=native)
+
+
+KEYS: dict[str, tuple[Kind, str, str]] = {
+    "assistant.message_start": ("message", "messageId", ""),
+    "assistant.message_delta": ("message", "messageId", "deltaContent"),
+    "assistant.reasoning_delta": ("reasoning", "reasoningId", "deltaContent"),
+    "assistant.tool_call_delta": ("call", "toolCallId", "inputDelta"),
+    "tool.execution_partial_result": ("output", "toolCallId", "partialOutput"),
+    "tool.shell_output": ("output", "toolCallId", "text"),
+}

@@ -1,0 +1,372 @@
+"""Tokens and cost of a log: by answer, by compaction, by run of the program, and for the whole session."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from copilog.fields import Json, rest, take_dict, take_int, take_number, take_str
+from copilog.model import Turn, Usage
+
+# What a whole session took, from the summaries that are written when the program ends. A log has one summary for
+# each time the program ran. In older logs each counts from zero, so they add up; in newer ones each holds all that
+# came before, so the last one counts. A log may hold both, and the newer kind is known by a field,
+# `eventsFileSizeBytes`. Where the numbers went down, the counters began anew whatever the field says. What each run
+# of the program added is kept in `extra`, as `runs`: it was used by the turns of that run. Since 1.0.102
+# `accountingSnapshot` says whether credits were reported. Where they were `unavailable`, zero is no amount.
+
+
+NANO = 1e9  # the unit of account is a billionth of a credit
+CREDITS_STATUS, UNAVAILABLE = "aiCreditsStatus", "unavailable"
+_CREDITS = "totalNanoAiu"
+SOURCE = "session.shutdown"
+_TOKENS = {
+    "inputTokens": "input",
+    "outputTokens": "output",
+    "cacheReadTokens": "cache_read",
+    "cacheWriteTokens": "cache_write",
+    "reasoningTokens": "reasoning",
+}
+_TOTALS = ("totalPremiumRequests", _CREDITS)
+
+Key = tuple[str | None, str]  # a model, or None for the session, and the name of a counter
+Counters = dict[Key, float]
+
+
+class SessionTotals(msgspec.Struct):
+    """The sums: tokens by model, the bill, and how much code was changed."""
+
+    models: dict[str, Usage] = {}
+    premium_requests: float | None = None
+    credits: float | None = None
+    lines_added: int | None = None
+    lines_removed: int | None = None
+    files_modified: list[str] = []
+
+    @property
+    def output(self) -> int:
+        """The tokens that all models put out."""
+        return sum(usage.output or 0 for usage in self.models.values())
+
+
+def session_totals(shutdowns: Sequence[Json], checkpoint: Json | None = None) -> SessionTotals:
+    """The sums of a log's summaries, in the order of the log; `checkpoint` is a bill written after the last one."""
+    if not shutdowns and checkpoint is None:
+        return SessionTotals()
+    total: Counters = {}
+    before: Counters | None = None
+    files: dict[str, None] = {}
+    runs: list[Counters] = []
+    for shutdown in shutdowns:
+        now = _counters(shutdown)
+        known = dict(total)
+        if before is not None and "eventsFileSizeBytes" in shutdown and _continues(now, before):
+            _advance(total, before, now)
+        else:
+            _add(total, now)
+        runs.append({key: value - known.get(key, 0) for key, value in total.items()})
+        before = now
+        files.update(dict.fromkeys(_files(shutdown)))
+    if checkpoint is not None:
+        _add_checkpoint(total, before or {}, checkpoint)
+    for summary in (*shutdowns, *([checkpoint] if checkpoint is not None else [])):
+        for model in _unbilled(summary):
+            if not total.get((model, _CREDITS)):
+                total.pop((model, _CREDITS), None)
+    return _totals_from(total, list(files), runs if len(runs) > 1 else [])
+
+
+def _counters(shutdown: Json) -> Counters:
+    made: Counters = {}
+    _count(made, None, shutdown, _TOTALS)
+    changes = shutdown.get("codeChanges")
+    if isinstance(changes, dict):
+        _count(made, None, changes, ("linesAdded", "linesRemoved"))
+    metrics = shutdown.get("modelMetrics")
+    for model, metric in metrics.items() if isinstance(metrics, dict) else ():
+        if not isinstance(metric, dict):
+            continue
+        usage, requests = metric.get("usage"), metric.get("requests")
+        if isinstance(usage, dict):
+            _count(made, model, usage, _TOKENS)
+        if isinstance(requests, dict):
+            _count(made, model, requests, ("count", "cost"))
+        else:
+            _count(made, model, {"count": requests}, ("count",))
+        _count(made, model, metric, (_CREDITS,))
+    return made
+
+
+def _unbilled(summary: Json) -> Iterator[str | None]:
+    """Yield the models whose credits were not reported, and None if no call's were."""
+    snapshot = summary.get("accountingSnapshot")
+    metrics = snapshot.get("modelMetrics") if isinstance(snapshot, dict) else None
+    for model, values in ((None, snapshot), *(metrics.items() if isinstance(metrics, dict) else ())):
+        if isinstance(values, dict) and values.get(CREDITS_STATUS) == UNAVAILABLE:
+            yield model
+
+
+def _count(made: Counters, model: str | None, values: Json, names: Iterable[str]) -> None:
+    for name in names:
+        value: Any = values.get(name)
+        if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= 0:
+            made[model, name] = value
+
+
+def _continues(now: Counters, before: Counters) -> bool:
+    """Whether no counter of any model went down."""
+    return all(now.get(key, 0) >= value for key, value in before.items() if key[0] is not None)
+
+
+def _add(total: Counters, now: Counters) -> None:
+    for key, value in now.items():
+        total[key] = total.get(key, 0) + value
+
+
+def _advance(total: Counters, before: Counters, now: Counters) -> None:
+    """Replace what the summary before said. A total that is left out now is what it was."""
+    for key, value in now.items():
+        total[key] = total.get(key, 0) - before.get(key, 0) + value
+    for key, value in before.items():
+        if key[0] is None:
+            now.setdefault(key, value)
+
+
+def _add_checkpoint(total: Counters, before: Counters, checkpoint: Json) -> None:
+    """A bill counts from the beginning of the session, unless it is smaller than the last."""
+    now: Counters = {}
+    _count(now, None, checkpoint, _TOTALS)
+    for key, value in now.items():
+        last = before.get(key, 0)
+        total[key] = total.get(key, 0) + (value - last if value >= last else value)
+
+
+def _files(shutdown: Json) -> list[str]:
+    changes = shutdown.get("codeChanges")
+    files = changes.get("filesModified") if isinstance(changes, dict) else None
+    return [path for path in files if isinstance(path, str)] if isinstance(files, list) else []
+
+
+def _totals_from(total: Counters, files: list[str], runs: list[Counters]) -> SessionTotals:
+    made = SessionTotals(files_modified=files)
+    for model in dict.fromkeys(model for model, _ in total):
+        if model is not None:
+            made.models[model] = _usage_of(model, total, runs)
+    made.premium_requests = total.get((None, "totalPremiumRequests"))
+    nano = total.get((None, _CREDITS))
+    made.credits = nano / NANO if nano is not None else None
+    made.lines_added = _whole(total.get((None, "linesAdded")))
+    made.lines_removed = _whole(total.get((None, "linesRemoved")))
+    return made
+
+
+def _usage_of(model: str, total: Counters, runs: list[Counters]) -> Usage:
+    """What one model took. Its share of the bill is in `extra`: the whole bill is counted once, for the session."""
+    usage = Usage(model=model, scope="session", source=SOURCE)
+    for name, field in _TOKENS.items():
+        setattr(usage, field, _whole(total.get((model, name))))
+    nano = total.get((model, _CREDITS))
+    extra = {
+        "requests": _whole(total.get((model, "count"))),
+        "premium_requests": total.get((model, "cost")),
+        "credits": nano / NANO if nano is not None else None,
+        "runs": [_tokens_in(model, run) for run in runs] or None,
+    }
+    usage.extra = {key: value for key, value in extra.items() if value is not None} or None
+    return usage
+
+
+def _tokens_in(model: str, run: Counters) -> dict[str, int]:
+    """Return what one run of the program added to the tokens of a model."""
+    return {field: int(count) for name, field in _TOKENS.items() if (count := run.get((model, name)))}
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None else int(value)
+
+
+# Tokens and cost, as a log tells them: by answer, by compaction, by program run.
+
+
+OF_MESSAGE = "assistant.message"
+OF_CALL = "assistant.usage"
+OF_RECORD = "session.usage_record"
+OF_COMPACTION = "session.compaction_complete"
+OF_RESULT = "result"
+AFTER_SHUTDOWN, OF_KILLED_RUNS = "after the last shutdown", "runs that were killed"
+TOKENS = ("input", "output", "cache_read", "cache_write", "reasoning")
+
+
+class _Answer:
+    """One answer of a model, which may come in several messages."""
+
+    __slots__ = ("call_id", "shares", "usage")
+
+    def __init__(self, call_id: str, usage: Usage, share: int) -> None:
+        self.call_id = call_id
+        self.usage = usage
+        self.shares = [share]
+
+
+class Meter:
+    """Collects what the events of a log say about tokens and cost."""
+
+    def __init__(self) -> None:
+        self.shutdowns: list[Json] = []
+        self.compactions: list[Usage] = []
+        self.checkpoint: Json | None = None  # the last bill since the last summary
+        self.result: Json | None = None  # what the last line of a captured stream says
+        self._tail: list[Usage] = []  # of answers since the last summary
+        self._before_resume = (0, 0)  # how much of the tail and of the calls is of runs that were killed
+        self._killed: list[Usage] = []  # of runs that were killed and that no summary covers
+        self.unplaced: list[Usage] = []  # of recorded calls that belong to no turn
+        self._calls: list[Usage] = []  # of recorded calls of the model since the last summary
+        self._answers: dict[str | None, _Answer] = {}  # the last one of each agent
+
+    def add_message(self, data: Json, model: str | None, turn: Turn, parent: str | None) -> None:
+        """The tokens of an answer. All messages of one answer make one entry."""
+        output = take_int(data, "outputTokens")
+        call_id = data.get("apiCallId")
+        if output is None:
+            return
+        last = self._answers.get(parent)
+        if last is not None and last.call_id == call_id:
+            last.shares.append(output)
+            # Nobody has said how tokens are spread over the messages; the same number each time is the whole.
+            same = len(set(last.shares)) == 1
+            last.usage.output = output if same else sum(last.shares)
+            return
+        usage = Usage(output=output, model=model, scope="call", source=OF_MESSAGE, parent_call_id=parent)
+        if isinstance(call_id, str):
+            self._answers[parent] = _Answer(call_id, usage, output)
+        turn.usage.append(usage)
+        self._tail.append(usage)
+
+    def add_call(self, data: Json, turn: Turn | None, source: str, parent: str | None = None) -> None:
+        """Add what one call of the model took, as a log since 1.0.102 or a captured stream records it.
+
+        In a record each call has the multiplier of its model, but only those that the user asked for cost a request.
+        """
+        is_asked = source != OF_RECORD or data.get("initiator") in (None, "user")
+        usage = Usage(
+            input=take_int(data, "inputTokens"),
+            output=take_int(data, "outputTokens"),
+            cache_read=take_int(data, "cacheReadTokens"),
+            cache_write=take_int(data, "cacheWriteTokens"),
+            reasoning=take_int(data, "reasoningTokens"),
+            model=take_str(data, "model"),
+            premium_requests=take_number(data, "cost") if is_asked else None,
+            credits=_credits_of(data),
+            scope="call",
+            source=source,
+            parent_call_id=take_str(data, "parentToolCallId") or parent,
+        )
+        usage.extra = rest(data)
+        self._calls.append(usage)
+        (turn.usage if turn is not None else self.unplaced).append(usage)
+
+    def add_compaction(self, used: Json, stamp: str | None) -> Usage:
+        """What a compaction took, in either of its two shapes. It is no part of the other sums."""
+        if stamp is not None:
+            used["created_at"] = stamp
+        usage = Usage(
+            input=_first_int(used, "inputTokens", "input"),
+            output=_first_int(used, "outputTokens", "output"),
+            cache_read=_first_int(used, "cacheReadTokens", "cachedInput"),
+            cache_write=take_int(used, "cacheWriteTokens"),
+            model=take_str(used, "model"),
+            credits=_credits_of(used),
+            scope="call",
+            source=OF_COMPACTION,
+        )
+        usage.extra = rest(used)
+        self.compactions.append(usage)
+        return usage
+
+    def resume(self) -> None:
+        """Start another run: what has no summary by now is of a run that was killed."""
+        self._before_resume = len(self._tail), len(self._calls)
+
+    def shut_down(self, data: Json) -> None:
+        """Add a summary. It covers the run that ends with it, and killed ones before it if its numbers hold theirs."""
+        before = session_totals(self.shutdowns).output if any(self._before_resume) else 0
+        self.shutdowns.append(data)
+        if any(self._before_resume):
+            answers, calls = self._before_resume
+            everything = sum(usage.output or 0 for usage in self._recorded(self._tail, self._calls))
+            if session_totals(self.shutdowns).output - before < everything:
+                self._killed += self._recorded(self._tail[:answers], self._calls[:calls])
+        self.forget_past()
+        self._answers.clear()
+        self.checkpoint = None
+
+    def forget_past(self) -> None:
+        """Let go of what was counted: whoever streams a log has no use for it."""
+        self._tail.clear()
+        self._calls.clear()
+        self._before_resume = 0, 0
+
+    def _recorded(self, answers: list[Usage], calls: list[Usage]) -> list[Usage]:
+        """Return calls as they were recorded one by one; the answers where none was."""
+        return [usage for usage in calls if usage.source == OF_RECORD] or calls or answers
+
+    def code_changes(self) -> Json | None:
+        """How many lines were added and removed, and where."""
+        totals = session_totals(self.shutdowns)
+        if totals.lines_added is None and totals.lines_removed is None and not totals.files_modified:
+            changes = take_dict(dict(self.result), "codeChanges") if self.result else None
+            if changes is None:
+                return None
+            totals = session_totals([{"codeChanges": changes}])
+        return {"added": totals.lines_added, "removed": totals.lines_removed, "files": totals.files_modified}
+
+    def usages(self) -> list[Usage]:
+        """All entries for the session as a whole. No two of them count the same thing."""
+        totals = session_totals(self.shutdowns, self.checkpoint)
+        made = list(totals.models.values())
+        made += _sums(self._killed, OF_KILLED_RUNS)
+        covers = AFTER_SHUTDOWN if self.shutdowns else "the whole log"
+        made += _sums(self._recorded(self._tail, self._calls), covers)
+        premium = totals.premium_requests
+        source = SOURCE if self.shutdowns else "session.usage_checkpoint"
+        if premium is None and self.result is not None:
+            premium, source = take_number(dict(self.result), "premiumRequests"), OF_RESULT
+        if premium is not None or totals.credits is not None:
+            made.append(Usage(premium_requests=premium, credits=totals.credits, scope="session", source=source))
+        return made + self.unplaced + self.compactions
+
+
+def _sums(usages: list[Usage], covers: str) -> list[Usage]:
+    """Return what no summary covers, by model. Of answers only the output is known."""
+    sums: dict[str | None, Usage] = {}
+    for usage in usages:
+        names = ("output",) if usage.source == OF_MESSAGE else TOKENS
+        made = sums.get(usage.model)
+        if made is None:
+            extra: Json = {"is_tail": True, "covers": covers}
+            made = sums[usage.model] = Usage(model=usage.model, scope="session", source=usage.source, extra=extra)
+            if usage.source == OF_MESSAGE:
+                extra["input"] = "unknown"
+        for name in names:
+            value = getattr(usage, name)
+            if value is not None:
+                setattr(made, name, (getattr(made, name) or 0) + value)
+    return list(sums.values())
+
+
+def _first_int(used: Json, *names: str) -> int | None:
+    for name in names:
+        value = take_int(used, name)
+        if value is not None:
+            return value
+    return None
+
+
+def _credits_of(used: Json) -> float | None:
+    """Return what a call was billed; None if the program says that it does not know, whatever number it wrote."""
+    bill = used.get("copilotUsage")
+    nano = bill.get("totalNanoAiu") if isinstance(bill, dict) and used.get(CREDITS_STATUS) != UNAVAILABLE else None
+    return nano / NANO if isinstance(nano, int | float) and not isinstance(nano, bool) else None

@@ -1,0 +1,92 @@
+"""Read rows of other programs' databases as plain objects, whichever columns a release has."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from copilog import sqliteio
+from copilog.diagnostics import Ledger
+from copilog.fields import Json
+from copilog.sqliteio import quoted
+
+
+class Row(NamedTuple):
+    """One row, without its empty columns, and what to call it in a diagnostic."""
+
+    name: str
+    values: Json
+
+
+def read_rows(
+    connection: sqlite3.Connection,
+    table: str,
+    columns: list[str],
+    ledger: Ledger,
+    *,
+    only: tuple[str, str] | None = None,
+    order: tuple[str, ...] = (),
+) -> Iterator[Row]:
+    """The rows of a table, in the order of those of the given columns that it has.
+
+    `only` is a column and the value that it must have. Raises UnreadableDatabase where the database is damaged.
+    """
+    rest = f"WHERE {quoted(only[0])} = ?" if only is not None else ""
+    known = [quoted(name) for name in order if name in columns]
+    if known:
+        rest += f" ORDER BY {', '.join(known)}"
+
+    def left_out(row: str, reason: str) -> None:
+        ledger.note(sqliteio.TOO_LARGE, reason, "error", table=table, row=row)
+
+    is_text_broken = False
+    params = (only[1],) if only else ()
+    rows = sqliteio.rows_of(connection, table, columns, rest, params, left_out=left_out)
+    for number, raw in enumerate(rows, start=1):
+        values: Json = {}
+        for column, value in zip(columns, raw, strict=True):
+            plain, is_broken = _plain(value)
+            is_text_broken = is_text_broken or is_broken
+            if plain is not None:
+                values[column] = plain
+        yield Row(str(values.get("id", number)), values)
+    if is_text_broken:
+        ledger.note("invalid-utf8", f"the table {table} holds text that is not UTF-8", "info")
+
+
+def count_rows(connection: sqlite3.Connection, table: str) -> int:
+    [(count,)] = sqliteio.query(connection, f"SELECT count(*) FROM {quoted(table)}")  # noqa: S608 - the name is quoted
+    return int(count)
+
+
+def _plain(value: Any) -> tuple[Any, bool]:
+    """A value of JSON, and whether it was text with broken bytes. Text and blobs both come as bytes."""
+    if isinstance(value, bytes):
+        try:
+            return value.decode("utf-8"), False
+        except UnicodeDecodeError:
+            return value.decode("utf-8", errors="replace"), True
+    if isinstance(value, float) and not math.isfinite(value):
+        return None, False
+    return value, False
+
+
+def take_whole(row: Json, key: str) -> int | None:
+    """A whole number, also one that SQLite kept as a fraction; anything else stays where it is."""
+    value = row.get(key)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    del row[key]
+    return value
+
+
+def todo_line(todo: Json) -> str:
+    """Return one thing to do as Markdown, with its description below it."""
+    mark = {"completed": "x", "in-progress": "~"}.get(str(todo.get("status")), " ")
+    lines = [f"- [{mark}] {todo.get('title') or todo.get('id') or ''}".rstrip()]
+    lines += [f"  {line}" for line in str(todo.get("description") or "").split("\n") if line.strip()]
+    return "\n".join(lines)

@@ -1,0 +1,293 @@
+"""The messages of a tree of spans: calls of a model become answers, tool runs become calls and results."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from copilog.diagnostics import Ledger
+from copilog.fields import Json, ms_between
+from copilog.model import (
+    AnyPart,
+    Confirmation,
+    Hook,
+    Message,
+    Notice,
+    Role,
+    Round,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Unknown,
+    Usage,
+)
+from copilog.sources.extension.genai_messages import CUT, is_cut, messages_from, parts_from, result_text, text_of
+from copilog.sources.extension.span_trees import Parents, ToolRuns, Tree
+from copilog.sources.extension.spans import (
+    AGENT,
+    CHAT,
+    CONTENT,
+    CORE,
+    EMBEDDINGS,
+    ERROR,
+    HOOK,
+    INPUT,
+    LABEL,
+    OPERATION,
+    OUTPUT,
+    PARENT_SESSION,
+    PERMISSION,
+    SESSION_KEYS,
+    SYSTEM,
+    TOOL,
+    TOOL_DEFINITIONS,
+    Asked,
+    Span,
+    usage_of,
+)
+from copilog.sources.tool_rounds import clean_id
+
+KNOWN_BY_NOW = (OPERATION, LABEL, PARENT_SESSION, *SESSION_KEYS)
+
+
+class TreeMessages:
+    """What was said and done in one tree."""
+
+    def __init__(self, tree: Tree, ledger: Ledger, source: str) -> None:
+        self.tree = tree
+        self._ledger = ledger
+        self._source = source
+        self._parents = Parents(tree.spans)
+        self.messages: list[Message] = []
+        self.usages: list[Usage] = []
+        self.rounds: list[Round] = []
+        self.system_prompts: dict[str, datetime | None] = {}
+        self.tool_definitions: list[str] = []
+        self.prompt: str | None = None  # the user's message as the model got it
+        self.sent: dict[str, None] = {}  # every text that was sent to a model in the user's name
+        self.repeated: list[str] | None = None  # all that was sent in the user's name with the first call of a model
+        self.typed: str | None = None  # the user's own words, as a call of a model names them
+        self.is_answered: bool | None = None  # whether the main agent's last answer was one; None: there was none
+        self.failure: str | None = None  # of the main agent's last call of a model
+        self.inner_agents: list[Json] = []  # agents within the agent that no tool started
+        self.responses: dict[str, str] = {}  # what tools gave back, as later prompts repeat it
+        self._span_of: dict[int, Span] = {}  # the span that a message was made from
+        self._counted: list[tuple[Round | Usage, Span]] = []
+        self._tools = ToolRuns()
+        self._read()
+
+    def _read(self) -> None:
+        spans = self.tree.spans
+        for span in spans:
+            if span.operation == CHAT:
+                self._add_answer(span)
+        for span in spans:
+            if span.operation == TOOL:
+                self._add_tool(span)
+        for span in spans:
+            if span.operation not in (CHAT, TOOL):
+                self._add_other(span)
+        for message in self.messages:
+            message.parent_call_id = self._caller_of(self._span_of[id(message)])
+        for counted, span in self._counted:
+            caller = self._caller_of(span)
+            if caller is not None:
+                counted.extra = {**(counted.extra or {}), "parent_call_id": caller}
+        self.messages += self._tools.unheard(self.responses, self.messages)
+        give_responses(self.messages, self.responses)
+        self.messages.sort(key=_moment)
+
+    # --- whose work it is -------------------------------------------------------------------------------------------
+
+    def _tool_above(self, span: Span) -> Span | None:
+        return next((above for above in self._parents.above(span) if above.operation == TOOL), None)
+
+    def _caller_of(self, span: Span) -> str | None:
+        """The call that a span works for: that of a sub-agent, or of a tool that asks a model."""
+        above = self._tool_above(span)
+        return self._tools.call_id(above) if above is not None else self.tree.caller
+
+    def caller_of_prompt(self, prompt: Asked) -> str | None:
+        """The call below which a prompt was put: that of a sub-agent; None for the user's own."""
+        span = self._parents.by_id.get(prompt.span_id or "")
+        return self._caller_of(span) if span is not None else self.tree.caller
+
+    def _is_main(self, span: Span) -> bool:
+        return self._tool_above(span) is None and self.tree.caller is None
+
+    # --- calls of a model -------------------------------------------------------------------------------------------
+
+    def _add_answer(self, span: Span) -> None:
+        self._read_prompt(span)
+        usage = usage_of(span, self._source)
+        model = span.text("gen_ai.response.model", "gen_ai.request.model")
+        made = Round(id=span.id, started_at=span.started_at, model=model)
+        parts = self._parts_of(span, made)
+        calls = [part for part in parts if isinstance(part, ToolCall)]
+        for call in calls:
+            call.round_id = span.id
+            self._tools.announce(call, span, self._tool_above(span))
+        if parts:
+            message = self._add("assistant", parts, span, span.ended_at)
+            message.model, message.model_source = model, ("span" if model else None)
+        made.call_ids = [call.id for call in calls]
+        for key in ("gen_ai.response.model", "gen_ai.request.model"):
+            if model is not None and span.attributes.get(key) == model:
+                del span.attributes[key]
+        made.extra = {**(made.extra or {}), **left_of(span)} or None
+        self.rounds.append(made)
+        self._counted.append((made, span))
+        if usage is not None:
+            self.usages.append(usage)
+            self._counted.append((usage, span))
+        if self._is_main(span):
+            self.is_answered = bool(parts) and not calls
+            self.failure = (span.status_message or "failed") if span.status == ERROR else None
+
+    def _parts_of(self, span: Span, made: Round) -> list[AnyPart]:
+        """What a model answered; also told to the round."""
+        parts: list[AnyPart] = []
+        for output in messages_from(span.attributes.pop(OUTPUT, None)):
+            parts += parts_from(output, self._ledger, f"span:{span.id}/output")
+            if output.raw:
+                made.extra = {**(made.extra or {}), **output.raw}
+        thought = span.take_text("copilot_chat.reasoning_content")
+        if thought and not any(isinstance(part, Thinking) for part in parts):
+            parts.insert(0, Thinking(text=thought, extra=dict(CUT) if is_cut(thought) else None))
+        made.text = "".join(part.text for part in parts if isinstance(part, Text))
+        made.thinking = thought
+        return parts
+
+    def _read_prompt(self, span: Span) -> None:
+        """Take out of a prompt what stands nowhere else; the rest repeats earlier messages."""
+        is_main = self._is_main(span)
+        typed = span.take_text("copilot_chat.user_request")
+        if is_main and self.typed is None:
+            self.typed = typed
+        prompts = messages_from(span.attributes.pop(INPUT, None))
+        if is_main and not self.rounds and prompts and not prompts[-1].is_cut:
+            self.repeated = [text_of(prompt) for prompt in prompts if prompt.role == "user"]
+        for prompt in prompts:
+            if prompt.role == "user" and (text := text_of(prompt)):
+                self.sent[text] = None
+                if is_main and not self.rounds:
+                    self.prompt = text
+            for part in prompt.parts:
+                if isinstance(part, dict) and part.get("type") == "tool_call_response":
+                    native_id = part.get("id")
+                    if isinstance(native_id, str):
+                        self.responses[clean_id(native_id)] = result_text(part)
+        if typed and not any(typed.strip() in text for text in self.sent):
+            self.sent[typed] = None  # other words than those of the prompt that was sent
+        system = _system_text(span.attributes.pop(SYSTEM, None))
+        if system:
+            self.system_prompts.setdefault(system, span.started_at)
+        tools = span.take_text(TOOL_DEFINITIONS)
+        if tools and tools not in self.tool_definitions:
+            self.tool_definitions.append(tools)
+
+    # --- everything else --------------------------------------------------------------------------------------------
+
+    def _add_tool(self, span: Span) -> None:
+        call, is_new = self._tools.run(span, self._tool_above(span))
+        if is_new:
+            self._add("assistant", [call], span, span.started_at)
+        result = self._tools.result(span, call, self.responses)
+        call.extra = {**(call.extra or {}), **left_of(span)} or None
+        if result is not None:
+            self._add("tool", [result], span, span.ended_at)
+
+    def _add_other(self, span: Span) -> None:
+        operation = span.operation
+        if operation == AGENT:
+            above = self._tool_above(span)
+            if above is not None:
+                self._tools.name_subagent(span, above, left_of(span))
+            elif span is not self.tree.top:
+                self.inner_agents.append({"name": span.name, **left_of(span)})
+            return
+        if operation == EMBEDDINGS:
+            usage = usage_of(span, self._source)
+            if usage is not None:
+                usage.extra = {**(usage.extra or {}), "operation": EMBEDDINGS, **left_of(span)}
+                self.usages.append(usage)
+            return
+        part: AnyPart
+        if operation == HOOK:
+            part = hook_of(span)
+        elif operation in (CONTENT, CORE):
+            text = span.take_text("copilot_chat.markdown_content", "copilot_chat.event_details") or ""
+            name = span.take_text("copilot_chat.debug_name") or span.name
+            part = Notice(topic="event", text=text, native=name, data=left_of(span) or None)
+        elif operation == PERMISSION:
+            part = Confirmation(
+                type=PERMISSION,
+                title=span.take_text("github.copilot.permission.kind"),
+                answer=span.take_text("github.copilot.permission.result"),
+                native=span.name,
+                extra=left_of(span) or None,
+            )
+        else:
+            self._ledger.meet_unknown(f"operation:{operation or 'none'}")
+            part = Unknown(type=operation or span.name, raw={"name": span.name, **left_of(span)})
+        self._add("system", [part], span, span.started_at)
+
+    def _add(self, role: Role, parts: list[AnyPart], span: Span, at: datetime | None) -> Message:
+        message = Message(role=role, parts=parts, created_at=at or span.started_at)
+        self.messages.append(message)
+        self._span_of[id(message)] = span
+        return message
+
+
+def give_responses(messages: list[Message], responses: dict[str, str]) -> None:
+    """A result is what the model got; what the tool's own span says otherwise is what was shown."""
+    for message in messages:
+        for part in message.parts:
+            response = responses.get(part.call_id, "") if isinstance(part, ToolResult) else ""
+            if isinstance(part, ToolResult) and response.strip() and response.strip() not in part.text:
+                if part.text.strip() not in response:
+                    part.display = part.display or part.text
+                part.text = response
+
+
+def hook_of(span: Span) -> Hook:
+    """A hook that ran; it blocks when it ended in an error that is not called harmless."""
+    kind = span.take_text("copilot_chat.hook_type", "github.copilot.hook.type") or span.name
+    result = span.text("copilot_chat.hook_result_kind")
+    decision = span.text("github.copilot.hook.decision")
+    made = Hook(type=kind, is_blocking=result == "error" or decision == "block", reason=span.status_message)
+    made.message = span.take_text("copilot_chat.hook_output")
+    made.given = span.take_text("copilot_chat.hook_input")
+    if command := span.take_text("copilot_chat.hook_command"):
+        made.notes = {"command": command}
+    elapsed_ms = ms_between(span.started_at, span.ended_at)
+    timing: Json = {"elapsed_ms": elapsed_ms} if elapsed_ms else {}
+    made.extra = {**timing, **left_of(span)} or None
+    if made.message is not None and is_cut(made.message):
+        made.extra = {**(made.extra or {}), **CUT}
+    return made
+
+
+def left_of(span: Span) -> Json:
+    """What nobody has taken from a span."""
+    left = {key: value for key, value in span.attributes.items() if key not in KNOWN_BY_NOW}
+    if span.status == ERROR and span.status_message:
+        left["error"] = span.status_message
+    if span.events:
+        left["events"] = [{"name": event.name, **event.attributes} for event in span.events]
+    return {**left, **span.extra}
+
+
+def _system_text(value: object) -> str:
+    """System instructions: text, or JSON text of a list of blocks."""
+    if isinstance(value, str) and not value.lstrip().startswith("["):
+        return value
+    texts = [text_of(message) for message in messages_from(value)]
+    if not any(texts):
+        blocks = messages_from(value)
+        texts = [block.raw.get("content", "") for block in blocks if isinstance(block.raw.get("content"), str)]
+    return "\n".join(texts) or (value if isinstance(value, str) else "")
+
+
+def _moment(message: Message) -> float:
+    return message.created_at.timestamp() if message.created_at is not None else 0.0

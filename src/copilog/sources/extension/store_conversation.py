@@ -1,0 +1,258 @@
+"""A session of a store as a conversation: the words of its turns, perhaps cut, and what was counted about it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from copilog import jsonio
+from copilog.derive import add_title
+from copilog.errors import BadRecord
+from copilog.fields import Json, moment_from, rest, take_moment, take_str
+from copilog.model import (
+    AnyPart,
+    Compaction,
+    Conversation,
+    Document,
+    FileState,
+    Message,
+    Model,
+    Place,
+    Relation,
+    Role,
+    Text,
+    Turn,
+    Usage,
+    UsedReference,
+    Workspace,
+)
+from copilog.sources.database_rows import Row, take_whole
+from copilog.sources.extension.store_rows import ARTIFACT, SessionRows
+
+NANO = 1e9  # the unit of account is a billionth of a credit
+SOURCE = "session-store"
+SECTIONS = ("overview", "history", "work_done", "technical_details", "important_files", "next_steps")
+USAGE = "assistant_usage_events"
+READ = ("turns", "checkpoints", "session_files", "session_refs", USAGE)
+ASIDE = ("sub-agent", "compaction", "mcp-sampling")  # calls of a model that are not the main agent's
+_COMMIT = re.compile(r"[0-9a-fA-F]{7,40}")
+
+
+def stub_of(rows: SessionRows, namespace: str) -> Conversation:
+    """What a list shows of a session."""
+    session = dict(rows.session)
+    made = Conversation(id=f"{namespace}:{rows.id}", native_id=rows.id, source=SOURCE, marks=["stub"])
+    _read_session(session, made, _is_prompt(rows))
+    return made
+
+
+def conversation_of(rows: SessionRows, namespace: str, version: int | None) -> Conversation:
+    """All that a store knows of a session."""
+    made = Conversation(id=f"{namespace}:{rows.id}", native_id=rows.id, source=SOURCE, marks=["store-row"])
+    extra = _read_session(dict(rows.session), made, _is_prompt(rows))
+    for row in rows.rows("turns"):
+        _add_turn(row, made)
+    made.usage = [_usage_from(dict(row.values)) for row in rows.rows(USAGE)]
+    _give_models(rows, made)
+    for row in rows.rows("checkpoints"):
+        _add_checkpoint(row, made)
+    made.relations = [_relation_from(row.values) for row in rows.rows("session_refs") if _is_reference(row.values)]
+    made.documents += [_indexed_from(row, rows.id) for row in rows.indexed]
+    _add_files(rows, made)
+    extra |= _extras(rows)
+    if version is not None:
+        extra["store_version"] = version
+    made.extra = extra or None
+    return made
+
+
+def _is_prompt(rows: SessionRows) -> bool:
+    """Return whether the summary of a session is one of its later prompts, perhaps cut, and so not a title."""
+    summary = rows.session.get("summary")
+    text = summary.strip().removesuffix("...").removesuffix("…") if isinstance(summary, str) else ""
+    prompts = [row.values.get("user_message") for row in rows.rows("turns")]
+    later = [prompt.strip() for prompt in prompts[1:] if isinstance(prompt, str)]
+    return bool(text) and any(prompt.startswith(text) for prompt in later)
+
+
+def _read_session(session: Json, made: Conversation, is_prompt: bool) -> Json:
+    """Take what the session's own row says; return what is left of it."""
+    summary = take_str(session, "summary")
+    if is_prompt:
+        summary = None
+    lines = [line.strip() for line in (summary or "").split("\n")]
+    add_title(made, next((line for line in lines if line), None), "store")
+    made.started_at = take_moment(session, "created_at")
+    made.updated_at = take_moment(session, "updated_at")
+    workspace = Workspace(
+        folder=take_str(session, "cwd"),
+        repository=take_str(session, "repository"),
+        branch=take_str(session, "branch"),
+    )
+    host = take_str(session, "host_type")
+    if host is not None:
+        workspace.extra = {"host_type": host}
+    if workspace.folder:
+        workspace.kind = "folder"
+    if workspace.folder or workspace.repository or workspace.branch:
+        made.workspace = workspace
+    elif host is not None:
+        session["host_type"] = host
+    extra: Json = {"session": session} if session else {}
+    if summary and summary != made.title:
+        made.documents.append(Document(kind="summary", text=summary))
+    return extra
+
+
+# --- turns ------------------------------------------------------------------------------------------------------
+
+
+def _add_turn(row: Row, made: Conversation) -> None:
+    values = dict(row.values)
+    values.pop("id", None)
+    turn = Turn(index=len(made.turns), pointer=f"turns:{row.name}")
+    number = take_whole(values, "turn_index")
+    turn.timing.started_at = take_moment(values, "timestamp")
+    roles: tuple[tuple[str, Role], ...] = (("user_message", "user"), ("assistant_response", "assistant"))
+    for column, role in roles:
+        text = take_str(values, column)
+        if text is not None:
+            part = Text(text=text, extra={"possibly_cut": True})
+            created_at = turn.timing.started_at if role == "user" else None
+            made.messages.append(Message(role=role, parts=[part], turn=turn.index, created_at=created_at))
+    if number is not None and number != turn.index:
+        values["turn_index"] = number
+    turn.extra = rest(values)
+    made.turns.append(turn)
+
+
+def _turn_numbered(made: Conversation, number: object) -> Turn | None:
+    """The turn with a number of the store, which counts prompts from 0 and may leave some out."""
+    for turn in made.turns:
+        if (turn.extra or {}).get("turn_index", turn.index) == number:
+            return turn
+    return None
+
+
+def _give_models(rows: SessionRows, made: Conversation) -> None:
+    """The model of a turn is the one that the main agent called first."""
+    for row in rows.rows(USAGE):
+        model, turn = row.values.get("model"), _turn_numbered(made, row.values.get("turn_index"))
+        is_main = "agent_id" not in row.values and row.values.get("initiator") not in ASIDE
+        if is_main and turn is not None and turn.model is None and isinstance(model, str) and model:
+            turn.model = Model(id=model, name=model)
+
+
+def _add_checkpoint(row: Row, made: Conversation) -> None:
+    """A checkpoint is the text that replaced the history in later prompts. It comes after the turn it was made in."""
+    values = dict(row.values)
+    values.pop("id", None)
+    created_at = take_moment(values, "created_at")
+    sections = [(name, take_str(values, name)) for name in SECTIONS]
+    text = "\n\n".join(f"<{name}>\n{section}\n</{name}>" for name, section in sections if section)
+    title = take_str(values, "title")
+    parts: list[AnyPart] = [Compaction(text=text, title=title, native="checkpoint", extra=rest(values))]
+    begun = [
+        turn.index
+        for turn in made.turns
+        if created_at is not None and turn.timing.started_at is not None and turn.timing.started_at <= created_at
+    ]
+    last = max(begun) if begun else None
+    place = len(made.messages)
+    if last is not None:
+        place = next((i for i, m in enumerate(made.messages) if m.turn is not None and m.turn > last), place)
+    made.messages.insert(place, Message(role="system", parts=parts, turn=last, created_at=created_at))
+
+
+# --- what was counted -------------------------------------------------------------------------------------------
+
+
+def _usage_from(row: Json) -> Usage:
+    """What one call of a model took. Input holds the cache, and output the reasoning, as recorded."""
+    row.pop("id", None)
+    usage = Usage(
+        input=take_whole(row, "input_tokens"),
+        output=take_whole(row, "output_tokens"),
+        cache_read=take_whole(row, "cache_read_tokens"),
+        cache_write=take_whole(row, "cache_write_tokens"),
+        reasoning=take_whole(row, "reasoning_tokens"),
+        model=take_str(row, "model"),
+        scope="call",
+        source=SOURCE,
+    )
+    nano = row.get("total_nano_aiu")
+    if isinstance(nano, int | float):
+        usage.credits = row.pop("total_nano_aiu") / NANO
+    details = row.get("token_details_json")
+    if isinstance(details, str):
+        try:
+            row["token_details"] = jsonio.decode(details.encode())[0]
+            del row["token_details_json"]
+        except BadRecord:
+            pass  # it stays as text
+    usage.extra = rest(row)
+    return usage
+
+
+def _is_reference(values: Json) -> bool:
+    return isinstance(values.get("ref_type"), str) and isinstance(values.get("ref_value"), str | int)
+
+
+def _relation_from(values: Json) -> Relation:
+    """A pull request, issue or commit that the session names. What is called a commit may be a branch."""
+    kind, value = values["ref_type"], str(values["ref_value"])
+    turn = values.get("turn_index")
+    reason = f"named in turn {turn}" if isinstance(turn, int) else None
+    if kind == "commit" and not _COMMIT.fullmatch(value):
+        return Relation(kind="ref", other_id=value, reason=reason)
+    return Relation(kind=kind, other_id=value, reason=reason)
+
+
+def _add_files(rows: SessionRows, made: Conversation) -> None:
+    """A file that a tool touched is a reference of its turn, or else one of the conversation's files."""
+    for row in rows.rows("session_files"):
+        path, turn = row.values.get("file_path"), _turn_numbered(made, row.values.get("turn_index"))
+        if turn is not None and isinstance(path, str):
+            turn.references.append(UsedReference(place=Place(path=path)))
+        elif isinstance(path, str):
+            made.files.append(FileState(uri=path, path=path))
+
+
+def _extras(rows: SessionRows) -> Json:
+    """What has no place of its own: the files touched, files kept in the search index, tables of newer releases."""
+    made: Json = {}
+    files = [_file_from(row.values) for row in rows.rows("session_files")]
+    if files:
+        made["files"] = files
+    odd = [row.values for row in rows.rows("session_refs") if not _is_reference(row.values)]
+    if odd:
+        made["refs"] = odd
+    tables = {name: [row.values for row in found] for name, found in rows.tables.items() if name not in READ}
+    if tables:
+        made["tables"] = tables
+    return made
+
+
+def _file_from(values: Json) -> Json:
+    """The first time that a tool touched a file. In VS Code's store, reading counts as well."""
+    row = {key: value for key, value in values.items() if key != "id"}
+    made: Json = {}
+    names = {"file_path": "path", "tool_name": "tool", "turn_index": "turn", "first_seen_at": "first_seen_at"}
+    for column, name in names.items():
+        if column in row:
+            made[name] = row.pop(column)
+    seen = moment_from(made.get("first_seen_at"))
+    if seen is not None:
+        made["first_seen_at"] = seen.isoformat()
+    return {**made, **row}
+
+
+def _indexed_from(entry: Json, native_id: str) -> Document:
+    """A text that the search index alone has: a file of the session, or what was said in a turn that is gone."""
+    source_id: Any = entry.get("source_id")
+    path = source_id.removeprefix(f"{native_id}:workspace:") if isinstance(source_id, str) else None
+    text = str(entry.get("content") or "")
+    if entry.get("source_type") == ARTIFACT:
+        return Document(kind="file", text=text, path=path)
+    left = {key: value for key, value in entry.items() if key != "content"}
+    return Document(kind="indexed", text=text, extra=left or None)

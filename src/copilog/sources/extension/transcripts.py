@@ -1,0 +1,351 @@
+"""Transcripts of the Copilot Chat extension: `transcripts/<session>.jsonl`.
+
+Format notes: docs/formats/copilot-chat-extension.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from copilog import jsonio
+from copilog.diagnostics import Ledger
+from copilog.errors import BadRecord
+from copilog.fields import (
+    Json,
+    json_text,
+    ms_between,
+    put_back,
+    rest,
+    take_bool,
+    take_dict,
+    take_list,
+    take_moment,
+    take_str,
+    text_from,
+)
+from copilog.intake.records import read_records
+from copilog.model import (
+    AnyPart,
+    Conversation,
+    Message,
+    Role,
+    Round,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Turn,
+    Unknown,
+)
+from copilog.sources.base import Found, Probe, Source, marks_of_trace, provenance_of
+from copilog.sources.folders import EXTENSION, extension_folders, files_in
+from copilog.sources.roots import StorageFolder
+from copilog.sources.tool_rounds import clean_id
+
+FOLDER = "transcripts"
+
+
+class Transcripts(Source):
+    name = "transcripts"
+    title = "Copilot Chat transcript"
+
+    def locate(self, folder: StorageFolder) -> Iterator[Found]:
+        for place in extension_folders(folder, FOLDER):
+            for path in files_in(place):
+                if path.suffix.lower() == ".jsonl":
+                    yield Found(path, self.name, native_id=path.stem, application=folder.application)
+
+    def claims(self, file: Probe) -> bool:
+        if file.suffix != ".jsonl":
+            return False
+        if file.lies_in(FOLDER) and file.folders[-2:-1] and file.folders[-2].lower() == EXTENSION:
+            return True
+
+        first = file.first_record or {}
+        data = first.get("data")
+        if not isinstance(data, dict) or first.get("type") not in EVENTS:
+            return False
+        return "vscodeVersion" in data or file.lies_in(FOLDER)
+
+    def native_id(self, file: Probe) -> str | None:
+        if file.lies_in(FOLDER):
+            return file.path.stem
+        data = (file.first_record or {}).get("data")
+        session_id = data.get("sessionId") if isinstance(data, dict) else None
+        return session_id if isinstance(session_id, str) and session_id else file.path.stem
+
+    def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
+
+        transcript = Transcript(ledger)
+        read_records(found.path, ledger, transcript.use, _is_event)
+        if ledger.seen == 0:
+            ledger.note("empty-file", "the transcript holds no event")
+            return
+        native_id = found.native_id or transcript.session_id or found.path.stem
+        extra: Json = {"transcript": transcript.header} if transcript.header else {}
+        if transcript.session_id not in (None, native_id):
+            extra["session_id"] = transcript.session_id
+        yield Conversation(
+            id=f"vscode:{native_id}",
+            native_id=native_id,
+            source=self.name,
+            application=found.application,
+            workspace=found.workspace,
+            started_at=transcript.started_at or transcript.first_at,
+            updated_at=transcript.last_at,
+            turns=transcript.turns,
+            messages=transcript.messages,
+            marks=["transcript"],
+            provenance=[provenance_of(found, marks=marks_of_trace(ledger))],
+            extra=extra or None,
+        )
+
+
+def _is_event(value: Json) -> bool:
+    return isinstance(value.get("type"), str) and "data" in value
+
+
+# The events of a transcript, one after the other, as turns and messages. The order of the lines counts, not their
+# times: turns from before the transcript was begun are written into it with the times they had. Tool output is left
+# out by the writer; a call only tells whether it went well.
+
+
+EVENTS = (
+    "session.start",
+    "user.message",
+    "assistant.turn_start",
+    "assistant.message",
+    "tool.execution_start",
+    "tool.execution_complete",
+    "assistant.turn_end",
+)
+ALIASES = {"tool.execution_end": "tool.execution_complete"}  # a name that only descriptions of the format have
+
+
+class Event(NamedTuple):
+    """One event: its data, from which handlers take what they understand, and when and where it was written."""
+
+    data: Json
+    at: datetime | None
+    line: int
+
+
+class Transcript:
+    """What the events of one transcript have told so far."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self.turns: list[Turn] = []
+        self.messages: list[Message] = []
+        self.header: Json = {}
+        self.session_id: str | None = None
+        self.started_at: datetime | None = None
+        self.first_at: datetime | None = None
+        self.last_at: datetime | None = None
+        self._calls: dict[str, ToolCall] = {}
+        self._round: Round | None = None
+        self._is_answered = False
+        self._is_replayed = False  # the current turn was written down later
+        self._seen: set[tuple[str, str]] = set()
+        self._handlers: dict[str, Callable[[Event], None]] = {
+            "session.start": self._start,
+            "user.message": self._asked,
+            "assistant.turn_start": self._begin_round,
+            "assistant.message": self._answered,
+            "tool.execution_start": self._call_began,
+            "tool.execution_complete": self._call_ended,
+            "assistant.turn_end": self._end_round,
+        }
+
+    def use(self, event: Json, line: int) -> str | None:
+        """Take one event in. What has been there before is passed over."""
+        kind = event.get("type")
+        if not isinstance(kind, str) or not kind:
+            raise BadRecord("an object without a type, so no event")
+        kind = ALIASES.get(kind, kind)
+        event_id = take_str(event, "id")
+        if event_id is not None:
+            if (event_id, kind) in self._seen:
+                return "duplicate-event"
+            self._seen.add((event_id, kind))
+        at = take_moment(event, "timestamp")
+        if at is not None:
+            self.first_at = min(self.first_at or at, at)
+            self.last_at = max(self.last_at or at, at)
+        data = take_dict(event, "data") or {}
+        if kind not in self._handlers:
+            self._ledger.meet_unknown(kind)
+            self._add("system", [Unknown(type=kind, raw={**event, **({"data": data} if data else {})})], at)
+            return None
+        del event["type"]
+        event.pop("parentId", None)  # names the line before, where the writer was not started anew
+        self._handlers[kind](Event(data, at, line))
+        left = {**data, **({"envelope": event} if event else {})}
+        if left:
+            self._keep(kind, left)
+        return None
+
+    # --- the events -------------------------------------------------------------------------------------------------
+
+    def _start(self, event: Event) -> None:
+        self.session_id = take_str(event.data, "sessionId") or self.session_id
+        self.started_at = take_moment(event.data, "startTime") or self.started_at
+        self.header.update(event.data)
+        event.data.clear()
+
+    def _asked(self, event: Event) -> None:
+        self._begin_turn(event)
+        if event.data.get("attachments") == []:
+            del event.data["attachments"]
+        text = event.data.pop("content", None)
+        self._add("user", [Text(text=text_from(text) or "")], event.at)
+
+    def _begin_round(self, event: Event) -> None:
+        number = take_str(event.data, "turnId")
+        self._round = None
+        if number is not None and "." in number:  # only turns that were written down later are numbered so
+            turn = self.turns[-1] if self.turns else self._begin_turn(event)
+            turn.extra = {**(turn.extra or {}), "is_replayed": True}
+            self._is_replayed = True
+        else:
+            turn = self._turn(event)
+        self._round = Round(id=number, started_at=event.at)
+        turn.rounds.append(self._round)
+
+    def _answered(self, event: Event) -> None:
+        self._turn(event)
+        message_id = take_str(event.data, "messageId")
+        content = text_from(event.data.pop("content", None)) or ""
+        thought = take_str(event.data, "reasoningText")
+        parts: list[AnyPart] = []
+        if thought is not None:
+            parts.append(Thinking(text=thought))
+        if content:
+            parts.append(Text(text=content))
+        unread: list[Any] = []
+        calls = [
+            call for item in take_list(event.data, "toolRequests") or [] if (call := self._call_from(item, unread))
+        ]
+        put_back(event.data, "toolRequests", unread)
+        message = self._add("assistant", [*parts, *calls], event.at)
+        message.id = message_id
+        self._is_answered = not calls
+        if self._round is not None:
+            self._round.text += content
+            self._round.thinking = thought if self._round.thinking is None else self._round.thinking
+            self._round.call_ids += [call.id for call in calls]
+
+    def _call_from(self, item: Any, unread: list[Any]) -> ToolCall | None:
+        native_id = item.get("toolCallId") if isinstance(item, dict) else None
+        if not isinstance(item, dict) or not isinstance(native_id, str):
+            unread.append(item)
+            return None
+        del item["toolCallId"]
+        if item.get("type") == "function":
+            del item["type"]
+        arguments = item.pop("arguments", None)
+        call = ToolCall(id=clean_id(native_id), name=take_str(item, "name") or "")
+        call.arguments = arguments if isinstance(arguments, str) or arguments is None else json_text(arguments)
+        call.native_ids = [native_id] if native_id != call.id else []
+        call.round_id = self._round.id if self._round is not None else None
+        call.extra = rest(item)
+        self._calls[call.id] = call
+        return call
+
+    def _call_began(self, event: Event) -> None:
+        call = self._call_of(event)
+        name = take_str(event.data, "toolName")
+        call.started_at = event.at
+        if not call.name and name is not None:
+            call.name = name
+        elif name is not None and name != call.name:
+            call.tool_id = name
+        arguments = event.data.pop("arguments", None)
+        if call.arguments is None and arguments is not None:
+            call.arguments = arguments if isinstance(arguments, str) else json_text(arguments)
+        elif arguments is not None and arguments not in (call.arguments, _parsed(call.arguments)):
+            text = arguments if isinstance(arguments, str) else json_text(arguments)
+            call.notes = {**call.notes, "arguments it ran with": text or ""}
+
+    def _call_ended(self, event: Event) -> None:
+        call = self._call_of(event)
+        success = take_bool(event.data, "success")
+        if success is not None:
+            call.status = "complete" if success else "failed"
+        call.elapsed_ms = ms_between(call.started_at, event.at)
+        result = take_dict(event.data, "result")  # declared by the writer, and never seen, like `error`
+        error = take_dict(event.data, "error") or {}
+        message = take_str(error, "message") or take_str(event.data, "error")
+        put_back(event.data, "error", error)
+        if result is None and message is None:
+            return
+        text = text_from((result or {}).pop("content", None)) or ""
+        part = ToolResult(call_id=call.id, text=text or message or "", is_error=success is False, origin="model")
+        if message is not None and message not in part.text:
+            part.display = message
+        part.extra = rest(result or {})
+        self._add("tool", [part], event.at)
+
+    def _end_round(self, event: Event) -> None:
+        number = take_str(event.data, "turnId")
+        if self._round is not None and self._round.id == number:
+            elapsed_ms = ms_between(self._round.started_at, event.at)
+            if elapsed_ms is not None:
+                self._round.extra = {**(self._round.extra or {}), "elapsed_ms": elapsed_ms}
+        if self.turns:
+            self.turns[-1].timing.completed_at = event.at
+            if self._is_answered:
+                self.turns[-1].status = "complete"
+        self._round = None
+
+    # --- turns ------------------------------------------------------------------------------------------------------
+
+    def _begin_turn(self, event: Event) -> Turn:
+        self._round = None
+        self._is_answered = self._is_replayed = False
+        turn = Turn(index=len(self.turns), pointer=f"line:{event.line}")
+        turn.timing.started_at = event.at
+        self.turns.append(turn)
+        return turn
+
+    def _turn(self, event: Event) -> Turn:
+        """The turn that something belongs to; one begins by itself where its prompt is not in the file.
+
+        That is so where a transcript was begun in the middle of a turn: it has the turns before, and then goes on.
+        """
+        is_under_way = self.turns and not (self._is_replayed and self._round is None)
+        return self.turns[-1] if is_under_way else self._begin_turn(event)
+
+    def _call_of(self, event: Event) -> ToolCall:
+        native_id = take_str(event.data, "toolCallId")
+        if native_id is None:
+            raise BadRecord("a tool's event without the id of its call")
+        call_id = clean_id(native_id)
+        if call_id not in self._calls:
+            self._turn(event)
+            self._calls[call_id] = ToolCall(id=call_id, name="")
+            self._add("assistant", [self._calls[call_id]], event.at)
+        return self._calls[call_id]
+
+    def _add(self, role: Role, parts: list[AnyPart], at: datetime | None) -> Message:
+        turn = self.turns[-1].index if self.turns else None
+        message = Message(role=role, parts=parts, turn=turn, created_at=at)
+        self.messages.append(message)
+        return message
+
+    def _keep(self, kind: str, left: Json) -> None:
+        """Keep what nobody has described, where it can be found again."""
+        message = self.messages[-1] if self.messages else None
+        if message is None:
+            self.header.setdefault("events", []).append({kind: left})
+        else:
+            message.extra = {**(message.extra or {}), kind: left}
+
+
+def _parsed(arguments: str | None) -> Any:
+    try:
+        return jsonio.decode((arguments or "").encode())[0]
+    except BadRecord:
+        return None

@@ -37,7 +37,7 @@ SECTIONS = {
     "tools": "copilog.analysis.tools",
     "agents": "copilog.analysis.agents",
     "skills": "copilog.analysis.skills",
-    "work": "copilog.analysis.work",
+    "work": "copilog.analysis.work_outcomes",
     "activity": "copilog.analysis.activity",
 }
 # What a process that has begun already needs for a command, from its entry to its end.

@@ -12,7 +12,7 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "src" / "copilog"
 
 FOUNDATIONS = {
-    "model", "errors", "diagnostics", "jsonio", "sqliteio", "tags", "textdiff", "wholefiles", "remembering",
+    "model", "errors", "diagnostics", "jsonio", "sqliteio", "tags", "textdiff", "atomic_files", "text_cache",
     "derive", "intake", "fields", "uris",
 }  # fmt: skip
 ANYTHING = {"*"}
@@ -24,15 +24,15 @@ MAY_IMPORT: dict[str, set[str]] = {
     "sqliteio": {"model", "errors", "intake"},
     "tags": {"model", "errors"},
     "textdiff": {"model", "errors"},
-    "wholefiles": {"model", "errors"},
-    "remembering": {"model", "errors"},
+    "atomic_files": {"model", "errors"},
+    "text_cache": {"model", "errors"},
     "intake": {"model", "errors", "diagnostics", "jsonio"},
-    "derive": {"model", "errors", "textdiff", "remembering"},
+    "derive": {"model", "errors", "textdiff", "text_cache"},
     "fields": {"model", "errors", "jsonio"},
-    "uris": {"model", "errors", "fields", "remembering"},
+    "uris": {"model", "errors", "fields", "text_cache"},
     "sources": FOUNDATIONS,
-    "identity": FOUNDATIONS | {"likeness"},
-    "likeness": FOUNDATIONS,
+    "identity": FOUNDATIONS | {"similarity"},
+    "similarity": FOUNDATIONS,
     "definitions": FOUNDATIONS,
     "detection": FOUNDATIONS | {"definitions"},
     "view": FOUNDATIONS,
@@ -46,7 +46,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "store": FOUNDATIONS,
     "analysis": FOUNDATIONS | {"store", "definitions", "detection"},
     "ingest": FOUNDATIONS
-    | {"sources", "identity", "likeness", "detection", "definitions", "store", "engine", "telemetry", "trajectory"},
+    | {"sources", "identity", "similarity", "detection", "definitions", "store", "engine", "telemetry", "trajectory"},
     "summaries": FOUNDATIONS | {"sources", "ingest"},
     "export": FOUNDATIONS | {"trajectory", "view", "writers", "render", "redact", "store", "analysis"},
     "digest": FOUNDATIONS | {"trajectory", "view", "writers", "redact", "store", "analysis"},
@@ -146,7 +146,7 @@ def test_no_circle_of_rooms_is_allowed() -> None:
 
 # Rooms that read what other programs wrote; the modules that open files of our own are named.
 READS_FOREIGN_FILES = {"sources", "ingest", "definitions", "detection", "identity", "telemetry", "summaries"}
-OPENS_OWN_FILES = {"ingest.named", "ingest.notices", "telemetry.spool"}
+OPENS_OWN_FILES = {"ingest.named_paths", "ingest.file_notifications", "telemetry.spool"}
 
 
 def files_opened(code: str) -> list[str]:

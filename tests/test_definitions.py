@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from copilog.definitions import Definition, definitions_in, definitions_in_store, definitions_of_user
 from copilog.definitions.front_matter import split
-from copilog.definitions.places import MAX_BYTES
+from copilog.definitions.locations import MAX_BYTES
 from copilog.diagnostics import Ledger
 from tests.sources.state_builders import make_store
 

@@ -11,7 +11,6 @@ import msgspec
 import pytest
 
 from copilog import identity, ingest
-from copilog.likeness import without_blanks
 from copilog.model import (
     UNFINISHED,
     Attachment,
@@ -28,6 +27,7 @@ from copilog.model import (
     ToolResult,
 )
 from copilog.sample import home as sample_home
+from copilog.similarity import without_blanks
 from tests.trace_builders import ELSEWHERE, FILE, LOG, edits, trace
 
 SHORTEST = 12

@@ -15,7 +15,7 @@ from rich.console import Console
 
 import copilog
 from copilog import identity, ingest
-from copilog.derive.unapplied import shown_diff
+from copilog.derive.change_text import shown_diff
 from copilog.diagnostics import LeafCounts, Ledger
 from copilog.export.html import html_page
 from copilog.export.markdown import markdown_page

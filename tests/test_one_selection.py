@@ -15,7 +15,7 @@ import pytest
 from mcp import Client
 
 from copilog.analysis import choose, measure
-from copilog.cli.selecting import selects
+from copilog.cli.selection_options import selects
 from copilog.derive import agent_name, model_of, without_superseded
 from copilog.derive.line_counts import counted_edits
 from copilog.errors import UsageError

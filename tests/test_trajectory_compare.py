@@ -20,7 +20,7 @@ from copilog.trajectory_compare import (
     read_back,
     text_diff,
 )
-from copilog.trajectory_compare.lines import MOST_NEAR
+from copilog.trajectory_compare.line_reader import MOST_NEAR
 
 Trajectory = dict[str, Any]
 

@@ -15,8 +15,8 @@ from threading import Event, Thread
 
 import pytest
 
-from copilog.ingest import notices
-from copilog.ingest.notices import Notices, is_silent
+from copilog.ingest import file_notifications
+from copilog.ingest.file_notifications import Notices, is_silent
 from copilog.ingest.watched_folders import WatchedFolders, rules_of
 from copilog.ingest.watching import Watcher, watch
 from copilog.sources.roots import Root
@@ -26,10 +26,10 @@ from tests.watch_builders import DEADLINE_SECONDS, home_with_a_session
 
 def need_library() -> None:
     """Skip where the optional library is missing; where all is to be tested, fail."""
-    if find_spec(notices.LIBRARY) is None:
+    if find_spec(file_notifications.LIBRARY) is None:
         if "CI" in os.environ:
-            pytest.fail(f"{notices.LIBRARY} is not installed")
-        pytest.skip(f"{notices.LIBRARY} is not installed")
+            pytest.fail(f"{file_notifications.LIBRARY} is not installed")
+        pytest.skip(f"{file_notifications.LIBRARY} is not installed")
 
 
 @pytest.fixture(params=["polling", "notices"])
@@ -269,7 +269,7 @@ def test_notices_of_whole_trees_lead_to_the_same_folders(home: Home) -> None:
 
 
 def test_without_the_library_everything_is_polled(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(notices, "LIBRARY", "a_library_that_nobody_has")
+    monkeypatch.setattr(file_notifications, "LIBRARY", "a_library_that_nobody_has")
     with Watcher([home.root], poll=False) as watcher:
         heard, polled = watcher.counts()
 

@@ -9,7 +9,7 @@ def main() -> None:
     """The command line's entry point."""
     try:
         if sys.argv[1:2] == ["statusline"]:
-            from copilog.analysis.quick_line import print_quickly
+            from copilog.analysis.fast_statusline import print_quickly
 
             if print_quickly(sys.argv[2:]):
                 return

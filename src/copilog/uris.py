@@ -8,7 +8,7 @@ from urllib.parse import quote, unquote
 
 from copilog.fields import Json
 from copilog.model import Place, Range
-from copilog.remembering import remembered
+from copilog.text_cache import remembered
 
 # VS Code's URIs, which are stored as strings or as objects with a scheme, an authority and a decoded path. The
 # objects may carry `fsPath` and `external` too. Those are caches that nobody checks, so they only count when there

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from copilog.analysis.agents import agents
-from copilog.analysis.defined import AGENTS, Defined, DefinedInPart
+from copilog.analysis.defined_usage import AGENTS, Defined, DefinedInPart
 from copilog.analysis.figures import AgentRow, AgentsSection, DefinedRow, HandoverRow
 from copilog.analysis.selection import Chosen, Selection, choose
 from copilog.definitions import Definition

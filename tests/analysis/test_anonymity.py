@@ -14,7 +14,7 @@ import pytest
 from copilog.analysis import public_names
 from copilog.analysis.anonymity import anonymous
 from copilog.analysis.figures import CountRow, Figures, ProgramRow, ServerRow, SpendRow, Stats
-from copilog.detection.known import BUILT_IN
+from copilog.detection.definition_index import BUILT_IN
 from copilog.render.report import Cover, report_page
 from tests.report_figures import PRIVATE, empty_stats, made_up_stats
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from copilog.analysis.lineage import current_file
 from copilog.analysis.lineage.blame import blame
 from copilog.analysis.lineage.current_file import numbers_before
-from copilog.analysis.lineage.file_places import Home, Project, WantedFile, repository_name
+from copilog.analysis.lineage.path_matching import Home, Project, WantedFile, repository_name
 from copilog.errors import UsageError
 from copilog.jsonio import encode
 from copilog.model import FileEdit

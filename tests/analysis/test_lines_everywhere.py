@@ -10,14 +10,14 @@ import pytest
 
 from copilog.analysis.lineage.blame import blame
 from copilog.analysis.totals import totals
-from copilog.analysis.work import work
+from copilog.analysis.work_outcomes import work
 from copilog.derive.line_counts import Lines, counted_edits, total_lines
 from copilog.export.markdown import markdown_page
 from copilog.jsonio import encode
 from copilog.mcp.questions import work_on_file
 from copilog.model import AnyPart, Conversation, FileChange, FileEdit, ToolCall, ToolResult
 from copilog.summaries import of_conversation
-from copilog.view.about import facts_of
+from copilog.view.conversation_info import facts_of
 from copilog.writers.mcp import pieces_of
 from tests.analysis.made_up_edits import Shelf, edit, talk
 from tests.writers.html_builders import shown as html_of

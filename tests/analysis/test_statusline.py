@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from copilog.analysis.quick_line import FIELDS, Wishes, clean, line_for, short_number, texts_of
+from copilog.analysis.fast_statusline import FIELDS, Wishes, clean, line_for, short_number, texts_of
 from copilog.analysis.selection import Selection, choose
 from copilog.analysis.statusline import Status, connect, last_scan, status_of, workspace_filter
 from copilog.analysis.tokens import tokens
-from copilog.analysis.work import work
+from copilog.analysis.work_outcomes import work
 from copilog.errors import UsageError
 from copilog.model import Conversation, Turn
 from copilog.store.archive import Archive
@@ -401,7 +401,7 @@ def test_numbers_are_short(number: int, text: str) -> None:
 
 def test_the_quick_way_loads_no_library(path: Path) -> None:
     code = (
-        "import sys; from copilog.analysis.quick_line import print_quickly; "
+        "import sys; from copilog.analysis.fast_statusline import print_quickly; "
         f"assert print_quickly(['--archive', {str(path)!r}]); "
         "heavy = {'click', 'msgspec', 'rich', 'json', 'copilog.store.archive', 'copilog.cli'} & set(sys.modules); "
         "sys.exit(', '.join(sorted(heavy)) or None)"

@@ -23,7 +23,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from copilog.analysis import tallies
+from copilog.analysis import breakdowns
 from copilog.analysis.figures import OriginRow, Prices, ShareRow, SpendRow, TokensSection
 from copilog.analysis.prices import RULES, PricedModel, PriceTable, UnitPrice
 from copilog.analysis.selection import Chosen, Selection, choose
@@ -333,7 +333,7 @@ def test_the_dearest_turns_are_found_among_any_number(
     chosen: Chosen, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     every = tokens(chosen, limit=None, cache=cache).by_turn
-    monkeypatch.setattr(tallies, "MANY", 0)  # so that they are compared after each conversation
+    monkeypatch.setattr(breakdowns, "MANY", 0)  # so that they are compared after each conversation
 
     assert len(every) == 8
     assert tokens(chosen, limit=3, cache=cache).by_turn == every[:3]

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from copilog.ingest.defined import definitions_on_this_machine
+from copilog.ingest.defined_here import definitions_on_this_machine
 from copilog.model import Skill
 from copilog.sources.roots import Root
 from copilog.store.archive import Archive

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from copilog.analysis.quick_line import print_quickly
+from copilog.analysis.fast_statusline import print_quickly
 from copilog.cli.statusline import command
 from tests.cli.homes import Outcome, run
 from tests.measured import LIGHTHOUSE, measured_archive
@@ -169,7 +169,7 @@ def test_the_program_takes_the_quick_way(archive: Path) -> None:
 
     assert done.stdout == "3\n"
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
-    assert "copilog.analysis.quick_line" in loaded
+    assert "copilog.analysis.fast_statusline" in loaded
     assert not loaded & {"click", "msgspec", "copilog.cli"}
 
 

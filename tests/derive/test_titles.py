@@ -10,7 +10,7 @@ import pytest
 from copilog.derive import add_title, conclude, unite_titles
 from copilog.derive.titles import TITLE_ORIGINS
 from copilog.model import Conversation, Message, Text, Title, TitleOrigin, Turn, title_of
-from copilog.view.about import facts_of
+from copilog.view.conversation_info import facts_of
 from tests.stored import concluded_entry
 
 

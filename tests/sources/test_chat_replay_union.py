@@ -8,7 +8,7 @@ from copilog.export.markdown import markdown_page
 from copilog.model import Conversation
 from copilog.sources.replay.chat_replay import ChatReplay
 from copilog.store.entries import entry_of
-from copilog.view.about import panel_of
+from copilog.view.conversation_info import panel_of
 from tests.sources.replay_builders import (
     Json,
     assistant,

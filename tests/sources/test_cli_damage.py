@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from copilog.diagnostics import Ledger
-from copilog.intake.pieces import pieces_of
+from copilog.intake.joined_records import pieces_of
 from copilog.model import Conversation, ToolResult
 from copilog.sources.base import Found
 from copilog.sources.cli.event import PASSING, PERSISTED, STREAMED, looks_like_event

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from copilog.diagnostics import Ledger
 from copilog.errors import BadFile
+from copilog.intake.file_notes import MOST_OF_A_KIND, Remarks
 from copilog.intake.records import lines_of
-from copilog.intake.remarks import MOST_OF_A_KIND, Remarks
 from copilog.model import Conversation, Text
 from copilog.sources.cli.event import decode_envelope, event_from_envelope, event_from_object
 from tests.sources.cli_builders import Log, log_path, parts_like, read_log, read_path, write_log

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from copilog.analysis import choose
 from copilog.analysis.tools import tools
-from copilog.analysis.work import work
+from copilog.analysis.work_outcomes import work
 from copilog.model import (
     AnyPart,
     Approval,

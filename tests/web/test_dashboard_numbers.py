@@ -17,8 +17,8 @@ from copilog.definitions import Definition
 from copilog.render.report import amounts
 from copilog.render.report.columns import WORDS
 from copilog.store.archive import Archive
+from copilog.web.dashboard.figures import measure
 from copilog.web.dashboard.links import BEHIND, Links
-from copilog.web.dashboard.measured import measure
 from copilog.web.dashboard.page import sections_of
 from copilog.web.dashboard.panels import Panel, Section
 from copilog.web.filters import Filters

@@ -15,13 +15,13 @@ import pytest
 from playwright.sync_api import Page, expect
 from starlette.testclient import TestClient
 
-from copilog.analysis.methods import MethodRow, tokens_by_method
 from copilog.analysis.selection import choose
+from copilog.analysis.token_methods import MethodRow, tokens_by_method
 from copilog.definitions import Definition
 from copilog.model import Conversation
 from copilog.store.archive import Archive
 from copilog.web.dashboard.links import Links
-from copilog.web.dashboard.spans import MOST_SPANS, spans_between
+from copilog.web.dashboard.time_buckets import MOST_SPANS, spans_between
 from copilog.web.filters import Filters
 from copilog.web.viewer import Viewer
 from tests.measured import at, harbour, measured_archive

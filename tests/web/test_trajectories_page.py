@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from starlette.testclient import TestClient
 
-from copilog.web.opened import OpenedFiles
+from copilog.web.trajectory_files import OpenedFiles
 
 
 def line(name: str, answer: str, model: str = "gpt-5") -> dict[str, Any]:

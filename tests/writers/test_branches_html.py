@@ -9,8 +9,8 @@ import pytest
 from copilog.export.markdown import markdown_page
 from copilog.model import Message, Text, Turn
 from copilog.render.pages import render_page
-from copilog.view.about import panel_of
 from copilog.view.blocks import TurnHead
+from copilog.view.conversation_info import panel_of
 from copilog.view.frames import BranchFrame, SupersededFrame
 from copilog.view.turns import framed_outline, outline_of
 from copilog.writers.html.addresses import ServedAddresses

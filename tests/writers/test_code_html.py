@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from copilog.render.pages import stylesheet
 from copilog.writers.html import code, code_html, json_html, language_of_path, text_html
 from copilog.writers.html.characters import visible
-from copilog.writers.html.names import LANGUAGES, language_called
+from copilog.writers.html.language_names import LANGUAGES, language_called
 from copilog.writers.html.terminal import NAMES
 from tests.safe_html import confusing_text, harmless
 

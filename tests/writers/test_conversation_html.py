@@ -39,7 +39,7 @@ from copilog.view.nesting import Nesting
 from copilog.view.prose import without_marks
 from copilog.writers.html.addresses import ServedAddresses, picture_type
 from copilog.writers.html.conversation import Pages
-from copilog.writers.html.passages import with_things
+from copilog.writers.html.text_blocks import with_things
 from tests.writers.html_builders import answered, asked, drawn, shown, told
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20

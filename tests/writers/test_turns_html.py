@@ -48,7 +48,7 @@ from copilog.model import (
 )
 from copilog.render.pages import render_page
 from copilog.store.summary import Summary
-from copilog.view.about import panel_of
+from copilog.view.conversation_info import panel_of
 from copilog.view.turns import outline_of
 from copilog.writers.html.addresses import Addresses, ServedAddresses
 from copilog.writers.html.conversation import Pages

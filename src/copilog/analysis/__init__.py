@@ -51,7 +51,7 @@ def measure_chosen(
     from copilog.analysis.tokens import tokens
     from copilog.analysis.tools import tools
     from copilog.analysis.totals import totals
-    from copilog.analysis.work import work
+    from copilog.analysis.work_outcomes import work
     from copilog.store.times import moment
 
     return Stats(

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from copilog.analysis.defined import AGENTS, Defined
+from copilog.analysis.defined_usage import AGENTS, Defined
 from copilog.analysis.facts import CHOSEN_TURNS, DISTINCT, Amount, SqlTable, TableByKind, WalkedTable
 from copilog.analysis.figures import AgentRow, AgentsSection, HandoverRow
-from copilog.analysis.names import Spellings, most_common
+from copilog.analysis.name_keys import Spellings, most_common
 from copilog.analysis.selection import Chosen
 from copilog.definitions import Definition
 from copilog.store.texts import UNNAMED

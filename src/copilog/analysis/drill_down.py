@@ -18,7 +18,7 @@ from copilog.analysis import (
     tokens,
     tools,
     totals,
-    work,
+    work_outcomes,
 )
 from copilog.analysis.facts import Amount, Key, Table, Unit
 from copilog.analysis.figures import Figures
@@ -51,12 +51,12 @@ TABLES: tuple[Table, ...] = (
     agents.CALLS_OF_AGENTS,
     agents.HANDOVERS,
     skills.SKILL_TURNS,
-    work.EDIT_FIGURES,
-    work.TOP_FILES,
-    work.LANGUAGES,
-    work.TURN_FIGURES,
-    work.VOTE_REASONS,
-    work.ERRORS,
+    work_outcomes.EDIT_FIGURES,
+    work_outcomes.TOP_FILES,
+    work_outcomes.LANGUAGES,
+    work_outcomes.TURN_FIGURES,
+    work_outcomes.VOTE_REASONS,
+    work_outcomes.ERRORS,
     references.REFERENCES,
     activity.DAYS,
     *activity.TURNS_BY_CLOCK.values(),

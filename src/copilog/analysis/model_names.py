@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
-from copilog.analysis.names import most_common
+from copilog.analysis.name_keys import most_common
 from copilog.derive.model_names import key_of, plain_name
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
-from copilog.analysis.defined import SKILLS, Defined
+from copilog.analysis.defined_usage import SKILLS, Defined
 from copilog.analysis.facts import DISTINCT, Amount, SqlTable
 from copilog.analysis.figures import SkillRow, SkillsSection
-from copilog.analysis.names import Spellings, most_common
+from copilog.analysis.name_keys import Spellings, most_common
 from copilog.analysis.selection import Chosen
 from copilog.definitions import Definition
 

@@ -7,10 +7,7 @@ from functools import partial
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from copilog.analysis.facts import DISTINCT, ROUNDED_SUM, SUM, Amount, Table, Unit, WalkedTable
-from copilog.analysis.prices import price_table
-from copilog.analysis.selection import NO_TURN, Chosen
-from copilog.analysis.tallies import (
+from copilog.analysis.breakdowns import (
     AMOUNTS,
     BY_CELL,
     BY_CONVERSATION,
@@ -24,6 +21,9 @@ from copilog.analysis.tallies import (
     loaded_skills,
     spent,
 )
+from copilog.analysis.facts import DISTINCT, ROUNDED_SUM, SUM, Amount, Table, Unit, WalkedTable
+from copilog.analysis.prices import price_table
+from copilog.analysis.selection import NO_TURN, Chosen
 from copilog.analysis.tokens import models_of
 from copilog.derive.model_names import key_of
 

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import msgspec
 
+from copilog.analysis.breakdowns import BY_CELL, BY_CONVERSATION, Tallies
 from copilog.analysis.facts import CHOSEN_CALLS, DIGITS, DISTINCT, Aggregate, Amount, SqlTable
 from copilog.analysis.figures import Prices, ShareRow, SpendRow, TokensSection
 from copilog.analysis.prices import PriceTable, price_table
 from copilog.analysis.selection import NO_TURN, Chosen
-from copilog.analysis.tallies import BY_CELL, BY_CONVERSATION, Tallies
 from copilog.errors import UsageError
 from copilog.store.schema import is_counted
 

@@ -18,7 +18,7 @@ from copilog.cli.common import (
     pass_settings,
     plural,
 )
-from copilog.cli.selecting import selects
+from copilog.cli.selection_options import selects
 from copilog.diagnostics import Report
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ def definitions_for(settings: Settings, chosen: Chosen) -> list[Definition] | No
     """
     if settings.sample:
         return None
-    from copilog.analysis.defined import DefinedInPart
-    from copilog.ingest.defined import definitions_on_this_machine
+    from copilog.analysis.defined_usage import DefinedInPart
+    from copilog.ingest.defined_here import definitions_on_this_machine
 
     if settings.roots:
         return DefinedInPart(definitions_on_this_machine([], settings.places()))
@@ -139,7 +139,7 @@ def _print_json(section: AgentsSection, defined: Iterable[Definition]) -> None:
     """Print the figures, with the agents that are defined: those that VS Code remembers have no file to read."""
     import msgspec
 
-    from copilog.analysis.defined import AGENTS
+    from copilog.analysis.defined_usage import AGENTS
     from copilog.cli.json_output import print_json
 
     definitions = [made for made in defined if made.kind in AGENTS]

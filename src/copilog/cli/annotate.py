@@ -121,7 +121,7 @@ def note(settings: Settings, /, target: str, text: str | None, remove: bool) -> 
     if remove or text is not None:
         click.echo(f"{_title(summary)}  {'note removed' if remove else 'note written'}", err=True)
     elif summary.note:
-        from copilog.view.safe import clean
+        from copilog.view.terminal_text import clean
 
         click.echo(clean(summary.note))
     return 0

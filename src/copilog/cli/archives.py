@@ -243,7 +243,7 @@ def _may_be(summary: Summary, target: str) -> bool:
 
 def candidate_rows(summaries: Sequence[Candidate], rest: int = 0, *, with_path: bool = False) -> str:
     """Conversations for somebody to choose from, a line each."""
-    from copilog.view.safe import clean_line
+    from copilog.view.terminal_text import clean_line
 
     rows = []
     for summary in summaries[:MOST_CANDIDATES]:

@@ -14,7 +14,7 @@ import click
 from copilog.cli.archives import reads_archive, searched_archive
 from copilog.cli.common import Settings, folder_name, json_option, one_line, pass_settings, plural, printable, short_id
 from copilog.cli.dates import when
-from copilog.cli.selecting import selects
+from copilog.cli.selection_options import selects
 from copilog.diagnostics import Report
 
 if TYPE_CHECKING:

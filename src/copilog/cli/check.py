@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from copilog.cli.books import books_entry, figures, print_columns, reading_bar, safe_line, tell_what_is_bad
 from copilog.cli.common import Settings, json_option, pass_settings, plural
 from copilog.cli.json_output import print_json
+from copilog.cli.ledger_output import books_entry, figures, print_columns, reading_bar, safe_line, tell_what_is_bad
 
 if TYPE_CHECKING:
     from copilog.diagnostics import Ledger

@@ -141,7 +141,7 @@ class Settings:
         """The places to read; what was found below the folders named is mentioned once."""
         roots, skipped = self.search_places()
         if self.roots and not self.__dict__.get("_has_mentioned"):
-            from copilog.cli.found_places import mention_found
+            from copilog.cli.root_summary import mention_found
 
             self.__dict__["_has_mentioned"] = True
             mention_found(self.roots, roots, skipped)
@@ -168,7 +168,7 @@ class Settings:
         if self.roots or self.sample:
             return None
         from copilog.ingest import WorkspaceDefinitions
-        from copilog.ingest.defined import definitions_of_places
+        from copilog.ingest.defined_here import definitions_of_places
 
         return WorkspaceDefinitions(*definitions_of_places(self.places()))
 

@@ -10,9 +10,8 @@ from typing import Any
 
 import click
 
-from copilog.cli.books import books_entry, print_columns, reading_bar, safe_line, tell_what_is_bad
 from copilog.cli.common import Settings, json_option, pass_settings, plural
-from copilog.cli.differences import (
+from copilog.cli.comparison_output import (
     existing_file,
     place_entry,
     print_places,
@@ -20,6 +19,7 @@ from copilog.cli.differences import (
     tell_repeats,
 )
 from copilog.cli.json_output import json_text, print_json
+from copilog.cli.ledger_output import books_entry, print_columns, reading_bar, safe_line, tell_what_is_bad
 from copilog.trajectory_compare import (
     Comparison,
     Difference,

@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 import click
 from msgspec import UNSET
 
-from copilog.cli.books import reading_bar
 from copilog.cli.common import Settings, json_option, pass_settings, plural
-from copilog.cli.differences import (
+from copilog.cli.comparison_output import (
     NEW_STYLE,
     OLD_STYLE,
     existing_file,
@@ -22,6 +21,7 @@ from copilog.cli.differences import (
     tell_repeats,
 )
 from copilog.cli.json_output import print_json
+from copilog.cli.ledger_output import reading_bar
 from copilog.errors import UsageError
 from copilog.trajectory_compare import Difference, compare_messages, find_conversation, read_back, shown, text_diff
 from copilog.trajectory_compare.differences import LONG_TEXT
@@ -131,7 +131,7 @@ def _entry(pair: MessagePair) -> dict[str, Any]:
 def _print_pair(settings: Settings, pair: MessagePair) -> None:
     from rich.text import Text
 
-    from copilog.view.safe import clean_line
+    from copilog.view.terminal_text import clean_line
 
     index = pair.old_index if pair.old_index is not None else pair.new_index
     title = Text.assemble((f"\nmessage {index}", "bold"))
@@ -150,7 +150,7 @@ def _print_pair(settings: Settings, pair: MessagePair) -> None:
 def _print_difference(settings: Settings, difference: Difference) -> None:
     from rich.text import Text
 
-    from copilog.view.safe import clean, clean_line
+    from copilog.view.terminal_text import clean, clean_line
 
     name = Text.assemble((f"  {clean_line(difference.path) or 'the whole message'}", "bold"))
     diff = text_diff(difference)

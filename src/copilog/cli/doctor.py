@@ -17,9 +17,9 @@ from copilog.cli.common import (
     printable,
     reading_options,
 )
-from copilog.cli.found_places import skipped_as_data
 from copilog.cli.json_output import print_json
 from copilog.cli.libraries import HOW_TO_GET, missing_libraries
+from copilog.cli.root_summary import skipped_as_data
 from copilog.diagnostics import Report
 from copilog.ingest import discover
 from copilog.sources import SOURCES

@@ -13,7 +13,7 @@ import click
 
 from copilog.cli.archives import meant_in, reads_archive, searched_archive
 from copilog.cli.common import Settings, pass_settings, plural, printable
-from copilog.cli.selecting import selects
+from copilog.cli.selection_options import selects
 from copilog.diagnostics import Report
 from copilog.errors import UsageError
 from copilog.export.formats import NAMES
@@ -179,7 +179,7 @@ def _free_path(folder: Path, name: str) -> Path:
 
 @contextmanager
 def _private_file(output: Path) -> Iterator[IO[bytes]]:
-    from copilog.wholefiles import whole_file
+    from copilog.atomic_files import whole_file
 
     if output == STANDARD_OUTPUT:
         yield sys.stdout.buffer

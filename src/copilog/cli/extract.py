@@ -195,7 +195,7 @@ def _refuse_to_overwrite(run: Trajectories, output: Path | None) -> None:
 
 @contextmanager
 def _target(output: Path | None) -> Iterator[IO[bytes]]:
-    from copilog.wholefiles import whole_file
+    from copilog.atomic_files import whole_file
 
     if output is not None:
         with whole_file(output) as file:
@@ -253,7 +253,7 @@ def _write_summary(run: Trajectories, folder: Path | None) -> None:
 def _tell(
     settings: Settings, run: Trajectories, verbose: bool, *, as_json: bool, to_stdout: bool, strict: bool | None
 ) -> int:
-    from copilog.cli.books import figures, safe_line, tell_what_is_bad
+    from copilog.cli.ledger_output import figures, safe_line, tell_what_is_bad
 
     ledgers = list(run.report.files.values())
     bad = run.report.bad_records()
@@ -274,7 +274,7 @@ def _tell(
 
 
 def _closing_line(run: Trajectories, ledgers: list[Ledger]) -> str:
-    from copilog.cli.books import figures
+    from copilog.cli.ledger_output import figures
 
     line = f"{run.conversations:,} {plural(run.conversations, 'conversation')}; {figures(ledgers)}"
     if run.told_already:
@@ -300,7 +300,7 @@ def _why_nothing(run: Trajectories, ledgers: list[Ledger]) -> str:
 
 
 def _as_data(run: Trajectories, ledgers: list[Ledger]) -> dict[str, Any]:
-    from copilog.cli.books import books_entry
+    from copilog.cli.ledger_output import books_entry
 
     return {
         "conversations": run.conversations,

@@ -11,7 +11,7 @@ import click
 from copilog.cli.archives import reads_archive, searched_archive
 from copilog.cli.common import COUNT, Settings, json_option, one_line, pass_settings, plural
 from copilog.cli.json_output import json_text
-from copilog.cli.selecting import selects
+from copilog.cli.selection_options import selects
 from copilog.diagnostics import Report
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def _write(text: str, output: Path | None) -> None:
     if output is None:
         click.echo(text, nl=False)
         return
-    from copilog.wholefiles import whole_file
+    from copilog.atomic_files import whole_file
 
     with whole_file(output) as file:
         file.write(text.encode())

@@ -25,7 +25,7 @@ from copilog.cli.common import (
 )
 from copilog.cli.dates import when
 from copilog.cli.json_output import print_json
-from copilog.cli.selecting import selects
+from copilog.cli.selection_options import selects
 from copilog.derive.prompts import HISTORIES
 from copilog.diagnostics import Report
 from copilog.errors import UsageError

@@ -13,7 +13,7 @@ from copilog.cli.json_output import print_json
 from copilog.diagnostics import ADVICE, Report
 
 if TYPE_CHECKING:
-    from copilog.store.books import Problem
+    from copilog.store.ledgers import Problem
 
 STYLES = {"error": "red", "warning": "yellow", "info": "dim"}
 

@@ -13,7 +13,7 @@ import click
 
 from copilog.cli.archives import reads_archive, searched_archive
 from copilog.cli.common import COUNT, Settings, json_option, pass_settings, plural
-from copilog.cli.selecting import selects
+from copilog.cli.selection_options import selects
 from copilog.diagnostics import Report
 from copilog.store.selection import FLAGS, NAME_FIELDS
 
@@ -137,7 +137,7 @@ def _choices(selection: Selection, is_anonymous: bool) -> list[tuple[str, str]]:
 
 @contextmanager
 def _target(output: Path) -> Iterator[IO[bytes]]:
-    from copilog.wholefiles import whole_file
+    from copilog.atomic_files import whole_file
 
     if output == Path("-"):
         yield sys.stdout.buffer

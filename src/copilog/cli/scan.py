@@ -20,8 +20,8 @@ from copilog.cli.common import (
     reading_options,
     strict_option,
 )
-from copilog.cli.found_places import found_as_data, list_found
 from copilog.cli.json_output import print_json
+from copilog.cli.root_summary import found_as_data, list_found
 from copilog.errors import UsageError
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from copilog.cli.common import (
 )
 from copilog.cli.dates import when
 from copilog.cli.json_output import print_json
-from copilog.cli.selecting import utc_option
+from copilog.cli.selection_options import utc_option
 from copilog.diagnostics import Report
 from copilog.store.query import QueryError
 from copilog.store.selection import UnknownName
@@ -107,7 +107,7 @@ def command(
 
 def _explained(error: QueryError, text: str) -> str:
     """What is wrong, where, and what would not be."""
-    from copilog.view.safe import clean_line
+    from copilog.view.terminal_text import clean_line
 
     lines = [f"copilog: {clean_line(error.reason, LONGEST_REASON)}"]
     if error.suggestion is not None:

@@ -193,7 +193,7 @@ def _annotations(summary: Archived) -> Iterator[Text]:
     """What somebody added to the conversation, and whether its files are still there."""
     from rich.text import Text
 
-    from copilog.view.safe import clean, clean_line
+    from copilog.view.terminal_text import clean, clean_line
 
     if summary.is_starred or summary.labels:
         line = Text("★" if summary.is_starred else "", "yellow")
@@ -284,7 +284,7 @@ def _only(conversations: list[Conversation], path: Path, report: Report) -> Conv
 
 
 def _why_nothing(path: Path, report: Report) -> str:
-    from copilog.view.safe import clean_line
+    from copilog.view.terminal_text import clean_line
 
     reason = next((diagnostic for diagnostic in report.diagnostics() if diagnostic.level == "error"), None)
     if reason is not None:

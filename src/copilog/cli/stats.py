@@ -9,7 +9,7 @@ import click
 
 from copilog.cli.archives import reads_archive, searched_archive
 from copilog.cli.common import COUNT, CsvCommand, Settings, csv_option, json_option, one_line, pass_settings, plural
-from copilog.cli.selecting import selects
+from copilog.cli.selection_options import selects
 from copilog.diagnostics import Report
 from copilog.errors import UsageError
 
@@ -186,7 +186,7 @@ def _figures_of(name: str, settings: Settings, chosen: Chosen, limit: int | None
     from copilog.analysis.tokens import tokens
     from copilog.analysis.tools import tools
     from copilog.analysis.totals import totals
-    from copilog.analysis.work import work
+    from copilog.analysis.work_outcomes import work
     from copilog.cli.agents import definitions_for
 
     functions: dict[str, Callable[[], Figures]] = {
@@ -228,7 +228,7 @@ def _show_section(
     plain = [(name, value) for name, value in single if isinstance(value, int | float | str)]
     print_figures(settings, plain)
     if asked.section == "tokens":
-        from copilog.cli.stats_words import spend_lines
+        from copilog.cli.stats_headlines import spend_lines
 
         for line in spend_lines(figures.total, figures.prices):  # type: ignore[attr-defined]
             settings.out.print(line)
@@ -280,6 +280,6 @@ def _show_everything(settings: Settings, chosen: Chosen, limit: int | None, as_j
 
         print_json(stats)
         return
-    from copilog.cli.stats_words import print_overview
+    from copilog.cli.stats_headlines import print_overview
 
     print_overview(settings, stats)

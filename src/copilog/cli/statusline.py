@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
-from copilog.analysis.quick_line import FIELDS, Wishes, line_for
+from copilog.analysis.fast_statusline import FIELDS, Wishes, line_for
 from copilog.analysis.statusline import names_folder
 from copilog.cli.common import Settings, archive_option, json_option, no_scan_option, pass_settings
-from copilog.cli.selecting import selects
+from copilog.cli.selection_options import selects
 from copilog.errors import UsageError
 from copilog.store.dates import period_of
 from copilog.store.selection import Selection

@@ -10,7 +10,7 @@ import msgspec
 
 from copilog.cli.common import one_line, short_id
 from copilog.cli.json_output import json_text
-from copilog.view.safe import clean
+from copilog.view.terminal_text import clean
 
 if TYPE_CHECKING:
     from copilog.cli.columns import Column

@@ -117,7 +117,7 @@ def _conversations(settings: Settings, inputs: Inputs, report: Report) -> Iterat
 
 
 def _write(text: str, output: Path | None) -> None:
-    from copilog.wholefiles import whole_file
+    from copilog.atomic_files import whole_file
 
     if output is None:
         click.echo(text, nl=False)
@@ -133,8 +133,8 @@ def _as_json(document: dict[str, Any]) -> str:
 
 def _tell_what_is_bad(report: Report) -> None:
     """Places in telemetry; of other files `copilog inspect` tells."""
-    from copilog.cli.books import tell_what_is_bad
-    from copilog.telemetry.books import SOURCE
+    from copilog.cli.ledger_output import tell_what_is_bad
+    from copilog.telemetry.run_ledgers import SOURCE
 
     tell_what_is_bad([ledger for ledger in report.files.values() if ledger.source == SOURCE], SHOWN_BAD)
 
@@ -190,7 +190,7 @@ def _examples(tags: list[dict[str, Any]]) -> Iterator[str]:
 
 def _as_code(text: str) -> str:
     """Text that Markdown shows as it is, and that a terminal may be given."""
-    from copilog.view.safe import clean_line
+    from copilog.view.terminal_text import clean_line
 
     line = clean_line(text)
     longest = max(map(len, re.findall("`+", line)), default=0)

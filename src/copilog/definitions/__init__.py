@@ -5,7 +5,7 @@ Nothing here writes, and links that lead out of the folder are not followed.
 """
 
 from copilog.definitions.definition import Definition, Kind, Scope
-from copilog.definitions.places import definitions_in, definitions_of_user
+from copilog.definitions.locations import definitions_in, definitions_of_user
 from copilog.definitions.stored_modes import definitions_in_file, definitions_in_store
 
 __all__ = [

@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from copilog import jsonio, sqliteio
 from copilog.definitions.definition import Definition, Scope
-from copilog.definitions.places import SUFFIXES
+from copilog.definitions.locations import SUFFIXES
 from copilog.errors import BadRecord
 
 UNNAMED = "unnamed"  # an agent without a name and a file

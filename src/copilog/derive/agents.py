@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copilog.model import Agent, Conversation
-from copilog.remembering import remembered
+from copilog.text_cache import remembered
 
 COPILOT = "GitHub Copilot"
 _COPILOT = frozenset({"copilot", "githubcopilot", "copilotchat", "githubcopilotchat"})  # letters of its names

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from copilog.remembering import remembered
+from copilog.text_cache import remembered
 
 ROUTERS = frozenset({"auto", "copilot-auto", "default"})  # keys of names that ask for whichever model suits
 DEPLOYMENT = "capi-"  # begins the name of a place where a model runs, which no user knows

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from copilog.model import ToolCall
-from copilog.remembering import remembered
+from copilog.text_cache import remembered
 
 # Where the name the model uses and the registered name do not follow from each other.
 REGISTERED_NAMES = {

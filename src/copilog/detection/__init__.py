@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from copilog.definitions import Definition
 from copilog.detection.agents import custom_agent_of
-from copilog.detection.clues import clues_of
-from copilog.detection.known import Known
+from copilog.detection.definition_index import Known
+from copilog.detection.evidence import clues_of
 from copilog.detection.skills import SkillIndex, skills_of
 from copilog.detection.usage import DefinitionUsage, DefinitionUse, usage_of_definitions
 from copilog.model import Conversation

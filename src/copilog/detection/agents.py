@@ -6,8 +6,8 @@ import re
 
 from copilog import tags
 from copilog.definitions import Definition
-from copilog.detection.clues import Clues
-from copilog.detection.known import BUILT_IN, Known, uri_of
+from copilog.detection.definition_index import BUILT_IN, Known, uri_of
+from copilog.detection.evidence import Clues
 from copilog.model import Agent, CustomAgent, Turn
 
 COPILOT = ("github.copilot", "setup.", "copilot")

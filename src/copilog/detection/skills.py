@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator
 from msgspec.structs import replace
 
 from copilog import tags
-from copilog.detection.clues import Clues
-from copilog.detection.known import Known, address_of, plain_path
+from copilog.detection.definition_index import Known, address_of, plain_path
+from copilog.detection.evidence import Clues
 from copilog.model import Skill, Turn
-from copilog.remembering import remembered
+from copilog.text_cache import remembered
 
 SKILL_FILE = "/skill.md"
 

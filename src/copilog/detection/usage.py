@@ -8,8 +8,8 @@ import msgspec
 
 from copilog import tags
 from copilog.definitions import Definition
-from copilog.detection.clues import path_of
-from copilog.detection.known import AGENT_KINDS, BUILT_IN, address_of
+from copilog.detection.definition_index import AGENT_KINDS, BUILT_IN, address_of
+from copilog.detection.evidence import path_of
 from copilog.model import Attachment, Conversation, Mention, Prompt, ToolCall
 
 Sign = tuple[str, str | None, str | None, bool]  # kind, name, file, whether it was used and not only offered

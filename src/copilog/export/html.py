@@ -18,8 +18,8 @@ from copilog.export.index import Entry, entry_of
 from copilog.model import Conversation, title_of
 from copilog.render.pages import environment, stylesheet
 from copilog.render.report.page import content_policy
-from copilog.view.about import panel_of
-from copilog.view.safe import clean_line
+from copilog.view.conversation_info import panel_of
+from copilog.view.terminal_text import clean_line
 from copilog.view.turns import framed_outline, outline_of
 from copilog.view.wording import counted, superseded_words
 from copilog.writers.html.conversation import Pages

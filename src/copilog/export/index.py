@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from copilog.derive import without_superseded
 from copilog.model import Conversation, title_of
-from copilog.view.safe import clean_line
+from copilog.view.terminal_text import clean_line
 from copilog.view.wording import counted, moment_words
 
 LONGEST_TITLE = 200

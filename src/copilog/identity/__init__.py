@@ -13,11 +13,11 @@ import msgspec
 
 from copilog.derive import unite_titles
 from copilog.identity.alignment import Group, align, has_answer
+from copilog.identity.conflicts import Texts, overruled
 from copilog.identity.edits import join_edits, join_full_results, mark_undone
-from copilog.identity.filling import conflicts_of, fill, fill_conversation, fill_turn, own_turn, unite_provenance
+from copilog.identity.field_union import conflicts_of, fill, fill_conversation, fill_turn, own_turn, unite_provenance
 from copilog.identity.messages import own_message, unite_inside, unite_messages, without_repeated_checkpoints
 from copilog.identity.order import Fork, forks_in, in_order, numbered
-from copilog.identity.overruled import Texts, overruled
 from copilog.identity.part_order import put_in_order
 from copilog.identity.superseding import newest_files, superseded_in
 from copilog.identity.traces import OF_ONE_TRACE, fullness, has_turns, lead_of, left_behind, own_name, traces_in

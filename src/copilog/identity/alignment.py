@@ -11,8 +11,8 @@ from datetime import datetime, timedelta
 
 from copilog import jsonio
 from copilog.identity.traces import RETOLD, id_space, names_of
-from copilog.likeness import SAME_MOMENT_SECONDS, TELLING_LENGTH, ids_of, plain, without_blanks
 from copilog.model import Conversation, Message, Prompt, ToolCall, Turn, prose_of
+from copilog.similarity import SAME_MOMENT_SECONDS, TELLING_LENGTH, ids_of, plain, without_blanks
 
 SAME_TIME = timedelta(seconds=SAME_MOMENT_SECONDS)
 SAME_STEP = timedelta(seconds=1)  # two records of one step

@@ -13,8 +13,8 @@ from typing import Any
 from copilog import jsonio
 from copilog.derive.tool_names import key_of
 from copilog.errors import BadRecord
-from copilog.likeness import without_blanks
 from copilog.model import UNASKED, ToolCall
+from copilog.similarity import without_blanks
 
 _MADE_UP = re.compile(r"(?:(?:part|call)-\d+|[0-9a-f]{16}(?::\d+)?)?")  # by readers, where a trace has no id
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)

@@ -16,7 +16,7 @@ import msgspec
 
 from copilog.identity import merge
 from copilog.identity.alignment import View, align, by_turn, prompts_in
-from copilog.identity.overruled import Texts, overruled
+from copilog.identity.conflicts import Texts, overruled
 from copilog.identity.traces import BROKEN, EARLIER, TORN, has_turns, name_of, traces_in
 from copilog.model import Conversation, Message, Provenance, Text, ToolCall, ToolResult, Turn
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from copilog.identity.filling import conflicts_of
+from copilog.identity.field_union import conflicts_of
 from copilog.identity.messages import place_behind_call
 from copilog.model import Conflict, Conversation, FileChange, FileEdit, ToolCall, ToolResult
 

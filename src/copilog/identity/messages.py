@@ -15,7 +15,6 @@ from copilog.derive.outcomes import add_verdict
 from copilog.identity.alignment import View, prompts_in
 from copilog.identity.calls import is_recorded, same_calls
 from copilog.identity.traces import SESSION_FILES
-from copilog.likeness import without_blanks
 from copilog.model import (
     UNASKED,
     UNFINISHED,
@@ -35,6 +34,7 @@ from copilog.model import (
     Turn,
     prose_of,
 )
+from copilog.similarity import without_blanks
 
 # Parts that belong to prose or to a position in one file, and say nothing without it.
 OF_PROSE = (Text, Reference, Mention)

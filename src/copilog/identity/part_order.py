@@ -15,8 +15,8 @@ from itertools import pairwise
 import msgspec
 
 from copilog.identity.alignment import View
-from copilog.likeness import without_blanks
 from copilog.model import AnyPart, Message, Text, Thinking, ToolCall, Turn
+from copilog.similarity import without_blanks
 
 CALL, THINKING, TEXT = "call:", "thinking:", "text:"
 _RANKS = {THINKING: 0, CALL: 1, TEXT: 2}

@@ -8,15 +8,15 @@ if TYPE_CHECKING:
     from copilog.ingest.containment import contained
     from copilog.ingest.discovery import discover, found_at, walk
     from copilog.ingest.inspection import inspect, inspect_file
-    from copilog.ingest.places import find_roots
     from copilog.ingest.reading import WorkspaceDefinitions, read
+    from copilog.ingest.scan_roots import find_roots
 
 # Name -> module, looked up on first use: a scan that finds nothing changed reads nothing, and loads no readers.
 _EXPORTS = {
     "WorkspaceDefinitions": "copilog.ingest.reading",
     "contained": "copilog.ingest.containment",
     "discover": "copilog.ingest.discovery",
-    "find_roots": "copilog.ingest.places",
+    "find_roots": "copilog.ingest.scan_roots",
     "found_at": "copilog.ingest.discovery",
     "inspect": "copilog.ingest.inspection",
     "inspect_file": "copilog.ingest.inspection",

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from copilog.diagnostics import Ledger, Report
+from copilog.ingest.pending import Packed
 from copilog.ingest.reading import WorkspaceDefinitions, read
 from copilog.ingest.refusals import could_not_be_read
-from copilog.ingest.unread import Packed
 from copilog.sources import BY_NAME
 from copilog.sqliteio import keep_copies
 from copilog.store.entries import Entry, entry_of

@@ -12,7 +12,7 @@ from copilog.diagnostics import Report
 from copilog.errors import BadFile, UsageError
 from copilog.ingest.containment import contained
 from copilog.ingest.footprints import Look, Seen
-from copilog.ingest.places import SeenFolders, find_roots
+from copilog.ingest.scan_roots import SeenFolders, find_roots
 from copilog.ingest.traces import Traces, TracesInMemory
 from copilog.intake.files import opened, refusal
 from copilog.intake.folders import take_passed_over

@@ -8,7 +8,7 @@ from itertools import groupby, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from copilog.ingest.places import SeenFolders
+from copilog.ingest.scan_roots import SeenFolders
 from copilog.intake.folders import take_passed_over
 from copilog.sources import SOURCES, Found, Source
 from copilog.sources.roots import Root, StorageFolder, storage_folders

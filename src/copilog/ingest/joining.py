@@ -14,16 +14,16 @@ from typing import NamedTuple
 from copilog.derive import conclude
 from copilog.derive.prompts import HISTORIES, keys_by_turn, known_keys, owners_of, with_former, without_known
 from copilog.identity.earlier import with_earlier
-from copilog.ingest.comparing import NAMELESS, Comparison, Group, Regrouping
-from copilog.ingest.wholes import fitting, prints_of, whole_from, with_doubts
+from copilog.ingest.archive_matches import NAMELESS, Comparison, Group, Regrouping
+from copilog.ingest.export_merge import fitting, prints_of, whole_from, with_doubts
 from copilog.intake.folders import is_gone
 from copilog.model import Conversation, Relation
-from copilog.store.alike import mark_compared, nameless, uncompared
 from copilog.store.annotations import move
 from copilog.store.archive import Archive
 from copilog.store.database import transaction
 from copilog.store.documents import conversation_from, stored_conversation
 from copilog.store.entries import Entry, entry_of
+from copilog.store.match_candidates import mark_compared, nameless, uncompared
 from copilog.store.parts import (
     DOUBT,
     doubted,

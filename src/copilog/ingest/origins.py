@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from copilog.errors import CopilogError, UsageError
-from copilog.ingest.places import find_roots
+from copilog.ingest.scan_roots import find_roots
 from copilog.sources.roots import Root
 from copilog.store.archive import Archive
 from copilog.store.database import archive_path, own_archive_path, real_path

@@ -16,7 +16,7 @@ from copilog.diagnostics import Ledger, Report
 from copilog.ingest.containment import contained, enriched
 from copilog.ingest.discovery import found_at, founds_in
 from copilog.ingest.prompts import link_to_neighbours, link_within
-from copilog.ingest.register import Entry, Matches, Register
+from copilog.ingest.unidentified import Entry, Matches, Register
 from copilog.model import Conversation, Relation
 from copilog.sources import BY_NAME, Found
 from copilog.sources.roots import StorageFolder, folder_around

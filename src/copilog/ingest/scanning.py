@@ -55,7 +55,7 @@ from copilog.store.units import (
 if TYPE_CHECKING:
     from copilog.engine import Engine
     from copilog.ingest.joining import Joined, Joining
-    from copilog.ingest.named import Named
+    from copilog.ingest.named_paths import Named
     from copilog.ingest.reading import WorkspaceDefinitions
     from copilog.ingest.spool import Spool
     from copilog.store.entries import Entry
@@ -322,7 +322,7 @@ class _Scan:
 
     def scan_path(self, path: Path) -> None:
         """Read what has changed of the files in a folder; all of them where one may speak of what another holds."""
-        from copilog.ingest.named import Named  # telemetry is not needed for what lies in its usual places
+        from copilog.ingest.named_paths import Named  # telemetry is not needed for what lies in its usual places
 
         name, self.absent = str(path.absolute()), []
         states = states_below([path])

@@ -13,8 +13,8 @@ from operator import itemgetter
 
 from copilog import identity
 from copilog.ingest.footprints import Seen, States, lines_of, place_of, states_of
+from copilog.ingest.pending import Packed, Trace, Unread, as_json, pack, trace_of, unpack
 from copilog.ingest.traces import ORDER, found_in_index
-from copilog.ingest.unread import Packed, Trace, Unread, as_json, pack, trace_of, unpack
 from copilog.model import Conversation
 from copilog.sources import Found
 from copilog.store.units import FileState

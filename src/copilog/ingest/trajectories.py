@@ -21,11 +21,11 @@ from copilog.ingest.discovery import founds_in, identify_or_note
 from copilog.ingest.reading import read, read_folder
 from copilog.sources import Probe, identify
 from copilog.tags import load_catalogue
-from copilog.telemetry.books import SOURCE
+from copilog.telemetry.file_detection import looks_like_telemetry
 from copilog.telemetry.finish import has_match
 from copilog.telemetry.inputs import InputFile, LeftOut, list_files
-from copilog.telemetry.looks import looks_like_telemetry
 from copilog.telemetry.pipeline import Extraction, Options, Progress
+from copilog.telemetry.run_ledgers import SOURCE
 from copilog.telemetry.sampling import chosen
 from copilog.telemetry.scan import TagSummary, context_of
 from copilog.telemetry.summary import write_summary

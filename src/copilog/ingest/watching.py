@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from copilog.errors import CopilogError
-from copilog.ingest.notices import CannotListen, Notices, is_silent
+from copilog.ingest.file_notifications import CannotListen, Notices, is_silent
 from copilog.ingest.watched_folders import Rule, WatchedFolders, rules_of
 from copilog.sources.roots import Root
 

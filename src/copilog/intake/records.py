@@ -33,9 +33,9 @@ from copilog import jsonio
 from copilog.diagnostics import Ledger
 from copilog.errors import BadFile, BadRecord
 from copilog.intake import files
+from copilog.intake.file_notes import Remarks
+from copilog.intake.joined_records import IsRecord, pieces_of
 from copilog.intake.limits import largest_record, megabytes
-from copilog.intake.pieces import IsRecord, pieces_of
-from copilog.intake.remarks import Remarks
 
 MOST_JOINED_LINES = 64
 MOST_JOINED_BYTES = 4 << 20

@@ -14,7 +14,7 @@ from datetime import date, timedelta
 
 from markupsafe import Markup, escape
 
-from copilog.view.safe import clean_line
+from copilog.view.terminal_text import clean_line
 
 LONGEST_LABEL = 34  # characters that fit beside a value on a phone
 MOST_VALUES = 12  # columns that have room for their value above them

@@ -16,7 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from copilog.render.report import amounts
-from copilog.view.safe import UNSEEN, clean, clean_line
+from copilog.view.terminal_text import UNSEEN, clean, clean_line
 from copilog.view.wording import counted, moment_words
 
 

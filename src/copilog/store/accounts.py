@@ -25,7 +25,7 @@ from copilog.derive.calls import TurnsOfCalls, unrecorded
 from copilog.derive.helper_usage import helper_of
 from copilog.model import Conversation, Turn, Usage
 from copilog.store.details import LARGEST_NUMBER
-from copilog.store.talk import HELPERS, NOWHERE, Slot, Talk
+from copilog.store.message_counts import HELPERS, NOWHERE, Slot, Talk
 
 TOKENS = ("input", "output", "cache_read", "cache_write", "reasoning")
 SHUTDOWN, COMPACTION = "session.shutdown", "session.compaction_complete"

@@ -18,7 +18,7 @@ import msgspec
 from copilog.errors import UsageError
 from copilog.jsonio import whole_characters
 from copilog.store import annotations as added
-from copilog.store import books, indexing, summary
+from copilog.store import indexing, ledgers, summary
 from copilog.store.database import ArchiveError, archive_path, fault_of, open_database
 from copilog.store.schema import ROWS_VERSION
 from copilog.store.selection import Selection, selection_of
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from copilog.diagnostics import Ledger
     from copilog.model import Conversation
-    from copilog.store.books import Books, Problem
     from copilog.store.entries import Entry
+    from copilog.store.ledgers import Books, Problem
     from copilog.store.search import SearchResult
     from copilog.store.writing import Outcome
 
@@ -94,16 +94,16 @@ class Archive:
         """Whether something is stored that a search would not find yet."""
         return indexing.has_pending(self.connection)
 
-    def put_ledgers(self, ledgers: Iterable[Ledger]) -> None:
+    def put_ledgers(self, made: Iterable[Ledger]) -> None:
         """Keep the books of files that were read."""
-        books.put_ledgers(self.connection, ledgers, now())
+        ledgers.put_ledgers(self.connection, made, now())
 
     def put_ledger(self, ledger: Ledger) -> None:
         self.put_ledgers([ledger])
 
     def mark_gone(self, ids: Iterable[str]) -> builtins.list[str]:
         """Note that no file holds these conversations any more; returns those of which that is news."""
-        return books.mark_gone(self.connection, ids, now())
+        return ledgers.mark_gone(self.connection, ids, now())
 
     def signature_of(self, conversation_id: str) -> str | None:
         row = self.connection.execute("SELECT signature FROM conversation WHERE id = ?", (conversation_id,)).fetchone()
@@ -207,11 +207,11 @@ class Archive:
 
     def problems(self, **filters: Any) -> builtins.list[Problem]:
         """The diagnostics of files: path, source, level, code, include_gone, limit."""
-        return books.problems(self.connection, **filters)
+        return ledgers.problems(self.connection, **filters)
 
     def ledger_totals(self) -> Books:
         """The books of all files that are there, added up."""
-        return books.ledger_totals(self.connection)
+        return ledgers.ledger_totals(self.connection)
 
     # --- what a person adds and takes away -----------------------------------------------------------------------
 

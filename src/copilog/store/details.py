@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 from copilog import jsonio
 from copilog.derive import agent_name, only_traces, repeated_prompts
 from copilog.derive.calls import TurnsOfCalls, is_aside
+from copilog.derive.edit_outcomes import Fates
 from copilog.derive.exit_codes import exit_code_of
 from copilog.derive.failures import turn_status
-from copilog.derive.fates import Fates
 from copilog.derive.helper_usage import helper_of
 from copilog.derive.line_counts import RepeatedEdits, changed_lines, whole_changes
 from copilog.derive.outcomes import is_made
@@ -31,7 +31,6 @@ from copilog.model import (
     Usage,
     duration_of,
 )
-from copilog.remembering import remembered
 from copilog.store.languages import language_of
 from copilog.store.programs import programs_of
 from copilog.store.rows import (
@@ -46,6 +45,7 @@ from copilog.store.rows import (
 )
 from copilog.store.texts import UNNAMED, Calls, Texts
 from copilog.store.times import moment
+from copilog.text_cache import remembered
 
 LARGEST_NUMBER = 1 << 63
 

@@ -6,7 +6,7 @@ file tells. Ids and endings lead to one and the same name, so that edits of both
 
 from __future__ import annotations
 
-from copilog.remembering import remembered
+from copilog.text_cache import remembered
 
 # name -> VS Code's ids, endings of files' names
 _KNOWN: dict[str, tuple[str, str]] = {

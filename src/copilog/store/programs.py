@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from copilog.remembering import remembered
+from copilog.text_cache import remembered
 
 MOST_CHARACTERS = 20_000  # of a command that are looked at
 MOST_PROGRAMS = 12  # of one command

@@ -23,10 +23,10 @@ from copilog.derive import agent_key, one_agent
 from copilog.derive.model_names import key_of
 from copilog.errors import UsageError
 from copilog.jsonio import whole_characters
-from copilog.remembering import remembered
 from copilog.store.dates import period_of
 from copilog.store.schema import is_counted
 from copilog.store.times import text_of
+from copilog.text_cache import remembered
 
 if TYPE_CHECKING:
     from copilog.store.query import Query

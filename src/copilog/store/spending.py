@@ -29,9 +29,9 @@ from copilog.store.accounts import (
     tokens_of,
 )
 from copilog.store.details import LARGEST_NUMBER, agent_of
+from copilog.store.message_counts import HELPER, HELPERS, NOWHERE, Slot, Talk
 from copilog.store.rows import SpendRow
 from copilog.store.spreading import Weights, evenly, shares_of, whole_shares
-from copilog.store.talk import HELPER, HELPERS, NOWHERE, Slot, Talk
 from copilog.store.texts import UNNAMED, Calls, Texts
 from copilog.store.times import moment
 

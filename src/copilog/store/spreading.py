@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from copilog.store.accounts import Counted, count_of
-from copilog.store.talk import NOWHERE, Slot, Talk
+from copilog.store.message_counts import NOWHERE, Slot, Talk
 
 
 class Weights:

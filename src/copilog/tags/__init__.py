@@ -29,7 +29,7 @@ from copilog.tags.matching import (
     request_block,
     request_mark,
 )
-from copilog.tags.words import (
+from copilog.tags.user_text import (
     Offered,
     Segment,
     agent_mentions,

@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 from copilog.diagnostics import Ledger
 from copilog.errors import BadRecord
-from copilog.telemetry.books import SOURCE
 from copilog.telemetry.events import Json
 from copilog.telemetry.evidence import MOST_BAD
 from copilog.telemetry.inputs import InputFile, Readable, parts_of, prepare
 from copilog.telemetry.json_values import malformed
 from copilog.telemetry.records import decode_record, records
+from copilog.telemetry.run_ledgers import SOURCE
 from copilog.telemetry.spool import spool_folder
 
 MOST_PLACES = 20  # that are kept of each kind; the rest is only counted

@@ -16,7 +16,6 @@ import msgspec
 
 from copilog.diagnostics import Report
 from copilog.engine import Engine, engine_for
-from copilog.telemetry.books import SOURCE, fill_report
 from copilog.telemetry.collect import Collector, Reading, collect
 from copilog.telemetry.events import Event, Place, text_prop
 from copilog.telemetry.evidence import Evidence, Snapshot, combine
@@ -26,6 +25,7 @@ from copilog.telemetry.merge import Plan, plan_of, plans
 from copilog.telemetry.messages import system_prompt
 from copilog.telemetry.model_calls import Call, Recipe, Skipped, calls, recipe
 from copilog.telemetry.rereading import Fetch
+from copilog.telemetry.run_ledgers import SOURCE, fill_report
 from copilog.telemetry.sampling import SampleMode, chosen
 from copilog.telemetry.scan import TagSummary
 from copilog.telemetry.shapes import Shape

@@ -10,8 +10,8 @@ from typing import Any
 from copilog import tags
 from copilog.tags import Catalogue, Mark
 from copilog.telemetry.events import decoded
+from copilog.telemetry.message_tags import Tagged, snippet_of, take_apart
 from copilog.telemetry.tag_inventory import TagSummary
-from copilog.telemetry.tagged import Tagged, snippet_of, take_apart
 from copilog.trajectory import TrajectoryMessage
 
 __all__ = ["KEYS", "PROPERTIES", "TagSummary", "context_of", "message_context", "property_value"]

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 
+from copilog.atomic_files import whole_file
 from copilog.telemetry.scan import TagSummary
-from copilog.wholefiles import whole_file
 
 DEFAULT_FOLDER = Path("analysis", "prompt_context")
 FILE_NAME = "tag_scan_summary.json"

@@ -14,7 +14,7 @@ import msgspec
 from copilog import tags
 from copilog.model import Conversation, Message, Prompt, Text, ToolResult
 from copilog.tags import Catalogue, Mark, Tag
-from copilog.telemetry.tagged import Tagged, snippet_of, take_apart
+from copilog.telemetry.message_tags import Tagged, snippet_of, take_apart
 
 MOST_SNIPPETS = 3
 ROLES = ("system", "user", "assistant", "tool")

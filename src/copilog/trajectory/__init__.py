@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copilog.trajectory.conversations import trajectories_of, trajectory_of
-from copilog.trajectory.lines import (
+from copilog.trajectory.line_format import (
     ConversationTrajectory,
     TrajectoryMessage,
     TrajectoryMetadata,

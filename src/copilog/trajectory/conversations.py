@@ -15,7 +15,7 @@ import msgspec
 
 from copilog.derive import ends_of
 from copilog.model import Conversation, Message, Turn
-from copilog.trajectory.lines import ConversationTrajectory, TrajectoryMessage, TrajectoryMetadata
+from copilog.trajectory.line_format import ConversationTrajectory, TrajectoryMessage, TrajectoryMetadata
 from copilog.trajectory.messages import KEPT, MessageWriter
 
 MARK = "trajectory"  # of conversations that were read from a trajectory

@@ -27,7 +27,7 @@ from copilog.model import (
     parts_of,
     prose_of,
 )
-from copilog.trajectory.lines import TrajectoryMessage
+from copilog.trajectory.line_format import TrajectoryMessage
 
 # Under this key `extra` keeps what a trajectory said that has no place in the model, wherever it was read from one.
 KEPT = "trajectory"

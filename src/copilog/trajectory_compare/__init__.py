@@ -10,7 +10,7 @@ from copilog.trajectory_compare.differences import (
     text_diff,
 )
 from copilog.trajectory_compare.files import Comparison, Pair, Summary, compare_files
-from copilog.trajectory_compare.lines import Sighting, find_conversation, read_back, shown
+from copilog.trajectory_compare.line_reader import Sighting, find_conversation, read_back, shown
 
 __all__ = [
     "SECTIONS",

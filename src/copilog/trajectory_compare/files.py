@@ -17,7 +17,7 @@ import msgspec
 from copilog.diagnostics import Ledger
 from copilog.errors import BadRecord, CopilogError
 from copilog.trajectory_compare.differences import CONTEXT, SECTIONS, different_sections, digests_of
-from copilog.trajectory_compare.lines import Heard, shown, trajectories_in
+from copilog.trajectory_compare.line_reader import Heard, shown, trajectories_in
 
 Verdict = Literal["payload", "context"]
 

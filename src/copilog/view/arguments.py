@@ -12,7 +12,7 @@ from copilog.derive.outcomes import is_done
 from copilog.errors import BadRecord
 from copilog.model import ToolCall
 from copilog.textdiff import unified_diff
-from copilog.view.safe import clean, clean_line, json_text
+from copilog.view.terminal_text import clean, clean_line, json_text
 from copilog.view.wording import markdown_words, path_words
 
 PATHS = ("filePath", "path", "dirPath", "file_path", "filePaths", "uri", "resourcePath", "projectPath", "notebookPath")

@@ -18,11 +18,11 @@ from typing import Any
 from copilog.derive import repeated_prompts, turns_before
 from copilog.model import Conversation, Message, Text, Turn, unnamed_files
 from copilog.view.blocks import Continued, Shown, Tail, TurnHead, Waiting
+from copilog.view.build_state import Stage
 from copilog.view.frames import Framed, Frames
 from copilog.view.messages import Speaker
 from copilog.view.parts import change_block, changes_in, request_blocks
-from copilog.view.safe import clean_line
-from copilog.view.stage import Stage
+from copilog.view.terminal_text import clean_line
 from copilog.view.turns import first_prompts, turn_foot, turn_head
 from copilog.view.wording import document_words, path_words
 

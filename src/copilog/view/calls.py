@@ -15,8 +15,8 @@ from copilog.derive.tool_names import key_of
 from copilog.model import Terminal, ToolCall, ToolResult, prose_of
 from copilog.view.arguments import HEADLINE_LIMIT, Arguments, said_of
 from copilog.view.blocks import At, Call, Chip, Helper, Result, Shell, place_chip
-from copilog.view.safe import clean_line
-from copilog.view.stage import Stage
+from copilog.view.build_state import Stage
+from copilog.view.terminal_text import clean_line
 from copilog.view.wording import (
     approval_words,
     counted,

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from copilog.derive import in_reading_order, is_counted
 from copilog.model import Branch, Conversation, Turn
-from copilog.view.safe import clean_line
+from copilog.view.terminal_text import clean_line
 from copilog.view.wording import branch_key, branch_title, counted, sizes_of, superseded_words
 
 

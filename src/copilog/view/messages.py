@@ -8,11 +8,11 @@ from copilog.derive.models import model_of_message, names_of
 from copilog.derive.notes import Note, notes_of
 from copilog.model import AnyPart, Message, Prompt, Reference, Terminal, Text, Thinking, ToolCall, ToolResult, Turn
 from copilog.view.blocks import NOWHERE, AnyBlock, Aside, At, Link, Prose, Shown, Thought
+from copilog.view.build_state import Stage
 from copilog.view.calls import call_block, result_block, shell_block
 from copilog.view.parts import ASKED, block_of, request_blocks
 from copilog.view.prose import ProseBuffer
-from copilog.view.safe import clean_line
-from copilog.view.stage import Stage
+from copilog.view.terminal_text import clean_line
 from copilog.view.wording import duration_words, markdown_words, moment_words, place_words
 
 UNDONE = "From here on undone"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import assert_never
 
+from copilog.derive.change_text import shown_diff
 from copilog.derive.line_counts import changed_lines
 from copilog.derive.notes import notes_of
 from copilog.derive.outcomes import is_made
-from copilog.derive.unapplied import shown_diff
 from copilog.model import (
     AnyPart,
     Attachment,
@@ -48,9 +48,9 @@ from copilog.view.blocks import (
     Todo,
     Words,
 )
+from copilog.view.build_state import Stage
 from copilog.view.hunks import as_hunks
-from copilog.view.safe import clean_line, json_text
-from copilog.view.stage import Stage
+from copilog.view.terminal_text import clean_line, json_text
 from copilog.view.wording import (
     EDIT_VERBS,
     FATES,

@@ -15,11 +15,11 @@ from copilog.derive.running import status_words
 from copilog.model import Conversation, Message, Prompt, ToolCall, Turn, best_usage, prose_of
 from copilog.tags import user_text
 from copilog.view.blocks import TurnFoot, TurnHead
+from copilog.view.build_state import Stage
 from copilog.view.frames import Framed, Frames
 from copilog.view.messages import speaker_of
 from copilog.view.parts import changes_of, edits_before, is_typed
-from copilog.view.safe import clean_line
-from copilog.view.stage import Stage
+from copilog.view.terminal_text import clean_line
 from copilog.view.wording import (
     BADGES,
     GOING,

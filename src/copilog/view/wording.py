@@ -29,7 +29,7 @@ from copilog.model import (
     Usage,
     duration_of,
 )
-from copilog.view.safe import clean_line, json_text
+from copilog.view.terminal_text import clean_line, json_text
 
 APPROVALS = {
     "denied": "denied",

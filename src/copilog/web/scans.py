@@ -52,7 +52,7 @@ class Task(msgspec.Struct):
 def scan_places(task: Task) -> ScanResult:
     """Bring the archive up to date once."""
     from copilog.ingest import WorkspaceDefinitions
-    from copilog.ingest.defined import definitions_of_places
+    from copilog.ingest.defined_here import definitions_of_places
     from copilog.ingest.scanning import update
     from copilog.store.archive import Archive
 

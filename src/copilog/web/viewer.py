@@ -19,9 +19,9 @@ from copilog import __version__
 from copilog.errors import UsageError
 from copilog.render.pages import render_page
 from copilog.store.archive import Archive
-from copilog.web.defined import DefinedHere
+from copilog.web.definition_cache import DefinedHere
 from copilog.web.live import Changes
-from copilog.web.opened import OpenedFiles
+from copilog.web.trajectory_files import OpenedFiles
 
 if TYPE_CHECKING:
     from copilog.definitions import Definition

@@ -12,7 +12,6 @@ from copilog.derive.notes import Note
 from copilog.errors import BadRecord
 from copilog.model import Conversation, title_of
 from copilog.view import View
-from copilog.view.about import panel_of
 from copilog.view.blocks import (
     AnyBlock,
     Aside,
@@ -34,8 +33,9 @@ from copilog.view.blocks import (
     TurnHead,
     Words,
 )
+from copilog.view.conversation_info import panel_of
 from copilog.view.prose import with_links
-from copilog.view.safe import clean_output
+from copilog.view.terminal_text import clean_output
 from copilog.view.wording import counted, superseded_words
 from copilog.writers.html.characters import visible_line
 from copilog.writers.html.code import laid_out

@@ -12,9 +12,9 @@ from rich.text import Text
 from copilog.derive import is_counted, without_superseded
 from copilog.model import Conversation, title_of
 from copilog.view import View
-from copilog.view.about import content_words, distinct, model_names, usages_of
 from copilog.view.blocks import Shown, Tail, TurnFoot, TurnHead
-from copilog.view.safe import clean, clean_line
+from copilog.view.conversation_info import content_words, distinct, model_names, usages_of
+from copilog.view.terminal_text import clean, clean_line
 from copilog.view.wording import (
     MARKS,
     conflict_words,

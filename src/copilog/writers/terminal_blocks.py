@@ -31,7 +31,7 @@ from copilog.view.blocks import (
     Words,
 )
 from copilog.view.prose import with_links
-from copilog.view.safe import clean, clean_line, clean_output
+from copilog.view.terminal_text import clean, clean_line, clean_output
 from copilog.view.wording import counted, in_sentence, markdown_words
 from copilog.writers.terminal_layout import TAB_COLUMNS, Piece, TextOptions, folded, joined
 from copilog.writers.terminal_prose import prose

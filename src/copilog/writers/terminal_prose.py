@@ -12,7 +12,7 @@ from rich.syntax import Syntax
 from rich.text import Text
 from rich.theme import Theme
 
-from copilog.view.safe import clean, clean_line
+from copilog.view.terminal_text import clean, clean_line
 from copilog.writers.terminal_layout import ABSURD_LINE, INDENT, Indented, Labelled
 
 PROSE_LIMIT = 300_000  # characters: beyond, layout would take longer than anyone waits

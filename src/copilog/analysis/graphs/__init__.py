@@ -1,7 +1,7 @@
 """Agents, their tools, skills and hand-overs as a graph: made from what was used and what is defined, then drawn."""
 
+from copilog.analysis.graphs.build import graph
 from copilog.analysis.graphs.dot import to_dot
-from copilog.analysis.graphs.making import graph
 from copilog.analysis.graphs.shapes import Edge, Graph, Node, strongest
 from copilog.analysis.graphs.svg import to_svg
 

@@ -12,10 +12,19 @@ from pathlib import Path
 
 import msgspec
 
+from copilog.analysis.lineage.conversations_of_files import (
+    MOST_OPENED,
+    Known,
+    Mention,
+    editors,
+    known,
+    mentions,
+    opened,
+    writers,
+)
 from copilog.analysis.lineage.current_file import CurrentFile
 from copilog.analysis.lineage.edited_lines import Edit
 from copilog.analysis.lineage.evidence import Evidence, Origin, Strength, rank_of, strongest, weakest
-from copilog.analysis.lineage.file_places import Likeness, WantedFiles
 from copilog.analysis.lineage.line_origins import (
     LineOrigin,
     Writings,
@@ -24,7 +33,7 @@ from copilog.analysis.lineage.line_origins import (
     origin_of_line,
     told_once,
 )
-from copilog.analysis.lineage.touching import MOST_OPENED, Known, Mention, editors, known, mentions, opened, writers
+from copilog.analysis.lineage.path_matching import Likeness, WantedFiles
 from copilog.analysis.selection import Chosen
 from copilog.derive.line_counts import Lines, lines_words, sum_of_lines
 from copilog.errors import UsageError

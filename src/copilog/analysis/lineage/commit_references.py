@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterator
 from datetime import timedelta
 
+from copilog.analysis.lineage.conversations_of_files import Known, Opened, messages_with
 from copilog.analysis.lineage.evidence import Evidence, span_in_words
-from copilog.analysis.lineage.file_places import Project
 from copilog.analysis.lineage.git import Commit
-from copilog.analysis.lineage.touching import Known, Opened, messages_with
+from copilog.analysis.lineage.path_matching import Project
 from copilog.analysis.selection import Chosen
 from copilog.model import Terminal, ToolCall, ToolResult
 from copilog.store.times import moment, moment_from

@@ -12,9 +12,17 @@ from pathlib import Path
 import msgspec
 
 from copilog.analysis.lineage.commit_references import references_to
+from copilog.analysis.lineage.conversations_of_files import (
+    MOST_OPENED,
+    Known,
+    editors,
+    known,
+    mentions,
+    opened,
+    writers,
+)
 from copilog.analysis.lineage.edited_lines import Edit
 from copilog.analysis.lineage.evidence import Evidence, Origin, Strength, rank_of, span_in_words, strongest, weakest
-from copilog.analysis.lineage.file_places import ALLOWS, Project, WantedFile, WantedFiles, plain_path
 from copilog.analysis.lineage.git import ChangedFile, Commit, Repository
 from copilog.analysis.lineage.line_origins import (
     CLOCK_SLACK,
@@ -27,7 +35,7 @@ from copilog.analysis.lineage.line_origins import (
     time_of,
     told_once,
 )
-from copilog.analysis.lineage.touching import MOST_OPENED, Known, editors, known, mentions, opened, writers
+from copilog.analysis.lineage.path_matching import ALLOWS, Project, WantedFile, WantedFiles, plain_path
 from copilog.analysis.selection import Chosen
 from copilog.store.times import moment, moment_from
 

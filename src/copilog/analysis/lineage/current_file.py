@@ -6,9 +6,9 @@ import os
 import stat
 from pathlib import Path
 
-from copilog.analysis.lineage.file_places import Project, WantedFile, plain_path
 from copilog.analysis.lineage.git import GitError, Repository
 from copilog.analysis.lineage.line_origins import Committed
+from copilog.analysis.lineage.path_matching import Project, WantedFile, plain_path
 from copilog.errors import UsageError
 from copilog.textdiff import unified_diff
 from copilog.textdiff.changed_lines import changed_lines, lines_of

@@ -12,10 +12,10 @@ from typing import Any, Literal
 
 import msgspec
 
-from copilog.analysis.lineage.file_places import Likeness, plain_path
+from copilog.analysis.lineage.path_matching import Likeness, plain_path
 from copilog.derive.argued_edits import is_among, is_vague
 from copilog.derive.edit_arguments import MOST_CHARACTERS, Lines, joined, lines_in_arguments
-from copilog.derive.fates import Fates
+from copilog.derive.edit_outcomes import Fates
 from copilog.derive.line_counts import UNKNOWN, changed_lines, total_lines, whole_changes
 from copilog.derive.outcomes import is_done, is_made, is_partly_done
 from copilog.model import Conversation, FileChange, FileEdit, Message, ToolCall, Turn

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import msgspec
 
+from copilog.analysis.lineage.conversations_of_files import Known
 from copilog.analysis.lineage.edited_lines import Edit
 from copilog.analysis.lineage.evidence import Evidence, Origin, rank_of, span_in_words, weakest
-from copilog.analysis.lineage.file_places import ALLOWS
-from copilog.analysis.lineage.touching import Known
+from copilog.analysis.lineage.path_matching import ALLOWS
 from copilog.store.times import moment
 
 SHORTEST_TELLING = 12  # characters of a line that hardly anybody else would write

@@ -6,7 +6,7 @@ import math
 from datetime import datetime
 
 from copilog.derive.line_counts import lines_words
-from copilog.view.safe import UNSEEN, clean_line
+from copilog.view.terminal_text import UNSEEN, clean_line
 from copilog.view.wording import counted, duration_words, size_words
 
 __all__ = [

@@ -17,8 +17,8 @@ from copilog.analysis.figures import Stats
 from copilog.render.report.agents import agents_and_skills
 from copilog.render.report.amounts import NONE, counted, moment, shown
 from copilog.render.report.blocks import Section
-from copilog.render.report.machinery import models, tools
 from copilog.render.report.method import method, period_words
+from copilog.render.report.models_and_tools import models, tools
 from copilog.render.report.overview import activity, overview
 from copilog.render.report.spending import spending
 from copilog.render.report.work import work

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from copilog.diagnostics import Ledger
 from copilog.errors import BadRecord
+from copilog.intake.file_notes import Remarks
 from copilog.intake.records import JsonLines
-from copilog.intake.remarks import Remarks
 from copilog.model import (
     Message,
 )

@@ -8,7 +8,7 @@ from typing import Any
 
 from copilog.diagnostics import Diagnostic, Ledger
 from copilog.fields import Json
-from copilog.intake.remarks import Remarks
+from copilog.intake.file_notes import Remarks
 from copilog.model import AnyPart, CustomAgent, Message, Mode, Relation, Role, Skill, Thinking, Turn, Workspace
 from copilog.sources.cli.attachments import Assets
 from copilog.sources.cli.companions import Companions

@@ -11,7 +11,7 @@ from copilog.render.report.columns import columns_of
 from copilog.web.dashboard.links import Links
 from copilog.web.dashboard.panels import Chart, Panel, Section, Series, figure_table, linked_table, make_point
 from copilog.web.dashboard.panels import columns as column_chart
-from copilog.web.dashboard.spans import day_of
+from copilog.web.dashboard.time_buckets import day_of
 
 MOST_YEARS = 5
 TURNS = [Series("turns", "tone-1")]

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 import msgspec
 
+from copilog.web.dashboard.agents_and_skills import agents_and_skills, workspaces
+from copilog.web.dashboard.figures import Measured
 from copilog.web.dashboard.links import Links
-from copilog.web.dashboard.machinery import models, tools
-from copilog.web.dashboard.measured import Measured
+from copilog.web.dashboard.models_and_tools import models, tools
 from copilog.web.dashboard.overview import activity, overview
 from copilog.web.dashboard.panels import Chart, Section
-from copilog.web.dashboard.people import agents_and_skills, workspaces
 from copilog.web.dashboard.spending import spending
 from copilog.web.dashboard.work import work
 

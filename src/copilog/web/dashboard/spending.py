@@ -10,8 +10,8 @@ from typing import NamedTuple
 from copilog.analysis.figures import SpendRow, TokensSection
 from copilog.render.report import amounts
 from copilog.render.report.spending import folder_names, origins_table, parts_of, spend_table
+from copilog.web.dashboard.figures import Measured
 from copilog.web.dashboard.links import Links
-from copilog.web.dashboard.measured import Measured
 from copilog.web.dashboard.panels import (
     Chart,
     Link,
@@ -25,7 +25,7 @@ from copilog.web.dashboard.panels import (
     table_of_points,
     with_links,
 )
-from copilog.web.dashboard.spans import Span, Spans, dated, spans_between
+from copilog.web.dashboard.time_buckets import Span, Spans, dated, spans_between
 from copilog.web.viewer import conversation_url
 
 BY_METHOD = [Series("recorded", "tone-1"), Series("spread", "tone-5"), Series("estimated", "tone-4")]

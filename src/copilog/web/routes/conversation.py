@@ -24,11 +24,11 @@ from copilog.model import (
     title_of,
 )
 from copilog.store.summary import Summary
-from copilog.view.about import distinct, model_names, panel_of
-from copilog.view.safe import clean_line
+from copilog.view.conversation_info import distinct, model_names, panel_of
+from copilog.view.terminal_text import clean_line
 from copilog.view.turns import framed_outline, outline_of
 from copilog.view.wording import counted, span_words
-from copilog.web.finding import find_in
+from copilog.web.find_in_conversation import find_in
 from copilog.web.viewer import page, viewer_of
 from copilog.writers.html.addresses import ServedAddresses, picture_type
 from copilog.writers.html.code import json_html

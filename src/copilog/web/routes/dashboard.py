@@ -13,10 +13,10 @@ from copilog.analysis.selection import choose
 from copilog.errors import UsageError
 from copilog.render.report.amounts import shown
 from copilog.render.report.columns import HEADS, WORDS
-from copilog.web.dashboard.asked import choices_of, ranges_of, this_minute
-from copilog.web.dashboard.kept import Board, Boards
+from copilog.web.dashboard.cache import Board, Boards
 from copilog.web.dashboard.links import BEHIND, Links
 from copilog.web.dashboard.page import drawing_of
+from copilog.web.dashboard.parameters import choices_of, ranges_of, this_minute
 from copilog.web.filters import Filters, filters_from, measured_by, query_of
 from copilog.web.viewer import is_partial, page, viewer_of
 

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from copilog.store.archive import Archive
-from copilog.store.books import Problem
+from copilog.store.ledgers import Problem
 from copilog.store.summary import Summary
 from copilog.web.viewer import page, viewer_of
 

@@ -21,7 +21,7 @@ from copilog.trajectory_compare import (
     text_diff,
 )
 from copilog.view.blocks import Shown
-from copilog.view.safe import clean_line
+from copilog.view.terminal_text import clean_line
 from copilog.web.viewer import page, viewer_of
 from copilog.writers.html import side_by_side_html, unified_html
 from copilog.writers.html.conversation import Pages
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from copilog.model import Conversation, Message
-    from copilog.web.opened import OpenedFile
+    from copilog.web.trajectory_files import OpenedFile
 
 SOURCE = "trajectory-file"
 ROWS = 200  # of a list

@@ -19,8 +19,8 @@ from __future__ import annotations
 
 from copilog.writers.html.code import code_html, json_html, text_html
 from copilog.writers.html.diffs import side_by_side_html, unified_html
+from copilog.writers.html.language_names import language_of_path
 from copilog.writers.html.markdown import markdown_html
-from copilog.writers.html.names import language_of_path
 from copilog.writers.html.terminal import terminal_html
 
 __all__ = [

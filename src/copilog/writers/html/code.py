@@ -14,7 +14,7 @@ from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
 from copilog import jsonio
 from copilog.errors import BadRecord
 from copilog.writers.html.characters import cut, visible, visible_line
-from copilog.writers.html.names import language_called
+from copilog.writers.html.language_names import language_called
 
 LONGEST_CODE = 50_000  # characters; what is longer is shown without colours
 LONGEST_SECONDS = 0.5  # for the colours of one block; code made to be slow keeps those it has by then

@@ -16,13 +16,13 @@ from copilog.derive.line_counts import Lines
 from copilog.view import View
 from copilog.view.blocks import Aside, At, Call, Chip, Link, Prose, Shown, Words
 from copilog.view.prose import FIRST_MARK, without_marks
-from copilog.view.safe import clean_line
+from copilog.view.terminal_text import clean_line
 from copilog.view.wording import markdown_words
 from copilog.writers.html.addresses import Addresses
 from copilog.writers.html.characters import visible
 from copilog.writers.html.code import code_html
-from copilog.writers.html.names import language_of_path
-from copilog.writers.html.passages import (
+from copilog.writers.html.language_names import language_of_path
+from copilog.writers.html.text_blocks import (
     Diff,
     Long,
     diff_of,

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from copilog.likeness import Fingerprint, compare, fingerprint_of
 from copilog.model import Conversation
+from copilog.similarity import Fingerprint, compare, fingerprint_of
 from copilog.sources import Found
 
 

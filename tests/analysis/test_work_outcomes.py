@@ -10,7 +10,7 @@ import pytest
 
 from copilog.analysis.figures import CountRow, FileRow, LanguageRow, ReferenceRow
 from copilog.analysis.selection import Chosen, Selection, choose
-from copilog.analysis.work import LONGEST_NAME, work
+from copilog.analysis.work_outcomes import LONGEST_NAME, work
 from copilog.model import (
     Conversation,
     EditedFileEvent,

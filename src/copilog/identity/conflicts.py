@@ -14,8 +14,8 @@ import msgspec
 from copilog import jsonio
 from copilog.errors import BadRecord
 from copilog.identity.alignment import View
-from copilog.likeness import without_blanks
 from copilog.model import AnyPart, Conflict, Message, Text, ToolCall, Turn
+from copilog.similarity import without_blanks
 
 SHORTEST_TEXT = 4  # shorter ones are marks
 # Keys whose values are ids, names and marks of one writer: what they say is elsewhere, or nothing to a reader.

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from copilog.atomic_files import CannotWrite, whole_file
 from copilog.errors import UsageError
-from copilog.wholefiles import CannotWrite, whole_file
 
 
 def test_the_file_appears_at_the_end(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from copilog.analysis.agents import CALLS, CUSTOM_AGENT, DEFAULT, handovers
-from copilog.analysis.defined import AGENTS, SKILLS, Defined
+from copilog.analysis.defined_usage import AGENTS, SKILLS, Defined
 from copilog.analysis.graphs.shapes import (
     AGENT,
     DEFINED,
@@ -22,7 +22,7 @@ from copilog.analysis.graphs.shapes import (
     Graph,
     Node,
 )
-from copilog.analysis.names import Spellings
+from copilog.analysis.name_keys import Spellings
 from copilog.analysis.selection import Chosen
 from copilog.definitions import Definition
 

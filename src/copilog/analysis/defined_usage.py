@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable, Sequence
 from msgspec.structs import replace
 
 from copilog.analysis.figures import DefinedRow
-from copilog.analysis.names import in_order
+from copilog.analysis.name_keys import in_order
 from copilog.definitions import Definition
-from copilog.detection.known import AGENT_KINDS, BUILT_IN
+from copilog.detection.definition_index import AGENT_KINDS, BUILT_IN
 from copilog.store.texts import UNNAMED
 
 AGENTS = AGENT_KINDS

@@ -11,10 +11,10 @@ from collections.abc import Collection, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
-from copilog.ingest.wholes import likeness_of, prints_of
-from copilog.likeness import TELLING_LENGTH, Fingerprint, Likeness, compare
+from copilog.ingest.export_merge import likeness_of, prints_of
+from copilog.similarity import TELLING_LENGTH, Fingerprint, Likeness, compare
 from copilog.sources import SOURCES
-from copilog.store.alike import Standing, alike, standing
+from copilog.store.match_candidates import Standing, alike, standing
 from copilog.store.parts import members_of
 
 NAMELESS = tuple(source.name for source in SOURCES if source.is_nameless)

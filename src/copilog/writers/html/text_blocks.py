@@ -9,7 +9,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from copilog.derive.line_counts import Lines
-from copilog.remembering import remembered
+from copilog.text_cache import remembered
 from copilog.view.prose import FIRST_MARK, MARKS
 from copilog.view.wording import counted
 from copilog.writers.html.code import code_html, json_html, text_html

@@ -6,7 +6,7 @@ from typing import Literal
 
 import pytest
 
-from copilog.derive.fates import Fates
+from copilog.derive.edit_outcomes import Fates
 from copilog.model import Conversation, EditedFileEvent, FileState, Turn
 
 LAMP, LENS = "file:///home/ana/lamp.py", "file:///home/ana/lens.py"

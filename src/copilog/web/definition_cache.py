@@ -34,6 +34,6 @@ class DefinedHere:
 
 def _look(folders: tuple[str, ...]) -> list[Definition]:
     from copilog.ingest import find_roots
-    from copilog.ingest.defined import definitions_on_this_machine
+    from copilog.ingest.defined_here import definitions_on_this_machine
 
     return definitions_on_this_machine(folders, find_roots())

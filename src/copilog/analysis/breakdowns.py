@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from copilog.analysis.facts import DIGITS
 from copilog.analysis.figures import OriginRow, SpendRow
 from copilog.analysis.model_names import ModelNames
-from copilog.analysis.names import Spellings
+from copilog.analysis.name_keys import Spellings
 from copilog.analysis.prices import PriceTable
 from copilog.analysis.selection import NO_TURN
 from copilog.derive.model_names import key_of

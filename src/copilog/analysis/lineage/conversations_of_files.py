@@ -14,7 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 from copilog.analysis.lineage.edited_lines import Edit, edits_in
-from copilog.analysis.lineage.file_places import Home, WantedFile, WantedFiles, file_name
+from copilog.analysis.lineage.path_matching import Home, WantedFile, WantedFiles, file_name
 from copilog.analysis.selection import NO_TURN, Chosen
 from copilog.derive import without_superseded
 from copilog.model import Conversation

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from copilog.analysis import choose
 from copilog.store.archive import Archive
+from copilog.web.dashboard.figures import Look, Measured, measure
 from copilog.web.dashboard.links import Links
-from copilog.web.dashboard.measured import Look, Measured, measure
 from copilog.web.dashboard.page import sections_of
 from copilog.web.dashboard.panels import Section
 from copilog.web.filters import Filters, measured_by

@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple
 from urllib.parse import unquote
 
 from copilog.analysis.lineage.evidence import Strength
-from copilog.remembering import remembered
+from copilog.text_cache import remembered
 
 Likeness = Literal["exact", "elsewhere", "relative", "name"]
 ALLOWS: dict[Likeness, Strength] = {"exact": "strong", "elsewhere": "medium", "relative": "weak", "name": "weak"}

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copilog.likeness import compare, fingerprint_of
 from copilog.model import Conversation, Message, Text, Timing, Turn
+from copilog.similarity import compare, fingerprint_of
 
 NOON = datetime(2026, 4, 1, 12, tzinfo=UTC)
 LONG = "Please parse the tide file and tell me when high water is"

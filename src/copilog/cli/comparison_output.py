@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from copilog.cli.books import safe_line
 from copilog.cli.common import Settings, plural
+from copilog.cli.ledger_output import safe_line
 from copilog.trajectory_compare import Difference, Sighting, shown, text_diff
 
 if TYPE_CHECKING:
@@ -84,6 +84,6 @@ def short_words(difference: Difference) -> Text:
 
 def short_value(value: Any) -> str:
     """The beginning of a value, as JSON."""
-    from copilog.view.safe import clean_line, json_text
+    from copilog.view.terminal_text import clean_line, json_text
 
     return clean_line(json_text(value), SHORT)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import weakref
 
-from copilog.remembering import LONGEST_TEXT, remembered
+from copilog.text_cache import LONGEST_TEXT, remembered
 
 
 class Name(str):

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 
 from copilog import identity
 from copilog.derive import conclude
-from copilog.likeness import Fingerprint, Likeness, compare, fingerprint_of
 from copilog.model import Conversation, Relation
+from copilog.similarity import Fingerprint, Likeness, compare, fingerprint_of
 from copilog.store.parts import DOUBT, without_doubts
 
 Prints = Mapping[str, Fingerprint]  # of the parts of a conversation, by their ids

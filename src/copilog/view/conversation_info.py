@@ -20,7 +20,7 @@ from copilog.model import (
     duration_of,
     parts_of,
 )
-from copilog.view.safe import clean_line
+from copilog.view.terminal_text import clean_line
 from copilog.view.wording import (
     MARKS,
     conflict_words,

@@ -9,7 +9,7 @@ import msgspec
 
 from copilog.analysis import Chosen, Selection, measure_chosen
 from copilog.analysis.figures import Stats
-from copilog.analysis.methods import MethodRow, tokens_by_method
+from copilog.analysis.token_methods import MethodRow, tokens_by_method
 from copilog.definitions import Definition
 
 MOST_ROWS = 20  # of a table

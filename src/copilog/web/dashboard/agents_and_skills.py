@@ -8,8 +8,8 @@ from functools import partial
 from copilog.analysis.figures import AgentRow, DefinedRow, SkillRow, Stats
 from copilog.render.report import amounts
 from copilog.render.report.blocks import number, table_of, text, worded
+from copilog.web.dashboard.figures import Measured
 from copilog.web.dashboard.links import Links
-from copilog.web.dashboard.measured import Measured
 from copilog.web.dashboard.panels import Panel, Section, Series, bars, figure_table, linked_table, make_point
 from copilog.web.dashboard.spending import spend_bars
 

@@ -9,7 +9,7 @@ from pathlib import PurePath
 from urllib.parse import unquote
 
 from copilog.definitions import Definition
-from copilog.remembering import remembered
+from copilog.text_cache import remembered
 
 AGENT_KINDS = ("agent", "mode")
 # Modes and agents that come with VS Code and Copilot CLI. Some have instructions like a custom one.

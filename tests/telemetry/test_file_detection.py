@@ -9,7 +9,7 @@ import pytest
 
 from copilog import Report, extract
 from copilog.ingest.trajectories import sort_inputs
-from copilog.telemetry.looks import looks_like_telemetry
+from copilog.telemetry.file_detection import looks_like_telemetry
 from tests.cli.homes import session
 from tests.telemetry.streams import event, snapshot, system, user
 

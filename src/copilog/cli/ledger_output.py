@@ -39,7 +39,7 @@ def reading_bar(settings: Settings, paths: Iterable[str | Path]) -> Iterator[Cal
 
 def safe_line(text: str) -> str:
     """Text from outside as one line that a terminal may be given."""
-    from copilog.view.safe import clean_line
+    from copilog.view.terminal_text import clean_line
 
     return clean_line(text)
 

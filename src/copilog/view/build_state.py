@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from copilog.derive import only_traces
-from copilog.derive.fates import Fates
+from copilog.derive.edit_outcomes import Fates
 from copilog.model import AnyPart, Conversation, ToolCall
 from copilog.view.arguments import Arguments, arguments_of
 from copilog.view.nesting import At, Nesting
-from copilog.view.safe import clean_line
+from copilog.view.terminal_text import clean_line
 
 
 @dataclass(slots=True)

@@ -10,15 +10,11 @@ from copilog.fields import Json
 from copilog.model import Conversation, CustomAgent, Message, Relation, Turn, Workspace
 from copilog.sources.base import Found, marks_of_trace, provenance_of
 from copilog.sources.cli.companions import Companions
-from copilog.sources.cli.event import time_from_iso
+from copilog.sources.cli.event import APPLICATION, ASSISTANT, time_from_iso
 from copilog.sources.cli.reader import Reader
 from copilog.sources.cli.turns import give_models
 
 # A session as a conversation: what the log says, and what the files beside it add.
-
-
-APPLICATION = "Copilot CLI"
-ASSISTANT = "GitHub Copilot"
 
 
 def conversation_from(

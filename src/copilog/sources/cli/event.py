@@ -11,6 +11,9 @@ import msgspec
 from copilog.errors import BadRecord
 from copilog.fields import Json, json_text
 
+APPLICATION = "Copilot CLI"
+ASSISTANT = "GitHub Copilot"
+
 # The names of events: those that are written to disk, and those that only a captured stream holds.
 
 

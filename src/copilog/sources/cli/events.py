@@ -24,10 +24,7 @@ from copilog.sources.cli.companions import (
     session_folder_of,
     session_traces,
 )
-from copilog.sources.cli.conversation import conversation_from, stub_from
-from copilog.sources.cli.dispatch import messages_from
 from copilog.sources.cli.event import RESULT, is_known
-from copilog.sources.cli.reader import Reader
 from copilog.sources.roots import StorageFolder
 
 PRODUCER = "copilot-agent"
@@ -68,14 +65,16 @@ class CliEvents(Source):
         return session_id if isinstance(session_id, str) and session_id else _id_at_the_end(file.path)
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
-
         conversation = read_session(found, ledger)
         if conversation is not None:
             yield conversation
 
 
 def stream_messages(found: Found, ledger: Ledger) -> Iterator[Message]:
-    """The messages of a log, turn by turn, without holding those that came before: for logs larger than memory."""
+    """Yield the messages of a log turn by turn, without holding earlier ones: for logs larger than memory."""
+    from copilog.sources.cli.dispatch import messages_from
+    from copilog.sources.cli.reader import Reader
+
     companions = Companions(session_folder_of(found.path), ledger)
     return messages_from(Reader(found.path, ledger, companions), keeps_turns=False)
 
@@ -99,7 +98,11 @@ def _id_at_the_end(path: Path) -> str | None:
 
 
 def read_session(found: Found, ledger: Ledger) -> Conversation | None:
-    """What a log says, or a file beside one."""
+    """Return the conversation of a log, or of a file beside one."""
+    from copilog.sources.cli.conversation import conversation_from
+    from copilog.sources.cli.dispatch import messages_from
+    from copilog.sources.cli.reader import Reader
+
     if is_companion(found.path):
         return _read_companion(found, ledger)
     companions = Companions(session_folder_of(found.path), ledger)
@@ -111,7 +114,9 @@ def read_session(found: Found, ledger: Ledger) -> Conversation | None:
 
 
 def _read_companion(found: Found, ledger: Ledger) -> Conversation | None:
-    """A file beside a log is read with the log; without a log, one of them gives a stub of the session."""
+    """Return a stub of the session from its main file if there is no log, else None: the log includes these files."""
+    from copilog.sources.cli.conversation import stub_from
+
     count_companion(found.path, ledger)
     folder = session_folder_of(found.path)
     is_main = folder is not None and main_file(folder) == found.path

@@ -30,8 +30,7 @@ from copilog.model import (
     Unknown,
 )
 from copilog.sources.base import Found, Probe, Source, provenance_of
-from copilog.sources.cli.conversation import APPLICATION, ASSISTANT
-from copilog.sources.cli.event import take_iso
+from copilog.sources.cli.event import APPLICATION, ASSISTANT, take_iso
 from copilog.sources.cli.tool_calls import arguments_text
 from copilog.sources.cli.user_messages import words_of
 from copilog.sources.folders import files_in
@@ -81,8 +80,6 @@ def _id_in_name(path: Path) -> str:
 
 
 def _conversation_from(state: Json, found: Found, ledger: Ledger) -> Conversation:
-    from copilog.sources.cli.event import take_iso
-
     session_id = take_str(state, "sessionId")
     native_id = found.native_id or session_id or _id_in_name(found.path)
     if session_id is not None and session_id != native_id:

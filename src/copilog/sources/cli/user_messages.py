@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from copilog import jsonio, tags
 from copilog.errors import BadRecord
@@ -11,7 +11,9 @@ from copilog.model import AnyPart, Attachment, Mode, Notice, Prompt, Skill, Text
 from copilog.sources.cli.attachments import attachment_from, is_known
 from copilog.sources.cli.companions import OWN_CLIENT
 from copilog.sources.cli.event import Event
-from copilog.sources.cli.reader import Reader
+
+if TYPE_CHECKING:
+    from copilog.sources.cli.reader import Reader
 
 # Prompts: what a person typed, and what skills, schedules, the autopilot and other agents put in that place.
 

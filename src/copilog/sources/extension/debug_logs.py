@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from copilog.diagnostics import Ledger
 from copilog.model import Conversation
 from copilog.sources.base import Found, Probe, Source, marks_of_trace, provenance_of
-from copilog.sources.extension.debug_conversation import conversation_from
 from copilog.sources.extension.debug_entries import (
     FOLDER,
     Companions,
@@ -48,7 +47,8 @@ class DebugLogs(Source):
         return session_id if isinstance(session_id, str) and session_id else None
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
-        """The conversation of a session, given by its main log; the files beside that are only counted."""
+        """Yield the conversation of a session from its main log; the files beside that are only counted."""
+        from copilog.sources.extension.debug_conversation import conversation_from
 
         if is_document(found.path):
             count_document(found.path, ledger)

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from copilog.diagnostics import Ledger
 from copilog.model import Conversation
 from copilog.sources.base import Found, Probe, Source, provenance_of
-from copilog.sources.extension.store_conversation import conversation_of, stub_of
 from copilog.sources.extension.store_rows import SessionRows, load_store
 from copilog.sources.folders import extension_folders, is_extension_folder, is_plain_file
 from copilog.sources.roots import StorageFolder
@@ -36,7 +35,8 @@ class SessionStore(Source):
         return file.name == FILE or {"sessions", "turns"} <= file.tables.keys()
 
     def index(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
-        """One stub for each session; all rows are counted here, so that reading a session counts none again."""
+        """Yield a stub for each session; all rows are counted here, so that reading a session counts none again."""
+        from copilog.sources.extension.store_conversation import stub_of
 
         for rows in load_store(found.path, ledger).sessions.values():
             stub = stub_of(rows, _namespace(found, rows))
@@ -49,7 +49,8 @@ class SessionStore(Source):
         return state if isinstance(state, str) else None
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
-        """All sessions; with a `native_id` that one, whose rows `index` has counted."""
+        """Yield all sessions; with a `native_id` that one, whose rows `index` has counted."""
+        from copilog.sources.extension.store_conversation import conversation_of
 
         store = load_store(found.path, ledger if found.native_id is None else Ledger(), found.native_id)
         for rows in store.sessions.values():

@@ -6,14 +6,16 @@ Format notes: docs/formats/chat-replay.md
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from copilog.diagnostics import Ledger
 from copilog.fields import Json
 from copilog.model import Conversation
 from copilog.sources.base import Found, Probe, Source, provenance_of
 from copilog.sources.folders import SESSION_FOLDERS
-from copilog.sources.replay.conversations import conversations_from
-from copilog.sources.replay.groups import Group, group_from
+
+if TYPE_CHECKING:
+    from copilog.sources.replay.groups import Group
 
 REQUEST_KEYS = frozenset({"kind", "metadata", "requestMessages"})
 TOOL_KEYS = frozenset({"kind", "tool", "args", "response"})
@@ -36,6 +38,7 @@ class ChatReplay(Source):
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
         from copilog.sources.documents import read_document
+        from copilog.sources.replay.conversations import conversations_from
 
         document = read_document(found.path, ledger)
         if document is None:
@@ -63,6 +66,7 @@ class ChatReplay(Source):
 
 def _groups_in(document: Json, ledger: Ledger) -> list[Group] | None:
     """Take the prompts out of an export of any variant: all prompts, one prompt, one entry."""
+    from copilog.sources.replay.groups import group_from
 
     prompts = document.get("prompts")
     if isinstance(prompts, list):

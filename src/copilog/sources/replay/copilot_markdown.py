@@ -17,10 +17,7 @@ from copilog.errors import BadFile, BadRecord
 from copilog.intake.files import opened, read_bytes
 from copilog.model import Conversation
 from copilog.sources.base import HEAD_BYTES, Found, Probe, Source, provenance_of
-from copilog.sources.replay.conversations import conversations_from
 from copilog.sources.replay.entries import request_name
-from copilog.sources.replay.groups import Group
-from copilog.sources.replay.markdown_entries import entry_from_markdown
 
 SUFFIX = ".copilotmd"
 MAX_ENTRY_BYTES = 64 << 20
@@ -55,8 +52,10 @@ class CopilotMarkdown(Source):
         return file.suffix in (".gz", ".tgz") and file.head.startswith(_GZIP) and _is_archive(file.path)
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
-        """One conversation, or several where the entries tell of several; a folder is read as a whole, too."""
+        """Yield the conversations that the entries belong to; a folder of entries is read as one file."""
+        from copilog.sources.replay.conversations import conversations_from
         from copilog.sources.replay.groups import Group, read_entries
+        from copilog.sources.replay.markdown_entries import entry_from_markdown
 
         entries: list[tuple[Any, str]] = []
         for shown in shown_in(found.path, ledger):

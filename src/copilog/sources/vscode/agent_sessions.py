@@ -1,7 +1,7 @@
-"""VS Code's list of agent sessions, as it remembers it: its own chats, and those that other agents keep elsewhere.
+"""Read VS Code's list of agent sessions: its own chats, and those that other agents store elsewhere.
 
-Two rows of a workspace's state.vscdb hold it: `agentSessions.model.cache` the entries, `agentSessions.state.cache`
-what the user did with them. Format notes: docs/formats/copilot-chat-extension.md
+Two rows of a workspace's state.vscdb contain it: `agentSessions.model.cache` has the entries,
+`agentSessions.state.cache` what the user did with them. Format notes: docs/formats/copilot-chat-extension.md
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ STATUS = {0: "failed", 1: "complete", 2: "in-progress", 3: "needs-input"}
 
 
 class SessionName(NamedTuple):
-    """Whose session an address leads to."""
+    """The session that an address refers to."""
 
     conversation_id: str
     native_id: str
@@ -45,7 +45,7 @@ class SessionName(NamedTuple):
 
 
 def name_of(resource: str) -> SessionName:
-    """The session behind an address: one of VS Code's own, one of Copilot CLI, or another agent's by its address."""
+    """Return the session that an address refers to: one of VS Code's own, of Copilot CLI, or of another agent."""
     uri = uri_parts(resource)
     path = uri.path.lstrip("/") if uri is not None else ""
     if uri is not None and uri.scheme == LOCAL and uri.authority == "local":
@@ -67,7 +67,7 @@ def _from_base64(text: str) -> str | None:
 
 
 def states_from_cache(value: Any) -> dict[str, Json]:
-    """What the user did with each session, by address: archived, pinned, and when it was last read."""
+    """Return by address what the user did with each session: archived, pinned, and when it was last read."""
     states: dict[str, Json] = {}
     for item in value if isinstance(value, list) else []:
         resource = uri_to_string(item.get("resource")) if isinstance(item, dict) else None
@@ -77,7 +77,10 @@ def states_from_cache(value: Any) -> dict[str, Json]:
 
 
 def stubs_from_cache(value: Any, found: Found, states: Mapping[str, Json] | None = None) -> Iterator[Conversation]:
-    """One stub for each entry of the list, and for the sessions below it. What is no entry is passed over."""
+    """Yield one stub for each entry of the list, and for the sessions below it.
+
+    Entries that are not objects are skipped.
+    """
     waiting: list[tuple[Any, str | None]] = [(item, None) for item in value] if isinstance(value, list) else []
     while waiting:
         entry, parent = waiting.pop(0)

@@ -11,7 +11,7 @@ from copilog.model import AnyPart, Attachment, Unknown
 from copilog.sources.tool_results import bytes_from, data_url
 from copilog.uris import paths_at, place_from, take_place, uri_to_string
 
-# VS Code's kinds and ours.
+# VS Code's kinds, and the types of the model.
 TYPES = {
     "file": "file",
     "directory": "directory",
@@ -59,7 +59,7 @@ OMITTED = {1: "partial", 2: "full", 3: "image-limit"}
 
 
 def attachments_from(variables: object, ledger: Ledger, pointer: str) -> list[AnyPart]:
-    """The attachments of a list of variables; each is counted as a part."""
+    """Return the attachments of a list of variables; each is counted as a part."""
     if not isinstance(variables, list):
         return []
     tally = ledger.parts
@@ -106,7 +106,7 @@ def attachment_from(variable: Json, position: int, ledger: Ledger) -> AnyPart:
 
 
 def _unfold_old_values(variable: Json) -> None:
-    """Old entries held a list of values, of which the first counted."""
+    """Unfold the list of values that old entries contain; only its first value counts."""
     values = variable.get("values")
     if "value" in variable or not isinstance(values, list) or not values or not isinstance(values[0], dict):
         return
@@ -117,7 +117,7 @@ def _unfold_old_values(variable: Json) -> None:
 
 
 def _type_by_fields(variable: Json) -> str:
-    """The type of an entry from before `kind` was written."""
+    """Return the type of an entry that was written before there was a `kind`."""
     if variable.get("isImage") or "image" in str(variable.get("mimeType", "")):
         return "image"
     if variable.get("isDirectory"):
@@ -133,7 +133,7 @@ def _is_automatic(variable: Json, kind: str | None) -> bool:
 
 
 def _take_value(variable: Json, part: Attachment) -> None:
-    """Find out what the value is: a place, a text, or bytes. Anything else stays in `extra`."""
+    """Set the location, the text or the bytes of the attachment from its value. Anything else stays in `extra`."""
     value = variable.get("value")
     if isinstance(value, str) and part.type not in BINARY:
         if part.type in PLACED and uri_to_string(value) is not None:
@@ -147,7 +147,7 @@ def _take_value(variable: Json, part: Attachment) -> None:
         elif _is_told_by_bytes(value):
             del variable["value"]
         if isinstance(value, dict) and part.type == "implicit" and "uri" in value:
-            part.text = take_str(value, "value")  # text that stands in no file, from another extension
+            part.text = take_str(value, "value")  # text that is not in a file, from another extension
             part.notes |= take_notes(value, {"name": "name"})
         if part.type in FREE and part.data is None and part.place is None:
             part.text = json_text(variable.pop("value"))
@@ -166,7 +166,7 @@ def _bytes_of(value: Any, part: Attachment) -> bytes | None:
 
 
 def _is_told_by_bytes(value: Any) -> bool:
-    """Whether bytes made of this value leave nothing of it out."""
+    """Return whether bytes made of this value lose nothing of it."""
     if not isinstance(value, dict):
         return True
     if "$base64" in value:
@@ -177,7 +177,7 @@ def _is_told_by_bytes(value: Any) -> bool:
 
 
 def _take_by_type(variable: Json, part: Attachment) -> None:
-    """What some types keep beside the value, or instead of it."""
+    """Take the fields that some types have beside the value, or instead of it."""
     if part.type == "paste":
         if variable.get("code") == part.text:
             variable.pop("code", None)
@@ -208,7 +208,7 @@ def _take_by_type(variable: Json, part: Attachment) -> None:
 
 
 def _take_element(variable: Json, part: Attachment) -> None:
-    """The picture of an element of a page, and what the page says about it."""
+    """Take the picture of an element of a web page, and the texts that describe the element."""
     picture = variable.get("imageData")
     if part.data is None and (data := bytes_from(picture)) is not None:
         part.data = data
@@ -221,13 +221,13 @@ def _take_element(variable: Json, part: Attachment) -> None:
 
 
 def _commit_text(commit: object) -> str:
-    """The message of a commit; its subject is the first line of it, unless that was cut."""
+    """Return the message of a commit; the subject is its first line, unless the message was truncated."""
     subject, message = texts_at(commit, "subject"), texts_at(commit, "message")
     return message if message.startswith(subject) else f"{subject}\n\n{message}".strip()
 
 
 def _feedback_notes(items: object, text: str) -> dict[str, str]:
-    """What the user wrote about lines of code, with these lines."""
+    """Return the comments that the user wrote about lines of code, with these lines."""
     names = {"text": "comment", "codeSelection": "code", "diffHunks": "diff"}
     notes = {name: texts_at(items, key) for key, name in names.items()}
     notes["files"] = paths_at(items, "resourceUri")

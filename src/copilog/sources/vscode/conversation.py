@@ -1,4 +1,4 @@
-"""Convert a whole session object, from whichever file, to a conversation."""
+"""Convert a complete session object, from whichever file, to a conversation."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ from copilog.sources.vscode.replaced_texts import Lost, add_withdrawn
 from copilog.sources.vscode.request import model_from, read_request
 from copilog.uris import uri_to_path
 
-# Turns that VS Code copied into a fork: they were asked, and paid for, in the session that was forked. A copy has
-# new ids and the time of the fork. What it still has of the first turn is the session's id in the metadata of its
-# result, and the time at which its response began: before the request itself, as only a copy can have it.
+# Turns that VS Code copied into a fork: they were sent and billed in the session that was forked. A copy has new ids
+# and the time of the fork. Two things remain of the original turn: the session's id in the metadata of its result, and
+# the time at which its response began, which is before the request itself. Only a copy can have such a time.
 
 
 FORK = "fork"
 
 
 def mark_copies(conversation: Conversation) -> None:
-    """Give copied turns the time of the first ones, and leave what they used to the session that they are from."""
+    """Give copied turns the time of the original ones, and leave their usage to the session that they come from."""
     parents: dict[str, None] = {}
     for turn in conversation.turns:
         parent = _parent_of(turn)
@@ -75,7 +75,7 @@ def mark_copies(conversation: Conversation) -> None:
 
 
 def _parent_of(turn: Turn) -> str | None:
-    """Return the id of the session in which a turn was asked, if that was another one."""
+    """Return the id of the session in which a turn was sent, if that was another session."""
     began, asked = turn.timing.responded_at, turn.timing.started_at
     if began is None or asked is None or began >= asked:
         return None
@@ -85,10 +85,10 @@ def _parent_of(turn: Turn) -> str | None:
     return name if isinstance(name, str) and name else None
 
 
-# A whole session object, whatever file it came from, as a conversation.
+# A complete session object, from whichever file, as a conversation.
 
 
-# The session's format number says little: every era since 2025 wrote 3, with other fields.
+# The session's format number does not identify the format: every version since 2025 wrote 3, with other fields.
 QUEUED_NOTES = {"confirmation": "button pressed", "systemInitiatedLabel": "label"}
 COPILOT_AGENTS = ("github.copilot", "setup.")
 INPUT_KEYS = (
@@ -116,10 +116,10 @@ def conversation_from(
 ) -> Conversation:
     """Turn a session into a conversation. Takes the session apart.
 
-    `count_requests`: each request is a record of the ledger (flat files); in a log, the lines are.
-    `removed` are requests that a log took out of the session; they become superseded turns. `lost` has, by request,
-    the texts that a log replaced by others; they become withdrawn text of the answer.
-    `family` is the first half of the conversation's id.
+    `count_requests`: each request is a record of the ledger (flat files); in a log, the lines are. `removed` are
+    requests that a log removed from the session; they become superseded turns. `lost` has, by request, the texts that a
+    log replaced by others; they become withdrawn text of the answer. `family` is the first half of the conversation's
+    id.
     """
     session_id = take_str(state, "sessionId")
     native_id = native_id or session_id or None
@@ -152,7 +152,7 @@ def conversation_from(
 
 
 def content_id(conversation: Conversation) -> str:
-    """An id for a conversation that has none, from who answered and what was said in it."""
+    """Return an id for a conversation without one, computed from the assistant and the messages."""
     digest = hashlib.sha256()
 
     def add(*texts: str | None) -> None:
@@ -228,7 +228,10 @@ def _mark_replaced(turns: list[Turn]) -> None:
 
 
 def _in_time(requests: list[Any], removed: Sequence[Any]) -> Iterator[tuple[str | None, Any]]:
-    """Yield the requests with their pointers; those that were removed, without one, where they were in time."""
+    """Yield the requests with their pointers.
+
+    Those that were removed have no pointer and come where their time puts them.
+    """
     waiting = sorted(removed, key=_time_of)
     for position, request in enumerate(requests):
         while waiting and _time_of(waiting[0]) < _time_of(request):
@@ -251,7 +254,7 @@ def _tell_bad_request(error: BadRecord, pointer: str, ledger: Ledger, count: boo
 
 
 def _welcome_from(state: Json) -> list[Message]:
-    """What early releases greeted the user with, before the first request; suggested questions stay behind."""
+    """Return the greeting that early releases showed before the first request; suggested questions are left out."""
     greeting = state.get("welcomeMessage")
     if greeting is None:
         return []
@@ -295,7 +298,7 @@ def _workspace_from(state: Json) -> Workspace | None:
 
 
 def _draft_from(state: Json, ledger: Ledger) -> Draft | None:
-    """What stood in the input box; some releases wrote its fields beside the requests."""
+    """Return the content of the input box; some releases wrote its fields beside the requests."""
     raw = take_dict(state, "inputState")
     pointer = "/inputState/attachments"
     if raw is None:
@@ -307,7 +310,7 @@ def _draft_from(state: Json, ledger: Ledger) -> Draft | None:
 
 
 def draft_from(raw: Json, ledger: Ledger, pointer: str) -> Draft:
-    """Return what an object of the input box holds. Takes it apart; `pointer` is that of its attachments."""
+    """Return the draft that an object of the input box holds. Takes it apart; `pointer` is that of its attachments."""
     draft = Draft(text=take_str(raw, "inputText") or "")
     draft.attachments = attachments_from(take_list(raw, "attachments"), ledger, pointer)
     mode = raw.get("mode")
@@ -325,7 +328,10 @@ def draft_from(raw: Json, ledger: Ledger, pointer: str) -> Draft:
 
 
 def _queued_from(state: Json, ledger: Ledger) -> list[Queued]:
-    """Prompts that were waiting to be sent. Of the request only the message is taken; the rest never happened."""
+    """Return the prompts that were waiting to be sent.
+
+    Only the message of each request is taken, as it was never sent.
+    """
     items = state.get("pendingRequests")
     if not isinstance(items, list):
         return []
@@ -385,7 +391,7 @@ def _has_text(value: Any) -> bool:
 
 
 def _assistant_of(state: Json, conversation: Conversation) -> str | None:
-    """Who answered: the name that was recorded, else whom the participants belong to."""
+    """Return the assistant's name: the recorded one, else that of the product to which the participants belong."""
     name = take_str(state, "responderUsername")
     if name:
         return name

@@ -1,7 +1,7 @@
-"""Which tool call made an edit, and the edit as a diff, from the arguments of that call.
+"""Find the tool call that made an edit, and build the diff of the edit from the arguments of that call.
 
-The parts of a response only hold ranges and new text; what stood there before is known from the arguments of the
-tools that replace a text by another. Their diffs count lines from the beginning of the text that was replaced.
+The parts of a response only hold ranges and new text; the old text is in the arguments of the tools that replace a text
+by another. Line numbers of these diffs count from the beginning of the replaced text.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from copilog.uris import uri_to_path
 
 _FILE_OF_PATCH = re.compile(r"\*\*\* (Update|Add|Delete) File: (.+)")
 _NEW_NAME = "*** Move to: "
-OF_A_SERVER = "mcp_"  # the names of MCP tools begin so
+OF_A_SERVER = "mcp_"  # the names of MCP tools start with this
 
 
 class Change(NamedTuple):
-    """What the arguments of a call say about one file; `before` is None for a new one, `patch` replaces both."""
+    """One file's change in the arguments of a call; `before` is None for a new file, `patch` replaces both texts."""
 
     path: str
     before: str | None = None
@@ -35,7 +35,7 @@ class Change(NamedTuple):
 
 
 class EditingCall:
-    """A call that edits files, or may, with the changes it asked for; they are looked at when they are needed."""
+    """A call that edits files, or may edit them. Its changes are read from the arguments when they are needed."""
 
     __slots__ = ("_changes", "call", "has_failed", "is_known", "parent", "shown")
 
@@ -44,14 +44,14 @@ class EditingCall:
         self.parent = parent
         self.has_failed = has_failed
         self.is_known = key_of(call) in EDITING_TOOLS
-        self.shown: set[str] = set()  # files whose diff stands with an earlier edit of the same call
+        self.shown: set[str] = set()  # files whose diff is already on an earlier edit of the same call
         self._changes: list[Change] | None = None
 
     def changes_to(self, path: str) -> list[Change]:
         return [change for change in self._all_changes() if _is_same_file(path, change)]
 
     def names(self, path: str) -> bool:
-        """Whether the arguments name a file; those of a tool that is not known may do so anywhere."""
+        """Return whether the arguments name a file; in those of an unrecognized tool, any string may be the name."""
         if self.is_known:
             return bool(self.changes_to(path))
         return any(_is_same_file(path, Change(_as_path(text))) for text in _texts_in(_arguments_of(self.call)))
@@ -66,20 +66,20 @@ class EditingCall:
 
 
 def may_edit(call: ToolCall) -> bool:
-    """Whether a call is of a tool that edits files, or of one of which nobody knows what it does."""
+    """Return whether a call's tool edits files, or is unrecognized so that it may."""
     is_foreign = call.origin not in (None, "internal") or call.name.startswith(OF_A_SERVER)
     return is_foreign or key_of(call) in EDITING_TOOLS
 
 
 class EditingCalls:
-    """The calls of one response that edit files, and of tools of which nobody knows what they do, in order."""
+    """The calls of one response that edit files or whose tools are unrecognized, in order."""
 
     def __init__(self) -> None:
         self._known: list[EditingCall] = []
         self._others: list[EditingCall] = []
 
     def add(self, call: ToolCall, parent: str | None, *, has_failed: bool = False) -> None:
-        """Remember a call that may edit a file."""
+        """Add a call if it may edit a file."""
         made = EditingCall(call, parent, has_failed=has_failed)
         if made.is_known:
             self._known.append(made)
@@ -87,7 +87,7 @@ class EditingCalls:
             self._others.append(made)
 
     def explain(self, edit: FileEdit) -> EditingCall | None:
-        """Set the call that made an edit, if one is known to, and add the diff."""
+        """Set the call that made an edit, if that can be determined, and add the diff."""
         if not self._known:
             return None
         path = edit.path or ""
@@ -103,8 +103,8 @@ class EditingCalls:
     def _maker_of(self, path: str) -> EditingCall | None:
         """Return the last call that names a file, else the last one that may have edited it.
 
-        A call that failed made an edit only if no other can have made it. Which of the tools that are not known made
-        an edit is only known where one names the file.
+        A failed call is chosen only if no other call can have made the edit. An unrecognized tool is chosen only if its
+        arguments name the file.
         """
         done = [call for call in reversed(self._known) if not call.has_failed]
         failed = [call for call in reversed(self._known) if call.has_failed]
@@ -138,12 +138,12 @@ def _diff_of(change: Change, path: str) -> str:
         return ""
     before, after = change.before, change.after
     if before is not None and not before.endswith("\n") and not after.endswith("\n"):
-        # Pieces out of the middle of a file: that they end without a line break means nothing.
+        # These are fragments of a file: a missing line break at the end means nothing.
         before, after = before and f"{before}\n", after and f"{after}\n"
     return unified_diff(before, after, path)
 
 
-# --- what calls ask for -----------------------------------------------------------------------------------------
+# --- changes in the arguments of calls --------------------------------------------------------------------------
 
 
 def _arguments_of(call: ToolCall) -> Any:
@@ -191,7 +191,7 @@ def _replacement(arguments: Json, default_path: Any) -> Iterator[Change]:
 
 
 def _changes_of_patch(patch: str) -> Iterator[Change]:
-    """The files of a patch, each with the lines of its hunks as they are."""
+    """Yield the files of a patch, each with the lines of its hunks unchanged."""
     change: Change | None = None
     for line in patch.split("\n"):
         header = _FILE_OF_PATCH.match(line)
@@ -208,7 +208,7 @@ def _changes_of_patch(patch: str) -> Iterator[Change]:
 
 
 def _unified(change: Change, path: str) -> str:
-    """The hunks of a patch as a unified diff: their lines as they are, below headers that count them."""
+    """Return the hunks of a patch as a unified diff: their lines unchanged, below headers that count them."""
     hunks = [hunk for hunk in _hunks(change.patch or []) if hunk]
     if not hunks:
         return ""
@@ -247,12 +247,12 @@ def _hunk(body: list[str], context: str) -> str:
 
 
 def _as_path(path: str) -> str:
-    """A path as the rest of the model writes it: forward slashes, a small drive letter."""
+    """Return a path as the rest of the model writes it: forward slashes, a lower-case drive letter."""
     path = (uri_to_path(path) or path).replace("\\", "/")
     return path[:1].lower() + path[1:] if path[1:2] == ":" else path
 
 
 def _is_same_file(path: str, change: Change) -> bool:
-    """Whether a change is to this file. Patches may name it from the workspace on."""
+    """Return whether a change is to this file. Patches may name it relative to the workspace."""
     names = (change.path, change.new_path) if change.new_path else (change.path,)
     return path in names or any(path.endswith(f"/{name}") for name in names if name and name[0] != "/")

@@ -1,7 +1,7 @@
-"""Editing sessions: `chatEditingSessions/<key>/state.json` and `contents/<hash>`, as file changes and file states.
+"""Read editing sessions: `chatEditingSessions/<key>/state.json` and `contents/<hash>`.
 
-Texts in `contents` that the state does not name, or that have no state, are kept as files without a name. Format
-notes: docs/formats/vscode-editing.md
+They become file changes and file states. Texts in `contents` that the state does not name, or that have no state,
+become files without a name. Format notes: docs/formats/vscode-editing.md
 """
 
 from __future__ import annotations
@@ -20,8 +20,6 @@ from copilog.model.questions import unnamed_uri
 from copilog.sources.base import Found, Probe, Source, provenance_of
 from copilog.sources.folders import file_names_in, folder_names_in, is_plain_file
 from copilog.sources.roots import StorageFolder
-from copilog.sources.vscode.editing_history import HistoryReader, read_history
-from copilog.sources.vscode.editing_timeline import Replay, read_timeline
 from copilog.sources.vscode.file_versions import Absence, ChangeMaker, Entry, Snapshot, initial_hashes, snapshot_from
 from copilog.uris import uri_to_path
 
@@ -250,6 +248,8 @@ class _StateReader:
             if raw is not None:
                 self._ledger.note("bad-part", "the timeline is no object", pointer="/timeline")
             return []
+        from copilog.sources.vscode.editing_timeline import Replay, read_timeline
+
         timeline = read_timeline(raw, self._ledger)
         if timeline.unknown:
             self.extra["unknownOperations"] = timeline.unknown
@@ -261,6 +261,8 @@ class _StateReader:
         return list(Replay(timeline, self._initial_text).changes(self.maker))
 
     def history_changes(self) -> list[FileChange]:
+        from copilog.sources.vscode.editing_history import HistoryReader, read_history
+
         pending = self._snapshot("pendingSnapshot")
         items, is_undone = read_history(
             self._state.get("linearHistory"), self._state.get("linearHistoryIndex"), self._ledger

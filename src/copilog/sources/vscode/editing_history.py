@@ -25,7 +25,7 @@ from copilog.sources.vscode.file_versions import (
 CLOSING_STOP = "d19944f6-f46c-4e17-911b-79a8e843c7c0"  # VS Code's fixed id of the state after a request
 
 Content = Callable[[str], str | None]
-Token = str | Absence  # a hash stands for the text that it names
+Token = str | Absence  # a hash represents the text that it names
 
 
 @dataclass(slots=True)
@@ -44,11 +44,14 @@ class Item:
     request_id: str | None
     steps: list[Step] = field(default_factory=list)
     end: Snapshot | None = None
-    stops: int = 0  # how many of the stops that `linearHistoryIndex` counts are its own
+    stops: int = 0  # how many of the stops counted by `linearHistoryIndex` belong to it
 
 
 def read_history(value: object, index: object, ledger: Ledger) -> tuple[list[Item], bool]:
-    """The requests of a history, and whether the end of it is undone. Each snapshot is one record of the ledger."""
+    """Return the items of a history, and whether its last ones are undone.
+
+    Each snapshot is one record of the ledger.
+    """
     items = [
         _read_item(raw, f"/linearHistory/{position}", ledger)
         for position, raw in enumerate(list_or_note(value, "/linearHistory", ledger))
@@ -84,7 +87,7 @@ def _read_item(raw: object, pointer: str, ledger: Ledger) -> Item:
 
 
 def _read_first_version(raw: object, pointer: str, ledger: Ledger) -> Item:
-    """In version 1 a request has one snapshot, without an id."""
+    """Read a request of version 1, which has one snapshot, without an id."""
     item = Item(None, [Step(None, {})], stops=1)
     with ledger.record(pointer=pointer):
         if not isinstance(raw, dict) or "entries" not in raw:
@@ -95,11 +98,11 @@ def _read_first_version(raw: object, pointer: str, ledger: Ledger) -> Item:
 
 
 def _mark_undone(item: Item, index: int) -> None:
-    """Mark the steps that are undone when VS Code stands at the stop number `index`, counted from this item's first."""
+    """Mark the steps that are undone if VS Code is at stop number `index`, counted from this item's first."""
     if index >= item.stops > 0:
         return
     if index > 0 and item.stops > len(item.steps):
-        index -= 1  # where the closing stop counts too, standing there means that nothing is undone
+        index -= 1  # where the closing stop is counted too, being at that stop means that nothing is undone
     for step in item.steps[max(index, 0) :]:
         step.is_undone = True
 
@@ -112,14 +115,14 @@ class HistoryReader:
         self._content = content
         self._maker = maker
         self._known: dict[str, Token] = {}  # the last state of each file
-        self._edits: dict[tuple[str, Token], list[Any]] = {}  # of each state of a file, until a change has them
+        self._edits: dict[tuple[str, Token], list[Any]] = {}  # of each state of a file, until a change takes them
 
     def changes(self, items: list[Item], last: Snapshot) -> Iterator[FileChange]:
-        """The changes of all requests; `last` is the state after the last one, unless that recorded its own."""
+        """Yield the changes of all requests; `last` is the state after the last one, unless that recorded its own."""
         for item, following in zip(items, [*items[1:], None], strict=False):
             after = following.steps[0].snapshot if following else last
             yield from self._changes_of(item, _edited_by(item, after) if item.end is None else item.end)
-        for (uri, token), edits in self._edits.items():  # of states that no request of the history led to
+        for (uri, token), edits in self._edits.items():  # of states that no request of the history produced
             if isinstance(token, str) and self._content(token) is None:
                 yield self._maker.change(uri, Absence.UNKNOWN, Absence.UNKNOWN, unapplied=edits)
 
@@ -149,11 +152,12 @@ class HistoryReader:
                 yield from changes(position, position + 1, checkpoint=checkpoint, is_undone=step.is_undone)
 
     def _tokens(self, uri: str, snapshots: list[Snapshot]) -> list[Token]:
-        """The state of a file before each step and after the last one."""
+        """Return the state of a file before each step and after the last one."""
         first = next(position for position, snapshot in enumerate(snapshots) if uri in snapshot)
         entry = snapshots[first][uri]
         state = _token(entry)
-        # A file joins in the middle of a request as it was before the edit, unless it has edits to decide on already.
+        # A file that is first touched in the middle of a request starts as it was before the edit, unless it already
+        # has edits to decide on.
         if first and (first == len(snapshots) - 1 or entry.original != entry.current):
             state = self._known.get(uri) or self._initial.get(uri) or entry.original or Absence.UNKNOWN
         tokens: list[Token] = []
@@ -178,7 +182,7 @@ class HistoryReader:
 
 
 def _edited_by(item: Item, after: Snapshot) -> Snapshot:
-    """What a later snapshot says about a request: nothing of files that another request, or the user, edited last."""
+    """Return a later snapshot without the files that another request, or the user, edited last."""
     if item.request_id is None:
         return after
     return {uri: entry for uri, entry in after.items() if entry.request_id in (None, item.request_id)}

@@ -34,7 +34,7 @@ class Operation:
     epoch: int
     request_id: str | None
     raw: Json
-    text: str | None = None  # of the file that was created, or deleted
+    text: str | None = None  # of the file that was created or deleted
     new_uri: str | None = None
     edits: list[TextEdit] = field(default_factory=list)
     cell_index: int | None = None
@@ -42,7 +42,10 @@ class Operation:
 
 
 def operation_from(raw: object) -> Operation | None:
-    """An operation; None for one of an unknown type. Raise BadRecord when it lacks what its type needs."""
+    """Return an operation, or None for one of an unknown type.
+
+    Raise BadRecord if a field that its type needs is missing.
+    """
     if not isinstance(raw, dict) or not isinstance(kind := raw.get("type"), str):
         raise BadRecord("an operation without a type")
     if kind not in KNOWN_TYPES:
@@ -72,7 +75,7 @@ def operation_from(raw: object) -> Operation | None:
 
 
 def whole_number(raw: Json, key: str) -> int:
-    """A number of an object; raise BadRecord when it is none."""
+    """Return an integer of an object; raise BadRecord if it is not one."""
     value = raw.get(key)
     if not isinstance(value, int) or isinstance(value, bool):
         raise BadRecord(f"{key} is no whole number")
@@ -108,14 +111,14 @@ def _edit(raw: object) -> TextEdit:
 
 
 class Document:
-    """A file in the middle of a replay."""
+    """A file during a replay."""
 
     def __init__(self, version: Version) -> None:
-        self._version: Version | None = version  # None while `_body` is ahead of it
+        self._version: Version | None = version  # None while `_body` is newer
         self._body: EditableText | Notebook | None = None
 
     def version(self) -> Version:
-        """The file as it is now."""
+        """Return the file in its present state."""
         if self._version is None:
             assert self._body is not None
             self._version = self._body.text()
@@ -129,7 +132,7 @@ class Document:
         self._version, self._body = version, None
 
     def edit(self, edits: Sequence[TextEdit]) -> None:
-        """Edit the text; what was edited without being known, or being there, stays unknown."""
+        """Edit the text; a text that is not available, or does not exist, stays that way."""
         if not isinstance(self._body, EditableText):
             text = self.version()
             if not isinstance(text, str):
@@ -147,7 +150,7 @@ class Document:
             self._version = None
 
     def edit_cells(self, cell_edits: Sequence[Json]) -> bool:
-        """Edit the list of cells; False when some of it could not be replayed."""
+        """Edit the list of cells; return False if some of the edits could not be replayed."""
         notebook = self._notebook()
         if notebook is None:
             self.replace(Absence.UNKNOWN)
@@ -163,10 +166,9 @@ class Document:
         return self._body
 
 
-# The newer record of an editing session: operations on files, replayed once from the first to the last. Epochs
-# number checkpoints and operations in one row. A file starts each request from the baseline that was kept of it,
-# because users edit files between requests, and no operation tells of that. Format notes: docs/formats/vscode-
-# editing.md
+# The newer record of an editing session: operations on files, replayed once from the first to the last. Checkpoints and
+# operations share one sequence of epochs. A file starts each request from its recorded baseline, because users edit
+# files between requests, and no operation records that. Format notes: docs/formats/vscode-editing.md
 
 
 FileOfRequest = tuple[str, str | None]
@@ -178,7 +180,7 @@ class Checkpoint(NamedTuple):
 
 
 class Scope(NamedTuple):
-    """What a change is counted for: a request as a whole or one step of it, what stands of it or what is undone."""
+    """The unit that a change is counted for: a request or one of its steps, and whether it is undone."""
 
     request_id: str | None
     checkpoint: str | None
@@ -190,13 +192,13 @@ class Timeline:
     """A decoded timeline."""
 
     operations: list[Operation] = field(default_factory=list)  # by epoch
-    unknown: list[Json] = field(default_factory=list)  # operations of types that nobody has described
+    unknown: list[Json] = field(default_factory=list)  # operations of unrecognized types
     baselines: dict[FileOfRequest, str] = field(default_factory=dict)
     checkpoints: dict[str | None, list[Checkpoint]] = field(default_factory=dict)  # of each request, by epoch
     current_epoch: int | None = None
 
     def undone_requests(self) -> list[str]:
-        """Return the requests that were undone as a whole: the user went back to the checkpoint before them."""
+        """Return the requests that were undone completely: the user went back to the checkpoint before them."""
         if self.current_epoch is None:
             return []
         begun = {name: checkpoints[0].epoch for name, checkpoints in self.checkpoints.items() if name is not None}
@@ -261,7 +263,7 @@ def _read_baselines(raw: Json, timeline: Timeline, ledger: Ledger) -> None:
 
 @dataclass(slots=True)
 class Touch:
-    """What happened to one file within one scope."""
+    """The changes of one file within one scope."""
 
     uri: str
     before: Version
@@ -272,7 +274,7 @@ class Touch:
 
 
 def _overwritten(touch: Touch) -> list[Json]:
-    """Operations on cells that a later one of the same change wrote over."""
+    """Return the operations on cells that a later one of the same change overwrote."""
     after = touch.after if isinstance(touch.after, str) else ""
     return [raw for raw in touch.of_cells if any(encode(source)[1:-1] not in after for source in _sources_in(raw))]
 
@@ -285,7 +287,7 @@ def _sources_in(operation: Json) -> Iterator[str]:
 
 
 class Playing(NamedTuple):
-    """A file and what an operation on it adds to, for all operations in these scopes."""
+    """A file and the touches that an operation on it adds to, for all operations in these scopes."""
 
     scopes: list[Scope]
     document: Document
@@ -293,7 +295,7 @@ class Playing(NamedTuple):
 
 
 class Replay:
-    """One pass over the operations of a timeline, which notes each file where a request or a step begins and ends."""
+    """One pass over the operations of a timeline, which records each file where a request or a step begins and ends."""
 
     def __init__(self, timeline: Timeline, initial_text: Callable[[str], str | None]) -> None:
         self._timeline = timeline
@@ -301,8 +303,8 @@ class Replay:
         self._documents: dict[str, Document] = {}
         self._met: set[FileOfRequest] = set()
         self._touches: dict[Scope, list[Touch]] = {}
-        self._open: dict[str, dict[Scope, Touch]] = {}  # of each file, what its next operation may still add to
-        self._last: dict[str, Playing] = {}  # of each file, what its last operation was played on
+        self._open: dict[str, dict[Scope, Touch]] = {}  # of each file, the touches that its next operation may still add to
+        self._last: dict[str, Playing] = {}  # of each file, the result of its last operation
 
     def changes(self, maker: ChangeMaker) -> Iterator[FileChange]:
         for operation in self._timeline.operations:
@@ -325,7 +327,7 @@ class Replay:
     def _play(self, operation: Operation) -> None:
         scopes = self._timeline.scopes_of(operation)
         playing = self._last.get(operation.uri)
-        if playing is None or playing.scopes != scopes:  # as a rule it goes on where the last operation was
+        if playing is None or playing.scopes != scopes:  # usually the scopes are those of the last operation
             self._close(operation.uri, keep=scopes)
             document = self._document_for(operation)
             touches = [self._touch(scope, operation.uri, document) for scope in scopes]
@@ -336,7 +338,7 @@ class Replay:
                 (touch.of_cells if is_applied else touch.not_replayed).append(operation.raw)
 
     def _apply(self, operation: Operation, document: Document) -> bool:
-        """Do what an operation says; False when its effect cannot be shown."""
+        """Apply an operation to a file; return False if its effect cannot be shown."""
         if operation.type == "textEdit":
             if operation.cell_index is None:
                 document.edit(operation.edits)
@@ -353,7 +355,7 @@ class Replay:
         return not document.is_unknown
 
     def _document_for(self, operation: Operation) -> Document:
-        """The file as it is before an operation."""
+        """Return the file as it is before an operation."""
         uri, key = operation.uri, (operation.uri, operation.request_id)
         if key not in self._met:
             self._met.add(key)
@@ -385,7 +387,7 @@ class Replay:
         return touch
 
     def _close(self, uri: str, keep: tuple[()] | list[Scope]) -> None:
-        """Note how a file ends for all scopes but those that go on."""
+        """Record how a file ends for all scopes except those that continue."""
         open_touches = self._open.get(uri, {})
         for scope in [scope for scope in open_touches if scope not in keep]:
             open_touches.pop(scope).after = self._documents[uri].version()

@@ -1,4 +1,4 @@
-"""What stands beside a response: votes, suggested questions, what it was based on, what became of earlier edits."""
+"""Read what is recorded beside a response: votes, suggested questions, used documents, outcomes of earlier edits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Made = TypeVar("Made")
 
 
 def read_feedback(request: Json, turn: Turn) -> None:
-    """Take out of a request what users and the product had to say about its response."""
+    """Take the feedback of the user and of the product about its response out of a request."""
     vote = request.get("vote")
     if vote is not None and not isinstance(vote, bool) and vote in (0, 1):
         del request["vote"]
@@ -36,14 +36,14 @@ def read_feedback(request: Json, turn: Turn) -> None:
 
 
 def _file_of_working_set(item: Json) -> UsedReference | None:
-    """A file that the user had chosen to be edited; releases of 2024 wrote them down with each request."""
+    """Return a file that the user had selected to be edited; releases of 2024 recorded them with each request."""
     holder: Json = {"file": item}
     place = take_place(holder, "file")
     return None if place is None else UsedReference(place=place, extra=rest(holder))
 
 
 def _each(holder: Json, key: str, reader: Callable[[Json], Made | None]) -> list[Made]:
-    """Read a list item by item; items that cannot be read stay behind for `extra`."""
+    """Read a list item by item; items that cannot be read remain for `extra`."""
     items = holder.get(key)
     if not isinstance(items, list):
         return []
@@ -63,7 +63,7 @@ def _each(holder: Json, key: str, reader: Callable[[Json], Made | None]) -> list
 
 
 def _forget_kind(item: Json, expected: str) -> None:
-    """Drop the kind that goes without saying; any other stays where it can be seen."""
+    """Drop the kind if it is the expected one; any other remains for `extra`."""
     if item.get("kind") == expected:
         del item["kind"]
 
@@ -84,7 +84,7 @@ def _followup(item: Json) -> Followup | None:
 
 
 def next_question(result: Json) -> list[Followup]:
-    """Take the question that a participant suggested to go on with."""
+    """Take the follow-up question that a participant suggested."""
     item = result.get("nextQuestion")
     text = take_str(item, "prompt") if isinstance(item, dict) else None
     if text is None or not isinstance(item, dict):
@@ -122,7 +122,7 @@ def _reference(item: Json) -> UsedReference | None:
 
 
 def _used_documents(request: Json, context: Json) -> list[UsedReference]:
-    """Documents that old releases recorded as the context they used."""
+    """Return the documents that old releases recorded as the context they used."""
     made = _each(context, "documents", _used_document)
     _forget_kind(context, "usedContext")
     if not context:
@@ -146,7 +146,7 @@ def _citation(item: Json) -> Citation:
 
 
 def _edited_files(request: Json) -> list[EditedFileEvent]:
-    """What the user did with earlier edits. An event has no room for more than that, so then the list stays, too."""
+    """Return what the user did with earlier edits. If an entry has other fields, the list also stays in the request."""
     items = request.get("editedFileEvents")
     if not isinstance(items, list):
         return []

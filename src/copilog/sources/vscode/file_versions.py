@@ -1,4 +1,4 @@
-"""The versions of a file in an editing session: snapshots, and the change from one version to the next."""
+"""Build the versions of a file in an editing session: snapshots, and the change from one version to the next."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from copilog.sources.vscode.notebooks import cells_as_text
 from copilog.textdiff import Diff, diff_of
 from copilog.uris import uri_to_path, uri_to_string
 
-# Snapshots: which files of an editing session there are at some moment, and the hash of each one's text.
+# Snapshots: the files of an editing session at one time, and the hash of each file's text.
 
 
 Json = dict[str, Any]
@@ -34,7 +34,7 @@ Snapshot = dict[str, Entry]
 
 
 def snapshot_from(value: object, pointer: str, ledger: Ledger) -> Snapshot:
-    """A snapshot from an object with `entries`, or from a bare list of them."""
+    """Return a snapshot from an object with `entries`, or from a bare list of them."""
     entries = value.get("entries") if isinstance(value, dict) else value
     if not isinstance(entries, list):
         raise BadRecord("a snapshot without a list of entries")
@@ -68,7 +68,7 @@ def _entry_from(raw: object) -> Entry | None:
 
 
 def initial_hashes(value: object, ledger: Ledger) -> dict[str, str]:
-    """The hash of each file's text when the assistant first touched it."""
+    """Return the hash of each file's text when the assistant first touched it."""
     hashes: dict[str, str] = {}
     for index, pair in enumerate(list_or_note(value, "/initialFileContents", ledger)):
         uri = uri_to_string(pair[0]) if isinstance(pair, list) and len(pair) == 2 else None
@@ -80,7 +80,7 @@ def initial_hashes(value: object, ledger: Ledger) -> dict[str, str]:
 
 
 def list_or_note(value: object, pointer: str, ledger: Ledger) -> list[Any]:
-    """A list, which may be absent; anything else is worth a note."""
+    """Return a list, which may be absent; report any other value in a note."""
     if isinstance(value, list):
         return value
     if value is not None:
@@ -92,14 +92,14 @@ def text_or_none(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-# The versions that a file goes through in an editing session, and the change from one to another.
+# The versions of a file in an editing session, and the change from one to another.
 
 
 FIRST_STEP = "start"  # the step of a request before its first undo stop, which has no id
 
 
 class Absence(Enum):
-    """Why there is no text of a file."""
+    """The reason why a file has no text."""
 
     NOT_THERE = "the file did not exist"
     UNKNOWN = "the text was not recorded, or is lost"
@@ -110,16 +110,17 @@ Action = Literal["edit", "create", "delete", "rename"]
 
 
 class ChangeMaker:
-    """Makes file changes. The same two texts, of a request and of its only step, say, are compared once."""
+    """Makes file changes. Compares the same two texts only once, such as those of a request and of its only step."""
 
     def __init__(self) -> None:
-        # By the very objects, for to look a long text up means to read all of it; the change keeps them from ending.
+        # Keyed by the identity of the objects, because hashing a long text reads all of it. The change keeps them
+        # alive.
         self._diffs: dict[tuple[int, int, str, str | None], tuple[Diff, FileChange]] = {}
 
     def change(
         self, uri: str, before: Version, after: Version, *, old_uri: str | None = None, **facts: Any
     ) -> FileChange:
-        """The change of a file; without a diff where one of the two texts is unknown."""
+        """Return the change of a file; without a diff if one of the two texts is not available."""
         if old_uri == uri:
             old_uri = None
         change = FileChange(
@@ -159,7 +160,7 @@ def _action(before: Version, after: Version, *, is_renamed: bool) -> Action:
 
 
 def _readable(text: str | None) -> str | None:
-    """The text to compare: of a notebook its cells, for as stored it is one endless line."""
+    """Return the text to compare: the cells of a notebook, because its stored form is one very long line."""
     if text is None:
         return None
     cells = cells_as_text(text)

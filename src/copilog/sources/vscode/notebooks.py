@@ -1,4 +1,4 @@
-"""Notebooks as editing sessions store them: `[options, data]`, both JSON in a string, data with a list of cells."""
+"""Read and edit notebooks as editing sessions store them: `[options, data]`, both JSON in a string."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from copilog.uris import uri_parts, uri_to_string
 Json = dict[str, Any]
 
 CELL_SCHEME = "vscode-notebook-cell"
-REPLACE, LANGUAGE, MOVE = 1, 4, 6  # the kinds of cell edit that show in the text
+REPLACE, LANGUAGE, MOVE = 1, 4, 6  # the kinds of cell edit that change the text
 _NEEDED_NUMBERS = {REPLACE: ("index", "count"), LANGUAGE: ("index",), MOVE: ("index", "length", "newIdx")}
 
 
 def notebook_uri(uri: object) -> str | None:
-    """The notebook that a cell's URI belongs to; None for any other URI. The fragment ends in `s<scheme in base64>`."""
+    """Return the notebook of a cell's URI, or None for any other URI. The fragment ends in `s<scheme in base64>`."""
     if isinstance(uri, str) and uri[: len(CELL_SCHEME)].lower() != CELL_SCHEME:
-        return None  # as a rule; to take the URI apart takes longer
+        return None  # the usual case; parsing the URI takes longer
     parts = uri_parts(uri)
     if parts is None or parts.scheme != CELL_SCHEME:
         return None
@@ -43,11 +43,11 @@ class Notebook:
         self.cells: list[Json] = data["cells"]
 
     def text(self) -> str:
-        """The notebook as it would be stored."""
+        """Return the notebook in its stored form."""
         return jsonio.encode([self._options, jsonio.encode(self._data)])
 
     def edit_cell(self, index: int, edits: Sequence[TextEdit]) -> bool:
-        """Edit the text of one cell; False when there is no such cell."""
+        """Edit the text of one cell; return False if there is no such cell."""
         if not 0 <= index < len(self.cells):
             return False
         cell = self.cells[index]
@@ -57,7 +57,7 @@ class Notebook:
         return True
 
     def edit_cells(self, edit: Json) -> bool:
-        """Apply an edit that `check_cell_edit` let pass; False when it is of a kind that leaves the text as it is."""
+        """Apply an edit that `check_cell_edit` accepted; return False if edits of its kind do not change the text."""
         kind = edit["editType"]
         if kind == REPLACE:
             self.cells[edit["index"] : edit["index"] + edit["count"]] = edit["cells"]
@@ -74,7 +74,7 @@ class Notebook:
 
 
 def check_cell_edit(edit: object) -> Json:
-    """The same value, sure to have what its kind needs; raise BadRecord otherwise."""
+    """Return the same value, checked to have the fields that its kind needs; raise BadRecord otherwise."""
     if not isinstance(edit, dict) or not _is_count(edit.get("editType")):
         raise BadRecord("a cell edit without a kind")
     if not all(_is_count(edit.get(key)) for key in _NEEDED_NUMBERS.get(edit["editType"], ())):
@@ -85,7 +85,7 @@ def check_cell_edit(edit: object) -> Json:
 
 
 def notebook_from(text: str) -> Notebook | None:
-    """A notebook from its stored form; None for any other text."""
+    """Return the notebook of a stored form, or None for any other text."""
     if not text.startswith(("[null,", '["{')):
         return None
     try:
@@ -101,7 +101,7 @@ def notebook_from(text: str) -> Notebook | None:
 
 
 def cells_as_text(text: str) -> str | None:
-    """The cells of a stored notebook as people read them, without outputs; None for any other text."""
+    """Return the cells of a stored notebook in readable form, without outputs, or None for any other text."""
     notebook = notebook_from(text)
     if notebook is None:
         return None

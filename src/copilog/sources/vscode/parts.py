@@ -1,7 +1,8 @@
-"""Response parts, kind by kind, except tool calls (tools.py) and questions (question_parts.py).
+"""Read response parts, kind by kind, except tool calls (tool_calls.py) and questions (question_parts.py).
 
-Each reader takes what it understands out of the part and returns ours; what is left over becomes `extra`.
-A reader raises BadRecord when the part lacks what makes it that kind. Format notes: docs/formats/vscode-chat.md.
+Each reader takes the fields that it understands out of the part and returns a part of the model; the remaining fields
+become `extra`. A reader raises BadRecord if the part lacks a field that its kind needs. Format notes:
+docs/formats/vscode-chat.md.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ ACTIONS: dict[str, Literal["edit", "create", "delete", "rename"]] = {
 
 
 def markdown(part: Json) -> AnyPart:
-    """A part without `kind`: markdown when it has a text, else a file tree."""
+    """Read a part without `kind`: markdown if it has a text, else a file tree."""
     value = part.get("value")
     if isinstance(value, str):
         del part["value"]
@@ -82,7 +83,7 @@ def _vulnerable(part: Json) -> AnyPart:
 
 
 def _vulnerability(item: Json) -> str:
-    """The title of what was found in the code, and its description."""
+    """Return the title of a vulnerability in the code, and its description."""
     return ": ".join(text for key in ("title", "description") if isinstance(text := item.get(key), str) and text)
 
 
@@ -154,7 +155,7 @@ def _text_edit_group(part: Json) -> AnyPart:
 
 
 def text_edit_from(edit: Any) -> TextEdit | None:
-    """A text edit, None for anything that is none (a notebook operation, say)."""
+    """Return a text edit, or None for anything else, such as a notebook operation."""
     try:
         span, text = edit["range"], edit["text"]
         first, column = span["startLineNumber"], span["startColumn"]
@@ -170,7 +171,7 @@ def text_edit_from(edit: Any) -> TextEdit | None:
 
 
 def _workspace_edit(part: Json) -> list[AnyPart]:
-    """Files created, deleted or renamed; what has neither an old nor a new name stays behind."""
+    """Read files created, deleted or renamed; entries with neither an old nor a new name remain in the part."""
     edits = take_list(part, "edits")
     if edits is None:
         raise BadRecord("a workspace edit without edits", "bad-part")
@@ -205,7 +206,7 @@ def _is_file_name(key: str, value: object) -> bool:
 
 
 def _is_plain_uri(value: object) -> bool:
-    """Whether a value is a URI and nothing else."""
+    """Return whether a value is a URI and nothing else."""
     return uri_to_string(value) is not None and is_told_by_place(value)
 
 
@@ -246,7 +247,7 @@ def _tree_data(part: Json) -> AnyPart:
 
 
 def _file_tree(tree: Json) -> FileTree:
-    """A tree of files; it stays as it is, too, when it says more than its nodes can hold."""
+    """Read a tree of files; if it has more fields than its nodes can hold, it also stays in the part unchanged."""
     odd: list[Json] = []
     root = _tree_node(tree, 0, odd)
     return FileTree(root=root, extra=tree if odd else None)
@@ -279,7 +280,7 @@ def _undo_stop(part: Json) -> AnyPart:
 
 
 def pull_request(part: Json) -> AnyPart:
-    """A pull request that was opened, here or by a tool."""
+    """Read a pull request that was opened, here or by a tool."""
     place = take_place(part, "uri") or Place()
     place.name = take_str(part, "title")
     notes = take_notes(part, {"description": "description", "author": "author", "linkTag": "number"})
@@ -302,7 +303,7 @@ def _button(command: object) -> dict[str, str]:
 
 
 def _arguments_of(commands: list[Any]) -> str:
-    """What buttons pass on when they are pressed, such as a prompt to be sent."""
+    """Return the arguments of buttons, such as a prompt to be sent."""
     given = [each["arguments"] for each in commands if isinstance(each, dict) and each.get("arguments")]
     return "\n".join(filter(None, map(json_text, given)))
 
@@ -312,14 +313,14 @@ def _items(value: object) -> list[Any]:
 
 
 def _servers(part: Json) -> AnyPart:
-    """MCP servers that wait for the user, with what is wrong with each."""
+    """Read MCP servers that wait for the user, with the problem of each."""
     servers = part.get("servers")
     notes = _told({"error": texts_at(servers, "errorMessage")}) | _button(part.get("startCommand"))
     return Notice(topic="mcp-servers", text=texts_at(servers, "serverLabel").replace("\n", ", "), notes=notes)
 
 
 def _task(is_prose: bool) -> PartReader:
-    """A reader for a task, with what it said while it ran."""
+    """Return a reader for a task, with the messages that it showed while it ran."""
 
     def read(part: Json) -> AnyPart:
         text = take_markdown(part, "content") or ""
@@ -355,7 +356,7 @@ def _multi_diff(part: Json) -> AnyPart:
 
 
 def _changed_file(resource: object) -> str | None:
-    """The file behind one of several changes; what else is named are texts that VS Code keeps of it."""
+    """Return the file of one of several changes; other entries name copies of the text that VS Code stores."""
     keys = ("goToFileUri", "modifiedUri", "originalUri")
     return next((path for key in keys if (path := paths_at(resource, key))), None)
 
@@ -366,7 +367,7 @@ def _citation(part: Json) -> AnyPart:
 
 
 def _notice(topic: str, key: str | None = None, is_prose: bool = False) -> PartReader:
-    """A reader for a notice whose text stands under `key`."""
+    """Return a reader for a notice whose text is under `key`."""
 
     def read(part: Json) -> AnyPart:
         text = take_markdown(part, key) if key else None
@@ -376,14 +377,14 @@ def _notice(topic: str, key: str | None = None, is_prose: bool = False) -> PartR
 
 
 def _cleared(part: Json) -> AnyPart:
-    """What VS Code shows in place of the text that was withdrawn: a warning, where there is a reason to give."""
+    """Read what VS Code shows in place of withdrawn text: a warning, if there is a reason for it."""
     reason = part.get("reason")
     text = CLEARED.get(reason, "") if type(reason) is int else ""
     return Notice(topic="warning" if text else "cleared", text=text, is_prose=bool(text))
 
 
 def _listing(topic: str, key: str) -> PartReader:
-    """A reader for a notice that names several things."""
+    """Return a reader for a notice that names several things."""
 
     def read(part: Json) -> AnyPart:
         names = part.get(key)
@@ -439,7 +440,7 @@ READERS: dict[str, PartReader] = {
     "clearToPreviousToolInvocation": _cleared,
     "disabledClaudeHooks": _notice("hooks-disabled"),
     "voiceProgress": _notice("voice", "value"),
-    # Kinds that VS Code keeps elsewhere or only in memory; tolerated where they leaked into a file.
+    # Kinds that VS Code stores elsewhere or only in memory; accepted here because some files contain them by mistake.
     "usage": _notice("usage"),
     "usedContext": _notice("used-context"),
     "reference": _notice("reference"),

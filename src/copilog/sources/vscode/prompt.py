@@ -13,7 +13,7 @@ from copilog.model import Agent, AnyPart, Attachment, CustomAgent, Mention, Mode
 from copilog.sources.vscode.attachments import attachments_from
 from copilog.uris import place_from, take_uri, uri_to_string
 
-# The user's side of a request: the words as typed, what they mention, what went with them, and the real prompt.
+# The user's side of a request: the text as typed, its mentions, the attachments, and the prompt sent to the model.
 
 
 NameOf = Callable[[Json], str | None]
@@ -22,7 +22,7 @@ PLAIN_KEYS = frozenset({"kind", "text", "range", "editorRange"})
 
 
 def user_parts(request: Json, ledger: Ledger, pointer: str) -> list[AnyPart]:
-    """The parts of the user's message. Takes `message` and `variableData` out of the request."""
+    """Return the parts of the user's message. Takes `message` and `variableData` out of the request."""
     message = request.get("message")
     if message is None:
         raise BadRecord("a request without a message", "no-message")
@@ -37,7 +37,7 @@ def user_parts(request: Json, ledger: Ledger, pointer: str) -> list[AnyPart]:
 
 
 def attached_parts(request: Json, ledger: Ledger, pointer: str) -> list[AnyPart]:
-    """Return what was attached to the user's message. Takes `variableData` out of the request."""
+    """Return the attachments of the user's message. Takes `variableData` out of the request."""
     variable_data = take_dict(request, "variableData")
     if variable_data is None:
         return []
@@ -51,11 +51,11 @@ def attached_parts(request: Json, ledger: Ledger, pointer: str) -> list[AnyPart]
 def _typed_parts(message: Json, ledger: Ledger, pointer: str) -> list[AnyPart]:
     items = take_list(message, "parts") or []
     text = take_str(message, "text")
-    if text is None:  # most kinds store no text of their own: only what is there can be joined
+    if text is None:  # most kinds store no text of their own: only the available texts can be joined
         text = "".join(item["text"] for item in items if isinstance(item, dict) and isinstance(item.get("text"), str))
     words = Text(text=text)
     parts: list[AnyPart] = [words]
-    unsaid: list[str] = []  # words of the parts that the message's own text lacks
+    unsaid: list[str] = []  # texts of the parts that are missing from the message's own text
     untold: list[Any] = []
     tally = ledger.parts
     tally.seen += len(items)
@@ -86,7 +86,7 @@ def _typed_parts(message: Json, ledger: Ledger, pointer: str) -> list[AnyPart]:
 
 
 def _is_plain(item: Json) -> bool:
-    """Whether a part is plain text, whose words stand in the message's text anyway."""
+    """Return whether a part is plain text, which the message's text contains anyway."""
     return item.get("kind") in ("text", None) and isinstance(item.get("text"), str)
 
 
@@ -122,12 +122,12 @@ def _mention_from(item: Json, text: str, position: int, ledger: Ledger) -> AnyPa
 
 
 def _is_file(item: Json, place: Place | None) -> bool:
-    """Dynamic references stand for anything; most are files and folders."""
+    """Return whether a dynamic reference is to a file or folder; it may be to anything, but most are."""
     return place is not None or item.get("isFile") is True or item.get("isDirectory") is True
 
 
 def _offsets(item: Json, text: str) -> tuple[int | None, int | None]:
-    """Where a part stands in the text. VS Code counts UTF-16 units, Python counts characters."""
+    """Return the offsets of a part in the text. VS Code counts UTF-16 units, Python counts characters."""
     span = item.get("range")
     if not isinstance(span, dict):
         return None, None
@@ -145,7 +145,7 @@ def _offsets(item: Json, text: str) -> tuple[int | None, int | None]:
 
 
 def _own(*keys: str) -> NameOf:
-    """The name that a part has itself, under the first of these keys that holds one."""
+    """Return a reader for the part's own name, under the first of these keys that has one."""
 
     def name_of(item: Json) -> str | None:
         return next((item[key] for key in keys if isinstance(item.get(key), str)), None)
@@ -154,7 +154,7 @@ def _own(*keys: str) -> NameOf:
 
 
 def _inner(key: str, *names: str) -> NameOf:
-    """The name of something that a part describes in an object of its own."""
+    """Return a reader for the name of an object inside the part."""
     own = _own(*names)
 
     def name_of(item: Json) -> str | None:
@@ -165,12 +165,12 @@ def _inner(key: str, *names: str) -> NameOf:
 
 
 def _prompt_name(item: Json) -> str | None:
-    """The name of a prompt file; some releases put it into an object."""
+    """Return the name of a prompt file; some releases put it into an object."""
     command = item.get("slashPromptCommand")
     return _own("name", "slashPromptCommand")(item) or (_own("command")(command) if isinstance(command, dict) else None)
 
 
-# VS Code's kinds, what they mention, and where its name stands.
+# VS Code's kinds, the kinds of mention of the model, and readers for the name.
 MENTIONS: dict[str, tuple[str, NameOf]] = {
     "agent": ("agent", _inner("agent", "name", "id")),
     "subcommand": ("command", _inner("command", "name")),
@@ -191,7 +191,7 @@ PROMPTS: dict[str, Literal["turn", "conversation", "system"]] = {
 
 
 def prompts_from(metadata: Json) -> list[AnyPart]:
-    """The prompt as it was sent: this turn's last user message, and the context that came first."""
+    """Return the prompt as it was sent: this turn's last user message, and the context that preceded it."""
     prompts: list[AnyPart] = []
     for key, scope in PROMPTS.items():
         value = metadata.get(key)
@@ -208,7 +208,7 @@ def prompts_from(metadata: Json) -> list[AnyPart]:
 
 
 def _picture_from(part: Any) -> Attachment | None:
-    """A picture that was sent with a prompt, as a data URL."""
+    """Return a picture that was sent with a prompt, as a data URL."""
     holder = part.get("imageUrl") if isinstance(part, dict) else None
     url = holder.get("url") if isinstance(holder, dict) else None
     head, _, data = url.partition(",") if isinstance(url, str) else ("", "", "")
@@ -230,7 +230,7 @@ def _picture_from(part: Any) -> Attachment | None:
 
 
 def _raw_text(parts: list[Any]) -> tuple[str, list[Any]]:
-    """The text of raw prompt parts; what is no text (images, cache marks) beside it."""
+    """Return the text of raw prompt parts, and the parts that are not text (images, cache marks)."""
     texts: list[str] = []
     others: list[Any] = []
     for part in parts:
@@ -245,7 +245,7 @@ def _raw_text(parts: list[Any]) -> tuple[str, list[Any]]:
     return "".join(texts), others
 
 
-# How a request ran: the participant that answered, the mode, and the custom agent on top of it.
+# How a request ran: the participant that answered, the mode, and the custom agent within it.
 
 
 # Participants that run in one mode only, from before the mode itself was recorded.
@@ -284,7 +284,7 @@ def agent_from(request: Json) -> Agent | None:
 
 
 def read_mode(request: Json, turn: Turn) -> None:
-    """Take the mode out of a request; before it was recorded, some participants tell it."""
+    """Take the mode out of a request; before it was recorded, some participants imply it."""
     info = take_dict(request, "modeInfo")
     if not info:
         kind = MODE_OF_AGENT.get(turn.agent.id) if turn.agent else None
@@ -294,7 +294,7 @@ def read_mode(request: Json, turn: Turn) -> None:
 
 
 def mode_and_agent_from(info: Json) -> tuple[Mode, CustomAgent | None]:
-    """A mode, and the custom agent that was active. Modes of VS Code's own may carry instructions, too."""
+    """Return a mode, and the custom agent that was active. VS Code's own modes may carry instructions, too."""
     mode = Mode(
         kind=take_str(info, "kind"),
         id=take_str(info, "telemetryModeId") or take_str(info, "modeId"),
@@ -321,7 +321,7 @@ def mode_and_agent_from(info: Json) -> tuple[Mode, CustomAgent | None]:
 
 
 def name_of_mode(info: object) -> str | None:
-    """What to call a mode that stays where it is recorded."""
+    """Return the name of a mode whose object stays where it is recorded."""
     if not isinstance(info, dict):
         return None
     name = info.get("telemetryModeName")
@@ -358,7 +358,7 @@ def _tool_name(tool: object) -> str:
 
 
 def mode_of_input(value: str | Json) -> Mode:
-    """The mode that was chosen in the input box: its id, or an object with the id and perhaps a kind."""
+    """Return the mode that was selected in the input box: its id, or an object with the id and possibly a kind."""
     raw = {"id": value} if isinstance(value, str) else value
     mode = Mode(id=take_str(raw, "id"), kind=take_str(raw, "kind"), evidence="input box", extra=rest(raw))
     if mode.kind is None and mode.id in KINDS:

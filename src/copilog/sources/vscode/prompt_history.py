@@ -1,4 +1,4 @@
-"""Prompts typed into VS Code's chat (rows of `state.vscdb`), also those of sessions that are gone.
+"""Read prompts typed into VS Code's chat (rows of `state.vscdb`), also those of deleted sessions.
 
 Format notes: docs/formats/vscode-chat.md
 """
@@ -20,7 +20,7 @@ from copilog.sources.vscode.state_rows import BACKUP, STORE, TABLE, read_rows
 
 HISTORY = "memento/interactive-session"
 SOURCE = "vscode-prompts"
-OLD_ATTACHMENTS = "chatContextAttachments"  # where releases up to the autumn of 2025 had them, in the state of an entry
+OLD_ATTACHMENTS = "chatContextAttachments"  # key of releases up to the autumn of 2025, in the state of an entry
 
 
 def history_stub(value: Any, found: Found, ledger: Ledger) -> Conversation | None:
@@ -48,7 +48,7 @@ def history_conversation(value: Any, found: Found, ledger: Ledger) -> Conversati
     from copilog.sources.vscode.conversation import draft_from
 
     prompts: list[Typed] = []
-    seen_before = found.native_id is not None  # then the index has reported what is wrong with entries
+    seen_before = found.native_id is not None  # then the index has reported the bad entries
     for location, position, entry in _entries(value, Ledger() if seen_before else ledger):
         where = {"location": location}
         pointer = f"/history/{location}/{position}"
@@ -82,12 +82,12 @@ def _id_of(found: Found) -> str:
 
 
 def _entries(value: Any, ledger: Ledger) -> Iterator[tuple[str, int, Any]]:
-    """Yield what was typed, the oldest first, for each location of the input box: panel, editor, terminal."""
+    """Yield the typed prompts, the oldest first, for each location of the input box: panel, editor, terminal."""
     if value is None:
         return
     history = value.get("history") if isinstance(value, dict) else None
     if history is None and isinstance(value, dict):
-        return  # other things of the view may be all that is there
+        return  # the row may have only other settings of the view
     if not isinstance(history, dict):
         ledger.note("bad-record", f"{HISTORY} has no history by location")
         return
@@ -105,7 +105,7 @@ def _entries(value: Any, ledger: Ledger) -> Iterator[tuple[str, int, Any]]:
 
 
 def _is_readable(entry: Any) -> bool:
-    """Whether an entry has one of the shapes of a prompt; an empty object is a prompt without anything."""
+    """Return whether an entry has one of the shapes of a prompt; an empty object is an empty prompt."""
     if not isinstance(entry, dict):
         return isinstance(entry, str)
     if not isinstance(_text_of(entry), str) or not isinstance(entry.get("attachments", []), list | None):
@@ -114,7 +114,7 @@ def _is_readable(entry: Any) -> bool:
 
 
 def _holds_something(entry: Any) -> bool:
-    """Whether an entry has a text that is not blank, or attachments."""
+    """Return whether an entry has a text that is not blank, or attachments."""
     if isinstance(entry, str):
         return bool(entry.strip())
     state = entry.get("state")
@@ -126,9 +126,8 @@ def _text_of(entry: Json) -> Any:
     return entry.get("text", entry.get("inputText", ""))
 
 
-# Every row of state.vscdb with prompts that the user typed, as one history. Beside the history of the chat's input
-# box there are the one of inline chat, and what was left unsent in input boxes. Format notes: docs/formats/vscode-
-# chat.md
+# Every row of state.vscdb with prompts that the user typed, as one history. Besides the history of the chat's input box
+# there are that of inline chat, and the unsent drafts of input boxes. Format notes: docs/formats/vscode-chat.md
 
 
 LISTS = {"inline-chat-history": "inline-chat", "terminal-inline-chat-history": "terminal-inline-chat"}
@@ -142,7 +141,7 @@ PROMPT_ROWS = (HISTORY, *LISTS, *DRAFTS)
 
 
 def typed_in(rows: Mapping[str, Any], ledger: Ledger) -> Any:
-    """Return the history of the input box, with what the other rows have as further locations of it."""
+    """Return the history of the input box, with the prompts of the other rows as further locations of it."""
     history = rows.get(HISTORY)
     further: dict[str, list[Any]] = {}
     for row, location in LISTS.items():
@@ -166,7 +165,7 @@ def typed_in(rows: Mapping[str, Any], ledger: Ledger) -> Any:
 
 
 def _entry_of(draft: Any) -> Any:
-    """Return what was left in an input box in the shape of an entry of the history; None if it has no text."""
+    """Return an unsent draft of an input box in the shape of an entry of the history; None if it has no text."""
     if not isinstance(draft, dict):
         return None
     if isinstance(draft.get("inputText"), str):
@@ -178,8 +177,8 @@ def _entry_of(draft: Any) -> Any:
     return {names.get(name, name): value for name, value in draft.items()}
 
 
-# Prompts typed into VS Code's chat, also of sessions that are gone: rows of state.vscdb, which `vscode_state`
-# finds. Format notes: docs/formats/vscode-chat.md
+# Prompts typed into VS Code's chat, also of deleted sessions: rows of state.vscdb, which `vscode_state` finds. Format
+# notes: docs/formats/vscode-chat.md
 
 
 class VSCodePrompts(Source):
@@ -191,7 +190,7 @@ class VSCodePrompts(Source):
         return False
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
-        """The prompts of the rows, which the index has counted."""
+        """Yield the prompts of the rows, which the index has counted."""
         found, rows = read_rows(found, PROMPT_ROWS, ledger, counts=False)
         history = history_conversation(typed_in(dict(rows), Ledger()), found, ledger)
         if history is not None:

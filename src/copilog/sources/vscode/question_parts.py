@@ -1,4 +1,4 @@
-"""Response parts that ask the user something: confirmations, elicitations, questions, plans to review."""
+"""Read response parts that ask the user something: confirmations, elicitations, questions, plans to review."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DEFAULTS, VALUES = "default answer", "values of the options"
 
 
 def confirmation(part: Json) -> AnyPart:
-    """A question with buttons. Which one was pressed stands in the next request."""
+    """Read a question with buttons. The next request records which one the user pressed."""
     used = part.get("isUsed")
     return Confirmation(
         type="confirmation",
@@ -38,7 +38,7 @@ def confirmation(part: Json) -> AnyPart:
 
 
 def elicitation(part: Json) -> AnyPart:
-    """A question that a tool or server asked through VS Code."""
+    """Read a question that a tool or server asked through VS Code."""
     return Confirmation(
         type="elicitation",
         title=take_markdown(part, "title"),
@@ -50,7 +50,7 @@ def elicitation(part: Json) -> AnyPart:
 
 
 def questions(part: Json) -> AnyPart:
-    """Several questions at once, with the answers by question."""
+    """Read several questions at once, with the answers by question."""
     answers = part.get("data")
     given = answers if isinstance(answers, dict) else {}
     asked: list[Question] = []
@@ -78,25 +78,25 @@ def questions(part: Json) -> AnyPart:
 
 
 def _asked_by(part: Json) -> dict[str, str]:
-    """The server or extension that asks, as the user saw it."""
+    """Return the server or extension that asks, as the user saw it."""
     name = texts_at(part.get("source"), "label", "serverLabel")
     return {"asked by": name} if name else {}
 
 
 def _automatic_reply(part: Json) -> dict[str, str]:
-    """What was answered in the user's place; a flag that says only that it was is no text."""
+    """Return the automatic reply that was given for the user; a flag that only says that there was one has no text."""
     text = _text_of(part.get("autoReply"))
     return {"automatic reply": text} if text else {}
 
 
 def data_of_buttons(buttons: object) -> str | None:
-    """What the buttons below an error pass on when they are pressed."""
+    """Return the arguments of the buttons below an error."""
     given = [button.get("data") for button in buttons if isinstance(button, dict)] if isinstance(buttons, list) else []
     return "\n".join(filter(None, map(_text_of, given))) or None
 
 
 def _text_of(value: object) -> str | None:
-    """A value that holds text: a string as it is, a list or an object as JSON; None for flags and numbers."""
+    """Return a value that holds text: a string unchanged, a list or an object as JSON; None for flags and numbers."""
     return text_from(value) if isinstance(value, str | list | dict) and value else None
 
 
@@ -115,7 +115,7 @@ def _question(item: Json, answers: Json) -> Question:
 
 
 def _options(item: Json) -> list[str]:
-    """The labels to choose from; ids and values stay behind."""
+    """Return the labels to choose from, without their ids and values."""
     options = item.get("options")
     if not isinstance(options, list):
         return []
@@ -123,7 +123,7 @@ def _options(item: Json) -> list[str]:
 
 
 def labels_of(options: list[Any]) -> list[str]:
-    """How options read: their labels, else their values or ids."""
+    """Return the texts of options: their labels, else their values or ids."""
     labels: list[str] = []
     for option in options:
         names = [option.get(key) for key in ("label", "value", "id")] if isinstance(option, dict) else [option]
@@ -134,7 +134,7 @@ def labels_of(options: list[Any]) -> list[str]:
 
 
 def _values_of(options: object) -> list[str]:
-    """What options stand for, each after its label, where that is another text."""
+    """Return the values of options, each after its label if the label is another text."""
     found: list[str] = []
     for option in options if isinstance(options, list) else []:
         value = _text_of(option.get("value")) if isinstance(option, dict) else None
@@ -145,7 +145,7 @@ def _values_of(options: object) -> list[str]:
 
 
 def _described(options: list[Any]) -> dict[str, str]:
-    """The descriptions of options, by their labels."""
+    """Return the descriptions of options, by their labels."""
     return {
         labels_of([option])[0]: text
         for option in options
@@ -154,7 +154,7 @@ def _described(options: list[Any]) -> dict[str, str]:
 
 
 def _answer_text(answer: object) -> str | None:
-    """An answer is a text, or what was selected together with what was typed."""
+    """Return an answer as text: the text itself, or the selected options together with what the user typed."""
     if not isinstance(answer, dict):
         return text_from(answer)
     chosen = answer.get("selectedValues", answer.get("selectedValue"))
@@ -168,7 +168,7 @@ def _plan_file(part: Json) -> dict[str, str]:
 
 
 def plan(part: Json) -> AnyPart:
-    """A plan that the user was asked to review."""
+    """Read a plan that the user was asked to review."""
     data = part.get("data")
     decision = data if isinstance(data, dict) else {}
     actions = part.get("actions")

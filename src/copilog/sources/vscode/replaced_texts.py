@@ -1,4 +1,4 @@
-"""Find the texts that a later line of a session log replaced and that the final state does not have."""
+"""Find the texts that a later line of a session log replaced and that the final state lacks."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 from copilog.model import Document, Message, Notice
 
-SHORTEST = 12  # characters of a text that is kept
-# Fields without text of people or models: addresses, ids, names, and what was shown only while something ran.
+SHORTEST = 12  # minimum number of characters of a text to report
+# Fields without text of users or models: addresses, ids, names, and what was shown only while something ran.
 NO_TEXT = frozenset(
     {
         *("kind", "source", "presentation", "language", "mimeType", "icon", "iconPath", "themeIcon", "isTrusted"),
@@ -23,7 +23,7 @@ DRAFT_FIELDS = ("inputState", "inputText", "pendingRequests")
 
 
 class Overwritten:
-    """The values that lines replaced, by where they were."""
+    """The values that lines replaced, by their paths."""
 
     __slots__ = ("drafts", "in_requests")
 
@@ -33,7 +33,7 @@ class Overwritten:
         self.drafts: list[Any] = []
 
     def add_items(self, request_id: str, field: str, first: int, old: list[Any], new: list[Any]) -> None:
-        """Note items of a request's field that a line replaces by others, unless these continue them."""
+        """Add items of a request's field that a line replaces by others, unless the new ones continue them."""
         for offset, item in enumerate(old):
             if not (offset < len(new) and _is_continued(item, new[offset])):
                 self.in_requests.append((request_id, field, first + offset, item))
@@ -51,7 +51,7 @@ class Overwritten:
                 continue
             final = final or _by_id(requests)
             request = final.get(name)
-            successor = set(_texts_in(_item_at(request, field, position)))  # nearly always it has all of them
+            successor = set(_texts_in(_item_at(request, field, position)))  # it nearly always has all of them
             texts = [text for text in texts if text not in successor]
             if texts and name not in held:
                 held[name] = "\0".join(_texts_in(request))
@@ -62,7 +62,7 @@ class Overwritten:
         return lost
 
     def lost_drafts(self, state: Any, removed: list[Any]) -> list[str]:
-        """Return the texts of the input box and of queued prompts that were neither sent nor kept."""
+        """Return the texts of the input box and of queued prompts that were neither sent nor are in the final state."""
         typed = set(_prompts_in(self.drafts))
         if not typed or not isinstance(state, dict):
             return []
@@ -79,13 +79,13 @@ class Overwritten:
 
 
 def _by_id(requests: Iterable[Any]) -> dict[str, Any]:
-    """The requests that have an id; a damaged one may be of any type."""
+    """Return the requests that have an id; a damaged one may be of any type."""
     named = ((request.get("requestId"), request) for request in requests if isinstance(request, dict))
     return {name: request for name, request in named if isinstance(name, str)}
 
 
 def _item_at(request: Any, field: str | None, position: int | None) -> Any:
-    """What a request has at last where a value was replaced."""
+    """Return the final value of a request at the path of a replaced value."""
     value = request.get(field) if isinstance(request, dict) and field is not None else request
     if position is None or not isinstance(value, list):
         return value
@@ -93,7 +93,7 @@ def _item_at(request: Any, field: str | None, position: int | None) -> Any:
 
 
 def _is_continued(old: Any, new: Any) -> bool:
-    """Whether an item is the same as before, or prose that continues what it was."""
+    """Return whether an item is the same as before, or prose that continues it."""
     is_part = isinstance(old, dict) and isinstance(new, dict)
     before, after = (old.get("value"), new.get("value")) if is_part else (old, new)
     is_prose = isinstance(before, str) and isinstance(after, str) and after.startswith(before)
@@ -101,7 +101,7 @@ def _is_continued(old: Any, new: Any) -> bool:
 
 
 def _texts_in(value: Any) -> Iterator[str]:
-    """The texts of a value that people or models may have written."""
+    """Yield the texts of a value that users or models may have written."""
     waiting = [value]
     while waiting:
         value = waiting.pop()
@@ -115,7 +115,7 @@ def _texts_in(value: Any) -> Iterator[str]:
 
 
 def _prompts_in(values: list[Any]) -> Iterator[str]:
-    """What was typed: texts of the input box, messages of queued prompts."""
+    """Yield the typed prompts: texts of the input box, messages of queued prompts."""
     for value in values:
         if isinstance(value, str):
             yield from _texts_in(value)
@@ -128,11 +128,11 @@ def _prompts_in(values: list[Any]) -> Iterator[str]:
             yield from _prompts_in(value)
 
 
-# --- where they are kept ----------------------------------------------------------------------------------------
+# --- the model ----------------------------------------------------------------------------------------------------
 
 
 def add_withdrawn(messages: list[Message], lost: list[tuple[int | None, str]], turn: int) -> None:
-    """Add lost texts of a request to its answer, each before the part that took its place."""
+    """Add lost texts of a request to its answer, each before the part that replaced it."""
     answers = [message for message in messages if message.role == "assistant"]
     if not answers:
         answers = [Message(role="assistant", parts=[], turn=turn)]
@@ -144,7 +144,7 @@ def add_withdrawn(messages: list[Message], lost: list[tuple[int | None, str]], t
 
 
 def _place_of(position: int | None, answers: list[Message]) -> tuple[Message, int]:
-    """Before the first part at or behind a position; at the end if there is none."""
+    """Return the message and index of the first part at or after a position; the end if there is none."""
     for message in answers if position is not None else ():
         for at, part in enumerate(message.parts):
             if part.position is not None and position is not None and part.position >= position:

@@ -51,7 +51,7 @@ from copilog.uris import take_uri, uri_to_path
 
 
 class EarlyRecords(NamedTuple):
-    """What was sent, and what the model answered, in each round."""
+    """The messages that were sent, and the answers of the model, in each round."""
 
     asked: list[AnyPart]
     rounds: list[Round]
@@ -70,7 +70,7 @@ def early_records_from(metadata: Json) -> EarlyRecords:
 
 
 def _add(message: Any, made: EarlyRecords) -> bool:
-    """Add one message as it went to the model or came from it; False for what is not one."""
+    """Add one message that was sent to the model or came from it; return False if the value is not a message."""
     if not isinstance(message, dict) or not message.keys() <= {"role", "content", "name"}:
         return False
     role, text = message.get("role"), message.get("content")
@@ -84,7 +84,7 @@ def _add(message: Any, made: EarlyRecords) -> bool:
 
 
 def _read_edits(edits: Json, made: EarlyRecords) -> None:
-    """The edits of a request: what was asked for with which files, and the answer that has them."""
+    """Read the edits of a request: the instructions with the files, and the answer that contains the edits."""
     request, response = take_str(edits, "request"), take_str(edits, "response")
     if request is not None:
         made.asked.append(Prompt(text=request, native="edits"))
@@ -102,7 +102,7 @@ def _read_edits(edits: Json, made: EarlyRecords) -> None:
         made.rounds.append(Round(text=response))
 
 
-# One request: the turn it makes, and its messages.
+# One request: its turn, and its messages.
 
 
 STATES: dict[int, Status] = {0: "pending", 1: "complete", 2: "cancelled", 3: "failed", 4: "needs-input"}
@@ -120,9 +120,9 @@ OWN_ENDPOINT = "customendpoint"
 
 
 def read_request(request: Json, turn: Turn, ledger: Ledger) -> list[Message]:
-    """Fill in the turn and return its messages. Takes the request apart; raises BadRecord when it says nothing."""
+    """Fill in the turn and return its messages. Takes the request apart; raises BadRecord if it has no content."""
     pointer = turn.pointer or ""
-    for plain, key in (("prompt", "message"), ("completion", "response")):  # as another tool wrote sessions
+    for plain, key in (("prompt", "message"), ("completion", "response")):  # the names that another tool wrote
         if key not in request and isinstance(request.get(plain), str):
             request[key] = request.pop(plain)
     asked = _asked(request, ledger, pointer)
@@ -154,7 +154,7 @@ def read_request(request: Json, turn: Turn, ledger: Ledger) -> list[Message]:
 
 
 def _asked(request: Json, ledger: Ledger, pointer: str) -> list[AnyPart]:
-    """Return the parts of the user's message. A request without one still counts if it was answered."""
+    """Return the parts of the user's message. A request without one still counts if it has an answer."""
     try:
         return user_parts(request, ledger, pointer)
     except BadRecord as error:
@@ -165,7 +165,8 @@ def _asked(request: Json, ledger: Ledger, pointer: str) -> list[AnyPart]:
 
 
 def _response_items(request: Json, ledger: Ledger, pointer: str) -> list[Any]:
-    """The parts of the response; a single text in very old files. Anything else is told, and stays in `extra`."""
+    """Return the parts of the response; a single text in very old files. Other values are reported and stay in `extra`.
+    """
     value = request.get("response")
     if isinstance(value, str):
         value = [value]
@@ -212,7 +213,7 @@ def _left_over(request: Json, result: Json, metadata: Json) -> Json | None:
     return rest(request)
 
 
-# --- who and how ------------------------------------------------------------------------------------------------
+# --- agent, mode and model ----------------------------------------------------------------------------------------
 
 
 def _read_identity(request: Json, turn: Turn) -> None:
@@ -235,7 +236,7 @@ def _read_identity(request: Json, turn: Turn) -> None:
 
 
 def model_from(native_id: str, resolved: str | None = None) -> Model:
-    """A model from an id such as `copilot/gpt-5`; one of the user's own endpoints has the name of its group between."""
+    """Return a model from an id such as `copilot/gpt-5`; those of custom endpoints have a group name in between."""
     vendor, slash, name = native_id.partition("/")
     if not slash:
         return Model(id=native_id, name=native_id, resolved=resolved)
@@ -245,7 +246,7 @@ def model_from(native_id: str, resolved: str | None = None) -> Model:
 
 
 def _model_that_answered(model: Model) -> str:
-    """The name of the model behind a router such as `auto`, else of the one that was asked for."""
+    """Return the name of the model behind a router such as `auto`, else that of the requested model."""
     if model.resolved is None:
         return model.name
     return model.resolved.removeprefix(f"{model.vendor}/") if model.vendor else model.resolved
@@ -274,7 +275,7 @@ def _picked_by_router(shown: list[Shown]) -> str | None:
     return None
 
 
-# --- when and how it ended --------------------------------------------------------------------------------------
+# --- times and outcome --------------------------------------------------------------------------------------------
 
 
 def _read_times(request: Json, result: Json, turn: Turn) -> None:
@@ -334,7 +335,7 @@ def _code_block(block: Json) -> CodeBlock:
 
 
 def _read_status(request: Json, turn: Turn, has_response: bool) -> None:
-    """New files say how a turn ended; older ones leave it to a flag and to the error."""
+    """Read how a turn ended: from its own field in new files, from a flag and the error in older ones."""
     is_cancelled = turn.error is not None and turn.error.code == "canceled"
     cancelled_flag = take_bool(request, "isCanceled")
     turn.status = _recorded_state(request, turn)
@@ -343,7 +344,7 @@ def _read_status(request: Json, turn: Turn, has_response: bool) -> None:
             turn.status = "cancelled"
         else:
             turn.status = "complete" if has_response else "unanswered"
-    if turn.status == "complete" and turn.error is not None:  # releases that wrote no state of its own for failures
+    if turn.status == "complete" and turn.error is not None:  # releases that recorded no state for failures
         turn.status = "cancelled" if is_cancelled else "failed"
 
 
@@ -374,11 +375,11 @@ def _read_undo(request: Json, turn: Turn, items: list[Any]) -> None:
         turn.superseded = "undone"
 
 
-# --- what came with it ------------------------------------------------------------------------------------------
+# --- summaries ----------------------------------------------------------------------------------------------------
 
 
 def _compactions(metadata: Json) -> list[AnyPart]:
-    """Summaries that replaced the history in later prompts, with what the model thought of them."""
+    """Return summaries that replaced the history in later prompts, with the model's thinking about them."""
     made: list[AnyPart] = []
     for key in ("summaries", "summary"):
         found = metadata.get(key)
@@ -392,11 +393,11 @@ def _compactions(metadata: Json) -> list[AnyPart]:
 
 
 def _take_summary(entry: Any, made: list[AnyPart]) -> bool:
-    """Add one summary; False for what is not one, or is more than that."""
+    """Add one summary; return False if the value is not one, or has other fields."""
     text = take_str(entry, "text") if isinstance(entry, dict) else None
     if text is None:
         return False
-    if any(part.text == text for part in made if isinstance(part, Compaction)):  # one of the summaries, once more
+    if any(part.text == text for part in made if isinstance(part, Compaction)):  # the same summary again
         return not entry
     thinking = entry.get("thinking")
     thought = take_str(thinking, "text") if isinstance(thinking, dict) else None

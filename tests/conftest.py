@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,11 @@ __all__ = ["pytest_collection_modifyitems", "pytest_runtest_call"]
 
 # A bug in a reader is contained in a run; here it must be seen.
 os.environ["COPILOG_RAISE"] = "1"
+
+# A shell without job control starts what it puts into the background with Ctrl-C ignored, which programs inherit: tests
+# that interrupt one would wait forever.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Machines differ, and no test asserts a time. CI tries the same examples each time, so that a change fails for its own
 # faults; everywhere else new ones are tried.

@@ -61,7 +61,7 @@ class VSCodeEditing(Source):
         return file.folders[-2] if is_alone and file.folders[-3:-2] == (FOLDER,) else None
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
-        """A conversation of file changes and file states, to be joined to the one that it belongs to."""
+        """Yield a conversation of file changes and file states, to be joined to the one that it belongs to."""
         from copilog.sources.documents import read_document
 
         if found.path.parent.name == CONTENTS:
@@ -80,10 +80,10 @@ class VSCodeEditing(Source):
         yield self._conversation(native_id, found, editing)
 
     def _without_state(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
-        """Read the texts of a session whose state is gone; one that a state names can only be checked here."""
+        """Yield the texts of a session whose state is gone; those that a state names can only be checked here."""
         _check_content(found.path, ledger)
         folder = found.path.parent
-        if found.native_id is None or found.path != _first_content(folder):  # the first stands for all of them
+        if found.native_id is None or found.path != _first_content(folder):  # the first represents all of them
             return
 
         editing = Editing(files=Contents(folder, ledger).unnamed())
@@ -106,7 +106,7 @@ class VSCodeEditing(Source):
 
 
 class Contents:
-    """The texts beside a state.json, by their hash; each is read when it is first asked for."""
+    """The texts beside a state.json, by their hash; each is read on its first access."""
 
     def __init__(self, folder: Path, ledger: Ledger) -> None:
         self._folder = folder
@@ -119,13 +119,13 @@ class Contents:
         return self._texts[name]
 
     def unnamed(self) -> list[FileState]:
-        """Return the texts that were not asked for: no state names them, so which files they are of is not known."""
+        """Return the texts that were never accessed: no state names them, so their files cannot be determined."""
         names = [name for name in file_names_in(self._folder) if _content_name.fullmatch(name)]
         left = ((name, self(name)) for name in names if name not in self._texts)
         return [FileState(uri=unnamed_uri(name), current=text) for name, text in left if text]
 
     def _read(self, name: str) -> str | None:
-        if not _safe_hash.fullmatch(name):  # it comes from the file, and must not lead out of the folder
+        if not _safe_hash.fullmatch(name):  # the name comes from the file, and must not lead out of the folder
             self._ledger.note("missing-content", "a text is named by something that is no hash")
             return None
         path = self._folder / name
@@ -155,7 +155,7 @@ def _checked_text(name: str, data: bytes, ledger: Ledger) -> str:
 
 
 def _check_content(path: Path, ledger: Ledger) -> None:
-    """A text belongs to the state.json that names it; by itself it can only be checked."""
+    """Check a text that a state.json names; it is read together with that state."""
     data = read_bytes(path)
     ledger.seen += 1
     _checked_text(path.name, data, ledger)
@@ -167,13 +167,13 @@ def _first_content(folder: Path) -> Path | None:
 
 
 def _native_id(path: Path, session_id: object) -> str:
-    """The key of an editing session is the name of its folder; the id inside counts for a file taken out of it."""
+    """Return the name of the session's folder as its key, or the id inside for a file moved out of its folder."""
     if path.parent.parent.name == FOLDER or not isinstance(session_id, str) or not session_id:
         return path.parent.name or path.stem
     return session_id
 
 
-# What an editing session's state.json says, as file changes and file states. Three shapes, told apart by their
+# The file changes and file states of an editing session's state.json. There are three shapes, distinguished by their
 # keys. Format notes: docs/formats/vscode-editing.md
 
 
@@ -183,7 +183,7 @@ Decision = Literal["undecided", "accepted", "rejected"]
 
 UNDONE_REQUESTS = "undoneRequests"  # in the extra of a conversation
 _DECISIONS: dict[object, Decision] = {0: "undecided", 1: "accepted", 2: "rejected"}
-# `version` is left out on purpose: it does not tell the shapes apart, and a session has a version of its own.
+# `version` is left out on purpose: it does not identify the shape, and a session has a version of its own.
 _ROOT_KEYS = {
     "version",
     "sessionId",
@@ -200,7 +200,7 @@ _ENTRY_KEYS = {"resource", "languageId", "originalHash", "currentHash", "state",
 
 @dataclass(slots=True)
 class Editing:
-    """What an editing session did to files. `extra` holds what has no place in the model."""
+    """The changes that an editing session made to files. `extra` holds the fields that the model lacks."""
 
     file_changes: list[FileChange] = field(default_factory=list)
     files: list[FileState] = field(default_factory=list)
@@ -212,7 +212,7 @@ class Editing:
 
 
 def editing_from(state: Json, content: Content, ledger: Ledger) -> Editing:
-    """Read a decoded state.json. `content` gives the text that a hash names, or None."""
+    """Read a decoded state.json. `content` returns the text that a hash names, or None."""
     reader = _StateReader(state, content, ledger)
     changes = reader.timeline_changes()
     met = {change.request_id for change in changes}
@@ -227,7 +227,7 @@ def editing_from(state: Json, content: Content, ledger: Ledger) -> Editing:
 
 
 class _StateReader:
-    """The root of a state.json, and what its shapes share."""
+    """Reads the root of a state.json, and what its shapes have in common."""
 
     def __init__(self, state: Json, content: Content, ledger: Ledger) -> None:
         self._state = state
@@ -237,7 +237,7 @@ class _StateReader:
         self.extra = {key: value for key, value in state.items() if key not in _ROOT_KEYS}
         self.initial = initial_hashes(state.get("initialFileContents"), ledger)
         self.recent = self._snapshot("recentSnapshot")
-        self.pending: Snapshot = {}  # where no step is undone; of files that the recent one lacks it has the last state
+        self.pending: Snapshot = {}  # empty if no step is undone; has the last state of files that the recent one lacks
         recent = state.get("recentSnapshot")
         if isinstance(recent, dict) and recent.get("workingSet"):
             self.extra["workingSet"] = recent["workingSet"]
@@ -287,17 +287,18 @@ class _StateReader:
 
 
 def _file_states(initial: dict[str, str], recent: Snapshot, content: Content) -> list[FileState]:
-    """The state of each file that the session touched, those of the recent snapshot first."""
+    """Return the state of each file that the session touched, those of the recent snapshot first."""
     states = [_state_of(entry, initial.get(entry.uri), content) for entry in recent.values()]
     states += [_initial_state(uri, name, content) for uri, name in initial.items() if uri not in recent]
     return states
 
 
 def _changes_without_history(files: list[FileState], changed: set[str | None], maker: ChangeMaker) -> list[FileChange]:
-    """Return the changes of files that no record of the history has, as far as the texts before and after are known.
+    """Return the changes of files that the history does not record, as far as the texts before and after are available.
 
-    Edits that wait for a decision lie between `original` and `current`. Where there are none, what was accepted lies
-    between `initial` and `current`; several requests may have made that, so it belongs to none of them.
+    Edits that wait for a decision are the difference between `original` and `current`. Where there are none, accepted
+    edits are the difference between `initial` and `current`; several requests may have made them, so they belong to no
+    request.
     """
     made: list[FileChange] = []
     for file in files:

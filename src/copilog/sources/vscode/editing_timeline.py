@@ -303,7 +303,7 @@ class Replay:
         self._documents: dict[str, Document] = {}
         self._met: set[FileOfRequest] = set()
         self._touches: dict[Scope, list[Touch]] = {}
-        self._open: dict[str, dict[Scope, Touch]] = {}  # of each file, the touches that its next operation may still add to
+        self._open: dict[str, dict[Scope, Touch]] = {}  # of each file, what its next operation may add to
         self._last: dict[str, Playing] = {}  # of each file, the result of its last operation
 
     def changes(self, maker: ChangeMaker) -> Iterator[FileChange]:

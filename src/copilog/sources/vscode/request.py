@@ -165,8 +165,7 @@ def _asked(request: Json, ledger: Ledger, pointer: str) -> list[AnyPart]:
 
 
 def _response_items(request: Json, ledger: Ledger, pointer: str) -> list[Any]:
-    """Return the parts of the response; a single text in very old files. Other values are reported and stay in `extra`.
-    """
+    """Return the parts of the response; a single text in very old files. Report other values; they stay in `extra`."""
     value = request.get("response")
     if isinstance(value, str):
         value = [value]

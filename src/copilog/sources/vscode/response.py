@@ -1,4 +1,7 @@
-"""TODO"""
+"""Read the parts of a response in order, and cut them into messages.
+
+Format notes: docs/formats/vscode-chat.md
+"""
 
 from __future__ import annotations
 
@@ -25,9 +28,9 @@ from copilog.sources.vscode.tool_calls import (
     united_result,
 )
 
-# Which call's sub-agent wrote a part of the response. Newer files give each part of a sub-agent's run the run's id,
-# which is the id of the call that started it, or else one that this call carries too. Older files only say that a
-# part is of some sub-agent.
+# The call whose sub-agent wrote a part of the response. Newer files give each part of a sub-agent's run the run's id,
+# which is the id of the call that started it, or else one that this call carries too. Older files only record that some
+# sub-agent wrote a part.
 
 
 class Callers:
@@ -47,11 +50,11 @@ class Callers:
                 part.is_of_subagent = part.position in self._parents
 
     def of_part(self, part: ToolPart) -> str | None:
-        """The call whose sub-agent made this call."""
+        """Return the call whose sub-agent made this call."""
         return self._parents.get(part.position)
 
     def of_run(self, run_id: str | None) -> str | None:
-        """The call that started a run; the run's own id when that call is not here."""
+        """Return the call that started a run, or the run's own id if that call is not in the response."""
         return None if run_id is None else self._call_of_run.get(run_id, run_id)
 
     def _learn_runs(self, parts: list[ToolPart], runs: list[ToolPart]) -> None:
@@ -70,14 +73,14 @@ class Callers:
             self._parents[part.position] = self._caller_of[part.native_id] = caller
 
     def _leads_back(self, caller: str, native_id: str) -> bool:
-        """Whether a call would become a caller of its own, which is said of a call that carries its own run's id."""
+        """Return whether a call would become its own caller, as a call that carries its own run's id seems to be."""
         at: str | None = caller
         while at is not None and at != native_id:
             at = self._caller_of.get(at)
         return at is not None
 
     def _learn_old_runs(self, parts: list[ToolPart]) -> None:
-        """A part belongs to the sub-agent called last; to the next one where the first caller follows its parts."""
+        """Assign parts of sub-agents to the call before them, or to the next if the first caller follows its parts."""
         starts = [index for index, part in enumerate(parts) if starts_subagent(part) and part.native_id]
         if not starts:
             return
@@ -94,7 +97,7 @@ class Callers:
 
 
 def starts_subagent(part: ToolPart) -> bool:
-    """Whether this call started a sub-agent, by its data or by the tool's name."""
+    """Return whether this call started a sub-agent, by its data or by the tool's name."""
     data = part.item.get("toolSpecificData")
     return (isinstance(data, dict) and data.get("kind") == "subagent") or part.key.endswith("subagent")
 
@@ -115,7 +118,7 @@ class ResponseReader:
         self.ledger = ledger
         self.pointer = pointer
         self.shown: list[Shown] = []
-        self._final_ids: dict[str, str] = {}  # VS Code's id of a call, and ours
+        self._final_ids: dict[str, str] = {}  # our id of a call, by VS Code's
         self._editing_calls = EditingCalls()
 
     def read(self, items: list[object]) -> None:
@@ -144,7 +147,7 @@ class ResponseReader:
             add_unshown(self.shown, self.recorded)
 
     def _look_ahead(self, items: list[object]) -> None:
-        """Learn about all calls first: one may stand after those of its sub-agent, or after its own preparation."""
+        """Read all calls first: one may come after those of its sub-agent, or after its own preparation."""
         parts: list[ToolPart] = []
         preparations: list[tuple[int, Json]] = []
         for position, item in enumerate(items):
@@ -164,7 +167,7 @@ class ResponseReader:
             self._vain_preparations = _vain_preparations(preparations, parts, unplaced)
 
     def _read_part(self, item: Json, position: int) -> bool:
-        """Show what a part says; False when it is left out on purpose."""
+        """Add a part to the response; return False if it is left out on purpose."""
         kind = item.pop("kind", None)
         if kind is None:
             if position in self._without_fences:
@@ -222,7 +225,7 @@ class ResponseReader:
             self.shown.append(Shown(made.beside, parent))
 
     def _fold(self, inner: Invocation, position: int) -> bool:
-        """Make a call that a tool made of one of VS Code's own one with the call of that tool."""
+        """Merge a call that a tool made of one of VS Code's own tools into the call of that tool."""
         shown = next((shown for shown in reversed(self.shown) if shown.part.position == position), None)
         outer = shown.part if shown is not None else None
         if shown is None or not isinstance(outer, ToolCall) or inner.beside is not None:
@@ -240,7 +243,7 @@ class ResponseReader:
         return True
 
     def _read_preparation(self, item: Json, position: int) -> None:
-        """A tool was being prepared, and it never came to the call."""
+        """Note a tool that was being prepared but was never called."""
         call = ToolCall(
             id=f"prepared-{position}",
             name=take_str(item, "toolName") or "",
@@ -252,7 +255,7 @@ class ResponseReader:
         self.shown.append(Shown(call, None))
 
     def _void_text(self) -> None:
-        """Withdraw what was said since the last call, as VS Code does: it stays as notices that are not prose."""
+        """Withdraw the texts since the last call, as VS Code does: they become notices that are not prose."""
         for shown in reversed(self.shown[:-1]):
             part = shown.part
             if isinstance(part, ToolCall):
@@ -266,7 +269,7 @@ class ResponseReader:
                 part.topic, part.is_prose = "cleared", False
 
     def _use_final_ids(self) -> None:
-        """Callers were known by VS Code's ids so far."""
+        """Replace VS Code's ids of callers by the final ones."""
         for call in self.recorded.calls:
             self._final_ids.setdefault(call.native_id, call.id)
             self._final_ids.setdefault(clean_id(call.native_id), call.id)
@@ -280,18 +283,18 @@ def _withdrawn(part: Text | Reference) -> Notice:
 
 
 def _has_failed(made: Invocation) -> bool:
-    """Whether a call is known by its own record not to have done anything."""
+    """Return whether a call's own record shows that it did nothing."""
     results = [made.result] if made.result is not None else []
     return any(fact.kind in NOT_DONE for fact in facts_of(made.call, results, None, source="", has_own_texts=True))
 
 
 def _vain_preparations(preparations: list[tuple[int, Json]], parts: list[ToolPart], unplaced: list[str]) -> set[int]:
-    """Where a tool was prepared, and no call of it followed. Each call takes the last preparation before it.
+    """Return the positions of preparations that no call followed; each call uses the last preparation before it.
 
     `unplaced` are the tools of calls that only the extension recorded: they are shown, and were prepared as well.
     """
     found: set[int] = set()
-    waiting = Counter(unplaced)  # calls for whose preparation we look, by tool
+    waiting = Counter(unplaced)  # by tool, calls that still need a preparation
     later = list(parts)
     for position, item in reversed(preparations):
         while later and later[-1].position > position:
@@ -307,7 +310,7 @@ def _vain_preparations(preparations: list[tuple[int, Json]], parts: list[ToolPar
 
 
 def messages_from(shown: list[Shown], turn: int) -> list[Message]:
-    """Cut the parts into messages: one for each time that the model spoke, and one for each result."""
+    """Cut the parts into messages: one for each time that the model answered, and one for each result."""
     cutter = _MessageCutter(turn)
     cutter.cut(shown)
     cutter.hand_over_results(frozenset())
@@ -315,7 +318,7 @@ def messages_from(shown: list[Shown], turn: int) -> list[Message]:
 
 
 class _MessageCutter:
-    """A new message begins where the caller changes, and where the model goes on after it has seen results."""
+    """Starts a new message where the caller changes, and where the model continues after it has received results."""
 
     def __init__(self, turn: int) -> None:
         self.messages: list[Message] = []
@@ -326,7 +329,7 @@ class _MessageCutter:
 
     def cut(self, shown: list[Shown]) -> None:
         current: Message | None = None
-        has_results = False  # whether calls of the current message came back
+        has_results = False  # whether results of the current message's calls arrived
         for item in shown:
             part, parent = item.part, item.parent
             if type(part) is ToolResult:  # its call is recorded nowhere
@@ -347,7 +350,7 @@ class _MessageCutter:
                     has_results = True
 
     def _goes_on(self, part: AnyPart) -> bool:
-        """Whether a part is the model's next word, after it has seen the results so far."""
+        """Return whether a part is the model's next text or call, after it has received the results so far."""
         if type(part) is Text:
             return not is_fence(part.text)
         if type(part) is ToolCall:
@@ -357,7 +360,7 @@ class _MessageCutter:
         return isinstance(part, Thinking | Reference) and part.text != ""
 
     def _callers_above(self, caller: str | None) -> frozenset[str]:
-        """A call and those that it was made for; none of them can have come back while it goes on."""
+        """Return a call and those above it; none of them can have returned while it runs."""
         if caller is None:
             return frozenset()
         above: list[str] = []
@@ -367,7 +370,7 @@ class _MessageCutter:
         return frozenset(above)
 
     def hand_over_results(self, still_running: frozenset[str]) -> None:
-        """Add the results that came back, those of a sub-agent before its own."""
+        """Add the results that arrived, those of a sub-agent before its own."""
         if not self._waiting:
             return
         ready = [waiting for waiting in self._waiting if waiting[0].call_id not in still_running]
@@ -380,10 +383,10 @@ class _MessageCutter:
 
 
 def undone_from(parts: list[object], stop_id: str) -> int | None:
-    """The first response part that was undone with a checkpoint.
+    """Return the position of the first response part that was undone with a checkpoint.
 
-    The cut is at the checkpoint, one part earlier when a file's edits follow it and the prose before it opened
-    their code block.
+    The cut is at the checkpoint, or one part earlier if a file's edits follow it and the prose before it opened their
+    code block.
     """
     for index, item in enumerate(parts):
         if isinstance(item, dict) and item.get("kind") == "undoStop" and item.get("id") == stop_id:

@@ -13,11 +13,11 @@ from copilog.sources.tool_rounds import RecordedCall, RecordedCalls, clean_id
 from copilog.sources.vscode.tool_calls import call_from_record
 from copilog.sources.vscode.tool_data import Output, result_of
 
-# What a response shows, in order; and what only the extension recorded, put where it belongs in that order.
+# The parts of a response in the order shown, with the parts that only the extension recorded inserted.
 
 
 class Shown(msgspec.Struct, gc=False, eq=False):
-    """One part of the response, the call whose sub-agent wrote it, and, for a call, what came back."""
+    """One part of the response, the call whose sub-agent wrote it, and, for a call, its result."""
 
     part: AnyPart
     parent: str | None = None
@@ -44,7 +44,7 @@ def add_unshown(shown: list[Shown], recorded: RecordedCalls) -> None:
 
 
 def _add_thinking(order: _Order) -> None:
-    """Older responses show no thinking, though the extension recorded it."""
+    """Add the thinking that the extension recorded and that older responses do not show."""
     if any(isinstance(item.part, Thinking) and item.part.text for item in order.shown):
         return
     for number, one in enumerate(order.recorded.rounds):
@@ -54,12 +54,12 @@ def _add_thinking(order: _Order) -> None:
 
 
 def is_fence(text: str) -> bool:
-    """Whether a text is nothing but space and the marks around a code block, such as edits leave behind."""
+    """Return whether a text is only space and the marks around a code block, which edits leave there."""
     return not text.strip().strip("`")
 
 
 class _Order:
-    """Finds the place of a round or call among the parts, from those calls that stand there."""
+    """Finds the position of a round or call among the parts, from the calls that are shown."""
 
     def __init__(self, shown: list[Shown], recorded: RecordedCalls) -> None:
         self.shown = shown
@@ -67,7 +67,7 @@ class _Order:
         self.round_numbers = {id(one): number for number, one in enumerate(recorded.rounds)}
 
     def insert_call(self, call: RecordedCall) -> None:
-        """A call goes after the call before it, and after what its round said first."""
+        """Insert a call after the call before it, and after the text that its round began with."""
         calls = self.recorded.calls
         mine = next(index for index, other in enumerate(calls) if other is call)
         before = calls[mine - 1] if mine else None
@@ -80,7 +80,7 @@ class _Order:
         self.shown.insert(at, Shown(made.call, None, made.result, made.call.started_at))
 
     def start_of_round(self, number: int) -> int:
-        """After the last call of the rounds before, and after what was said since."""
+        """Return the position after the last call of the rounds before, and after the text since."""
         at = first = 0
         for call in reversed(self.recorded.calls):
             its_round = self.round_numbers[id(call.round)]
@@ -93,12 +93,12 @@ class _Order:
         return at
 
     def end_of_round(self, number: int) -> int:
-        """After the last call of a round, or where the next round starts."""
+        """Return the position after the last call of a round, or before the next round."""
         mine = [call for call in self.recorded.calls if self.round_numbers[id(call.round)] == number]
         return self._end_of_call(mine[-1]) if mine else self.start_of_round(number + 1)
 
     def _end_of_call(self, call: RecordedCall) -> int:
-        """After a call and all that belongs to it: edits, terminals, what its sub-agent did."""
+        """Return the position after a call and all that belongs to it: edits, terminals, its sub-agent's parts."""
         shown = enumerate(self.shown)
         index = next((at for at, item in shown if isinstance(item.part, ToolCall) and item.part.id == call.id), -1)
         end = index + 1
@@ -113,9 +113,9 @@ class _Order:
         return end
 
     def _divided(self, at: int, part: Text, text: str) -> Text:
-        """Return a part, cut behind the text of a round if it goes on with that of the next one.
+        """Return a part, cut after the text of a round if the text of the next round continues it.
 
-        So it does where VS Code shows nothing between both: a call of a tool that does not exist.
+        VS Code joins the two if it shows nothing between them, as for a call of a tool that does not exist.
         """
         end = len(part.text) - len(part.text.lstrip()) + len(text)
         behind = part.text[end:].lstrip()
@@ -127,7 +127,7 @@ class _Order:
         return cut
 
     def _after_round_text(self, number: int, start: int) -> int:
-        """The place where a round has said what it said, going by its length; never beyond the next call."""
+        """Return the position after the text of a round, by its length; never after the next call."""
         one = self.recorded.rounds[number]
         length = len(one.text.strip())
         at = start
@@ -147,9 +147,8 @@ class _Order:
 
 
 # Fences around edits: VS Code writes them into the response itself, and hides them. A file that a tool edits is an
-# empty code block there: the opening fence, `undoStop`, `codeblockUri`, the edits, the closing fence. The fences
-# stand in parts of their own, or at the end and the beginning of what the model said. Format notes:
-# docs/formats/vscode-chat.md
+# empty code block there: the opening fence, `undoStop`, `codeblockUri`, the edits, the closing fence. The fences are
+# parts of their own, or the end and the beginning of the model's text. Format notes: docs/formats/vscode-chat.md
 
 
 EDITS = ("textEditGroup", "notebookEditGroup", "codeblockUri")
@@ -170,7 +169,7 @@ def texts_without_fences(items: list[object]) -> dict[int, str]:
 
 
 def _around_edits(items: list[object]) -> Iterator[tuple[int, int]]:
-    """Yield the positions of the parts before and behind each run of edits."""
+    """Yield the positions of the parts before and after each run of edits."""
     before, has_edits = -1, False
     for position, item in enumerate(items):
         kind = item.get("kind") if type(item) is dict else None

@@ -1,4 +1,4 @@
-"""Sessions (`chatSessions/<id>.json`) and exports (`chat.json`) as one JSON document each.
+"""Read sessions (`chatSessions/<id>.json`) and exports (`chat.json`) as one JSON document each.
 
 Format notes: docs/formats/vscode-chat.md
 """
@@ -46,7 +46,7 @@ class VSCodeSession(Source):
         yield conversation
 
 
-# Exports: the chat.json that a person saves by hand. Format notes: docs/formats/vscode-chat.md
+# Exports: the chat.json that a user saves by hand. Format notes: docs/formats/vscode-chat.md
 
 
 class ChatExport(Source):

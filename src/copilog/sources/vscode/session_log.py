@@ -1,4 +1,4 @@
-"""Sessions as a log (`chatSessions/<id>.jsonl`): an initial state, and the changes made to it, one per line.
+"""Read sessions as a log (`chatSessions/<id>.jsonl`): an initial state, and the changes made to it, one per line.
 
 Format notes: docs/formats/vscode-chat.md
 """
@@ -75,22 +75,22 @@ class VSCodeSessionLog(Source):
         yield conversation
 
 
-# The session log: an initial state and the changes that were made to it since, one per line. Replays by VS Code's
-# own rules, but goes on where VS Code gives up: a bad line costs that line, and a log without its beginning is
-# built up from what is there. Format notes: docs/formats/vscode-chat.md, "The session log".
+# The session log: an initial state and the changes that were made to it since, one per line. It is replayed by VS
+# Code's own rules, but continues where VS Code gives up: a bad line costs only that line, and a log without its
+# beginning is built up from the lines that there are. Format notes: docs/formats/vscode-chat.md, "The session log".
 
 
 INITIAL, SET, PUSH, DELETE = 0, 1, 2, 3
-MOST_HOLES = 10_000  # in a whole log; more is no history but an attack on memory
-WORDLESS = ("modelState", "responseMarkdownInfo", "selections", "selectedModel")  # fields without text of people
+MOST_HOLES = 10_000  # in one log; more would be an attack on memory
+WORDLESS = ("modelState", "responseMarkdownInfo", "selections", "selectedModel")  # fields without text of users
 NOTED_FIELDS = ("requests", *DRAFT_FIELDS)
-RequestKey = str | tuple[str, str]  # the id of a request, or its content where it has none
+RequestKey = str | tuple[str, str]  # the id of a request, or its content if it has no id
 _ABSENT: Any = msgspec.UNSET
-_FALSY = (None, False, 0, "")  # what JavaScript takes for nothing; an empty object or array is something there
+_FALSY = (None, False, 0, "")  # what is false in JavaScript; an empty object or array is not
 
 
 class Change(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """One line of a log: an initial state, or a change at a path. What `v` and `i` hold is not looked at yet."""
+    """One line of a log: an initial state, or a change at a path. `v` and `i` are not decoded yet."""
 
     kind: Literal[0, 1, 2, 3]
     k: list[str | int] | None = None
@@ -102,21 +102,21 @@ decode_change = msgspec.json.Decoder(Change).decode
 
 
 class Replayed:
-    """What a log came to: the state, and what is to be said about its health."""
+    """The result of a log: the state, and the damage that was found."""
 
     __slots__ = ("holes_left", "is_damaged", "is_headless", "is_pathless", "overwritten", "removed", "state")
 
     def __init__(self) -> None:
         self.state: Any = None
-        self.is_damaged = False  # a line was lost, and what came later may build on it
+        self.is_damaged = False  # a line was lost, and later lines may build on it
         self.is_headless = False  # there was no initial state
         self.is_pathless = False  # requests were pushed without a path
         self.holes_left = MOST_HOLES
-        self.removed: dict[RequestKey, Any] = {}  # requests that a line took out, as they were last
+        self.removed: dict[RequestKey, Any] = {}  # the last form of requests that a line removed
         self.overwritten = Overwritten()
 
     def removed_requests(self) -> list[Any]:
-        """Return the requests that lines took out and that no later line brought back, in the order of removal."""
+        """Return the requests that lines removed and that no later line brought back, in the order of removal."""
         if not self.removed:
             return []
         requests = self.state.get("requests") if isinstance(self.state, dict) else None
@@ -127,7 +127,7 @@ class Replayed:
         return [request for key, request in self.removed.items() if key not in present]
 
     def note_removal(self, requests: Any) -> None:
-        """Remember requests that a line takes out. Those that are sent again are known by their id, else by content."""
+        """Remember requests that a line removes. Those that are sent again are identified by id, else by content."""
         for request in requests if isinstance(requests, list) else ():
             key = _request_id(request) or _content_key(request)
             if key is None:
@@ -146,7 +146,7 @@ class Replayed:
         removed = self.removed_requests()
         gone = {id(request) for request in removed}
         for key, request in self.removed.items():
-            if isinstance(key, str) and id(request) not in gone:  # taken out, and sent again in another form
+            if isinstance(key, str) and id(request) not in gone:  # removed, and sent again in another form
                 self.overwritten.in_requests.append((key, None, None, request))
         return self.overwritten.lost_of_requests([*present, *removed])
 
@@ -157,7 +157,7 @@ def _request_id(request: Any) -> str | None:
 
 
 def _content_key(request: Any) -> tuple[str, str] | None:
-    """Return what a request without an id is known by: its text and time, or all that it holds; None for a hole."""
+    """Return a key for a request without an id: its text and time, or its full content; None for a hole."""
     if not isinstance(request, dict) or not request:
         return None
     message, at = request.get("message"), request.get("timestamp")
@@ -168,7 +168,7 @@ def _content_key(request: Any) -> tuple[str, str] | None:
 
 
 def is_change(record: dict[str, Any]) -> bool:
-    """Return whether an object in the middle of a damaged line is a line of a log; parts of answers have kinds, too."""
+    """Return whether an object inside a damaged line is a line of a log; parts of answers have kinds, too."""
     is_numbered = type(record.get("kind")) is int and record.keys() <= {"kind", "k", "v", "i"}
     return is_numbered and ("k" in record or isinstance(record.get("v"), dict))
 
@@ -217,7 +217,7 @@ def _note_health(log: Replayed, ledger: Ledger, has_truncated: bool) -> None:
 
 
 def apply_mutation(record: Any, log: Replayed) -> None:
-    """Apply one decoded line, whatever it holds, to the state; raise BadRecord when that cannot be done."""
+    """Apply one decoded line, of any type, to the state; raise BadRecord if that is not possible."""
     kind = record.get("kind") if isinstance(record, dict) else None
     if isinstance(kind, bool) or kind not in (INITIAL, SET, PUSH, DELETE):
         what = f"a change of kind {kind}" if isinstance(kind, int) else "a line without a kind"
@@ -228,7 +228,7 @@ def apply_mutation(record: Any, log: Replayed) -> None:
 
 
 def apply_change(change: Change, log: Replayed) -> None:
-    """Apply one change to the state, as VS Code does; raise BadRecord when it cannot be."""
+    """Apply one change to the state, as VS Code does; raise BadRecord if that is not possible."""
     kind, path = change.kind, change.k
     if kind == INITIAL:
         _begin(change.v, log)
@@ -257,7 +257,7 @@ def apply_change(change: Change, log: Replayed) -> None:
 
 
 def _note_removal(path: list[Any], change: Change, log: Replayed) -> None:
-    """Remember the requests that a change to the list of requests, or to one of its slots, takes out."""
+    """Remember the requests that a change to the list of requests, or to one of its slots, removes."""
     requests = log.state.get("requests")
     if not isinstance(requests, list):
         return
@@ -276,14 +276,14 @@ def _are_requests(items: Any) -> bool:
 
 
 def _note_overwritten(path: list[Any], parent: Any, change: Change, log: Replayed) -> None:
-    """Note the values that a change replaces: items that are cut off, or what is set anew."""
+    """Note the values that a change replaces: items that are cut off, or a value that is set again."""
     old = _get(parent, path[-1])
     if not old or type(old) not in (dict, list, str) or path[-1] in WORDLESS:
         return
     first, new = 0, change.v
     if change.kind == PUSH:
         if not isinstance(old, list) or type(change.i) is not int or change.i < 0:
-            return  # told by the push itself
+            return  # the push itself reports this
         first, old = change.i, old[change.i :]
     if isinstance(old, str) and isinstance(new, str) and new.startswith(old):
         return
@@ -302,7 +302,7 @@ def _note_overwritten(path: list[Any], parent: Any, change: Change, log: Replaye
 
 
 def _begin(state: Any, log: Replayed) -> None:
-    """Start over from a whole state: what was damaged before no longer matters."""
+    """Start over from a complete state: earlier damage no longer matters."""
     if not isinstance(state, dict):
         raise BadRecord("an initial state that is no object")
     if log.state is not None:
@@ -313,7 +313,10 @@ def _begin(state: Any, log: Replayed) -> None:
 
 
 def _walk(path: list[Any], log: Replayed) -> Any:
-    """The container that holds the last key of a path. A headless log gets what is missing on the way."""
+    """Return the container that holds the last key of a path.
+
+    In a headless log, create the containers that are missing.
+    """
     node = log.state
     for index, key in enumerate(path[:-1]):
         below = _get(node, key)
@@ -358,7 +361,10 @@ def _get(node: Any, key: Any) -> Any:
 
 
 def _assign(node: Any, key: Any, value: Any, log: Replayed) -> None:
-    """Set a property or an array slot, as JavaScript does. Absent removes a property and empties a slot."""
+    """Set a property or an array slot, as JavaScript does.
+
+    A value that is absent removes a property and empties a slot.
+    """
     if isinstance(node, dict):
         if value is _ABSENT:
             node.pop(str(key), None)
@@ -384,7 +390,7 @@ def _lengthen(array: list[Any], length: int, log: Replayed) -> None:
 
 
 def _index(key: str | int) -> int | None:
-    """The array slot that a key names; JavaScript takes "7" for 7, but not "07"."""
+    """Return the array slot that a key names; JavaScript takes "7" for 7, but not "07"."""
     if isinstance(key, str):
         return int(key) if re.fullmatch("0|[1-9][0-9]{0,9}", key) else None
     return key if key >= 0 else None

@@ -1,7 +1,7 @@
-"""VS Code's key-value store, `state.vscdb`: the session index, early sessions, prompts, to-do lists.
+"""Read VS Code's key-value store, `state.vscdb`: the session index, early sessions, prompts, to-do lists.
 
-Read from a private copy, so that a running VS Code is neither locked out nor disturbed. Only the rows named here are
-read: the store also holds secrets. Format notes: docs/formats/vscode-chat.md
+It is read from a private copy, so that a running VS Code is neither locked out nor disturbed. Only the rows named here
+are read: the store also holds secrets. Format notes: docs/formats/vscode-chat.md
 """
 
 from __future__ import annotations
@@ -74,19 +74,19 @@ class VSCodeState(Source):
                 _reject_what_is_no_session(key, value, ledger)
                 for kept in _kept_sessions(key, value):
                     native_id = _id_of(kept.state)
-                    if native_id not in kept_ids:  # one reading gives all that the store has of a session
+                    if native_id not in kept_ids:  # one read returns all that the store has of a session
                         kept_ids.add(native_id)
                         yield _stub(native_id, found, _place_of(found, key), "inside")
         history = history_stub(typed_in(dict(rows), ledger), found, ledger)
-        if history is not None and not is_copy:  # else the store itself has it, as it is now
+        if history is not None and not is_copy:  # a backup's history is skipped: the store has a newer one
             yield history
 
     def state_of(self, stub: Conversation) -> str | None:
-        """The input history is read again when it has changed, not whenever the store has."""
+        """Return the state of the input history: it is read again when it has changed, not whenever the store has."""
         return str(stub.extra["state"]) if stub.extra and "state" in stub.extra else None
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
-        """All that the store holds; with a `native_id` that one session of it, whose rows `index` has counted."""
+        """Yield all that the store holds; with a `native_id` that one session of it, whose rows `index` has counted."""
         found, rows = read_rows(found, ROWS, ledger, counts=found.native_id is None)
         for key, value in rows:
             if key not in NO_SESSIONS:
@@ -99,7 +99,7 @@ class VSCodeState(Source):
 
 
 def _listed(rows: dict[str, Any], found: Found, ledger: Ledger) -> Iterator[Conversation]:
-    """Stubs of all sessions that the store's lists name."""
+    """Yield stubs of all sessions that the store's lists name."""
     if INDEX in rows:
         yield from _entries(rows[INDEX], found, ledger)
     for row in MODES:
@@ -120,11 +120,11 @@ def _note_bad_modes(row: str, modes: Any, ledger: Ledger) -> None:
             ledger.note("bad-record", f"an agent of {row} is not an object", pointer=f"/{position}")
 
 
-# --- sessions kept inside the store -----------------------------------------------------------------------------
+# --- sessions inside the store ----------------------------------------------------------------------------------
 
 
 class Kept(NamedTuple):
-    """A session that stands in the store itself, where, and the transfer that carries it, if one does."""
+    """A session in the store itself, its location, and the transfer that carries it, if any."""
 
     pointer: str
     state: Json
@@ -132,7 +132,7 @@ class Kept(NamedTuple):
 
 
 def _kept_sessions(key: str, value: Any) -> Iterator[Kept]:
-    """The sessions of a row: a list of them, or of transfers that carry one."""
+    """Yield the sessions of a row: a list of them, or of transfers that carry one."""
     for position, item in enumerate(value if isinstance(value, list) else []):
         if not isinstance(item, dict):
             continue
@@ -161,7 +161,7 @@ def _sessions(key: str, value: Any, found: Found, ledger: Ledger) -> Iterator[Co
 
 
 def _id_of(state: Json) -> str:
-    """The session's id. The oldest sessions may have none, and are known by what they hold."""
+    """Return the session's id. The oldest sessions may have none; their id is computed from their content."""
     native_id = state.get("sessionId")
     if isinstance(native_id, str) and native_id:
         return native_id
@@ -180,11 +180,11 @@ def _reject_what_is_no_session(key: str, value: Any, ledger: Ledger) -> None:
             ledger.reject("bad-record", "a session that is no object", table=TABLE, row=f"{key}/{position}")
 
 
-# --- what the store says about sessions kept elsewhere ----------------------------------------------------------
+# --- entries about sessions elsewhere ---------------------------------------------------------------------------
 
 
 def _entries(value: Any, found: Found, ledger: Ledger) -> Iterator[Conversation]:
-    """One stub for each entry of the index."""
+    """Yield one stub for each entry of the index."""
     entries = value.get("entries") if isinstance(value, dict) else None
     if not isinstance(entries, dict):
         ledger.note("wrong-index", "the index has no entries", "error")
@@ -205,7 +205,7 @@ def _entries(value: Any, found: Found, ledger: Ledger) -> Iterator[Conversation]
 def _entry_stub(native_id: str, entry: Json, found: Found, place: Provenance) -> Conversation:
     is_external = take_bool(entry, "isExternal") or False
     stub = _stub(native_id, found, replace(place), *(["external"] if is_external else []))
-    if is_external:  # the entry's key is the address of a session that another agent keeps
+    if is_external:  # the entry's key is the address of another agent's session
         name = name_of(native_id)
         stub.id, stub.native_id = name.conversation_id, name.native_id
     timing = take_dict(entry, "timing") or {}
@@ -244,7 +244,7 @@ def _stub(native_id: str, found: Found, place: Provenance, *marks: str) -> Conve
 
 
 def _transfers(value: Any, found: Found, ledger: Ledger) -> Iterator[Conversation]:
-    """Sessions on their way to another workspace."""
+    """Yield sessions that are being moved to another workspace."""
     if not isinstance(value, dict):
         ledger.note("wrong-index", f"{TRANSFERS} is no object", "error")
         return

@@ -1,4 +1,4 @@
-"""Read rows of `state.vscdb` or of its backup, only those under the keys asked for; to-do lists among them."""
+"""Read the rows of `state.vscdb` or of its backup that have the given keys; to-do lists among them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from copilog.sources.database_rows import todo_line
 from copilog.sources.folders import is_plain_file
 from copilog.sources.vscode.agent_sessions import name_of
 
-# Rows of VS Code's key-value store, state.vscdb, or of its backup. Only the keys that are asked for are looked at.
+# Rows of VS Code's key-value store, state.vscdb, or of its backup. Only the rows with the given keys are read.
 
 
 STORE, BACKUP = "state.vscdb", "state.vscdb.backup"
@@ -26,7 +26,7 @@ TABLE = "ItemTable"
 def read_rows(
     found: Found, keys: tuple[str, ...], ledger: Ledger, *, counts: bool
 ) -> tuple[Found, list[tuple[str, Any]]]:
-    """Return the rows with these keys, decoded, and where they are from: each is one record."""
+    """Return the rows with these keys, decoded, and their source: each is one record."""
     found, raw_rows = _raw_rows(found, keys, ledger, counts=counts)
     rows: list[tuple[str, Any]] = []
     for raw_key, raw_value in raw_rows:
@@ -96,15 +96,15 @@ def _as_bytes(value: object) -> bytes:
     return value if isinstance(value, bytes) else str(value).encode("utf-8", "replace")
 
 
-# Lists of things to do that VS Code keeps beside its sessions: the row `memento/chat-todo-list` of state.vscdb.
-# Format notes: docs/formats/vscode-chat.md
+# To-do lists that VS Code stores beside its sessions: the row `memento/chat-todo-list` of state.vscdb. Format notes:
+# docs/formats/vscode-chat.md
 
 
 LISTS_OF_SESSIONS = "memento/chat-todo-list"
 
 
 def stubs_with_todos(value: Any, found: Found, ledger: Ledger) -> Iterator[Conversation]:
-    """One stub, with its list as a document, for each session that has things to do."""
+    """Yield one stub, with its list as a document, for each session that has a to-do list."""
     if not isinstance(value, dict):
         ledger.note("bad-record", f"{LISTS_OF_SESSIONS} has no lists by session")
         return

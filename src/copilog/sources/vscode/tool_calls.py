@@ -1,4 +1,4 @@
-"""Read one tool call of a response, together with the record that the extension keeps of it."""
+"""Read one tool call of a response, together with the extension's record of it."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from copilog.sources.tool_rounds import RecordedCall, RecordedCalls, clean_id
 from copilog.sources.vscode.tool_data import Output, output_from, part_from, result_of
 from copilog.uris import base_name, with_named_links
 
-# Which recorded call stands behind which tool part of a response. Ids agree in newer files only. Where they do not,
-# both lists are in the order of time, so calls are paired in order by the name of the tool. Either list may lack
-# some: hidden tools have a part and no call, calls that never ran have no part. Then the pairing is chosen that
-# keeps the order for most calls, and whose arguments the parts speak of.
+# Pair the tool parts of a response with the recorded calls. Ids agree in newer files only. Where they do not, both
+# lists are in the order of time, so calls are paired in order by the name of the tool. Either list may lack some:
+# hidden tools have a part and no call, calls that never ran have no part. Then the pairing is chosen that preserves the
+# order for most calls, and whose arguments the parts mention.
 
 
-COMPARISON_LIMIT = 10_000  # pairs that are compared at most
-PAIR = 1000  # what a pair counts for; each argument that the part speaks of counts for one more
+COMPARISON_LIMIT = 10_000  # maximum number of pairs to compare
+PAIR = 1000  # score of a pair; each argument that the part mentions adds one
 
 
 class ToolPart:
-    """A tool part of a response: where it stands, and what it tells about the call behind it."""
+    """A tool part of a response: its position, and what it reveals about its call."""
 
     __slots__ = ("_spoken", "is_of_subagent", "item", "key", "native_id", "position")
 
@@ -40,11 +40,11 @@ class ToolPart:
         self.position = position
         self.native_id = native_id if isinstance(native_id, str) else ""
         self.key = tool_key(tool_id) if isinstance(tool_id, str) else ""
-        self.is_of_subagent = False  # set by callers.py: the rounds of sub-agents are not recorded
+        self.is_of_subagent = False  # set by Callers: the rounds of sub-agents are not recorded
         self._spoken: tuple[str, frozenset[str]] | None = None
 
     def speaks_of(self, words: set[str]) -> int:
-        """How many of these words the part shows to the user."""
+        """Return how many of these words the part shows to the user."""
         if not words:
             return 0
         if self._spoken is None:
@@ -56,12 +56,12 @@ class ToolPart:
 
 
 def outer_calls(parts: list[ToolPart]) -> dict[int, int]:
-    """Return the position of the outer call of each inner call, by the position of the latter; they follow each other.
+    """Return the position of the outer call of each inner call, by the position of the inner call, which follows it.
 
-    An inner call without one stands for it: then it is the call that the model made, by that tool's key.
+    An inner call without an outer call replaces it: then it is the call that the model made, by that tool's key.
     """
     found: dict[int, int] = {}
-    waiting: list[ToolPart] = []  # calls of one tool in a row
+    waiting: list[ToolPart] = []  # consecutive calls of one tool
     for part in parts:
         outer_key = INNER_TOOLS.get(part.key)
         if waiting and waiting[0].key != (outer_key or part.key):
@@ -76,7 +76,7 @@ def outer_calls(parts: list[ToolPart]) -> dict[int, int]:
 
 
 def pair_calls(parts: list[ToolPart], calls: list[RecordedCall]) -> dict[int, RecordedCall]:
-    """The recorded call behind each part, by the part's position."""
+    """Return the recorded call of each part, by the part's position."""
     if not calls:
         return {}
     pairs = _pair_by_id(parts, calls)
@@ -125,7 +125,7 @@ def _pair_by_name(parts: list[ToolPart], calls: list[RecordedCall]) -> list[tupl
 
 
 def _pair_each_in_turn(parts: list[ToolPart], calls: list[RecordedCall]) -> list[tuple[ToolPart, RecordedCall]]:
-    """The first part of a tool with its first call, the second with the second."""
+    """Pair the first part of a tool with its first call, the second with the second."""
     waiting: defaultdict[str, list[RecordedCall]] = defaultdict(list)
     for call in reversed(calls):
         waiting[tool_key(call.name)].append(call)
@@ -135,7 +135,7 @@ def _pair_each_in_turn(parts: list[ToolPart], calls: list[RecordedCall]) -> list
 def _best_in_order(
     parts: list[ToolPart], calls: list[RecordedCall], unequal: set[str]
 ) -> list[tuple[ToolPart, RecordedCall]]:
-    """The best of all pairings that keep the order of both lists; what parts speak of counts for `unequal` tools."""
+    """Return the best pairing that preserves the order of both lists; mentions count for tools in `unequal`."""
     keyed = [(key := tool_key(call.name), _words_of(call) if key in unequal else set()) for call in calls]
     worth = [[PAIR + part.speaks_of(words) if part.key == key else 0 for key, words in keyed] for part in parts]
     best = [[0] * (len(calls) + 1) for _ in range(len(parts) + 1)]  # of the parts and calls from here on
@@ -160,7 +160,7 @@ def _best_in_order(
 
 
 def _words_of(call: RecordedCall) -> set[str]:
-    """What a part that shows this call would speak of: the names of files, the command, line numbers."""
+    """Return the words that a part showing this call would mention: the names of files, the command, line numbers."""
     try:
         arguments = jsonio.decode((call.arguments or "").encode("utf-8", "replace"))[0]
     except BadRecord:
@@ -170,7 +170,7 @@ def _words_of(call: RecordedCall) -> set[str]:
     return {(json_text(text) or "")[1:-1] for text in texts} | {str(value) for value in values if type(value) is int}
 
 
-# One tool call of a response, with what VS Code and the extension keep about it.
+# One tool call of a response, with the records of VS Code and the extension about it.
 
 
 ApprovalKind = Literal["denied", "not-needed", "setting", "granted", "user", "skipped", "unknown"]
@@ -188,12 +188,12 @@ BUILT_IN = {"type": "internal", "label": FIXED_LABELS["internal"]}
 
 
 class Invocation(msgspec.Struct, gc=False):
-    """What came of one tool part: the call, the part that goes with it, and its result."""
+    """The result of reading one tool part: the call, the part that belongs to it, and its result."""
 
     call: ToolCall
     beside: AnyPart | None = None
     result: ToolResult | None = None
-    unknown_data: str | None = None  # a kind of tool data that nobody has described yet
+    unknown_data: str | None = None  # a kind of tool data without a reader
 
 
 def invocation_from(part: ToolPart, recorded: RecordedCall | None, recorded_calls: RecordedCalls) -> Invocation:
@@ -237,7 +237,7 @@ def invocation_from(part: ToolPart, recorded: RecordedCall | None, recorded_call
 
 
 def call_from_record(recorded: RecordedCall, recorded_calls: RecordedCalls) -> Invocation:
-    """A call that only the extension recorded, such as one that never came to run."""
+    """Return a call that only the extension recorded, such as one that never ran."""
     recorded.is_placed = True
     call = ToolCall(id=recorded.id, name=recorded.name, native="toolCallRounds")
     _add_record(call, recorded)
@@ -250,7 +250,7 @@ def call_from_record(recorded: RecordedCall, recorded_calls: RecordedCalls) -> I
 
 
 def united_result(outer: ToolCall, mine: ToolResult | None, inner: Invocation) -> ToolResult | None:
-    """Return the result of a call with that of the call folded into it, and the arguments that only that one has."""
+    """Return a call's result merged with that of the inner call; take arguments that only the inner call has."""
     items: list[ResultItem] = []
     if outer.arguments is None:
         outer.arguments = inner.call.arguments
@@ -291,7 +291,7 @@ def _read_display(item: Json, call: ToolCall) -> None:
 
 
 def _read_approval(item: Json, call: ToolCall) -> None:
-    """Old releases wrote whether the user agreed, newer ones why the tool was allowed to run."""
+    """Read the user's approval from old releases, or the reason why the tool was allowed to run from newer ones."""
     value = item.get("isConfirmed")
     if value is True or value is False:
         del item["isConfirmed"]
@@ -333,7 +333,7 @@ def _read_origin(item: Json, call: ToolCall) -> None:
 
 
 def _use_shown_input(call: ToolCall, given: str) -> None:
-    """What the tool was called with, as VS Code showed it, stands in for arguments that were not recorded."""
+    """Use the input that VS Code showed, if the arguments were not recorded."""
     if call.arguments is None:
         call.arguments = given
     elif not is_same_json(given, call.arguments):
@@ -341,7 +341,7 @@ def _use_shown_input(call: ToolCall, given: str) -> None:
 
 
 def _is_output(result: ToolResult, output: Output) -> bool:
-    """Whether VS Code kept the very text of a result as what the tool gave back."""
+    """Return whether VS Code stored exactly the text of a result as the output of the tool."""
     return output.text == result.text and not output.is_borrowed and not result.is_error
 
 

@@ -1,4 +1,4 @@
-"""Read what VS Code keeps about a call: `toolSpecificData` by kind of tool, `resultDetails`, and errors."""
+"""Read what VS Code stores about a call: `toolSpecificData` by kind of tool, `resultDetails`, and errors."""
 
 from __future__ import annotations
 
@@ -44,22 +44,22 @@ from copilog.sources.vscode.parts import pull_request
 from copilog.sources.vscode.question_parts import labels_of
 from copilog.uris import paths_at, take_place, uri_to_path
 
-# What VS Code itself kept of a tool's output: `resultDetails` in its shapes, and the error.
+# The output of a tool that VS Code itself stored: `resultDetails` in its shapes, and the error.
 
 
 class Output(msgspec.Struct, gc=False):
-    """The output as far as it is known; `text` is None until some place tells it."""
+    """The output as far as it is available; `text` is None until a field provides it."""
 
     text: str | None = None
     origin: str = "display"
-    is_borrowed: bool = False  # the text belongs to another part, and need not be said twice
+    is_borrowed: bool = False  # the text belongs to another part, and need not be repeated
     items: list[ResultItem] = []
     places: list[Place] = []
     is_error: bool = False
-    given: str | None = None  # what the tool was called with, as shown
+    given: str | None = None  # the input of the tool, as shown
 
     def offer(self, text: str | None, origin: str) -> None:
-        """Borrow the text of another part as output, where there is no better one."""
+        """Borrow the text of another part as output, if there is no better one."""
         if self.text is None and text is not None:
             self.text = text
             self.origin = origin
@@ -67,7 +67,7 @@ class Output(msgspec.Struct, gc=False):
 
 
 def output_from(item: Json) -> Output:
-    """Read the places that a tool found, or its input and output, or binary data."""
+    """Read the locations that a tool found, or its input and output, or binary data."""
     output = Output()
     if "resultError" not in item and "resultDetails" not in item:
         return output
@@ -89,7 +89,7 @@ def output_from(item: Json) -> Output:
 
 
 def take_places(obj: Json, key: str) -> list[Place]:
-    """The places of the list under a key; the list stays when one of its items says more, or is no place."""
+    """Take the locations of the list under a key; the list stays if an item has other fields, or is not a location."""
     values = obj.get(key)
     if not isinstance(values, list):
         return []
@@ -128,7 +128,7 @@ def _read_entries(details: Json, output: Output) -> None:
 
 
 def _read_server_output(value: object, output: Output) -> None:
-    """Add what an MCP server sent as text and is not among the entries."""
+    """Add the text that an MCP server sent and that is not among the entries."""
     if not isinstance(value, dict):
         return
     structured = value.get("structuredContent")
@@ -143,7 +143,7 @@ def _read_server_output(value: object, output: Output) -> None:
 
 
 def _entry(entry: Json) -> tuple[str | None, ResultItem | None]:
-    """One piece of output: its text, and an item for what is no text or says more about it."""
+    """Return the text of one entry, and an item if it is not text or has other fields."""
     kind = entry.pop("type", None)
     made = ResultItem(mime_type=take_str(entry, "mimeType"))
     text: str | None = None
@@ -159,7 +159,7 @@ def _entry(entry: Json) -> tuple[str | None, ResultItem | None]:
         made.data = None if is_text else bytes_from(text)
         if made.data is not None:
             text = readable_text(made.mime_type, made.data)
-        if is_text or made.data is not None:  # else it should be base64, and is none
+        if is_text or made.data is not None:  # else it should be base64, and is not
             take_bool(entry, "isText")
     if text is not None:
         made.data = None
@@ -171,7 +171,7 @@ def _entry(entry: Json) -> tuple[str | None, ResultItem | None]:
 
 
 def result_of(recorded: Any, output: Output, call_id: str) -> ToolResult | None:
-    """What came back: as the model saw it where that was recorded, else as VS Code showed it."""
+    """Return a result: as the model received it if that was recorded, else as VS Code showed it."""
     if recorded is None and output.text is None and not output.items and not output.places and not output.is_error:
         return None
     result = ToolResult(
@@ -195,8 +195,8 @@ def result_of(recorded: Any, output: Output, call_id: str) -> ToolResult | None:
     return result
 
 
-# What VS Code keeps about a call by the kind of tool (`toolSpecificData`): terminals, todo lists, sub-agents. Each
-# reader takes what it understands; what is left goes to the part it made, or stays with the call.
+# What VS Code stores about a call by the kind of tool (`toolSpecificData`): terminals, todo lists, sub-agents. Each
+# reader takes the fields that it understands; the others go to the part that it made, or stay with the call.
 
 
 TERMINAL_NOTES = {
@@ -220,7 +220,7 @@ SpecificReader = Callable[[Json, ToolCall, Output], "AnyPart | None"]
 
 
 def part_from(item: Json, call: ToolCall, output: Output) -> tuple[AnyPart | None, str | None]:
-    """The part that goes beside a call, and the kind of its data when nobody has described that yet."""
+    """Return the part that goes beside a call, and the kind of its data if there is no reader for it."""
     data = item.get("toolSpecificData")
     if not isinstance(data, dict):
         return None, None
@@ -346,7 +346,7 @@ def _subagent(data: Json, call: ToolCall, output: Output) -> None:
 
 
 def _first(data: Json, *keys: str) -> str | None:
-    """The first of some fields that has a text; the others stay."""
+    """Take the first of some fields that has a text; the others stay."""
     return next((text for key in keys if (text := take_str(data, key)) is not None), None)
 
 

@@ -1,4 +1,4 @@
-"""Tool output that was too long for the session: chat-session-resources/<session>/<call>/content.txt
+"""Read tool output that was too long for the session: chat-session-resources/<session>/<call>/content.txt
 
 Format notes: docs/formats/vscode-chat.md
 """
@@ -16,7 +16,7 @@ from copilog.sources.roots import StorageFolder
 from copilog.sources.tool_rounds import clean_id
 
 FOLDER = "chat-session-resources"
-EXTENSION = "github.copilot-chat"  # spelled with capitals in some places, and some systems do not mind
+EXTENSION = "github.copilot-chat"  # some paths have capitals, and some systems ignore case
 
 
 class VSCodeResources(Source):
@@ -39,7 +39,7 @@ class VSCodeResources(Source):
         return file.folders[-2] if self.claims(file) else None
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
-        """A conversation of one tool result, to be joined to the one that it belongs to."""
+        """Yield a conversation of one tool result, to be joined to the one that it belongs to."""
         data = read_bytes(found.path)
         ledger.seen += 1
         try:

@@ -1,4 +1,4 @@
-"""Tokens and cost of a turn, from each of the places where VS Code and the extension have kept them.
+"""Read tokens and cost of a turn, from each of the fields where VS Code and the extension have stored them.
 
 `promptTokens` is the size of the last call's prompt, not a sum: it never becomes `input`.
 """
@@ -12,7 +12,7 @@ SHARE_KEYS = frozenset({"category", "label", "percentageOfPrompt"})
 
 
 def usages_from(request: Json, result: Json, metadata: Json) -> list[Usage]:
-    """All that was recorded, each with its source."""
+    """Return all recorded usages, each with its source."""
     usages = _model_totals(request)
     usages += _beside_the_request(request)
     recorded = result.get("usage")
@@ -26,7 +26,7 @@ def usages_from(request: Json, result: Json, metadata: Json) -> list[Usage]:
 
 
 def _model_totals(request: Json) -> list[Usage]:
-    """What each model took over the whole turn, sub-agents included."""
+    """Return the totals of each model over the turn, sub-agents included."""
     totals = request.get("modelTotals")
     if not isinstance(totals, list) or not all(isinstance(entry, dict) for entry in totals):
         return []
@@ -76,7 +76,7 @@ def _from_counts(counts: Json, source: str) -> Usage | None:
 
 
 def _take_shares(counts: Json) -> list[PromptShare]:
-    """How the prompt was made up; a list that says anything else stays where it is."""
+    """Take the composition of the prompt; a list with any other content stays unchanged."""
     details = counts.get("promptTokenDetails")
     if not isinstance(details, list) or not all(_is_share(item) for item in details):
         return []

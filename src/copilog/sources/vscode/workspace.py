@@ -1,4 +1,4 @@
-"""Which folder a workspace's storage stands for: workspace.json. Format notes: docs/formats/vscode-chat.md"""
+"""Read the folder that a workspace's storage belongs to: workspace.json. Format notes: docs/formats/vscode-chat.md"""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ UNNAMED_FILE = "workspace.json"
 
 
 class VSCodeWorkspace(Source):
-    """A companion: it holds no conversation, but says where those beside it belong."""
+    """A companion: it holds no conversation, but the workspace of those beside it."""
 
     name = "vscode-workspace"
     title = "VS Code workspace (workspace.json)"
@@ -38,7 +38,7 @@ class VSCodeWorkspace(Source):
 
 
 def workspace_from(folder: Path) -> Workspace | None:
-    """The workspace of a storage folder; raise ValueError when its workspace.json is broken."""
+    """Return the workspace of a storage folder; raise ValueError if its workspace.json is broken."""
     record = workspace_of(folder)
     if record is None:
         return None
@@ -55,6 +55,6 @@ def workspace_from(folder: Path) -> Workspace | None:
 
 
 def _folder_of_workspace_file(path: str) -> str:
-    """The folder of a workspace file that has no name of its own: all windows with unsaved folders call theirs so."""
+    """Return the folder of a workspace file without its own name: all windows with unsaved folders use that name."""
     parent, _, name = path.replace("\\", "/").rpartition("/")
     return path[: len(parent)] if name.casefold() == UNNAMED_FILE and parent else path

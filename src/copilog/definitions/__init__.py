@@ -1,6 +1,6 @@
-"""What people write for Copilot: agents, modes, skills, prompts and instructions, read from where it looks for them.
+"""Read what users write for Copilot: agents, modes, skills, prompts and instructions, from the paths where it looks.
 
-A definition is a Markdown file, mostly with a few lines of YAML on top. docs/agents-and-skills.md lists the places.
+A definition is a Markdown file, usually with a few lines of YAML on top. docs/agents-and-skills.md lists the paths.
 Nothing here writes, and links that lead out of the folder are not followed.
 """
 

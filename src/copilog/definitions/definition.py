@@ -1,4 +1,4 @@
-"""One definition, and how a file becomes one."""
+"""Convert a file to one definition."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Scope = Literal["workspace", "user", "extension"]
 class Definition(msgspec.Struct, omit_defaults=True, kw_only=True):
     """An agent, a skill, a mode, a prompt or instructions, as a file defines them.
 
-    `extra` holds what the front matter says beyond the fields here, `front_matter` its text as it stands.
+    `extra` holds the fields of the front matter that are not fields here, `front_matter` its text unchanged.
     """
 
     kind: Kind
@@ -25,9 +25,9 @@ class Definition(msgspec.Struct, omit_defaults=True, kw_only=True):
     description: str | None = None
     tools: list[str] = []
     model: str | None = None  # the first choice; a list of several stays in `extra`
-    handoffs: list[str] = []  # the agents that can go on; the buttons' labels and prompts stay in `extra`
+    handoffs: list[str] = []  # the agents that can continue; the buttons' labels and prompts stay in `extra`
     argument_hint: str | None = None
-    infer: bool | str | None = None  # the older word for the two that follow
+    infer: bool | str | None = None  # the older name for the next two
     is_user_invocable: bool | None = None
     is_model_invocable: bool | None = None
     apply_to: str | None = None
@@ -37,7 +37,7 @@ class Definition(msgspec.Struct, omit_defaults=True, kw_only=True):
 
 
 def definition_from(document: Document, kind: Kind, name: str, path: str, scope: Scope) -> Definition:
-    """A definition out of a file's two halves; `name` is for a file that gives none."""
+    """Return a definition from a file's two halves; `name` is used if the file has none."""
     rest = dict(document.values)
     made = Definition(
         kind=kind,
@@ -76,7 +76,7 @@ def _take_flag(values: Values, key: str) -> bool | None:
 
 
 def _take_names(values: Values, key: str) -> list[str]:
-    """Names in a list, or in one text between commas."""
+    """Take names from a list, or from one text that separates them by commas."""
     value = values.get(key)
     if isinstance(value, str):
         names = [name.strip() for name in value.split(",")]
@@ -94,7 +94,7 @@ def _first_of(value: object) -> str | None:
 
 
 def _targets(handoffs: object) -> list[str]:
-    """The agents that a list of hand-offs names, each once."""
+    """Return the agents that a list of hand-offs names, each once."""
     if not isinstance(handoffs, list):
         return []
     named = (handoff.get("agent") for handoff in handoffs if isinstance(handoff, dict))

@@ -1,4 +1,4 @@
-"""The lines of YAML on top of a Markdown file, between two lines of `---`."""
+"""Read the lines of YAML on top of a Markdown file, between two lines of `---`."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _PLAIN_LINE = re.compile(r"([A-Za-z][\w-]*):[ \t]+(\S[^\r\n]*?)[ \t]*\r?$", re.M
 
 
 class Fault(NamedTuple):
-    """What is wrong with a front matter, and in which line of the file; it quotes nothing."""
+    """A problem of a front matter, and its line in the file; it quotes nothing."""
 
     reason: str
     line: int | None = None
 
 
 class Document(NamedTuple):
-    """A Markdown file in two halves. `front` is the text between the lines, `values` what it says."""
+    """A Markdown file in two halves. `front` is the text between the lines, `values` its content."""
 
     body: str
     front: str | None = None
@@ -38,11 +38,11 @@ class Document(NamedTuple):
 
 
 class _UnfitError(ValueError):
-    """YAML that can be read, but not be used."""
+    """YAML that can be read, but not used."""
 
 
 def split(text: str) -> Document:
-    """The two halves of a file. Of a front matter that is no YAML, the keys that are count."""
+    """Return the two halves of a file. From a front matter that is not YAML, read the keys that matter."""
     if not _OPENING.match(text):
         return Document(text)
     found = _FRONT.match(text)
@@ -78,7 +78,7 @@ def _read(front: str) -> tuple[Values, Fault | None]:
 
 
 def _plain(value: Any, left: list[int], depth: int = 0) -> Any:
-    """The value as JSON knows it. `left` counts down: a few aliases can stand for more values than fit in memory."""
+    """Return the value as JSON. `left` counts down: a few aliases can produce more values than fit in memory."""
     left[0] -= 1
     if left[0] < 0 or depth > MAX_DEPTH:
         raise _UnfitError("the front matter holds too many values or is nested too deeply")
@@ -94,13 +94,16 @@ def _plain(value: Any, left: list[int], depth: int = 0) -> Any:
 
 
 def _text(value: Any) -> str:
-    """Any value as text, with U+FFFD for half characters, which YAML can spell and JSON cannot."""
+    """Return any value as text, with U+FFFD for half characters, which are possible in YAML and not in JSON."""
     text = value if isinstance(value, str) else str(value)
     return whole_characters(text)
 
 
 def _saved(front: str) -> Values:
-    """What can be saved of broken YAML, key by key. `applyTo: **` and descriptions with a colon are usual cases."""
+    """Return the keys that can be read from broken YAML.
+
+    `applyTo: **` and descriptions with a colon are usual cases.
+    """
     values: Values = {}
     for piece in _KEY.split(front) if len(front) <= MAX_CHARACTERS else ():
         read, fault = _read(piece)

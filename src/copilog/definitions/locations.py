@@ -1,4 +1,4 @@
-"""Where definitions lie, and reading what lies there. One record in the ledger for each file."""
+"""Find definitions and read their files. Each file is one record in the ledger."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ SUFFIXES = (".agent.md", ".chatmode.md", ".prompt.md", ".instructions.md", ".md"
 
 
 def definitions_in(folder: Path, ledger: Ledger | None = None) -> Iterator[Definition]:
-    """Yield what the files of a workspace folder define, by place and then by name."""
+    """Yield the definitions of a workspace folder, by path and then by name."""
     yield from _Shelf(folder, "workspace", ledger).read(IN_WORKSPACE)
 
 
 def definitions_of_user(
     home_copilot: Path, user_folder: Path | None = None, ledger: Ledger | None = None
 ) -> Iterator[Definition]:
-    """Yield what a person defined for all workspaces: in `~/.copilot`, and in VS Code's `User` and its profiles."""
+    """Yield the user's definitions for all workspaces: in `~/.copilot`, and in VS Code's `User` and its profiles."""
     yield from _Shelf(home_copilot, "user", ledger).read(IN_COPILOT_HOME)
     if user_folder is None:
         return
@@ -85,7 +85,7 @@ def _of_extension(user_folder: Path, storage: str, ledger: Ledger | None) -> Ite
 
 
 class _Shelf:
-    """A folder whose definitions are read, and its books."""
+    """A folder whose definitions are read, and its ledger."""
 
     def __init__(self, root: Path, scope: Scope, ledger: Ledger | None) -> None:
         self.root = root
@@ -123,7 +123,7 @@ class _Shelf:
                 yield entry
 
     def entries(self, folder: Path) -> list[Path]:
-        """What a folder holds, by name; nothing for what is no folder, or one that lies elsewhere."""
+        """Return the entries of a folder by name; none if it is not a folder, or is a link to elsewhere."""
         try:
             if not folder.is_dir():
                 return []
@@ -175,7 +175,7 @@ class _Shelf:
         try:
             return data.decode("utf-8")
         except UnicodeDecodeError as error:
-            if len(data) < MAX_BYTES:  # else the cut may have gone through a character
+            if len(data) < MAX_BYTES:  # else the cut may have split a character
                 self._note(path, "invalid-utf8", f"invalid UTF-8 at byte {error.start}", "info")
             return data.decode("utf-8", errors="replace")
 
@@ -184,7 +184,7 @@ class _Shelf:
 
 
 def _is_file(path: Path) -> bool:
-    """Whether there is a file to be counted. A link that leads nowhere is one: it is told."""
+    """Return whether there is a file to count. A link to nowhere counts, because it is reported."""
     try:
         return path.is_file() or (path.is_symlink() and not path.exists())
     except (OSError, RuntimeError):
@@ -192,7 +192,7 @@ def _is_file(path: Path) -> bool:
 
 
 def _is_of(name: str, place: Place) -> bool:
-    """Whether a file in a folder of agents is an agent: neither a note to the reader nor of another kind."""
+    """Return whether a file in a folder of agents is an agent: neither a readme nor of another kind."""
     if place.kind != "agent" or place.suffix != ".md":
         return True
     return name != "README.md" and not name.endswith((".prompt.md", ".instructions.md"))

@@ -1,6 +1,6 @@
-"""Custom agents as VS Code remembers them: rows of a state.vscdb, with their instructions.
+"""Read custom agents as VS Code stores them: rows of a state.vscdb, with their instructions.
 
-They outlive the files that defined them, and include those that extensions bring along.
+They outlive the files that defined them, and include those that extensions install.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ def definitions_in_file(path: Path) -> list[Definition] | None:
     try:
         modes = _modes_in(path)
     except (sqliteio.UnreadableDatabase, BadRecord, OSError):
-        return None  # the reader of the store reports what is wrong with it
+        return None  # the reader of the store reports the error
     return [made for mode in modes if (made := _definition_from(mode, path)) is not None]
 
 
 def _modes_in(path: Path) -> list[Any]:
-    if sqliteio.lacks(path, TABLE, ROWS[0]):  # most stores do, and a copy of each takes its time
+    if sqliteio.lacks(path, TABLE, ROWS[0]):  # most stores do, and each copy takes time
         return []
     with sqliteio.open_copy(path) as snapshot:
         query = f"SELECT value FROM {TABLE} WHERE key IN (?, ?) ORDER BY key"  # noqa: S608 - constants only

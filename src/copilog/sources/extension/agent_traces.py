@@ -1,6 +1,6 @@
-"""The span database of the Copilot Chat extension: agent-traces.db, what agents did in the last days.
+"""Read the span database of the Copilot Chat extension: agent-traces.db, the agents' operations of recent days.
 
-Read from a private copy. Format notes: docs/formats/copilot-chat-extension.md
+It is read from a private copy. Format notes: docs/formats/copilot-chat-extension.md
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class AgentTraces(Source):
         return file.name == FILE or {SPANS, ATTRIBUTES} <= file.tables.keys()
 
     def index(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
-        """One stub for each session; all rows are counted here, so that reading a session counts none again."""
+        """Yield one stub for each session; all rows are counted here, so that reading a session counts none again."""
         from copilog.sources.extension.span_conversations import stubs_from
 
         yield from stubs_from(_load(found, ledger), found)
@@ -54,7 +54,7 @@ class AgentTraces(Source):
 
 
 def _load(found: Found, ledger: Ledger) -> list[Span]:
-    """The spans of a database, each row of its tables being one record."""
+    """Return the spans of a database, each row of its tables being one record."""
 
     with sqliteio.open_copy(found.path) as snapshot:
         for note in snapshot.notes:

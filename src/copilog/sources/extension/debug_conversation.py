@@ -1,4 +1,4 @@
-"""A session's debug logs as a conversation: the main log, those of helpers and sub-agents, and what they name."""
+"""Build a conversation from a session's debug logs: the main log, those of helpers and sub-agents, and documents."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _MORE = re.compile(r" \(\+\d+ more\)$")
 
 
 def conversation_from(log: DebugLog, companions: Companions, native_id: str, ledger: Ledger) -> Conversation:
-    """All that the debug logs of a session tell."""
+    """Return the conversation that the debug logs of a session record."""
     spans, asked = dict(log.spans), list(log.asked)
     children = [DebugLog(child, Ledger()) for child in companions.logs]
     for child, place in zip(children, companions.logs, strict=True):
         _join_child(child, place, log, spans, asked)
     if log.header.get("label"):
-        _label(log.spans.values(), str(log.header["label"]))  # a helper's or sub-agent's log, all by itself
+        _label(log.spans.values(), str(log.header["label"]))  # a helper's or sub-agent's log without a main log
     named = _give_documents(spans, companions)
     session = Session(native_id)
     session.trees, session.loose = trees_of(list(spans.values()), asked)
@@ -45,7 +45,7 @@ def conversation_from(log: DebugLog, companions: Companions, native_id: str, led
 
 
 def _join_child(child: DebugLog, path: Path, log: DebugLog, spans: dict[str, Span], asked: list[Asked]) -> None:
-    """Put the spans of a child below the call that started it; those of a helper stand by themselves."""
+    """Put the spans of a child below the call that started it; those of a helper become separate trees."""
     reference = next((ref for ref in log.children if ref.get("childLogFile") == path.name), {})
     named = reference.get("label") or child.header.get("label")
     label = named if isinstance(named, str) else path.stem.partition("-")[0]
@@ -93,7 +93,7 @@ def _give_documents(spans: dict[str, Span], companions: Companions) -> set[str]:
     return used
 
 
-# --- what VS Code told ------------------------------------------------------------------------------------------
+# --- remarks of VS Code -----------------------------------------------------------------------------------------
 
 
 def _add_remark(remark: Remark, made: Conversation) -> None:
@@ -120,7 +120,7 @@ def _add_remark(remark: Remark, made: Conversation) -> None:
 
 
 def _turn_at(made: Conversation, at: datetime | None) -> Turn | None:
-    """The turn that a moment falls into; what was told before the first one belongs to that."""
+    """Return the turn that ran at a time; the first turn for times before it."""
     if not made.turns:
         return None
     begun = [turn for turn in made.turns if at is not None and (turn.timing.started_at or LONG_AGO) <= at]
@@ -128,7 +128,7 @@ def _turn_at(made: Conversation, at: datetime | None) -> Turn | None:
 
 
 def _add_discovery(remark: Remark, turn: Turn) -> None:
-    """What VS Code found for the model to use: skills by name, everything else as it was told."""
+    """Add what VS Code found for the model to use: skills by name, everything else unchanged."""
     details = remark.attributes.get("details")
     names = _names_in(details) if isinstance(details, str) else []
     if "skill" in remark.name.lower():
@@ -142,7 +142,7 @@ def _add_discovery(remark: Remark, turn: Turn) -> None:
 
 
 def _names_in(details: str) -> list[str]:
-    """The names in `Resolved 2 skills in 3.1ms | loaded: [one, two] | folders: [...]`."""
+    """Return the names in `Resolved 2 skills in 3.1ms | loaded: [one, two] | folders: [...]`."""
     match = _FOUND.search(details)
     if match is None:
         return []

@@ -1,4 +1,4 @@
-"""The files of a debug log, and its entries, which were spans before they were written, as spans again."""
+"""Read the files of a debug log, and convert its entries back to spans, which they were before they were written."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from copilog.sources.extension.genai_messages import CUT, is_cut
 from copilog.sources.extension.spans import AGENT, CHAT, ERROR, HOOK, INPUT, OK, OPERATION, OUTPUT, TOOL, Asked, Span
 from copilog.sources.folders import below, files_in, is_plain_file
 
-# The entries of a debug log, which were spans before they were written down, as spans again.
+# The entries of a debug log as spans again, which they were before they were written.
 
 
 ANSWER_PREFIX = "agent-msg-"
@@ -56,7 +56,7 @@ REMARKS = ("discovery", "generic", "error")
 
 @dataclass(slots=True)
 class Remark:
-    """Something that VS Code itself told: what it found, what it did."""
+    """An entry of VS Code itself: what it discovered, or did."""
 
     type: str
     name: str
@@ -65,7 +65,7 @@ class Remark:
 
 
 class DebugLog:
-    """All that one file of a debug log holds."""
+    """The content of one file of a debug log."""
 
     def __init__(self, path: Path, ledger: Ledger) -> None:
         self._ledger = ledger
@@ -105,7 +105,7 @@ class DebugLog:
             self.header = {**attributes, **self.header}
             self.started_at = self.started_at or at
         elif kind in ("turn_start", "turn_end"):
-            return None  # each round is known by its call of a model
+            return None  # each round already has a call of a model
         else:
             if kind not in REMARKS:
                 self._ledger.meet_unknown(kind)
@@ -137,7 +137,7 @@ class DebugLog:
         return None
 
     def _join_answers(self) -> None:
-        """Give each call of a model its answer; an answer whose call is lost stands for it."""
+        """Give each call of a model its answer; an answer whose call is lost replaces the call."""
         for span_id, (attributes, at, parent_id) in self._answers.items():
             span = self.spans.get(span_id)
             if span is None:
@@ -153,7 +153,7 @@ class DebugLog:
             span.extra.update(attributes)
 
 
-# A session's folder of debug logs: which file is which, and what the files beside the main log hold.
+# A session's folder of debug logs: the types of files, and the content of the files beside the main log.
 
 
 FOLDER = "debug-logs"
@@ -171,7 +171,7 @@ def is_document(path: Path) -> bool:
 
 
 def is_debug_file(path: Path) -> bool:
-    """Whether a file lies where debug logs lie: in a session's folder, or, as at first, in the folder of all."""
+    """Return whether a file is where debug logs are: in a session's folder, or in the common folder of early releases."""
     inner = below(path, FOLDER)
     if inner is None or len(inner) > 2:
         return False
@@ -179,7 +179,7 @@ def is_debug_file(path: Path) -> bool:
 
 
 def session_of(path: Path) -> str | None:
-    """The session that a file belongs to, going by where it lies."""
+    """Return the session that a file belongs to, by its path."""
     inner = below(path, FOLDER)
     if inner is None or not is_debug_file(path):
         return None
@@ -187,7 +187,7 @@ def session_of(path: Path) -> str | None:
 
 
 def speaks_for_session(path: Path) -> bool:
-    """Whether a file gives the conversation: the main log, or else any log that has none beside it."""
+    """Return whether a file is read as the conversation: the main log, or a log without a main log beside it."""
     inner = below(path, FOLDER)
     if path.name == MAIN or inner is None or len(inner) == 1:
         return True
@@ -195,7 +195,7 @@ def speaks_for_session(path: Path) -> bool:
 
 
 class Companions:
-    """The files beside a main log. One that cannot be read says nothing here: its own books tell."""
+    """The files beside a main log. One that cannot be read is skipped here, as its own ledger reports it."""
 
     def __init__(self, log: Path) -> None:
         is_in_folder = log.name == MAIN and below(log, FOLDER) is not None
@@ -205,7 +205,7 @@ class Companions:
         self.paths = [*self.logs, *(log.parent / name for name in self.documents)]
 
     def content(self, name: object) -> str | None:
-        """The text of a document that an entry names."""
+        """Return the text of a document that an entry names."""
         value = self.documents.get(name) if isinstance(name, str) else None
         text = value.get("content") if isinstance(value, dict) else None
         return text if isinstance(text, str) else None
@@ -220,7 +220,7 @@ def _value_of(path: Path) -> Any:
 
 
 def count_document(path: Path, ledger: Ledger) -> None:
-    """The books of a document beside a log: it is one record."""
+    """Count a document beside a log in its own ledger: it is one record."""
     data, repairs = jsonio.as_utf8(read_bytes(path))
     for repair in repairs:
         ledger.note(repair.code, repair.reason, offset=0)

@@ -1,4 +1,4 @@
-"""Debug logs of the Copilot Chat extension: `debug-logs/<session>/main.jsonl` and the files beside it.
+"""Read debug logs of the Copilot Chat extension: `debug-logs/<session>/main.jsonl` and the files beside it.
 
 Format notes: docs/formats/copilot-chat-extension.md
 """
@@ -47,8 +47,7 @@ class DebugLogs(Source):
         return session_id if isinstance(session_id, str) and session_id else None
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
-        """Yield the conversation of a session from its main log; the files beside that are only counted."""
-        from copilog.sources.extension.debug_conversation import conversation_from
+        """Yield the conversation of a session when its main log is read; the files beside that are only counted."""
 
         if is_document(found.path):
             count_document(found.path, ledger)

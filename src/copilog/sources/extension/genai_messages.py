@@ -1,4 +1,4 @@
-"""Read messages as OpenTelemetry's conventions for generative AI write them, also from JSON that was cut off."""
+"""Read messages as OpenTelemetry's conventions for generative AI write them, also from truncated JSON."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from copilog.fields import Json, json_text, rest, take_str, text_from
 from copilog.model import AnyPart, Attachment, Place, Text, Thinking, ToolCall, ToolResult, Unknown
 from copilog.sources.tool_rounds import clean_id
 
-# JSON text that was cut off at a length: what stands before the cut is still there.
+# JSON text that was truncated: the values before the cut can still be read.
 
 
-# What writers put where they cut: a debug log at 5,000 characters, spans at a length that can be set.
+# The marks that writers put at the cut: a debug log at 5,000 characters, spans at a length that can be set.
 _CUT_MARK = re.compile(r"(?:\[truncated\]|\.\.\.\[truncated, original \d+ chars\])\Z")
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[\[\]{},]', re.DOTALL)
 _HALF_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?\Z")
@@ -27,7 +27,7 @@ MOST_STEPS_BACK = 6
 
 
 def is_cut(text: str) -> bool:
-    """Whether a text ends with what writers put where they cut."""
+    """Return whether a text ends with a writer's mark of truncation."""
     return _CUT_MARK.search(text) is not None
 
 
@@ -36,7 +36,7 @@ def without_cut_mark(text: str) -> str:
 
 
 def decode_cut(text: str) -> tuple[Any, bool]:
-    """The value of JSON text, and whether its end is missing. None when nothing can be read."""
+    """Return the value of JSON text, and whether its end is missing. The value is None if nothing can be read."""
     try:
         return jsonio.decode(text.encode("utf-8", "replace"))[0], False
     except BadRecord:
@@ -44,9 +44,11 @@ def decode_cut(text: str) -> tuple[Any, bool]:
 
 
 def _closed(text: str) -> Any:
-    """Close what is open at the end; where that is not enough, go back to where the last values began."""
+    """Close the containers that are open at the end; if that fails, go back to the beginnings of the last values."""
     open_brackets: list[str] = []
-    steps: deque[tuple[int, str]] = deque(maxlen=MOST_STEPS_BACK)  # commas and opening brackets, with what closes
+    steps: deque[tuple[int, str]] = deque(
+        maxlen=MOST_STEPS_BACK
+    )  # commas and opening brackets, with their closing brackets
     is_in_string = False
     for token in _TOKEN.finditer(text):
         found = token[0]
@@ -72,15 +74,15 @@ def _closed(text: str) -> Any:
 
 
 def _ends_string(token: str) -> bool:
-    """Whether a string token has its closing quote, and not an escaped one."""
+    """Return whether a string token has its closing quote, which is not an escaped one."""
     if not token.endswith('"'):
         return False
     backslashes = len(token[:-1]) - len(token[:-1].rstrip("\\"))
     return backslashes % 2 == 0
 
 
-# Messages as OpenTelemetry's conventions for generative AI write them: roles, and parts told apart by `type`.
-# Format notes: docs/formats/copilot-chat-extension.md, "Spans".
+# Messages as OpenTelemetry's conventions for generative AI write them: roles, and parts distinguished by `type`. Format
+# notes: docs/formats/copilot-chat-extension.md, "Spans".
 
 
 CUT = {"possibly_cut": True}
@@ -102,7 +104,7 @@ class GenAiMessage:
 
 
 def messages_from(value: object) -> list[GenAiMessage]:
-    """The messages of a list, or of JSON text of one, even where its end was cut off."""
+    """Return the messages of a list, or of JSON text of one, even if that was truncated."""
     is_text_cut = False
     if isinstance(value, str):
         value, is_text_cut = decode_cut(value)
@@ -111,13 +113,13 @@ def messages_from(value: object) -> list[GenAiMessage]:
 
 
 def text_of(message: GenAiMessage) -> str:
-    """The words of a message, without calls, results and thinking."""
+    """Return the text of a message, without calls, results and thinking."""
     texts = [part.get("content") for part in message.parts if isinstance(part, dict) and part.get("type") == "text"]
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
 def parts_from(message: GenAiMessage, ledger: Ledger, place: str) -> list[AnyPart]:
-    """The parts of a message as ours, each counted."""
+    """Return the parts of a message as parts of the model, each counted."""
     made: list[AnyPart] = []
     tally = ledger.parts
     if message.is_cut and message.parts and _is_only_begun(message.parts[-1]):
@@ -138,7 +140,7 @@ def parts_from(message: GenAiMessage, ledger: Ledger, place: str) -> list[AnyPar
 
 
 def _is_only_begun(raw: object) -> bool:
-    """Whether a text was cut off before this part says anything."""
+    """Return whether a text was truncated before this part has any content."""
     return not isinstance(raw, dict) or raw.keys() <= {"type", "id"}
 
 
@@ -181,7 +183,7 @@ def _result_from(raw: Json) -> ToolResult | None:
 
 
 def result_text(raw: Json) -> str:
-    """Take what a tool gave back, under whichever name a release has put it; texts of a list are joined."""
+    """Take the output of a tool, under the name that each release uses; texts of a list are joined."""
     for key in ("response", "content", "result"):
         if key in raw:
             return joined_text(raw.pop(key))
@@ -189,7 +191,7 @@ def result_text(raw: Json) -> str:
 
 
 def joined_text(value: object) -> str:
-    """A value as text: the texts of a list of blocks, or anything else as it is."""
+    """Return a value as text: the texts of a list of blocks, or anything else unchanged."""
     if isinstance(value, list) and value and all(isinstance(block, dict) for block in value):
         texts = [block.get("text", block.get("content")) for block in value]
         if all(isinstance(text, str) for text in texts):
@@ -209,7 +211,7 @@ def _attachment_from(raw: Json) -> Attachment:
             made.data = base64.b64decode(content, validate=True)
             del raw["content"]
         except (binascii.Error, ValueError):
-            pass  # it stays as it is
+            pass  # it stays unchanged
     uri = take_str(raw, "uri")
     made.place = Place(uri=uri) if uri is not None else None
     made.id = take_str(raw, "file_id")

@@ -1,4 +1,4 @@
-"""What the model's memory tool wrote: `memory-tool/memories/`, of users, repositories and sessions.
+"""Read what the model's memory tool wrote: `memory-tool/memories/`, of users, repositories and sessions.
 
 Format notes: docs/formats/copilot-chat-extension.md
 """
@@ -20,23 +20,23 @@ from copilog.sources.base import Found, Probe, Source, provenance_of
 from copilog.sources.folders import EXTENSION, below, extension_folders
 from copilog.sources.roots import StorageFolder
 
-# The memory tool's files: whose they are, going by the folders they lie in.
+# The memory tool's files, and their owners by the folders that they are in.
 
 
 FOLDERS = ("memory-tool", "memories")
 REPO = "repo"
-FOLDER_NAMES_IN_KEY = 7  # enough to tell two users of a machine apart, and the same when a home is copied elsewhere
+FOLDER_NAMES_IN_KEY = 7  # distinguishes users of a machine, and is the same when a home is copied elsewhere
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _SCOPES = {"user": "/memories/", "workspace": "/memories/", "session": "/memories/session/", REPO: "/memories/repo/"}
 
 
 class Memory(NamedTuple):
-    """Where a file of memory belongs."""
+    """The scope and owner of a memory file."""
 
     scope: str  # user, repo, session, workspace
     conversation_id: str
     native_id: str
-    path: str  # as the tool calls it
+    path: str  # as the tool names it
 
     @property
     def is_plan(self) -> bool:
@@ -44,7 +44,7 @@ class Memory(NamedTuple):
 
 
 def memory_at(path: Path) -> Memory | None:
-    """What a path says about a file of memory; None when it is none."""
+    """Return the scope and owner of a memory file by its path, or None if the path is not that of a memory file."""
     inner = below(path, *FOLDERS)
     if not inner:
         return None
@@ -58,13 +58,13 @@ def memory_at(path: Path) -> Memory | None:
     if folder == REPO:
         return _of_all(root, REPO, tuple(rest))
     session_id = session_of_folder(folder)
-    # Local chats are named in base64; the bare id is that of a session of Copilot CLI, shown in VS Code.
+    # Folders of local chats are named in base64; the bare id is that of a session of Copilot CLI, shown in VS Code.
     namespace = "cli" if session_id == folder and _UUID.fullmatch(folder) else "vscode"
     return Memory("session", f"{namespace}:{session_id}", session_id, _SCOPES["session"] + "/".join(rest))
 
 
 def _of_all(root: Path, scope: str, inner: tuple[str, ...]) -> Memory:
-    """Memory that belongs to no conversation: that of a user, of a repository, of a workspace."""
+    """Return memory that belongs to no conversation: that of a user, of a repository, of a workspace."""
     import hashlib
 
     key = "/".join(root.parent.parent.absolute().parts[-FOLDER_NAMES_IN_KEY:])
@@ -73,7 +73,7 @@ def _of_all(root: Path, scope: str, inner: tuple[str, ...]) -> Memory:
 
 
 def session_of_folder(name: str) -> str:
-    """The session behind a folder's name: base64 of its id without padding, or the id itself."""
+    """Return the session of a folder's name: base64 of its id without padding, or the id itself."""
     if _UUID.fullmatch(name):
         return name
     import base64
@@ -89,7 +89,7 @@ def session_of_folder(name: str) -> str:
     return name
 
 
-# What the model's memory tool wrote down: memory-tool/memories/, of users, repositories and sessions. Format notes:
+# The texts of the model's memory tool: memory-tool/memories/, of users, repositories and sessions. Format notes:
 # docs/formats/copilot-chat-extension.md
 
 
@@ -114,7 +114,7 @@ class Memories(Source):
         return memory.native_id if memory is not None else None
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
-        """One file of memory, as a part of the conversation it belongs to, or of a collection of its own."""
+        """Yield one memory file, as a part of the conversation it belongs to, or of a collection of its own."""
         memory = memory_at(found.path)
         if memory is None:
             raise BadFile("lies in no folder of the memory tool")
@@ -149,7 +149,7 @@ def _text_of(path: Path, ledger: Ledger) -> str:
 
 
 def _files_below(folder: Path) -> Iterator[Path]:
-    """All plain files below a folder, by name; links are not followed."""
+    """Yield all plain files below a folder, by name; links are not followed."""
     for parent, names, files in os.walk(folder, followlinks=False):
         names.sort()
         for name in sorted(files):

@@ -1,4 +1,4 @@
-"""OpenTelemetry files: what the file exporter writes, and exports of VS Code's agent debug panel (OTLP).
+"""Read OpenTelemetry files: those of the file exporter, and exports of VS Code's agent debug panel (OTLP).
 
 Format notes: docs/formats/copilot-chat-extension.md
 """
@@ -39,7 +39,7 @@ class OtelFile(Source):
     is_index = True
 
     def locate(self, folder: StorageFolder) -> Iterator[Found]:
-        """Copilot CLI has a folder for such files; VS Code writes them wherever the user likes."""
+        """Yield files of the folder that Copilot CLI has for them; VS Code writes them to any path that the user sets."""
         if folder.kind == "copilot-home" and not (folder.path / FOLDER).is_symlink():
             for path in files_in(folder.path / FOLDER):
                 if path.suffix.lower() == ".jsonl":
@@ -52,7 +52,7 @@ class OtelFile(Source):
         return first is not None and _is_record(first)
 
     def index(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
-        """One stub for each session; all lines are counted here, so that reading a session counts none again."""
+        """Yield one stub for each session; all lines are counted here, so that reading a session counts none again."""
         from copilog.sources.extension.span_conversations import stubs_from
 
         yield from stubs_from(Telemetry(found, ledger).spans, found)
@@ -70,7 +70,7 @@ class OtelFile(Source):
 
 
 class Telemetry:
-    """What the lines of a file hold: spans, and log records that name a session."""
+    """The content of a file's lines: spans, and log records that name a session."""
 
     def __init__(self, found: Found, ledger: Ledger) -> None:
         self.spans: list[Span] = []
@@ -81,7 +81,7 @@ class Telemetry:
     def _use(self, value: Json, line: int) -> str | None:  # noqa: ARG002
 
         if not value:
-            return "empty-record"  # what the exporter leaves when it fails
+            return "empty-record"  # the exporter writes such lines when it fails
         if _is_metrics(value):
             return "metrics"
         if _is_log(value):
@@ -94,7 +94,7 @@ class Telemetry:
         return None
 
     def _use_log(self, value: Json) -> str | None:
-        """Most log records repeat a span; those that name their session are kept."""
+        """Use a log record if it names its session, else return why it is ignored; most others repeat a span."""
 
         attributes = value.get("attributes")
         if not isinstance(attributes, dict):
@@ -195,7 +195,7 @@ class Document:
         self._use(value, "")
 
     def _salvage(self, data: bytes, error: BadRecord) -> None:
-        """Read what stands before the place where a document breaks off."""
+        """Read the spans before the position at which a document breaks off."""
 
         self._ledger.seen += 1
         value, _ = decode_cut(data.decode("utf-8", "replace"))
@@ -250,7 +250,7 @@ def _service_of(resource: object) -> str | None:
 
 
 def _objects(value: object, pointer: str, ledger: Ledger) -> Iterator[tuple[str, Json]]:
-    """The objects of a list with their places; anything else in it is one bad record."""
+    """Yield the objects of a list with their pointers; any other item is one bad record."""
     for position, item in enumerate(value if isinstance(value, list) else []):
         place = f"{pointer}/{position}"
         if isinstance(item, dict):

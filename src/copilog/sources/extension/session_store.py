@@ -1,7 +1,7 @@
-"""The index of sessions that Copilot CLI and the Copilot Chat extension keep: `session-store.db`.
+"""Read the index of sessions of Copilot CLI and the Copilot Chat extension: `session-store.db`.
 
-It is derived from the sessions and partial: it fills gaps where a session's own files are gone, and it alone knows what
-each call of a model took. Read from a private copy. Format notes: docs/formats/session-store.md
+It is derived from the sessions and partial: it fills gaps if a session's own files are gone, and only it records the
+tokens of each call of a model. It is read from a private copy. Format notes: docs/formats/session-store.md
 """
 
 from __future__ import annotations
@@ -35,8 +35,7 @@ class SessionStore(Source):
         return file.name == FILE or {"sessions", "turns"} <= file.tables.keys()
 
     def index(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
-        """Yield a stub for each session; all rows are counted here, so that reading a session counts none again."""
-        from copilog.sources.extension.store_conversation import stub_of
+        """Yield one stub for each session; all rows are counted here, so that reading a session counts none again."""
 
         for rows in load_store(found.path, ledger).sessions.values():
             stub = stub_of(rows, _namespace(found, rows))
@@ -49,8 +48,7 @@ class SessionStore(Source):
         return state if isinstance(state, str) else None
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
-        """Yield all sessions; with a `native_id` that one, whose rows `index` has counted."""
-        from copilog.sources.extension.store_conversation import conversation_of
+        """Yield all sessions; with a `native_id` only that one, whose rows `index` has counted."""
 
         store = load_store(found.path, ledger if found.native_id is None else Ledger(), found.native_id)
         for rows in store.sessions.values():
@@ -63,7 +61,7 @@ class SessionStore(Source):
 
 
 def _digest_of(rows: SessionRows) -> str:
-    """A few letters that change when any row of the session does."""
+    """Return a short digest that changes when any row of the session does."""
     import hashlib
 
     said = repr((rows.session, rows.tables, rows.indexed))
@@ -71,6 +69,6 @@ def _digest_of(rows: SessionRows) -> str:
 
 
 def _namespace(found: Found, rows: SessionRows) -> str:
-    """Whose session it is. Both programs use the same tables; only the extension calls a host "vscode"."""
+    """Return the program that a session is of. Both use the same tables; only the extension calls a host "vscode"."""
     is_vscode = is_extension_folder(found.path.parent) or rows.session.get("host_type") == "vscode"
     return "vscode" if is_vscode else "cli"

@@ -23,7 +23,7 @@ class Session:
     def __init__(self, native_id: str) -> None:
         self.id = native_id
         self.trees: list[Tree] = []
-        self.loose: list[Asked] = []  # prompts whose span is not there
+        self.loose: list[Asked] = []  # prompts whose span is missing
 
     @property
     def namespace(self) -> str:
@@ -38,7 +38,7 @@ class Session:
 
 
 def sessions_of(spans: list[Span]) -> dict[str, Session]:
-    """Return spans by session. What names none goes by its trace, and calls of helpers by their day."""
+    """Return spans by session. Spans without a session are grouped by trace, and calls of helpers by day."""
     trees, _ = trees_of(spans, asked_in(spans))
     by_trace: dict[str | None, str] = {}
     for tree in trees:
@@ -53,14 +53,14 @@ def sessions_of(spans: list[Span]) -> dict[str, Session]:
 
 
 def _name_of_stray(tree: Tree) -> str:
-    """Return the name of the session that stands for a tree of no session."""
+    """Return the id of the session that is made for a tree without one."""
     if tree.label is not None and tree.started_at is not None:
         return f"{HELPERS_ONLY}-{tree.started_at.date().isoformat()}"
     return f"trace-{tree.spans[0].trace_id or tree.key}"
 
 
 def conversation_of(session: Session, ledger: Ledger, source: str, mark: str) -> Conversation:
-    """What a session's spans tell. Uses them up."""
+    """Return the conversation of a session's spans. Uses them up."""
     made = Conversation(id=f"{session.namespace}:{session.id}", native_id=session.id, source=source, marks=[mark])
     made.workspace = _workspace_of(session)
     made.location = next((text for span in _spans(session) if (text := span.text("copilot_chat.location"))), None)
@@ -93,7 +93,7 @@ def _add_turn(made: Conversation, outline: Outline, maker: TurnMaker) -> None:
 
 
 def _helper(tree: Tree, ledger: Ledger, source: str, usages: list[Usage]) -> Document:
-    """A call of a model that serves the product: what it cost counts, what it said is no part of the conversation."""
+    """Return a call of a model that serves the product: its cost counts, but its text is not part of the conversation."""
     reading = TreeMessages(tree, ledger, source)
     for usage in reading.usages:
         usage.extra = {**(usage.extra or {}), "helper": tree.label}
@@ -122,14 +122,14 @@ def _decoded(text: str) -> Any:
     return text if is_cut or value is None else value
 
 
-# What the sources of spans do alike: find the sessions in a file, and give all of them or one.
+# The common steps of all sources of spans: find the sessions in a file, and return all of them or one.
 
 
 MARK = "trace"
 
 
 def stubs_from(spans: list[Span], found: Found) -> Iterator[Conversation]:
-    """One stub for each session, which stands in this very file."""
+    """Yield one stub for each session, which is in this very file."""
     for session in sessions_of(spans).values():
         begun = [tree.started_at for tree in session.trees if tree.started_at is not None]
         ended = [tree.ended_at for tree in session.trees if tree.ended_at is not None]
@@ -145,7 +145,7 @@ def stubs_from(spans: list[Span], found: Found) -> Iterator[Conversation]:
 
 
 def conversations_from(spans: list[Span], found: Found, ledger: Ledger) -> Iterator[Conversation]:
-    """The conversations of all sessions; with a `native_id` that one. Uses the spans up."""
+    """Yield the conversations of all sessions; with a `native_id` only that one. Uses the spans up."""
     for session in sessions_of(spans).values():
         if found.native_id in (None, session.id):
             yield _placed(conversation_of(session, ledger, found.source, MARK), session, found, "lead")
@@ -157,10 +157,10 @@ def _placed(made: Conversation, session: Session, found: Found, role: str) -> Co
     return made
 
 
-# Conversations out of spans: one for each session, with all that its trees tell.
+# Conversations from spans: one for each session, from all its trees.
 
 
-# Who made a span, going by the name of its service or of its agent; the extension itself otherwise.
+# The program that made a span, by the name of its service or of its agent; otherwise the extension itself.
 NAMESPACES = {"github-copilot": "cli", "copilotcli": "cli", "claude-code": "claude", "claude": "claude"}
 REPOSITORY = {
     "repository": ("github.copilot.git.repository", "copilot_chat.repo.remote_url"),

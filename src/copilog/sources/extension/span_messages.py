@@ -1,4 +1,4 @@
-"""The messages of a tree of spans: calls of a model become answers, tool runs become calls and results."""
+"""Convert a tree of spans to messages: calls of a model become answers, tool runs become calls and results."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ KNOWN_BY_NOW = (OPERATION, LABEL, PARENT_SESSION, *SESSION_KEYS)
 
 
 class TreeMessages:
-    """What was said and done in one tree."""
+    """The messages and calls of one tree."""
 
     def __init__(self, tree: Tree, ledger: Ledger, source: str) -> None:
         self.tree = tree
@@ -63,14 +63,16 @@ class TreeMessages:
         self.rounds: list[Round] = []
         self.system_prompts: dict[str, datetime | None] = {}
         self.tool_definitions: list[str] = []
-        self.prompt: str | None = None  # the user's message as the model got it
+        self.prompt: str | None = None  # the user's message as the model received it
         self.sent: dict[str, None] = {}  # every text that was sent to a model in the user's name
-        self.repeated: list[str] | None = None  # all that was sent in the user's name with the first call of a model
-        self.typed: str | None = None  # the user's own words, as a call of a model names them
-        self.is_answered: bool | None = None  # whether the main agent's last answer was one; None: there was none
+        self.repeated: list[str] | None = None  # all texts sent in the user's name with the first call of a model
+        self.typed: str | None = None  # the user's own text, as a call of a model names it
+        self.is_answered: bool | None = (
+            None  # whether the main agent's last call has an answer; None: there was no call
+        )
         self.failure: str | None = None  # of the main agent's last call of a model
         self.inner_agents: list[Json] = []  # agents within the agent that no tool started
-        self.responses: dict[str, str] = {}  # what tools gave back, as later prompts repeat it
+        self.responses: dict[str, str] = {}  # output of tools, as later prompts repeat it
         self._span_of: dict[int, Span] = {}  # the span that a message was made from
         self._counted: list[tuple[Round | Usage, Span]] = []
         self._tools = ToolRuns()
@@ -97,18 +99,18 @@ class TreeMessages:
         give_responses(self.messages, self.responses)
         self.messages.sort(key=_moment)
 
-    # --- whose work it is -------------------------------------------------------------------------------------------
+    # --- callers ----------------------------------------------------------------------------------------------------
 
     def _tool_above(self, span: Span) -> Span | None:
         return next((above for above in self._parents.above(span) if above.operation == TOOL), None)
 
     def _caller_of(self, span: Span) -> str | None:
-        """The call that a span works for: that of a sub-agent, or of a tool that asks a model."""
+        """Return the call that a span works for: that of a sub-agent, or of a tool that calls a model."""
         above = self._tool_above(span)
         return self._tools.call_id(above) if above is not None else self.tree.caller
 
     def caller_of_prompt(self, prompt: Asked) -> str | None:
-        """The call below which a prompt was put: that of a sub-agent; None for the user's own."""
+        """Return the call below which a prompt was sent: that of a sub-agent; None for the user's own."""
         span = self._parents.by_id.get(prompt.span_id or "")
         return self._caller_of(span) if span is not None else self.tree.caller
 
@@ -145,7 +147,7 @@ class TreeMessages:
             self.failure = (span.status_message or "failed") if span.status == ERROR else None
 
     def _parts_of(self, span: Span, made: Round) -> list[AnyPart]:
-        """What a model answered; also told to the round."""
+        """Return the parts of a model's answer, and add them to the round."""
         parts: list[AnyPart] = []
         for output in messages_from(span.attributes.pop(OUTPUT, None)):
             parts += parts_from(output, self._ledger, f"span:{span.id}/output")
@@ -159,7 +161,7 @@ class TreeMessages:
         return parts
 
     def _read_prompt(self, span: Span) -> None:
-        """Take out of a prompt what stands nowhere else; the rest repeats earlier messages."""
+        """Take the new messages out of a prompt; the rest repeats earlier messages."""
         is_main = self._is_main(span)
         typed = span.take_text("copilot_chat.user_request")
         if is_main and self.typed is None:
@@ -178,7 +180,7 @@ class TreeMessages:
                     if isinstance(native_id, str):
                         self.responses[clean_id(native_id)] = result_text(part)
         if typed and not any(typed.strip() in text for text in self.sent):
-            self.sent[typed] = None  # other words than those of the prompt that was sent
+            self.sent[typed] = None  # not the text of the prompt that was sent
         system = _system_text(span.attributes.pop(SYSTEM, None))
         if system:
             self.system_prompts.setdefault(system, span.started_at)
@@ -240,7 +242,7 @@ class TreeMessages:
 
 
 def give_responses(messages: list[Message], responses: dict[str, str]) -> None:
-    """A result is what the model got; what the tool's own span says otherwise is what was shown."""
+    """Set the text that the model received as the text of results; the text of the tool's own span becomes the display."""
     for message in messages:
         for part in message.parts:
             response = responses.get(part.call_id, "") if isinstance(part, ToolResult) else ""
@@ -251,7 +253,7 @@ def give_responses(messages: list[Message], responses: dict[str, str]) -> None:
 
 
 def hook_of(span: Span) -> Hook:
-    """A hook that ran; it blocks when it ended in an error that is not called harmless."""
+    """Return a hook that ran; it blocks if it ended in an error that is not called harmless."""
     kind = span.take_text("copilot_chat.hook_type", "github.copilot.hook.type") or span.name
     result = span.text("copilot_chat.hook_result_kind")
     decision = span.text("github.copilot.hook.decision")
@@ -269,7 +271,7 @@ def hook_of(span: Span) -> Hook:
 
 
 def left_of(span: Span) -> Json:
-    """What nobody has taken from a span."""
+    """Return the fields of a span that no reader has taken."""
     left = {key: value for key, value in span.attributes.items() if key not in KNOWN_BY_NOW}
     if span.status == ERROR and span.status_message:
         left["error"] = span.status_message
@@ -279,7 +281,7 @@ def left_of(span: Span) -> Json:
 
 
 def _system_text(value: object) -> str:
-    """System instructions: text, or JSON text of a list of blocks."""
+    """Return system instructions: text, or JSON text of a list of blocks."""
     if isinstance(value, str) and not value.lstrip().startswith("["):
         return value
     texts = [text_of(message) for message in messages_from(value)]

@@ -16,7 +16,7 @@ from copilog.sources.extension.spans import AGENT, CHAT, ERROR, LABEL, PARENT_SE
 from copilog.sources.tool_results import result_content
 from copilog.sources.tool_rounds import clean_id
 
-# Which spans belong together: trees of spans, and the sessions that the trees are of.
+# Trees of spans, and the sessions that the trees belong to.
 
 
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
@@ -47,7 +47,7 @@ class Tree:
     asked: list[Asked] = field(default_factory=list)
     session: str | None = None
     label: str | None = None  # of a helper
-    caller: str | None = None  # of a sub-agent whose call is not there: what stands for that call
+    caller: str | None = None  # for a sub-agent whose call is missing: the substitute for that call
 
     @property
     def started_at(self) -> datetime | None:
@@ -59,7 +59,7 @@ class Tree:
 
     @property
     def is_agent(self) -> bool:
-        """Whether an agent worked here, so that this is a turn."""
+        """Return whether an agent worked here, so that this is a turn."""
         if self.top is not None:
             return self.top.operation == AGENT
         return any(span.operation in (CHAT, TOOL) for span in self.spans)
@@ -70,13 +70,13 @@ class Tree:
 
 
 class Parents:
-    """The way up from a span."""
+    """The spans above each span."""
 
     def __init__(self, spans: Iterable[Span]) -> None:
         self.by_id = {span.id: span for span in spans}
 
     def above(self, span: Span) -> list[Span]:
-        """The spans above, nearest first. A circle ends where it closes."""
+        """Return the spans above, nearest first. A cycle ends where it closes."""
         found: list[Span] = []
         seen = {span.id}
         parent_id = span.parent_id
@@ -88,7 +88,7 @@ class Parents:
 
 
 def trees_of(spans: list[Span], asked: list[Asked]) -> tuple[list[Tree], list[Asked]]:
-    """The trees by their beginning, and the prompts that belong to none of them."""
+    """Return the trees by their beginning, and the prompts that belong to none of them."""
     parents = Parents(spans)
     trees: dict[str, Tree] = {}
     tree_of: dict[str, Tree] = {}
@@ -112,7 +112,7 @@ def trees_of(spans: list[Span], asked: list[Asked]) -> tuple[list[Tree], list[As
 
 
 def _name(tree: Tree) -> None:
-    """Find the session of a tree, and whether it only helps another one. What stands deeper has its own names."""
+    """Set the session of a tree, and whether it only helps another one. Deeper spans have names of their own."""
     uppermost = [tree.top] if tree.top is not None else [span for span in tree.spans if span.parent_id == tree.key]
     parent = _first_text(uppermost, PARENT_SESSION)
     label = _first_text(uppermost, LABEL)
@@ -134,10 +134,10 @@ def _first_text(spans: list[Span], *keys: str) -> str | None:
     return next((text for span in spans if (text := span.text(*keys))), None)
 
 
-# Tool calls from two sides: the model's answer announces a call, and a span tells how it ran.
+# Tool calls from two records: the model's answer announces a call, and a span records how it ran.
 
 
-TREE = '{"node"'  # how a result begins that was recorded as VS Code has it: a tree of texts
+TREE = '{"node"'  # the beginning of a result that was recorded in VS Code's own form: a tree of texts
 ARGUMENTS, RESULT = "gen_ai.tool.call.arguments", "gen_ai.tool.call.result"
 
 
@@ -146,24 +146,24 @@ class ToolRuns:
 
     def __init__(self) -> None:
         self._announced: dict[str, ToolCall] = {}  # by id
-        self._waiting: list[tuple[ToolCall, str | None]] = []  # calls without a run, and the span of the tool above
+        self._waiting: list[tuple[ToolCall, str | None]] = []  # calls without a run, and the tool span above
         self._by_span: dict[str, ToolCall] = {}
         self._results: dict[str, str] = {}
 
     def announce(self, call: ToolCall, span: Span, above: Span | None) -> None:
-        """A model asked for a call."""
+        """Add a call that a model requested."""
         if not call.id:
             call.id = f"{span.id}:{len(self._announced)}"
         self._announced[call.id] = call
         self._waiting.append((call, above.id if above is not None else None))
 
     def call_id(self, span: Span) -> str:
-        """The id of the call that a span ran."""
+        """Return the id of the call that a span ran."""
         call = self._by_span.get(span.id)
         return call.id if call is not None else clean_id(span.text("gen_ai.tool.call.id") or span.id)
 
     def run(self, span: Span, above: Span | None) -> tuple[ToolCall, bool]:
-        """The call that a span ran, and whether nothing but the span tells of it."""
+        """Return the call that a span ran, and whether the span is its only record."""
         native_id = span.take_text("gen_ai.tool.call.id")
         name = span.take_text("gen_ai.tool.name") or span.name.partition(" ")[2] or span.name
         arguments = span.take_text(ARGUMENTS)
@@ -192,7 +192,7 @@ class ToolRuns:
         return call, is_new
 
     def _match(self, name: str, arguments: str | None, above: Span | None) -> ToolCall | None:
-        """The announced call that a run without an id belongs to: one with these arguments, else the next by name."""
+        """Return the announced call of a run without an id: one with these arguments, else the next by name."""
         scope = above.id if above is not None else None
         of_name = [call for call, owner in self._waiting if call.name == name and owner == scope]
         wanted = _parsed(arguments)
@@ -200,11 +200,11 @@ class ToolRuns:
         return next(iter(same or of_name), None)
 
     def result(self, span: Span, call: ToolCall, responses: dict[str, str]) -> ToolResult | None:
-        """What a run gave back. A text that was cut is completed from a later prompt, where that has it."""
+        """Return the result of a run. A truncated text is completed from a later prompt, if that has it."""
         heard = responses.get(call.id)
         recorded = span.take_text(RESULT)
         if recorded is None and heard is None and span.status == ERROR:
-            recorded, span.status_message = span.status_message, None  # all that came back is why it failed
+            recorded, span.status_message = span.status_message, None  # the only output is the reason of the failure
         if recorded is None and heard is None:
             return None
         text = recorded if recorded is not None else heard or ""
@@ -224,7 +224,7 @@ class ToolRuns:
         return result
 
     def name_subagent(self, span: Span, above: Span, left: Json) -> None:
-        """An agent ran below a tool: say so at the call. `left` is what else is known of the agent."""
+        """Name the agent that ran below a tool at the tool's call. `left` has the other fields of the agent."""
         call = self._by_span[above.id]
         asked = _parsed(call.arguments)
         prompt = asked.get("prompt") if isinstance(asked, dict) else None
@@ -241,7 +241,7 @@ class ToolRuns:
         )
 
     def unheard(self, responses: dict[str, str], messages: list[Message]) -> list[Message]:
-        """Results of calls that have no span of their own, as a later prompt repeats them."""
+        """Return results of calls that have no span of their own, as a later prompt repeats them."""
         callers = {id(part): message for message in messages for part in message.parts}
         made: list[Message] = []
         for call, _ in self._waiting:
@@ -259,7 +259,7 @@ def _origin(kind: str | None) -> str | None:
 
 
 def _says_the_same(arguments: str, others: str) -> bool:
-    """Whether two records of the arguments of a call say the same, or one of them as far as it was cut."""
+    """Return whether two records of a call's arguments are the same, or one is the truncated other."""
     value = _parsed(arguments)
     if value is not None and value == _parsed(others):
         return True
@@ -276,12 +276,12 @@ def _parsed(arguments: str | None) -> Any:
         return None
 
 
-# Turns out of trees of spans and prompts: a prompt begins a turn, and what ran below it belongs to it.
+# Turns from trees of spans and prompts: a prompt begins a turn, and what ran below it belongs to it.
 
 
 @dataclass(slots=True)
 class Outline:
-    """A turn in the making: its prompts, the first of which begins it, and the trees that belong to it."""
+    """A turn under construction: its prompts, the first of which begins it, and the trees that belong to it."""
 
     at: datetime | None = None
     asked: list[Asked] = field(default_factory=list)
@@ -295,7 +295,7 @@ class Outline:
 def outlines_of(trees: list[Tree], loose: list[Asked]) -> list[Outline]:
     """Sort trees and prompts into turns, by time.
 
-    The tree of an agent is a turn. What ran outside of any agent goes with the turn that it fell into.
+    The tree of an agent is a turn. What ran outside of any agent belongs to the turn that ran at that time.
     """
     items: list[tuple[datetime, int, Tree | Asked]] = [(prompt.at or LONG_AGO, 0, prompt) for prompt in loose]
     for tree in trees:
@@ -322,26 +322,26 @@ def outlines_of(trees: list[Tree], loose: list[Asked]) -> list[Outline]:
 
 
 def _goes_on(current: Outline, tree: Tree) -> bool:
-    """Whether a tree belongs to the turn before it."""
+    """Return whether a tree belongs to the turn before it."""
     if tree.caller is not None:
         return True
     if tree.asked:
         return False
-    is_awaited = not any(known.is_agent for known in current.trees)  # the agent that the prompt was put to
+    is_awaited = not any(known.is_agent for known in current.trees)  # the agent that the prompt was sent to
     return is_awaited or not tree.is_agent
 
 
-# Turns that VS Code no longer had when it asked a model again: those that a retry or an edited prompt replaced. The
-# traces of the extension keep them, and nothing in them says that they were replaced. But the prompt of a later
-# turn repeats the conversation so far, and lacks them. It may lack turns for want of space, too, so this alone
-# decides nothing: `identity.superseding` asks whether the session file lacks the turn as well.
+# Turns that VS Code had dropped before it called a model again: those that a retry or an edited prompt replaced. The
+# traces of the extension contain them, and nothing in them records that they were replaced. But the prompt of a later
+# turn repeats the conversation so far, and lacks them. It may lack turns for want of space, too, so this alone decides
+# nothing: `identity.superseding` checks whether the session file lacks the turn as well.
 
 
 LEFT_OUT = "left_out_of_later_prompts"  # in the extra of a turn
 
 
 class Asking(NamedTuple):
-    """A turn, its prompt, and the users' messages that a model was first sent in it; None if they were not recorded."""
+    """A turn, its prompt, and the users' messages that its first call of a model sent; None if they were not recorded."""
 
     turn: Turn
     prompt: str
@@ -349,19 +349,19 @@ class Asking(NamedTuple):
 
 
 def mark_left_out(asked: list[Asking]) -> None:
-    """Mark the turns that are not in the last prompt that repeats the conversation as it was."""
+    """Mark the turns that are missing from the last prompt that repeats the conversation from its beginning."""
     last = next((place for place in range(len(asked) - 1, 0, -1) if _is_whole(asked[place].sent)), None)
     if last is None:
         return
     sent = "\n".join(_squeezed(text) for text in asked[last].sent or [])
     if _squeezed(asked[last].prompt) not in sent:
-        return  # its own prompt was sent in other words, and so may be those before it
+        return  # its own prompt was sent with another text, and so may be those before it
     by_prompt: dict[str, list[Turn]] = {}
     for asking in asked[: last + 1]:
         by_prompt.setdefault(_squeezed(asking.prompt), []).append(asking.turn)
     for prompt, turns in by_prompt.items():
         missing = len(turns) - sent.count(prompt) if prompt else 0
-        # The last of several with the same prompt was sent; it replaced those right before it.
+        # Of several with the same prompt the last one was sent; it replaced those right before it.
         replaced = turns[-1 - missing : -1] if missing < len(turns) else turns
         for turn in replaced if missing > 0 else ():
             turn.extra = {**(turn.extra or {}), LEFT_OUT: True}
@@ -373,5 +373,5 @@ def _is_whole(sent: list[str] | None) -> bool:
 
 
 def _squeezed(text: str) -> str:
-    """Return a text without white space, which prompts have more or less of."""
+    """Return a text without white space, which varies between prompts."""
     return "".join(text.split())

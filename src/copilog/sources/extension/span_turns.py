@@ -1,4 +1,4 @@
-"""One turn of a trace with its messages: prompts, answers, calls, results, and how it went."""
+"""Convert one turn of a trace with its messages: prompts, answers, calls, results, and the outcome."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class TurnMaker:
         self._shown: set[str] = set()
         self.asked: list[Asking] = []
         self.tool_definitions: list[str] = []
-        self.responses: dict[str, str] = {}  # what tools gave back, as prompts repeat it
+        self.responses: dict[str, str] = {}  # output of tools, as prompts repeat it
 
     def make(self, outline: Outline, index: int) -> tuple[Turn, list[Message]]:
         readings = [TreeMessages(tree, self._ledger, self._source) for tree in outline.trees]
@@ -64,7 +64,7 @@ class TurnMaker:
         return turn, messages
 
     def add_late_results(self, messages: list[Message]) -> None:
-        """What came of a call is in the prompt of a later turn where the call itself was cut short."""
+        """Add results that are only in the prompt of a later turn because the call itself was cut short."""
         give_responses(messages, self.responses)
         results = {part.call_id for message in messages for part in message.parts if isinstance(part, ToolResult)}
         for position in range(len(messages) - 1, -1, -1):
@@ -77,7 +77,9 @@ class TurnMaker:
                     messages.insert(position + 1, made)
 
     def _add_context(self, prompts: list[Message], readings: list[TreeMessages]) -> None:
-        """What was sent before the user's words, such as the environment, comes with the prompt that it went with."""
+        """Add the context that was sent before the user's text, such as the environment, to the prompt that it belongs
+        to.
+        """
         said = {part.text for message in prompts for part in message.parts if isinstance(part, Text | Prompt)}
         self._shown |= said
         for text in [text for reading in readings for text in reading.sent]:
@@ -113,7 +115,7 @@ def _prompts(outline: Outline, readings: list[TreeMessages]) -> list[Message]:
             made.insert(0, Message(role="user", parts=[Text(text=words)] if words else [], created_at=outline.at))
     asking = next((message for message in made if message.parent_call_id is None), None)
     if sent is not None and asking is not None and not any(_says(part, sent) for part in asking.parts):
-        asking.parts.append(Prompt(text=sent, scope="turn"))  # what was really sent, around the user's words
+        asking.parts.append(Prompt(text=sent, scope="turn"))  # the text that was sent, around the user's own
     return made
 
 
@@ -122,7 +124,7 @@ def _says(part: AnyPart, text: str) -> bool:
 
 
 def _put_behind_call(messages: list[Message], message: Message) -> None:
-    """What a sub-agent was asked comes right behind the call that started it."""
+    """Insert the prompt of a sub-agent right after the call that started it."""
     for position, asking in enumerate(messages):
         if any(isinstance(part, ToolCall) and part.id == message.parent_call_id for part in asking.parts):
             messages.insert(position + 1, message)
@@ -136,7 +138,7 @@ def _put_in_time(messages: list[Message], message: Message) -> None:
     messages.insert(next(later, len(messages)), message)
 
 
-# --- how it went ------------------------------------------------------------------------------------------------
+# --- outcome ----------------------------------------------------------------------------------------------------
 
 
 def _agents_of(outline: Outline) -> list[Span]:
@@ -166,7 +168,7 @@ def _read_outcome(turn: Turn, outline: Outline, readings: list[TreeMessages]) ->
 
 
 def _read_agent(turn: Turn, top: Span, source: str) -> None:
-    """What the span of the agent itself says of the turn."""
+    """Read the fields that the agent's own span has about the turn."""
     turn.pointer = f"span:{top.id}"
     turn.timing.elapsed_ms = ms_between(top.started_at, top.ended_at)
     name = top.take_text("gen_ai.agent.name")

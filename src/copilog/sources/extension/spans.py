@@ -1,4 +1,4 @@
-"""Spans, the common form of traces, span files, exports and debug logs."""
+"""Read spans, the common form of traces, span files, exports and debug logs."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ from copilog.fields import (
 from copilog.model import Document, Usage
 from copilog.uris import uri_to_path
 
-# Spans, the common form of traces, span files, exports and debug logs: what ran, when, below what, with what.
+# Spans, the common form of traces, span files, exports and debug logs: operations with their time, parent and
+# attributes.
 
 
 OPERATION = "gen_ai.operation.name"
 CHAT, AGENT, TOOL, HOOK = "chat", "invoke_agent", "execute_tool", "execute_hook"
 EMBEDDINGS, CONTENT, CORE = "embeddings", "content_event", "core_event"
-PERMISSION = "permission"  # of the CLI before 1.0.46, by its name alone
+PERMISSION = "permission"  # of the CLI before 1.0.46, recognizable only by its name
 ERROR, OK = 2, 1
 
 INPUT, OUTPUT, SYSTEM = "gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.system_instructions"
@@ -41,7 +42,7 @@ ASKED = "user_message"
 
 @dataclass(slots=True)
 class SpanEvent:
-    """Something that happened within a span."""
+    """An event within a span."""
 
     name: str
     at: datetime | None = None
@@ -50,7 +51,7 @@ class SpanEvent:
 
 @dataclass(slots=True)
 class Span:
-    """One operation. Readers take out of `attributes` what they understand; the rest is kept."""
+    """One operation. Readers take the fields that they understand out of `attributes`; the rest goes to `extra`."""
 
     id: str
     name: str = ""
@@ -58,16 +59,16 @@ class Span:
     parent_id: str | None = None
     started_at: datetime | None = None
     ended_at: datetime | None = None
-    status: int = 0  # 0 not said, 1 well, 2 failed
+    status: int = 0  # 0 not set, 1 ok, 2 failed
     status_message: str | None = None
     attributes: Json = field(default_factory=dict)
     events: list[SpanEvent] = field(default_factory=list)
-    service: str | None = None  # which program made it
+    service: str | None = None  # the program that made it
     extra: Json = field(default_factory=dict)
 
     @property
     def operation(self) -> str:
-        """What kind of operation it is; some writers only say so in the name."""
+        """Return the kind of operation; some writers record it only in the name."""
         named = self.attributes.get(OPERATION)
         if isinstance(named, str) and named:
             return named
@@ -75,7 +76,7 @@ class Span:
         return first if first in (CHAT, AGENT, TOOL, HOOK, PERMISSION) else HOOK if first == "hook" else ""
 
     def text(self, *keys: str) -> str | None:
-        """The first of these attributes that is text, left where it is."""
+        """Return the first of these attributes that is text, without removing it."""
         for key in keys:
             value = self.attributes.get(key)
             if isinstance(value, str) and value:
@@ -83,12 +84,12 @@ class Span:
         return None
 
     def take_text(self, *keys: str) -> str | None:
-        """The first of these attributes that has something to say, as text; all of them are taken out."""
+        """Take all of these attributes, and return the first that is not empty, as text."""
         values = [self.attributes.pop(key) for key in keys if key in self.attributes]
         return next((text_from(value) for value in values if value not in (None, "")), None)
 
     def take_number(self, *keys: str) -> float | None:
-        """The first of these attributes that is a number, also as text; what is none stays."""
+        """Take the first of these attributes that is a number, also as text; other values stay."""
         found: float | None = None
         for key in keys:
             number = number_from(self.attributes.get(key))
@@ -128,7 +129,7 @@ def take_skills(spans: list[Span]) -> list[Document]:
 
 @dataclass(slots=True)
 class Asked:
-    """What a user asked, and the span it was asked in."""
+    """A prompt of the user, and the span that it was recorded in."""
 
     text: str
     at: datetime | None
@@ -137,7 +138,7 @@ class Asked:
 
 
 def number_from(value: Any) -> float | None:
-    """A number, also one that was stored as text; no infinities."""
+    """Return a number, also one that was stored as text; no infinities."""
     if isinstance(value, str):
         try:
             value = float(value) if not value.strip().lstrip("-").isdigit() else int(value)
@@ -149,7 +150,7 @@ def number_from(value: Any) -> float | None:
 
 
 def asked_in(spans: list[Span]) -> list[Asked]:
-    """Take the users' words out of the events of spans."""
+    """Take the user's prompts out of the events of spans."""
     asked: list[Asked] = []
     for span in spans:
         for event in [event for event in span.events if event.name == ASKED]:
@@ -161,7 +162,7 @@ def asked_in(spans: list[Span]) -> list[Asked]:
     return asked
 
 
-# Spans out of the three forms they are stored in: the SDK's own objects, OTLP, and rows of a database.
+# Spans from the three forms they are stored in: the SDK's own objects, OTLP, and rows of a database.
 
 
 # Columns of the table `spans` that repeat an attribute.
@@ -183,7 +184,7 @@ COLUMNS = {
     "turn_index": "copilot_chat.turn.index",
     "ttft_ms": "copilot_chat.time_to_first_token",
 }
-# Parts of the SDK's objects that say nothing, or say it again.
+# Parts of the SDK's objects that are empty, or repeat other fields.
 REDUNDANT = (
     "_ended",
     "_droppedAttributesCount",
@@ -208,7 +209,7 @@ REDUNDANT = (
 
 
 def span_from_sdk(value: Json) -> Span:
-    """A span as OpenTelemetry's JavaScript SDK holds it; older and newer releases put the ids in different places."""
+    """Return a span from an object of OpenTelemetry's JavaScript SDK; its ids are in other fields in older releases."""
     context = take_dict(value, "_spanContext") or take_dict(value, "spanContext") or value
     span = _named_span(context)
     if context is not value and context:
@@ -236,7 +237,7 @@ def span_from_sdk(value: Json) -> Span:
 
 
 def span_from_otlp(value: Json, service: str | None) -> Span:
-    """A span of an OTLP document: attributes are lists of keys and typed values, times are nanoseconds."""
+    """Return a span of an OTLP document: attributes are lists of keys and typed values, times are nanoseconds."""
     span = _named_span(value)
     span.parent_id = take_str(value, "parentSpanId") or None
     span.name = take_str(value, "name") or ""
@@ -257,7 +258,7 @@ def span_from_otlp(value: Json, service: str | None) -> Span:
 
 
 def span_from_row(row: Json, attributes: Json) -> Span:
-    """A row of the table `spans`, with the rows of `span_attributes`, which are all text."""
+    """Return a span of a row of the table `spans`, with the rows of `span_attributes`, which are all text."""
     native_id = take_str(row, "span_id")
     if native_id is None:
         raise BadRecord("a span without an id")
@@ -305,14 +306,14 @@ def _is_key(value: object) -> bool:
 
 
 def attributes_from(value: object) -> Json:
-    """OTLP's list of attributes as a plain object."""
+    """Return OTLP's list of attributes as a plain object."""
     made: Json = {}
     for item in value if isinstance(value, list) else []:
         if isinstance(item, dict) and isinstance(item.get("key"), str):
             try:
                 made[item["key"]] = _any_value(item.get("value"))
             except RecursionError:
-                made[item["key"]] = None  # nested beyond all sense
+                made[item["key"]] = None  # nested too deeply
     return made
 
 
@@ -331,7 +332,7 @@ def _any_value(value: Any) -> Any:
     return value
 
 
-# What a span says about tokens and cost.
+# Tokens and cost of a span.
 
 
 NANO = 1e9
@@ -339,7 +340,7 @@ TOKENS = "gen_ai.usage."
 
 
 def usage_of(span: Span, source: str) -> Usage | None:
-    """Take the tokens out of a span. Input holds the cached part and output the reasoning, as recorded.
+    """Take the tokens out of a span. Input includes the cached part and output the reasoning, as recorded.
 
     The CLI up to 1.0.60 has an underscore where the conventions now have a dot.
     """
@@ -373,7 +374,7 @@ def usage_of(span: Span, source: str) -> Usage | None:
 
 
 def _first_token_ms(span: Span) -> float | None:
-    """How long the first word took: the extension counts milliseconds, the CLI's runtime seconds."""
+    """Return the time to the first token: the extension counts milliseconds, the CLI's runtime seconds."""
     milliseconds = span.take_number("copilot_chat.time_to_first_token")
     seconds = span.take_number("gen_ai.response.time_to_first_chunk", "github.copilot.time_to_first_chunk")
     if milliseconds is None and seconds is not None:

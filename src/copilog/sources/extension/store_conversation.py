@@ -1,4 +1,4 @@
-"""A session of a store as a conversation: the words of its turns, perhaps cut, and what was counted about it."""
+"""Convert a session of a store to a conversation: the texts of its turns, which may be truncated, and its usage."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _COMMIT = re.compile(r"[0-9a-fA-F]{7,40}")
 
 
 def stub_of(rows: SessionRows, namespace: str) -> Conversation:
-    """What a list shows of a session."""
+    """Return the stub of a session for lists."""
     session = dict(rows.session)
     made = Conversation(id=f"{namespace}:{rows.id}", native_id=rows.id, source=SOURCE, marks=["stub"])
     _read_session(session, made, _is_prompt(rows))
@@ -47,7 +47,7 @@ def stub_of(rows: SessionRows, namespace: str) -> Conversation:
 
 
 def conversation_of(rows: SessionRows, namespace: str, version: int | None) -> Conversation:
-    """All that a store knows of a session."""
+    """Return the conversation of a session from all rows of the store."""
     made = Conversation(id=f"{namespace}:{rows.id}", native_id=rows.id, source=SOURCE, marks=["store-row"])
     extra = _read_session(dict(rows.session), made, _is_prompt(rows))
     for row in rows.rows("turns"):
@@ -67,7 +67,7 @@ def conversation_of(rows: SessionRows, namespace: str, version: int | None) -> C
 
 
 def _is_prompt(rows: SessionRows) -> bool:
-    """Return whether the summary of a session is one of its later prompts, perhaps cut, and so not a title."""
+    """Return whether the summary of a session is one of its later prompts, possibly truncated, and so not a title."""
     summary = rows.session.get("summary")
     text = summary.strip().removesuffix("...").removesuffix("…") if isinstance(summary, str) else ""
     prompts = [row.values.get("user_message") for row in rows.rows("turns")]
@@ -76,7 +76,7 @@ def _is_prompt(rows: SessionRows) -> bool:
 
 
 def _read_session(session: Json, made: Conversation, is_prompt: bool) -> Json:
-    """Take what the session's own row says; return what is left of it."""
+    """Take the fields of the session's own row; return those that are left."""
     summary = take_str(session, "summary")
     if is_prompt:
         summary = None
@@ -127,7 +127,7 @@ def _add_turn(row: Row, made: Conversation) -> None:
 
 
 def _turn_numbered(made: Conversation, number: object) -> Turn | None:
-    """The turn with a number of the store, which counts prompts from 0 and may leave some out."""
+    """Return the turn with a number of the store, which counts prompts from 0 and may leave some out."""
     for turn in made.turns:
         if (turn.extra or {}).get("turn_index", turn.index) == number:
             return turn
@@ -135,7 +135,7 @@ def _turn_numbered(made: Conversation, number: object) -> Turn | None:
 
 
 def _give_models(rows: SessionRows, made: Conversation) -> None:
-    """The model of a turn is the one that the main agent called first."""
+    """Set the model of each turn: the one that the main agent called first."""
     for row in rows.rows(USAGE):
         model, turn = row.values.get("model"), _turn_numbered(made, row.values.get("turn_index"))
         is_main = "agent_id" not in row.values and row.values.get("initiator") not in ASIDE
@@ -144,7 +144,7 @@ def _give_models(rows: SessionRows, made: Conversation) -> None:
 
 
 def _add_checkpoint(row: Row, made: Conversation) -> None:
-    """A checkpoint is the text that replaced the history in later prompts. It comes after the turn it was made in."""
+    """Add a checkpoint, the text that replaced the history in later prompts, after the turn that it was made in."""
     values = dict(row.values)
     values.pop("id", None)
     created_at = take_moment(values, "created_at")
@@ -164,11 +164,11 @@ def _add_checkpoint(row: Row, made: Conversation) -> None:
     made.messages.insert(place, Message(role="system", parts=parts, turn=last, created_at=created_at))
 
 
-# --- what was counted -------------------------------------------------------------------------------------------
+# --- usage, relations and files ---------------------------------------------------------------------------------
 
 
 def _usage_from(row: Json) -> Usage:
-    """What one call of a model took. Input holds the cache, and output the reasoning, as recorded."""
+    """Return the usage of one call of a model. Input includes the cache, and output the reasoning, as recorded."""
     row.pop("id", None)
     usage = Usage(
         input=take_whole(row, "input_tokens"),
@@ -189,7 +189,7 @@ def _usage_from(row: Json) -> Usage:
             row["token_details"] = jsonio.decode(details.encode())[0]
             del row["token_details_json"]
         except BadRecord:
-            pass  # it stays as text
+            pass  # it stays text
     usage.extra = rest(row)
     return usage
 
@@ -199,7 +199,7 @@ def _is_reference(values: Json) -> bool:
 
 
 def _relation_from(values: Json) -> Relation:
-    """A pull request, issue or commit that the session names. What is called a commit may be a branch."""
+    """Return a pull request, issue or commit that the session names. What is called a commit may be a branch."""
     kind, value = values["ref_type"], str(values["ref_value"])
     turn = values.get("turn_index")
     reason = f"named in turn {turn}" if isinstance(turn, int) else None
@@ -209,7 +209,7 @@ def _relation_from(values: Json) -> Relation:
 
 
 def _add_files(rows: SessionRows, made: Conversation) -> None:
-    """A file that a tool touched is a reference of its turn, or else one of the conversation's files."""
+    """Add the files that a tool touched as references of their turns, or else as files of the conversation."""
     for row in rows.rows("session_files"):
         path, turn = row.values.get("file_path"), _turn_numbered(made, row.values.get("turn_index"))
         if turn is not None and isinstance(path, str):
@@ -219,7 +219,7 @@ def _add_files(rows: SessionRows, made: Conversation) -> None:
 
 
 def _extras(rows: SessionRows) -> Json:
-    """What has no place of its own: the files touched, files kept in the search index, tables of newer releases."""
+    """Return rows without a field of the model: touched files, files of the search index, tables of newer releases."""
     made: Json = {}
     files = [_file_from(row.values) for row in rows.rows("session_files")]
     if files:
@@ -234,7 +234,7 @@ def _extras(rows: SessionRows) -> Json:
 
 
 def _file_from(values: Json) -> Json:
-    """The first time that a tool touched a file. In VS Code's store, reading counts as well."""
+    """Return a file that a tool touched, at the first time. In VS Code's store, reading counts as well."""
     row = {key: value for key, value in values.items() if key != "id"}
     made: Json = {}
     names = {"file_path": "path", "tool_name": "tool", "turn_index": "turn", "first_seen_at": "first_seen_at"}
@@ -248,7 +248,7 @@ def _file_from(values: Json) -> Json:
 
 
 def _indexed_from(entry: Json, native_id: str) -> Document:
-    """A text that the search index alone has: a file of the session, or what was said in a turn that is gone."""
+    """Return a text that only the search index has: a file of the session, or the text of a turn that is gone."""
     source_id: Any = entry.get("source_id")
     path = source_id.removeprefix(f"{native_id}:workspace:") if isinstance(source_id, str) else None
     text = str(entry.get("content") or "")

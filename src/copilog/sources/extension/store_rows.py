@@ -1,4 +1,4 @@
-"""The rows of a session store, by session."""
+"""Read the rows of a session store, by session."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ ELSEWHERE = {"dynamic_context_items": "repository-context", "forge_skill_proposa
 
 
 class SessionRows:
-    """All that a store has of one session."""
+    """All rows that a store has of one session."""
 
     def __init__(self, native_id: str) -> None:
         self.id = native_id
         self.session: Json = {}
         self.tables: dict[str, list[Row]] = {}
-        self.indexed: list[Json] = []  # texts that stand in the search index alone
+        self.indexed: list[Json] = []  # texts that are only in the search index
 
     def rows(self, table: str) -> list[Row]:
         return self.tables.get(table, [])
 
 
 class Store:
-    """What one look into a store gave."""
+    """The result of reading a store once."""
 
     def __init__(self) -> None:
         self.sessions: dict[str, SessionRows] = {}
@@ -59,7 +59,7 @@ class Store:
 
 
 def load_store(path: Path, ledger: Ledger, native_id: str | None = None) -> Store:
-    """The rows of all sessions, or of one. Raises UnreadableDatabase."""
+    """Return the rows of all sessions, or of one. Raise UnreadableDatabase if the store cannot be read."""
     store = Store()
     with sqliteio.open_copy(path) as snapshot:
         for note in snapshot.notes:
@@ -82,7 +82,7 @@ def load_store(path: Path, ledger: Ledger, native_id: str | None = None) -> Stor
 
 
 def _of_sessions(tables: dict[str, list[str]], ledger: Ledger) -> dict[str, list[str]]:
-    """The tables whose rows belong to a session, with their columns; the known ones come first."""
+    """Return the tables whose rows belong to a session, with their columns, those with a reader first."""
     found: dict[str, list[str]] = {}
     for table, key in KEYS.items():
         if table in tables:
@@ -144,7 +144,7 @@ def _read_search_index(
     store: Store,
     native_id: str | None,
 ) -> None:
-    """The index repeats turns and checkpoints. What it repeats is passed over; files that it holds stand only there."""
+    """Read the files of the search index. Its copies of turns and checkpoints are skipped."""
     wanted = ["content", "session_id", "source_type", "source_id"]
     columns = [column for column in wanted if column in tables[SEARCH]]
     if "session_id" not in columns:  # this SQLite cannot read such tables
@@ -165,7 +165,7 @@ def _read_search_index(
 
 
 def _texts_of_rows(store: Store) -> dict[str, str]:
-    """The rows that the search index repeats, by what it calls them; of a checkpoint the name of a section follows."""
+    """Return the rows that the search index repeats, by its names; those of checkpoints also name a section."""
     texts: dict[str, str] = {}
     for rows in store.sessions.values():
         for table, name, column in (("turns", "turn", "turn_index"), ("checkpoints", "ckpt", "checkpoint_number")):
@@ -176,7 +176,7 @@ def _texts_of_rows(store: Store) -> dict[str, str]:
 
 
 def _is_repeated(content: object, source_id: str, repeated: dict[str, str]) -> bool:
-    """Whether a row has every line that the index has of it."""
+    """Return whether a row has every line that the index has of it."""
     text = repeated.get(source_id, repeated.get(source_id.rpartition(":")[0]))
     return text is not None and (
         not isinstance(content, str) or all(line.strip() in text for line in content.split("\n"))

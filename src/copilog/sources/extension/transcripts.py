@@ -1,4 +1,4 @@
-"""Transcripts of the Copilot Chat extension: `transcripts/<session>.jsonl`.
+"""Read transcripts of the Copilot Chat extension: `transcripts/<session>.jsonl`.
 
 Format notes: docs/formats/copilot-chat-extension.md
 """
@@ -108,8 +108,8 @@ def _is_event(value: Json) -> bool:
 
 
 # The events of a transcript, one after the other, as turns and messages. The order of the lines counts, not their
-# times: turns from before the transcript was begun are written into it with the times they had. Tool output is left
-# out by the writer; a call only tells whether it went well.
+# times: turns from before the transcript began are written into it with their original times. The writer leaves out
+# tool output; a call only records whether it succeeded.
 
 
 EVENTS = (
@@ -121,11 +121,11 @@ EVENTS = (
     "tool.execution_complete",
     "assistant.turn_end",
 )
-ALIASES = {"tool.execution_end": "tool.execution_complete"}  # a name that only descriptions of the format have
+ALIASES = {"tool.execution_end": "tool.execution_complete"}  # a name that is only in descriptions of the format
 
 
 class Event(NamedTuple):
-    """One event: its data, from which handlers take what they understand, and when and where it was written."""
+    """One event: its data, from which handlers take what they understand, and its time and line number."""
 
     data: Json
     at: datetime | None
@@ -133,7 +133,7 @@ class Event(NamedTuple):
 
 
 class Transcript:
-    """What the events of one transcript have told so far."""
+    """The conversation that the events of one transcript have built so far."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
@@ -147,7 +147,7 @@ class Transcript:
         self._calls: dict[str, ToolCall] = {}
         self._round: Round | None = None
         self._is_answered = False
-        self._is_replayed = False  # the current turn was written down later
+        self._is_replayed = False  # the current turn was written later
         self._seen: set[tuple[str, str]] = set()
         self._handlers: dict[str, Callable[[Event], None]] = {
             "session.start": self._start,
@@ -160,7 +160,7 @@ class Transcript:
         }
 
     def use(self, event: Json, line: int) -> str | None:
-        """Take one event in. What has been there before is passed over."""
+        """Add one event. An event that was added before is skipped."""
         kind = event.get("type")
         if not isinstance(kind, str) or not kind:
             raise BadRecord("an object without a type, so no event")
@@ -180,7 +180,7 @@ class Transcript:
             self._add("system", [Unknown(type=kind, raw={**event, **({"data": data} if data else {})})], at)
             return None
         del event["type"]
-        event.pop("parentId", None)  # names the line before, where the writer was not started anew
+        event.pop("parentId", None)  # names the line before, unless the writer was restarted
         self._handlers[kind](Event(data, at, line))
         left = {**data, **({"envelope": event} if event else {})}
         if left:
@@ -205,7 +205,7 @@ class Transcript:
     def _begin_round(self, event: Event) -> None:
         number = take_str(event.data, "turnId")
         self._round = None
-        if number is not None and "." in number:  # only turns that were written down later are numbered so
+        if number is not None and "." in number:  # only turns that were written later are numbered so
             turn = self.turns[-1] if self.turns else self._begin_turn(event)
             turn.extra = {**(turn.extra or {}), "is_replayed": True}
             self._is_replayed = True
@@ -275,7 +275,7 @@ class Transcript:
         if success is not None:
             call.status = "complete" if success else "failed"
         call.elapsed_ms = ms_between(call.started_at, event.at)
-        result = take_dict(event.data, "result")  # declared by the writer, and never seen, like `error`
+        result = take_dict(event.data, "result")  # declared by the writer, but never written so far, like `error`
         error = take_dict(event.data, "error") or {}
         message = take_str(error, "message") or take_str(event.data, "error")
         put_back(event.data, "error", error)
@@ -311,9 +311,10 @@ class Transcript:
         return turn
 
     def _turn(self, event: Event) -> Turn:
-        """The turn that something belongs to; one begins by itself where its prompt is not in the file.
+        """Return the turn that an event belongs to; start a turn if its prompt is not in the file.
 
-        That is so where a transcript was begun in the middle of a turn: it has the turns before, and then goes on.
+        The prompt is missing if the transcript began in the middle of a turn: it has the turns before, and then
+        continues.
         """
         is_under_way = self.turns and not (self._is_replayed and self._round is None)
         return self.turns[-1] if is_under_way else self._begin_turn(event)
@@ -336,7 +337,7 @@ class Transcript:
         return message
 
     def _keep(self, kind: str, left: Json) -> None:
-        """Keep what nobody has described, where it can be found again."""
+        """Store unrecognized fields in the `extra` of the last message, or in the header before there is one."""
         message = self.messages[-1] if self.messages else None
         if message is None:
             self.header.setdefault("events", []).append({kind: left})

@@ -1,4 +1,4 @@
-"""Agent trajectories (ATIF): the steps of an agent as one JSON document.
+"""Read agent trajectories (ATIF): the steps of an agent as one JSON document.
 
 Format notes: docs/formats/atif.md
 """
@@ -76,7 +76,7 @@ class Atif(Source):
 
 
 def _trajectories(document: Json, pointer: str, ledger: Ledger) -> Iterator[tuple[Conversation, str]]:
-    """The trajectory of a document, and those of sub-agents that newer versions put inside."""
+    """Yield the trajectory of a document, and those of sub-agents that newer versions put inside."""
     inside = take_list(document, "subagent_trajectories") or []
     ledger.seen += 1
     try:
@@ -128,7 +128,7 @@ def _conversation(document: Json, pointer: str, ledger: Ledger) -> Conversation:
 
 
 def _ids(document: Json, *, is_inside: bool) -> tuple[str | None, str]:
-    """The trajectory's own id, and ours. Parts of a run that was continued may share one: they are numbered."""
+    """Return the trajectory's own id, and ours. Parts of a continued run may share one: they are numbered."""
     session, trajectory = document.get("session_id"), document.get("trajectory_id")
     candidates = (trajectory, session) if is_inside else (session, trajectory)
     native_id = next((value for value in candidates if isinstance(value, str) and value), None)
@@ -157,7 +157,7 @@ def _model_of(agent: object) -> str | None:
 
 
 def _agent_from(raw: object) -> Agent | None:
-    """Who took the steps; all that is said about it stays in the conversation's `extra`, too."""
+    """Return the agent that took the steps; all its fields also stay in the conversation's `extra`."""
     if not isinstance(raw, dict) or not isinstance(raw.get("name"), str):
         return None
     version = raw.get("version")
@@ -169,7 +169,7 @@ def _assistant(agent: Agent | None) -> str | None:
 
 
 def _resolve_continuation(conversation: Conversation, path: Path) -> None:
-    """The next part of a run is named by its file; the file beside this one tells its id."""
+    """Set the id of the next part of a run, which is named by its file; that file beside this one contains the id."""
     reference = (conversation.extra or {}).get("continued_trajectory_ref")
     if not isinstance(reference, str) or not reference:
         return
@@ -206,18 +206,18 @@ ROLES: dict[str, Role] = {"system": "system", "user": "user", "agent": "assistan
 
 
 class StepReader:
-    """Reads the steps of one trajectory in order. A step of the user's begins a turn."""
+    """Reads the steps of one trajectory in order. A step of the user begins a turn."""
 
     def __init__(self, ledger: Ledger, model: str | None) -> None:
         self.turns: list[Turn] = []
         self.messages: list[Message] = []
         self.relations: list[Relation] = []
         self._ledger = ledger
-        self._model = model  # of the agent as a whole
+        self._model = model  # of the agent, for all steps
         self._calls: dict[str, ToolCall] = {}
 
     def read(self, step: object, pointer: str) -> None:
-        """Add one step; raise BadRecord when it is none."""
+        """Add one step; raise BadRecord if the value is not a step."""
         if not isinstance(step, dict):
             raise BadRecord(f"a step that is {type(step).__name__}, not an object")
         source = step.get("source")
@@ -248,7 +248,7 @@ class StepReader:
         self.turns.append(Turn(index=len(self.turns), pointer=pointer))
 
     def _is_waiting(self) -> bool:
-        """Whether the only turn has nothing but the system's messages yet."""
+        """Return whether the only turn has nothing but the system's messages yet."""
         return len(self.turns) == 1 and all(message.role == "system" for message in self.messages)
 
     def _add(self, message: Message, pointer: str) -> Turn:
@@ -264,7 +264,7 @@ class StepReader:
         self.messages.append(message)
         return turn
 
-    # --- what the agent did ---
+    # --- steps of the agent ---
 
     def _read_answer(self, step: Json, message: Message, pointer: str) -> None:
         turn = self._add(message, pointer)
@@ -322,7 +322,7 @@ class StepReader:
             usage.extra = {**(usage.extra or {}), "round_id": made.id}
         turn.usage.append(usage)
 
-    # --- what came of it ---
+    # --- results ---
 
     def _read_observation(self, observation: Json, pointer: str) -> Json:
         """Add a message for each result; return what cannot be read."""
@@ -352,7 +352,7 @@ class StepReader:
         return [ToolResult(call_id=clean_id(native_id), text=text, items=items, origin="model", extra=rest(result))]
 
     def _read_references(self, references: list[Any], call: ToolCall | None, result: Json) -> None:
-        """Trajectories of sub-agents, each in a file of its own."""
+        """Add the trajectories of sub-agents, each in a file of its own, as references."""
         for reference in references:
             known = reference if isinstance(reference, dict) else {}
             run_id = known.get("session_id") or known.get("trajectory_id")
@@ -367,7 +367,10 @@ class StepReader:
 
 
 def usage_from(metrics: Json, prefix: str) -> Usage:
-    """Token counts of a step, or with the prefix `total_` of a trajectory. Costs in dollars stay in `extra`."""
+    """Return the token counts of a step, or with the prefix `total_` of a trajectory.
+
+    Costs in dollars stay in `extra`.
+    """
     usage = Usage(
         input=take_int(metrics, f"{prefix}prompt_tokens"),
         output=take_int(metrics, f"{prefix}completion_tokens"),
@@ -379,7 +382,7 @@ def usage_from(metrics: Json, prefix: str) -> Usage:
 
 
 def _asked(step: Json, role: Role) -> list[AnyPart]:
-    """A message of the user's or of the system's: the words, and the whole prompt around them."""
+    """Return the parts of a message of the user or the system: its text, and the full prompt around it."""
     parts = _content_parts(step)
     text = "".join(part.text for part in parts if isinstance(part, Text))
     others: list[AnyPart] = [part for part in parts if not isinstance(part, Text)]
@@ -400,7 +403,7 @@ def _is_compaction(step: Json) -> bool:
 
 
 def _content_parts(step: Json) -> list[AnyPart]:
-    """The message of a step: a text, or since version 1.6 a list of texts and images."""
+    """Return the message of a step: a text, or since version 1.6 a list of texts and images."""
     message = step.get("message")
     if isinstance(message, str):
         del step["message"]

@@ -1,4 +1,4 @@
-"""Debug exports of the Copilot extension ("chat replay"): what was sent to the models, and the responses.
+"""Read debug exports of the Copilot extension ("chat replay"): what was sent to the models, and the responses.
 
 Format notes: docs/formats/chat-replay.md
 """

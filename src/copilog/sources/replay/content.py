@@ -43,7 +43,7 @@ ROLES: dict[object, Role] = {
     "tool": "tool",
     "function": "tool",
 }
-# The types of parts as other producers call them.
+# The types of parts as other producers name them.
 PART_TYPES: dict[object, int] = {
     "text": TEXT,
     "input_text": TEXT,
@@ -69,7 +69,7 @@ class RawCall:
 
 @dataclass(slots=True, eq=False)
 class RawMessage:
-    """One message of a request. `content` holds its parts as they came."""
+    """One message of a request. `content` holds its parts unchanged."""
 
     role: Role
     content: list[Any]
@@ -85,20 +85,20 @@ class RawMessage:
 
     @property
     def text(self) -> str:
-        """All text parts, joined as the extension joins them."""
+        """Return all text parts, joined as the extension joins them."""
         if self._text is None:
             self._text = "".join(text for part in self.content if (text := text_of(part)) is not None)
         return self._text
 
     @property
     def is_injected(self) -> bool:
-        """Whether a user's message holds nothing of the user's."""
+        """Return whether a user's message has no text of the user."""
         self._look_at_words()
         return bool(self._is_injected)
 
     @property
     def words(self) -> str | None:
-        """What the user typed; None in a message that the product made by itself."""
+        """Return the text that the user typed; None in a message that the product made by itself."""
         self._look_at_words()
         return self._words
 
@@ -112,7 +112,7 @@ class RawMessage:
 
 
 def type_of(part: object) -> int | None:
-    """The type of a part by its number; None for one that nobody has described."""
+    """Return the type of a part by its number; None for an unrecognized one."""
     if isinstance(part, str):
         return TEXT
     kind = part.get("type") if isinstance(part, dict) else None
@@ -122,7 +122,7 @@ def type_of(part: object) -> int | None:
 
 
 def text_of(part: object) -> str | None:
-    """The text of a text part."""
+    """Return the text of a text part."""
     if isinstance(part, str):
         return part
     if not isinstance(part, dict) or type_of(part) != TEXT:
@@ -132,7 +132,7 @@ def text_of(part: object) -> str | None:
 
 
 def messages_in(raw: object, pointer: str) -> list[RawMessage]:
-    """The messages of a request. What is no message stays in the list that was given."""
+    """Return the messages of a request. Items that are not messages stay in the given list."""
     if not isinstance(raw, list):
         return []
     made: list[RawMessage] = []
@@ -196,11 +196,11 @@ def _read_calls(items: list[Any], calls: list[RawCall]) -> list[Any]:
 
 
 def arguments_text(value: object) -> str | None:
-    """Arguments as JSON text: most writers store them so, some as the object itself."""
+    """Return arguments as JSON text: most writers store them so, some as the object itself."""
     return value if isinstance(value, str) or value is None else json_text(value)
 
 
-# Parts of raw messages as parts of the model's: prose, prompts, thinking, images, documents, tool results.
+# Parts of raw messages as parts of the model: prose, prompts, thinking, images, documents, tool results.
 
 
 Scope = Literal["turn", "conversation"]
@@ -210,7 +210,7 @@ _IMAGE_TAG = re.compile(r'<promptTsxImg src="([^"]*)"\s*/>')
 
 
 def assistant_parts(message: RawMessage, ledger: Ledger) -> tuple[list[AnyPart], Json]:
-    """What the model said, in its order, and what of the message is for machines alone."""
+    """Return the parts of a model's answer, in order, and the fields of the message that are only for machines."""
     parts: list[AnyPart] = []
     beside: Json = {}
     for position, part in enumerate(_counted(message, ledger)):
@@ -237,7 +237,7 @@ def assistant_parts(message: RawMessage, ledger: Ledger) -> tuple[list[AnyPart],
 
 
 def prompt_parts(message: RawMessage, ledger: Ledger, scope: Scope) -> tuple[list[AnyPart], Json]:
-    """What went to the model in a message of the user's or of the product's."""
+    """Return the parts that a message of the user or of the product sent to the model."""
     parts: list[AnyPart] = []
     beside: Json = {}
     if message.text:
@@ -269,7 +269,7 @@ def _counted(message: RawMessage, ledger: Ledger) -> list[Any]:
 
 
 def _add_other(part: Any, position: int, parts: list[AnyPart], beside: Json, ledger: Ledger) -> None:
-    """Add a part that is no text; what only machines can read goes beside the parts."""
+    """Add a part that is not text; parts that only machines can read go to `beside`."""
     kind = type_of(part)
     if kind == IMAGE:
         parts.append(_attachment(part, "image", "imageUrl", "url", position))
@@ -312,7 +312,7 @@ def thinking_text(thought: Json) -> str | None:
 
 
 def _attachment(part: Json, kind: str, holder: str, key: str, position: int) -> Attachment:
-    """An image or a document: its bytes where they are inline, else the address."""
+    """Return an image or a document: its bytes if they are inline, else the address."""
     raw = {name: value for name, value in part.items() if name != "type"}
     inner = take_dict(raw, holder) or take_dict(raw, "image_url") or {}
     inner = dict(inner)
@@ -329,11 +329,11 @@ def _attachment(part: Json, kind: str, holder: str, key: str, position: int) -> 
     return made
 
 
-# --- what tools gave back ---------------------------------------------------------------------------------------
+# --- tool results -----------------------------------------------------------------------------------------------
 
 
 def result_from_message(message: RawMessage, ledger: Ledger) -> tuple[str, list[ResultItem], Json]:
-    """What the model saw of a tool's output: its text, what is no text, and what is for machines alone."""
+    """Return a tool's output as the model received it: its text, items that are not text, and fields for machines."""
     items: list[ResultItem] = []
     beside: Json = {}
     for position, part in enumerate(_counted(message, ledger)):
@@ -350,7 +350,7 @@ def result_from_message(message: RawMessage, ledger: Ledger) -> tuple[str, list[
 
 
 def result_from_log(response: list[Any]) -> tuple[str, list[ResultItem]]:
-    """What a tool gave back, as it was logged: one string for each piece, images as addresses that hold them."""
+    """Return the output of a tool from the log: one string for each piece, images as addresses that contain them."""
     text = ""
     items: list[ResultItem] = []
     for piece in response:
@@ -374,5 +374,5 @@ def _inline(source: str) -> ResultItem:
 
 
 def _placeholder(found: re.Match[str]) -> str:
-    """An image within a text stays as a mark; its bytes are an item of the result."""
+    """Return the mark that replaces an image within a text; its bytes are an item of the result."""
     return "[image]" if data_url(found[1])[1] is not None and found[1].startswith("data:") else found[0]

@@ -19,9 +19,9 @@ from copilog.sources.replay.messages import MessageMaker
 from copilog.sources.replay.runs import Run, words_of
 from copilog.sources.replay.turns import Draft, calls_in, link, location_of, thinking_of, turn_from
 
-# Groups put together to turns, and turns to conversations. A turn may be spread over several groups, and an export
-# may hold turns of several conversations. Both show in what the requests repeat: a request that goes on with a turn
-# has the same user's words in it, and one that goes on with a conversation repeats the turns before it.
+# Groups joined to turns, and turns to conversations. A turn may be spread over several groups, and an export may hold
+# turns of several conversations. Both show in what the requests repeat: a request that continues a turn has the same
+# text of the user in it, and one that continues a conversation repeats the turns before it.
 
 
 class Thread:
@@ -34,7 +34,7 @@ class Thread:
         return [draft.words for draft in self.drafts]
 
     def add(self, draft: Draft) -> None:
-        """Add a turn, and before it the turns of its history that are not known yet."""
+        """Add a turn, and before it the turns of its history that are still missing."""
         position = 0
         texts = self.texts()
         for earlier in draft.opening.earlier if draft.opening else []:
@@ -50,7 +50,7 @@ class Thread:
 
 
 def threads_from(groups: list[Group]) -> list[Thread]:
-    """The conversations of an export, in the order in which they begin."""
+    """Return the conversations of an export, in the order in which they begin."""
     drafts, loose = _drafts_from(groups)
     _nest(drafts, loose)
     threads: list[Thread] = []
@@ -60,7 +60,7 @@ def threads_from(groups: list[Group]) -> list[Thread]:
 
 
 def _by_time(drafts: list[Draft]) -> list[Draft]:
-    """The turns in the order in which they began; one that does not say when stays behind the one before it."""
+    """Return the turns in the order in which they began; one without a time stays after the one before it."""
     times: list[datetime] = []
     for draft in drafts:
         began = [request.started_at for request in draft.run.requests if request.started_at is not None]
@@ -88,7 +88,7 @@ def _drafts_from(groups: list[Group]) -> tuple[list[Draft], list[SubRun]]:
 
 
 def _continued(drafts: list[Draft], group: Group) -> Draft | None:
-    """The turn that a group goes on with."""
+    """Return the turn that a group continues."""
     ids = {request.our_id for request in group.run.requests if request.our_id}
     for draft in reversed(drafts):
         if ids & draft.our_ids:
@@ -102,7 +102,7 @@ def _continued(drafts: list[Draft], group: Group) -> Draft | None:
 
 
 def _add_subrun(loose: list[SubRun], subrun: SubRun) -> None:
-    """Add a sub-agent's run; one that goes on with a run of another group is joined to it."""
+    """Add a sub-agent's run, or join it to the run of another group that it continues."""
     key = (subrun.base, subrun.run.first_words())
     for known in loose:
         if subrun.run.goes_on and (known.base, known.run.first_words()) == key:
@@ -118,14 +118,14 @@ def _join(draft: Draft, group: Group) -> None:
 
 
 def _from_history(messages: list[RawMessage], words: str | None) -> Draft:
-    """A turn that happened before the log begins."""
+    """Return a turn from before the beginning of the log."""
     run = Run()
     run.add_history(messages)
     return Draft(run, words, messages[0].pointer)
 
 
 def _nest(drafts: list[Draft], loose: list[SubRun]) -> None:
-    """Put the runs of sub-agents under the calls that started them; those of nobody become turns."""
+    """Put the runs of sub-agents under the calls that started them; those without such a call become turns."""
     draft_of: dict[int, Draft] = {id(draft.run): draft for draft in drafts}
     calls = [call for draft in drafts for call in calls_in(draft.run)]
     calls += [call for subrun in loose for call in calls_in(subrun.run)]
@@ -145,7 +145,7 @@ def _nest(drafts: list[Draft], loose: list[SubRun]) -> None:
 
 
 def _thread_for(draft: Draft, threads: list[Thread]) -> Thread:
-    """The conversation that a turn belongs to: the one whose turns it repeats, else a new one."""
+    """Return the conversation that a turn belongs to: the one whose turns it repeats, else a new one."""
     sent = draft.opening
     if threads and (sent is None or draft.orphan is not None or (sent.has_summary and not sent.earlier)):
         return threads[-1]
@@ -158,7 +158,7 @@ def _thread_for(draft: Draft, threads: list[Thread]) -> Thread:
 
 
 def _overlap(thread: Thread, earlier: list[str | None]) -> tuple[int, int]:
-    """How well the turns of a conversation match those that a request repeats."""
+    """Return how well the turns of a conversation match those that a request repeats."""
     texts = thread.texts()
     goes_on = int(bool(earlier and texts) and texts[-1] == earlier[-1])
     return goes_on, len({text for text in texts if text is not None} & set(earlier))
@@ -170,9 +170,9 @@ def _overlap(thread: Thread, earlier: list[str | None]) -> tuple[int, int]:
 def conversations_from(
     groups: list[Group], ledger: Ledger, *, source: str, servers: object, extra: Json, provenance: Provenance
 ) -> list[Conversation]:
-    """All conversations that the groups hold; `extra` is what the export says about itself.
+    """Return all conversations in the groups; `extra` has the other fields of the export.
 
-    Requests of helpers alone are a conversation without turns, so that what they used counts.
+    Requests of helpers alone are a conversation without turns, so that their usage counts.
     """
     threads = threads_from(groups)
     requests = [entry for group in groups for entry in group.helper_entries if isinstance(entry, Request)]
@@ -218,7 +218,7 @@ def _set_times(conversation: Conversation, spans: list[tuple[datetime | None, da
 
 
 def _mark_as_helpers(conversation: Conversation, requests: list[Request]) -> None:
-    """Say of a conversation that it has nothing but requests of helpers, and when and as what these were made."""
+    """Mark a conversation that has nothing but requests of helpers, with the times and names of these."""
     conversation.marks.append(HELPERS_ONLY)
     _set_times(conversation, [(request.started_at, request.ended_at) for request in requests])
     told = [text for request in requests for text in (request.id, request.name.full, request.text)]
@@ -227,7 +227,7 @@ def _mark_as_helpers(conversation: Conversation, requests: list[Request]) -> Non
 
 
 def _content_hash(conversation: Conversation) -> str:
-    """A name for what was said: the same in every copy of the export."""
+    """Return a hash of the messages: the same in every copy of the export."""
     told: list[str] = []
     for message in conversation.messages:
         if message.role in ("user", "assistant"):
@@ -244,7 +244,7 @@ def _hash(texts: Iterable[str]) -> str:
 
 
 def _give_titles(conversations: list[Conversation], groups: list[Group]) -> None:
-    """A title belongs to the conversation whose first words it was made from."""
+    """Give each title to the conversation whose first text it was made from."""
     for asked, title in [found for group in groups for found in group.titles]:
         untitled = [conversation for conversation in conversations if conversation.title is None]
         matching = [conversation for conversation in untitled if _is_about(asked, conversation)]
@@ -259,11 +259,11 @@ def _is_about(asked: str, conversation: Conversation) -> bool:
     return words is not None and words in asked
 
 
-# --- what is beside the turns -------------------------------------------------------------------------------------
+# --- helpers and other answers --------------------------------------------------------------------------------
 
 
 def _add_helpers(conversations: list[Conversation], threads: list[Thread], groups: list[Group], source: str) -> None:
-    """Give each conversation what its helpers were asked, said and used, and what else its models answered."""
+    """Give each conversation its helpers' prompts, answers and usage, and the other answers of its models."""
     owner_of: dict[int, Conversation] = {}  # by the identity of groups and requests
     for conversation, thread in zip(conversations, threads, strict=True):
         for draft in thread.drafts:
@@ -285,7 +285,7 @@ def _add_helpers(conversations: list[Conversation], threads: list[Thread], group
 
 
 def _add_helper(owner: Conversation, entry: Request | Remark, group: Group, source: str) -> None:
-    """Add what a helper was asked and said as a document, and what it used, marked with the helper's name."""
+    """Add a helper's prompt and answer as a document, and its usage, marked with the helper's name."""
     if isinstance(entry, Request):
         name, texts, usage = entry.name.base, list(_texts_of(entry)), entry.usage
     else:
@@ -299,13 +299,13 @@ def _add_helper(owner: Conversation, entry: Request | Remark, group: Group, sour
 
 
 def _has_prompt(conversation: Conversation, label: str) -> bool:
-    """Whether the label of a group is in what the user said, as it mostly is."""
+    """Return whether the label of a group is in the user's text, as it usually is."""
     parts = (part for message in conversation.messages if message.role == "user" for part in message.parts)
     return any(isinstance(part, Text | Prompt) and label in part.text for part in parts)
 
 
 def _texts_of(request: Request) -> Iterator[str | None]:
-    """Yield what a helper was sent and what it answered: texts, thinking, arguments; why it failed."""
+    """Yield the texts of a helper's request and answer: texts, thinking, arguments, and the error."""
     for message in [*request.messages, *([request.answer] if request.answer is not None else [])]:
         for part in message.content:
             if isinstance(part, dict) and text_of(part) is None:
@@ -319,7 +319,7 @@ def _texts_of(request: Request) -> Iterator[str | None]:
 
 
 def _decoded(arguments: str | None) -> object:
-    """What arguments say, as JSON where they are."""
+    """Return arguments decoded if they are JSON, else unchanged."""
     try:
         return jsonio.decode_strictly(arguments or "null")
     except ValueError:
@@ -327,7 +327,7 @@ def _decoded(arguments: str | None) -> object:
 
 
 def _other_answers(request: Request) -> Iterator[Document]:
-    """Yield what a request has beside its answer: other answers, what was predicted, lines of no message."""
+    """Yield what a request has beside its answer: other answers, predictions, lines that belong to no message."""
     for choice in request.extra.get("choices") or []:
         yield Document(kind="choice", text=choice)
     sent = request.extra.get("requestMessages")
@@ -340,7 +340,7 @@ def _other_answers(request: Request) -> Iterator[Document]:
 
 
 def _helped(entry: Request | Remark, conversations: list[Conversation]) -> Conversation:
-    """Return the conversation whose first words a helper was given, else the one that was going on at the time."""
+    """Return the conversation whose first text a helper was sent, else the one that was running at the time."""
     if isinstance(entry, Request):
         at, asked = entry.started_at, "\n".join(message.text for message in entry.messages if message.role == "user")
     else:

@@ -1,4 +1,4 @@
-"""Log entries of the Copilot extension as Markdown: single .copilotmd files, and archives of them.
+"""Read log entries of the Copilot extension as Markdown: single .copilotmd files, and archives of them.
 
 Format notes: docs/formats/chat-replay.md, "Markdown"
 """
@@ -31,7 +31,7 @@ _TOOL_CALL = re.compile(r"# Tool Call - [^\n]+\n\s*## Request\n~~~\nid   : ")
 
 
 class Shown(NamedTuple):
-    """One entry, as text, and where it comes from."""
+    """One entry, as text, and its source."""
 
     place: str
     text: str
@@ -52,8 +52,7 @@ class CopilotMarkdown(Source):
         return file.suffix in (".gz", ".tgz") and file.head.startswith(_GZIP) and _is_archive(file.path)
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
-        """Yield the conversations that the entries belong to; a folder of entries is read as one file."""
-        from copilog.sources.replay.conversations import conversations_from
+        """Yield the conversations of the entries, usually one; a folder is read as one export, too."""
         from copilog.sources.replay.groups import Group, read_entries
         from copilog.sources.replay.markdown_entries import entry_from_markdown
 
@@ -83,7 +82,7 @@ class CopilotMarkdown(Source):
 
 
 def _in_order(entries: list[tuple[Any, str]]) -> list[tuple[Any, str]]:
-    """Entries by their time. Tool calls have none: they stay behind the request that they follow."""
+    """Return entries by their time. Tool calls have none: they stay after the request that they follow."""
     time = ""
     keyed: list[tuple[str, tuple[Any, str]]] = []
     for item in entries:
@@ -94,7 +93,7 @@ def _in_order(entries: list[tuple[Any, str]]) -> list[tuple[Any, str]]:
 
 
 def _batches(entries: list[tuple[Any, str]]) -> list[list[tuple[Any, str]]]:
-    """Each request with the tool calls that follow it; what comes before the first request goes with it."""
+    """Return each request with the tool calls that follow it; entries before the first request go with it."""
     batches: list[list[tuple[Any, str]]] = [[]]
     has_request = False
     for item in entries:
@@ -107,7 +106,7 @@ def _batches(entries: list[tuple[Any, str]]) -> list[list[tuple[Any, str]]]:
 
 
 def _is_known(entry: Any) -> bool:
-    """Whether an entry is by its name a part of a conversation."""
+    """Return whether an entry's name marks it as part of a conversation."""
 
     return request_name(entry.get("name", "")).purpose in ("main", "subagent")
 
@@ -118,7 +117,7 @@ def _is_entry(head: bytes) -> bool:
 
 
 def _is_archive(path: Path) -> bool:
-    """Whether the first file in an archive is a log entry."""
+    """Return whether the first file in an archive is a log entry."""
     import tarfile
 
     try:
@@ -161,7 +160,7 @@ def _text(data: bytes, ledger: Ledger) -> str:
 
 
 def _members(path: Path, ledger: Ledger) -> Iterator[Shown]:
-    """The files of an archive, read in memory; nothing is ever unpacked to disk."""
+    """Yield the files of an archive, read in memory; nothing is ever unpacked to disk."""
     import tarfile
 
     total = 0

@@ -14,7 +14,7 @@ from copilog.model import Model, Usage
 from copilog.sources.replay.content import RawMessage, arguments_text, messages_in
 from copilog.sources.tool_rounds import clean_id
 
-# What the name of a logged request tells: the conversation itself, a sub-agent, or help behind the scenes.
+# The purpose of a logged request by its name: the conversation itself, a sub-agent, or help in the background.
 
 
 Purpose = Literal["main", "subagent", "helper", "other"]
@@ -29,12 +29,12 @@ HELPERS = frozenset(
         "healStringReplace",
         "healApplyPatch",
         "notebookPlanning",
-        "copilotLanguageModelWrapper",  # calls that other extensions make
+        "copilotLanguageModelWrapper",  # calls of other extensions
         "oaiLMServer",
         "Claude Copilot Proxy",
         "modelList",
         "contentExclusion",
-        "Model List Request",  # the last two as Markdown calls them
+        "Model List Request",  # the last two as Markdown names them
         "Content Exclusion Rules",
     }
 )
@@ -47,7 +47,7 @@ _RETRY = re.compile(r"(retry(?:-server-error|-error)?)-")
 
 
 class RequestName(NamedTuple):
-    """A name in its pieces: `retry-server-error-panel/editAgent` is a retry of `panel/editAgent`."""
+    """The components of a name: `retry-server-error-panel/editAgent` is a retry of `panel/editAgent`."""
 
     full: str
     base: str
@@ -56,7 +56,7 @@ class RequestName(NamedTuple):
 
 
 def request_name(name: str) -> RequestName:
-    """Take a name apart."""
+    """Split a name into its components."""
     found = _RETRY.match(name)
     base = name[found.end() :] if found else name
     return RequestName(name, base, found[1] if found else None, _purpose(base))
@@ -73,34 +73,34 @@ def _purpose(base: str) -> Purpose:
 
 
 def subagent_name(base: str) -> str | None:
-    """Which agent a sub-agent's request names, if it names one."""
+    """Return the agent that a sub-agent's request names, if any."""
     found = _SUBAGENT.fullmatch(base)
     return found[1] if found else None
 
 
 def starts_subagent(tool: str) -> bool:
-    """Whether a tool of this name runs a sub-agent."""
+    """Return whether a tool of this name runs a sub-agent."""
     return _SUBAGENT_TOOL.fullmatch(tool) is not None
 
 
 def is_helper_label(label: str | None) -> bool:
-    """Whether the label of a group is one that no user typed. It counts only where no request says otherwise."""
+    """Return whether a group's label was not typed by a user. It counts only if no request indicates otherwise."""
     return label is not None and (label == HELPER_LABELS[0] or label.startswith(HELPER_LABELS[1:]))
 
 
-# Log entries: requests to a model, tool calls, and the rest. An entry is taken apart field by field; what is not
-# understood stays in its `extra`. Format notes: docs/formats/chat-replay.md, "Log entries".
+# Log entries: requests to a model, tool calls, and others. An entry is taken apart field by field; the other fields
+# stay in its `extra`. Format notes: docs/formats/chat-replay.md, "Log entries".
 
 
 SERVER_MARK = " [server]"
 MARKDOWN = "MarkdownContentRequest"
-UNREAD = "unread"  # another: lines of Markdown that belong to no message
-ANSWER = "answer"  # a field of ours, for answers that were read from Markdown
+UNREAD = "unread"  # our own field: lines of Markdown that belong to no message
+ANSWER = "answer"  # our own field, for answers that were read from Markdown
 
 
 @dataclass(slots=True, eq=False)
 class Request:
-    """One call of a model: what was sent, what came back, and how long it took."""
+    """One call of a model: the messages sent, the answer, and the duration."""
 
     id: str | None
     name: RequestName
@@ -126,7 +126,7 @@ class Request:
 
 @dataclass(slots=True, eq=False)
 class Tool:
-    """One call of a tool, logged when it came back."""
+    """One call of a tool, logged when its result came back."""
 
     id: str
     native_id: str
@@ -146,7 +146,7 @@ class Tool:
 
 @dataclass(slots=True, eq=False)
 class Remark:
-    """An entry that is neither: Markdown of the extension's own, or a kind that nobody has described."""
+    """An entry of another kind: Markdown of the extension's own, or an unrecognized kind."""
 
     kind: str
     pointer: str
@@ -160,7 +160,7 @@ Entry = Request | Tool | Remark
 
 
 def entry_from(raw: object, pointer: str) -> Entry:
-    """Take an entry apart; raise BadRecord when it tells nothing."""
+    """Take an entry apart; raise BadRecord if it has no content."""
     if not isinstance(raw, dict):
         raise BadRecord(f"a log entry that is {type(raw).__name__}, not an object")
     kind = raw.get("kind")
@@ -272,9 +272,9 @@ def _usage_from(counts: Json | None, model: str | None, request_id: str | None) 
 
 
 def _read_tools(tools: list[Any], names: list[str]) -> list[Any]:
-    """Add the names of the tools that were offered, in either dialect, and return what has none.
+    """Add the names of the tools that were offered, in either dialect, and return those without a name.
 
-    Their descriptions and schemas are left out: they repeat in every request, and nobody said them.
+    Their descriptions and schemas are left out: they repeat in every request, and are no message.
     """
     unread: list[Any] = []
     for tool in tools:
@@ -335,7 +335,7 @@ class Servers:
         self._by_prefix = {_key(f"mcp_{label[:PREFIX_LENGTH]}_"): label for label in reversed(labels) if label}
 
     def of_tool(self, name: str) -> str | None:
-        """The label of the server behind a tool; None for tools of other origin."""
+        """Return the label of the server of a tool; None for tools of another origin."""
         if not name.startswith("mcp_"):
             return None
         key = _key(name)
@@ -350,7 +350,7 @@ def _key(text: str) -> str:
 
 
 def moment(value: object) -> datetime | None:
-    """A time in UTC; None for what is none."""
+    """Return a time in UTC; None if the value is not a time."""
     if not isinstance(value, str):
         return time_from_ms(value)
     try:
@@ -361,7 +361,7 @@ def moment(value: object) -> datetime | None:
 
 
 def take_moment(obj: Json, key: str) -> datetime | None:
-    """Take a time out of an object; anything that is none stays where it is."""
+    """Take a time out of an object; any other value stays there."""
     found = moment(obj.get(key))
     if found is not None:
         del obj[key]
@@ -369,7 +369,7 @@ def take_moment(obj: Json, key: str) -> datetime | None:
 
 
 def parsed(arguments: str | None) -> dict[str, Any]:
-    """The arguments of a call as an object; empty for anything else."""
+    """Return the arguments of a call as an object; empty for anything else."""
     try:
         value = jsonio.decode((arguments or "{}").encode("utf-8", "replace"))[0]
     except BadRecord:

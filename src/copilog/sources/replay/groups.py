@@ -22,19 +22,19 @@ from copilog.sources.replay.entries import (
 )
 from copilog.sources.replay.runs import Run, Sent, split
 
-# The groups of an export: one for each prompt, with its log entries sorted by what they are for. Every entry is a
-# record of the ledger and ends here as used, ignored or bad.
+# The groups of an export: one for each prompt, with its log entries sorted by purpose. Every entry is a record of the
+# ledger and ends here as used, ignored or bad.
 
 
 @dataclass(slots=True, eq=False)
 class SubRun:
-    """A run of a sub-agent, and the group it was found in."""
+    """A run of a sub-agent, and the group that contains it."""
 
     run: Run
     base: str  # the name of its requests
     label: str | None
     pointer: str
-    extra: Json = field(default_factory=dict)  # what else is said about the group
+    extra: Json = field(default_factory=dict)  # the other fields of the group
 
 
 @dataclass(slots=True, eq=False)
@@ -50,18 +50,18 @@ class Group:
     remarks: list[Remark] = field(default_factory=list)
     errors: list[Json] = field(default_factory=list)
     helpers: list[str] = field(default_factory=list)
-    helper_entries: list[Request | Remark] = field(default_factory=list)  # what the program itself asked a model
-    titles: list[tuple[str, str]] = field(default_factory=list)  # what was sent, and the title that came back
+    helper_entries: list[Request | Remark] = field(default_factory=list)  # the program's own requests to a model
+    titles: list[tuple[str, str]] = field(default_factory=list)  # the text sent, and the title that came back
     is_helper: bool = False
 
     @property
     def words(self) -> str | None:
-        """What the user asked."""
+        """Return the prompt of the user."""
         return next((sent.words for sent in self.sent if sent.words is not None), None) or self.label or None
 
 
 def group_from(raw: object, pointer: str, ledger: Ledger) -> Group | None:
-    """Read one prompt; None, and one bad record, when it is none."""
+    """Read one prompt; return None, and count one bad record, if the value is not a prompt."""
     if not isinstance(raw, dict):
         ledger.seen += 1
         ledger.reject("bad-record", f"a prompt that is {type(raw).__name__}, not an object", pointer=pointer)
@@ -78,9 +78,9 @@ def group_from(raw: object, pointer: str, ledger: Ledger) -> Group | None:
 
 
 def read_entries(group: Group, logs: list[tuple[Any, str]], ledger: Ledger, is_known: bool = False) -> None:
-    """Read the entries of a group, each with its place, in the order of the log.
+    """Read the entries of a group, each with its pointer, in the order of the log.
 
-    `is_known`: requests with well-known names are about, so that others are not the conversation.
+    `is_known`: the export has requests with well-known names, so that others are not the conversation.
     """
     entries: list[Entry] = []
     for raw, pointer in logs:
@@ -96,7 +96,7 @@ def read_entries(group: Group, logs: list[tuple[Any, str]], ledger: Ledger, is_k
 
 
 def _is_set_aside(raw: Any, pointer: str, group: Group, ledger: Ledger) -> bool:
-    """Whether an entry is about the making of the log: sizes of prompt elements, and entries that failed."""
+    """Return whether an entry is about the log itself: sizes of prompt elements, and entries that failed."""
     kind = raw.get("kind") if isinstance(raw, dict) else None
     if kind == "element":
         ledger.ignore("element")
@@ -133,7 +133,7 @@ def _sort(group: Group, entries: list[Entry], ledger: Ledger, is_known: bool) ->
 
 
 def _is_help(entry: Entry, is_known: bool, is_helper: bool) -> bool:
-    """Whether an entry is no part of what was said. Names that nobody knows count where no better ones are."""
+    """Return whether an entry is not part of the conversation. Unrecognized names count if there are no others."""
     if isinstance(entry, Tool):
         return False
     if isinstance(entry, Remark):
@@ -155,7 +155,7 @@ def _add_helper(group: Group, entry: Entry) -> None:
 
 
 def _run_for(request: Request, group: Group, runs: dict[tuple[str, str | None], SubRun]) -> Run:
-    """The run of a request: the turn's own, or that of the sub-agent with the same task."""
+    """Return the run of a request: the turn's own, or that of the sub-agent with the same task."""
     if request.name.purpose != "subagent":
         return group.run
     key = (request.name.base, split(request.messages, None).words)

@@ -27,7 +27,7 @@ _CONTROL = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
 def message_from(role: str, content: str) -> Json:
-    """A message as the JSON export has it."""
+    """Return a message in the form of the JSON export."""
     message: Json = {"role": role}
     marks: list[Json] = []
     content = _cut_marks("\n" + content, marks).removeprefix("\n")
@@ -45,7 +45,7 @@ def message_from(role: str, content: str) -> Json:
 
 
 def _cut_marks(content: str, marks: list[Json]) -> str:
-    """Take the marks off the end: where the cache may begin, and which answer the service remembers."""
+    """Cut the marks off the end: where the cache may begin, and the id by which the service stores an answer."""
     answer = _ANSWER_MARK.search(content)
     if answer is not None:
         value = {"type": "stateful_marker", "value": {"marker": answer[1], "modelId": answer[2]}}
@@ -58,7 +58,7 @@ def _cut_marks(content: str, marks: list[Json]) -> str:
 
 
 def _cut_calls(content: str, calls: list[Json]) -> str:
-    """Take the tool calls off the end of an assistant's message."""
+    """Cut the tool calls off the end of an assistant's message."""
     found = list(_CALL.finditer(content))
     if not found:
         return content
@@ -70,7 +70,7 @@ def _cut_calls(content: str, calls: list[Json]) -> str:
 
 
 def _assistant_parts(content: str) -> list[Json]:
-    """Reasoning and text. Where nothing encrypted stands between them, the first paragraph is the reasoning."""
+    """Return reasoning and text. If nothing encrypted is between them, the first paragraph is the reasoning."""
     beginning = content.lstrip("\n")
     encrypted = _ENCRYPTED.search(beginning)
     if not beginning.startswith(_REASONING):
@@ -92,7 +92,7 @@ def _thinking_of_message(text: str, encrypted: str | None) -> Json:
 
 
 def _parts(content: str) -> list[Json]:
-    """Text, and between it images, which stand on a line of their own as JSON."""
+    """Return text, and between it images, which are JSON on a line of their own."""
     parts: list[Json] = []
     lines: list[str] = []
     for line in content.split("\n"):
@@ -120,7 +120,7 @@ def _image(line: str) -> Json | None:
 
 
 def restored_json(text: str) -> str:
-    """Arguments as JSON text again: the log shows them with real line breaks in their strings."""
+    """Return arguments as JSON text again: the log shows them with real line breaks in their strings."""
     restored = _STRING.sub(lambda found: re.sub(r"[\n\t\r]", lambda it: _CONTROL[it[0]], found[0]), text)
     try:
         value = jsonio.decode(restored.encode("utf-8", "replace"))[0]
@@ -129,10 +129,9 @@ def restored_json(text: str) -> str:
     return jsonio.encode(value)
 
 
-# One log entry as Markdown, read back into the shape that the JSON export has. The layout is one of lines:
-# headings, fences, `key : value`. Fences are not escaped, so that a message which holds a line of its own with a
-# fence can be cut at the wrong place; what follows decides, and the rest is best effort. Format notes:
-# docs/formats/chat-replay.md, "Markdown".
+# One log entry as Markdown, converted back to the form of the JSON export. The layout is line by line: headings,
+# fences, `key : value`. Fences are not escaped, so that a message with a fence on a line of its own can be cut at the
+# wrong line; the lines after it decide, as well as they can. Format notes: docs/formats/chat-replay.md, "Markdown".
 
 
 NOTE = "> 🚨"
@@ -153,8 +152,8 @@ Lines = list[str]
 
 
 def entry_from_markdown(text: str) -> Json | None:
-    """The log entry that a Markdown file shows; None for one that says there is nothing to see."""
-    if text.count("\r\n") == text.count("\n"):  # converted on the way; else they belong to what is quoted
+    """Return the log entry of a Markdown file; None for one that only says that it is empty."""
+    if text.count("\r\n") == text.count("\n"):  # converted after writing; otherwise they belong to quoted text
         text = text.replace("\r\n", "\n")
     lines = text.split("\n")
     start = _start_of(lines)
@@ -174,7 +173,7 @@ def entry_from_markdown(text: str) -> Json | None:
 
 
 def _start_of(lines: Lines) -> int | None:
-    """The line of the title, else the first that says something."""
+    """Return the line of the title, else the first line with content."""
     head = lines[: (_find(lines, lambda line: line.startswith("## ")) or len(lines) + 1) - 1]
     titles = (index for index, line in enumerate(head) if _TITLE.fullmatch(line.rstrip()))
     says = (index for index, line in enumerate(lines) if line.strip() and not line.startswith(NOTE))
@@ -182,12 +181,12 @@ def _start_of(lines: Lines) -> int | None:
 
 
 def _said_in(lines: Lines) -> Lines:
-    """The lines that are neither blank nor of the format itself: a note, the table of contents."""
+    """Return the lines that are neither blank nor of the format itself: a note, the table of contents."""
     return [line for line in lines if line.strip() and not line.startswith(NOTE) and not _CONTENTS.fullmatch(line)]
 
 
 def _without_style(lines: Lines) -> Lines:
-    """The lines without the style that a log ends with."""
+    """Return the lines without the style that a log ends with."""
     style = next((index for index in reversed(range(len(lines))) if lines[index].strip() == "<style>"), len(lines))
     end = next((index for index in range(style, len(lines)) if lines[index].strip() == "</style>"), len(lines))
     return lines[:style] + lines[end + 1 :]
@@ -217,7 +216,7 @@ def _request(name: str, native_id: str, lines: Lines, unread: Lines) -> Json:
 
 
 def _opening(lines: Lines, start: int) -> int:
-    """The first fence from a line on; the line itself if there is none before the next heading."""
+    """Return the first fence from a line on; the line itself if there is none before the next heading."""
     for index in range(start, len(lines)):
         if _FENCE.fullmatch(lines[index]):
             return index
@@ -227,7 +226,7 @@ def _opening(lines: Lines, start: int) -> int:
 
 
 def _between(lines: Lines, first: str, second: str) -> tuple[Lines, Lines]:
-    """The lines between two headings, and those after the second."""
+    """Return the lines between two headings, and those after the second."""
     start = _find(lines, lambda line: line.rstrip() == first) or 0
     length = _find(lines[start:], lambda line: line.startswith("## "))
     if length is None:
@@ -237,12 +236,12 @@ def _between(lines: Lines, first: str, second: str) -> tuple[Lines, Lines]:
 
 
 def _find(lines: Lines, is_it: Callable[[str], bool]) -> int | None:
-    """The number of lines up to and with the first of a kind; None when there is none."""
+    """Return the number of lines up to and including the first of a kind; None if there is none."""
     return next((index + 1 for index, line in enumerate(lines) if is_it(line)), None)
 
 
 def _messages(lines: Lines, unread: Lines) -> tuple[list[Json], Lines]:
-    """The messages of a request, and what comes after them. A line that belongs to none is unread."""
+    """Return the messages of a request, and the lines after them. A line of no message is added to `unread`."""
     messages: list[Json] = []
     while True:
         start = next((index for index, line in enumerate(lines) if line.strip()), None)
@@ -252,7 +251,7 @@ def _messages(lines: Lines, unread: Lines) -> tuple[list[Json], Lines]:
             if not _ROLE.fullmatch(lines[start]):
                 unread.append(lines[start])
             lines = lines[start + 1 :]
-            if _FENCE.fullmatch(lines[0]) if lines else False:  # of a heading that a stray line parts from it
+            if _FENCE.fullmatch(lines[0]) if lines else False:  # of a heading that a stray line separates from it
                 content, lines = _fenced(lines, None)
                 unread.append(content)
             continue
@@ -269,9 +268,9 @@ def _opens_message(lines: Lines, index: int) -> bool:
 
 
 def _fenced(lines: Lines, is_end: Callable[[str], bool] | None) -> tuple[str, Lines]:
-    """The text in the fence that the lines begin with, and the lines after it.
+    """Return the text in the fence that the lines begin with, and the lines after it.
 
-    The fence ends at the first closing line after which something follows that only the log itself writes.
+    The fence ends at the first closing line that is followed by something that only the log itself writes.
     """
     opening = _FENCE.fullmatch(lines[0]) if lines else None
     if opening is None:
@@ -323,7 +322,7 @@ def _response(lines: Lines, unread: Lines) -> Json:
 
 
 def _metadata(lines: Lines, unread: Lines) -> Json:
-    """The values of the metadata table. What has no value in the log is left out."""
+    """Return the values of the metadata table. Keys without a value are left out."""
     found: Json = {}
     text = "\n".join(lines)
     text, tools = _cut_tools(text)
@@ -342,7 +341,7 @@ def _metadata(lines: Lines, unread: Lines) -> Json:
 
 
 def _cut_tools(text: str) -> tuple[str, Any]:
-    """The list of tools: folded away in newer logs, the last of the values in older ones."""
+    """Return the list of tools: in a collapsed section in newer logs, the last of the values in older ones."""
     before, details, after = text.partition("<details>")
     if details:
         inner, _, rest = after.partition("</details>")
@@ -359,7 +358,7 @@ def _cut_tools(text: str) -> tuple[str, Any]:
 
 
 def _value(key: str, text: str) -> Any:
-    """A value of the table: a number, JSON, a time in milliseconds, or the text as it stands."""
+    """Return a value of the table: a number, JSON, a time in milliseconds, or the text unchanged."""
     if text in ("", "undefined", "null"):
         return None
     if duration := _MILLISECONDS.fullmatch(text):
@@ -415,7 +414,7 @@ def _tool_call(native_id: str, lines: Lines, unread: Lines) -> Json:
 
 
 def _pieces(lines: Lines) -> tuple[list[str], Lines]:
-    """The pieces of a result, each in a fence of its own: one begins right where the one before ends."""
+    """Return the pieces of a result, each in a fence of its own: one begins right where the one before ends."""
     pieces: list[str] = []
     while lines and _FENCE.fullmatch(lines[0]):
         end = next((index for index in range(1, len(lines)) if _ends_piece(lines, index)), len(lines))

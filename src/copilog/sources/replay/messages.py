@@ -1,4 +1,4 @@
-"""The steps of a run as messages of the model, with the tool calls and results that only the log knows."""
+"""Convert the steps of a run to messages of the model, with the tool calls and results that only the log records."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ class MessageMaker:
         self._shown: set[tuple[str, str]] = set()
 
     def messages(self, run: Run, turn: int, subruns: dict[str, list[SubRun]], parent: str | None) -> list[Message]:
-        """What was said in a run, and below the calls that started them what sub-agents said. Uses up `subruns`."""
+        """Return the messages of a run, and below the calls that started them those of sub-agents.
+
+        Uses up `subruns`.
+        """
         made = [message for raw in run.prompts if (message := self._prompt(raw)) is not None]
         has_result = {step.message.call_id for step in run.steps if step.role == "tool" and step.message}
         for step in run.spoken():
@@ -98,7 +101,7 @@ class MessageMaker:
         return message
 
     def _complete(self, call: ToolCall, tool: Tool | None, parts: list[AnyPart]) -> None:
-        """Tell of a call what only the log knows."""
+        """Add the fields of a call that only the log records."""
         call.server = self._servers.of_tool(call.name)
         call.origin = "mcp" if call.server else None
         if tool is None:
@@ -124,7 +127,7 @@ class MessageMaker:
             parts.insert(0, thought)
 
     def _result_message(self, raw: RawMessage | None, tool: Tool | None) -> Message:
-        """A result: what the model saw leads, what was logged fills in."""
+        """Return a result: as the model received it, completed from the log."""
         call_id = raw.call_id if raw is not None else tool.id if tool is not None else None
         result = ToolResult(call_id=call_id or "", origin="model" if raw is not None else "log")
         beside: Json = {}
@@ -164,7 +167,7 @@ def _set_status(calls: list[ToolCall], run: Run, has_result: set[str | None]) ->
 
 
 def _subagent(tool: Tool) -> SubAgent:
-    """What a sub-agent was asked. Takes what it understands out of the call's metadata."""
+    """Return a sub-agent and its task. Takes the fields that it understands out of the call's metadata."""
     arguments = parsed(tool.arguments)
     prompt = arguments.get("prompt")
     named = arguments.get("agentName")
@@ -195,7 +198,7 @@ def _is_known(thought: Thinking, parts: list[AnyPart]) -> bool:
 
 
 def _edits(tool: Tool) -> list[AnyPart]:
-    """What a call changed in files, where that was traced: offsets into texts that are not in the file."""
+    """Return a call's changes of files, if they were traced: offsets into texts that are not in the file."""
     return [_edit(edit, tool.id) for edit in tool.edits]
 
 

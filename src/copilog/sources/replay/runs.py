@@ -1,4 +1,4 @@
-"""Join the requests of one run of an agent: each repeats the history, and every message is kept once."""
+"""Join the requests of one run of an agent: each repeats the history, and every message is included once."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from copilog.model import Role
 from copilog.sources.replay.content import SUMMARY, RawMessage
 from copilog.sources.replay.entries import Request, Tool
 
-# One run of an agent: its requests put together to what was said, each thing once. All requests of a run repeat the
-# messages of those before. Walking through them, a message that is known already is replaced by its newer copy, a
-# new one is added, and the answer to a request stands at the end until the next request shows it with its tool
-# calls. So rounds that a later prompt has summarised away are still there.
+# One run of an agent: its requests joined to messages, each message once. All requests of a run repeat the messages of
+# those before. The requests are read in order: a repeated message is replaced by its newer copy, a new one is added,
+# and the answer to a request stays at the end until the next request shows it with its tool calls. So rounds that a
+# later prompt has summarised are still there.
 
 
 Key = tuple[object, ...]
@@ -21,12 +21,12 @@ Asked = tuple[Request, list[RawMessage], list[RawMessage]]  # a request, its pro
 
 @dataclass(slots=True, eq=False)
 class Step:
-    """One message in the making. An answer has no message until a later request repeats it."""
+    """One message under construction. An answer has no message until a later request repeats it."""
 
     role: Role
     message: RawMessage | None = None
-    request: Request | None = None  # the one that it answers
-    tools: list[Tool] = field(default_factory=list)  # calls that only the log knows
+    request: Request | None = None  # the request that it answers
+    tools: list[Tool] = field(default_factory=list)  # calls that only the log records
 
     @property
     def text(self) -> str:
@@ -70,17 +70,17 @@ class Run:
             self._add_answer(Step("assistant", request=request))
 
     def add_history(self, own: list[RawMessage]) -> None:
-        """Add the messages of a turn that are not known yet, each before the known one that follows it.
+        """Add the messages of a turn that are missing, each before the one that follows it in the turn.
 
-        A log may begin with a tool call whose request is lost; the next request then shows the prompt that led to it.
+        A log may begin with a tool call whose request is lost; the next request then shows the prompt before it.
         """
         counts: dict[Key, int] = {}
         self._add_in_order([self._step_for(message, counts) for message in own])
 
     def add_answers(self, messages: list[RawMessage]) -> None:
-        """Add what a later request repeats of this turn and no request of its own has: answers, and results of tools.
+        """Add answers and results of this turn that a later request repeats and no request of its own has.
 
-        What is known stays as it is, because a later request may have shortened it.
+        Existing ones stay unchanged, because a later request may have shortened them.
         """
         steps: list[Step] = []
         for message in messages:
@@ -117,7 +117,7 @@ class Run:
         return None if message.calls else next((step for step in said if _is_same_text(step.text, message.text)), None)
 
     def _step_for(self, message: RawMessage, counts: dict[Key, int]) -> Step:
-        """The step that a message is a newer copy of, else a new one, which is in no list yet."""
+        """Return the step that a message is a newer copy of, else a new one, which is in no list yet."""
         key = _key_of(message, counts)
         step = self._by_key.get(key) or self._answer_like(message) or Step(message.role)
         self._by_key[key] = step
@@ -137,7 +137,7 @@ class Run:
         self._by_call[tool.id] = self._answers[-1]
 
     def add_all(self, other: Run) -> None:
-        """Play what another run logged into this one."""
+        """Add all that another run logged to this one."""
         for event in other.log:
             if isinstance(event, Tool):
                 self.add_tool(event)
@@ -149,7 +149,7 @@ class Run:
         self._answers.append(step)
 
     def _answer_like(self, message: RawMessage) -> Step | None:
-        """The answer that a message repeats: the one with the same calls, else the last with the same text."""
+        """Return the answer that a message repeats: the one with the same calls, else the last with the same text."""
         if message.role != "assistant":
             return None
         for answer in self._answers:
@@ -161,29 +161,29 @@ class Run:
         return None
 
     def spoken(self) -> list[Step]:
-        """The steps that say something."""
+        """Return the steps with content."""
         return [step for step in self.steps if step.message is not None or step.tools or step.text]
 
     @property
     def goes_on(self) -> bool:
-        """Whether the first request shows an answer already, so that the run began elsewhere."""
+        """Return whether the first request already shows an answer, so that the run began before it."""
         first = next((event for event in self.log if not isinstance(event, Tool)), None)
         return first is not None and any(message.role == "assistant" for message in first[2])
 
     def first_words(self) -> str | None:
-        """What the run was asked to do."""
+        """Return the task of the run."""
         messages = [step.message for step in self.steps if step.message is not None]
         return next((message.words for message in messages if message.words is not None), None)
 
 
 def _is_shortened(step: Step, message: RawMessage) -> bool:
-    """Whether a message says less than the answer that it repeats, and has no call that the log lacks."""
+    """Return whether a message is shorter than the answer that it repeats, and has no call that the log lacks."""
     is_shorter = len(message.text.strip()) < len(step.text.strip())
     return is_shorter and all(call.id in step.call_ids() for call in message.calls)
 
 
 def _key_of(message: RawMessage, counts: dict[Key, int]) -> Key:
-    """What makes a message the same in two requests; equal texts are told apart by their order."""
+    """Return the key that a message has in every request; equal texts are distinguished by their order."""
     if message.role == "tool" and message.call_id is not None:
         return "tool", message.call_id
     if message.calls:
@@ -194,14 +194,14 @@ def _key_of(message: RawMessage, counts: dict[Key, int]) -> Key:
 
 
 def _is_same_text(answer: str, repeated: str) -> bool:
-    """Whether a later request repeats an answer; white space at the ends is lost on the way."""
+    """Return whether a later request repeats an answer, which loses white space at the ends."""
     answer, repeated = answer.strip(), repeated.strip()
     if not answer or not repeated:
         return answer == repeated
     return answer in repeated or repeated in answer
 
 
-# A request repeats all that was said before it: where in it the present turn begins, and what stands before.
+# A request repeats the messages before it: find where in it the present turn begins, and what precedes it.
 
 
 REQUEST_TAGS = ("<userRequest", "<user_query", "<prompt>", "<userPrompt>", "<UserRequest>")
@@ -216,12 +216,12 @@ class Sent(NamedTuple):
 
     @property
     def words(self) -> str | None:
-        """What the user asked in this turn."""
+        """Return the user's prompt of this turn."""
         return words_of(self.own)
 
     @property
     def has_summary(self) -> bool:
-        """Whether earlier turns were replaced by a summary."""
+        """Return whether earlier turns were replaced by a summary."""
         return any(is_summary(message) for message in self.prompts)
 
 
@@ -246,17 +246,17 @@ def split(messages: list[RawMessage], label: str | None) -> Sent:
 
 
 def words_of(messages: list[RawMessage]) -> str | None:
-    """What the user typed, in the first message of a turn that has any such words."""
+    """Return the text that the user typed, in the first message of a turn that has any such text."""
     return next((message.words for message in messages if message.words is not None), None)
 
 
 def is_summary(message: RawMessage) -> bool:
-    """Whether a message replaces earlier ones by their summary."""
+    """Return whether a message replaces earlier ones by their summary."""
     return message.role == "user" and message.text.lstrip().startswith(SUMMARY)
 
 
 def _start_of_turn(messages: list[RawMessage], label: str | None) -> int:
-    """The last message that can be the user's request, by the best sign there is."""
+    """Return the last message that can be the user's request, by the best available indication."""
     from_user = [index for index, message in enumerate(messages) if message.role == "user"]
     typed = [index for index in from_user if not messages[index].is_injected]
     wanted = label.strip() if label else None
@@ -269,7 +269,7 @@ def _start_of_turn(messages: list[RawMessage], label: str | None) -> int:
 
 
 def _leading_context(turn: list[RawMessage]) -> list[RawMessage]:
-    """Take what the product put before the next request out of the turn that it follows."""
+    """Take the product's context before the next request out of the turn that precedes it."""
     end = len(turn)
     while end > 1 and turn[end - 1].role == "user" and turn[end - 1].is_injected:
         end -= 1

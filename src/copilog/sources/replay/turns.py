@@ -29,7 +29,7 @@ from copilog.sources.replay.groups import Group, SubRun
 from copilog.sources.replay.messages import MessageMaker
 from copilog.sources.replay.runs import Run, Sent
 
-# Which tool call started a sub-agent's run: the log does not say, so it is found by task, name and time.
+# The tool call that started a sub-agent's run: the log does not record it, so it is found by task, name and time.
 
 
 class Call(NamedTuple):
@@ -40,11 +40,11 @@ class Call(NamedTuple):
     arguments: dict[str, Any]
     agent: str | None
     description: str | None
-    time: datetime | None  # when it came back
+    time: datetime | None  # when its result came back
 
 
 def calls_in(run: Run) -> list[Call]:
-    """The calls of a run that started sub-agents."""
+    """Return the calls of a run that started sub-agents."""
     found: dict[str, Call] = {}
     for step in run.steps:
         for call in step.message.calls if step.message else []:
@@ -65,7 +65,7 @@ def calls_in(run: Run) -> list[Call]:
 
 
 def link(subruns: list[SubRun], calls: list[Call]) -> dict[int, Call]:
-    """The call behind each run, by the place of the run in the list; runs of nobody are left out."""
+    """Return the call of each run, by the index of the run in the list; runs without such a call are left out."""
     found: dict[int, Call] = {}
     taken: set[str] = set()
     earlier: set[int] = set()
@@ -83,7 +83,7 @@ def link(subruns: list[SubRun], calls: list[Call]) -> dict[int, Call]:
 
 
 def _likeness(subrun: SubRun, call: Call) -> int:
-    """How much speaks for it that a call started a run; 0 when it cannot be."""
+    """Return a score of how likely a call started a run; 0 if it cannot have."""
     ends = [request.ended_at for request in subrun.run.requests if request.ended_at is not None]
     if call.time is not None and ends and call.time < max(ends):
         return 0
@@ -100,7 +100,7 @@ def _likeness(subrun: SubRun, call: Call) -> int:
     return points
 
 
-# A turn of an export: who answered and how, when, at what cost, and with what result.
+# A turn of an export: agent, outcome, times, cost, and result.
 
 
 LOCATIONS = {1: "panel", 2: "terminal", 3: "notebook", 4: "editor", 5: "panel", 7: "panel"}
@@ -114,7 +114,7 @@ OUTCOMES: dict[str | None, Status] = {
 
 
 def turn_from(draft: Draft, index: int, maker: MessageMaker, servers: Servers) -> tuple[Turn, list[Message]]:
-    """A turn and its messages."""
+    """Return a turn and its messages."""
     turn = Turn(index=index, pointer=draft.pointer)
     nested = [(call_id, subrun) for call_id, subruns in draft.subruns.items() for subrun in subruns]
     messages = maker.messages(draft.run, index, dict(draft.subruns), None)
@@ -139,13 +139,13 @@ def turn_from(draft: Draft, index: int, maker: MessageMaker, servers: Servers) -
 
 
 def location_of(draft: Draft) -> str | None:
-    """Where in VS Code the turn took place."""
+    """Return the location in VS Code of the turn."""
     found = (LOCATIONS.get(request.location or 0) for request in draft.run.requests)
     return next((location for location in found if location is not None), None)
 
 
 def _add_label(draft: Draft, messages: list[Message], index: int) -> None:
-    """The label of the group is what the user typed, where no message shows it."""
+    """Add the label of the group as the user's prompt, if no message contains it."""
     own = [message for message in messages if message.role == "user" and message.parent_call_id is None]
     if draft.orphan is not None or any(isinstance(part, Text) for message in own for part in message.parts):
         return
@@ -166,13 +166,13 @@ def _remark_message(remark: Remark, index: int) -> Message:
 
 
 def _failure_message(request: Request, index: int) -> Message:
-    """A request that failed, and was made again."""
+    """Return the message of a request that failed, and was made again."""
     notice = Notice(topic="model-call-failure", text=request.reason or "", data={"name": request.name.full})
     return Message(role="system", parts=[notice], turn=index, created_at=request.ended_at)
 
 
 def _unwritten_message(error: Json, index: int) -> Message:
-    """An entry that the extension could not write, with what it says about that."""
+    """Return the message of an entry that the extension could not write, with the error."""
     text = error.get("error")
     notice = Notice(topic="export-error", text=text if isinstance(text, str) else "", data=error)
     return Message(role="system", parts=[notice], turn=index)
@@ -199,7 +199,7 @@ def _rounds(run: Run, call_id: str | None) -> list[Round]:
 
 
 def _told(request: Request) -> Json:
-    """What a round has no field for."""
+    """Return the fields of a request that a round lacks."""
     told: Json = {
         "name": request.name.full,
         "retry": request.name.retry,
@@ -228,7 +228,7 @@ def _nested_usage(subrun: SubRun, call_id: str) -> list[Any]:
 
 
 def _tell_of_run(messages: list[Message], call_id: str, subrun: SubRun) -> None:
-    """Tell the call of a sub-agent what its run shows: the agent's name, the model, the time."""
+    """Set the fields of a sub-agent's call that its run shows: the agent's name, the model, the time."""
     calls = (part for message in messages for part in message.parts if isinstance(part, ToolCall))
     call = next((part for part in calls if part.id == call_id), None)
     if call is None:
@@ -245,7 +245,7 @@ def _tell_of_run(messages: list[Message], call_id: str, subrun: SubRun) -> None:
 
 
 def _read_requests(turn: Turn, draft: Draft) -> None:
-    """Fill in what the requests of a turn tell together; how the last of them ended, the turn ended."""
+    """Fill in the totals of a turn's requests; the outcome of the last one is that of the turn."""
     requests = draft.run.requests
     times = [request.ended_at for request in requests] + [tool.time for tool in draft.run.tools.values()]
     turn.timing = Timing(
@@ -263,7 +263,7 @@ def _read_requests(turn: Turn, draft: Draft) -> None:
     turn.status = OUTCOMES.get(last.outcome)
     step = next((step for step in draft.run.steps if step.request is last), None)
     if turn.status == "complete" and step is not None and step.call_ids():
-        turn.status = None  # the log ends while tools are at work
+        turn.status = None  # the log ends while tools are running
     if turn.status == "failed":
         is_cut = last.outcome == "truncated"
         message = "the answer was cut off at its greatest length" if is_cut else last.reason or ""
@@ -272,7 +272,7 @@ def _read_requests(turn: Turn, draft: Draft) -> None:
 
 
 def _mode(draft: Draft) -> Mode | None:
-    """The mode that the prompt names, else the one that goes with the place."""
+    """Return the mode that the prompt names, else the one that belongs to the location."""
     kinds = (MODES.get(request.location or 0) for request in draft.run.requests)
     kind = next((kind for kind in kinds if kind is not None), None)
     prompts = [message.text for message in draft.run.prompts if "<modeInstructions>" in message.text]
@@ -283,7 +283,7 @@ def _mode(draft: Draft) -> Mode | None:
 
 
 def _skills(draft: Draft) -> list[Skill]:
-    """Skills that were loaded, each once."""
+    """Return the skills that were loaded, each once."""
     found: dict[str, Skill] = {}
     for tool in draft.run.tools.values():
         name, uri = tool.metadata.get("skill"), tool.metadata.get("skillUri")
@@ -320,14 +320,14 @@ def _unique(values: list[str | None]) -> list[str]:
 
 
 def thinking_of(messages: list[Message], request_id: str | None) -> str | None:
-    """What the model thought before an answer."""
+    """Return the model's thinking before an answer."""
     parts = (part for message in messages if message.id == request_id and request_id for part in message.parts)
     return "\n".join(part.text for part in parts if isinstance(part, Thinking) and part.text) or None
 
 
 @dataclass(slots=True, eq=False)
 class Draft:
-    """A turn in the making. One that only the history of a later request knows has no groups."""
+    """A turn under construction. One that is only in the history of a later request has no groups."""
 
     run: Run
     words: str | None
@@ -335,11 +335,11 @@ class Draft:
     groups: list[Group] = field(default_factory=list)
     sent: list[Sent] = field(default_factory=list)
     subruns: dict[str, list[SubRun]] = field(default_factory=dict)  # by the call that started them
-    orphan: SubRun | None = None  # the turn stands for a sub-agent whose caller is not in the file
+    orphan: SubRun | None = None  # the turn is the run of a sub-agent whose caller is not in the file
 
     @property
     def opening(self) -> Sent | None:
-        """What was sent first, as far as it is recorded."""
+        """Return the first request's messages, as far as they are recorded."""
         return next((sent for sent in self.sent if sent.own), None)
 
     @property

@@ -6,7 +6,7 @@
         stats = measure(archive, Selection(workspace="tide-tables"))
         print(stats.tokens.total.output, stats.tools.failed)
 
-Every section has a function of its own, which takes what `choose` gives. None of them opens a conversation.
+Every section has a function of its own, which takes what `choose` returns. None of them opens a conversation.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def measure(
     prices: bool = True,
     now: datetime | None = None,
 ) -> Stats:
-    """All sections. `defined` are the agents and skills of this machine, where somebody has looked for them."""
+    """Return all sections. `defined` are the agents and skills of this machine, if the caller has read them."""
     from copilog.analysis.selection import choose
 
     return measure_chosen(choose(archive, selection, now=now), defined=defined, limit=limit, prices=prices)
@@ -42,7 +42,7 @@ def measure(
 def measure_chosen(
     chosen: Chosen, *, defined: Sequence[Definition] | None = None, limit: int | None = MOST_ROWS, prices: bool = True
 ) -> Stats:
-    """The same of what `choose` gave."""
+    """Return all sections of a selection that `choose` prepared."""
     from copilog.analysis.activity import activity
     from copilog.analysis.agents import agents
     from copilog.analysis.figures import Stats
@@ -69,7 +69,7 @@ def measure_chosen(
 
 
 def __getattr__(name: str) -> Any:
-    """Names of `selection`, looked up on first use: the status line has no time to load what it does not need."""
+    """Return a name of `selection`, imported on first use: the status line starts faster without it."""
     if name not in ("Chosen", "Selection", "choose"):
         raise AttributeError(f"module 'copilog.analysis' has no attribute {name!r}")
     from importlib import import_module

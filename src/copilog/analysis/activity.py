@@ -1,4 +1,4 @@
-"""When it happened: by day, weekday and hour of this machine's clock, in streaks of days, and side by side."""
+"""Measure activity: by day, weekday and hour of this machine's clock, in streaks of days, and in parallel."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CLOCK = ("day", "weekday", "hour")
 Interval = tuple[float, float]  # milliseconds since 1970
 
 
-# --- as figures -----------------------------------------------------------------------------------------------------
+# --- figures --------------------------------------------------------------------------------------------------------
 
 _TURNS = {
     "turns": Amount("1", "Turns"),
@@ -29,7 +29,7 @@ _TURNS = {
 }
 _CALLS = {"tool_calls": Amount("1", "Tool calls")}
 _OF = {"day": " on {}", "weekday": " on a {}", "hour": " that began between {0}:00 and {0}:59"}
-# A column of the chosen turns, and the text that stands for each of its values.
+# A column of the chosen turns, and the label of each of its values.
 _NAMES = {
     "day": "c.day",
     "weekday": "CASE c.weekday " + " ".join(f"WHEN {at} THEN '{day}'" for at, day in enumerate(WEEKDAYS)) + " END",
@@ -69,7 +69,7 @@ DAYS = SqlTable(
 
 
 def activity(chosen: Chosen) -> TimeSection:
-    """When the chosen turns were, and how many conversations ran at once."""
+    """Return when the chosen turns ran, and how many conversations ran at once."""
     calls = list(CALLS.grouped(chosen, *(f"c.{column}" for column in CLOCK)))
     days, weekdays, hours = (_by(chosen, column, calls) for column in CLOCK)
     active = [day for row in days.values() if row.turns and (day := _day(row.name)) is not None]
@@ -98,7 +98,7 @@ def activity(chosen: Chosen) -> TimeSection:
 
 
 def _by(chosen: Chosen, column: str, calls: list[tuple[Any, ...]]) -> dict[int | str, ActivityRow]:
-    """Turns, the conversations they belong to and tool calls, by a column of the chosen turns."""
+    """Return turns, the conversations they belong to and tool calls, by a column of the chosen turns."""
     rows: dict[int | str, ActivityRow] = {}
     for value, turns, conversations in TURNS_BY_CLOCK[column].grouped(chosen, f"c.{column}"):
         rows[value] = ActivityRow(name=_name(column, value), turns=turns, conversations=conversations, tool_calls=0)
@@ -111,7 +111,7 @@ def _by(chosen: Chosen, column: str, calls: list[tuple[Any, ...]]) -> dict[int |
 
 
 def _day(text: str) -> date | None:
-    """A day of the calendar; a clock that was never set may lead to one before the first."""
+    """Return a day of the calendar; None for one before the first, as a clock that was never set may produce."""
     try:
         return date.fromisoformat(text)
     except ValueError:
@@ -137,27 +137,27 @@ class Streak(NamedTuple):
 
 
 def _streaks(active: Iterable[date]) -> Iterator[Streak]:
-    """Runs of days without a gap, of days in their order."""
+    """Yield runs of days without a gap, of days in their order."""
     for _, run in groupby(enumerate(active), key=lambda item: item[1].toordinal() - item[0]):
         days = [day for _, day in run]
         yield Streak(len(days), days[-1])
 
 
 def _longest_streak(active: Sequence[date]) -> Streak:
-    """The longest run; of equals, the latest."""
+    """Return the longest run; of equal ones, the latest."""
     return max(_streaks(active), key=lambda streak: (streak.days, streak.end), default=Streak(0, None))
 
 
 def _current_streak(active: Sequence[date], today: date) -> int:
-    """Days in a row up to today; as long as today may still be used, up to yesterday."""
+    """Return the days in a row up to today, or up to yesterday while there is no activity today."""
     return next((run.days for run in _streaks(active) if run.end in (today, today - timedelta(days=1))), 0)
 
 
-# --- side by side ---------------------------------------------------------------------------------------------------
+# --- in parallel ----------------------------------------------------------------------------------------------------
 
 
 class Parallel(NamedTuple):
-    """How many ran at once at most, when that first was so, and for how long there were two or more."""
+    """The maximum number that ran at once, when that was first reached, and for how long there were two or more."""
 
     most: int
     at: float | None
@@ -185,13 +185,13 @@ def _timed(chosen: Chosen) -> Iterator[_Run]:
 
 
 def _running(chosen: Chosen) -> Iterator[list[Interval]]:
-    """Of each conversation, when its turns ran, without overlaps."""
+    """Yield for each conversation when its turns ran, without overlaps."""
     for _, turns in groupby(_timed(chosen), key=itemgetter(0)):
         yield _joined(turn.interval for turn in turns)
 
 
 def _together(chosen: Chosen) -> Iterator[_Run]:
-    """Yield the turns that ran when the most conversations did. What ends just then is over."""
+    """Yield the turns that ran when the most conversations did. A turn that ends at that time does not count."""
     at = _parallel(_running(chosen)).at
     if at is not None:
         yield from (turn for turn in _timed(chosen) if turn.interval[0] <= at < turn.interval[1])
@@ -208,7 +208,7 @@ def _joined(turns: Iterable[Interval]) -> list[Interval]:
 
 
 def _parallel(running: Iterable[list[Interval]]) -> Parallel:
-    """Go through all beginnings and ends in their order. What ends as another begins does not overlap with it."""
+    """Go through all beginnings and ends in order. A run that ends as another begins does not overlap with it."""
     steps: list[tuple[float, int]] = []
     for intervals in running:
         for start, end in intervals:

@@ -1,7 +1,7 @@
-"""Who was at work: custom agents, chat participants and sub-agents, and how they handed over to one another.
+"""Measure custom agents, chat participants and sub-agents, and how they handed over to one another.
 
-A turn has a participant and may have a custom agent on top of it, so rows of these two kinds overlap. What a sub-agent
-did is its own, and not that of the agent which started it.
+A turn has a participant and may have a custom agent within it, so rows of these two kinds overlap. A sub-agent's work
+counts for the sub-agent, and not for the agent which started it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ RECORDED = "recorded"  # participants are named in the turn's own record
 # Custom agents may lack a name; there is evidence for each.
 CUSTOM_AGENT = f"coalesce(nullif(t.custom_agent, ''), CASE WHEN t.agent_evidence IS NOT NULL THEN '{UNNAMED}' END)"
 
-# Whoever writes a message with a parent call is the sub-agent that this call started.
+# The author of a message with a parent call is the sub-agent that this call started.
 STARTED = """
     started AS (
         SELECT f.conversation, f.call_id, min(f.subagent) AS subagent
@@ -51,7 +51,7 @@ CALLS = f"""
     )
 """  # noqa: S608
 
-# The calls of a message have one caller, and lie together in the table: to count them first needs no sorting.
+# The calls of a message have one caller, and are adjacent in the table: to count them first needs no sorting.
 TOOL_CALLS = f"""
     WITH {STARTED},
     counted AS (
@@ -62,9 +62,9 @@ TOOL_CALLS = f"""
     SELECT {CALLERS}, sum(f.calls) FROM counted AS f {_JOINED} GROUP BY 1, 2, 3
 """  # noqa: S608
 
-# The turn before is that of the conversation, whether it is within the period or not. What the product asks by itself
-# is nobody's choice of an agent, and is passed over.
-# After a branch has left, the turn before its first is the one that it leaves from.
+# The turn before is that of the conversation, whether it is within the period or not. Requests that the product makes
+# by itself are not a choice of an agent, and are skipped. The turn before the first one of a branch is the one that it
+# starts from.
 STEPS = f"""
     WITH named AS (
         SELECT t.conversation, t.position, t.branch_from, t.branch_trace,
@@ -93,7 +93,7 @@ STARTS = f"""
     {CALLS} SELECT coalesce(inside, custom, '{DEFAULT}'), starts, conversation, turn FROM calls WHERE starts IS NOT NULL
 """  # noqa: S608
 
-# --- as figures -----------------------------------------------------------------------------------------------------
+# --- figures --------------------------------------------------------------------------------------------------------
 
 _OF_TURNS = {
     "turns": Amount("1", "Turns", head="Turns or runs"),
@@ -164,7 +164,7 @@ def _calls_of(chosen: Chosen) -> Iterator[_CallOf]:
 
 
 def _handovers(chosen: Chosen) -> Iterator[Handover]:
-    """Yield them as they are spelled."""
+    """Yield hand-overs with the names as they are spelled."""
     for kind, sql in (("switch", SWITCHES), ("subagent", STARTS)):
         for before, after, conversation, turn in chosen.connection.execute(sql):
             if kind == "subagent" or before.casefold() != after.casefold():
@@ -191,7 +191,7 @@ HANDOVERS = WalkedTable(
 
 
 def agents(chosen: Chosen, defined: Sequence[Definition] | None = None, *, limit: int | None = 50) -> AgentsSection:
-    """Which agents ran and how they handed over; with definitions, which never ran and which are defined no more."""
+    """Return the agents that ran and their hand-overs; with definitions, also unused and missing ones."""
     shelf = Defined(defined, AGENTS)
     rows = list(_rows(chosen, shelf))
     rows.sort(key=lambda row: (-row.turns, row.name, row.kind))
@@ -205,7 +205,7 @@ def agents(chosen: Chosen, defined: Sequence[Definition] | None = None, *, limit
 
 
 def handovers(chosen: Chosen) -> list[HandoverRow]:
-    """From one turn's agent to that of the next, and from callers to the sub-agents that they started."""
+    """Return the hand-overs from one turn's agent to that of the next, and from callers to their sub-agents."""
     spellings = {kind: Spellings() for kind in ("switch", "subagent")}
     times: Counter[tuple[str, str, str]] = Counter()
     for _, _, kind, before, after in _handovers(chosen):
@@ -221,7 +221,7 @@ def handovers(chosen: Chosen) -> list[HandoverRow]:
 
 
 class _Tally:
-    """What is counted of one agent."""
+    """The counts of one agent."""
 
     def __init__(self) -> None:
         self.turns = 0
@@ -285,5 +285,5 @@ def _callers(inside: str | None, custom: str | None, participant: str | None) ->
 
 
 def _shortened(evidence: str) -> str:
-    """Evidence without the file that it names: `modeInstructions, defined in ...`."""
+    """Return evidence without the file that it names: `modeInstructions, defined in ...`."""
     return evidence.partition(", ")[0]

@@ -1,9 +1,8 @@
-"""Figures without names, paths, ids and texts, for those who want to show numbers and nobody's work.
+"""Remove names, paths, ids and texts from figures, for users who want to show numbers without their work.
 
-Names become numbers, the same number wherever a name occurs in the figures; names that everybody has stay: models,
-languages, days, Copilot's own tools and modes, well-known programs. What is not known for certain to be such a name is
-replaced. Rows that come to bear the same name are added up; how many conversations they have in common is not known,
-so that of the largest row stands.
+Names become numbers, the same number wherever a name occurs in the figures; public names stay: models, languages, days,
+Copilot's own tools and modes, well-known programs. Any other name is replaced. Rows that get the same name are added
+up; how many conversations they have in common cannot be determined, so that the number of the largest row is used.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ Row = TypeVar("Row", bound=Figures)
 
 
 def anonymous(stats: Stats) -> Stats:
-    """The same figures, of nobody in particular. The original is left as it is."""
+    """Return the same figures without anything that identifies the user. The original is not changed."""
     names = _Names(stats)
     return Stats(
         since=_moment(stats.since),
@@ -75,7 +74,7 @@ def anonymous(stats: Stats) -> Stats:
 
 
 class _Numbered:
-    """Numbers for names, in the order in which they are asked for; names that may stay do."""
+    """Numbers for names, in the order in which they are requested; public names stay."""
 
     def __init__(self, word: str, stays: Callable[[str], bool] = public.PLACEHOLDERS.__contains__) -> None:
         self._word = word
@@ -85,12 +84,12 @@ class _Numbered:
     def __call__(self, name: str) -> str:
         if name in public.PLACEHOLDERS or self._stays(name):
             return name
-        # Agents and skills are known without regard to case, and no two models differ by it alone.
+        # Agents and skills are compared without regard to case, and no two models differ by it alone.
         return f"{self._word} {self._numbers.setdefault(name.casefold(), len(self._numbers) + 1)}"
 
 
 class _Names:
-    """What each thing is called instead."""
+    """The replacement of each name."""
 
     def __init__(self, stats: Stats) -> None:
         self.workspace = _Numbered("workspace")
@@ -103,11 +102,11 @@ class _Names:
         self._own = _Numbered("tool")
         self._of_servers: dict[str, _Numbered] = {}
         self._servers = [row.name for row in stats.tools.servers]
-        for name in self._servers:  # by rank, whoever is asked for first
+        for name in self._servers:  # by rank, in whatever order they are requested
             self.server(name)
 
     def tool(self, name: str) -> str:
-        """A tool of Copilot by its name, one of a server by the server's number, any other by a number."""
+        """Return a Copilot tool's own name; a server's tool by the server's number, any other by a number."""
         if name in public.PLACEHOLDERS or name in public.TOOLS:
             return name
         server = self._server_of(name)
@@ -117,13 +116,15 @@ class _Names:
         return f"{numbered(name)} of {self.server(server)}"
 
     def _server_of(self, tool: str) -> str | None:
-        """VS Code writes `mcp_server_tool`, with the server's name cut short; Copilot CLI writes `server-tool`."""
+        """Return the server of a tool: VS Code writes `mcp_server_tool`, with a truncated name; Copilot CLI
+        `server-tool`.
+        """
         name = _alike(tool.removeprefix("mcp_"))
         fitting = [server for server in self._servers if _alike(server) and name.startswith(_alike(server))]
         return max(fitting, key=len, default=None)
 
     def turn(self, row: SpendRow) -> str:
-        """A turn, by its conversation and its place in it."""
+        """Return the replacement of a turn: its conversation's, and its number in it."""
         conversation, mark, number = (row.id or "").rpartition("#")
         if not mark or not number.isdecimal():
             return self.conversation(row.id or row.name)
@@ -135,7 +136,7 @@ def _alike(name: str) -> str:
 
 
 def _day(text: str | None) -> str | None:
-    """The day of a moment; the hours of one person's work are nobody's business."""
+    """Return the day of a timestamp; the hour would reveal the user's habits."""
     found = _DAY.match(text) if text else None
     return found[0] if found else None
 
@@ -276,7 +277,7 @@ def _skill(row: SkillRow, names: _Names) -> SkillRow:
 
 
 def _evidence(how: str) -> str:
-    """Evidence without what it quotes: `modeInstructions, defined in ...`, `skill.invoked (...)`."""
+    """Return evidence without what it quotes: `modeInstructions, defined in ...`, `skill.invoked (...)`."""
     kind = how.partition(", ")[0].partition(" (")[0]
     return kind if kind in public.EVIDENCE or kind in public.TOOLS else OTHER
 
@@ -333,7 +334,7 @@ def _two_counts(one: CountRow, other: CountRow) -> CountRow:
 
 
 def _references(rows: Sequence[ReferenceRow]) -> list[ReferenceRow]:
-    """How many there were of each kind, in place of what they were."""
+    """Return the number of references of each kind, instead of the references."""
     groups: dict[tuple[str, bool], list[ReferenceRow]] = {}
     for row in rows:
         kind = row.kind if row.kind in REFERENCES else OTHER
@@ -368,7 +369,7 @@ def _added_up(
     two: Callable[[Row, Row], Row],
     figure: Callable[[Row], float],
 ) -> list[Row]:
-    """Rows of one name as one, the largest first."""
+    """Return rows with the same name added up, the largest first."""
     sums: dict[str, Row] = {}
     for row in rows:
         known = sums.get(key(row))

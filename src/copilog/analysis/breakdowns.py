@@ -1,9 +1,9 @@
-"""What was used, added up by day, model, agent and whatever else somebody asks for.
+"""Add up what was used by day, model, agent and other keys.
 
 The table `spend` of the archive has each token once, so that any of its rows may be added up. They are read once and
-go to two places each: to the sum of their turn, of which conversations and workspaces are made, and to the sum of all
-rows with the same day, model, agent and source, of which all other tables are. SQLite would have to sort all rows anew
-for each question.
+added to two sums each: that of their turn, from which conversations and workspaces are made, and that of all rows with
+the same day, model, agent and source, from which all other tables are made. SQLite would have to sort all rows again
+for each table.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from copilog.analysis.prices import PriceTable
 from copilog.analysis.selection import NO_TURN
 from copilog.derive.model_names import key_of
 
-MANY = 1_000  # turns that wait to be compared
-# The names of what has none.
+MANY = 1_000  # turns to collect before they are compared
+# The labels of rows without a name.
 NO_DAY, NO_MODEL, NO_WORKSPACE, NO_AGENT = "(no date)", "(unknown model)", "(no workspace)", "(no agent)"
 
 COUNTS = (
     "input", "output", "cache_read", "cache_write", "reasoning", "estimated_input", "estimated_output", "unpriced",
 )  # fmt: skip
-AMOUNTS = ("premium_requests", "credits", "dollars", "estimated_dollars")  # may be unknown
+AMOUNTS = ("premium_requests", "credits", "dollars", "estimated_dollars")  # may be missing
 
-Numbers = tuple[float, ...]  # COUNTS, AMOUNTS, and of how many rows each amount is known
-Row = tuple[Any, ...]  # as `_spent` gives it
+Numbers = tuple[float, ...]  # COUNTS, AMOUNTS, and how many rows have each amount
+Row = tuple[Any, ...]  # as `spent` reads it
 Tally = dict[Any, Numbers]  # by name: conversations, turns, then as above
 
 
 class Of(NamedTuple):
-    """The conversation that rows are of."""
+    """The conversation that rows belong to."""
 
     id: str
     title: str
@@ -47,7 +47,7 @@ class Of(NamedTuple):
 
 
 class Cell:
-    """Rows of all conversations that have everything in common but their numbers."""
+    """Rows of all conversations that are equal except for their numbers."""
 
     __slots__ = ("agent", "conversations", "day", "method", "model", "numbers", "price", "source", "subagent", "turns")
 
@@ -65,7 +65,7 @@ class Cell:
             self.turns.add(conversation << 32 | turn)
 
     def priced(self, used: Sequence[float], is_asked: bool) -> Numbers:
-        """What was used, as COUNTS and AMOUNTS, with its price at that day, if anybody asked for prices."""
+        """Return usage as COUNTS and AMOUNTS, with its price on that day if prices were requested."""
         given, answered, read, written, reasoned, requests, paid, *known = used
         price, dollars, is_priced = self.price, 0.0, False
         if price is not None and (given or answered):
@@ -79,7 +79,7 @@ class Cell:
         return (*counts, requests, paid, dollars, 0, *known, is_priced, 0)
 
 
-# What is the same for a whole conversation, and what is for a cell. None: it is left out.
+# Keys that are the same for an entire conversation, and those of a cell. None: the row is left out.
 BY_CONVERSATION: dict[str, Callable[[Of], Any]] = {
     "total": lambda _: "total",
     "workspace": lambda of: of.workspace or NO_WORKSPACE,
@@ -96,24 +96,24 @@ BY_CELL: dict[str, Callable[[Cell], Any]] = {
     "origin": lambda cell: (cell.source, cell.method),
 }
 IN_ORDER_OF_TIME = ("day", "week", "month")
-SPELLED = ("model", "agent", "subagent")  # in more than one way
+SPELLED = ("model", "agent", "subagent")  # names with more than one spelling
 
 
 class Tallies:
-    """Sums by all that is wanted."""
+    """Sums by all keys."""
 
     def __init__(self, wanted: Iterable[str], limit: int | None, table: PriceTable | None) -> None:
         self._tallies: dict[str, Tally] = {by: {} for by in wanted}
         self._limit = limit
         self._table = table
         self._cells: dict[Row, Cell] = {}
-        self._turns: list[Row] = []  # by what they are ordered, up to the turn's number; what they took
+        self._turns: list[Row] = []  # sort key, up to the turn's number; then usage
         self._models = ModelNames()
         self._agents = Spellings()
         self._skills = Spellings()
 
     def add_all(self, connection: sqlite3.Connection) -> None:
-        """Add what the chosen turns took."""
+        """Add the usage of the chosen turns."""
         known = conversations_of(connection)
         loaded = loaded_skills(connection) if "skill" in self._tallies else {}
         for number, rows in groupby(spent(connection, self._table, self._cells), itemgetter(0)):
@@ -125,7 +125,7 @@ class Tallies:
             self._add_cells(by)
 
     def _add_rows(self, rows: Iterable[tuple[int, int, Cell, Numbers]]) -> dict[int, Numbers]:
-        """Add the rows of a conversation to their cells, and give the sums of its turns."""
+        """Add the rows of a conversation to their cells, and return the sums of its turns."""
         turns: dict[int, Numbers] = {}
         for conversation, turn, cell, numbers in rows:
             cell.add(conversation, turn, numbers)
@@ -139,7 +139,7 @@ class Tallies:
             tally[name] = _sum(tally.get(name), whole)
 
     def _add_skills(self, turns: dict[int, Numbers], skills: dict[int, set[str]]) -> None:
-        """Of each skill, all of the turns in which it was loaded."""
+        """Add to each skill all usage of the turns in which it was loaded."""
         found: dict[str, list[Numbers]] = {}
         for turn in skills.keys() & turns.keys():
             for name in {self._skills.key(name) for name in skills[turn]}:
@@ -149,7 +149,7 @@ class Tallies:
             tally[name] = _sum(tally.get(name), (1, len(several), *_sum_of(several)))
 
     def _add_cells(self, by: str) -> None:
-        """Each conversation counts once under a name, and so does each turn."""
+        """Add the cells by a key; each conversation counts once under a name, and so does each turn."""
         named: dict[Any, list[Cell]] = {}
         name_of = BY_CELL[by]
         for cell in self._cells.values():
@@ -172,7 +172,7 @@ class Tallies:
                 self._agents.key(name, times)
 
     def _keep_turns(self, of: Of, turns: dict[int, Numbers]) -> None:
-        """Keep the dearest."""
+        """Add turns, and drop all but the most expensive."""
         if "turn" not in self._tallies:
             return
         self._turns += (
@@ -181,10 +181,10 @@ class Tallies:
         if self._limit is not None and len(self._turns) > self._limit + MANY:
             self._turns = sorted(self._turns)[: self._limit]
 
-    # --- as rows ----------------------------------------------------------------------------------------------------
+    # --- rows -------------------------------------------------------------------------------------------------------
 
     def _shown(self, by: str, name: str) -> str:
-        """A name in the spelling that occurs most."""
+        """Return a name in its most frequent spelling."""
         if by == "model" and name != NO_MODEL:
             return self._models.shown(name)
         if by == "skill":
@@ -192,7 +192,7 @@ class Tallies:
         return self._agents.shown(name) if by in ("agent", "subagent") and name != NO_AGENT else name
 
     def rows(self, by: str) -> list[SpendRow]:
-        """The dearest first, as many as wanted; what is of time, in its order and all of it."""
+        """Return the most expensive rows, up to the limit; for keys of time, all rows in their order."""
         tally = self._tallies[by]
         if by == "turn":
             return self._turn_rows()
@@ -204,14 +204,14 @@ class Tallies:
         return [_row_of(self._shown(by, name), tally[name]) for name in ordered]
 
     def _turn_rows(self) -> list[SpendRow]:
-        """Turns by the title of their conversation and their number, from 1 on, as `copilog show --turn` takes it."""
+        """Return turns by the title of their conversation and their number from 1 on, as in `copilog show --turn`."""
         return [
             _row_of(f"{title} #{turn + 1}", (1, 1, *numbers), f"{name}#{turn + 1}")
             for *_, title, name, turn, numbers in sorted(self._turns)[: self._limit]
         ]
 
     def origins(self) -> list[OriginRow]:
-        """Where the numbers stood, and how they came from there."""
+        """Return the sources of the numbers, and how the numbers were derived from them."""
         found = []
         for (source, method), numbers in self._tallies["origin"].items():
             row = _row_of(source, numbers)
@@ -229,18 +229,18 @@ class Tallies:
         return sorted(found, key=lambda row: (-row.input - row.output, row.source, row.method))
 
 
-# --- what was used ------------------------------------------------------------------------------------------------
+# --- usage ----------------------------------------------------------------------------------------------------------
 
 
-_USED = 8  # where that begins in a row
+_USED = 8  # index of the first of these in a row
 
 
 def spent(
     connection: sqlite3.Connection, table: PriceTable | None, cells: dict[Row, Cell]
 ) -> Iterator[tuple[int, int, Cell, Numbers]]:
-    """Yield the rows that are chosen, by conversation: conversation, turn, cell, and what was used with its price.
+    """Yield the chosen rows by conversation: conversation, turn, cell, and usage with its price.
 
-    Cells are put into `cells`, to be found again.
+    Cells are stored in `cells`, so that equal ones are the same object.
     """
     rows = connection.execute(
         f"""
@@ -264,13 +264,13 @@ def spent(
 
 
 def conversations_of(connection: sqlite3.Connection) -> dict[int, Of]:
-    """The chosen conversations, by number."""
+    """Return the chosen conversations, by number."""
     rows = connection.execute("SELECT conversation, id, title, workspace, source FROM temp.chosen")
     return {number: Of(*rest) for number, *rest in rows}
 
 
 def loaded_skills(connection: sqlite3.Connection) -> dict[int, dict[int, set[str]]]:
-    """By conversation and turn."""
+    """Return the loaded skills by conversation and turn."""
     loaded: dict[int, dict[int, set[str]]] = {}
     rows = connection.execute(
         "SELECT k.conversation, k.turn, k.name FROM temp.chosen AS c"
@@ -295,7 +295,7 @@ def _sum_of(several: Collection[Numbers]) -> Numbers:
 
 
 def _dearness(numbers: Numbers) -> tuple[float, float]:
-    """What the dearest come first by: dollars, then tokens, be they recorded or estimated."""
+    """Return the sort key for the most expensive: dollars, then tokens, whether recorded or estimated."""
     given, answered, _, _, _, estimated_given, estimated_answered, _, _, _, dollars, estimated_dollars, *_ = numbers
     return -(dollars + estimated_dollars), -(given + answered + estimated_given + estimated_answered)
 
@@ -312,6 +312,6 @@ def _row_of(name: str, numbers: Numbers, id_: str | None = None) -> SpendRow:
 
 
 def _monday(day: str) -> str:
-    """The first day of a day's week."""
+    """Return the first day of a day's week."""
     found = date.fromisoformat(day)
     return (found - timedelta(days=found.weekday())).isoformat()

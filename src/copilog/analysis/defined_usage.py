@@ -1,4 +1,4 @@
-"""What is defined on this machine, held against what was used: by name, without regard to case."""
+"""Compare the definitions of this machine with what was used: by name, without regard to case."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ SKILLS = ("skill",)
 
 
 class DefinedInPart(list[Definition]):
-    """The definitions of named folders alone: what is not among them may be defined elsewhere."""
+    """The definitions of named folders alone: other names may be defined elsewhere."""
 
 
 class Defined:
-    """The definitions of some kinds. Without a list, or with one of a part, nothing is said of what is missing."""
+    """The definitions of some kinds. Without a list, or with one of a part, nothing is reported as missing."""
 
     def __init__(self, definitions: Sequence[Definition] | None, kinds: Collection[str]) -> None:
         self.is_whole = definitions is not None and not isinstance(definitions, DefinedInPart)
@@ -32,19 +32,19 @@ class Defined:
         self._at_home = BUILT_IN if "agent" in kinds else frozenset[str]()
 
     def is_defined(self, name: str) -> bool | None:
-        """None where it is not known, and for what needs no definition because it comes with Copilot."""
+        """Return whether a name is defined; None if unknown, or if it comes with Copilot and needs no definition."""
         key = name.casefold()
         if key in self._by_name:
             return True
         return None if not self.is_whole or key in self._at_home or key == UNNAMED else False
 
     def path_of(self, name: str) -> str | None:
-        """Of several definitions with a name the first counts, as it does for Copilot."""
+        """Return the path of a definition; of several with a name the first counts, as it does for Copilot."""
         made = self._by_name.get(name.casefold())
         return made.path if made is not None else None
 
     def never_used(self, used: Iterable[str]) -> list[DefinedRow]:
-        """The definitions whose name is not among those that were used."""
+        """Return the definitions whose name is not among those that were used."""
         keys = {name.casefold() for name in used}
         rows = [
             DefinedRow(name=made.name, path=made.path, scope=made.scope, description=made.description)
@@ -54,12 +54,12 @@ class Defined:
         return sorted(rows, key=lambda row: (row.name.casefold(), row.path))
 
     def missing(self, used: Iterable[str]) -> list[str]:
-        """The names that were used and that nothing defines."""
+        """Return the names that were used and that nothing defines."""
         return in_order(name for name in used if self.is_defined(name) is False)
 
 
 def _readable(made: Definition) -> Definition:
-    """The same in whole characters: names of files may be any bytes."""
+    """Return the same with valid characters only: names of files may be any bytes."""
     return replace(
         made,
         name=_whole(made.name),

@@ -1,4 +1,4 @@
-"""From a number to the conversations behind it: the rows of its figure, grouped by conversation.
+"""List the conversations that a number counts: the rows of its figure, grouped by conversation.
 
 `FIGURES` is the registry of figures. A new one is an amount in one of the tables that it is made of.
 """
@@ -77,7 +77,7 @@ class Figure(NamedTuple):
         return self.table.amounts[self.field]
 
     def number(self, chosen: Chosen, key: Key = ()) -> Any:
-        """Return what the rows come to: the same as the field of the section or of the row."""
+        """Return the total of the rows: the same as the field of the section or of the row."""
         return self.amount.aggregate.of([row.amount for row in self.table.rows(chosen, self.field, key)])
 
 
@@ -89,26 +89,26 @@ FIGURES = {
 
 
 class ConversationRow(Figures, kw_only=True):
-    """A conversation, and what of it counts."""
+    """A conversation, and how much of it counts."""
 
     id: str
     title: str
     workspace: str | None
-    at: str | None  # when it was last touched
+    at: str | None  # the time of its last activity
     amount: float
-    turn: int | None  # the first that counts, where that is known
+    turn: int | None  # the first that counts, if recorded
 
 
 class DrillDown(Figures, kw_only=True):
-    """The conversations behind a number."""
+    """The conversations that a number counts."""
 
     heading: str
     unit: Unit
-    rows: list[ConversationRow]  # those with most of it first
+    rows: list[ConversationRow]  # those with the largest amount first
 
 
 def drill_down(chosen: Chosen, name: str, *values: str) -> DrillDown:
-    """Return the conversations that a figure counts. UsageError if there is no such figure, or no such values."""
+    """Return the conversations that a figure counts. Raise UsageError if there is no such figure or value."""
     figure = figure_of(name)
     amounts: dict[int, list[Any]] = {}
     turns: dict[int, int] = {}
@@ -132,7 +132,7 @@ def drill_down(chosen: Chosen, name: str, *values: str) -> DrillDown:
         )
         if number in amounts
     ]
-    # By what came last, then by amount: sorting keeps the order of equals.
+    # By last activity, then by amount: sorting keeps the order of equals.
     rows.sort(key=lambda row: row.at or "", reverse=True)
     rows.sort(key=lambda row: -row.amount)
     return DrillDown(heading=figure.table.heading(figure.field, values), unit=figure.amount.unit, rows=rows)

@@ -18,9 +18,9 @@ from copilog.errors import UsageError
 Unit = Literal["count", "tokens", "amount", "dollars", "ms", "bytes", "share"]
 Key = tuple[Any, ...]
 
-# All turns that were chosen, as `t`.
+# All chosen turns, as `t`.
 CHOSEN_TURNS = "temp.chosen_turn AS c JOIN turn AS t ON t.conversation = c.conversation AND t.position = c.turn"
-# All calls that were chosen, as `f`: by conversation, and in each of them in the order in which they were made.
+# All chosen calls, as `f`: by conversation, and within it in the order in which they were made.
 CHOSEN_CALLS = f"""
     temp.chosen AS k CROSS JOIN tool_call AS f ON f.conversation = k.conversation
     CROSS JOIN temp.chosen_turn AS c ON c.conversation = f.conversation AND c.turn = coalesce(f.turn, {NO_TURN})
@@ -30,9 +30,9 @@ CHOSEN_CALLS = f"""
 class Aggregate(NamedTuple):
     """How the amounts of rows become one number, in SQL and here; rows without an amount are left out of both."""
 
-    sql: str | None  # None: only worked out here
+    sql: str | None  # None: computed only here
     of: Callable[[list[Any]], Any]
-    counts_zero: bool = False  # a row whose amount is 0 has a part in the number, too
+    counts_zero: bool = False  # a row whose amount is 0 counts in the number, too
 
 
 DIGITS = 9  # of amounts: a token may cost less than a millionth of a dollar
@@ -51,11 +51,11 @@ class Amount(NamedTuple):
     """What each row of a figure counts."""
 
     of: Any  # SQL over the table's source, or a function of the rows that it walks through
-    heading: str  # of the drill-down: "Failed calls", which the table ends with " of {}"
+    heading: str  # of the drill-down: "Failed calls", to which the table adds " of {}"
     aggregate: Aggregate = SUM
     unit: Unit = "count"
-    head: str = ""  # of a column of numbers; empty: the field's name in words
-    is_optional: bool = False  # the column is left out where there is nothing in it
+    head: str = ""  # of a column of numbers; empty: derived from the field's name
+    is_optional: bool = False  # the column is left out if it is empty
 
 
 class Counted(NamedTuple):
@@ -75,25 +75,25 @@ class Table:
     amounts: Mapping[str, Amount]  # by the names of the fields that hold the numbers
     keys: tuple[str, ...] = ()  # the fields of a row that make its key
     of: str = ""  # ends the heading of a drill-down; {} stands for each value of the key
-    words: Mapping[str, str] = field(default_factory=dict)  # values of the key as a reader knows them
-    fold: Callable[[str], str] | None = None  # gives what all spellings of a value have in common
+    words: Mapping[str, str] = field(default_factory=dict)  # labels of values of the key
+    fold: Callable[[str], str] | None = None  # returns what all spellings of a value have in common
 
     def rows(self, chosen: Chosen, name: str, key: Key | None = None) -> Iterator[Counted]:
         """Yield the rows of a figure; of one key, or of all."""
         raise NotImplementedError
 
     def key_of(self, values: tuple[str, ...]) -> Key:
-        """Return the key that the values of a request name. UsageError if they cannot be one."""
+        """Return the key of the values of a request. Raise UsageError if they cannot be one."""
         if len(values) != len(self.keys):
             raise UsageError(f"{self.name} takes {len(self.keys)} values, not {len(values)}")
         return self.folded(values)
 
     def heading(self, name: str, values: tuple[str, ...]) -> str:
-        """Return what the drill-down of a figure is headed by."""
+        """Return the heading of a figure's drill-down."""
         return self.amounts[name].heading + self.of.format(*(self.words.get(value, value) for value in values))
 
     def values_of(self, row: Any) -> list[str]:
-        """Return the values by which `key_of` knows a row of the section."""
+        """Return the values from which `key_of` makes the key of a row of the section."""
         found = (getattr(row, name) for name in self.keys)
         return [value for one in found for value in (one if isinstance(one, list) else [one])]
 
@@ -103,15 +103,15 @@ class Table:
 
 @dataclass(frozen=True, kw_only=True)
 class SqlTable(Table):
-    """Figures whose rows a query gives. `by` has an expression for each of `keys`."""
+    """Figures whose rows a query returns. `by` has an expression for each of `keys`."""
 
-    source: str  # what stands after FROM
+    source: str  # the text after FROM
     by: tuple[str, ...] = ()
     where: str = "1"
     before: str = ""  # WITH and its tables
     conversation: str = "c.conversation"
     turn: str = "c.turn"
-    prepare: Callable[[Chosen], None] | None = None  # makes what the source needs
+    prepare: Callable[[Chosen], None] | None = None  # creates the temporary tables of the source
 
     def rows(self, chosen: Chosen, name: str, key: Key | None = None) -> Iterator[Counted]:
         if self.prepare is not None:
@@ -153,10 +153,10 @@ class SqlTable(Table):
 
 @dataclass(frozen=True, kw_only=True)
 class WalkedTable(Table):
-    """Figures whose rows a function gives: anything that knows its conversation and its turn."""
+    """Figures whose rows a function returns: objects with a conversation and a turn."""
 
     walk: Callable[[Chosen], Iterable[Any]]
-    key: Callable[[Any], Key | None] = lambda _: ()  # of a row, folded; None: the row is in no row of the table
+    key: Callable[[Any], Key | None] = lambda _: ()  # of a row, folded; None: the row is not counted
 
     def rows(self, chosen: Chosen, name: str, key: Key | None = None) -> Iterator[Counted]:
         amount_of = self.amounts[name].of
@@ -177,7 +177,7 @@ class WalkedTable(Table):
         return {key: self.numbers(some) for key, some in grouped.items()}
 
     def numbers(self, rows: list[Any]) -> dict[str, Any]:
-        """Return the numbers that some rows come to, by the names of their fields."""
+        """Return the numbers of some rows, by the names of their fields."""
         return {
             name: aggregate.of([value for value in map(of, rows) if value is not None])
             for name, (of, _, aggregate, *_) in self.amounts.items()
@@ -186,7 +186,7 @@ class WalkedTable(Table):
 
 @dataclass(frozen=True, kw_only=True)
 class TableByKind(Table):
-    """Several tables as one: the first value of the key names the one that is meant."""
+    """Several tables as one: the first value of the key names one of them."""
 
     tables: Mapping[str, Table]
     amounts: Mapping[str, Amount] = field(init=False)
@@ -206,7 +206,7 @@ class TableByKind(Table):
 
 
 def one_of(value: str, known: Iterable[str]) -> str:
-    """Return the value if it is one of those that are known; UsageError otherwise."""
+    """Return the value if it is one of the known ones; raise UsageError otherwise."""
     names = list(known)
     if value not in names:
         raise UsageError(f"{value!r} is not one of {', '.join(names)}")

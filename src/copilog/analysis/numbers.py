@@ -1,4 +1,4 @@
-"""Small sums that several figures need."""
+"""Compute small sums that several figures need."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 
 def percentile(ordered: Sequence[float], share: float) -> float | None:
-    """The value below or at which this share of the values lies: one that did occur, by its rank."""
+    """Return the value at or below which this share of the values is: one of the values, by its rank."""
     if not ordered:
         return None
     return ordered[max(math.ceil(share * len(ordered)), 1) - 1]

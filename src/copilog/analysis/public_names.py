@@ -1,7 +1,7 @@
-"""Names that say nothing of anybody, because they are the products' own or everybody's: what an anonymous page keeps.
+"""List the names that identify no user, because they are the products' own or in general use.
 
-A list that lacks a name costs a reader some detail; one that has a name too many may give somebody away. So they are
-short of what is doubtful.
+An anonymous page shows these names. A missing name costs a reader some detail; one name too many may identify a user.
+So doubtful names are left out.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ def _names(*lines: str) -> frozenset[str]:
     return frozenset(" ".join(lines).split())
 
 
-# What figures say where there is no name.
+# The labels of figures without a name.
 PLACEHOLDERS = frozenset(
     {
         "(default)", "(no agent)", "(no date)", "(no workspace)", "(unknown model)", "(unknown)", "(unnamed)", "total",
@@ -69,7 +69,7 @@ PROGRAMS = _names(
     "wget where which whoami xargs yarn zip zsh",
 )
 
-# Of the names of models, whose every word has to be one of these or a version.
+# The words of models' names; each word of a public name has to be one of these or a version.
 _MODEL_WORDS = _names(
     "anthropic auto azure chat claude code codestral codex command copilot cortex deepseek devstral exp experimental",
     "fable fast flash gemini gemma glm google gpt grok haiku high instant instruct kimi large latest lite",
@@ -79,7 +79,7 @@ _MODEL_WORDS = _names(
 _VERSION = re.compile(r"[vkor]?\d{1,8}[a-z]?|\d{1,3}[bo]|r\d")
 _BETWEEN = re.compile(r"[\s\-_./:()@]+")
 
-# Endings of files' names, by which the languages are known too.
+# Extensions of files, by which the languages are recognized too.
 ENDINGS = _names(
     "adoc asm astro bat bib bicep c cc cfg clj cljs cmake cmd coffee conf cpp cs css csv cu cxx d dart diff dockerfile",
     "edn ejs el elm env erb erl ex exs f90 fish fs fsx gd gitignore gleam go gql gradle graphql groovy h hbs hcl hpp",
@@ -104,7 +104,7 @@ ERRORS = _names(
 )
 _STATUS = re.compile(r"(?:HTTP )?[1-5]\d\d|E[A-Z]{3,12}|ERR_(?:HTTP2|NETWORK|SSL|TLS)[A-Z_]{0,30}")
 
-# How we know of an agent or a skill: words of our own, and of the products' logs.
+# The evidence of an agent or a skill: texts of our own, and of the products' logs.
 EVIDENCE = frozenset(
     {
         "@mention", "@mention in the text", "@mention of a participant", "SKILL.md read", "agent id", "attached index",
@@ -115,7 +115,7 @@ EVIDENCE = frozenset(
     }
 )  # fmt: skip
 
-# What prompts are made of, as Copilot names it.
+# The components of prompts, as Copilot names them.
 CATEGORIES = frozenset({"System", "User Context", "Uncategorized"})
 LABELS = frozenset(
     {
@@ -126,11 +126,11 @@ LABELS = frozenset(
 
 
 def is_model(name: str) -> bool:
-    """Whether a model's name is a public one: made of nothing but words of makers, and versions."""
+    """Return whether a model's name is public: made only of names of makers, and versions."""
     words = [word for word in _BETWEEN.split(name.casefold()) if word]
     return bool(words) and all(word in _MODEL_WORDS or _VERSION.fullmatch(word) for word in words)
 
 
 def is_error(name: str) -> bool:
-    """Whether an error is a code, and not a text that may quote anything."""
+    """Return whether an error is a code, and not a text that may quote anything."""
     return name in ERRORS or _STATUS.fullmatch(name) is not None

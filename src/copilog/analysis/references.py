@@ -1,9 +1,9 @@
-"""Commits, pull requests and issues that conversations refer to.
+"""Find commits, pull requests and issues that conversations refer to.
 
-Nothing is worked out while conversations are stored: the full-text index knows which few messages hold something like
-an address of one, and only those are read. Addresses are told by their shape, so that GitHub Enterprise counts under
-any name; Azure DevOps has pull requests of its own shape. Two more places tell: the references that the command line
-recorded with a session, and what git answered to a commit that was made in the conversation.
+Nothing is computed while conversations are stored: the full-text index finds the few messages that may contain an
+address, and only those are read. Addresses are recognized by their shape, so that GitHub Enterprise counts under any
+name; Azure DevOps has pull requests of its own shape. There are two more sources: the references that the command line
+recorded with a session, and git's answer to a commit that was made in the conversation.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from copilog.analysis.selection import NO_TURN, Chosen
 from copilog.store.schema import MESSAGE_BITS
 
 MOST_IN_A_RESULT = 25  # a tool's result that names more than so many is a list, not a reference
-REACH = 256  # characters before "/pull/12" in which the rest of the address stands
-ANSWER_WITHIN = 30  # messages after a call in which its result stands: calls may run side by side
+REACH = 256  # characters before "/pull/12" that contain the rest of the address
+ANSWER_WITHIN = 30  # messages after a call that may have its result: calls may run in parallel
 
 _TEXTS = "m.user, m.answer, m.thinking, m.arguments, m.paths, m.result"
 _CHOSEN = (
     f"CROSS JOIN temp.chosen_turn AS c ON c.conversation = m.conversation AND c.turn = coalesce(m.turn, {NO_TURN})"
 )
-# Punctuation is not in the index: the words of an address stand near each other.
+# Punctuation is not in the index: the words of an address are near each other.
 _CANDIDATES = " OR ".join(
     ["pullrequest"]
     + [
@@ -55,7 +55,7 @@ _KINDS = {"pr": "pull-request", "issue": "issue", "commit": "commit"}
 
 
 class Reference(NamedTuple):
-    """What a text refers to."""
+    """The commit, pull request or issue that a text refers to."""
 
     kind: str
     name: str
@@ -63,7 +63,7 @@ class Reference(NamedTuple):
 
 
 def references(chosen: Chosen, *, limit: int | None = 20) -> list[ReferenceRow]:
-    """What conversations refer to, most often named first."""
+    """Return the references of conversations, the most frequent first."""
     rows = [named.row() for named in _gathered(chosen)]
     rows.sort(key=lambda row: (-row.times, -row.conversations, row.kind, row.name))
     return rows if limit is None else rows[:limit]
@@ -83,7 +83,7 @@ def _gathered(chosen: Chosen) -> list[_Named]:
 
 
 def references_in(text: str) -> Iterator[Reference]:
-    """The addresses of commits, pull requests and issues in a text."""
+    """Yield the addresses of commits, pull requests and issues in a text."""
     for mark in _MARK.finditer(text):
         before = text[max(mark.start() - REACH, 0) : mark.start()]
         if not before or before[-1].isspace():
@@ -114,7 +114,10 @@ def _github_reference(before: str, mark: re.Match[str]) -> Reference | None:
 
 
 def _azure_reference(before: str, number: str) -> Reference | None:
-    """An organisation is part of the path, or of the host as it was called before: ana.visualstudio.com"""
+    """Return a pull request of Azure DevOps.
+
+    Its organisation is part of the path, or of an old host: ana.visualstudio.com
+    """
     place = _AZURE.search(before)
     if place is None:
         return None
@@ -127,18 +130,18 @@ def _azure_reference(before: str, number: str) -> Reference | None:
 
 
 def _named_in(texts: tuple[str | None, ...]) -> set[Reference]:
-    """What a message refers to; the last of its texts is what tools gave back."""
+    """Return the references of a message; the last of its texts is output of tools."""
     *told, result = texts
     named = {reference for text in told if text for reference in references_in(text)}
     found = set(references_in(result)) if result else set()
     return named | found if len(found) <= MOST_IN_A_RESULT else named
 
 
-# --- where references stand -----------------------------------------------------------------------------------------
+# --- messages with references -------------------------------------------------------------------------------------
 
 
 def _candidates(chosen: Chosen) -> Iterator[tuple[int, int, tuple[str | None, ...]]]:
-    """Messages that may hold an address, by the index; and all of those that are not in it yet."""
+    """Yield messages that may contain an address, by the index, and all that are not in the index yet."""
     indexed = f"""
         SELECT m.rowid, m.conversation, {_TEXTS}
         FROM words CROSS JOIN message AS m ON m.rowid = words.rowid {_CHOSEN}
@@ -157,7 +160,7 @@ def _candidates(chosen: Chosen) -> Iterator[tuple[int, int, tuple[str | None, ..
 
 
 def _answers_of_git(chosen: Chosen) -> Iterator[tuple[int, int, str]]:
-    """What came back from calls that made a commit. A result may stand in a message of its own, after the call."""
+    """Yield the output of calls that made a commit. A result may be in a message of its own, after the call."""
     is_committing = " OR ".join(f"""instr(f.programs, '"{program}"')""" for program in _COMMITTING)
     yield from chosen.connection.execute(
         f"""
@@ -173,9 +176,9 @@ def _answers_of_git(chosen: Chosen) -> Iterator[tuple[int, int, str]]:
 
 
 def _recorded(chosen: Chosen) -> Iterator[tuple[int, Reference, str]]:
-    """What the command line noted of a session: numbers without a repository, which is the session's own.
+    """Yield the references that the command line recorded: numbers without a repository, which is the session's own.
 
-    The last value tells apart what has the same number: without a repository, the folder must do.
+    The last value distinguishes equal numbers without a repository: the folder, or else the conversation.
     """
     rows = chosen.connection.execute(
         f"""
@@ -200,7 +203,7 @@ def _recorded(chosen: Chosen) -> Iterator[tuple[int, Reference, str]]:
 
 
 def _repository_name(recorded: str | None) -> str:
-    """A repository as "owner/name", also where its address was recorded; empty where it is unknown."""
+    """Return a repository as "owner/name", also if its address was recorded; empty if it is not recorded."""
     if not recorded:
         return ""
     plain = recorded.strip().rstrip("/").removesuffix(".git")
@@ -209,11 +212,11 @@ def _repository_name(recorded: str | None) -> str:
     return plain
 
 
-# --- the rows -------------------------------------------------------------------------------------------------------
+# --- rows -----------------------------------------------------------------------------------------------------------
 
 
 class _Named:
-    """One of them, while it is counted."""
+    """One reference, while its mentions are counted."""
 
     def __init__(self, reference: Reference) -> None:
         self.kind, self.name, self.url = reference
@@ -241,7 +244,7 @@ class _Named:
 
 
 class _Gathered:
-    """All of them."""
+    """All references."""
 
     def __init__(self) -> None:
         self._named: dict[tuple[str, str, str], _Named] = {}
@@ -264,7 +267,7 @@ class _Gathered:
         return named
 
     def whole(self) -> list[_Named]:
-        """Each once: the short id of a commit is that of the long one that begins so."""
+        """Return each once, with the short id of a commit merged into the long id that starts with it."""
         whole: list[_Named] = []
         for key in sorted(self._named, reverse=True):  # so that the long one comes first
             named = self._named[key]
@@ -276,11 +279,11 @@ class _Gathered:
         return whole
 
 
-# --- as figures -----------------------------------------------------------------------------------------------------
+# --- figures --------------------------------------------------------------------------------------------------------
 
 
 class _Mention(NamedTuple):
-    """A message that names something, or a conversation for which it was recorded."""
+    """A message that names a reference, or a conversation for which it was recorded."""
 
     conversation: int
     turn: None

@@ -1,10 +1,10 @@
-"""What is measured: the conversations of a selection, and their turns within its period.
+"""Select what is measured: the conversations of a selection, and their turns within its period.
 
     chosen        the conversations
     chosen_turn   their turns, with local day, hour and weekday; and turn -1, to which facts without a turn belong
 
 Both are temporary tables, so that every figure is one join away: nothing is written to the archive. A period applies
-to turns, everything else to whole conversations. A conversation that was continued under another id repeats the turns
+to turns, other filters to entire conversations. A conversation that was continued under another id repeats the turns
 of the first; such copies are left out, so that no turn is measured twice. So are superseded turns.
 """
 
@@ -29,7 +29,7 @@ SHORTEST_UNIQUE_ID = 20
 
 
 class Chosen:
-    """A selection, ready to be measured."""
+    """A selection, prepared for measuring."""
 
     def __init__(self, connection: sqlite3.Connection, selection: Selection, now: datetime, *, is_whole: bool) -> None:
         self.connection = connection
@@ -45,7 +45,7 @@ class Chosen:
 
 
 def choose(archive: Archive, selection: Selection | None = None, *, now: datetime | None = None) -> Chosen:
-    """Make a selection the one that figures are taken of. The last one made on an archive counts."""
+    """Prepare a selection for measuring. Only the last one prepared on an archive is valid."""
     selection = selection if selection is not None else Selection()
     connection = archive.connection
     _make_tables(connection)
@@ -71,7 +71,7 @@ def _make_tables(connection: sqlite3.Connection) -> None:
 
 
 def _choose_conversations(archive: Archive, selection: Selection) -> None:
-    # What a period leaves out is found out turn by turn.
+    # Which turns a period leaves out is decided turn by turn.
     whole = msgspec.structs.replace(archive.with_id(selection), since=None, until=None)
     condition, parameters = where(archive.connection, whole)
     columns = "c.rowid, c.id, c.title, c.workspace, c.source, coalesce(c.updated_at, c.started_at)"
@@ -80,9 +80,9 @@ def _choose_conversations(archive: Archive, selection: Selection) -> None:
 
 
 def _choose_turns(connection: sqlite3.Connection, selection: Selection) -> bool:
-    """Fill `chosen_turn`, and say whether it has all turns of the chosen conversations."""
+    """Fill `chosen_turn`, and return whether it has all turns of the chosen conversations."""
     period, parameters = _period(selection)
-    # SQLite counts weekdays from Sunday. The time of a turn is that of its conversation where it has none.
+    # SQLite counts weekdays from Sunday. A turn without a time has that of its conversation.
     _execute(
         connection,
         f"""
@@ -121,10 +121,10 @@ def _period(selection: Selection) -> tuple[str, list[Any]]:
 
 
 def _leave_out_copies(connection: sqlite3.Connection) -> bool:
-    """Of turns that several of the conversations have, the one in that which began first is measured.
+    """Leave out turns that several of the conversations have, except in the conversation that began first.
 
-    A copy has the same id and the same time. Where no time is known the id must be a long one, as short ones may be
-    counted from one in every conversation. Says whether there were any.
+    A copy has the same id and the same time. Without a time the id must be a long one, as short ones may be counted
+    from one in every conversation. Return whether there were any.
     """
     has_copies = False
     repeated = connection.execute(
@@ -148,7 +148,7 @@ def _leave_out_copies(connection: sqlite3.Connection) -> bool:
 
 
 def _leave_out_copies_of_parents(connection: sqlite3.Connection) -> bool:
-    """Leave out the turns that forks are known to have copied, where the first ones are measured."""
+    """Leave out the turns that forks are recorded to have copied, if the original ones are measured."""
     copies = connection.execute(
         "SELECT f.conversation, f.position FROM turn AS f"
         " JOIN temp.chosen AS v ON v.conversation = f.conversation"

@@ -1,4 +1,4 @@
-"""In which order tools were called: calls that try once more, and sequences of tools that recur."""
+"""Measure the order of tool calls: retries, and sequences of tools that recur."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from copilog.errors import UsageError
 
 LENGTHS = (2, 3, 4)
 FEWEST_TIMES = 3
-BREAK = -1  # stands where the calls of one turn end and those of another begin
+BREAK = -1  # separates the calls of one turn from those of another
 
-# How a call ended, and how the command did that it ran: two facts, counted apart.
+# How a call ended, and how the command that it ran ended: two facts, counted separately.
 FAILED = "f.outcome = 'failed'"
 ENDED = "f.outcome IN ('succeeded', 'failed')"
 COMMAND_ERROR = "f.exit_code <> 0"
 # 1 if a call failed, 0 if it succeeded, NULL if it did neither.
 HAS_FAILED = f"CASE WHEN {ENDED} THEN {FAILED} END"
 
-Level = tuple[int, int, str | None]  # conversation, turn, and the call whose sub-agent it was
+Level = tuple[int, int, str | None]  # conversation, turn, and the call whose sub-agent made it
 
 
 class Call(NamedTuple):
@@ -37,10 +37,10 @@ class Call(NamedTuple):
 
 
 class CallOrder(NamedTuple):
-    """What one walk through the calls gives, by tool."""
+    """The results of one pass through the calls, by tool."""
 
     retries: Counter[str]
-    times: dict[str, list[float]]  # how long calls took, where that is known
+    times: dict[str, list[float]]  # the durations of calls, if recorded
     conversations: Counter[str]
     sequences: list[SequenceRow]
 
@@ -74,7 +74,7 @@ def _in_order(chosen: Chosen) -> Iterator[tuple[int, int | None, str | None, str
 
 
 def call_order(chosen: Chosen, *, limit: int | None = 20) -> CallOrder:
-    """Retries and recurring sequences, and what else is learned in passing."""
+    """Return retries, recurring sequences, and the durations that the same pass collects."""
     numbers: dict[str, int] = {}  # of tools
     levels: dict[Level, list[int]] = {}
     retries: Counter[str] = Counter()
@@ -104,7 +104,7 @@ class Run(NamedTuple):
 
 
 class SequenceTable(WalkedTable):
-    """Sequences of tools: so many values name one as it has tools."""
+    """Sequences of tools: the key has one value for each tool."""
 
     def key_of(self, values: tuple[str, ...]) -> Key:
         if len(values) not in LENGTHS:
@@ -141,7 +141,7 @@ SEQUENCES = SequenceTable(
 
 
 def _recurring(levels: dict[Level, list[int]], names: list[str], limit: int | None) -> list[SequenceRow]:
-    """Sequences that recur and are not merely a part of one that recurs as often."""
+    """Return sequences that recur and are not only part of one that recurs as often."""
     tools: list[int] = []  # of all levels, one after the other
     conversations: list[int] = []
     for (conversation, _, _), run in levels.items():
@@ -163,7 +163,7 @@ def _recurring(levels: dict[Level, list[int]], names: list[str], limit: int | No
 
 
 def _windows(tools: list[int], length: int) -> Iterable[tuple[int, ...]]:
-    """All pieces of this length, those across a break included: `_often` drops them."""
+    """Return all windows of this length, including those across a break: `_often` drops them."""
     return zip(*(tools[start:] for start in range(length)), strict=False)
 
 
@@ -176,14 +176,14 @@ def _often(counted: Counter[tuple[int, ...]]) -> dict[tuple[int, ...], int]:
 
 
 def _parts_of_equals(times: dict[tuple[int, ...], int]) -> set[tuple[int, ...]]:
-    """Sequences that never occur but as the beginning or the end of a longer one."""
+    """Return sequences that occur only as the beginning or the end of a longer one."""
     return {part for found, count in times.items() for part in (found[1:], found[:-1]) if times.get(part) == count}
 
 
 def _conversations_with(
     wanted: list[tuple[int, ...]], tools: list[int], conversations: list[int]
 ) -> Counter[tuple[int, ...]]:
-    """In how many conversations each of these sequences occurs."""
+    """Return in how many conversations each of these sequences occurs."""
     are_wanted = set(wanted)
     found = {
         (conversation, piece)

@@ -1,4 +1,4 @@
-"""Which skills were offered and which were loaded, with the evidence. A turn has each skill once."""
+"""Measure which skills were offered and which were loaded, with the evidence. A turn has each skill once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from copilog.analysis.name_keys import Spellings, most_common
 from copilog.analysis.selection import Chosen
 from copilog.definitions import Definition
 
-# Evidence that a skill was there to be had, which says nothing of its being loaded.
+# Evidence that a skill was available, but not that it was loaded.
 OFFERS = frozenset({"prompt index", "attached index", "skill resource", "session.skills_loaded", "debug log"})
 UNKNOWN = "unknown"
 
@@ -31,7 +31,7 @@ SKILL_TURNS = SqlTable(
     fold=str.casefold,
     source="temp.chosen_turn AS c JOIN skill AS s ON s.conversation = c.conversation AND s.turn = c.turn",
 )
-# Those that were offered and no more are very many.
+# There are very many skills that were only offered.
 COLUMNS = (
     "s.file",
     "CASE WHEN s.is_loaded THEN s.conversation END",
@@ -41,7 +41,7 @@ COLUMNS = (
 
 
 def skills(chosen: Chosen, defined: Sequence[Definition] | None = None, *, limit: int | None = 50) -> SkillsSection:
-    """Which skills were offered and loaded; with definitions, which never were and which are defined no more."""
+    """Return the skills that were offered and loaded; with definitions, also unused and missing ones."""
     shelf = Defined(defined, SKILLS)
     rows = [tally.row(name, shelf) for name, tally in _tallies(chosen).items()]
     rows.sort(key=lambda row: (-row.loaded, -row.offered, row.name))
@@ -54,7 +54,7 @@ def skills(chosen: Chosen, defined: Sequence[Definition] | None = None, *, limit
 
 
 class _Tally:
-    """What is counted of one skill."""
+    """The counts of one skill."""
 
     def __init__(self) -> None:
         self.offered = 0

@@ -1,8 +1,8 @@
-"""One conversation as a waterfall: what ran when, and what was waited for.
+"""Lay out one conversation as a waterfall: what ran when, and what it waited for.
 
-The axis is time at work. Where nothing happened for long, as between two evenings, the axis has a break, so that
-seconds stay readable. Much is recorded without a time, in VS Code above all: what is known to have happened in a turn,
-but not when, is laid out in its order and marked as a guess.
+The axis is time at work. After a long time without activity, as between two evenings, the axis has a break, so that
+seconds stay readable. Much is recorded without a time, mostly in VS Code: what happened in a turn at an unrecorded time
+is laid out in its order and marked as a guess.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from copilog.store.texts import UNNAMED
 from copilog.store.times import moment
 
 LONGEST_GAP_MS = 20_000.0  # between turns, as drawn
-UNKNOWN_TURN_MS = 10_000.0  # of a turn of which nothing tells how long it took
+UNKNOWN_TURN_MS = 10_000.0  # of a turn whose duration cannot be determined
 MAIN = "main"
 
 
 class Span(Figures, kw_only=True):
-    """Something that took time. Offsets are those of the axis, in milliseconds."""
+    """An operation that took time. Offsets are those of the axis, in milliseconds."""
 
     kind: str  # turn, first-token, tool, subagent, wait
     name: str
@@ -40,11 +40,11 @@ class Span(Figures, kw_only=True):
     message: int | None = None
     status: str | None = None  # of a turn; of a call its outcome
     exit_code: int | None = None  # of the command that a call ran
-    is_guessed: bool = False  # that it happened in this turn is known, when is not
+    is_guessed: bool = False  # its turn is recorded, but not its time
 
 
 class Switch(Figures, kw_only=True):
-    """From here on another model answered, or another agent."""
+    """A change of the model or of the agent."""
 
     kind: str  # model, agent
     before: str
@@ -54,7 +54,7 @@ class Switch(Figures, kw_only=True):
 
 
 class Break(Figures, kw_only=True):
-    """Here the axis leaves out a time in which nothing happened."""
+    """A time without activity that the axis leaves out."""
 
     at_ms: float
     gap_ms: float
@@ -71,7 +71,7 @@ class Timeline(Figures, kw_only=True):
 
 
 def timeline_of(conversation: Conversation) -> Timeline:
-    """The waterfall of a conversation."""
+    """Return the waterfall of a conversation."""
     drawing = _Drawing(conversation)
     turns = _in_time(conversation)
     for turn in turns:
@@ -90,7 +90,7 @@ def timeline_of(conversation: Conversation) -> Timeline:
 
 
 def _in_time(conversation: Conversation) -> list[Turn]:
-    """The turns that count, by their start: branches went on at the same time as the trunk."""
+    """Return the turns that count, by their start: branches ran at the same time as the trunk."""
     if not is_branched(conversation):
         return [turn for turn in conversation.turns if is_counted(turn)]
     before = turns_before(conversation)
@@ -104,7 +104,7 @@ def _in_time(conversation: Conversation) -> list[Turn]:
 
 
 class _Call:
-    """A tool call, with what tells its time."""
+    """A tool call, with what determines its time."""
 
     def __init__(self, number: int, message: Message, part: ToolCall) -> None:
         self.number = number
@@ -123,7 +123,7 @@ class _Call:
 
 
 class _Drawing:
-    """The waterfall while it grows, turn by turn."""
+    """The waterfall under construction, turn by turn."""
 
     def __init__(self, conversation: Conversation) -> None:
         self.spans: list[Span] = []
@@ -136,8 +136,8 @@ class _Drawing:
         self._calls = _calls_by_turn(conversation)
         self._times = _times_by_turn(conversation)
         self._next_starts = next_starts(conversation)
-        self._cursor = 0.0  # where the last turn ended, on the axis
-        self._ended_at: datetime | None = None  # and when
+        self._cursor = 0.0  # the end of the last turn, on the axis
+        self._ended_at: datetime | None = None  # and its time
 
     def add(self, turn: Turn) -> None:
         times = self._times.get(turn.index, [])
@@ -165,7 +165,7 @@ class _Drawing:
             self._ended_at = begun + timedelta(milliseconds=length or 0)
 
     def _track_for(self, turn: Turn) -> int:
-        """The main track, or that of the turn's branch."""
+        """Return the main track, or that of the turn's branch."""
         if turn.branch is None:
             return 0
         key = turn.branch.leaves_from, turn.branch.trace
@@ -175,7 +175,7 @@ class _Drawing:
         return self._track_of_branch[key]
 
     def _start_of(self, begun: datetime | None) -> float:
-        """Where on the axis: as long after the turn before as it was, but for long breaks."""
+        """Return the offset on the axis: as long after the turn before as recorded, except for long breaks."""
         if not self.spans:
             return 0.0
         if begun is None or self._ended_at is None:
@@ -187,7 +187,7 @@ class _Drawing:
         return max(self._cursor + gap, 0.0)
 
     def _fill(self, turn: Turn, whole: Span, begun: datetime | None) -> None:
-        """What happened in a turn."""
+        """Add the spans of a turn."""
         first = turn.timing.first_progress_ms
         if first is not None and first >= 0:
             self.spans.append(_part_of(whole, "first-token", "first token", 0.0, min(first, _length(whole))))
@@ -213,7 +213,7 @@ class _Drawing:
         start: float,
         end: float,
     ) -> None:
-        """Calls between two offsets of the turn: those whose time is known there, the others in their order."""
+        """Add calls between two offsets of the turn: those with a time at that time, the others in their order."""
         calls = inner.pop(parent, [])
         slot = max(end - start, 0.0) / (len(calls) or 1)
         for number, call in enumerate(calls):
@@ -243,7 +243,7 @@ class _Drawing:
 
 
 def _part_of(whole: Span, kind: str, name: str, start: float, end: float, *, is_guessed: bool = False) -> Span:
-    """A span within a turn; its offsets are those from the turn's begin."""
+    """Return a span within a turn; its offsets are those from the turn's begin."""
     return Span(
         kind=kind,
         name=name,
@@ -256,7 +256,7 @@ def _part_of(whole: Span, kind: str, name: str, start: float, end: float, *, is_
 
 
 def _seen_ms(begun: datetime, times: list[datetime], calls: list[_Call], next_start: datetime | None) -> float | None:
-    """Up to the last thing of a turn that has a time, but not past the start of the next turn."""
+    """Return the time up to the last event of a turn that has a time, but at most up to the next turn."""
     ends = [_ms(time - begun) for time in times]
     ends += [_ms(call.started_at - begun) + (call.length_ms() or 0.0) for call in calls if call.started_at is not None]
     last = max(ends, default=0.0)
@@ -293,7 +293,7 @@ def _times_by_turn(conversation: Conversation) -> dict[int, list[datetime]]:
 def _switches(conversation: Conversation, starts: dict[int, float]) -> Iterator[Switch]:
     last = turns_before(conversation)
     for kind, name_of in (("model", model_of), ("agent", agent_of)):
-        names: dict[int | None, str | None] = {}  # of the last that is known up to a turn
+        names: dict[int | None, str | None] = {}  # the last one recorded up to a turn
         for turn in filter(is_counted, conversation.turns):
             turn_before = last[turn.index]
             before = names.get(turn_before.index) if turn_before is not None else None

@@ -1,4 +1,4 @@
-"""Tools: how often they were called, how that went, who allowed it, how long it took, and in which order."""
+"""Measure tools: how often they were called, how calls ended, who allowed them, how long they took, and their order."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ ENDS = {
         COMMAND_ERROR, "Calls whose command ended with an error", head="Commands with an error", is_optional=True
     ),
 }
-# Who decided about a call. A refusal outweighs whatever else was recorded. Of a call that was passed over nobody knows
-# whether the user did so or the record ends before the answer.
+# Who decided about a call. A denial outweighs other records. A skipped call may have been skipped by the user, or the
+# record ends before the answer.
 DECISIONS = {
     "automatic": Amount(f"NOT {_DENIED} AND {_AUTOMATIC}", "Calls that needed no confirmation", is_optional=True),
     "by_user": Amount(
@@ -69,7 +69,7 @@ SERVERS = SqlTable(
     source=CHOSEN_CALLS,
     where="f.origin = 'mcp'",
 )
-# What terminals ran; a command of several programs counts for each of them, and so does how it ended.
+# Programs in terminals; a command of several programs counts for each of them, and so does its outcome.
 PROGRAMS = SqlTable(
     name="tools.programs",
     amounts=CALLS
@@ -83,7 +83,7 @@ PROGRAMS = SqlTable(
     where="f.programs IS NOT NULL",
 )
 
-# --- what the order of calls tells ----------------------------------------------------------------------------------
+# --- order of calls ------------------------------------------------------------------------------------------------
 
 RETRIES = {"retries": Amount(lambda call: call.is_retry, "Calls that tried again after a failure", is_optional=True)}
 ALL_IN_ORDER = WalkedTable(name="tools", amounts=RETRIES, walk=calls_in_order)
@@ -105,7 +105,7 @@ IN_ORDER = WalkedTable(
 
 
 def tools(chosen: Chosen, *, limit: int | None = 20) -> ToolsSection:
-    """Tools, the MCP servers they come from, programs run in terminals, and sequences that recur."""
+    """Return tools, the MCP servers they come from, programs run in terminals, and sequences that recur."""
     order = call_order(chosen, limit=limit)
     rows = [ToolRow(**row, **_of_order(row["name"], order)) for row in TOOLS.sums(chosen)]
     rows.sort(key=lambda row: (-row.calls, row.name))

@@ -1,4 +1,4 @@
-"""Agents, their tools, skills and hand-overs as a graph: made from what was used and what is defined, then drawn."""
+"""Draw agents, their tools, skills and hand-overs as a graph of what was used and what is defined."""
 
 from copilog.analysis.graphs.build import graph
 from copilog.analysis.graphs.dot import to_dot

@@ -1,4 +1,4 @@
-"""Who uses what: agents, sub-agents, tools, MCP servers and skills, from what was used and from what is defined."""
+"""Build the graph of agents, sub-agents, tools, MCP servers and skills, from usage and definitions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TURNS = f"""
     SELECT coalesce({CUSTOM_AGENT}, '{DEFAULT}'), count(*)
     FROM temp.chosen_turn AS c JOIN turn AS t ON t.conversation = c.conversation AND t.position = c.turn GROUP BY 1
 """  # noqa: S608
-# Calls that started a sub-agent are told by their own edges.
+# Calls that started a sub-agent have their own edges.
 TOOL_USES = f"""
     {CALLS}
     SELECT inside IS NOT NULL, coalesce(inside, custom, '{DEFAULT}'), name,
@@ -52,7 +52,7 @@ SKILL_LOADS = f"""
 
 
 def graph(chosen: Chosen, defined: Sequence[Definition] | None = None) -> Graph:
-    """The whole graph, strongest edges first. Without definitions it holds what was used and nothing else."""
+    """Return the graph, strongest edges first. Without definitions it holds only what was used."""
     builder = _Builder()
     builder.add_uses(chosen)
     builder.add_definitions(defined)
@@ -60,14 +60,14 @@ def graph(chosen: Chosen, defined: Sequence[Definition] | None = None) -> Graph:
 
 
 class _Builder:
-    """Nodes and edges while they are counted. Names are told apart without regard to case."""
+    """Collects and counts nodes and edges. Names are compared without regard to case."""
 
     def __init__(self) -> None:
         self._spellings: dict[str, Spellings] = {}
         self._nodes: dict[str, Node] = {}
         self._edges: dict[tuple[str, str], Edge] = {}
 
-    # --- what was used ----------------------------------------------------------------------------------------------
+    # --- usage ------------------------------------------------------------------------------------------------------
 
     def add_uses(self, chosen: Chosen) -> None:
         execute = chosen.connection.execute
@@ -91,7 +91,7 @@ class _Builder:
         return self._count(SUBAGENT if is_inside else AGENT, name, 0)
 
     def _count(self, kind: str, name: str, times: int) -> str:
-        """The id of a node that was used."""
+        """Count a node that was used, and return its id."""
         node = self._node(kind, name, times)
         node.count += times
         node.is_used = True
@@ -106,7 +106,7 @@ class _Builder:
         edge.times += times
         return edge
 
-    # --- what is defined --------------------------------------------------------------------------------------------
+    # --- definitions ------------------------------------------------------------------------------------------------
 
     def add_definitions(self, definitions: Sequence[Definition] | None) -> None:
         if definitions is None:
@@ -123,7 +123,7 @@ class _Builder:
                 node.path = shelves[node.kind].path_of(node.name)
 
     def _add_agent(self, made: Definition) -> None:
-        """An agent with what its definition names. One that only ran as a sub-agent is that sub-agent."""
+        """Add an agent with what its definition names. One that only ran as a sub-agent is that sub-agent."""
         source = self._agent_called(made.name)
         targets = [target for name in made.tools for target in self._tools_called(name, source)]
         for target in (*targets, *map(self._agent_called, made.handoffs)):
@@ -135,7 +135,9 @@ class _Builder:
         return next(known, None) or self._node(AGENT, name).id
 
     def _tools_called(self, name: str, caller: str) -> list[str]:
-        """What a definition means by the name of a tool: `read_file`, `server/tool`, or `server/*` for all of one."""
+        """Return the tools that a name in a definition refers to: `read_file`, `server/tool`, or `server/*` for all of
+        one.
+        """
         server, _, tool = name.rpartition("/")
         served = f"{SERVER}:{server.casefold()}"
         of_server = [node for node in self._nodes.values() if server and (node.id, served) in self._edges]
@@ -145,7 +147,7 @@ class _Builder:
         same = [node.id for node in of_server if _is_called(node.name, tool)]
         return same or [self._node(TOOL, name).id]
 
-    # --- the whole --------------------------------------------------------------------------------------------------
+    # --- result -----------------------------------------------------------------------------------------------------
 
     def graph(self) -> Graph:
         for node in self._nodes.values():
@@ -158,6 +160,6 @@ class _Builder:
 
 
 def _is_called(name: str, tool: str) -> bool:
-    """Whether a tool of a server was called under this name: `tool`, `server-tool` or `mcp_server_tool`."""
+    """Return whether a tool of a server was called under this name: `tool`, `server-tool` or `mcp_server_tool`."""
     name, tool = name.casefold(), tool.casefold()
     return name == tool or name.endswith(f"-{tool}") or (name.startswith("mcp_") and name.endswith(f"_{tool}"))

@@ -1,4 +1,4 @@
-"""The graph as DOT, for Graphviz and whatever else reads it."""
+"""Write the graph as DOT, for Graphviz and other programs that read it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LOOKS = {
 
 
 def to_dot(graph: Graph) -> str:
-    """A directed graph. Nodes have numbers for ids; names stand in labels, quoted and escaped."""
+    """Return a directed graph. Nodes have numbers for ids; names are in labels, quoted and escaped."""
     ids = {node.id: f"n{number}" for number, node in enumerate(graph.nodes)}
     names = {node.id: node.name for node in graph.nodes}
     lines = [
@@ -59,6 +59,6 @@ def _node(node: Node) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A string of DOT: quotes and backslashes would end it or mean something, entities would be put in."""
+    """Return a string of DOT: quotes, backslashes and entities would otherwise have a meaning."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;")
     return f'"{escaped}"'

@@ -1,4 +1,4 @@
-"""Where the nodes and edges of a graph go: agents on the left, what they use on the right, as few crossings as may be.
+"""Lay out the nodes and edges of a graph: agents on the left, what they use on the right, with few crossings.
 
 An edge that passes a column gets a narrow slot of its own there, so that it runs between the boxes and not behind them.
 """
@@ -26,7 +26,7 @@ Point = tuple[float, float]
 
 
 class Box(NamedTuple):
-    """A node and its place; `y` is the middle."""
+    """A node and its position; `y` is the middle."""
 
     node: Node
     label: str
@@ -37,11 +37,11 @@ class Box(NamedTuple):
 
 
 class Route(NamedTuple):
-    """An edge and the points on its way; of two that are level, the way between them is straight."""
+    """An edge and the points on its way; between two points of the same height it is straight."""
 
     edge: Edge
     points: list[Point]
-    bow: float = 0.0  # how far it swings out to the left, between boxes of one column
+    bow: float = 0.0  # how far it curves to the left, between boxes of one column
 
 
 class Layout(NamedTuple):
@@ -53,7 +53,7 @@ class Layout(NamedTuple):
 
 
 def layout_of(graph: Graph) -> Layout:
-    """The same graph always gives the same picture."""
+    """Return the layout of a graph; it is the same for the same graph."""
     columns = _Columns(graph)
     columns.sort()
     columns.settle()
@@ -75,7 +75,7 @@ class _Columns:
         self._y: dict[Item, float] = {}
 
     def _chain(self, number: int, edge: Edge) -> list[Item]:
-        """An edge from left to right, whichever way it points, with its slots. Empty within a column."""
+        """Return an edge from left to right, whichever way it points, with its slots. Empty within a column."""
         ends = sorted((edge.source, edge.target), key=self._column.__getitem__)
         first, last = (self._column[end] for end in ends)
         if first == last:
@@ -89,10 +89,10 @@ class _Columns:
             self._left[right].append(left)
         return chain
 
-    # --- above and below --------------------------------------------------------------------------------------------
+    # --- order and heights ------------------------------------------------------------------------------------------
 
     def sort(self) -> None:
-        """Put each item where its neighbours are, column by column, to and fro, until that has settled."""
+        """Put each item near its neighbours, column by column, back and forth, until the order is stable."""
         for sweep in range(SWEEPS):
             is_forward = sweep % 2 == 0
             columns = self._items[1:] if is_forward else self._items[-2::-1]
@@ -115,7 +115,7 @@ class _Columns:
                 ]
                 self._y.update(zip(items, _spread(wanted, _rooms(items)), strict=True))
 
-    # --- places -----------------------------------------------------------------------------------------------------
+    # --- positions --------------------------------------------------------------------------------------------------
 
     def placed(self) -> Layout:
         top = min(self._y.values(), default=0.0) - ROOM_OF_BOX / 2
@@ -154,7 +154,10 @@ class _Columns:
         return routes
 
     def _ports(self, boxes: dict[str, Box]) -> dict[tuple[int, bool], float]:
-        """Where edges meet boxes: side by side, in the order of where they go. True is the right side of a box."""
+        """Return where edges join boxes: side by side, by the order of their targets.
+
+        True is the right side of a box.
+        """
         meeting: dict[tuple[str, bool], list[tuple[float, int]]] = defaultdict(list)
         for number, chain in enumerate(self._chains):
             if chain:
@@ -169,7 +172,7 @@ class _Columns:
 
 
 def _bowed(edge: Edge, source: Box, target: Box) -> Route:
-    """An edge within a column leaves and arrives on the left."""
+    """Return the route of an edge within a column, which starts and ends on the left."""
     way = abs(source.y - target.y)
     points = [(source.x, source.y + 5), (target.x, target.y - 5)]
     return Route(edge, points, min(SMALLEST_BOW + way / 5, LARGEST_BOW))
@@ -200,9 +203,9 @@ def _rooms(items: Sequence[Item]) -> list[float]:
 
 
 def _spread(wanted: Sequence[float], rooms: Sequence[float]) -> list[float]:
-    """The heights nearest to those wanted that keep the order and give everyone room.
+    """Return the heights nearest to those wanted that preserve the order and give every item its room.
 
-    Less the room that those above take, heights must not fall: whoever stands in the way is joined with those above,
+    Less the room of the items above, heights must not decrease: an item that violates this is joined with those above,
     and all of them take their mean.
     """
     above = [0.0]

@@ -1,4 +1,4 @@
-"""A graph of who uses what: its shape, and how its words read."""
+"""Define the nodes and edges of a graph, and describe them in text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WORDS = {
 COUNTED = {AGENT: "turn", SUBAGENT: "run", TOOL: "call", SKILL: "turn", SERVER: "call"}
 NAMES_OF_KINDS = {AGENT: "agent", SUBAGENT: "sub-agent", TOOL: "tool", SKILL: "skill", SERVER: "MCP server"}
 
-# Names come from conversations: they hold whatever somebody wrote. Of these, some are no XML, some steer a terminal.
+# Names come from conversations and may contain any text. Some characters are not XML, some control a terminal.
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 _WIDE = ("W", "F")
 WIDEST = 7.0
@@ -36,16 +36,16 @@ class Node(Figures, kw_only=True):
     name: str
     count: int = 0  # turns of an agent or with a skill, runs of a sub-agent, calls of a tool or a server
     is_used: bool = False
-    is_defined: bool | None = None  # None: nobody looked, or there is nothing to define
+    is_defined: bool | None = None  # None: definitions were not read, or there is nothing to define
     path: str | None = None
 
 
 class Edge(Figures, kw_only=True):
-    """That one of them uses another, or is meant to."""
+    """A use of one node by another, or a definition that allows it."""
 
     source: str  # ids of nodes
     target: str
-    kind: str  # uses, loads, starts, hands-over, served-by; defined: a definition allows for it, and it never happened
+    kind: str  # uses, loads, starts, hands-over, served-by; defined: a definition allows it, and it never happened
     times: int = 0
     is_defined: bool = False  # a definition names it among the tools or hand-offs of an agent
 
@@ -56,7 +56,7 @@ class Graph(Figures, kw_only=True):
 
 
 def strongest(graph: Graph, most: int | None) -> Graph:
-    """The edges that were taken most often, and the nodes that they join."""
+    """Return the edges that were used most often, and the nodes that they join."""
     if most is None or len(graph.edges) <= most:
         return graph
     edges = graph.edges[:most]
@@ -65,25 +65,25 @@ def strongest(graph: Graph, most: int | None) -> Graph:
 
 
 def thickness(edge: Edge) -> float:
-    """How thick an edge is drawn: twice as much again for ten times as often, up to a thousand times."""
+    """Return how thick an edge is drawn: twice as much again for ten times as often, up to a thousand times."""
     return min(1.0 + 2.0 * math.log10(max(edge.times, 1)), WIDEST)
 
 
-# --- words ------------------------------------------------------------------------------------------------------
+# --- texts ------------------------------------------------------------------------------------------------------
 
 
 def plain(text: str) -> str:
-    """A text on one line, without characters that are no text."""
+    """Return a text on one line, without characters that are not text."""
     return " ".join(_UNSAFE.sub("\ufffd", re.sub(r"\s+", " ", text)).split())
 
 
 def width_of(text: str) -> int:
-    """How many columns a text takes."""
+    """Return how many columns a text takes."""
     return sum(2 if unicodedata.east_asian_width(character) in _WIDE else 1 for character in text)
 
 
 def cut(text: str, columns: int) -> str:
-    """A text that takes no more than so many columns."""
+    """Return a text that takes no more than so many columns."""
     if width_of(text) <= columns:
         return text
     room, kept = columns - 1, ""
@@ -96,7 +96,7 @@ def cut(text: str, columns: int) -> str:
 
 
 def said_of_node(node: Node) -> str:
-    """All that is known of a node, in one line."""
+    """Return a description of a node, in one line."""
     word = COUNTED[node.kind]
     told = [NAMES_OF_KINDS[node.kind]]
     told.append(f"{node.count:,} {word if node.count == 1 else word + 's'}" if node.is_used else "never used")
@@ -108,7 +108,7 @@ def said_of_node(node: Node) -> str:
 
 
 def said_of_edge(edge: Edge, names: dict[str, str]) -> str:
-    """What an edge means, in one line."""
+    """Return a description of an edge, in one line."""
     verb = WORDS[edge.kind]
     if edge.kind == DEFINED and edge.target.startswith((f"{AGENT}:", f"{SUBAGENT}:")):
         verb = "may hand over to"

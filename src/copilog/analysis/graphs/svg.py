@@ -1,4 +1,4 @@
-"""The graph as SVG: one file by itself, without scripts, for light and dark screens."""
+"""Draw the graph as SVG: one self-contained file, without scripts, for light and dark screens."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TITLES = {AGENT: "Agents", SUBAGENT: "Sub-agents", TOOL: "Tools", SKILL: "Skills
 HEAD, FOOT = 44.0, 40.0
 ARROW = 7.0
 
-# fill and line of boxes, on light and on dark ground
+# fill and line of boxes, on light and on dark backgrounds
 BOXES = {
     AGENT: ("#dbeafe", "#2563eb", "#172554", "#60a5fa"),
     SUBAGENT: ("#ede9fe", "#7c3aed", "#2e1065", "#a78bfa"),
@@ -49,7 +49,7 @@ LEGEND = {"is-idle": "dashed: defined, never used", "is-lost": "red: used, defin
 
 
 def to_svg(graph: Graph, title: str = "Agents, tools and skills") -> str:
-    """The picture. Boxes and edges tell more when the pointer rests on them."""
+    """Return the picture. Boxes and edges show a description when the pointer is over them."""
     layout = layout_of(graph)
     names = {node.id: node.name for node in graph.nodes}
     width, height = max(layout.width, 460.0), layout.height + HEAD + FOOT
@@ -82,7 +82,7 @@ def _headings(layout: Layout) -> Iterator[str]:
 
 
 def _legend(graph: Graph, height: float) -> Iterator[str]:
-    """What needs words, if it is there."""
+    """Yield the legend of the kinds of edges and boxes that the graph has."""
     x = MARGIN
     looks = {_look_of(node) for node in graph.nodes}
     for look, words in LEGEND.items():
@@ -122,7 +122,7 @@ def _edge(route: Route, said: str) -> str:
 
 
 def _path(route: Route) -> str:
-    """Curves between columns, straight lines through them."""
+    """Return curves between columns, straight lines through them."""
     points = route.points
     if route.bow:
         (x, y), (end_x, end_y) = points
@@ -138,7 +138,7 @@ def _path(route: Route) -> str:
 
 
 def _short_of(end: Point, before: Point) -> Point:
-    """The end of a line that leaves room for the arrow's head."""
+    """Return the end of a line that leaves room for the arrow's head."""
     return (end[0] - math.copysign(ARROW, end[0] - before[0]), end[1])
 
 
@@ -149,11 +149,11 @@ def _arrow(kind: str) -> str:
     )
 
 
-# --- looks ------------------------------------------------------------------------------------------------------
+# --- style ------------------------------------------------------------------------------------------------------
 
 
 def _style() -> str:
-    """Colours are written out twice instead of being variables, which not every program that shows SVG knows."""
+    """Return the style. Colours are repeated instead of being variables, as some programs lack those."""
     common = (
         ".copilog-graph text{font:12px system-ui,-apple-system,'Segoe UI',Helvetica,Arial,sans-serif}"
         ".copilog-graph .heading{font-weight:600}.copilog-graph .legend{font-size:11px}"

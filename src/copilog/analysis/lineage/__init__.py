@@ -1,1 +1,1 @@
-"""Where code comes from: the conversations behind a file, a line, a commit, with evidence and its strength."""
+"""Find the conversations that a file, a line or a commit comes from, with evidence and its strength."""

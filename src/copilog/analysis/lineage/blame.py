@@ -1,7 +1,7 @@
-"""Which conversations touched a file, and which of them wrote a line of it.
+"""Find the conversations that touched a file, and those that wrote a line of it.
 
-A file is looked for under its absolute path, under the same place in copies of its project, and under the names that it
-had before. The conversations that edited it are opened; those that only name it are told from the index.
+A file is searched for under its absolute path, under the same path in copies of its project, and under its former
+names. The conversations that edited it are opened; those that only name it come from the index.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ from copilog.derive.line_counts import Lines, lines_words, sum_of_lines
 from copilog.errors import UsageError
 from copilog.store.times import moment
 
-MOST_LINES = 2_000  # that are looked at one by one
-MOST_TURNS = 5  # that are named as evidence
+MOST_LINES = 2_000  # to look up one by one
+MOST_TURNS = 5  # to name as evidence
 
 
 class Touch(Origin, kw_only=True):
@@ -49,7 +49,7 @@ class Touch(Origin, kw_only=True):
     path: str | None = None  # as it was recorded
     likeness: Likeness | None = None  # of that path to the file
     edits: int = 0
-    added: int | None = None  # lines; None if that is not known
+    added: int | None = None  # lines; None if unknown
     removed: int | None = None
     still_there: int = 0  # of the file's lines now, those that it wrote last
     undone: int = 0  # edits
@@ -59,19 +59,19 @@ class Touch(Origin, kw_only=True):
 
 
 class BlameResult(msgspec.Struct, kw_only=True):
-    """What is known of a file, or of some of its lines."""
+    """The conversations of a file, or of some of its lines."""
 
     path: str
     repository: str | None = None  # the folder
     former_paths: list[str] = []
     exists: bool
     lines: int | None = None  # of the file
-    first: int | None = None  # the lines that were asked about
+    first: int | None = None  # the lines that were requested
     last: int | None = None
     touches: list[Touch] = []  # newest first
     origins: list[LineOrigin] = []
     still_there: int = 0  # lines that some conversation wrote
-    unexplained: int = 0  # lines that none did, as far as is known
+    unexplained: int = 0  # lines that no conversation is found for
     plain: int = 0  # lines of nothing but blanks and signs
     is_uncertain: bool = True
     verdict: str = ""
@@ -79,7 +79,7 @@ class BlameResult(msgspec.Struct, kw_only=True):
 
 
 def blame(chosen: Chosen, path: Path | str, first: int | None = None, last: int | None = None) -> BlameResult:
-    """The conversations that touched a file; with `first`, where its lines from there to `last` come from."""
+    """Return the conversations that touched a file; with `first`, where its lines from there to `last` come from."""
     file = CurrentFile(Path(path))
     last = first if last is None else last
     _check_lines(file, first, last)
@@ -179,7 +179,7 @@ def _touch(facts: Known, edits: list[Edit], named: list[Mention]) -> Touch:
 
 
 def _lines(edits: list[Edit]) -> Lines:
-    """Lines added and removed, as far as they are known of any edit."""
+    """Return lines added and removed, as far as any edit records them."""
     return sum_of_lines((edit.added_count, edit.removed_count) for edit in edits)
 
 
@@ -188,7 +188,7 @@ def _strength_of(edit: Edit) -> Strength:
 
 
 def _evidence_of_edits(edits: list[Edit]) -> list[Evidence]:
-    """One for each turn that edited the file, the last first, and what speaks against them."""
+    """Return one for each turn that edited the file, the last first, and what limits their strength."""
     by_turn: dict[int | None, list[Edit]] = {}
     for edit in reversed(edits):
         by_turn.setdefault(edit.turn, []).append(edit)
@@ -241,7 +241,7 @@ def _origins(file: CurrentFile, first: int, last: int, writings: Writings) -> li
 
 
 def _judge(result: BlameResult) -> None:
-    """Say in a sentence what was found."""
+    """Add a sentence that sums up the result."""
     if result.first is not None and result.lines is not None:
         sure = [origin for origin in result.origins if not origin.is_uncertain]
         found = {origin.origin.conversation for origin in sure if origin.origin is not None}

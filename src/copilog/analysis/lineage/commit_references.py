@@ -1,7 +1,7 @@
-"""Who made a commit, or names it: commands that git answered with its id, texts and recorded references.
+"""Find conversations that made a commit, or name it: by git's answers, texts and recorded references.
 
-The id of a commit is known once it is made. A conversation that names it soon after has to do with its making; one that
-names it later has read about it.
+The id of a commit exists once it is made. A conversation that names it soon after probably made it; one that names it
+later only refers to it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MADE = re.compile(r"\[[^\]\n]{1,300}\b([0-9a-f]{7,64})\]")
 def references_to(
     chosen: Chosen, conversations: dict[int, Known], commit: Commit, project: Project
 ) -> dict[int, list[Evidence]]:
-    """What conversations say of a commit."""
+    """Return the evidence that conversations have of a commit."""
     found: dict[int, list[Evidence]] = {}
     for number, evidence in _relations(chosen, commit):
         found.setdefault(number, []).append(evidence)
@@ -59,7 +59,7 @@ def _relations(chosen: Chosen, commit: Commit) -> Iterator[tuple[int, Evidence]]
 
 
 def _naming(chosen: Chosen, commit: Commit) -> dict[int, Evidence]:
-    """The first message of each conversation that has the commit's id, or the beginning of it."""
+    """Return the first message of each conversation that has the commit's id, or the beginning of it."""
     ids = [commit.sha[:length] for length in range(SHORTEST_ID, len(commit.sha) + 1)]
     told = [name for name in ids if len(name) >= SHORTEST_NUMBER or not name.isdigit()]
     found: dict[int, Evidence] = {}
@@ -78,7 +78,7 @@ def _naming(chosen: Chosen, commit: Commit) -> dict[int, Evidence]:
 def _makers(
     chosen: Chosen, conversations: dict[int, Known], commit: Commit, naming: list[int]
 ) -> Iterator[tuple[int, Evidence]]:
-    """The conversations in which `git commit` was run and answered with this commit."""
+    """Yield the conversations in which `git commit` was run and answered with this commit."""
     for number in [number for number in conversations if number in naming][:MOST_OPENED]:
         conversation = Opened(chosen, conversations[number])
         for turn, command, output in _commands(conversation):
@@ -90,7 +90,7 @@ def _makers(
 
 
 def _commands(opened: Opened) -> Iterator[tuple[int | None, str, str]]:
-    """Turn, command and output of all that was run in terminals. The output may stand in either of two parts."""
+    """Yield turn, command and output of all terminal commands. The output may be in either of two parts."""
     commands: dict[str, tuple[int | None, str]] = {}
     results: dict[str, str] = {}
     for message in opened.conversation.messages:
@@ -114,7 +114,7 @@ def _commands(opened: Opened) -> Iterator[tuple[int | None, str, str]]:
 def _running_git(
     chosen: Chosen, conversations: dict[int, Known], commit: Commit, project: Project
 ) -> Iterator[tuple[int, Evidence]]:
-    """The conversations that ran `git commit` in this project just when the commit was made."""
+    """Yield the conversations that ran `git commit` in this project just when the commit was made."""
     if commit.committed_at is None:
         return
     rows = chosen.connection.execute(

@@ -1,4 +1,4 @@
-"""Which conversations a commit comes from: the lines it adds, the files it changes, who names it, and when it was made.
+"""Find the conversations that a commit comes from: by its added lines, changed files, references and time.
 
 Each line that the commit adds is counted for one conversation at most: the last that wrote it before the commit.
 """
@@ -39,11 +39,11 @@ from copilog.analysis.lineage.path_matching import ALLOWS, Project, WantedFile, 
 from copilog.analysis.selection import Chosen
 from copilog.store.times import moment, moment_from
 
-ENOUGH_LINES = 3  # telling ones, to be sure
-RAN_BEFORE = timedelta(days=1)  # a conversation that ran in the folder so long before may have to do with the commit
-MOST_FILES = 2_000  # of a commit, that are looked for
-MOST_NAMED = 50  # of its files, that are looked for in the arguments of tools
-MOST_BY_TIME = 10  # conversations for which nothing but the time speaks
+ENOUGH_LINES = 3  # distinctive ones, enough for strong evidence
+RAN_BEFORE = timedelta(days=1)  # a conversation that ran in the folder at most so long before may belong to the commit
+MOST_FILES = 2_000  # of a commit, to search for
+MOST_NAMED = 50  # of its files, to search for in the arguments of tools
+MOST_BY_TIME = 10  # conversations whose only evidence is the time
 
 
 class CommitFile(msgspec.Struct, kw_only=True):
@@ -60,18 +60,18 @@ class CommitFile(msgspec.Struct, kw_only=True):
 
 
 class CommitTouch(Origin, kw_only=True):
-    """A conversation that has to do with the commit. Any of its evidence is enough: the strongest counts."""
+    """A conversation that may have contributed to the commit. The strongest of its evidence counts."""
 
     lines: int = 0  # that the commit adds and the conversation wrote
-    share: float = 0.0  # of all added lines that tell anything, 0 to 1
-    telling: int = 0  # of its lines, those that hardly anybody else would write
+    share: float = 0.0  # of all added lines that are not plain, 0 to 1
+    telling: int = 0  # of its lines, those that are distinctive
     files: list[str] = []  # that both changed
     edited_at: str | None = None  # its last edit of them before the commit
     is_before: bool = False  # it ran in that folder within a day before the commit
 
 
 class CommitResult(msgspec.Struct, kw_only=True):
-    """What is known of a commit."""
+    """The conversations of a commit."""
 
     sha: str
     subject: str
@@ -83,8 +83,8 @@ class CommitResult(msgspec.Struct, kw_only=True):
     added: int = 0
     removed: int = 0
     written: int = 0  # of the added lines, those that conversations wrote
-    unwritten: int = 0  # those that none wrote, as far as is known
-    plain: int = 0  # those of nothing but blanks and signs, which tell nothing
+    unwritten: int = 0  # those that no conversation is found for
+    plain: int = 0  # those of nothing but blanks and signs, which are not evidence
     touches: list[CommitTouch] = []  # the strongest first
     strength: Strength | None = None  # of the strongest
     is_uncertain: bool = True
@@ -93,7 +93,7 @@ class CommitResult(msgspec.Struct, kw_only=True):
 
 
 def trace_commit(chosen: Chosen, revision: str, folder: Path | str = ".") -> CommitResult:
-    """The conversations that a commit of the repository in a folder comes from."""
+    """Return the conversations that a commit of the repository in a folder comes from."""
     repository = Repository(Path(folder).absolute())
     commit = repository.commit(repository.find(revision))
     changed = repository.changes_of(commit)
@@ -101,7 +101,7 @@ def trace_commit(chosen: Chosen, revision: str, folder: Path | str = ".") -> Com
 
 
 class _Tracer:
-    """One commit while its conversations are looked for."""
+    """One commit while its conversations are searched for."""
 
     def __init__(self, chosen: Chosen, repository: Repository, commit: Commit, changed: list[ChangedFile]) -> None:
         self.chosen = chosen
@@ -152,7 +152,7 @@ class _Tracer:
         self._judge()
         return self.result
 
-    # --- what was edited --------------------------------------------------------------------------------------------
+    # --- edits ------------------------------------------------------------------------------------------------------
 
     def _find_edits(self) -> None:
         wanted = editors(self.chosen, self.conversations, self.wanted)
@@ -168,12 +168,12 @@ class _Tracer:
                 self.heads[conversation.known.number] = (workspace.commit if workspace else None) or ""
 
     def _may_be_in_it(self, edit: Edit) -> bool:
-        """What was edited after the commit is not in it."""
+        """Return whether an edit was made before the commit, so that it may be in it."""
         at = time_of(edit)
         return self.made_at is None or at == NEVER or at <= self.made_at + CLOCK_SLACK
 
     def _share_out(self, path: str, file: ChangedFile) -> None:
-        """Find out whose lines the commit adds to one file."""
+        """Assign the lines that the commit adds to one file to their conversations."""
         editing = {
             number: edits
             for number, made in self.edits.items()
@@ -203,7 +203,7 @@ class _Tracer:
         self.result.unwritten += row.added - row.written - row.plain
 
     def _that_ran_before(self) -> list[int]:
-        """The conversations in this project that were going on within a day before the commit, newest first."""
+        """Return the conversations in this project that ran within a day before the commit, newest first."""
         if self.made_at is None:
             return []
         found = []
@@ -267,7 +267,7 @@ class _Tracer:
     def _against(
         self, edits: list[Edit], lines: Counter[str], last: Edit, *, is_enough: bool
     ) -> list[tuple[str, Strength]]:
-        """What limits the strength of edits, each with the reason as far as it needs one."""
+        """Yield what limits the strength of edits, each with the reason if it needs one."""
         limits: list[tuple[str, Strength]] = []
         if not lines:
             limits.append(("", "medium" if self._removed_by(edits) >= ENOUGH_LINES else "weak"))
@@ -286,7 +286,7 @@ class _Tracer:
         return limits
 
     def _removed_by(self, edits: list[Edit]) -> int:
-        """How many telling lines both these edits and the commit removed."""
+        """Return how many distinctive lines both these edits and the commit removed."""
         found = 0
         for path in {edit.file for edit in edits if edit.removed}:
             mine = Counter(text for edit in edits if edit.file == path for text in edit.removed)
@@ -294,10 +294,10 @@ class _Tracer:
             found += sum(times for text, times in both.items() if is_telling(text))
         return found
 
-    # --- all of it --------------------------------------------------------------------------------------------------
+    # --- result -----------------------------------------------------------------------------------------------------
 
     def _judge(self) -> None:
-        """Say in a sentence what was found."""
+        """Add a sentence that sums up the result."""
         result = self.result
         result.strength = result.touches[0].strength if result.touches else None
         result.is_uncertain = result.strength != "strong"

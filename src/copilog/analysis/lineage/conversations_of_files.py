@@ -1,6 +1,6 @@
-"""Which conversations may have touched files: those that edited them, and those that name them.
+"""Find conversations that may have touched files: those that edited them, and those that name them.
 
-The tables tell who edited a path, and the full-text index who names it, so that only the conversations that matter are
+The tables have the conversations that edited a path, the full-text index those that name it, so that only these are
 opened. Turns that repeat those of another conversation are left out, and so are those outside the period.
 """
 
@@ -24,12 +24,12 @@ from copilog.store.schema import MESSAGE_BITS
 MOST_OPENED = 400  # conversations, the newest first
 MOST_MENTIONS = 5_000  # messages
 
-# Names of tools that write, of whatever product; what they wrote is looked for in their arguments.
+# Names of tools that write, of any product; the files that they wrote are searched for in their arguments.
 _WRITERS = ("edit", "replace", "create", "patch", "write", "insert")
 
 
 class Known(NamedTuple):
-    """What the tables know of a conversation."""
+    """The rows that the tables have of a conversation."""
 
     number: int
     id: str
@@ -52,11 +52,11 @@ class Mention(NamedTuple):
     turn: int | None
     at: str | None
     place: str  # "paths", "arguments"
-    is_whole: bool  # of the conversation as a whole: its editing history
+    is_whole: bool  # of the conversation, not of a turn: its editing history
 
 
 def known(chosen: Chosen) -> dict[int, Known]:
-    """The conversations that were chosen, newest first."""
+    """Return the chosen conversations, newest first."""
     rows = chosen.connection.execute(
         "SELECT c.rowid, c.id, c.title, c.source, c.workspace, c.repository, c.started_at,"
         " coalesce(c.updated_at, c.started_at) FROM temp.chosen AS s JOIN conversation AS c ON c.rowid = s.conversation"
@@ -66,7 +66,7 @@ def known(chosen: Chosen) -> dict[int, Known]:
 
 
 def editors(chosen: Chosen, conversations: dict[int, Known], files: WantedFiles) -> set[int]:
-    """The conversations that edited one of the files, as far as edits were recorded as such."""
+    """Return the conversations that edited one of the files, as far as edits were recorded as such."""
     names = files.by_name
     paths = [path for path in _edited_paths(chosen.connection, list(names)) if file_name(path) in names]
     rows = chosen.connection.execute(
@@ -81,11 +81,11 @@ def editors(chosen: Chosen, conversations: dict[int, Known], files: WantedFiles)
 
 
 def _edited_paths(connection: sqlite3.Connection, names: list[str]) -> list[str]:
-    """Paths that may end in one of the names; each once, from the index alone."""
+    """Return paths that may end in one of the names; each once, from the index alone."""
     sql = "SELECT DISTINCT path FROM file_edit WHERE path IS NOT NULL"
     if len(names) == 1 and names[0].isascii():
         escaped = names[0].replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-        # A URI spells some characters in another way.
+        # A URI writes some characters in another way.
         rows = connection.execute(
             f"{sql} AND (path LIKE ? ESCAPE '\\' OR path LIKE '%\\%%' ESCAPE '\\')", (f"%{escaped}",)
         )
@@ -94,17 +94,17 @@ def _edited_paths(connection: sqlite3.Connection, names: list[str]) -> list[str]
     return [path for (path,) in rows]
 
 
-# --- naming ---------------------------------------------------------------------------------------------------------
+# --- mentions -------------------------------------------------------------------------------------------------------
 
 
 def mentions(chosen: Chosen, conversations: dict[int, Known], file: WantedFile) -> list[Mention]:
-    """The messages whose paths or arguments name the file, in this project or in a copy of it."""
+    """Return the messages whose paths or arguments name the file, in this project or in a copy of it."""
     at_home = [number for number, facts in conversations.items() if file.is_at_home(facts.home)]
     rows: dict[int, Mention] = {}
     for path in file.paths:
         names = _Names(file, path)
         folder, _, name = path.rpartition("/")
-        # With its folder a name is rare enough to be looked up everywhere; alone it is not.
+        # With its folder a name is rare enough to be looked up everywhere; without it, it is not.
         for spelled, where in ((f"{folder.rpartition('/')[2]}/{name}", None), (name, at_home)):
             for row, mention, paths, arguments in _naming(chosen, spelled, where):
                 home = conversations[mention.conversation].home
@@ -118,7 +118,7 @@ def mentions(chosen: Chosen, conversations: dict[int, Known], file: WantedFile) 
 def _naming(
     chosen: Chosen, name: str, conversations: list[int] | None
 ) -> Iterator[tuple[int, Mention, str | None, str | None]]:
-    """Messages that have the words of a name in a row, the newest first: number, what they are, paths and arguments."""
+    """Yield messages that have the words of a name in a row, the newest first: number, mention, paths and arguments."""
     numbers = None if conversations is None else msgspec.json.encode(conversations).decode()
     found = chosen.connection.execute(
         "SELECT m.rowid, m.conversation, m.turn, m.created_at, m.role, m.paths, m.arguments"
@@ -158,12 +158,12 @@ class _Names:
 
 
 def _bounded(path: str) -> str:
-    """A pattern for a path that does not go on in a longer name."""
+    """Return a pattern for a path that does not continue in a longer name."""
     return rf"(?<![\w.-]){re.escape(path)}(?![\w-]|\.\w)"
 
 
 def writers(chosen: Chosen, named: Sequence[Mention]) -> set[int]:
-    """Of conversations that name a file, those in which a tool that writes may have written to it."""
+    """Return the conversations that name a file and in which a tool that writes may have written to it."""
     numbers = msgspec.json.encode(sorted({mention.conversation for mention in named})).decode()
     like = " OR ".join(f"name LIKE '%{word}%'" for word in _WRITERS)
     rows = chosen.connection.execute(
@@ -177,7 +177,7 @@ def writers(chosen: Chosen, named: Sequence[Mention]) -> set[int]:
     }
 
 
-# --- opening --------------------------------------------------------------------------------------------------------
+# --- opened conversations -------------------------------------------------------------------------------------------
 
 
 class Opened:
@@ -192,7 +192,7 @@ class Opened:
         self.turns = {turn for (turn,) in rows}
 
     def edits_of(self, files: WantedFiles) -> list[Edit]:
-        """What it did to files."""
+        """Return the conversation's changes of files."""
         home = self.known.home
         found = edits_in(self.conversation, lambda recorded: files.match(recorded, home))
         return [edit for edit in found if self.counts(edit.turn)]
@@ -202,13 +202,13 @@ class Opened:
 
 
 def opened(chosen: Chosen, conversations: dict[int, Known], wanted: set[int]) -> Iterator[Opened]:
-    """The wanted conversations, newest first, but not more than can be looked at in a moment."""
+    """Yield the wanted conversations, newest first, but at most as many as can be opened in a short time."""
     for number in [number for number in conversations if number in wanted][:MOST_OPENED]:
         yield Opened(chosen, conversations[number])
 
 
 def messages_with(chosen: Chosen, match: str) -> list[tuple[int, int | None, str | None, str]]:
-    """Conversation, turn, time and role of the messages that the full-text index finds."""
+    """Return conversation, turn, time and role of the messages that the full-text index finds."""
     return chosen.connection.execute(
         f"SELECT w.rowid >> {MESSAGE_BITS}, m.turn, m.created_at, m.role"  # noqa: S608 - a number of our own
         " FROM words AS w JOIN message AS m ON m.rowid = w.rowid"

@@ -1,4 +1,4 @@
-"""A file as it is now, and which commit each of its lines comes from."""
+"""Read a file in its present state, and the commit of each of its lines."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from copilog.textdiff import unified_diff
 from copilog.textdiff.changed_lines import changed_lines, lines_of
 
 MOST_BYTES = 16 << 20
-LOOKED_AT = 8_000  # bytes in which git, too, looks for a NUL
+LOOKED_AT = 8_000  # bytes that git, too, searches for a NUL
 
 
 class CurrentFile:
-    """A file that somebody asks about. It need not be there any more, nor lie in a repository."""
+    """The file of a request. It may be deleted, or outside of any repository."""
 
     def __init__(self, path: Path) -> None:
         self.notes: list[str] = []
@@ -46,7 +46,7 @@ class CurrentFile:
         return WantedFile(self.spellings, project, self.repository.former_names(self._name_in_repository()))
 
     def _name_in_repository(self) -> str:
-        """The path from the top on, as it is on disk."""
+        """Return the path from the top of the repository on, as it is on disk."""
         assert self.repository is not None
         return Path(os.path.relpath(self.spellings[0], os.path.realpath(self.repository.top))).as_posix()
 
@@ -56,7 +56,7 @@ class CurrentFile:
         except GitError:
             return None  # nothing was committed yet
 
-    # --- its text ---------------------------------------------------------------------------------------------------
+    # --- text -------------------------------------------------------------------------------------------------------
 
     def _lines_on_disk(self) -> list[str] | None:
         try:
@@ -86,7 +86,7 @@ class CurrentFile:
         return lines_of(data.decode("utf-8-sig", "replace"))
 
     def _take_from_head(self) -> None:
-        """Lines of a file that is gone, as the last commit has it."""
+        """Take the lines of a deleted file from the last commit."""
         data = self._data_in_head()
         self.lines = self._lines_from(data) if data is not None else None
         where = "; its lines are those of the last commit" if self.lines is not None else ""
@@ -97,10 +97,10 @@ class CurrentFile:
             return None
         return self.repository.text_at(self._head, self._name_in_repository())
 
-    # --- its commits ------------------------------------------------------------------------------------------------
+    # --- commits ----------------------------------------------------------------------------------------------------
 
     def commits_of(self, first: int, last: int) -> dict[int, Committed]:
-        """The commits of lines, by their numbers now; lines that were not committed yet are left out."""
+        """Return the commits of lines, by their numbers now; lines that were not committed yet are left out."""
         data = self._data_in_head()
         if data is None or self.lines is None or self.repository is None or self._head is None:
             return {}
@@ -126,7 +126,7 @@ class CurrentFile:
 
 
 def numbers_before(old: list[str], new: list[str]) -> dict[int, int]:
-    """Of the lines of a text that stood in another one before, the numbers that they had there."""
+    """Return the old numbers of the lines of `new` that `old` has too, by their new numbers."""
     if old == new:
         return {number: number for number in range(1, len(new) + 1)}
     before, after = ("".join(f"{line}\n" for line in lines) for lines in (old, new))

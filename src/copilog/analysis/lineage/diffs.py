@@ -1,4 +1,4 @@
-"""Patches of git taken apart into files."""
+"""Split patches of git into files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 
 class FileDiff(NamedTuple):
-    """What a patch does to one file."""
+    """The changes of one file in a patch."""
 
     added: list[str]
     removed: list[str]
@@ -17,7 +17,7 @@ class FileDiff(NamedTuple):
 
 
 def diffs_from(patch: bytes) -> list[FileDiff]:
-    """The files of a patch that git made without context, in their order. What they are called is not looked at."""
+    """Return the files of a patch that git made without context, in order. Their names are not read."""
     files: list[FileDiff] = []
     removed_left = added_left = 0
     for line in patch.split(b"\n"):

@@ -1,7 +1,7 @@
-"""Which lines a conversation wrote into files, and which it took away.
+"""Find the lines that a conversation wrote into files, and those that it removed.
 
-The editing history knows the text of a file before and after each request; edits in answers have a diff, or ranges and
-the new text; and where neither is there, the arguments of the tools that edit say what was to be written.
+The editing history has the text of a file before and after each request; edits in answers have a diff, or ranges and
+the new text; without either, the text comes from the arguments of the tools that edit.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from copilog.textdiff.changed_lines import added_and_removed, lines_of
 
 Kind = Literal["edit", "snapshot", "tool-call"]
 
-# Which of the files in question a recorded path is, and how like it; None if it is another one.
+# Returns the requested file that a recorded path is, and the likeness of the paths; None if it is another file.
 Judge = Callable[[str], tuple[str, Likeness] | None]
 
 
 class Edit(msgspec.Struct, kw_only=True):
-    """One change of a file in question."""
+    """One change of a requested file."""
 
     kind: Kind
-    file: str  # the one in question
+    file: str  # the requested file
     path: str  # as recorded
     likeness: Likeness
     turn: int | None = None
@@ -41,14 +41,14 @@ class Edit(msgspec.Struct, kw_only=True):
     action: str = "edit"
     added: list[str] = []
     removed: list[str] = []
-    added_count: int | None = None  # as every other view counts them; None if that is not known
+    added_count: int | None = None  # as all other views count them; None if unknown
     removed_count: int | None = None
-    fate: str | None = None  # kept, undone, changed, pending; None if nothing tells
-    is_rough: bool = False  # what stood there before is not known: some lines may not be new
+    fate: str | None = None  # kept, undone, changed, pending; None if not recorded
+    is_rough: bool = False  # the text before is not recorded: some lines may not be new
 
 
 def edits_in(conversation: Conversation, judge: Judge) -> list[Edit]:
-    """The changes of files that a conversation made: by its answers in order, then by its editing history."""
+    """Return the changes of files that a conversation made: by its answers in order, then by its editing history."""
     reader = _Reader(conversation, judge)
     edits = list(reader.edits())
     told = {edit.file for edit in edits}
@@ -56,7 +56,7 @@ def edits_in(conversation: Conversation, judge: Judge) -> list[Edit]:
 
 
 class _Reader:
-    """One conversation while it is looked through for one file."""
+    """One conversation while its edits of files are collected."""
 
     def __init__(self, conversation: Conversation, judge: Judge) -> None:
         self.conversation = conversation
@@ -90,7 +90,7 @@ class _Reader:
             yield from self._of_snapshot(change)
 
     def edits_by_states(self) -> Iterator[Edit]:
-        """The whole change of a file, where its first and its last text are all that was recorded."""
+        """Yield the entire change of a file, if only its first and its last text were recorded."""
         for state in self.conversation.files:
             if state.initial is None or state.current is None or state.initial == state.current:
                 continue
@@ -107,7 +107,7 @@ class _Reader:
             )
 
     def _lines_before(self) -> dict[str, frozenset[str]]:
-        """The lines that files had before the conversation touched them, where a backup or a snapshot tells."""
+        """Return the lines of files before the conversation touched them, from a backup or a snapshot."""
         found: dict[str, frozenset[str]] = {}
         for state in self.conversation.files:
             judged = self.judge(_spelled(state.path, state.uri)) if state.initial is not None else None
@@ -141,7 +141,7 @@ class _Reader:
             return
 
     def _counts_of(self, part: FileEdit) -> tuple[int | None, int | None]:
-        """How many lines, as figures count them."""
+        """Return how many lines were added and removed, as figures count them."""
         call = self.calls.get(part.call_id or "")
         argued = [edit for edit in call.edits if is_among(edit.path, [part.path or part.uri or ""])] if call else []
         return changed_lines(part) if not is_vague(part) else total_lines(argued)
@@ -157,7 +157,7 @@ class _Reader:
         return Lines()
 
     def _of_call(self, call: ToolCall, message: Message) -> Iterator[Edit]:
-        """What a call was to write, where nobody recorded that it did."""
+        """Yield the edits in a call's arguments, if no edit was recorded for the call."""
         if not is_done(call) or call.status == "prepared":
             return
         at = call.started_at or self._moment(message, self._turn(message.turn))
@@ -196,7 +196,7 @@ class _Reader:
             )
             return
 
-    # --- small questions --------------------------------------------------------------------------------------------
+    # --- details ----------------------------------------------------------------------------------------------------
 
     def _edit(self, kind: Kind, name: str, judged: tuple[str, Likeness], lines: Lines, **facts: Any) -> Edit:
         file, likeness = judged
@@ -224,14 +224,16 @@ class _Reader:
 
 
 def _spelled(path: str | None, uri: str | None) -> str:
-    """A file as it was recorded; the address of one on another machine says so, its path does not."""
+    """Return a file as it was recorded; the address of one on another machine identifies the machine, its path does
+    not.
+    """
     if uri and path and not uri.startswith("file:") and "://" in uri:
         return uri
     return path or uri or ""
 
 
 def _is_like(path: str, named: str) -> bool:
-    """Whether a call names this file, perhaps from some folder on."""
+    """Return whether a call names this file, possibly relative to some folder."""
     plain = plain_path(named)
     return path == plain or path.endswith(f"/{plain.lstrip('/')}") or plain.endswith(f"/{path.lstrip('/')}")
 
@@ -240,7 +242,7 @@ def _is_like(path: str, named: str) -> bool:
 
 
 def _lines_of_batches(part: FileEdit) -> Lines:
-    """The texts that were put in. What they replaced is not known, unless they replaced nothing."""
+    """Return the inserted texts. What they replaced is not recorded, unless they replaced nothing."""
     lines = Lines()
     for batch in part.batches:
         for edit in batch:

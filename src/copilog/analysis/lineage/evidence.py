@@ -1,12 +1,12 @@
-"""What speaks for a conversation having made something, and how much that is worth.
+"""Define the evidence that a conversation made something, and its strength.
 
 | Strength | Means |
 |---|---|
-| strong | nothing that was looked at speaks against it |
+| strong | none of the checks speaks against it |
 | medium | likely, but something else would look the same |
-| weak | possible, and no more than that |
+| weak | possible, but not likely |
 
-Each piece of evidence says how much it allows at most; what counts is the least of them.
+Each piece of evidence has the maximum strength that it allows; the lowest of them counts.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ STRENGTHS: tuple[Strength, ...] = ("weak", "medium", "strong")  # ascending
 
 
 class Evidence(msgspec.Struct, kw_only=True):
-    """One thing that speaks for it, or against."""
+    """One piece of evidence for or against a conversation."""
 
     kind: str  # edit, snapshot, tool-call, mention, place, text, time, fate, reference, commit, head
-    text: str  # in a few words
-    strength: Strength  # what it allows at most
+    text: str  # a short description
+    strength: Strength  # the most that it allows
     turn: int | None = None  # from 0, as in the model
     at: str | None = None
 
 
 class Origin(msgspec.Struct, kw_only=True):
-    """A conversation, as it is shown beside what it made."""
+    """A conversation, as it is shown as the origin of something."""
 
     conversation: str  # its id
     title: str
     source: str
     workspace: str | None = None
-    at: str | None = None  # when it was last touched
+    at: str | None = None  # the time of its last activity
     turn: int | None = None  # where to look first
     strength: Strength
     evidence: list[Evidence] = []
@@ -49,7 +49,7 @@ def rank_of(strength: Strength) -> int:
 
 
 def weakest(strengths: Iterable[Strength]) -> Strength:
-    """What is left of a chain of evidence; strong when nothing was said against it."""
+    """Return the strength of a chain of evidence; strong if nothing limits it."""
     return min(strengths, key=rank_of, default="strong")
 
 
@@ -58,7 +58,7 @@ def strongest(strengths: Iterable[Strength]) -> Strength:
 
 
 def span_in_words(span: timedelta) -> str:
-    """How long something is, in its largest unit: "40 minutes", "3 days"."""
+    """Return a duration in its largest unit: "40 minutes", "3 days"."""
     seconds = abs(span.total_seconds())
     for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
         number = int(seconds // length)

@@ -1,9 +1,9 @@
-"""What git knows of a file or a commit, asked in such a way that a repository cannot make git run anything else.
+"""Read files and commits from git in such a way that a repository cannot make git run anything else.
 
 No shell, no pager, no hooks, no monitors, no external diffs, no filters: only objects of the repository are read, never
 files of the work tree, for which git would run the filters that its configuration names. Nothing is fetched, nothing is
-locked, and neither time nor output is without a bound. What goes into a command line comes from the user or from git
-itself, never from a conversation.
+locked, and time and output are limited. Command line arguments come from the user or from git itself, never from a
+conversation.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ _ESCAPES = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t
 
 
 class GitError(UsageError):
-    """Git is missing, there is no repository, or it does not know what was asked for."""
+    """Git is missing, there is no repository, or the repository lacks the requested object."""
 
 
 class Commit(NamedTuple):
-    """A commit, as far as it is of interest here."""
+    """A commit, with the fields that are needed here."""
 
     sha: str
     parents: list[str]
@@ -77,18 +77,18 @@ class ChangedFile(NamedTuple):
 
 
 class BlamedLine(NamedTuple):
-    """Which commit a line comes from."""
+    """The commit that a line comes from."""
 
     sha: str
     committed_at: datetime | None
-    path: str  # what the file was called then, from the top of the repository
+    path: str  # the file's path at that time, from the top of the repository
 
 
 class Repository:
     """One repository with a work tree; `top` is its folder."""
 
     def __init__(self, folder: Path) -> None:
-        """Find the repository that a folder lies in. The folder itself need not be there any more."""
+        """Find the repository that a folder is in. The folder itself may be deleted."""
         while not folder.is_dir() and folder != folder.parent:
             folder = folder.parent
         top = _run(folder, "rev-parse", "--show-toplevel").removesuffix(b"\n").removesuffix(b"\r")
@@ -98,20 +98,20 @@ class Repository:
 
     @cached_property
     def remotes(self) -> list[str]:
-        """Where it was cloned from and is pushed to: the addresses of its remotes."""
+        """Return the addresses of the repository's remotes."""
         try:
             listed = self._git("config", "-z", "--get-regexp", r"^remote\..*\.url$")
         except GitError:
-            return []  # there is none
+            return []  # there are none
         return [entry.partition(b"\n")[2].decode("utf-8", "replace") for entry in listed.split(b"\0") if entry]
 
     def find(self, revision: str) -> str:
-        """The full id of the commit that a revision means."""
+        """Return the full id of the commit that a revision means."""
         if not revision or revision.startswith("-") or "\0" in revision:
             raise GitError(f"{revision!r} is no revision")
         try:
             found = self._parsed(revision)
-            return self._parsed(f"{found}^{{commit}}")  # not at once, as `:/words` takes in all that follows
+            return self._parsed(f"{found}^{{commit}}")  # not at once, as `:/words` includes all that follows
         except GitError:
             raise GitError(f"{revision!r} is no commit of {self.top}") from None
 
@@ -134,7 +134,7 @@ class Repository:
         return Commit(sha, parents, times.get(b"author"), times.get(b"committer"), subject)
 
     def changes_of(self, commit: Commit) -> list[ChangedFile]:
-        """The files that a commit changed, with their lines; of a merge, against its first parent."""
+        """Return the files that a commit changed, with their lines; of a merge, against its first parent."""
         which = (commit.parents[0], commit.sha) if commit.parents else ("--root", commit.sha)
         options = ("-r", "-M", "--no-commit-id", *_PLAIN_DIFF)
         names = _names_from(self._git("diff-tree", *options, "--raw", "-z", *which))
@@ -145,19 +145,19 @@ class Repository:
         ]
 
     def text_at(self, sha: str, path: str) -> bytes | None:
-        """A file as a commit has it; None if it has none of that name."""
+        """Return the content of a file in a commit; None if it has no file of that name."""
         try:
             return self._git("cat-file", "blob", f"{sha}:{path}")
         except GitError:
             return None
 
     def blame(self, sha: str, path: str, first: int, last: int) -> dict[int, BlamedLine]:
-        """Where lines of a file of a commit come from."""
+        """Return the commits that lines of a file of a commit come from."""
         lines = self._git("blame", "--porcelain", "--no-textconv", "-L", f"{first},{last}", sha, "--", path)
         return _blamed_from(lines)
 
     def former_names(self, path: str) -> list[str]:
-        """What else a file was called, as far as git notices."""
+        """Return the former names of a file, as far as git detects them."""
         options = ("--follow", "--format=", "--name-status", "-z", "-M", "--diff-filter=R", "--no-show-signature")
         try:
             listed = self._git("log", *options, *_PLAIN_DIFF, "HEAD", "--", path)
@@ -171,7 +171,7 @@ class Repository:
 
 
 def _run(folder: Path, *arguments: str) -> bytes:
-    """What git prints. GitError when it fails, takes too long or has too much to say."""
+    """Return the output of git. Raise GitError if it fails, takes too long or prints too much."""
     is_late = Event()
     with (
         tempfile.TemporaryFile() as errors,
@@ -192,7 +192,7 @@ def _run(folder: Path, *arguments: str) -> bytes:
             code = process.wait() if len(output) <= MOST_BYTES else None
         finally:
             watch.cancel()
-            process.kill()  # which does nothing where it has ended
+            process.kill()  # which does nothing if it has ended
         if is_late.is_set():
             raise GitError(f"git {arguments[0]} did not answer within {TIMEOUT_SECONDS:g} seconds")
         if code is None:
@@ -221,7 +221,7 @@ def _explained(folder: Path, verb: str, errors: bytes) -> str:
 
 
 def _program() -> str:
-    """Git, by its full path. One in the current folder, where Windows looks first, is not it."""
+    """Return the full path of git. One in the current folder, where Windows looks first, is not used."""
     found = shutil.which("git")
     if found is None or (os.name == "nt" and Path(found).resolve().parent == Path.cwd()):
         raise GitError("git is not installed, or is not on the PATH")
@@ -229,13 +229,13 @@ def _program() -> str:
 
 
 def _environment() -> dict[str, str]:
-    """The user's own, without what git would take from it to look elsewhere or to run something."""
+    """Return the user's environment without the variables that make git look elsewhere or run something."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _KEPT}
     return kept | _ENVIRONMENT
 
 
 def _names_from(raw: bytes) -> list[tuple[str, str | None]]:
-    """The names of `--raw -z`, in the order of the patch, and what they were before."""
+    """Return the names of `--raw -z`, in the order of the patch, and the former names."""
     fields = iter(raw.split(b"\0"))
     names: list[tuple[str, str | None]] = []
     for field in fields:
@@ -245,13 +245,13 @@ def _names_from(raw: bytes) -> list[tuple[str, str | None]]:
         if status[:1] in (b"R", b"C"):
             names.append((os.fsdecode(next(fields)), name))
         else:
-            # A file that became a link is taken away and made anew: a patch has two entries for it.
+            # A file that became a link is removed and created again: a patch has two entries for it.
             names += [(name, None)] * (2 if status[:1] == b"T" else 1)
     return names
 
 
 def _blamed_from(porcelain: bytes) -> dict[int, BlamedLine]:
-    """The lines of `git blame --porcelain`, which tells of each commit once."""
+    """Return the lines of `git blame --porcelain`, which describes each commit once."""
     found: dict[int, BlamedLine] = {}
     times: dict[str, datetime | None] = {}
     names: dict[str, str] = {}
@@ -276,7 +276,7 @@ def _moment(seconds: bytes) -> datetime | None:
 
 
 def unquoted(name: bytes) -> str:
-    """A file's name as it is on disk; git puts odd ones in quotes."""
+    """Return a file's name as it is on disk; git quotes unusual ones."""
     if len(name) > 1 and name.startswith(b'"') and name.endswith(b'"'):
         name = _ESCAPED.sub(_character, name[1:-1])
     return os.fsdecode(name)

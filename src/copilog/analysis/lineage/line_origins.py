@@ -1,4 +1,4 @@
-"""Who wrote a line: the recorded edits that hold its text, and what speaks for and against each of them."""
+"""Find who wrote a line: the recorded edits that contain its text, with evidence for and against each of them."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from copilog.analysis.lineage.evidence import Evidence, Origin, rank_of, span_in
 from copilog.analysis.lineage.path_matching import ALLOWS
 from copilog.store.times import moment
 
-SHORTEST_TELLING = 12  # characters of a line that hardly anybody else would write
+SHORTEST_TELLING = 12  # characters of a line that is distinctive
 FEWEST_LETTERS = 6
-COMMIT_WINDOW = timedelta(days=30)  # from an edit to the commit that has it
+COMMIT_WINDOW = timedelta(days=30)  # from an edit to the commit that contains it
 CLOCK_SLACK = timedelta(minutes=5)
 MOST_OTHERS = 5
 NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 class LineOrigin(msgspec.Struct, kw_only=True):
-    """Where one line comes from."""
+    """The origin of one line."""
 
     line: int  # from 1
     text: str
-    origin: Origin | None = None  # the likeliest conversation; None when none wrote it, as far as is known
-    others: list[Origin] = []  # further ones that may have
+    origin: Origin | None = None  # the likeliest conversation; None if none is found
+    others: list[Origin] = []  # further ones that may have written it
     is_uncertain: bool = True
     reason: str | None = None  # why it is uncertain
     commit: str | None = None  # that git blames
@@ -71,14 +71,14 @@ class Writings:
                 self.removed.setdefault(text, []).append(write)
 
     def of(self, text: str) -> tuple[list[Write], bool]:
-        """The edits that hold a line, and whether to the letter; else those that hold it with other spaces."""
+        """Return the edits that contain a line, and whether exactly; else those with different spaces."""
         exact = self.exact.get(text)
         return (exact, True) if exact else (self.loose.get(text.strip(), []), False)
 
     def shared_out(
         self, counts: Counter[str], may_have: Callable[[Write], bool] | None = None
     ) -> dict[int, Counter[str]]:
-        """Whose lines these are: to each conversation as many as it wrote, and of several the latest first."""
+        """Assign lines to conversations: to each as many as it wrote, and of several the latest first."""
         shares: dict[int, Counter[str]] = {}
         for text, left in counts.items():
             if not tells(text):
@@ -94,7 +94,7 @@ class Writings:
 
 
 def told_once(edits: Sequence[Edit]) -> list[Edit]:
-    """The edits without those that the editing history tells as well, and better."""
+    """Return the edits without those that the editing history records as well, and better."""
     better = {edit.turn for edit in edits if edit.kind == "snapshot" and (edit.added or edit.removed)}
     return [edit for edit in edits if edit.kind == "snapshot" or edit.turn not in better]
 
@@ -106,12 +106,12 @@ def time_of(edit: Edit) -> datetime:
 
 
 def tells(text: str) -> bool:
-    """Whether a line says anything: brackets and blanks may be anybody's."""
+    """Return whether a line has content: brackets and blanks may be from anywhere."""
     return any(map(str.isalnum, text))
 
 
 def is_telling(text: str) -> bool:
-    """Whether hardly anybody would write the same line by chance."""
+    """Return whether a line is so distinctive that two authors would hardly write it by chance."""
     text = text.strip()
     return len(text) >= SHORTEST_TELLING and sum(map(str.isalnum, text)) >= FEWEST_LETTERS
 
@@ -122,7 +122,7 @@ def is_telling(text: str) -> bool:
 def origin_of_line(
     number: int, text: str, times_in_file: int, writings: Writings, committed: Committed | None
 ) -> LineOrigin:
-    """The conversations that may have written a line, the likeliest first."""
+    """Return the conversations that may have written a line, the likeliest first."""
     made = LineOrigin(line=number, text=text)
     if committed is not None:
         made.commit, made.committed_at = committed.sha, moment(committed.at)
@@ -143,7 +143,7 @@ def origin_of_line(
 
 
 def _latest(writes: Sequence[Write]) -> list[Write]:
-    """The last write of each conversation, one that stayed before one that was undone; the latest first."""
+    """Return the last write of each conversation, one that remained before one that was undone; the latest first."""
     latest: dict[int, Write] = {}
     for write in sorted(writes, key=lambda write: (write.edit.fate != "undone", write.at)):
         latest[write.known.number] = write
@@ -194,7 +194,7 @@ def _evidence_of_edit(edit: Edit, is_exact: bool, *, is_soon: bool) -> Evidence:
 
 
 def about_edit(edit: Edit) -> list[Evidence]:
-    """What speaks against an edit, whatever it wrote."""
+    """Return the evidence against an edit, whatever it wrote."""
     found: list[Evidence] = []
     if edit.likeness != "exact":
         words = {
@@ -234,7 +234,7 @@ def _is_later(one: Write, other: Write) -> bool:
 
 
 def _ranked(weighed: list[tuple[Write, list[Evidence]]]) -> list[Origin]:
-    """As origins, the strongest first, of equals the latest. Only one can have written the line last."""
+    """Return origins, the strongest first, of equals the latest. Only one can have written the line last."""
     ordered = sorted(weighed, key=lambda pair: -rank_of(weakest(item.strength for item in pair[1])))
     for write, evidence in ordered[1:]:
         first = ordered[0][0]
@@ -258,7 +258,7 @@ def origin_from(known: Known, turn: int | None, evidence: list[Evidence]) -> Ori
 
 
 def _that_edited_the_file(writings: Writings, committed: Committed | None) -> list[Origin]:
-    """Conversations that edited the file, before the line was committed; the nearest to that first."""
+    """Return conversations that edited the file before the line was committed; the nearest to that first."""
     found = []
     for write in _latest(writings.writes):
         time = _evidence_of_time(write, committed)

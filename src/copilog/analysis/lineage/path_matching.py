@@ -1,13 +1,13 @@
-"""Whether a path that a conversation recorded is the file in question.
+"""Decide whether a path that a conversation recorded is the requested file.
 
 | Likeness | Means | Allows |
 |---|---|---|
 | exact | the same absolute path | strong |
-| elsewhere | the same place in the same project: a clone in another folder, WSL, another machine | medium |
-| relative | the same place, of two folders at least, in a project that is not known to be the same | weak |
-| name | a bare file name, of which nobody knows where it was | weak |
+| elsewhere | the same path in the same project: a clone in another folder, WSL, another machine | medium |
+| relative | the same path, of at least two components, in a project that may be another one | weak |
+| name | a bare file name without a folder | weak |
 
-A file of the same name in another place is another file.
+A file of the same name in another folder is another file.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ ALLOWS: dict[Likeness, Strength] = {"exact": "strong", "elsewhere": "medium", "r
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://([^/?#]*)([^?#]*)")
 _DRIVE = re.compile(r"/?([A-Za-z]):(?=/|$)")
 _REPOSITORY = re.compile(r"([^/:\s]+)/([^/\s]+?)(?:\.git)?/*$")
-_WORKTREE = re.compile(r"([^/]+)\.worktrees/[^/]+(?=/|$)")  # where VS Code puts further work trees of a repository
+_WORKTREE = re.compile(r"([^/]+)\.worktrees/[^/]+(?=/|$)")  # VS Code's folder for further work trees of a repository
 _HALF = re.compile("[\ud800-\udfff]")
 _ON_ANOTHER_MACHINE = ("ssh-remote", "tunnel", "dev-container", "attached-container", "codespaces")
 
 
 class Home(NamedTuple):
-    """Where a conversation took place."""
+    """The folder and repository of a conversation."""
 
     folder: str | None = None
     repository: str | None = None  # "owner/name", or an address
 
 
 class Project:
-    """The folder that a file belongs to, and what else is known of it."""
+    """The folder that a file belongs to, and its repository."""
 
     def __init__(self, top: str, remotes: Iterable[str] = ()) -> None:
         self.top = plain_path(top)
@@ -48,7 +48,7 @@ class Project:
         self.repositories = {name for remote in remotes if (name := repository_name(remote))}
 
     def likeness_of(self, home: Home) -> Literal["exact", "elsewhere"] | None:
-        """Whether a conversation took place in this project, or in a copy of it."""
+        """Return whether a conversation took place in this project, or in a copy of it."""
         folder = plain_path(home.folder) if home.folder else ""
         if folder and (folder == self.top or is_below(folder, self.top) or is_below(self.top, folder)):
             return "exact"
@@ -61,10 +61,10 @@ class Project:
 
 
 class WantedFile:
-    """A file, under all the names that it had."""
+    """A file, under all its names."""
 
     def __init__(self, paths: Iterable[str], project: Project | None = None, former: Iterable[str] = ()) -> None:
-        """`paths` are absolute, one behind a link among them; former names count from the top of the project."""
+        """Take absolute `paths`, including targets of links, and `former` names from the top of the project on."""
         self.project = project
         self.paths = list(dict.fromkeys(map(plain_path, paths)))
         self.path = self.paths[0]
@@ -73,24 +73,24 @@ class WantedFile:
 
     @property
     def relative(self) -> str:
-        """The path from the top of its project on; the whole of it where there is none."""
+        """Return the path from the top of its project on; the full path if there is no project."""
         return self._relative(self.path)
 
     def _relative(self, path: str) -> str:
         return path[len(self.project.top) + 1 :] if self.project and is_below(path, self.project.top) else path
 
     def names(self) -> set[str]:
-        """The file's names without folders, for a first look."""
+        """Return the file's names without folders, for a first selection."""
         return {path.rpartition("/")[2].casefold() for path in self.paths}
 
     def is_at_home(self, home: Home) -> bool:
-        """Whether a conversation took place where the file is, or in a copy of its project."""
+        """Return whether a conversation took place where the file is, or in a copy of its project."""
         if self.project is not None and self.project.likeness_of(home) is not None:
             return True
         return any(is_below(path, plain_path(home.folder)) for path in self.paths) if home.folder else False
 
     def names_at(self, path: str, home: Home) -> list[str]:
-        """What a path is called in a conversation that took place there: from the project on, or from the folder on."""
+        """Return a path's names in a conversation in that folder: from the project on, or from the folder on."""
         names = []
         if self.project is not None and self.project.likeness_of(home) is not None:
             names.append(self._relative(path))
@@ -100,7 +100,7 @@ class WantedFile:
         return list(dict.fromkeys(names))
 
     def likeness_of(self, recorded: str, home: Home) -> Likeness | None:
-        """How like a recorded path is to the file; None if it is another one."""
+        """Return how like a recorded path is to the file; None if it is another file."""
         found = [self._likeness(path, recorded, home) for path in self.paths]
         return min((likeness for likeness in found if likeness), key=list(ALLOWS).index, default=None)
 
@@ -132,7 +132,7 @@ class WantedFile:
 
 
 class WantedFiles:
-    """Several files, found by what they are called."""
+    """Several files, found by their names."""
 
     def __init__(self, files: Iterable[WantedFile]) -> None:
         self.by_name: dict[str, list[WantedFile]] = {}
@@ -141,7 +141,7 @@ class WantedFiles:
                 self.by_name.setdefault(name, []).append(file)
 
     def match(self, recorded: str, home: Home) -> tuple[str, Likeness] | None:
-        """The path of the file that a recorded path is most like, and how like; None if it is none of them."""
+        """Return the file's path that a recorded path is most like, and the likeness; None if it is none of them."""
         found = [
             (file.path, likeness)
             for file in self.by_name.get(file_name(recorded), ())
@@ -151,13 +151,13 @@ class WantedFiles:
 
 
 def file_name(path: str) -> str:
-    """The last part of a path, without regard to case."""
+    """Return the last part of a path, without regard to case."""
     return plain_path(path).rpartition("/")[2].casefold()
 
 
-@remembered(1 << 16)  # a conversation names the same few files again and again
+@remembered(1 << 16)  # a conversation often names the same few files
 def plain_path(path: str) -> str:
-    """A path with forward slashes and a small drive letter, whether it came as a path or as a URI."""
+    """Return a path with forward slashes and a lower-case drive letter, from a path or a URI."""
     uri = _URI.match(path)
     if uri is not None:
         scheme, authority, path = uri[1], uri[2], unquote(uri[3])
@@ -168,7 +168,7 @@ def plain_path(path: str) -> str:
     if drive is not None:
         path = f"{drive[1].lower()}:{path[drive.end() :]}"
     path = posixpath.normpath(path) if path else ""
-    # Names on disk may be no text; the archive has the same sign for what is no character.
+    # Names on disk may be invalid text; the archive has the same replacement character.
     return "" if path == "." else _HALF.sub("\ufffd", path)
 
 
@@ -177,7 +177,7 @@ def is_absolute(path: str) -> bool:
 
 
 def is_same(one: str, other: str) -> bool:
-    """Whether two plain paths are the same; Windows does not tell capitals from small letters."""
+    """Return whether two plain paths are the same; Windows ignores case."""
     return one == other or (one[1:2] == ":" == other[1:2] and one.casefold() == other.casefold())
 
 
@@ -187,13 +187,13 @@ def is_below(path: str, folder: str) -> bool:
 
 
 def repository_name(address: str) -> str | None:
-    """The owner and the name of a repository, from any way to write its address."""
+    """Return the owner and the name of a repository, from any way to write its address."""
     found = _REPOSITORY.search(address.strip())
     return f"{found[1]}/{found[2]}".casefold() if found else None
 
 
 def _folder_name(folder: str) -> str:
-    """What a folder is called; a further work tree is called as the folder of its repository."""
+    """Return the name of a folder; that of its repository for a further work tree."""
     return _WORKTREE.sub(r"\1", folder).rpartition("/")[2]
 
 

@@ -171,7 +171,7 @@ def is_document(path: Path) -> bool:
 
 
 def is_debug_file(path: Path) -> bool:
-    """Return whether a file is where debug logs are: in a session's folder, or in the common folder of early releases."""
+    """Return whether a file is where debug logs are: in a session's folder, or in the common one of early releases."""
     inner = below(path, FOLDER)
     if inner is None or len(inner) > 2:
         return False

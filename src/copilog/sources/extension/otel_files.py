@@ -39,7 +39,7 @@ class OtelFile(Source):
     is_index = True
 
     def locate(self, folder: StorageFolder) -> Iterator[Found]:
-        """Yield files of the folder that Copilot CLI has for them; VS Code writes them to any path that the user sets."""
+        """Yield files of the folder that Copilot CLI has for them; VS Code writes to any path that the user sets."""
         if folder.kind == "copilot-home" and not (folder.path / FOLDER).is_symlink():
             for path in files_in(folder.path / FOLDER):
                 if path.suffix.lower() == ".jsonl":

@@ -93,7 +93,7 @@ def _add_turn(made: Conversation, outline: Outline, maker: TurnMaker) -> None:
 
 
 def _helper(tree: Tree, ledger: Ledger, source: str, usages: list[Usage]) -> Document:
-    """Return a call of a model that serves the product: its cost counts, but its text is not part of the conversation."""
+    """Return a call of a model that serves the product: its cost counts, its text is not part of the conversation."""
     reading = TreeMessages(tree, ledger, source)
     for usage in reading.usages:
         usage.extra = {**(usage.extra or {}), "helper": tree.label}

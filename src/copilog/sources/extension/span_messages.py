@@ -242,7 +242,7 @@ class TreeMessages:
 
 
 def give_responses(messages: list[Message], responses: dict[str, str]) -> None:
-    """Set the text that the model received as the text of results; the text of the tool's own span becomes the display."""
+    """Set the text that the model received as a result's text; that of the tool's own span becomes the display."""
     for message in messages:
         for part in message.parts:
             response = responses.get(part.call_id, "") if isinstance(part, ToolResult) else ""

@@ -341,7 +341,7 @@ LEFT_OUT = "left_out_of_later_prompts"  # in the extra of a turn
 
 
 class Asking(NamedTuple):
-    """A turn, its prompt, and the users' messages that its first call of a model sent; None if they were not recorded."""
+    """A turn, its prompt, and the users' messages that its first call of a model sent; None if not recorded."""
 
     turn: Turn
     prompt: str

@@ -146,7 +146,7 @@ def test_a_short_line_and_one_that_stands_twice_are_uncertain(shelf: Shelf, tide
         ("vscode:harbour", "medium"),
         "the line is short, others may have written the same",
     )
-    assert (told(twice), twice.reason) == (("vscode:harbour", "medium"), "the line stands 2 times in the file")
+    assert (told(twice), twice.reason) == (("vscode:harbour", "medium"), "the line occurs 2 times in the file")
 
 
 def test_a_line_with_other_spaces_is_likely_and_sure_when_committed_soon(shelf: Shelf, tmp_path: Path) -> None:
@@ -181,13 +181,13 @@ def test_where_only_the_file_was_edited_it_says_so(shelf: Shelf, tides: Path) ->
     line = only(blame(shelf.choose(), tides, 6))
 
     assert (told(line), line.is_uncertain) == (("vscode:harbour", "weak"), True)
-    assert line.reason == "no recorded edit holds this line; these only edited the file"
+    assert line.reason == "no recorded edit contains this line; these only edited the file"
 
 
 def test_a_line_that_nobody_wrote_has_no_origin(shelf: Shelf, tides: Path) -> None:
     line = only(blame(shelf.put().choose(), tides, 6))
 
-    assert (line.origin, line.reason) == (None, "no recorded edit holds this line")
+    assert (line.origin, line.reason) == (None, "no recorded edit contains this line")
 
 
 def test_a_blank_line_may_be_anybodys(shelf: Shelf, tides: Path) -> None:
@@ -369,7 +369,7 @@ def test_a_file_that_was_attached_is_named(shelf: Shelf, tides: Path) -> None:
 
     assert found(result) == [("vscode:harbour", "weak")]
     assert (result.is_uncertain, result.touches[0].evidence[0].kind) == (True, "mention")
-    assert result.verdict == "1 conversation names the file, and none is known to have edited it"
+    assert result.verdict == "1 conversation names the file, but no edit of it was found"
 
 
 def test_a_line_written_once_is_not_still_there_twice(shelf: Shelf, tides: Path) -> None:

@@ -163,7 +163,7 @@ def test_a_file_that_is_gone_is_still_blamed_by_its_path(shelf: Shelf, tides: Pa
     result = blame(shelf.choose(), tides, 6)
 
     assert (found(result), result.exists, result.origins) == ([("vscode:harbour", "strong")], False, [])
-    assert "the file is not there" in result.notes
+    assert "the file does not exist" in result.notes
 
 
 def test_of_a_file_that_is_gone_the_last_commit_has_the_lines(shelf: Shelf, tmp_path: Path) -> None:
@@ -231,7 +231,9 @@ def test_a_folder_is_no_file(shelf: Shelf, tides: Path) -> None:
 def test_a_pipe_is_not_waited_for(shelf: Shelf, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
 
-    assert "this is no plain file; its lines are not looked at" in blame(shelf.put().choose(), tmp_path / "pipe").notes
+    assert (
+        "this is not a plain file; its lines are not compared" in blame(shelf.put().choose(), tmp_path / "pipe").notes
+    )
 
 
 # --- git --------------------------------------------------------------------------------------------------------
@@ -244,7 +246,7 @@ def test_without_git_it_works_and_says_so(shelf: Shelf, tides: Path, monkeypatch
     result = blame(shelf.choose(), tides, 6)
 
     assert told(only(result)) == ("vscode:harbour", "strong")
-    assert result.notes == ["git is not installed, or is not on the PATH; what git knows is not taken into account"]
+    assert result.notes == ["git is not installed, or is not on the PATH; the result is without data from git"]
 
 
 def test_outside_of_a_repository_it_works_and_says_so(shelf: Shelf, tides: Path) -> None:
@@ -253,7 +255,7 @@ def test_outside_of_a_repository_it_works_and_says_so(shelf: Shelf, tides: Path)
     result = blame(shelf.put(talk("harbour", [edit(tides, BEFORE, AFTER)])).choose(), tides)
 
     assert found(result) == [("vscode:harbour", "strong")]
-    assert [note for note in result.notes if "lies in no git repository" in note] == result.notes
+    assert [note for note in result.notes if "is not in a git repository" in note] == result.notes
 
 
 def test_a_repository_without_commits_is_no_obstacle(shelf: Shelf, tmp_path: Path) -> None:

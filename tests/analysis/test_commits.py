@@ -69,7 +69,7 @@ def test_a_commit_is_shared_out_among_the_conversations_that_wrote_its_lines(she
         ("src/tides.py", 6, 3, 2),
     ]
     assert (result.sha, result.subject, result.strength, result.is_uncertain) == (sha, "high water", "strong", False)
-    assert result.verdict == "6 of 7 lines (86%) were written in 2 conversations; 1 in none that is known"
+    assert result.verdict == "6 of 7 lines (86%) were written in 2 conversations; 1 in none that was found"
 
 
 def test_a_commit_comes_from_no_edit_of_a_call_that_failed(shelf: Shelf, repo: Repo) -> None:
@@ -151,7 +151,7 @@ def test_a_commit_that_only_removes_is_traced_by_what_it_removes(shelf: Shelf, r
 
     assert found(result) == [("remover", "medium", 0)]
     assert "removed 3 of 4 removed lines" in result.touches[0].evidence[0].text
-    assert result.verdict == "the commit adds no line that tells anything"
+    assert result.verdict == "the commit adds no lines except blanks and signs"
 
 
 def test_an_edit_that_only_its_arguments_tell_of_is_likely(shelf: Shelf, repo: Repo) -> None:
@@ -257,7 +257,7 @@ def test_a_commit_that_nobody_knows_of_is_said_to_be_so(shelf: Shelf, repo: Repo
     result = trace_commit(shelf.put().choose(), "HEAD", repo.folder)
 
     assert (result.touches, result.strength, result.unwritten, result.plain) == ([], None, 3, 1)
-    assert result.verdict == "no conversation is known to have to do with the commit"
+    assert result.verdict == "no conversation was found for the commit"
 
 
 # --- odd commits ------------------------------------------------------------------------------------------------
@@ -326,7 +326,7 @@ def test_an_empty_commit_adds_nothing(shelf: Shelf, repo: Repo) -> None:
 
 @pytest.mark.parametrize("revision", ["nothing-like-that", "--all", "-x", "", "HEAD..HEAD", "HEAD:src", "a\0b"])
 def test_what_is_no_commit_is_refused(shelf: Shelf, repo: Repo, revision: str) -> None:
-    with pytest.raises(GitError, match=r"is no (commit|revision)"):
+    with pytest.raises(GitError, match=r"is not a (commit|revision)"):
         trace_commit(shelf.put().choose(), revision, repo.folder)
 
 
@@ -341,7 +341,7 @@ def test_without_a_repository_or_git_it_says_so(
     shelf: Shelf, repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "plain").mkdir()
-    with pytest.raises(GitError, match="lies in no git repository"):
+    with pytest.raises(GitError, match="is not in a git repository"):
         trace_commit(shelf.put().choose(), "HEAD", tmp_path / "plain")
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(GitError, match="git is not installed"):
@@ -404,7 +404,7 @@ def test_git_is_read_only_here(shelf: Shelf, repo: Repo) -> None:
 def test_git_may_not_talk_without_end(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(git, "MOST_BYTES", 10)
 
-    with pytest.raises(GitError, match="more to say"):
+    with pytest.raises(GitError, match="printed more than"):
         Repository(repo.folder)
 
 

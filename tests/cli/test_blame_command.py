@@ -63,7 +63,7 @@ def test_a_line_is_blamed_with_its_evidence(archive: Path, tides: Path) -> None:
 
     assert outcome.code == 0
     assert "     6  def high_water_of_spring(day):" in outcome.out
-    assert "--turn 2   edit       an edit has this very line" in outcome.out
+    assert "--turn 2   edit       an edit has exactly this line" in outcome.out
     assert "the line was committed 1 hour after" in outcome.out
     assert "uncertain" not in outcome.out
 
@@ -71,9 +71,9 @@ def test_a_line_is_blamed_with_its_evidence(archive: Path, tides: Path) -> None:
 def test_what_is_uncertain_is_called_so(archive: Path, tides: Path) -> None:
     outcome = asked(archive, "blame", f"{tides}:1-4")
 
-    assert "  uncertain: the line is blank, or nothing but signs: anybody may have written it" in outcome.out
-    assert "  uncertain: no recorded edit holds this line" in outcome.out
-    assert outcome.err.startswith("0 of 4 lines found for sure;")
+    assert "  uncertain: the line is blank, or only signs: its origin cannot be determined" in outcome.out
+    assert "  uncertain: no recorded edit contains this line" in outcome.out
+    assert outcome.err.startswith("0 of 4 lines attributed with certainty;")
 
 
 def test_blame_as_json_has_everything(archive: Path, tides: Path) -> None:
@@ -88,8 +88,8 @@ def test_a_file_that_nobody_touched_ends_with_one(archive: Path, repo: Repo) -> 
     outcome = asked(archive, "blame", repo.folder / "never.py")
 
     assert (outcome.code, outcome.out) == (1, f"{repo.folder / 'never.py'}  (not there any more)\n")
-    assert "no conversation is known to have touched the file" in outcome.err
-    assert "the file is not there" in outcome.err
+    assert "no conversation was found that touched the file" in outcome.err
+    assert "the file does not exist" in outcome.err
 
 
 def test_a_commit_is_traced_with_shares_and_verdict(archive: Path, repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,7 +102,7 @@ def test_a_commit_is_traced_with_shares_and_verdict(archive: Path, repo: Repo, m
     assert lines[1] == "  src/tides.py  +4 -0, 3 written in conversations"
     assert "  3 lines (100%) in 1 file" in lines
     assert "  --turn 1   commit     it ran `git commit`, which answered with this commit" in lines
-    assert outcome.err.startswith("3 of 3 lines (100%) were written in 1 conversation; 0 in none that is known;")
+    assert outcome.err.startswith("3 of 3 lines (100%) were written in 1 conversation; 0 in none that was found;")
 
 
 def test_a_commit_of_another_repository_as_json(archive: Path, repo: Repo) -> None:
@@ -121,8 +121,8 @@ def test_what_cannot_be_asked_ends_with_two(archive: Path, repo: Repo, tides: Pa
     for arguments, said in (
         (["blame", f"{tides}:99"], "has 8 lines"),
         (["blame", repo.folder], "is a folder"),
-        (["commit", "no-such-thing", "--repository", repo.folder], "is no commit of"),
-        (["commit", "HEAD", "--repository", tmp_path], "lies in no git repository"),
+        (["commit", "no-such-thing", "--repository", repo.folder], "is not a commit of"),
+        (["commit", "HEAD", "--repository", tmp_path], "is not in a git repository"),
     ):
         outcome = asked(archive, *arguments)
         assert (outcome.code, said in outcome.err) == (2, True), outcome.err

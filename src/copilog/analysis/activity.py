@@ -231,10 +231,6 @@ def _text_of(ms: float | None) -> str | None:
 
 PARALLEL = WalkedTable(
     name="time",
-    amounts={
-        "most_parallel": Amount(
-            attrgetter("conversation"), "Conversations that were at work at the same time", DISTINCT
-        )
-    },
+    amounts={"most_parallel": Amount(attrgetter("conversation"), "Conversations that ran at the same time", DISTINCT)},
     walk=_together,
 )

@@ -34,11 +34,11 @@ ENDS = {
 DECISIONS = {
     "automatic": Amount(f"NOT {_DENIED} AND {_AUTOMATIC}", "Calls that needed no confirmation", is_optional=True),
     "by_user": Amount(
-        f"NOT {_DENIED} AND {_BY_USER}", "Calls that the user confirmed", head="By a person", is_optional=True
+        f"NOT {_DENIED} AND {_BY_USER}", "Calls that the user confirmed", head="By the user", is_optional=True
     ),
     "denied": Amount(_DENIED, "Calls that were denied", is_optional=True),
 }
-UNKNOWN = Amount(f"NOT ({_DENIED} OR {_AUTOMATIC} OR {_BY_USER})", "Calls of which no confirmation is known")
+UNKNOWN = Amount(f"NOT ({_DENIED} OR {_AUTOMATIC} OR {_BY_USER})", "Calls without a recorded confirmation")
 CONVERSATIONS = {"conversations": Amount("f.conversation", "Conversations with calls", DISTINCT)}
 
 ALL_CALLS = SqlTable(

@@ -73,7 +73,7 @@ def _read(front: str) -> tuple[Values, Fault | None]:
     if value is None:
         return {}, None
     if not isinstance(value, dict):
-        return {}, Fault("the front matter is no list of keys and values", 2)
+        return {}, Fault("the front matter is not a list of keys and values", 2)
     return value, None
 
 

@@ -150,7 +150,7 @@ class _Shelf:
             return None
         if self._leads_out(path):
             self.ledger.ignore("link")
-            self._note(path, "broken-link", "a link that leads nowhere, or out of the folder")
+            self._note(path, "broken-link", "a broken link, or one that leads out of the folder")
             return None
         try:
             with opened(path) as file:

@@ -122,7 +122,7 @@ def _check_lines(file: CurrentFile, first: int | None, last: int | None) -> None
             f"{first}-{last} is not a range of lines; lines count from 1, and the smaller number comes first"
         )
     if last - first >= MOST_LINES:
-        raise UsageError(f"at most {MOST_LINES:,} lines can be asked for at once")
+        raise UsageError(f"at most {MOST_LINES:,} lines can be requested at once")
     if file.lines is not None and last > len(file.lines):
         raise UsageError(f"{file.shown_path} has {len(file.lines):,} lines")
 
@@ -247,17 +247,17 @@ def _judge(result: BlameResult) -> None:
         found = {origin.origin.conversation for origin in sure if origin.origin is not None}
         result.is_uncertain = len(sure) < len(result.origins)
         number = len(result.origins)
-        result.verdict = f"{len(sure):,} of {number:,} {'line' if number == 1 else 'lines'} found for sure"
+        result.verdict = f"{len(sure):,} of {number:,} {'line' if number == 1 else 'lines'} attributed with certainty"
         if found:
             result.verdict += f", in {len(found):,} {'conversation' if len(found) == 1 else 'conversations'}"
         return
     editing = [touch for touch in result.touches if touch.edits]
     result.is_uncertain = not any(touch.strength == "strong" for touch in editing)
     if not result.touches:
-        result.verdict = "no conversation is known to have touched the file"
+        result.verdict = "no conversation was found that touched the file"
     elif not editing:
         naming = len(result.touches)
         names = f"{naming:,} conversations name" if naming > 1 else "1 conversation names"
-        result.verdict = f"{names} the file, and none is known to have edited it"
+        result.verdict = f"{names} the file, but no edit of it was found"
     else:
         result.verdict = f"{len(editing):,} {'conversation' if len(editing) == 1 else 'conversations'} edited the file"

@@ -54,7 +54,7 @@ def _relations(chosen: Chosen, commit: Commit) -> Iterator[tuple[int, Evidence]]
         (SHORTEST_ID, commit.sha),
     )
     for number, reason, at in rows:
-        text = "the commit is recorded as one that it refers to" + (f" ({reason})" if reason else "")
+        text = "its record refers to the commit" + (f" ({reason})" if reason else "")
         yield number, Evidence(kind="reference", text=text, strength="medium", at=at)
 
 
@@ -127,5 +127,5 @@ def _running_git(
     for number, turn, at in rows:
         if number not in seen and project.likeness_of(conversations[number].home) is not None:
             seen.add(number)
-            text = "it ran `git commit` in this project at that moment"
+            text = "it ran `git commit` in this project at that time"
             yield number, Evidence(kind="commit", text=text, strength="medium", turn=turn, at=at)

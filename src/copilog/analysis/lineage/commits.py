@@ -131,7 +131,7 @@ class _Tracer:
         if len(commit.parents) > 1:
             self._note("this is a merge; it was compared with its first parent")
         if len(changed) > MOST_FILES:
-            self._note(f"the commit changes {len(changed):,} files; the first {MOST_FILES:,} were looked for")
+            self._note(f"the commit changes {len(changed):,} files; only the first {MOST_FILES:,} were searched for")
 
     def _note(self, text: str) -> None:
         self.result.notes.append(text)
@@ -304,10 +304,10 @@ class _Tracer:
         telling = result.written + result.unwritten
         writers = sum(bool(touch.lines) for touch in result.touches)
         if not result.touches:
-            result.verdict = "no conversation is known to have to do with the commit"
+            result.verdict = "no conversation was found for the commit"
         elif not telling:
-            result.verdict = "the commit adds no line that tells anything"
+            result.verdict = "the commit adds no lines except blanks and signs"
         else:
             share = f"{result.written:,} of {telling:,} lines ({result.written / telling:.0%})"
             number = f"{writers:,} {'conversation' if writers == 1 else 'conversations'}"
-            result.verdict = f"{share} were written in {number}; {result.unwritten:,} in none that is known"
+            result.verdict = f"{share} were written in {number}; {result.unwritten:,} in none that was found"

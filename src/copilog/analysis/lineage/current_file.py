@@ -36,7 +36,7 @@ class CurrentFile:
         try:
             return Repository(Path(self.spellings[0]).parent)
         except (GitError, OSError) as error:
-            self.notes.append(f"{error}; what git knows is not taken into account")
+            self.notes.append(f"{error}; the result is without data from git")
             return None
 
     def _wanted(self) -> WantedFile:
@@ -64,7 +64,7 @@ class CurrentFile:
             if stat.S_ISDIR(state.st_mode):
                 raise UsageError(f"{self.path} is a folder; name a file in it")
             if not stat.S_ISREG(state.st_mode):
-                self.notes.append("this is no plain file; its lines are not looked at")
+                self.notes.append("this is not a plain file; its lines are not compared")
                 return None
             with self.path.open("rb") as file:
                 return self._lines_from(file.read(MOST_BYTES + 1))
@@ -76,12 +76,12 @@ class CurrentFile:
 
     def _lines_from(self, data: bytes) -> list[str] | None:
         if len(data) > MOST_BYTES:
-            self.notes.append(f"the file has more than {MOST_BYTES >> 20} MiB; its lines are not looked at")
+            self.notes.append(f"the file has more than {MOST_BYTES >> 20} MiB; its lines are not compared")
             return None
         if data.startswith((b"\xff\xfe", b"\xfe\xff")):
             return lines_of(data.decode("utf-16", "replace"))
         if b"\0" in data[:LOOKED_AT]:
-            self.notes.append("the file is binary; its lines are not looked at")
+            self.notes.append("the file is binary; its lines are not compared")
             return None
         return lines_of(data.decode("utf-8-sig", "replace"))
 
@@ -90,7 +90,7 @@ class CurrentFile:
         data = self._data_in_head()
         self.lines = self._lines_from(data) if data is not None else None
         where = "; its lines are those of the last commit" if self.lines is not None else ""
-        self.notes.append(f"the file is not there{where}")
+        self.notes.append(f"the file does not exist{where}")
 
     def _data_in_head(self) -> bytes | None:
         if self.repository is None or self._head is None:
@@ -112,7 +112,7 @@ class CurrentFile:
         try:
             blamed = self.repository.blame(self._head, self._name_in_repository(), min(wanted), max(wanted))
         except GitError as error:
-            self.notes.append(f"{error}; commits are not taken into account")
+            self.notes.append(f"{error}; the result is without commits")
             return {}
         return {
             line: Committed(blamed[number].sha, blamed[number].committed_at)

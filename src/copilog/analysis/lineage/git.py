@@ -108,12 +108,12 @@ class Repository:
     def find(self, revision: str) -> str:
         """Return the full id of the commit that a revision means."""
         if not revision or revision.startswith("-") or "\0" in revision:
-            raise GitError(f"{revision!r} is no revision")
+            raise GitError(f"{revision!r} is not a revision")
         try:
             found = self._parsed(revision)
             return self._parsed(f"{found}^{{commit}}")  # not at once, as `:/words` includes all that follows
         except GitError:
-            raise GitError(f"{revision!r} is no commit of {self.top}") from None
+            raise GitError(f"{revision!r} is not a commit of {self.top}") from None
 
     def _parsed(self, revision: str) -> str:
         found = self._git("rev-parse", "--verify", "--quiet", "--end-of-options", revision)
@@ -196,7 +196,7 @@ def _run(folder: Path, *arguments: str) -> bytes:
         if is_late.is_set():
             raise GitError(f"git {arguments[0]} did not answer within {TIMEOUT_SECONDS:g} seconds")
         if code is None:
-            raise GitError(f"git {arguments[0]} has more to say than {MOST_BYTES >> 20} MiB")
+            raise GitError(f"git {arguments[0]} printed more than {MOST_BYTES >> 20} MiB")
         if code:
             errors.seek(0)
             raise GitError(_explained(folder, arguments[0], errors.read(4096)))
@@ -211,9 +211,9 @@ def _end(process: subprocess.Popen[bytes], is_late: Event) -> None:
 def _explained(folder: Path, verb: str, errors: bytes) -> str:
     said = errors.decode("utf-8", "replace").strip()
     if "not a git repository" in said:
-        return f"{folder} lies in no git repository"
+        return f"{folder} is not in a git repository"
     if "dubious ownership" in said:
-        return f"{folder} lies in a git repository of somebody else; git tells how to trust it: `git status` there"
+        return f"{folder} is in a git repository of another user; run `git status` there to see how to trust it"
     if "must be run in a work tree" in said:
         return f"{folder}: the git repository has no work tree"
     said = said.partition("\n")[0].removeprefix("fatal: ")

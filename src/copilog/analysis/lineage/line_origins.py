@@ -127,13 +127,13 @@ def origin_of_line(
     if committed is not None:
         made.commit, made.committed_at = committed.sha, moment(committed.at)
     if not tells(text):
-        made.reason = "the line is blank, or nothing but signs: anybody may have written it"
+        made.reason = "the line is blank, or only signs: its origin cannot be determined"
         return made
     writes, is_exact = writings.of(text)
     ranked = _ranked([_weighed(write, text, is_exact, times_in_file, writings, committed) for write in _latest(writes)])
     if not ranked:
         ranked = _that_edited_the_file(writings, committed)
-        made.reason = "no recorded edit holds this line" + ("; these only edited the file" if ranked else "")
+        made.reason = "no recorded edit contains this line" + ("; these only edited the file" if ranked else "")
     made.origin = ranked[0] if ranked else None
     made.others = ranked[1 : 1 + MOST_OTHERS]
     if made.origin is not None and made.reason is None:
@@ -159,17 +159,17 @@ def _weighed(
     evidence = [_evidence_of_edit(edit, is_exact, is_soon=is_soon)]
     evidence += about_edit(edit)
     if edit.is_rough:
-        text_of_doubt = "what stood there before was not recorded, the line may be older"
+        text_of_doubt = "the text before the edit was not recorded, the line may be older"
         evidence.append(Evidence(kind="text", text=text_of_doubt, strength="medium"))
     if edit.at is None:
-        evidence.append(Evidence(kind="time", text="when the edit was made was not recorded", strength="medium"))
+        evidence.append(Evidence(kind="time", text="the time of the edit was not recorded", strength="medium"))
     if not is_telling(text):
         evidence.append(
             Evidence(kind="text", text="the line is short, others may have written the same", strength="medium")
         )
     elif times_in_file > 1:
         evidence.append(
-            Evidence(kind="text", text=f"the line stands {times_in_file:,} times in the file", strength="medium")
+            Evidence(kind="text", text=f"the line occurs {times_in_file:,} times in the file", strength="medium")
         )
     removal = next((other for other in reversed(writings.removed.get(text, ())) if _is_later(other, write)), None)
     if removal is not None:
@@ -182,7 +182,7 @@ def _weighed(
 
 def _evidence_of_edit(edit: Edit, is_exact: bool, *, is_soon: bool) -> Evidence:
     what = {"edit": "an edit", "snapshot": "the editing history", "tool-call": "a tool call"}[edit.kind]
-    how = "this very line" if is_exact else "this line with other spaces"
+    how = "exactly this line" if is_exact else "this line with other spaces"
     return Evidence(
         kind=edit.kind,
         text=f"{what} has {how}",
@@ -200,12 +200,12 @@ def about_edit(edit: Edit) -> list[Evidence]:
         words = {
             "elsewhere": "in a copy of the project",
             "relative": "in a project that may be another one",
-            "name": "in a folder that is not known",
+            "name": "in an unknown folder",
         }
         text = f"the file was {edit.path}, {words[edit.likeness]}"
         found.append(Evidence(kind="place", text=text, strength=ALLOWS[edit.likeness]))
     if edit.kind == "tool-call":
-        found.append(Evidence(kind=edit.kind, text="that the file was written was not recorded", strength="medium"))
+        found.append(Evidence(kind=edit.kind, text="no record confirms that the file was written", strength="medium"))
     if edit.fate == "undone":
         found.append(Evidence(kind="fate", text="the edit was undone", strength="weak"))
     elif edit.fate == "changed":
@@ -264,7 +264,7 @@ def _that_edited_the_file(writings: Writings, committed: Committed | None) -> li
         time = _evidence_of_time(write, committed)
         if time is not None and time.strength != "strong":
             continue
-        text = "edited the file, but this line is not in what it wrote"
+        text = "edited the file, but did not write this line"
         evidence = [
             Evidence(kind=write.edit.kind, text=text, strength="weak", turn=write.edit.turn, at=moment(write.edit.at))
         ]

@@ -77,7 +77,7 @@ def _load(found: Found, ledger: Ledger) -> list[Span]:
             spans[span.id] = span
         _add_events(snapshot.connection, tables, ledger, spans)
     if attributes:
-        ledger.note("bad-record", f"attributes of {len(attributes)} spans that are not there")
+        ledger.note("bad-record", f"attributes of {len(attributes)} missing spans")
     return list(spans.values())
 
 

@@ -84,7 +84,7 @@ class DebugLog:
     def _use(self, entry: Json, line: int) -> str | None:  # noqa: ARG002
         kind = take_str(entry, "type")
         if not kind:
-            raise BadRecord("an object without a type, so no entry")
+            raise BadRecord("an object without a type, which is not an entry")
         self.count += 1
         attributes = take_dict(entry, "attrs") or {}
         at = time_from_ms(entry.get("ts"))
@@ -226,7 +226,7 @@ def count_document(path: Path, ledger: Ledger) -> None:
         ledger.note(repair.code, repair.reason, offset=0)
     stripped = data.strip(b"\0 \r\n\t")
     if not stripped:
-        ledger.note("nul-tail" if data.strip() else "empty-file", "the file holds nothing")
+        ledger.note("nul-tail" if data.strip() else "empty-file", "the file is empty")
         return
     with ledger.record(offset=0):
         value, more = jsonio.decode(stripped)
@@ -234,4 +234,4 @@ def count_document(path: Path, ledger: Ledger) -> None:
             ledger.note(repair.code, repair.reason, "info", offset=0)
         is_right = isinstance(value, list) if path.name == MODELS else isinstance(value, dict) and "content" in value
         if not is_right:
-            raise BadRecord("a document of another shape")
+            raise BadRecord("a document without the expected fields")

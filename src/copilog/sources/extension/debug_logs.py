@@ -54,7 +54,7 @@ class DebugLogs(Source):
             return
         log = DebugLog(found.path, ledger)
         if not log.count:
-            ledger.note("empty-file", "the log holds no entry")
+            ledger.note("empty-file", "the log has no entries")
             return
         if not speaks_for_session(found.path):
             return

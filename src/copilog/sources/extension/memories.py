@@ -117,7 +117,7 @@ class Memories(Source):
         """Yield one memory file, as a part of the conversation it belongs to, or of a collection of its own."""
         memory = memory_at(found.path)
         if memory is None:
-            raise BadFile("lies in no folder of the memory tool")
+            raise BadFile("is not in a folder of the memory tool")
         text = _text_of(found.path, ledger)
         kind = "plan" if memory.is_plan else "memory"
         document = Document(kind=kind, text=text, path=memory.path, extra={"scope": memory.scope})

@@ -110,7 +110,7 @@ def _read_version(connection: sqlite3.Connection, tables: dict[str, list[str]], 
             store.version = version
             ledger.used += 1
         else:
-            ledger.reject("bad-record", "a version that is no number", table=VERSION, row=row.name)
+            ledger.reject("bad-record", "a version that is not a number", table=VERSION, row=row.name)
 
 
 def _read_table(
@@ -127,7 +127,7 @@ def _read_table(
         ledger.seen += 1
         owner = row.values.pop(key, None)
         if not isinstance(owner, str) or not owner:
-            ledger.reject("bad-record", "a row that names no session", table=table, row=row.name)
+            ledger.reject("bad-record", "a row without a session", table=table, row=row.name)
             continue
         ledger.used += 1
         rows = store.of(owner)
@@ -156,7 +156,7 @@ def _read_search_index(
         ledger.seen += 1
         owner, source_id = row.values.pop("session_id", None), row.values.get("source_id")
         if not isinstance(owner, str) or not owner:
-            ledger.reject("bad-record", "a row that names no session", table=SEARCH, row=row.name)
+            ledger.reject("bad-record", "a row without a session", table=SEARCH, row=row.name)
         elif isinstance(source_id, str) and _is_repeated(row.values.get("content"), source_id, repeated):
             ledger.ignore("search-index")
         else:

@@ -81,7 +81,7 @@ class Transcripts(Source):
         transcript = Transcript(ledger)
         read_records(found.path, ledger, transcript.use, _is_event)
         if ledger.seen == 0:
-            ledger.note("empty-file", "the transcript holds no event")
+            ledger.note("empty-file", "the transcript has no events")
             return
         native_id = found.native_id or transcript.session_id or found.path.stem
         extra: Json = {"transcript": transcript.header} if transcript.header else {}
@@ -163,7 +163,7 @@ class Transcript:
         """Add one event. An event that was added before is skipped."""
         kind = event.get("type")
         if not isinstance(kind, str) or not kind:
-            raise BadRecord("an object without a type, so no event")
+            raise BadRecord("an object without a type, which is not an event")
         kind = ALIASES.get(kind, kind)
         event_id = take_str(event, "id")
         if event_id is not None:

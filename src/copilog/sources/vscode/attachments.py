@@ -72,7 +72,7 @@ def attachments_from(variables: object, ledger: Ledger, pointer: str) -> list[An
         elif variable is None:
             tally.ignore("null-part")
         else:
-            ledger.reject_part("a variable that is no object", f"{pointer}/{position}")
+            ledger.reject_part("a variable that is not an object", f"{pointer}/{position}")
     return found
 
 

@@ -187,7 +187,7 @@ def _read_requests(
         if request is None:
             if count:
                 ledger.ignore("null-request")
-            ledger.note("null-request", "a hole where a request was", pointer=pointer)
+            ledger.note("null-request", "an empty slot instead of a request", pointer=pointer)
             continue
         turn = Turn(index=len(conversation.turns), pointer=pointer)
         try:

@@ -126,7 +126,7 @@ class Contents:
 
     def _read(self, name: str) -> str | None:
         if not _safe_hash.fullmatch(name):  # the name comes from the file, and must not lead out of the folder
-            self._ledger.note("missing-content", "a text is named by something that is no hash")
+            self._ledger.note("missing-content", "the name of a text is not a hash")
             return None
         path = self._folder / name
         try:
@@ -246,7 +246,7 @@ class _StateReader:
         raw = self._state.get("timeline")
         if not isinstance(raw, dict):
             if raw is not None:
-                self._ledger.note("bad-part", "the timeline is no object", pointer="/timeline")
+                self._ledger.note("bad-part", "the timeline is not an object", pointer="/timeline")
             return []
         from copilog.sources.vscode.editing_timeline import Replay, read_timeline
 

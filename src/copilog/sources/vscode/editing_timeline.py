@@ -78,21 +78,21 @@ def whole_number(raw: Json, key: str) -> int:
     """Return an integer of an object; raise BadRecord if it is not one."""
     value = raw.get(key)
     if not isinstance(value, int) or isinstance(value, bool):
-        raise BadRecord(f"{key} is no whole number")
+        raise BadRecord(f"{key} is not an integer")
     return value
 
 
 def _optional_text(raw: Json, key: str) -> str | None:
     value = raw.get(key)
     if value is not None and not isinstance(value, str):
-        raise BadRecord(f"{key} is no text")
+        raise BadRecord(f"{key} is not a text")
     return value
 
 
 def _list(raw: Json, key: str) -> list[Any]:
     value = raw.get(key)
     if not isinstance(value, list):
-        raise BadRecord(f"{key} is no list")
+        raise BadRecord(f"{key} is not a list")
     return value
 
 
@@ -222,7 +222,7 @@ def read_timeline(raw: Json, ledger: Ledger) -> Timeline:
     if isinstance(current, int):
         timeline.current_epoch = current
     else:
-        ledger.note("bad-part", "no current epoch: nothing is taken for undone", pointer="/timeline/currentEpoch")
+        ledger.note("bad-part", "no current epoch: no operation is treated as undone", pointer="/timeline/currentEpoch")
     _read_checkpoints(raw, timeline, ledger)
     _read_baselines(raw, timeline, ledger)
     for index, item in enumerate(list_or_note(raw.get("operations"), "/timeline/operations", ledger)):
@@ -241,7 +241,7 @@ def _read_checkpoints(raw: Json, timeline: Timeline, ledger: Ledger) -> None:
     for index, item in enumerate(list_or_note(raw.get("checkpoints"), "/timeline/checkpoints", ledger)):
         try:
             if not isinstance(item, dict):
-                raise BadRecord("a checkpoint that is no object")
+                raise BadRecord("a checkpoint that is not an object")
             checkpoint = Checkpoint(whole_number(item, "epoch"), text_or_none(item.get("undoStopId")))
         except BadRecord as error:
             ledger.note("bad-part", str(error), pointer=f"/timeline/checkpoints/{index}")

@@ -94,7 +94,7 @@ def _thinking(part: Json) -> AnyPart:
         put_back(part, "value", [item for item in value if not isinstance(item, str)])
         value = "".join(texts)
     if value is not None and not isinstance(value, str):
-        raise BadRecord("thinking that is no text", "bad-part")
+        raise BadRecord("thinking that is not text", "bad-part")
     return Thinking(
         text=value or "",
         id=take_str(part, "id"),
@@ -107,7 +107,7 @@ def _inline_reference(part: Json) -> AnyPart:
     container = texts_at(part.get("inlineReference"), "containerName")
     place = take_place(part, "inlineReference")
     if place is None:
-        raise BadRecord("an inline reference to no place", "bad-part")
+        raise BadRecord("an inline reference without a location", "bad-part")
     return Reference(text=f"`{take_str(part, 'name') or label_of(place)}`", place=place, notes=_told({"in": container}))
 
 

@@ -76,7 +76,7 @@ def _typed_parts(message: Json, ledger: Ledger, pointer: str) -> list[AnyPart]:
         elif item is None:
             tally.ignore("null-part")
         else:
-            ledger.reject_part("a message part that is no object", f"{pointer}/{position}")
+            ledger.reject_part("a message part that is not an object", f"{pointer}/{position}")
     if untold:
         message["parts"] = untold
     words.extra = rest(message)

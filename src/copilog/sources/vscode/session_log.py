@@ -206,7 +206,7 @@ def _note_health(log: Replayed, ledger: Ledger, has_truncated: bool) -> None:
     if has_truncated:
         ledger.note("value-truncated", "VS Code shortened a value when it saved the conversation", "info")
     if log.is_pathless:
-        ledger.note("pathless-change", "requests were added without a path; taken for requests of the session")
+        ledger.note("pathless-change", "requests were added without a path; they were read as requests of the session")
     if log.is_headless:
         ledger.note("headless-log", "the log has no initial state; rebuilt from its changes", line=1, offset=0)
     elif log.is_damaged and log.state is not None:
@@ -221,7 +221,7 @@ def apply_mutation(record: Any, log: Replayed) -> None:
     kind = record.get("kind") if isinstance(record, dict) else None
     if isinstance(kind, bool) or kind not in (INITIAL, SET, PUSH, DELETE):
         what = f"a change of kind {kind}" if isinstance(kind, int) else "a line without a kind"
-        raise BadRecord(f"{what}, which VS Code does not know", "unknown-mutation")
+        raise BadRecord(f"{what}, which VS Code does not support", "unknown-mutation")
     path = record.get("k")
     is_path = isinstance(path, list) and all(isinstance(key, str | int) and not isinstance(key, bool) for key in path)
     apply_change(Change(kind, path if is_path else None, record.get("v", _ABSENT), record.get("i")), log)
@@ -240,7 +240,7 @@ def apply_change(change: Change, log: Replayed) -> None:
         raise BadRecord("a change without a usable path")
     if not path:
         if kind == PUSH:
-            raise BadRecord("a push to no array")
+            raise BadRecord("a push to the root, which is not an array")
         return
     if log.state is None:
         log.state = {"version": 3, "requests": []}
@@ -304,7 +304,7 @@ def _note_overwritten(path: list[Any], parent: Any, change: Change, log: Replaye
 def _begin(state: Any, log: Replayed) -> None:
     """Start over from a complete state: earlier damage no longer matters."""
     if not isinstance(state, dict):
-        raise BadRecord("an initial state that is no object")
+        raise BadRecord("an initial state that is not an object")
     if log.state is not None:
         log.note_removal(log.state.get("requests"))
         log.overwritten.drafts += [log.state.get(field) for field in DRAFT_FIELDS]
@@ -337,11 +337,11 @@ def _push(parent: Any, key: Any, change: Change, log: Replayed) -> None:
     array = _get(parent, key)
     if not isinstance(array, list):
         if array not in _FALSY:
-            raise BadRecord("a push to something that is no array", "orphan-mutation")
+            raise BadRecord("a push to a value that is not an array", "orphan-mutation")
         array = []
     items = None if change.v is _ABSENT else change.v
     if items is not None and not isinstance(items, list):
-        raise BadRecord("a push of something that is no array")
+        raise BadRecord("a push of a value that is not an array")
     length = change.i
     if length is not None:
         if not isinstance(length, int) or isinstance(length, bool) or length < 0:
@@ -384,7 +384,7 @@ def _lengthen(array: list[Any], length: int, log: Replayed) -> None:
     """Fill an array up to a length with holes, as JavaScript does."""
     holes = max(0, length - len(array))
     if holes > log.holes_left:
-        raise BadRecord("an array index far behind the array's end", "orphan-mutation")
+        raise BadRecord("an array index far beyond the end of the array", "orphan-mutation")
     log.holes_left -= holes
     array += [None] * holes
 

@@ -172,12 +172,12 @@ def _id_of(state: Json) -> str:
 
 def _reject_what_is_no_session(key: str, value: Any, ledger: Ledger) -> None:
     if not isinstance(value, list):
-        ledger.note("bad-record", f"{key} is no list", "error")
+        ledger.note("bad-record", f"{key} is not a list", "error")
         return
     for position, item in enumerate(value):
         if not isinstance(item.get("chat") if key == OLD_TRANSFERS and isinstance(item, dict) else item, dict):
             ledger.seen += 1
-            ledger.reject("bad-record", "a session that is no object", table=TABLE, row=f"{key}/{position}")
+            ledger.reject("bad-record", "a session that is not an object", table=TABLE, row=f"{key}/{position}")
 
 
 # --- entries about sessions elsewhere ---------------------------------------------------------------------------
@@ -194,7 +194,7 @@ def _entries(value: Any, found: Found, ledger: Ledger) -> Iterator[Conversation]
     place = _place_of(found, INDEX)
     for key, entry in entries.items():
         if not isinstance(entry, dict):
-            ledger.note("wrong-index", "an entry that is no object")
+            ledger.note("wrong-index", "an entry that is not an object")
             continue
         missing = ", ".join(name for name in REQUIRED if name not in entry)
         if missing:
@@ -246,7 +246,7 @@ def _stub(native_id: str, found: Found, place: Provenance, *marks: str) -> Conve
 def _transfers(value: Any, found: Found, ledger: Ledger) -> Iterator[Conversation]:
     """Yield sessions that are being moved to another workspace."""
     if not isinstance(value, dict):
-        ledger.note("wrong-index", f"{TRANSFERS} is no object", "error")
+        ledger.note("wrong-index", f"{TRANSFERS} is not an object", "error")
         return
     for target, entry in value.items():
         resource = uri_to_string(entry.get("sessionResource")) if isinstance(entry, dict) else None

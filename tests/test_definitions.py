@@ -1,4 +1,4 @@
-"""Definitions: where they lie, what their front matter says, and what is told when it is broken."""
+"""Definitions: their paths, their front matter, and what is reported when it is broken."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def codes(ledger: Ledger) -> list[str]:
     return [diagnostic.code for diagnostic in ledger.diagnostics()]
 
 
-# --- places -----------------------------------------------------------------------------------------------------
+# --- paths ------------------------------------------------------------------------------------------------------
 
 
 def test_a_workspace_defines_things_in_many_places() -> None:

@@ -36,7 +36,7 @@ def turn(
     request_id: str | None = None,
     day: int = 4,
 ) -> Turn:
-    """A turn at nine o'clock and so many minutes."""
+    """Make a turn at so many minutes past nine."""
     return Turn(
         index=index,
         request_id=request_id,
@@ -50,7 +50,7 @@ def turn(
 
 
 def calls(number: int, *parts: ToolCall, inside: str | None = None) -> Message:
-    """What a turn called, or the sub-agent that a call of it started."""
+    """Make a message with the calls of a turn, or of the sub-agent that one of its calls started."""
     return Message(role="assistant", turn=number, parent_call_id=inside, parts=list(parts))
 
 
@@ -93,7 +93,7 @@ def defined(
     tools: list[str] | None = None,
     handoffs: list[str] | None = None,
 ) -> Definition:
-    """A definition in a workspace."""
+    """Make a definition in a workspace."""
     file = f"skills/{name}/SKILL.md" if kind == "skill" else f"{kind}s/{name}.md"
     path = str(Path(folder, ".github", file).as_posix())
     return Definition(kind=kind, name=name, path=path, tools=tools or [], handoffs=handoffs or [])

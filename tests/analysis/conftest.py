@@ -36,5 +36,5 @@ def archive(tmp_path: Path) -> Iterator[Archive]:
 
 @pytest.fixture
 def chosen(archive: Archive) -> Chosen:
-    """All of it."""
+    """Choose all conversations."""
     return choose(archive, now=NOW)

@@ -46,7 +46,7 @@ def counted_from(conversations: list[Conversation]) -> Counts:
 
 
 def _copies(conversations: list[Conversation]) -> set[tuple[str, int]]:
-    """Turns that an earlier conversation has, too."""
+    """Return the turns that an earlier conversation has, too."""
     first: dict[tuple[str, datetime | None], str] = {}
     copies = set()
     for conversation in sorted(conversations, key=lambda one: (one.started_at is None, one.started_at or datetime.min)):

@@ -51,7 +51,7 @@ def high_water_of_spring(day):
 
 
 def needs_git() -> None:
-    """Skip a test where there is no git; in CI there must be one."""
+    """Skip a test if git is not installed; in CI it has to be."""
     if shutil.which("git") is None:
         if os.environ.get("CI"):
             pytest.fail("git is missing")
@@ -103,7 +103,7 @@ def after(hours: float) -> datetime:
 
 
 def edit(path: Path | str, before: str | None, after_it: str | None, **more: Any) -> FileEdit:
-    """An edit as the answer recorded it, with its diff."""
+    """Make an edit as the answer records it, with its diff."""
     diff = unified_diff(before, after_it, str(path))
     added, removed = count_changes(diff)
     facts = {"action": "create" if before is None else "edit", "added": added, "removed": removed} | more
@@ -118,7 +118,7 @@ def talk(
     title: str | None = None,
     **more: Any,
 ) -> Conversation:
-    """A conversation whose turns, an hour apart, have these parts."""
+    """Make a conversation whose turns, an hour apart, have these parts."""
     messages: list[Message] = []
     for index, parts in enumerate(turns):
         at = after(hours + index)
@@ -150,7 +150,7 @@ def talk(
 
 
 def ran(command: str, output: str, call_id: str = "run-1") -> list[AnyPart]:
-    """A command in a terminal, with what it printed."""
+    """Make a command in a terminal, with its output."""
     return [
         ToolCall(id=call_id, name="run_in_terminal", arguments=f'{{"command": "{command}"}}', status="complete"),
         Terminal(call_id=call_id, command=command, exit_code=0),
@@ -178,16 +178,16 @@ class Shelf:
 
 
 def only(result: BlameResult) -> LineOrigin:
-    """The one line that was asked about."""
+    """Return the only line of the result."""
     (origin,) = result.origins
     return origin
 
 
 def found(result: BlameResult) -> list[tuple[str, str]]:
-    """The conversations that touched a file, and how sure that is."""
+    """Return the conversations that touched a file, with their strength."""
     return [(touch.conversation, touch.strength) for touch in result.touches]
 
 
 def told(origin: LineOrigin) -> tuple[str, str] | None:
-    """Where a line comes from, and how sure that is."""
+    """Return the conversation that a line comes from, with its strength."""
     return (origin.origin.conversation, origin.origin.strength) if origin.origin else None

@@ -28,7 +28,7 @@ def own(tmp_path: Path) -> Iterator[Archive]:
 
 
 def store(archive: Archive, name: str, *turns: tuple[datetime | None, float | None], calls: int = 0) -> None:
-    """A conversation with turns that began at a time and took so many seconds."""
+    """Store a conversation with turns by start time and seconds."""
     conversation = Conversation(
         id=f"vscode:{name}",
         source="vscode-session",
@@ -58,7 +58,7 @@ def at(seconds: float) -> datetime:
 
 
 def days(*numbers: int) -> list[tuple[datetime | None, float | None]]:
-    """A turn on each of these days, counted from the Monday."""
+    """Make a turn on each of these days, counted from the Monday."""
     return [(MONDAY + timedelta(days=number), None) for number in numbers]
 
 

@@ -1,4 +1,4 @@
-"""Which agents were at work, and how they handed over."""
+"""Agents that ran, and how they handed over."""
 
 from __future__ import annotations
 

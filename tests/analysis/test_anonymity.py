@@ -20,7 +20,7 @@ from tests.report_figures import PRIVATE, empty_stats, made_up_stats
 
 
 def texts_of(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
-    """Every text in the figures, with its place."""
+    """Yield every text in the figures, with its path."""
     if isinstance(value, str):
         yield place, value
     elif isinstance(value, list):
@@ -59,7 +59,7 @@ def test_nothing_private_is_left_in_the_figures_nor_on_the_page() -> None:
 
 
 def secrets_for(kind: Any, numbers: Iterator[int]) -> Any:
-    """Figures in which every text is a secret of its own."""
+    """Make figures in which every text is a secret of its own."""
     if type(None) in get_args(kind):
         kind = next(inner for inner in get_args(kind) if inner is not type(None))
     if isinstance(kind, type) and issubclass(kind, Figures):
@@ -115,7 +115,7 @@ def test_nothing_becomes_nothing() -> None:
     assert [text for _, text in texts_of(anonymous(empty_stats())) if text] == ["total"]
 
 
-# --- what stands instead ------------------------------------------------------------------------------------------
+# --- replacements -----------------------------------------------------------------------------------------------
 
 
 def test_names_become_numbers_in_the_order_of_their_rank_and_the_same_everywhere() -> None:

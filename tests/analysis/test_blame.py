@@ -40,7 +40,7 @@ def shelf(tmp_path: Path) -> Iterator[Shelf]:
 
 @pytest.fixture
 def tides(tmp_path: Path) -> Path:
-    """A file outside of any repository, as it is now."""
+    """Write a file outside of any repository, in its present state."""
     path = tmp_path / "tide-tables" / "src" / "tides.py"
     path.parent.mkdir(parents=True)
     path.write_text(AFTER)
@@ -205,7 +205,7 @@ def test_lines_that_are_not_there_are_refused(shelf: Shelf, tides: Path, first: 
         blame(shelf.put().choose(), tides, first, last)
 
 
-# --- where edits stand ------------------------------------------------------------------------------------------
+# --- records of edits -------------------------------------------------------------------------------------------
 
 
 def test_the_editing_history_tells_better_than_the_answer_and_is_not_counted_twice(shelf: Shelf, tides: Path) -> None:

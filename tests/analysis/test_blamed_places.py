@@ -31,14 +31,14 @@ def shelf(tmp_path: Path) -> Iterator[Shelf]:
 
 @pytest.fixture
 def tides(tmp_path: Path) -> Path:
-    """A file outside of any repository, as it is now."""
+    """Write a file outside of any repository, in its present state."""
     path = tmp_path / "tide-tables" / "src" / "tides.py"
     path.parent.mkdir(parents=True)
     path.write_text(AFTER)
     return path
 
 
-# --- places -----------------------------------------------------------------------------------------------------
+# --- paths ------------------------------------------------------------------------------------------------------
 
 OURS = "/home/ana/src/tide-tables/src/tides.py"
 PROJECT = Project("/home/ana/src/tide-tables", ["git@example.com:ana/tide-tables.git"])

@@ -1,4 +1,4 @@
-"""`trace_commit`: which conversations a commit comes from, and how git is asked."""
+"""`trace_commit`: the conversations that a commit comes from, and how git is run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def shelf(tmp_path: Path) -> Iterator[Shelf]:
 
 @pytest.fixture
 def repo(tmp_path: Path) -> Repo:
-    """A repository with one commit, a day before noon."""
+    """Make a repository with one commit, a day before noon."""
     made = Repo(tmp_path / "tide-tables")
     made.commit("low water", hours=-24, src__tides_py=BEFORE)
     return made

@@ -86,7 +86,7 @@ def chosen(request: pytest.FixtureRequest, opened: Archive) -> Chosen:
 
 
 def numbers_in(stats: Stats) -> Iterator[tuple[Figure, Key, Any, tuple[str, ...]]]:
-    """Every number that has a figure: the figure, its key, the number, and the values that name the key."""
+    """Yield every number that has a figure: the figure, its key, the number, and the values that name the key."""
     for name, figure in FIGURES.items():
         table = figure.table
         if name in ONLY_LISTED or table.name.removeprefix("tokens.by_") in NOT_IN_STATS:
@@ -171,7 +171,7 @@ def test_sums_that_no_section_has_are_those_of_their_rows(opened: Archive) -> No
 
 
 def number_fields(struct: type[msgspec.Struct], above: str = "") -> Iterator[str]:
-    """The full names of all fields that hold numbers, down to the columns of tables."""
+    """Yield the full names of all fields that hold numbers, down to the columns of tables."""
     for name, kind in typing.get_type_hints(struct).items():
         full = f"{above}.{name}" if above else name
         kinds = [kind, *(inner for part in typing.get_args(kind) for inner in (part, *typing.get_args(part)))]

@@ -35,7 +35,7 @@ def edges_of(made: Graph) -> list[tuple[str, str, str, int]]:
 
 
 def nasty_graph() -> Graph:
-    """Names that would break out of whatever they are put into."""
+    """Make names that would break out of any syntax that they are put into."""
     nodes = [
         Node(id="agent:x", kind="agent", name=NASTY, count=2, is_used=True, is_defined=False),
         Node(id="tool:y", kind="tool", name=NASTY * 9, count=1, is_used=True, path=NASTY),
@@ -97,7 +97,7 @@ def test_definitions_add_what_was_never_used(chosen: Chosen) -> None:
     nodes = {node.id: (node.is_used, node.is_defined, node.path) for node in made.nodes}
     assert nodes["agent:navigator"] == (True, True, navigator.path)
     assert nodes["agent:helmsman"] == (False, True, "/home/ana/tide-tables/.github/agents/Helmsman.md")
-    assert nodes["agent:stranger"] == (False, False, None)  # somebody is to take over whom nobody defines
+    assert nodes["agent:stranger"] == (False, False, None)  # a hand-over to an agent without a definition
     assert nodes["agent:(default)"] == (True, None, None)
     assert nodes["subagent:keeper"] == (True, False, None)
     assert nodes["skill:knots"] == (False, True, "/home/ana/tide-tables/.github/skills/knots/SKILL.md")

@@ -41,13 +41,13 @@ def all_kinds(folder: Path) -> Conversation:
     """Return a conversation with every kind of edit; each file is named by its kind."""
     first: list[AnyPart] = [
         edit(folder / "diff.py", "a\n", "a\nb\n"),  # +1 -0
-        FileEdit(path=str(folder / "uncounted.py"), diff=DIFF),  # +2 -1, only the diff tells it
+        FileEdit(path=str(folder / "uncounted.py"), diff=DIFF),  # +2 -1, recorded only in the diff
         FileEdit(path=str(folder / "unknown.py")),
         call("create_file", "c1", filePath=str(folder / "argued.py"), content="1\n2\n3\n4\n"),  # +4 -0
         call("replace_string_in_file", "c2", filePath=str(folder / "argued.py"), oldString="1", newString="one"),  # 1 1
         call("create_file", "c3", "failed", filePath=str(folder / "failed.py"), content="1\n2\n"),
         call("create_file", "c4", filePath=str(folder / "told.py"), content="1\n2\n"),
-        edit(folder / "told.py", None, "1\n2\n", call_id="c4"),  # +2 -0, which its arguments tell as well
+        edit(folder / "told.py", None, "1\n2\n", call_id="c4"),  # +2 -0, recorded in its arguments as well
         call(
             "replace_string_in_file", "c5", "failed", filePath=str(folder / "not_made.py"), oldString="1", newString=""
         ),

@@ -21,18 +21,18 @@ EVIDENCE = {name for name in ROWS if name.startswith(("blame.", "commit."))}
 
 
 def figures_in(struct: type[msgspec.Struct], above: str = "") -> Iterator[str]:
-    """The full names of all fields, down to the columns of tables."""
+    """Yield the full names of all fields, down to the columns of tables."""
     for name, kind in typing.get_type_hints(struct).items():
         rows = struct_in(kind)
         full = f"{above}.{name}" if above else name
-        if not (rows is not None and not above):  # a section itself is no figure
+        if not (rows is not None and not above):  # a section itself is not a figure
             yield full
         if rows is not None:
             yield from figures_in(rows, f"{above}.*" if rows is SpendRow else full)
 
 
 def struct_in(kind: Any) -> type[msgspec.Struct] | None:
-    """The struct that a field holds, be it one, perhaps one, or a list of them."""
+    """Return the struct that a field holds, whether alone, optional, or in a list."""
     if typing.get_origin(kind) is None and isinstance(kind, type) and issubclass(kind, msgspec.Struct):
         return kind
     return next((found for part in typing.get_args(kind) if (found := struct_in(part)) is not None), None)

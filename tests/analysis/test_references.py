@@ -62,7 +62,7 @@ def conversation(*messages: Message, name: str = "lamp", repository: str | None 
 
 
 def committing(*answers: str, command: str = "git add . && git commit -m lamp") -> list[Message]:
-    """A call of the terminal, whose results stand in messages of their own."""
+    """Make a call of the terminal, whose results are in messages of their own."""
     call = Message(
         role="assistant",
         turn=0,

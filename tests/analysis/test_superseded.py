@@ -144,7 +144,7 @@ def test_an_edit_of_a_superseded_turn_is_no_evidence_for_blame(store: Store, tmp
 
 
 def _moved(conversation: Conversation, home: str) -> Conversation:
-    """The same, in another home folder."""
+    """Return the same conversation in another home folder."""
     text = msgspec.json.encode(conversation).decode().replace("/home/ana", home)
     return msgspec.json.decode(text, type=Conversation)
 

@@ -13,7 +13,7 @@ NINE = at(4, "09:00:00")
 
 
 def drawn(conversation: Conversation) -> Timeline:
-    """The waterfall of a conversation as a scan stores it."""
+    """Return the waterfall of a conversation as a scan stores it."""
     conclude(conversation)
     return timeline_of(conversation)
 

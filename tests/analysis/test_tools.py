@@ -126,10 +126,10 @@ def test_a_call_is_a_retry_until_one_succeeds(tmp_path: Path) -> None:
         _call("bash", "failed"),
         _call("look", "complete"),
         _call("bash", "failed"),  # once more
-        _call("bash", "unknown"),  # once more, and nobody knows
+        _call("bash", "unknown"),  # once more, with an unrecorded outcome
         _call("bash", "complete"),  # once more
         _call("bash", "failed"),  # the last one went well
-        _call("bash", "failed", parent="c1"),  # somebody else's
+        _call("bash", "failed", parent="c1"),  # of another level
     ]
 
     found = _tools_of(tmp_path, _talk("again", calls, [_call("bash", "complete")]))
@@ -143,7 +143,8 @@ def test_a_sequence_that_is_always_part_of_a_longer_one_is_left_out(tmp_path: Pa
 
     found = _tools_of(tmp_path, _talk("one", mend, mend), _talk("two", mend, other, other))
 
-    # find-read, find-read-edit, edit-test and read-edit-test come with the whole each time; read-edit also without.
+    # find-read, find-read-edit, edit-test and read-edit-test occur only within the full sequence; read-edit also
+    # without.
     assert found.sequences == [
         SequenceRow(tools=["read", "edit"], times=5, conversations=2),
         SequenceRow(tools=["find", "read", "edit", "test"], times=3, conversations=2),
@@ -226,7 +227,7 @@ def _call(name: str, status: Status = "complete", *, parent: str | None = None) 
 
 
 def _talk(name: str, *turns: list[Call]) -> Conversation:
-    """A conversation with these calls in its turns."""
+    """Make a conversation with these calls in its turns."""
     messages = [
         Message(
             role="assistant",

@@ -60,7 +60,7 @@ def uri_object(uri: str) -> Json:
 
 
 def replacing(line: int, text: str) -> Json:
-    """Replace a whole line, but not its end."""
+    """Make an edit that replaces a line, but not its end."""
     span = {"startLineNumber": line, "startColumn": 1, "endLineNumber": line, "endColumn": 999}
     return {"range": span, "text": text}
 
@@ -112,7 +112,7 @@ class Timeline:
 
 
 def whole_requests(conversation: Conversation) -> list[tuple[str | None, str | None, str | None]]:
-    """What each request did, without its steps."""
+    """Return what each request did, without its steps."""
     return [(it.request_id, it.before, it.after) for it in conversation.file_changes if it.checkpoint is None]
 
 

@@ -27,7 +27,7 @@ Json = dict[str, Any]
 
 
 def write_lines(path: Path, records: Iterable[Any]) -> Path:
-    """A file of JSON lines, in folders that are made as needed."""
+    """Write a file of JSON lines, in folders that are made as needed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
     return path
@@ -40,7 +40,7 @@ def write_json(path: Path, value: Any) -> Path:
 
 
 def database_from(script: Path | str, path: Path, journal_mode: str = "delete") -> Path:
-    """A database made by a script of SQL."""
+    """Make a database by a script of SQL."""
     path.parent.mkdir(parents=True, exist_ok=True)
     text = script.read_text(encoding="utf-8") if isinstance(script, Path) else script
     with closing(sqlite3.connect(path)) as connection:
@@ -63,7 +63,7 @@ def found_at(source: Source, path: Path) -> Found:
 
 
 def read(source: Source, found: Path | Found) -> tuple[list[Conversation], Ledger]:
-    """What a source makes of a file; everything is counted and can be written down."""
+    """Read a file with a source; check that everything is counted and can be encoded."""
     found = found if isinstance(found, Found) else found_at(source, found)
     ledger = Ledger(path=str(found.path), source=source.name)
     conversations = list(source.read(found, ledger))
@@ -85,7 +85,7 @@ def index(source: Source, found: Path | Found) -> tuple[list[Conversation], Ledg
 
 
 def read_or_refuse(source: Source, path: Path) -> None:
-    """Read, index and claim a file that may be broken in any way: nothing but BadFile may come out."""
+    """Read, index and claim a file that may be broken in any way: only BadFile may be raised."""
     probe = Probe(path)
     source.claims(probe)
     found = Found(path, source.name, source.native_id(probe))
@@ -111,7 +111,7 @@ def codes(ledger: Ledger) -> list[str]:
 
 
 def said(conversation: Conversation) -> list[tuple[str, str]]:
-    """Who said what."""
+    """Return role and prose of each message."""
     return [(message.role, prose_of(message.parts)) for message in conversation.messages]
 
 
@@ -131,7 +131,7 @@ def below(conversation: Conversation, call_id: str) -> list[Message]:
 
 
 def texts_in(value: Any) -> Iterator[str]:
-    """All strings of a JSON value that are no keys, also of JSON within strings."""
+    """Yield all strings of a JSON value that are not keys, also of JSON within strings."""
     if isinstance(value, str):
         try:
             inner = json.loads(value) if value[:1] in ("[", "{") else None
@@ -150,7 +150,7 @@ def texts_in(value: Any) -> Iterator[str]:
 
 
 def lost_texts(value: Any, conversations: list[Conversation], *known: str) -> list[str]:
-    """The strings of a source's JSON that stand nowhere in what was made of it; `known` ones need not."""
+    """Return the strings of a source's JSON that are missing in the conversations, except `known` ones."""
     kept = msgspec.json.encode(conversations).decode()
     wanted = {text for text in texts_in(value) if text not in known}
     return sorted(text for text in wanted if _escaped(text) not in kept and _escaped(_escaped(text)) not in kept)
@@ -162,7 +162,7 @@ def _escaped(text: str) -> str:
 
 @st.composite
 def spoiled(draw: st.DrawFn, original: bytes) -> bytes:
-    """The bytes of a file with some of them replaced, and perhaps its end cut off or filled with NUL bytes."""
+    """Draw the bytes of a file with some of them replaced, and its end possibly cut off or filled with NUL bytes."""
     made = bytearray(original)
     places = st.integers(0, max(0, len(made) - 1))
     for place, byte in draw(st.lists(st.tuples(places, st.integers(0, 255)), max_size=20)):
@@ -178,7 +178,7 @@ OTHERS += [b"[null]", b"[[]]", b"{}", b'{"a":{}}', b'"[{\\"role\\": 1, \\"parts\
 
 @st.composite
 def with_other_values(draw: st.DrawFn, original: bytes) -> bytes:
-    """The bytes of a JSON file with some values replaced by ones of another type."""
+    """Draw the bytes of a JSON file with some values replaced by ones of another type."""
     places = [match.span(1) for match in VALUE.finditer(original)]
     made = original
     for start, end in sorted(draw(st.lists(st.sampled_from(places), unique=True, max_size=6)), reverse=True):

@@ -1,6 +1,6 @@
-"""A made-up session in which every documented field occurs, and how to tell what of it got lost.
+"""A made-up session in which every documented field occurs, and a check of which of them are lost.
 
-Texts and numbers are all different, so that one that is missing from what was read cannot hide behind another.
+Texts and numbers are all different, so that a missing one cannot be mistaken for another.
 """
 
 from __future__ import annotations
@@ -303,11 +303,11 @@ RESPONSE: list[Any] = [
 
 
 def full_request() -> Json:
-    """A request with every field that was ever documented, of all eras at once."""
+    """Make a request with every field that was ever documented, of all versions at once."""
     return {"requestId": "request_full", "message": MESSAGE, "response": RESPONSE, **REQUEST_FIELDS}
 
 
-# What is written in numbers or words of VS Code's own and told in ours; other tests look at what becomes of it.
+# Values that are written as numbers or terms of VS Code's own and are stored as others here; other tests check them.
 TRANSLATED = (
     "/kind",
     "/$mid",
@@ -325,7 +325,7 @@ TRANSLATED = (
 
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """The texts and numbers below a value, each with its place."""
+    """Yield the texts and numbers below a value, each with its path."""
     if isinstance(value, dict):
         for key, item in value.items():
             yield from leaves(item, f"{path}/{key}")
@@ -337,7 +337,7 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def lost_leaves(raw: Any, conversation: Conversation) -> list[str]:
-    """The places in a session whose value occurs nowhere in what was made of it."""
+    """Return the paths in a session whose value is missing in the conversation."""
     texts: list[str] = []
     numbers: set[float] = set()
     for _, value in leaves(msgspec.to_builtins(conversation)):

@@ -35,7 +35,7 @@ def user(text: str) -> Json:
 
 
 def assistant(text: str, *calls: tuple[str, str]) -> Json:
-    """An answer, with calls given by id and name."""
+    """Make an answer, with calls given by id and name."""
     made: Json = {"role": 2, "content": [{"type": 1, "text": text}]}
     if calls:
         made["toolCalls"] = [
@@ -56,7 +56,7 @@ def request(
     native_id: str = "aaaa0001",
     **fields: Any,
 ) -> Json:
-    """A request with its answer; other fields go to the metadata."""
+    """Make a request with its answer; other fields go to the metadata."""
     made: Json = {
         "id": native_id,
         "kind": "request",
@@ -86,7 +86,7 @@ def export(*prompts: Any, **fields: Any) -> Json:
 
 
 def read_file(source: Source, path: Path) -> tuple[list[Conversation], Ledger]:
-    """Read a file; the books must balance, and every value must be of the type that the model says."""
+    """Read a file; check that the ledger balances, and that every value has the type that the model declares."""
     ledger = Ledger(path=str(path), source=source.name)
     conversations = list(source.read(Found(path, source.name), ledger))
     assert ledger.balances()
@@ -104,7 +104,7 @@ def read_document(source: Source, document: Any, name: str = "any.json") -> tupl
 
 
 def told(conversation: Conversation) -> list[tuple[int | None, str, str]]:
-    """What was said by whom, by turn; messages without prose are left out."""
+    """Return role and prose by turn; messages without prose are left out."""
     return [
         (message.turn, message.role, text) for message in conversation.messages if (text := prose_of(message.parts))
     ]
@@ -126,7 +126,7 @@ def nested(conversation: Conversation, call_id: str) -> list[Message]:
 
 
 def nodes_of(value: Any, here: Node = ()) -> Iterator[tuple[Node, Any]]:
-    """Every value below a value, with its path."""
+    """Yield every value below a value, with its path."""
     yield here, value
     if isinstance(value, dict):
         for key, item in value.items():
@@ -137,7 +137,7 @@ def nodes_of(value: Any, here: Node = ()) -> Iterator[tuple[Node, Any]]:
 
 
 def lost_leaves(document: Any, conversations: list[Conversation]) -> list[Node]:
-    """The leaves of a document that occur nowhere in the model."""
+    """Return the leaves of a document that are missing in the model."""
     model = [value for _, value in nodes_of(msgspec.to_builtins(conversations)) if not isinstance(value, dict | list)]
     numbers = {value for value in model if isinstance(value, int | float)}
     text = "\0".join(value for value in model if isinstance(value, str))
@@ -173,7 +173,7 @@ ANY_JSON = st.recursive(
 
 @st.composite
 def damaged(draw: st.DrawFn, document: Any) -> Any:
-    """The document with a few of its values replaced by anything, or removed."""
+    """Draw the document with a few of its values replaced by anything, or removed."""
     document = copy.deepcopy(document)
     for _ in range(draw(st.integers(1, 3))):
         places = [place for place, _ in nodes_of(document) if place]

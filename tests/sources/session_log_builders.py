@@ -12,7 +12,7 @@ Json = dict[str, Any]
 
 
 def line(kind: Any, path: Any = None, **fields: Any) -> bytes:
-    """One line of a log as VS Code writes it."""
+    """Return one line of a log as VS Code writes it."""
     record = {"kind": kind, **({} if path is None else {"k": path}), **fields}
     return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 

@@ -18,7 +18,7 @@ SOURCE = VSCodeState()
 
 
 def make_store(path: Path, rows: dict[str, Any], journal_mode: str = "delete") -> Path:
-    """A store with these rows; what is no text or bytes is written as JSON, as VS Code does."""
+    """Make a store with these rows; values other than text and bytes are written as JSON, as VS Code does."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute(f"PRAGMA journal_mode = {journal_mode}")
         connection.execute("CREATE TABLE ItemTable (key TEXT UNIQUE ON CONFLICT REPLACE, value BLOB)")

@@ -60,7 +60,7 @@ def session(ferry: Path) -> Conversation:
 
 
 def traces(folder: Path, *spans: Json) -> Path:
-    """A database with these spans: id, parent, operation, at, and attributes; `asked` is an event."""
+    """Make a database with these spans: id, parent, operation, at, and attributes; `asked` is an event."""
     path = database_from(EMPTY, folder / "agent-traces.db")
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         for number, span in enumerate(spans):

@@ -1,4 +1,4 @@
-"""All session logs that fit a small model of the rules are replayed as the model says, wherever they are cut."""
+"""All session logs that fit a small model of the rules are replayed as the model does, wherever they are cut."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ objects = st.dictionaries(keys, values, max_size=5)
 
 
 def model_apply(state: Any, record: Json) -> Any:
-    """The rules in their smallest form, for changes that fit the state."""
+    """Apply a change by the rules in their smallest form, for changes that fit the state."""
     if record["kind"] == 0:
         return copy.deepcopy(record["v"])
     *above, last = record["k"] or [None]
@@ -46,7 +46,7 @@ def model_apply(state: Any, record: Json) -> Any:
 
 
 def containers(node: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """The paths of all objects and arrays in a state."""
+    """Return the paths of all objects and arrays in a state."""
     if isinstance(node, dict):
         return [path, *(deeper for key, item in node.items() for deeper in containers(item, (*path, key)))]
     if isinstance(node, list):
@@ -56,7 +56,7 @@ def containers(node: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 @st.composite
 def logs(draw: st.DrawFn) -> tuple[list[Json], list[Any]]:
-    """A log's records, and the state after each of them."""
+    """Draw a log's records, and the state after each of them."""
     first = {"kind": 0, "v": draw(objects)}
     records, states = [first], [model_apply(None, first)]
     for _ in range(draw(st.integers(0, 12))):
@@ -68,7 +68,7 @@ def logs(draw: st.DrawFn) -> tuple[list[Json], list[Any]]:
 
 @st.composite
 def changes(draw: st.DrawFn, state: Any) -> Json:
-    """A change that VS Code could make to a state."""
+    """Draw a change that VS Code could make to a state."""
     kind = draw(st.sampled_from([1, 1, 2, 2, 2, 3, 0]))
     if kind == 0:
         return {"kind": 0, "v": draw(objects)}
@@ -127,7 +127,7 @@ odd_records: st.SearchStrategy[Json] = st.fixed_dictionaries(
 
 @given(st.lists(odd_records, max_size=6))
 def test_a_field_that_nobody_knows_changes_nothing(records: list[Json]) -> None:
-    """Lines with known fields alone are decoded in one go, all others through a dictionary: both say the same."""
+    """Compare lines with only documented fields, decoded in one step, with all others, decoded through a dictionary."""
     known, known_ledger = replayed(*written(records))
     other, other_ledger = replayed(*written([{**record, "other": 1} for record in records]))
 
@@ -140,7 +140,7 @@ def test_a_field_that_nobody_knows_changes_nothing(records: list[Json]) -> None:
 
 
 def cut_is_right(lines: list[bytes], states: list[Any], cut: int) -> None:
-    """A log that is cut somewhere holds its complete lines, and what is left over is told once."""
+    """Check that a log that is cut somewhere has its complete lines, and that the rest is reported once."""
     data = b"".join(lines)[:cut]
     complete = data.count(b"\n")
     rest = data[data.rfind(b"\n") + 1 :]

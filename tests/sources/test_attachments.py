@@ -36,7 +36,7 @@ def read_one(tmp_path: Path, **variable: Any) -> Attachment:
     return part
 
 
-# Each kind as VS Code writes it, what it is to us, and what else is found: a place, a text, and what is left over.
+# Each kind as VS Code writes it, its type in the model, its location and text, and the remaining fields.
 KINDS: list[tuple[Json, str, Place | None, str | None, Json | None]] = [
     ({"kind": "file", "value": FILE}, "file", PLACE, None, None),
     ({"kind": "file", "value": {"uri": FILE, "range": LINES}}, "file", PLACE_WITH_LINES, None, None),

@@ -266,7 +266,7 @@ def test_no_leaf_of_the_sample_is_lost(garden: Conversation) -> None:
 
 
 def _without_dropped(document: Any) -> Any:
-    """The document without what docs/formats/chat-replay.md says is dropped."""
+    """Return the document without what is dropped according to docs/formats/chat-replay.md."""
     for group in document["prompts"]:
         group["logs"] = [entry for entry in group["logs"] if not _is_dropped(entry)]
         if not group["logs"]:
@@ -288,7 +288,7 @@ def _drop_definition(tool: dict[str, Any]) -> None:
 
 
 def _without_structure(value: Any) -> Any:
-    """The value without the numbers and names that only say what stands where."""
+    """Return the value without the numbers and names that only describe the structure."""
     if isinstance(value, list):
         return [_without_structure(item) for item in value]
     if isinstance(value, dict):

@@ -22,7 +22,7 @@ SOURCE = ChatReplay()
 
 
 def test_sub_agents_in_the_group_of_their_turn_are_told_apart() -> None:
-    """Older exports keep all entries of a turn in one group."""
+    """Read older exports, which have all entries of a turn in one group."""
     document = export(
         prompt(
             "plant",

@@ -65,7 +65,7 @@ def test_tools_of_servers_begin_with_the_servers_label() -> None:
 
 
 def test_a_turn_may_be_spread_over_groups() -> None:
-    """The debug view starts a new group of the same name when other entries come in between."""
+    """Join groups: the debug view starts a new group of the same name when other entries come in between."""
     asked = [system("Be kind."), user("dig")]
     repeated = [*asked, assistant("I dig.", ("c1", "shovel")), tool_message("c1", "a hole")]
     document = export(

@@ -1,4 +1,4 @@
-"""What several requests of an export know together: answers, the order of what was said, what helpers used."""
+"""What several requests of an export contain together: answers, the order of messages, usage of helpers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Response parts that nobody described, or that are not as described: kept, or counted as bad, and never a crash."""
+"""Unrecognized and malformed response parts: stored, or counted as bad, and never a crash."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ any_json = st.recursive(
 
 @st.composite
 def damaged_part(draw: st.DrawFn) -> Json:
-    """A part of some kind with one or two of its values replaced by anything."""
+    """Draw a part of some kind with one or two of its values replaced by anything."""
     part = SAMPLES[draw(st.sampled_from(sorted(SAMPLES)))]
     for _ in range(draw(st.integers(1, 2))):
         path = draw(st.sampled_from([path for path, _ in nodes(part)]))
@@ -35,7 +35,7 @@ def damaged_part(draw: st.DrawFn) -> Json:
 
 
 def assert_sound(messages: list[Message]) -> None:
-    """The messages hold what their types say: written as JSON they can be read back."""
+    """Check that messages have the types that they declare: written as JSON they can be read back."""
     assert msgspec.json.decode(msgspec.json.encode(messages), type=list[Message]) == messages
 
 

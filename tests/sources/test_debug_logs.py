@@ -1,4 +1,4 @@
-"""Debug logs: the main log with what lies beside it, sub-agents below their calls, and what was cut is completed."""
+"""Debug logs: the main log with the files beside it, sub-agents below their calls, and truncated texts completed."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def asked(text: str, ts: int, span: str = "agent") -> Json:
 
 
 def chat(span: str, ts: int, text: str | None, *calls: tuple[str, str], parent: str = "agent") -> list[Json]:
-    """A call of a model and its answer."""
+    """Make a call of a model and its answer."""
     parts: list[Json] = [{"type": "text", "content": text}] if text else []
     parts += [{"type": "tool_call", "id": call, "name": name, "arguments": {}} for call, name in calls]
     response = json.dumps([{"role": "assistant", "parts": parts}])
@@ -103,7 +103,7 @@ def test_cached_tokens_of_a_call_are_read(tmp_path: Path) -> None:
     assert (usage.input, usage.output, usage.cache_read) == (10, 1, 7)
 
 
-# --- what it says -----------------------------------------------------------------------------------------------
+# --- content ----------------------------------------------------------------------------------------------------
 
 
 def test_a_log_is_told_in_the_order_of_time(harbour: Conversation) -> None:

@@ -1,4 +1,4 @@
-"""Edits know the call that made them, and show as a diff what its arguments tell."""
+"""Edits have the call that made them, and a diff made from its arguments."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def edited(path: str = TILL, **fields: Any) -> dict[str, Any]:
 
 
 def edits_after(calls: list[tuple[str, str, Any]], *edits: dict[str, Any]) -> list[FileEdit]:
-    """The edits that follow calls (tool, id, arguments)."""
+    """Return the edits that follow calls (tool, id, arguments)."""
     parts = [tool_part(tool_id, call_id) for tool_id, call_id, _ in calls]
     recorded = [
         {
@@ -203,7 +203,7 @@ def test_the_latest_call_on_the_same_file_counts() -> None:
 
     assert (first.call_id, second.call_id) == ("c3", "c3")
     assert first.diff is not None
-    assert second.diff is None  # the call's one change is told once
+    assert second.diff is None  # the call's only change is shown once
 
 
 @pytest.mark.parametrize(
@@ -253,7 +253,7 @@ NO_MATCH = "String replacement failed: Could not find matching text to replace."
 
 
 def edit_beside_failure(*calls: tuple[str, dict[str, Any]], first: bool = True) -> FileEdit:
-    """The one edit of a response in which one call failed before or after others (tool, arguments)."""
+    """Return the only edit of a response in which one call failed before or after others (tool, arguments)."""
     failed = ("copilot_replaceString", REPLACED)
     order = [failed, *calls] if first else [*calls, failed]
     ids = [f"c{number}" for number in range(1, len(order) + 1)]
@@ -297,4 +297,4 @@ def test_edit_is_of_the_call_that_failed_only_if_no_other_can_have_made_it(
     edit = edit_beside_failure(*calls)
 
     assert edit.call_id == made_by
-    assert (edit.diff is None) == (made_by != "c1")  # only the arguments of the first call tell one
+    assert (edit.diff is None) == (made_by != "c1")  # only the arguments of the first call give one

@@ -1,4 +1,4 @@
-"""What stands beside a response: votes, suggested questions, references, citations, the fate of earlier edits."""
+"""Feedback beside a response: votes, suggested questions, references, citations, outcomes of earlier edits."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def answered(call_id: str, **fields: Any) -> dict[str, Any]:
 
 
 def outline(messages: list[Message]) -> list[str]:
-    """One line for each message: who speaks, and the parts by name."""
+    """Return one line for each message: its author, and the parts by name."""
     return [f"{message.role}: {' '.join(_word(part) for part in message.parts)}" for message in messages]
 
 

@@ -1,4 +1,4 @@
-"""The user's side of a request: the words as typed, what they mention, and the prompt that was really sent."""
+"""The user's side of a request: the text as typed, its mentions, and the prompt that was sent."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def read_mention(tmp_path: Path, text: str, part: Json) -> Mention:
 
 
 def span(text: str, words: str) -> Json:
-    """Where words stand in a text, as VS Code counts."""
+    """Return the range of a text, as VS Code counts."""
     start = len(text[: text.index(words)].encode("utf-16-le")) // 2
     return {"start": start, "endExclusive": start + len(words.encode("utf-16-le")) // 2}
 

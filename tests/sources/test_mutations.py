@@ -12,7 +12,7 @@ from tests.sources.session_log_builders import Json, line, replayed, told
 
 
 def state_after(start: Any, *lines: bytes) -> Any:
-    """What a sound log comes to."""
+    """Return the state that a valid log results in."""
     log, ledger = replayed(line(0, v=start), *lines)
     assert ledger.diagnostics() == []
     assert ledger.used == 1 + len(lines)

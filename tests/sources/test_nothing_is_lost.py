@@ -1,4 +1,4 @@
-"""Whatever a session says has its place in the model, or is left in `extra`; and no session can break the reader."""
+"""Every value of a session is in the model, or in `extra`; and no session can break the reader."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ Path_ = tuple[str | int, ...]
 
 
 def paths(value: Any, path: Path_ = ()) -> Iterator[Path_]:
-    """All places below a value."""
+    """Yield all paths below a value."""
     items: Any = ()
     if isinstance(value, dict):
         items = value.items()
@@ -82,7 +82,7 @@ def paths(value: Any, path: Path_ = ()) -> Iterator[Path_]:
 
 
 def put(state: Json, path: Path_, value: Any) -> None:
-    """Replace what stands at a place; do nothing where an earlier change has taken the place away."""
+    """Replace the value at a path; do nothing if an earlier change has removed the path."""
     node: Any = state
     try:
         for key in path[:-1]:
@@ -135,7 +135,7 @@ def test_a_simple_value_in_the_wrong_place_never_ends_up_in_a_field_of_another_t
 
 
 MARK = "the-needle-in-the-haystack"
-# Caches of a URI count for nothing, and where plain words stand follows from the words around them.
+# Caches of a URI do not count, and the offset of plain text follows from the text around it.
 UNHEARD = ({"fsPath"}, {"external"}, {"$mid"}, {"message", "parts", 1, "range"})
 SHAPES: list[Any] = [
     MARK,

@@ -96,7 +96,7 @@ def test_such_files_are_known_by_their_first_line_whatever_their_name(tmp_path: 
     assert [is_claimed(value) for value in others] == [False] * 4
 
 
-# --- what it says -----------------------------------------------------------------------------------------------
+# --- content ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("path", [NEWER, OLDER], ids=["newer", "older"])
@@ -143,7 +143,7 @@ def test_nothing_that_spans_say_is_lost() -> None:
 
     lost = lost_texts(spans, read(SOURCE, NEWER)[0], *ids, *parents, *kinds, *names)
 
-    assert lost == ["runSubagent-Harbour"]  # the label; the agent's own name is kept
+    assert lost == ["runSubagent-Harbour"]  # the label; the agent's own name is stored
 
 
 def test_a_session_of_the_cli_is_known_by_its_service(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Whatever stands in a response part comes out again somewhere in the model."""
+"""Every value of a response part is somewhere in the model."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ SAMPLES: dict[str, Json] = {
     ),
     "failed": tool_part(resultError="no such file"),
 }
-# Numbers and words that become another word or a time, and marks of the writer's own.
+# Numbers and texts that become another text or a time, and marks of the writer's own.
 TRANSLATED = {"$mid", "kind", "type", "timestamp", "startedAt", "editKind", "presentation"}
 
 
 def nodes(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """All values below a value, with the way to them."""
+    """Yield all values below a value, with their paths."""
     if path:
         yield path, value
     below = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
@@ -43,7 +43,7 @@ def nodes(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
 
 def replaced(part: Json, path: Path, value: Any) -> Json:
-    """A copy of the part with another value at the end of the way."""
+    """Return a copy of the part with another value at the path."""
     changed: Any = copy.deepcopy(part)
     at = changed
     for key in path[:-1]:

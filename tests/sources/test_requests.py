@@ -17,14 +17,14 @@ Json = dict[str, Any]
 
 
 def read_turn(tmp_path: Path, **fields: Any) -> Turn:
-    """The turn of a session with one request that has these fields."""
+    """Return the turn of a session with one request that has these fields."""
     conversation, _ = read_session(session(request() | fields), tmp_path)
     (turn,) = conversation.turns
     return turn
 
 
 def read_requests(tmp_path: Path, requests: Any) -> tuple[list[str], Ledger]:
-    """What the user said in a session with these requests."""
+    """Return the prompts of the user in a session with these requests."""
     conversation, ledger = read_session(session() | {"requests": requests}, tmp_path)
     return [prose_of(message.parts) for message in conversation.messages if message.role == "user"], ledger
 

@@ -161,7 +161,7 @@ class Disk:
         return path
 
     def editing(self, request_id: str, before: str, after: str, workspace: str = "a") -> Path:
-        """What one request did to one file."""
+        """Write the editing session of one request that changed one file."""
         folder = self.workspace(workspace) / "chatEditingSessions" / SESSION
         names = [hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()[:7] for text in (before, after)]
         for name, text in zip(names, (before, after), strict=True):
@@ -185,7 +185,7 @@ class Disk:
         return path
 
     def read(self) -> tuple[list[Conversation], Report]:
-        """All conversations, found as in a home folder and found by walking, which must come to the same."""
+        """Return all conversations, discovered in a home folder and by walking, which must be equal."""
         report = Report()
         found = [
             made for one in ingest.discover([self.root], report=report) for made in ingest.read(one, report=report)

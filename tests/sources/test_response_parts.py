@@ -1,4 +1,4 @@
-"""Response parts: each kind in its place, in the order shown."""
+"""Response parts: the type of each kind, in the order shown."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.sources.vscode_tool_samples import tool_part
 
 
 def only_part(part: Any) -> AnyPart:
-    """What became of a single part, without what was left over of it."""
+    """Return what a single part becomes, without its remaining fields."""
     (made,) = all_parts(read_parts(part)[0])
     made.extra = None
     made.native = made.position = None

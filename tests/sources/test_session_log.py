@@ -1,4 +1,4 @@
-"""The session log as a conversation, whole or cut at any byte."""
+"""The session log as a conversation, complete or cut at any byte."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ RICH = [
 
 
 def essence(conversations: list[Conversation]) -> list[bytes]:
-    """Conversations without what depends on the file's size and time."""
+    """Encode conversations without the fields that depend on the file's size and time."""
     return [msgspec.json.encode(msgspec.structs.replace(made, provenance=[])) for made in conversations]
 
 
@@ -168,7 +168,7 @@ parts = st.fixed_dictionaries({"value": words}) | st.fixed_dictionaries({"kind":
 
 @st.composite
 def session_logs(draw: st.DrawFn) -> list[Json]:
-    """The log of a session that grew turn by turn, as VS Code would write it."""
+    """Draw the log of a session that grew turn by turn, as VS Code would write it."""
     records: list[Json] = [{"kind": 0, "v": {"version": 3, "sessionId": "made", "requests": []}}]
     for number in range(draw(st.integers(0, 3))):
         records.append({"kind": 2, "k": ["requests"], "v": [request(number, draw(words))]})

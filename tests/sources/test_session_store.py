@@ -82,7 +82,7 @@ def test_a_store_is_known_by_its_name_or_by_its_tables(cli: Path, tmp_path: Path
     assert not SOURCE.claims(Probe(tmp_path / "missing.db"))
 
 
-# --- what it says -----------------------------------------------------------------------------------------------
+# --- content ----------------------------------------------------------------------------------------------------
 
 
 def test_the_index_has_a_stub_for_each_session_and_counts_every_row(cli: Path) -> None:

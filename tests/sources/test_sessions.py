@@ -1,4 +1,4 @@
-"""A session as a whole: its title, times, place, draft, queue and who answered."""
+"""A session: its title, times, location, draft, queue and assistant."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_the_oldest_sessions_have_texts_for_everything(tmp_path: Path) -> None:
     assert "welcomeMessage" not in conversation.extra
 
 
-# --- times, place, location -------------------------------------------------------------------------------------
+# --- times, location --------------------------------------------------------------------------------------------
 
 
 def test_the_last_moment_of_the_last_turn_counts_where_no_date_is_given(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.corpus, pytest.mark.skipif(not CORPUS, reason="COPILOG
 
 
 def documents() -> Iterator[Path]:
-    """Session documents and exports of the corpus."""
+    """Yield session documents and exports of the corpus."""
     root = Path(CORPUS or ".")
     for pattern in ("homes/**/*hatSessions/*.json", "files/vscode-session-json/*.json", "files/chat-export/*.json"):
         yield from sorted(root.glob(pattern))

@@ -11,7 +11,7 @@ from tests.sources.vscode_tool_samples import tool_part
 
 
 def starts(call_id: str, **fields: Any) -> dict[str, Any]:
-    """A call that starts a sub-agent."""
+    """Make a call that starts a sub-agent."""
     return tool_part("runSubagent", call_id, toolSpecificData={"kind": "subagent", "prompt": "go"}, **fields)
 
 
@@ -24,7 +24,7 @@ def of_some_run(call_id: str) -> dict[str, Any]:
 
 
 def callers(messages: list[Message]) -> dict[str, str | None]:
-    """The caller of each call."""
+    """Return the caller of each call."""
     return {
         part.id: message.parent_call_id for message in messages for part in message.parts if isinstance(part, ToolCall)
     }

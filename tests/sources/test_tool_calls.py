@@ -1,4 +1,4 @@
-"""Tool calls: what was asked, who allowed it, what came back, and what belongs to it."""
+"""Tool calls: arguments, approval, result, and parts beside them."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def result_in(messages: list[Message]) -> ToolResult:
 
 
 def beside(data: dict[str, Any]) -> AnyPart:
-    """The part that tool data makes beside its call."""
+    """Return the part that tool data makes beside its call."""
     call, part, *_ = all_parts(read_parts(tool_part(toolSpecificData=data))[0])
     assert isinstance(call, ToolCall)
     return part
 
 
 def recorded(call_id: str, name: str, arguments: str, result: Any = None) -> dict[str, Any]:
-    """What the extension recorded about a single call."""
+    """Make the extension's record of a single call."""
     rounds = [{"id": "round-1", "toolCalls": [{"id": call_id, "name": name, "arguments": arguments}]}]
     results = {} if result is None else {call_id: {"$mid": 20, "content": [{"$mid": 21, "value": result}]}}
     return {"metadata": {"toolCallRounds": rounds, "toolCallResults": results}}
@@ -180,7 +180,7 @@ def test_a_result_that_says_it_failed() -> None:
     assert result_in(messages).extra == {"hasError": True}
 
 
-# --- what VS Code kept of the output ----------------------------------------------------------------------------
+# --- output that VS Code stored --------------------------------------------------------------------------------
 
 
 def test_places_that_a_tool_found() -> None:

@@ -23,7 +23,7 @@ def call(name: str, call_id: str, **arguments: Any) -> dict[str, Any]:
 
 
 def rounds(*of_calls: list[dict[str, Any]] | tuple[str, list[dict[str, Any]]], **results: str) -> dict[str, Any]:
-    """The result of a request whose rounds made these calls, perhaps after some words."""
+    """Make the result of a request whose rounds made these calls, possibly after some text."""
     made = []
     for number, one in enumerate(of_calls):
         text, calls = one if isinstance(one, tuple) else ("", one)
@@ -33,7 +33,7 @@ def rounds(*of_calls: list[dict[str, Any]] | tuple[str, list[dict[str, Any]]], *
 
 
 def shown(messages: list[Message]) -> list[tuple[str, str | None]]:
-    """The calls in order: the tool that VS Code shows, and the file or command that the model named."""
+    """Return the calls in order: the tool that VS Code shows, and the file or command that the model named."""
     found = []
     for part in all_parts(messages):
         if isinstance(part, ToolCall):
@@ -199,7 +199,7 @@ def test_calls_that_differ_only_in_the_suffix_keep_it() -> None:
 
 
 def outline(messages: list[Message]) -> list[str]:
-    """Texts as they are, thinking in brackets, calls by their id."""
+    """Return texts unchanged, thinking in brackets, calls by their id."""
     lines = []
     for part in all_parts(messages):
         if isinstance(part, Text):

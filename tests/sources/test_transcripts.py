@@ -79,7 +79,7 @@ def test_a_transcript_is_known_by_its_place_or_by_its_first_line(tmp_path: Path)
     assert [SOURCE.native_id(Probe(path)) for path in (elsewhere, broken)] == ["s9", "s1"]
 
 
-# --- what it says -----------------------------------------------------------------------------------------------
+# --- content ----------------------------------------------------------------------------------------------------
 
 
 def test_a_transcript_has_words_thoughts_and_calls_but_no_output() -> None:

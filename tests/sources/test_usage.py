@@ -1,4 +1,4 @@
-"""Tokens and cost, from all the places where they have been kept."""
+"""Tokens and cost, from all fields where they have been stored."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def test_texts_without_a_state_are_a_conversation_of_the_session(session: Sessio
     assert sorted(file.current or "" for file in conversation.files) == ["first\n", "second\n"]
     assert not is_empty(conversation)
     assert ledger.balances()
-    # Files that are met one by one are all of the session, and the first stands for them.
+    # Files that are read one by one all belong to the session, and the first represents them.
     other = found.path.with_name(names[1])
     assert SOURCE.native_id(Probe(other)) == "key-1"
     assert list(SOURCE.read(Found(other, SOURCE.name, "key-1"), ledger)) == []
@@ -246,7 +246,7 @@ def test_any_damage_to_a_value_is_survived(data: st.DataObject) -> None:
 
 
 def sample_state() -> Json:
-    """A bit of everything."""
+    """Make a state with every kind of content."""
     timeline = Timeline()
     timeline.checkpoint("r1")
     timeline.baseline("one\ntwo")

@@ -39,7 +39,7 @@ def test_version_one_compares_the_snapshots_of_two_requests(session: Session) ->
 
 
 def v2_history(session: Session) -> dict[str, Any]:
-    """A request of two steps, the second of which touches another file; then a request of one step."""
+    """Make a request of two steps, the second of which touches another file; then a request of one step."""
     return {
         "linearHistory": [
             {
@@ -92,7 +92,7 @@ def test_a_request_that_is_undone_in_part_has_two_changes(session: Session) -> N
     ]
     conversation, _ = session.read_one(
         linearHistory=[{"requestId": "r1", "stops": stops}],
-        linearHistoryIndex=2,  # VS Code stands at s1, so what came after it is undone
+        linearHistoryIndex=2,  # VS Code is at s1, so what came after it is undone
         recentSnapshot={"entries": [session.entry("two", "one")]},
     )
 

@@ -300,7 +300,7 @@ def stop_of(timeline: Timeline, operation: Json) -> str:
 
 
 def text_at(timeline: Timeline, uri: str, epoch: int, request: str | None) -> str | None:
-    """The text of a file at an epoch by definition: from the nearest baseline, all edits up to there."""
+    """Return the text of a file at an epoch by definition: from the nearest baseline, all edits up to there."""
     baselines = {(it["requestId"], it["uri"]["external"]): it for _, it in timeline.baselines}
     earlier = [it["requestId"] for it in reversed(timeline.operations) if it["epoch"] < epoch]
     base = next((baselines[id_, uri] for id_ in [request, *earlier] if (id_, uri) in baselines), None)

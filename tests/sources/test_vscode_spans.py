@@ -37,7 +37,7 @@ def chat(name: str, minute: float, sent: list[str], answer: str, **attributes: A
 
 
 def turn(number: int, prompt: str, *before: str) -> list[Span]:
-    """An agent and its one call of a model, which is sent the prompts before, too."""
+    """Make an agent and its one call of a model, which is sent the prompts before, too."""
     at = NOON + timedelta(minutes=number)
     agent = Span(f"agent {number}", "invoke_agent", trace_id=f"trace {number}", started_at=at, ended_at=at)
     agent.attributes = {OPERATION: AGENT, "copilot_chat.chat_session_id": SESSION}

@@ -141,7 +141,7 @@ def test_the_backup_is_located_where_the_store_is_gone(tmp_path: Path) -> None:
 
     make_store(tmp_path / "state.vscdb", {})
     assert [found.path.name for found in SOURCE.locate(folder)] == ["state.vscdb"]
-    assert codes(read(backup)[1]) == []  # somebody named it, and nothing is wrong
+    assert codes(read(backup)[1]) == []  # the caller named it, and nothing is wrong
 
 
 @pytest.mark.parametrize("data", [b"", b"no database", b"SQLite format 3\0", None])
@@ -160,7 +160,7 @@ def test_the_backup_is_read_where_the_store_cannot_be(tmp_path: Path, data: byte
     assert codes(ledger) == ["read-from-backup"]
     [conversation], ledger = read(path, "s2")
     assert (conversation.native_id, conversation.provenance[0].path) == ("s2", str(backup))
-    assert codes(ledger) == []  # `index` has told
+    assert codes(ledger) == []  # `index` has reported it
 
 
 def test_a_broken_store_with_a_broken_backup_is_refused(tmp_path: Path) -> None:
@@ -204,7 +204,7 @@ sys.stdin.readline()
 
 @contextmanager
 def other_program(path: Path, key: str, value: str) -> Iterator[None]:
-    """Another process that has written a row, is about to delete all, and holds the store open meanwhile."""
+    """Run another process that has written a row, is about to delete all, and holds the store open meanwhile."""
     with subprocess.Popen(
         [sys.executable, "-c", HOLD_OPEN, str(path), key, value],
         stdin=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""workspace.json: which folder the storage of a workspace stands for."""
+"""workspace.json: the folder that the storage of a workspace belongs to."""
 
 from __future__ import annotations
 

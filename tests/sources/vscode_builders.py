@@ -16,7 +16,7 @@ SESSION_ID = "11111111-2222-4333-8444-555555555555"
 
 
 def request(text: str = "hi", response: list[Any] | None = None, **fields: Any) -> dict[str, Any]:
-    """One request with the parts of its response."""
+    """Make one request with the parts of its response."""
     return {
         "requestId": "request_1",
         "message": {"text": text, "parts": []},
@@ -27,7 +27,7 @@ def request(text: str = "hi", response: list[Any] | None = None, **fields: Any) 
 
 
 def session(*requests: Any, **fields: Any) -> dict[str, Any]:
-    """A whole session with these requests."""
+    """Make a complete session with these requests."""
     return {
         "version": 3,
         "sessionId": SESSION_ID,
@@ -40,7 +40,7 @@ def session(*requests: Any, **fields: Any) -> dict[str, Any]:
 
 
 def read_session(state: Any, tmp_path: Path) -> tuple[Conversation, Ledger]:
-    """Write a session as VS Code would, and read it; the books must balance."""
+    """Write a session as VS Code would, and read it; check that the ledger balances."""
     folder = tmp_path / "chatSessions"
     folder.mkdir(exist_ok=True)
     path = folder / f"{SESSION_ID}.json"
@@ -53,7 +53,7 @@ def read_session(state: Any, tmp_path: Path) -> tuple[Conversation, Ledger]:
 
 
 def read_parts(*parts: Any, **fields: Any) -> tuple[list[Message], Ledger]:
-    """The answer of a request with these response parts, read without a file; the books must balance."""
+    """Return the answer of a request with these response parts, read without a file; check that the ledger balances."""
     state = json.loads(json.dumps(session(request(response=list(parts), **fields))))
     ledger = Ledger(path="chat.json")
     conversation = conversation_from(state, ledger, source="vscode-session", native_id=SESSION_ID, count_requests=True)
@@ -62,5 +62,5 @@ def read_parts(*parts: Any, **fields: Any) -> tuple[list[Message], Ledger]:
 
 
 def all_parts(messages: list[Message]) -> list[AnyPart]:
-    """The parts of all messages, in order."""
+    """Return the parts of all messages, in order."""
     return [part for message in messages for part in message.parts]

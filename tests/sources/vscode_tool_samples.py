@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.sources.vscode_part_samples import Json, markdown, span, uri
 
-# `isConfirmed`, the approval it stands for, and its detail.
+# `isConfirmed`, the approval that it means, and its detail.
 APPROVALS: list[tuple[Any, str, str | None]] = [
     (True, "user", None),
     (False, "denied", None),
@@ -114,7 +114,7 @@ TOOL_DATA: dict[str, Json] = {
 
 
 def tool_part(tool_id: str = "copilot_readFile", call_id: str = "call-1", **fields: Any) -> Json:
-    """A tool call as VS Code keeps it in a response."""
+    """Make a tool call as VS Code stores it in a response."""
     return {
         "kind": "toolInvocationSerialized",
         "toolId": tool_id,

@@ -1,4 +1,4 @@
-"""Several records on one line: a whole one after one that breaks off, or whole ones without a line feed between."""
+"""Several records on one line: a complete one after a torn one, or complete ones without a line feed between them."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any, NamedTuple
 MOST_CHARACTERS_TRIED = 64 << 20
 _BEGINNING = re.compile(r'\{\s*"')
 _BETWEEN = re.compile("[\\s\0\ufeff]*")  # U+2028, U+2029 and CR are spaces
-# Raw control characters are let through here, and reported when the record is decoded.
+# Raw control characters are accepted here, and reported when the record is decoded.
 _decoder = json.JSONDecoder(parse_constant=lambda _: None, strict=False)
 
-# Says of an object found in the middle of a damaged line that it is a record of the format, and not a part of one.
+# Returns whether an object in the middle of a damaged line is a record of the format, and not a part of one.
 IsRecord = Callable[[dict[str, Any]], bool]
 
 
 class Piece(NamedTuple):
-    """A piece of a line: one record, or something that breaks off. `start` counts bytes."""
+    """A piece of a line: one record, or the beginning of a torn one. `start` counts bytes."""
 
     start: int
     data: bytes
@@ -26,30 +26,23 @@ class Piece(NamedTuple):
 
 
 def pieces_of(data: bytes, is_record: IsRecord) -> list[Piece]:
-    """Cut a line into records and what is left of others. One piece, not a record, when there is no record in it."""
+    """Cut a line into records and the rests of others. A line without a record is one piece."""
     text = data.decode("utf-8", "surrogateescape")
-    pieces: list[Piece] = []
-    start = 0  # in bytes
-    at = 0
     search = _Search(text, is_record)
-    while True:
-        following = search.skip(at)
+    pieces: list[Piece] = []
+    at = start = 0  # in characters and in bytes
+    while (following := search.skip(at)) < len(text):
         start += _size(text[at:following])
-        at = following
-        if at == len(text):
-            return pieces
-        end = search.end_of_record(at)
-        found = end is not None
-        if end is None:
-            end = search.next_record(at)
-        raw = text[at:end].rstrip("\0 \t\r\n\u2028\u2029").encode("utf-8", "surrogateescape")
-        pieces.append(Piece(start, raw, found))
-        start += _size(text[at:end])
-        at = end
+        record_end = search.end_of_record(following)
+        at = search.next_record(following) if record_end is None else record_end
+        raw = text[following:at].rstrip("\0 \t\r\n\u2028\u2029").encode("utf-8", "surrogateescape")
+        pieces.append(Piece(start, raw, record_end is not None))
+        start += _size(text[following:at])
+    return pieces
 
 
 class _Search:
-    """Looks for records in the text of one line. The budget keeps long lines of almost-records from taking forever."""
+    """A search for records in the text of one line. The budget bounds the time for long lines of almost-records."""
 
     def __init__(self, text: str, is_record: IsRecord) -> None:
         self._text = text
@@ -61,11 +54,11 @@ class _Search:
         return match.end() if match else at
 
     def end_of_record(self, at: int) -> int | None:
-        """Return where the record ends that begins here; None when none does.
+        """Return the end of the record that begins here; None if none begins here.
 
-        Where a record may begin, any object counts that is followed by another one, or by the end of the line.
+        An object counts as a record if another one follows it, or the end of the line.
         """
-        value, end = self._value_at(at)
+        value, end = self._value_at(at) if self._text[at] == "{" else (None, at)
         if value is None:
             return None
         following = self.skip(end)
@@ -73,7 +66,7 @@ class _Search:
         return end if is_followed or self._is_record(value) else None
 
     def next_record(self, at: int) -> int:
-        """Return where the next record begins; the end of the text when there is none."""
+        """Return the start of the next record, or the end of the text if there is none."""
         at += 1
         while self._budget > 0 and (match := _BEGINNING.search(self._text, at)):
             value, end = self._value_at(match.start())
@@ -83,18 +76,16 @@ class _Search:
         return len(self._text)
 
     def _value_at(self, at: int) -> tuple[dict[str, Any] | None, int]:
-        """Return the object that begins here, and where it ends; None for anything else."""
-        if self._text[at] != "{":
-            return None, at
+        """Return the object that begins here and its end, or None and where its decoding failed."""
+        value = None
+        end = len(self._text)
         try:
             value, end = _decoder.raw_decode(self._text, at)
         except json.JSONDecodeError as error:
-            is_open_text = error.msg.startswith("Unterminated")  # looked for to the end
-            self._budget -= (len(self._text) if is_open_text else error.pos) - at
-            return None, at
+            if not error.msg.startswith("Unterminated"):  # the end of such a text is searched to the end of the line
+                end = error.pos
         except (ValueError, RecursionError):
-            self._budget -= len(self._text) - at
-            return None, at
+            pass
         self._budget -= end - at
         return value, end
 

@@ -124,7 +124,7 @@ def test_a_malformed_catalogue_is_named_with_the_reason(tmp_path: Path, content:
     with pytest.raises(ValueError) as failure:
         load_catalogue(file)
 
-    assert "mine.json is no tag catalogue" in str(failure.value)
+    assert "mine.json is not a tag catalogue" in str(failure.value)
     assert reason in str(failure.value)
 
 

@@ -336,7 +336,7 @@ def test_an_unknown_id_names_near_ones(tmp_path: Path) -> None:
     old = write(tmp_path / "old.jsonl", trajectory("garden-1"))
     new = write(tmp_path / "new.jsonl", trajectory("garden-2"), trajectory("winter"))
 
-    with pytest.raises(UsageError, match=r"no conversation has the id 'gardn-2'.*near to it: 'garden-2', 'garden-1'"):
+    with pytest.raises(UsageError, match=r"no conversation has the id 'gardn-2'.*similar ids: 'garden-2', 'garden-1'"):
         find_conversation(old, new, "gardn-2")
 
 

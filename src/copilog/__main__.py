@@ -6,7 +6,7 @@ import sys
 
 
 def main() -> None:
-    """The command line's entry point."""
+    """Run the command line."""
     try:
         if sys.argv[1:2] == ["statusline"]:
             from copilog.analysis.fast_statusline import print_quickly
@@ -16,7 +16,7 @@ def main() -> None:
         from copilog.cli import run
 
         run()
-    except KeyboardInterrupt:  # while the modules were still being loaded
+    except KeyboardInterrupt:  # while modules were still being imported
         sys.exit(130)
 
 

@@ -1,4 +1,4 @@
-"""Files that appear only when they are whole: written beside their place, and put there at the end."""
+"""Files that appear only when they are complete: written beside their path, and renamed at the end."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ _NEW_AND_PRIVATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY"
 
 
 class CannotWrite(CopilogError):  # noqa: N818 - it is news about the disk
-    """A file could not be written; what was there before is untouched."""
+    """A file could not be written; the file that was there before is unchanged."""
 
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[IO[bytes]]:
-    """A file to write into. It takes its place when the body ends well; otherwise all is as it was before."""
+    """Open a file for writing. It is renamed to its path if the body succeeds; otherwise nothing changes."""
     target = Path(os.path.realpath(path))
     if _is_special(target):
         with target.open("wb") as stream:
             yield stream
         return
     if not target.parent.is_dir():
-        raise UsageError(f"{path}: there is no folder {target.parent}; make it first")
+        raise UsageError(f"{path}: there is no folder {target.parent}; create it first")
     if target.is_dir():
         raise UsageError(f"{path}: is a folder; name a file")
     draft = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
     try:
         with _told(path, draft, target):
-            # Opened in here, so that an interruption finds nothing that would not be removed.
+            # Opened in here, so that an interruption leaves nothing behind.
             with os.fdopen(os.open(draft, _NEW_AND_PRIVATE, 0o600), "wb", buffering=1 << 20) as file:
                 yield file
             draft.chmod(_mode_for(target))
@@ -47,7 +47,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _told(path: Path, *ours: Path) -> Iterator[None]:
-    """Say in words what the system says about our own files; other errors are none of ours."""
+    """Convert an error of the system about our own file to a message. Other errors pass through."""
     try:
         yield
     except OSError as error:
@@ -57,7 +57,7 @@ def _told(path: Path, *ours: Path) -> Iterator[None]:
 
 
 def _is_special(path: Path) -> bool:
-    """Whether something other than a file is meant: a device, a pipe."""
+    """Return whether the path is not a regular file: a device, a pipe."""
     try:
         mode = path.stat().st_mode
     except OSError:
@@ -66,7 +66,7 @@ def _is_special(path: Path) -> bool:
 
 
 def _mode_for(path: Path) -> int:
-    """The rights of the file that is replaced, or those that a new file would get."""
+    """Return the permissions of the file that is replaced, or those of a new file."""
     try:
         return stat.S_IMODE(path.stat().st_mode)
     except OSError:

@@ -1,7 +1,7 @@
 """What went wrong, where, and how much: the ledger that must balance.
 
 A `Ledger` belongs to one file. Every record that is seen ends as used, as ignored for a named reason, or as
-bad with a place and a reason. Parts of messages are counted the same way in `Ledger.parts`.
+bad with a position and a reason. Parts of messages are counted the same way in `Ledger.parts`.
 Diagnostics never quote content: conversations hold secrets.
 """
 
@@ -17,22 +17,22 @@ from copilog.errors import BadRecord
 
 Level = Literal["info", "warning", "error"]
 
-# In the place of a name or a key of a file there may be anything, and of any length.
+# A name or a key in a file may be any text, and of any length.
 LONGEST_KIND = 100
 MOST_BAD = 1000  # bad records of one file that are listed; the rest is only counted
 LONGEST_REASON = 500  # and pointers and rows
 
-# What each code means and what a person can do about it. docs/diagnostics.md uses the same words.
+# What each code means and what the user can do about it. docs/diagnostics.md has the same texts.
 ADVICE: dict[str, str] = {
     "ambiguous-format": "name the format with --source",
     "bad-companion": "a file beside the log is broken; the conversation itself is unaffected",
     "bad-file": "open the file and check that it is what its name says",
     "bad-json": "the record is not JSON; nothing else of the file is affected",
-    "bad-messages": "the snapshot is not used; --json-recovery takes what is whole in it",
-    "bad-part": "the part is kept nowhere else; look at the file at the given place",
-    "bad-record": "look at the file at the given place",
-    "bad-request": "look at the file at the given place; the other requests are unaffected",
-    "bad-yaml": "nothing to do; what is no flat map was kept as text",
+    "bad-messages": "the snapshot is not used; --json-recovery reads its complete messages",
+    "bad-part": "the part is only in this file; look at the file at the given position",
+    "bad-record": "look at the file at the given position",
+    "bad-request": "look at the file at the given position; the other requests are unaffected",
+    "bad-yaml": "nothing to do; anything but a flat map was read as text",
     "broken-link": "the link leads out of the folder that is read, and was not followed; name its target with --root",
     "byte-order-mark": "nothing to do; VS Code itself may refuse the file",
     "changed-while-reading": "run the command again when the program that writes the file is idle",
@@ -44,16 +44,16 @@ ADVICE: dict[str, str] = {
     "empty-file": "nothing to do; the program that made the file never wrote into it",
     "export-error": "nothing to do; the extension itself could not write this entry",
     "headless-log": "the beginning of the log is lost; earlier turns are gone unless a .json twin exists",
-    "impossible-time": "nothing to do; what cannot be known from these times is left empty",
+    "impossible-time": "nothing to do; values that depend on these times are left empty",
     "invalid-utf8": "nothing to do; the broken bytes show as U+FFFD",
     "joined-records": "nothing to do; the records on the line were taken apart",
-    "lone-surrogate": "nothing to do; the broken half characters show as U+FFFD",
-    "malformed-record": "the line is no JSON object; --json-recovery may get at it",
+    "lone-surrogate": "nothing to do; broken surrogate pairs show as U+FFFD",
+    "malformed-record": "the line is not a JSON object; --json-recovery may be able to read it",
     "missing-content": "a file state that the history names is not on disk; its diff cannot be shown",
     "missing-library": "install what the note names, or convert the file to JSONL",
     "no-message": "the request has no message that could be shown",
-    "not-a-file": "copy what is to be read into a file and name that",
-    "not-a-number": "nothing to do; NaN and Infinity are no JSON and were read as absent",
+    "not-a-file": "copy the data into a file, and name that file",
+    "not-a-number": "nothing to do; NaN and Infinity are not JSON and were read as absent",
     "not-searched": "nothing to do; if there is a copy of a home in it, name it with --root",
     "nul-tail": "nothing to do; the computer stopped while the file was written",
     "null-request": "nothing to do; VS Code was ended in the middle of a response",
@@ -61,15 +61,15 @@ ADVICE: dict[str, str] = {
     "orphan-mutation": "an earlier line that this one builds on is missing or broken",
     "other-session-id": "the folder is a copy; compare it with the session that the log names",
     "pathless-change": "nothing to do; the writer left out where its requests belong",
-    "raw-control-character": "nothing to do; the record was mended",
+    "raw-control-character": "nothing to do; the record was repaired",
     "raw-line-separator": "nothing to do; tools that split lines at U+2028 would break this file",
-    "read-from-backup": "nothing to do; what changed after the backup was made is not in it",
-    "salvaged-document": "the document is broken; what is whole in it was read",
+    "read-from-backup": "nothing to do; changes after the backup are not in it",
+    "salvaged-document": "the document is broken; its complete parts were read",
     "skipped-call": "the note says why; where parts of the call are missing, add the files before and after",
     "too-large": "it is left out and the rest is read; COPILOG_MAX_RECORD_MB sets how large a record may be",
     "too-many-messages": "the archive lacks it, or has it as it was when it was shorter; --live reads it from its file",
     "torn-document": "nothing to do; the file was cut off while it was written",
-    "torn-head": "nothing to do; what came before was cut off, by a rotation or a tail of the log",
+    "torn-head": "nothing to do; the beginning was cut off, by a rotation or a tail of the log",
     "torn-tail": "nothing to do; the last line was cut off while it was written",
     "unknown-mutation": "the log was written by a newer VS Code; look for a newer copilog",
     "unreadable": "check the permissions of the file",
@@ -82,7 +82,7 @@ ADVICE: dict[str, str] = {
 
 
 class Diagnostic(msgspec.Struct, omit_defaults=True, frozen=True):
-    """One thing worth telling, with its place: a line and offset, or a JSON pointer, or a table and row."""
+    """One problem with its position: a line and offset, or a JSON pointer, or a table and row."""
 
     code: str
     path: str
@@ -96,11 +96,11 @@ class Diagnostic(msgspec.Struct, omit_defaults=True, frozen=True):
 
     @property
     def advice(self) -> str | None:
-        """What a person can do about it."""
+        """Return what the user can do about it."""
         return ADVICE.get(self.code)
 
     def place(self) -> str:
-        """The place as people write it: `chat.json:12 (byte 90412)`, `chat.json#/requests/3`."""
+        """Return the position as text: `chat.json:12 (byte 90412)`, `chat.json#/requests/3`."""
         if self.line is not None:
             at = f":{self.line}"
         elif self.pointer is not None:
@@ -121,7 +121,7 @@ class Tally(msgspec.Struct):
     ignored: dict[str, int] = {}
     bad: list[Diagnostic] = []
     unknown: dict[str, int] = {}
-    unlisted: int = 0  # bad records beyond those that are listed, where there may be millions
+    unlisted: int = 0  # bad records beyond those that are listed; there may be millions
 
     def balances(self) -> bool:
         return self.seen == self.used + sum(self.ignored.values()) + self.bad_count()
@@ -130,11 +130,11 @@ class Tally(msgspec.Struct):
         return len(self.bad) + self.unlisted
 
     def ignore(self, reason: str, count: int = 1) -> None:
-        """Count records already seen as skipped on purpose."""
+        """Count records already seen as ignored on purpose."""
         self.ignored[reason] = self.ignored.get(reason, 0) + count
 
     def meet_unknown(self, kind: str) -> None:
-        """Count a kind that nobody has described yet. The record itself counts as used."""
+        """Count a kind without a description. The record itself counts as used."""
         kind = cut(kind, LONGEST_KIND)
         self.unknown[kind] = self.unknown.get(kind, 0) + 1
 
@@ -158,7 +158,7 @@ class LeafCounts(msgspec.Struct):
 
 
 class Record:
-    """One record while it is read: what `Ledger.record` gives. There are many, and a generator would take longer."""
+    """The context manager of `Ledger.record`. It runs for each record, and a generator would be slower."""
 
     __slots__ = ("_ledger", "_line", "_offset", "_pointer")
 
@@ -184,20 +184,20 @@ class Record:
 
 
 class Ledger(Tally):
-    """The books of one file."""
+    """The ledger of one file."""
 
     path: str = ""
     source: str | None = None
     conversations: int = 0
     parts: Tally = msgspec.field(default_factory=Tally)
-    notes: list[Diagnostic] = []  # salvage and remarks: they cost no record
-    leaves: LeafCounts | None = None  # where they were walked
+    notes: list[Diagnostic] = []  # salvage and remarks: no record is lost
+    leaves: LeafCounts | None = None  # if they were counted
 
     def balances(self) -> bool:
         return Tally.balances(self) and self.parts.balances()
 
     def record(self, *, line: int | None = None, offset: int | None = None, pointer: str | None = None) -> Record:
-        """Count one record as used, or as bad when the body raises BadRecord."""
+        """Count one record as used, or as bad if the body raises BadRecord."""
         return Record(self, line, offset, pointer)
 
     def reject(
@@ -211,7 +211,7 @@ class Ledger(Tally):
         table: str | None = None,
         row: str | None = None,
     ) -> None:
-        """Count one record, already seen, as bad; of very many only the first ones are listed."""
+        """Count one record, already seen, as bad. Only the first ones are listed."""
         if len(self.bad) >= MOST_BAD:
             self.unlisted += 1
             return
@@ -245,13 +245,13 @@ class Ledger(Tally):
         table: str | None = None,
         row: str | None = None,
     ) -> None:
-        """Tell something that costs no record: a salvage, a doubt."""
+        """Note a salvage or a doubt that costs no record."""
         pointer = cut(pointer) if pointer else pointer
         place = {"line": line, "offset": offset, "pointer": pointer, "table": table, "row": row}
         self.notes.append(Diagnostic(code, self.path, cut(reason), level, **place))  # type: ignore[arg-type]
 
     def diagnostics(self) -> list[Diagnostic]:
-        """All that this file has to tell, bad records first."""
+        """Return all diagnostics of this file, bad records first."""
         return [*self.bad, *self.parts.bad, *self.notes]
 
 
@@ -259,13 +259,13 @@ class Report(msgspec.Struct):
     """The ledgers of a run."""
 
     files: dict[str, Ledger] = {}
-    quiet: Ledger = msgspec.field(default_factory=Ledger)  # those of `quiet_files`, added up, that told nothing
+    quiet: Ledger = msgspec.field(default_factory=Ledger)  # those of `quiet_files`, added up, without diagnostics
     quiet_files: int = 0
 
     def add_up(self, ledger: Ledger) -> None:
-        """Take in the books of a file that is done with: one by one only where there is something to tell.
+        """Add the ledger of a finished file: as its own ledger only if it has diagnostics.
 
-        For runs over so many files that nobody could hold the books of all.
+        For runs over so many files that their ledgers would not fit in memory.
         """
         if ledger.diagnostics() or ledger.unlisted or ledger.parts.unlisted:
             self.files[ledger.path] = ledger
@@ -279,7 +279,7 @@ class Report(msgspec.Struct):
             total.unknown = add_counts([total.unknown, tally.unknown])
 
     def open(self, path: str, source: str | None) -> Ledger:
-        """The books of a file; those begun before go on, as one file may be read in several steps."""
+        """Return the ledger of a file, which continues if the file is read in several steps."""
         ledger = self.files.get(path)
         if ledger is None:
             ledger = self.files[path] = Ledger(path=path, source=source)
@@ -297,7 +297,7 @@ class Report(msgspec.Struct):
 
 
 def cut(text: str, longest: int = LONGEST_REASON) -> str:
-    """A text that is not too long; one that was has a mark at its end."""
+    """Return a text cut to a length, with a mark at its end if it was longer."""
     return text if len(text) <= longest else text[:longest] + "…"
 
 

@@ -1,9 +1,9 @@
 """Everything copilog raises on purpose.
 
 CopilogError
-├── UsageError        the caller asked for something that cannot be: a wrong path, an ambiguous id (exit code 2)
-├── BadRecord         one record cannot be used; `Ledger.record` takes it, the file goes on
-└── BadFile           a whole file cannot be read; one diagnostic, the run goes on
+├── UsageError        the caller's request is impossible: a wrong path, an ambiguous id (exit code 2)
+├── BadRecord         one record cannot be used; `Ledger.record` counts it, and reading the file continues
+└── BadFile           a file cannot be read; one diagnostic, and the run continues
     └── UnreadableDatabase   (in sqliteio) another program's database could not be copied or queried
 """
 
@@ -15,7 +15,7 @@ class CopilogError(Exception):
 
 
 class UsageError(CopilogError):
-    """What was asked for cannot be done as asked; the message says what to do instead."""
+    """The request is impossible; the message says what to do instead."""
 
 
 class BadRecord(CopilogError):  # noqa: N818 - it is a verdict on data, not a fault of ours
@@ -27,7 +27,7 @@ class BadRecord(CopilogError):  # noqa: N818 - it is a verdict on data, not a fa
 
 
 class BadFile(CopilogError):  # noqa: N818
-    """A whole file cannot be read. `code` is the stable name of the reason."""
+    """A file cannot be read. `code` is the stable name of the reason."""
 
     def __init__(self, reason: str, code: str = "bad-file") -> None:
         super().__init__(reason)

@@ -8,10 +8,10 @@ from typing import Any
 
 from copilog import jsonio
 
-# Take fields out of a decoded object, by type. The converters own the objects that the decoder built: a field that
-# is understood is taken out, and what is left over at the end becomes `extra`. So nothing is lost, and a field of
-# an unexpected type stays where it can be seen. A decoder makes no subclasses of these types, so they are compared
-# outright: this is where most of the time goes.
+# Take fields out of a decoded object, by type. The converters own the objects of the decoder: a field that is
+# understood is taken out, and the rest at the end becomes `extra`. So nothing is lost, and a field of an unexpected
+# type stays visible. A decoder makes no subclasses of these types, so they are compared directly: this is where most
+# of the time is spent.
 
 
 Json = dict[str, Any]
@@ -66,7 +66,7 @@ def take_list(obj: Json, key: str) -> list[Any] | None:
 
 
 def take_strings(obj: Json, key: str) -> list[str]:
-    """A list of strings; a list that holds anything else stays where it is."""
+    """Take a list of strings; a list with any other item stays."""
     value = obj.get(key)
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         del obj[key]
@@ -75,13 +75,13 @@ def take_strings(obj: Json, key: str) -> list[str]:
 
 
 def put_back(obj: Json, key: str, left: Json | list[Any]) -> None:
-    """Return what is left of a value that was taken, so that it is not lost; an empty value is left out."""
+    """Put back the rest of a value that was taken, so that it is not lost; an empty value is left out."""
     if left:
         obj[key] = left
 
 
 def take_time(obj: Json, key: str) -> datetime | None:
-    """A time in milliseconds since 1970; anything that is no sensible time stays where it is."""
+    """Take a time in milliseconds since 1970; any other value stays."""
     moment = time_from_ms(obj.get(key))
     if moment is not None:
         del obj[key]
@@ -89,7 +89,7 @@ def take_time(obj: Json, key: str) -> datetime | None:
 
 
 def take_markdown(obj: Json, key: str) -> str | None:
-    """The text of a markdown value: a string, or an object with `value`, whose other flags stay behind."""
+    """Take the text of a markdown value: a string, or an object with `value`, whose other fields stay."""
     value = obj.get(key)
     if isinstance(value, str):
         del obj[key]
@@ -103,19 +103,19 @@ def take_markdown(obj: Json, key: str) -> str | None:
 
 
 def take_notes(obj: Json, names: dict[str, str]) -> dict[str, str]:
-    """The texts under some keys, by what they are."""
+    """Take the texts under some keys, by their labels."""
     return {name: text for key, name in names.items() if key in obj and (text := take_markdown(obj, key))}
 
 
 def texts_at(value: object, *keys: str) -> str:
-    """The texts under some keys of an object, or of each object of a list, below one another and each once."""
+    """Return the texts under some keys of an object, or of each object of a list, one per line and each once."""
     items = value if isinstance(value, list) else [value]
     texts = [markdown_text(item.get(key)) for item in items if isinstance(item, dict) for key in keys]
     return "\n".join(dict.fromkeys(text for text in texts if text))
 
 
 def strings_at(obj: Json, key: str) -> str:
-    """All strings below a key, below one another and each once."""
+    """Return all strings below a key, one per line and each once."""
     return "\n".join(dict.fromkeys(text for text in _strings_in(obj.get(key)) if text))
 
 
@@ -128,20 +128,20 @@ def _strings_in(value: object) -> Iterator[str]:
 
 
 def markdown_text(value: object) -> str | None:
-    """The text of a markdown value, which stays as it is."""
+    """Return the text of a markdown value, which stays unchanged."""
     text = value.get("value") if type(value) is dict else value
     return text if type(text) is str else None
 
 
 def time_from_ms(value: object) -> datetime | None:
-    """A time from milliseconds since 1970, None for what cannot be one."""
+    """Return the time of milliseconds since 1970, or None if it is impossible."""
     if (type(value) is int or type(value) is float) and 0 < value < 253402300800000:
         return datetime.fromtimestamp(value / 1000, UTC)
     return None
 
 
 def text_from(value: object) -> str | None:
-    """A value as people would write it: text as it is, anything else as JSON; None for nothing."""
+    """Return a value as readable text: text unchanged, anything else as JSON; None for nothing."""
     if value is None:
         return None
     text = markdown_text(value)
@@ -149,7 +149,7 @@ def text_from(value: object) -> str | None:
 
 
 def is_same_json(text: str, other: str | None) -> bool:
-    """Whether two texts are the same, or JSON of the same value in another layout."""
+    """Return whether two texts are equal, or JSON of the same value in another layout."""
     if text == other or other is None:
         return text == other
     try:
@@ -159,7 +159,7 @@ def is_same_json(text: str, other: str | None) -> bool:
 
 
 def json_text(value: object) -> str | None:
-    """A value as JSON text; None when it is nested too deeply to be written."""
+    """Return a value as JSON text, or None if it is nested too deeply to be written."""
     try:
         return jsonio.encode(value)
     except RecursionError:
@@ -167,7 +167,7 @@ def json_text(value: object) -> str | None:
 
 
 def rest(obj: Json) -> Json | None:
-    """What is left of an object after everything understood was taken; None when that is nothing."""
+    """Return the rest of an object after everything understood was taken, or None if it is empty."""
     return obj or None
 
 
@@ -179,7 +179,7 @@ _LAST_NANOSECOND = 253_402_300_799 * 10**9
 
 
 def moment_from(value: object) -> datetime | None:
-    """A time from ISO 8601 text, from SQLite's own text, which is UTC and does not say so, or from milliseconds."""
+    """Return the time of ISO 8601 text, of SQLite's own text, which is UTC without a zone, or of milliseconds."""
     if not isinstance(value, str):
         return time_from_ms(value)
     try:
@@ -190,7 +190,7 @@ def moment_from(value: object) -> datetime | None:
 
 
 def take_moment(obj: Json, key: str) -> datetime | None:
-    """A time; what is no time stays where it is."""
+    """Take a time; a value that is not a time stays."""
     moment = moment_from(obj.get(key))
     if moment is not None:
         del obj[key]
@@ -198,7 +198,7 @@ def take_moment(obj: Json, key: str) -> datetime | None:
 
 
 def moment_from_nanoseconds(value: object) -> datetime | None:
-    """A time from nanoseconds since 1970, as a number or as text."""
+    """Return the time of nanoseconds since 1970, as a number or as text."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 25:
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool) or not 0 < value < _LAST_NANOSECOND:
@@ -207,7 +207,7 @@ def moment_from_nanoseconds(value: object) -> datetime | None:
 
 
 def moment_from_pair(value: object) -> datetime | None:
-    """A time from a pair of seconds and nanoseconds."""
+    """Return the time of a pair of seconds and nanoseconds."""
     if not isinstance(value, list) or len(value) != 2:
         return None
     seconds, nanoseconds = value
@@ -217,7 +217,7 @@ def moment_from_pair(value: object) -> datetime | None:
 
 
 def ms_between(start: datetime | None, end: datetime | None) -> float | None:
-    """Milliseconds from one time to another; None when one is unknown or they run backwards."""
+    """Return the milliseconds from one time to another; None if one is missing or they run backwards."""
     if start is None or end is None or end < start:
         return None
     return (end - start) / timedelta(milliseconds=1)

@@ -1,8 +1,8 @@
-"""Bytes to JSON values: a fast, strict decoder first, and repair where that fails.
+"""Bytes to JSON values: a fast, strict decoder first, and repair if that fails.
 
 All bytes from outside are decoded here. msgspec keeps integers of any size, which orjson does not, and is as strict as
-JSON itself; what strictness refuses (half characters, NaN, broken bytes) goes through the standard library once more,
-and each repair is reported to the caller.
+JSON itself; what it refuses (half surrogate pairs, NaN, broken bytes) is decoded once more by the standard library, and
+each repair is reported to the caller.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import msgspec
 from copilog.errors import BadRecord
 
 UTF8_MARK = b"\xef\xbb\xbf"
-# Those of UTF-32 first: one of them begins like one of UTF-16.
+# Those of UTF-32 first, as one of them begins like one of UTF-16.
 WIDE_MARKS = {
     b"\xff\xfe\0\0": "utf-32-le",
     b"\0\0\xfe\xff": "utf-32-be",
@@ -35,14 +35,14 @@ _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 
 
 class Repair(NamedTuple):
-    """What had to be done to make sense of some bytes; `code` is a diagnostic's code."""
+    """A repair of some bytes; `code` is a diagnostic's code."""
 
     code: str
     reason: str
 
 
 def decode(data: bytes) -> tuple[Any, list[Repair]]:
-    """Decode one JSON value, repairing what can be; raise BadRecord when it is no JSON at all."""
+    """Decode one JSON value with repairs. Raise BadRecord if it is not JSON."""
     try:
         return decode_strictly(data), []
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
@@ -93,14 +93,14 @@ def _decode_kindly(data: bytes, why: str) -> tuple[Any, list[Repair]]:
 
 
 def whole_characters(text: str) -> str:
-    """The text with U+FFFD for halves of characters: cut strings have them, and names of files that are no text."""
+    """Return the text with U+FFFD for half surrogate pairs, as in cut strings and in file names that are not text."""
     if text.isascii() or not _HALF_CHARACTER.search(text):
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _without_half_characters(value: Any) -> tuple[Any, int]:
-    """The value with U+FFFD for lone surrogates in all its strings, and how many strings had one."""
+    """Return the value with U+FFFD for lone surrogates in all its strings, and how many strings had one."""
     if isinstance(value, str):
         whole = whole_characters(value)
         return whole, int(whole is not value)
@@ -113,7 +113,7 @@ def _without_half_characters(value: Any) -> tuple[Any, int]:
         clean: dict[str, Any] = {}
         for key, item in value.items():
             clean_key, found_in_key = _without_half_characters(key)
-            while found_in_key and (clean_key in value or clean_key in clean):  # two broken keys may look alike
+            while found_in_key and (clean_key in value or clean_key in clean):  # two broken keys may become equal
                 clean_key += "\ufffd"
             clean[clean_key], found = _without_half_characters(item)
             count += found + found_in_key
@@ -122,7 +122,7 @@ def _without_half_characters(value: Any) -> tuple[Any, int]:
 
 
 def top_level_values(data: bytes) -> dict[str, memoryview]:
-    """The values of a JSON object, still encoded, as views into the data; empty for anything else."""
+    """Return the values of a JSON object, still encoded, as views into the data; none for anything else."""
     try:
         return {key: memoryview(value) for key, value in _decode_keys(data).items()}
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
@@ -130,7 +130,7 @@ def top_level_values(data: bytes) -> dict[str, memoryview]:
 
 
 def as_utf8(data: bytes) -> tuple[bytes, list[Repair]]:
-    """The same text as UTF-8 without a byte order mark."""
+    """Return the same text as UTF-8 without a byte order mark."""
     if data.startswith(UTF8_MARK):
         return data[len(UTF8_MARK) :], [Repair("byte-order-mark", "the file starts with a byte order mark")]
     encoding, start = wide_encoding_of(data)
@@ -159,5 +159,5 @@ def wide_repair(encoding: str) -> Repair:
 
 
 def encode(value: Any) -> str:
-    """Compact JSON text of any value of the model or of JSON."""
+    """Return compact JSON text of any value of the model or of JSON."""
     return _encode(value).decode()

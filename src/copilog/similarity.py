@@ -1,8 +1,8 @@
-"""Whether two conversations without a common id are one, told from what was said in them.
+"""Whether two conversations without a common id are the same one, judged by their content.
 
-Exports and replays carry no id of their conversation. Ids of requests and answers are the best evidence; without
-them the words count, together with the answers or the times. Nothing is merged on a guess: a pair that looks alike
-but cannot be told for sure is `doubtful`.
+Exports and replays have no id of their conversation. Ids of requests and answers are the best evidence; without them
+the texts count, together with the answers or the times. Nothing is merged on a guess: a similar pair without enough
+evidence is `doubtful`.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import Literal, NamedTuple
 from copilog.model import Conversation, Turn, prose_of
 
 SAME_MOMENT_SECONDS = 120
-TELLING_LENGTH = 24  # shorter prompts ("continue", "fix it") are typed by everybody
+TELLING_LENGTH = 24  # shorter prompts ("continue", "fix it") are common
 
 Verdict = Literal["same", "doubtful", "different"]
 
 
 class TurnPrint(NamedTuple):
-    """What a turn is known by."""
+    """The fields by which a turn is compared."""
 
     ids: frozenset[str]
     words: str
@@ -31,12 +31,12 @@ class TurnPrint(NamedTuple):
 
 
 class Fingerprint(NamedTuple):
-    """What a conversation is known by: its turns, in order."""
+    """The fields by which a conversation is compared: its turns, in order."""
 
     turns: tuple[TurnPrint, ...]
 
     def lookup_keys(self) -> Iterator[str]:
-        """Keys under which a conversation that may be the same is found: all its ids, and its first words."""
+        """Yield the keys that find the same conversation: all its ids, and the text of its first prompt."""
         for turn in self.turns:
             yield from turn.ids
         if self.turns:
@@ -44,14 +44,14 @@ class Fingerprint(NamedTuple):
 
 
 class Likeness(NamedTuple):
-    """A verdict and what it rests on."""
+    """A verdict and its reason."""
 
     verdict: Verdict
     reason: str
 
 
 def fingerprint_of(conversation: Conversation) -> Fingerprint:
-    """The fingerprint of a conversation; small, whatever the conversation's size."""
+    """Return the fingerprint of a conversation, which is small, whatever the conversation's size."""
     asked: dict[int, list[str]] = {}
     answered: dict[int, list[str]] = {}
     for message in conversation.messages:
@@ -75,12 +75,12 @@ def _turn_print(turn: Turn, asked: str, answered: str) -> TurnPrint:
 
 
 def ids_of(turn: Turn) -> frozenset[str]:
-    """Return the ids that a turn is known by: of its request and of its answer."""
+    """Return the ids of a turn: of its request and of its answer."""
     return frozenset(name for name in (turn.request_id, turn.response_id, _telemetry_id(turn)) if name)
 
 
 def _telemetry_id(turn: Turn) -> str | None:
-    """The extension's own id of an answer, which debug exports carry too."""
+    """Return the extension's own id of an answer, which debug exports have too."""
     result = turn.extra.get("result") if turn.extra else None
     metadata = result.get("metadata") if isinstance(result, dict) else None
     name = metadata.get("responseId") if isinstance(metadata, dict) else None
@@ -93,7 +93,7 @@ def plain(text: str) -> str:
 
 
 def without_blanks(text: str) -> str:
-    """Return a text without any white space: two writers may divide it in other ways."""
+    """Return a text without any white space, as two writers may divide it differently."""
     return "".join(text.split())
 
 
@@ -102,7 +102,7 @@ def _digest(text: str) -> str:
 
 
 def compare(one: Fingerprint, other: Fingerprint) -> Likeness:
-    """Whether two fingerprints are of the same conversation."""
+    """Return whether two fingerprints are of the same conversation."""
     short, long = sorted((one, other), key=lambda fingerprint: len(fingerprint.turns))
     if not short.turns:
         return Likeness("different", "one of them has no turns")
@@ -111,7 +111,7 @@ def compare(one: Fingerprint, other: Fingerprint) -> Likeness:
 
 
 def _by_ids(short: Fingerprint, long: Fingerprint) -> Likeness | None:
-    """A verdict from the ids of requests and answers; None when they say nothing."""
+    """Return a verdict from the ids of requests and answers, or None without enough ids."""
     known = frozenset(name for turn in long.turns for name in turn.ids)
     shared = sum(not turn.ids.isdisjoint(known) for turn in short.turns)
     without_ids = sum(not turn.ids for turn in short.turns)
@@ -123,7 +123,7 @@ def _by_ids(short: Fingerprint, long: Fingerprint) -> Likeness | None:
 
 
 def _by_words(short: Fingerprint, long: Fingerprint) -> Likeness:
-    """A verdict from what was said: the shorter must be how the longer begins."""
+    """Return a verdict from the texts: the longer must begin with the shorter."""
     pairs = list(zip(short.turns, long.turns, strict=False))
     if any(mine.words != theirs.words for mine, theirs in pairs):
         return Likeness("different", "other words")

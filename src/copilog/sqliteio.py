@@ -3,7 +3,7 @@
 Even a read-only connection touches `-shm` beside a live writer, and creates `-wal` and `-shm` beside a WAL database
 that was closed cleanly. So the original is not opened at all: the database and its `-wal` or `-journal` are copied
 into a private folder, and the copy is opened. No lock is taken, and no writer ever waits for us. A small database
-that nobody is writing to is copied into memory instead: there are many of those, and folders take their time.
+that no program is writing to is copied into memory instead: there are many of those, and folders are slow.
 
 The one exception is a database that changes during each of several copies. That one is read over a read-only
 connection, and the snapshot's notes say so.
@@ -47,7 +47,7 @@ _UTF8 = b"\0\0\0\x01"  # bytes 56 to 59 of the header: the encoding of texts
 _SUPER_JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
 _COPY_FOLDER = re.compile(r"copilog-([0-9]+)-.+")
 
-# The files of a database, and where each one's header tells of a change that leaves size and time as they were.
+# The files of a database, and the header bytes that show a change without a new size or time.
 # Copied in this order: a checkpoint during the copy can only move pages from the -wal into the database, so a -wal
 # that is copied later and has not started over (same salts) still holds all of them. Likewise with the -journal.
 _FILES = {
@@ -66,7 +66,7 @@ class UnreadableDatabase(BadFile):
 
 @dataclass(slots=True)
 class Snapshot:
-    """A database as it was at one moment. Text comes out as bytes, since other programs store invalid UTF-8."""
+    """A database at one point in time. Text comes out as bytes, since other programs store invalid UTF-8."""
 
     connection: sqlite3.Connection
     notes: list[str] = field(default_factory=list)
@@ -74,7 +74,7 @@ class Snapshot:
 
 @dataclass(slots=True)
 class _Kept:
-    """A copy that is used again as long as the database stays as it was."""
+    """A copy that is used again while the database is unchanged."""
 
     state: tuple[int, int, int, int]
     snapshot: Snapshot
@@ -86,7 +86,7 @@ _kept: ContextVar[dict[Path, _Kept] | None] = ContextVar("kept copies", default=
 
 @contextmanager
 def keep_copies() -> Iterator[None]:
-    """Copy each database once in this block, however often it is opened: a store is asked for one session at a time."""
+    """Copy each database once in this block, however often it is opened, as a store is read one session at a time."""
     copies: dict[Path, _Kept] = {}
     token = _kept.set(copies)
     try:
@@ -101,7 +101,7 @@ def keep_copies() -> Iterator[None]:
 def open_copy(path: Path) -> Iterator[Snapshot]:
     """Open a private copy of a database, which is deleted at the end of the block, or at that of `keep_copies`.
 
-    Raises UnreadableDatabase for whatever stands in the way.
+    Raise UnreadableDatabase if it cannot be copied or read.
     """
     copies = _kept.get()
     if copies is None:
@@ -134,13 +134,13 @@ def _new_copy(path: Path) -> Iterator[Snapshot]:
                 connection = stack.enter_context(_connection(copy))
         except OSError as error:
             raise _unreadable(error) from error
-        except (sqlite3.Error, UnicodeDecodeError) as error:  # a damaged schema may be no text at all
-            raise UnreadableDatabase(f"is damaged, or no database at all: {error}") from error
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # a damaged schema may not even be text
+            raise UnreadableDatabase(f"is damaged, or not a database: {error}") from error
         yield Snapshot(connection, notes)
 
 
 def tables(connection: sqlite3.Connection) -> dict[str, list[str]]:
-    """The columns of each table; none for a virtual table whose module this SQLite does not have."""
+    """Return the columns of each table; none for a virtual table whose module this SQLite does not have."""
     names = [_text(name) for (name,) in query(connection, "SELECT name FROM sqlite_master WHERE type = 'table'")]
     found: dict[str, list[str]] = {}
     for name in sorted(names):
@@ -155,9 +155,9 @@ def tables(connection: sqlite3.Connection) -> dict[str, list[str]]:
 
 
 def query(connection: sqlite3.Connection, sql: str, params: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
-    """The rows of a query, with UnreadableDatabase where the database turns out to be damaged.
+    """Yield the rows of a query. Raise UnreadableDatabase if the database is damaged.
 
-    A value that is too long to be held, or a query that takes too long, raises it with the code `too-large`.
+    A value that is too long, or a query that takes too long, raises it with the code `too-large`.
     """
     left = limits.QUERY_SECONDS
     deadline = 0.0
@@ -166,7 +166,7 @@ def query(connection: sqlite3.Connection, sql: str, params: Sequence[Any] = ()) 
         began = time.monotonic()
         deadline = began + left
         for row in connection.execute(sql, params):
-            left -= time.monotonic() - began  # only what the database takes counts
+            left -= time.monotonic() - began  # only the time in the database counts
             yield row
             began = time.monotonic()
             deadline = began + left
@@ -190,7 +190,7 @@ def rows_of(
     *,
     left_out: Callable[[str, str], None],
 ) -> Iterator[tuple[Any, ...]]:
-    """The rows of a table, with None for values that are too long; `left_out` takes a row's number and the reason.
+    """Yield the rows of a table, with None for values that are too long; `left_out` gets a row's number and the reason.
 
     `rest` follows the name of the table in the query.
     """
@@ -204,7 +204,7 @@ def rows_of(
         if error.code != TOO_LARGE:
             raise
         if not isinstance(error.__cause__, sqlite3.DataError):
-            left_out(str(count + 1), f"{error}; this row and those behind it were not read")
+            left_out(str(count + 1), f"{error}; this row and those after it were not read")
             return
     else:
         return
@@ -216,7 +216,7 @@ def rows_of(
 def _value_at(
     connection: sqlite3.Connection, table: str, column: str, number: int, left_out: Callable[[str, str], None]
 ) -> Any:
-    """One value, by the number of its row; None when it is too long."""
+    """Return one value by the number of its row, or None if it is too long."""
     try:
         sql = f"SELECT {quoted(column)} FROM {quoted(table)} WHERE rowid = ?"  # noqa: S608 - quoted
         return next(query(connection, sql, (number,)), (None,))[0]
@@ -228,7 +228,7 @@ def _value_at(
 
 
 def quoted(name: str) -> str:
-    """A name as SQL takes it, whatever characters it has."""
+    """Return a name as SQL takes it, whatever characters it has."""
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -252,12 +252,12 @@ def lacks(path: Path, table: str, word: str) -> bool:
 
 
 def is_sqlite(head: bytes) -> bool:
-    """Whether a file that begins like this is a SQLite database."""
+    """Return whether a file that begins like this is a SQLite database."""
     return head.startswith(_MAGIC)
 
 
 def fingerprint(path: Path) -> tuple[int, int, int, int]:
-    """Size and modification time of the database and of its -wal: something changed when these did."""
+    """Return size and modification time of the database and of its -wal, which change with each write."""
     try:
         original = Path(os.path.realpath(path, strict=True))
         status = original.stat()
@@ -267,13 +267,13 @@ def fingerprint(path: Path) -> tuple[int, int, int, int]:
         log = _beside(original, "-wal").stat()
     except OSError:
         log = None
-    # An empty log comes and goes as the program starts and ends; nothing has changed then.
+    # An empty log comes and goes as the program starts and ends, without any change.
     log_size, log_time = (log.st_size, log.st_mtime_ns) if log and log.st_size else (0, 0)
     return status.st_size, status.st_mtime_ns, log_size, log_time
 
 
 def remove_stale_copies() -> list[Path]:
-    """Delete the copies that earlier runs left behind because they were killed."""
+    """Delete the copies of earlier runs that were killed."""
     removed = []
     for folder in Path(tempfile.gettempdir()).glob("copilog-*"):
         named = _COPY_FOLDER.fullmatch(folder.name)
@@ -284,7 +284,7 @@ def remove_stale_copies() -> list[Path]:
 
 
 def remove_own_copies() -> None:
-    """Delete all copies of this process, for one that is about to end while its threads are at work."""
+    """Delete all copies of this process, for one that is about to end while its threads are running."""
     for _ in range(20):  # a thread may be writing into one, or making the next
         folders = list(Path(tempfile.gettempdir()).glob(f"copilog-{os.getpid()}-*"))
         if not folders:
@@ -294,12 +294,12 @@ def remove_own_copies() -> None:
 
 
 def _original(path: Path) -> Path:
-    """Where the database really is, since SQLite keeps -wal and -journal beside the target of a link."""
+    """Return the real path of the database, since SQLite keeps -wal and -journal beside the target of a link."""
     original = Path(os.path.realpath(path, strict=True))
     mode = original.stat().st_mode
     if stat.S_ISDIR(mode):
         raise UnreadableDatabase("is a folder, not a database")
-    if not stat.S_ISREG(mode):  # opening a pipe would wait for its other end
+    if not stat.S_ISREG(mode):  # opening a pipe would block
         raise UnreadableDatabase("is not a regular file")
     header = _header(original)
     if not header:
@@ -321,18 +321,18 @@ def _private_folder() -> Iterator[Path]:
 
 
 def _data_at_rest(original: Path) -> bytes | None:
-    """A small database as a whole, if all of it stands in its file and nobody wrote to it meanwhile; else None."""
+    """Return the bytes of a small database if all of it is in its file and was not written meanwhile; else None."""
     before = _state(original)
     if before[1:] != [None, None] or original.stat().st_size > MOST_BYTES_IN_MEMORY:
         return None
     data = original.read_bytes()
-    # One that is meant to have a log cannot be opened without a folder to put that into.
+    # A database with a log cannot be opened without a folder for the log.
     is_whole = data[18:20] == _WITHOUT_LOG and _state(original) == before
     return data if is_whole and hasattr(sqlite3.Connection, "deserialize") else None
 
 
 def _copy(original: Path, copy: Path) -> list[str]:
-    """Copy a database with its log; return notes on how that went."""
+    """Copy a database with its log. Return notes on the copy."""
     for attempt in range(COPY_ATTEMPTS):
         before = _state(original)
         for suffix in _FILES:
@@ -348,7 +348,7 @@ def _copy(original: Path, copy: Path) -> list[str]:
 
 
 def _state(original: Path) -> list[object]:
-    """Something that is equal before and after if nobody wrote in between."""
+    """Return a value that is equal before and after if no program wrote in between."""
     state: list[object] = []
     for suffix, telling in _FILES.items():
         path = _beside(original, suffix)
@@ -375,7 +375,7 @@ def _copy_file(source: Path, target: Path, *, is_optional: bool) -> None:
 def _refuse_shared_journal(journal: Path) -> None:
     """Refuse a journal of a transaction over several databases.
 
-    Rolling it back would make SQLite look for the other databases' journals at their original places, and tidy up.
+    Rolling it back would make SQLite search the other databases' journals at their original paths, and delete them.
     """
     if not journal.exists() or journal.stat().st_size < _HEADER_BYTES:
         return
@@ -388,7 +388,7 @@ def _refuse_shared_journal(journal: Path) -> None:
 
 
 def _back_up(original: Path, copy: Path) -> None:
-    """Read the original over a read-only connection, when that creates nothing beside it."""
+    """Read the original over a read-only connection, if that creates no file beside it."""
     is_wal = _header(original)[18:20] == b"\x02\x02" or _beside(original, "-wal").exists()
     if is_wal and not (_beside(original, "-wal").exists() and _beside(original, "-shm").exists()):
         raise UnreadableDatabase("kept changing while it was copied", "changed-while-reading")
@@ -417,8 +417,8 @@ def _connection(copy: Path | str, data: bytes | None = None) -> Iterator[sqlite3
         held = len(data) if data is not None else _size_on_disk(Path(copy))
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _longest_value(held))
         connection.text_factory = bytes
-        connection.execute("PRAGMA trusted_schema = OFF")  # the schema is other people's code
-        connection.execute("PRAGMA synchronous = OFF")  # nobody misses the copy after a power cut
+        connection.execute("PRAGMA trusted_schema = OFF")  # the schema comes from another program
+        connection.execute("PRAGMA synchronous = OFF")  # the copy is worthless after a power cut
         connection.execute("PRAGMA query_only = ON")
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()  # damage shows here, not later
         yield connection
@@ -429,9 +429,7 @@ def _size_on_disk(copy: Path) -> int:
 
 
 def _longest_value(size: int) -> int:
-    """How long a value may be: one that is stored fits into its database, and one that is computed has no business
-    to be much longer.
-    """
+    """Return how long a value may be: a stored one fits into its database, a computed one is hardly longer."""
     return min(limits.largest_record(), max(2 * size, _SHORTEST_LIMIT))
 
 
@@ -445,7 +443,7 @@ def _header(path: Path) -> bytes:
 
 
 def _create(path: Path) -> BinaryIO:
-    """A new file that only this user can read."""
+    """Create a file that only this user can read."""
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600), "wb")
 
 
@@ -470,7 +468,7 @@ def _is_folder_of_this_user(folder: Path) -> bool:
 
 
 def _is_running(pid: int) -> bool:
-    if sys.platform == "win32":  # there, os.kill(pid, 0) would send Ctrl+C
+    if sys.platform == "win32":  # on Windows, os.kill(pid, 0) would send Ctrl+C
         import ctypes
 
         query_limited_information, still_active = 0x1000, 259

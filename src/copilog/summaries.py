@@ -1,4 +1,4 @@
-"""What a list shows of each conversation: from an index where there is one, else from reading it."""
+"""The fields of each conversation in a list: from an index if there is one, else from reading it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from copilog.sources import Found
 
 
 class Summary(msgspec.Struct, kw_only=True):
-    """One line of a list. What only reading can tell is None when it came from an index."""
+    """One line of a list. Fields that an index does not have are None."""
 
     id: str
     title: str
@@ -50,9 +50,9 @@ class Summary(msgspec.Struct, kw_only=True):
 def summarise(
     found: Found, *, in_full: bool = False, with_histories: bool = False, report: Report | None = None
 ) -> Iterator[Summary]:
-    """The summaries of what was found: one, or several for a file that holds several conversations."""
+    """Yield the summaries of discovered files: one each, or several for a file that holds several conversations."""
     if not (in_full or with_histories) and found.source in HISTORIES:
-        return  # to know what is left of it, all conversations beside it have to be read
+        return  # all conversations of the same files have to be read to decide what is left of it
     if not in_full and found.hint is not None and is_indexed(found):
         origin = _origin_of_title(found, found.hint)
         if origin is not None:
@@ -63,7 +63,7 @@ def summarise(
 
 
 def is_indexed(found: Found) -> bool:
-    """Whether an index has what a list shows."""
+    """Return whether an index has the fields of a list."""
     return found.hint is not None and bool(found.hint.title) and found.hint.updated_at is not None
 
 
@@ -129,7 +129,7 @@ def _is_only_indexed(found: Found) -> bool:
 
 
 def of_conversation(conversation: Conversation) -> Summary:
-    """The summary of a conversation that was read; superseded turns are not counted."""
+    """Return the summary of a conversation that was read; superseded turns are not counted."""
     title = title_of(conversation)
     conversation = without_superseded(conversation)
     models: dict[str, None] = {}
@@ -167,7 +167,7 @@ def of_conversation(conversation: Conversation) -> Summary:
 
 
 def moment_of(found: Found) -> datetime:
-    """When a conversation was last touched, without reading it: from the index, else from its files."""
+    """Return when a conversation was last changed, without reading it: from the index, else from its files."""
     if found.hint is not None and found.hint.updated_at is not None:
         return found.hint.updated_at
     times = []
@@ -180,14 +180,14 @@ def moment_of(found: Found) -> datetime:
 
 
 def fitting(wanted: str, conversations: list[Conversation]) -> list[Conversation]:
-    """Those of them that an id may mean, which may say whether it is one of VS Code or of Copilot CLI."""
+    """Return the conversations that an id may mean, which may have the prefix of VS Code or of Copilot CLI."""
     return [conversation for conversation in conversations if _begins(conversation.id, wanted)] or conversations
 
 
 def find_by_id(prefix: str, founds: Iterable[Found]) -> list[Found]:
-    """What has an id that begins so; just that one if an id is exactly so.
+    """Return the conversations whose id begins so; only one if an id is equal.
 
-    Files that carry no id are given one when they are read, which is done where nothing else fits.
+    Files without an id get one when they are read, which is done if nothing else fits.
     """
     names = (prefix, prefix.partition(":")[2]) if ":" in prefix else (prefix,)
     matches: list[Found] = []
@@ -198,12 +198,12 @@ def find_by_id(prefix: str, founds: Iterable[Found]) -> list[Found]:
             return [found]
         if native_id is None or names[-1].startswith(native_id):  # one of several parts of a run has a longer id
             unread.append(found)
-        # An agent elsewhere has an address for an id: its last part is what people see.
+        # An agent in another editor has an address as its id, and only its last part is visible.
         elif any(native_id.startswith(name) or native_id.rpartition("/")[2].startswith(name) for name in names):
             matches.append(found)
     return matches or [found for found in unread if any(_begins(made.id, prefix) for made in read(found))]
 
 
 def _begins(conversation_id: str, wanted: str) -> bool:
-    """Whether an id begins so, with or without what says whose it is."""
+    """Return whether an id begins so, with or without its prefix."""
     return conversation_id.startswith(wanted) or conversation_id.partition(":")[2].startswith(wanted)

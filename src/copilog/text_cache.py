@@ -1,4 +1,4 @@
-"""Answers that are kept for texts that come again; not for long ones, as a text of a file may be of any length."""
+"""A cache of results for repeated short texts; not for long ones, as a text of a file may be of any length."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LONGEST_TEXT = 1000
 
 
 def remembered(most: int, longest: int = LONGEST_TEXT) -> Callable[[Callable[[str], Answer]], Callable[[str], Answer]]:
-    """Let a function of one text keep its last answers, `most` of them; those to longer texts are found anew."""
+    """Cache the last results of a function of one text, `most` of them; those of longer texts are not cached."""
 
     def decorate(function: Callable[[str], Answer]) -> Callable[[str], Answer]:
         kept = lru_cache(maxsize=most)(function)

@@ -11,8 +11,8 @@ from copilog.model import Place, Range
 from copilog.text_cache import remembered
 
 # VS Code's URIs, which are stored as strings or as objects with a scheme, an authority and a decoded path. The
-# objects may carry `fsPath` and `external` too. Those are caches that nobody checks, so they only count when there
-# is no `path`. These functions run for each file that a conversation names, hence the short cuts for plain paths.
+# objects may have `fsPath` and `external` too. Those are caches that may be wrong, so they only count without a
+# `path`. These functions run for each file that a conversation names, hence the fast paths for plain paths.
 
 
 _URI_OBJECT = 1  # the $mid of a URI
@@ -29,7 +29,7 @@ _PLAIN_SHAPES = frozenset(  # the fields of nearly all URI objects, in the order
 _PATHLESS_SCHEMES = frozenset({"command", "data", "http", "https", "mailto"})
 _needs_encoding = re.compile(r"[^A-Za-z0-9/_.~-]").search
 _needs_parsing = re.compile(r"[%?#:]").search
-# A scheme has two letters at least, for a single one is a Windows drive; and "note: some text" is no URI.
+# A scheme has at least two letters, as a single one is a Windows drive; and "note: some text" is not a URI.
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(?=/|\S*\Z)(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.DOTALL)
 _DRIVE = re.compile(r"/?[A-Za-z]:")
 
@@ -45,7 +45,7 @@ class Uri(NamedTuple):
 
 
 def plain_uri(value: object) -> tuple[str, str | None] | None:
-    """The text and path of a URI object that tells no more than them, as nearly all do; None for anything else."""
+    """Return the text and path of a URI object without other fields, as nearly all are; None for anything else."""
     if type(value) is not dict or tuple(value) not in _PLAIN_SHAPES:
         return None
     scheme, path = value["scheme"], value["path"]
@@ -59,7 +59,7 @@ def plain_uri(value: object) -> tuple[str, str | None] | None:
 
 @remembered(1024)
 def _uri_of_file(path: str) -> tuple[str, str | None]:
-    """A conversation names the same few files over and over."""
+    """Return the URI of a path. Cached, as a conversation repeats the names of few files."""
     if path and not _needs_encoding(path):
         return f"file://{path}", path
     uri = Uri("file", "", path)
@@ -67,7 +67,7 @@ def _uri_of_file(path: str) -> tuple[str, str | None]:
 
 
 def uri_to_string(value: object) -> str | None:
-    """The URI as VS Code writes it; None for something that is no URI."""
+    """Return the URI as VS Code writes it, or None if the value is not a URI."""
     if isinstance(value, str):
         return value if _URI.match(value) else None
     plain = plain_uri(value)
@@ -78,7 +78,7 @@ def uri_to_string(value: object) -> str | None:
 
 
 def paths_at(value: object, *keys: str) -> str:
-    """The files under some keys of an object, or of each object of a list, below one another and each once."""
+    """Return the files under some keys of an object, or of each object of a list, one per line and each once."""
     items = value if isinstance(value, list) else [value]
     uris = [item.get(key) for item in items if isinstance(item, dict) for key in keys]
     return "\n".join(dict.fromkeys(path for uri in uris if (path := uri_to_path(uri) or uri_to_string(uri))))
@@ -100,7 +100,7 @@ def _text_of(uri: Uri) -> str:
 
 
 def uri_to_path(value: object) -> str | None:
-    """The path of a URI with forward slashes: /home/ana, c:/src/app or //server/share; None if it has no path."""
+    """Return the path of a URI with forward slashes: /home/ana, c:/src/app or //server/share; None without one."""
     if isinstance(value, str) and value.startswith("file:///") and not _needs_parsing(value, 8):
         return value[7:]
     plain = plain_uri(value)
@@ -120,7 +120,7 @@ def _path_of(uri: Uri) -> str | None:
 
 
 def uri_parts(value: object) -> Uri | None:
-    """The parts of a URI; None for something that is no URI."""
+    """Return the parts of a URI, or None if the value is not a URI."""
     if isinstance(value, str):
         return _parts_of_string(value)
     if not isinstance(value, dict):
@@ -180,7 +180,7 @@ def _encode(text: str, safe: str = "") -> str:
     return quote(text, safe=safe, errors="replace")
 
 
-# Places as VS Code writes them: a URI, a location with a range, a symbol.
+# Locations as VS Code writes them: a URI, a location with a range, a symbol.
 
 
 _EMPTY_LINK = re.compile(r"\[\]\(([^()\s]*)\)")
@@ -188,7 +188,7 @@ _LINES = re.compile(r"^L?(\d+)(?:[,.]\d+)?(?:-L?(\d+)(?:[,.]\d+)?)?$")
 
 
 def range_from(value: object) -> Range | None:
-    """A 1-based range, None for anything that is none."""
+    """Return a 1-based range, or None if the value is not a range."""
     if type(value) is not dict:
         return None
     start, end = value.get("startLineNumber"), value.get("endLineNumber")
@@ -204,7 +204,7 @@ def range_from(value: object) -> Range | None:
 
 
 def place_from(value: object) -> Place | None:
-    """A place from a URI (text or object), a location `{uri, range}` or a symbol `{name, location}`."""
+    """Return a location from a URI (text or object), a location `{uri, range}` or a symbol `{name, location}`."""
     if type(value) is dict:
         if "uri" in value:
             place = _uri_place(value["uri"])
@@ -230,7 +230,7 @@ def _uri_place(value: object) -> Place | None:
 def _symbol_place(value: dict[str, Any]) -> Place | None:
     location = value["location"]
     if isinstance(location, dict) and "location" in location:
-        return None  # a symbol does not stand in a symbol, and data may go on like that for a thousand levels
+        return None  # a symbol is not in a symbol, and such data may be nested a thousand levels deep
     place = place_from(location) or Place()
     place.name = value["name"]
     kind = value.get("kind")
@@ -240,12 +240,12 @@ def _symbol_place(value: dict[str, Any]) -> Place | None:
 
 
 def base_name(path: str) -> str:
-    """The last part of a path of any system."""
+    """Return the last part of a path of any system."""
     return path.rstrip("/\\").replace("\\", "/").rpartition("/")[2] or path
 
 
 def label_of(place: Place) -> str:
-    """How VS Code shows a place in prose: the symbol, or the file's name with its lines."""
+    """Return how VS Code shows a location in prose: the symbol, or the file's name with its lines."""
     if place.name:
         return place.name
     name = base_name(place.path or place.uri or "")
@@ -274,9 +274,8 @@ def _link_label(target: str) -> str:
     return f"`{name}:{first}`" if last in (None, first) else f"`{name}:{first}-{last}`"
 
 
-# Take places out of a decoded object, as `take` does with plain fields. A value is taken out only when the place
-# tells all that stood there. A location with a field that nobody has described yet gives its place too, and stays
-# behind for `extra`.
+# Take locations out of a decoded object, as `take` does with plain fields. A value is taken out only if the result
+# has all of its fields. A location with an unknown field is returned too, but stays in the object for `extra`.
 
 
 _URI_TEXTS = ("scheme", "authority", "path", "query", "fragment")
@@ -289,7 +288,7 @@ _RANGE_KEYS = frozenset(_RANGE_SHAPE)
 
 
 def take_place(obj: Json, key: str) -> Place | None:
-    """The place under a key: a URI, a location or a symbol."""
+    """Take the location under a key: a URI, a location or a symbol."""
     value = obj.get(key)
     place = _plain_place(value)
     if place is not None:
@@ -302,7 +301,7 @@ def take_place(obj: Json, key: str) -> Place | None:
 
 
 def _plain_place(value: object) -> Place | None:
-    """A place as VS Code writes nearly all of them, with all that is told there; None for any other."""
+    """Return a location in the most common form, with all of its fields; None for any other."""
     if type(value) is not dict:
         return None
     if tuple(value) != _LOCATION_SHAPE:
@@ -319,7 +318,7 @@ def _plain_place(value: object) -> Place | None:
 
 
 def take_uri(obj: Json, key: str) -> str | None:
-    """The URI under a key as text."""
+    """Take the URI under a key as text."""
     value = obj.get(key)
     plain = plain_uri(value)
     if plain is not None:
@@ -332,7 +331,7 @@ def take_uri(obj: Json, key: str) -> str | None:
 
 
 def is_told_by_place(value: object) -> bool:
-    """Whether a place made of this value leaves nothing of it out."""
+    """Return whether a location made of this value includes all of it."""
     if not isinstance(value, dict):
         return isinstance(value, str)
     if "uri" in value:

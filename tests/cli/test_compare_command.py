@@ -229,7 +229,7 @@ def test_a_wrong_id_names_near_ones(differing: Files, command: list[str]) -> Non
 
     assert (outcome.code, outcome.out) == (2, "")
     assert "no conversation has the id 'paylod'" in outcome.err
-    assert "near to it: 'payload'" in outcome.err
+    assert "similar ids: 'payload'" in outcome.err
 
 
 # --- diff-messages --------------------------------------------------------------------------------------------------

@@ -72,7 +72,7 @@ def test_a_folder_is_not_overwritten_and_none_is_made(tmp_path: Path) -> None:
 
     outcome = run("report", "-o", tmp_path / "nowhere" / "report.html")
     assert outcome.code == 2
-    assert "make it first" in outcome.err
+    assert "create it first" in outcome.err
 
 
 def test_a_dash_is_standard_output() -> None:

@@ -441,7 +441,7 @@ def test_columns_are_found_in_any_letter_case_the_exact_one_first(spool: str) ->
 def test_a_table_without_known_columns_is_told(spool: str) -> None:
     found = table(spool, {"name": ["x"], "payload": ["{}"]})
 
-    assert found.note == "has neither a column event nor the columns name and properties"
+    assert found.note == "has neither a column `event` nor the columns `name` and `properties`"
     assert (found.code, found.size) == ("bad-file", 0)
 
 

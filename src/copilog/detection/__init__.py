@@ -1,7 +1,7 @@
-"""Which custom agent was at work in a turn, and which skills were offered and loaded, with the evidence for it.
+"""Which custom agent worked in a turn, and which skills were offered and loaded, with the evidence.
 
-Sources record what their files say outright. Here is what follows from the rest: the text of prompts, the tools that
-were called, the words of the user. What a source recorded is never replaced. docs/agents-and-skills.md has the rules.
+Sources record what their files state directly. This package derives the rest from the text of prompts, the called
+tools and the text of the user. What a source recorded is never replaced. docs/agents-and-skills.md has the rules.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["DefinitionUsage", "DefinitionUse", "detect", "usage_of_definitions"]
 
 
 def detect(conversation: Conversation, definitions: Sequence[Definition] = ()) -> None:
-    """Fill in custom agents and skills of all turns. Doing it twice changes nothing."""
+    """Fill in custom agents and skills of all turns. A second call changes nothing."""
     clues = clues_of(conversation) if conversation.turns else {}
     turns = [turn for turn in conversation.turns if turn.index in clues or turn.mode is not None or turn.skills]
     if not turns:

@@ -16,7 +16,7 @@ _BLOCK = re.compile(r"<(modeInstructions|customInstructions)>(.*?)(?:</\1>|\Z)",
 
 
 def custom_agent_of(turn: Turn, clues: Clues | None, known: Known) -> CustomAgent | None:
-    """The agent that the turn's own record does not name."""
+    """Return the agent of a turn whose record names none."""
     if turn.mode is not None and turn.mode.is_builtin:
         return _from_mention(turn, clues, known) if clues else None
     for prompt in clues.prompts if clues else ():
@@ -60,7 +60,7 @@ def _agent(name: str, instructions: str | None, evidence: str, definition: Defin
 
 
 def _from_mention(turn: Turn, clues: Clues, known: Known) -> CustomAgent | None:
-    """An agent that the user called with @, if there is one of that name."""
+    """Return an agent that the user mentioned with @, if there is one of that name."""
     for mention in clues.mentions:
         if mention.type != "agent":
             continue
@@ -77,6 +77,6 @@ def _from_mention(turn: Turn, clues: Clues, known: Known) -> CustomAgent | None:
 
 
 def _is_called(participant: Agent, name: str) -> bool:
-    """Whether a participant has this name and is none of Copilot's own."""
+    """Return whether a participant has this name and is not one of Copilot's own."""
     own = (participant.extension or participant.id).casefold().startswith(COPILOT)
     return not own and (participant.name or participant.id).casefold() == name.casefold()

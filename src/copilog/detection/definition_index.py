@@ -1,4 +1,4 @@
-"""What is known of definitions, and when two spellings mean the same file."""
+"""The definitions by name and by file, and which spellings mean the same file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BUILT_IN = frozenset(
         *("interactive", "autopilot", "shell", "task", "general-purpose", "code-review", "research"),
     }
 )
-SHORTEST_BODY = 40  # a shorter text is found in others by chance
+SHORTEST_BODY = 40  # a shorter text occurs in others by chance
 
 _SCHEME = re.compile(r"[A-Za-z][\w+.-]+:")
 _DRIVE = re.compile(r"/[A-Za-z]:")
@@ -43,7 +43,7 @@ class Known:
         self._agents = [definition for definition in definitions if definition.kind in AGENT_KINDS]
 
     def agent_with_text(self, text: str) -> tuple[Definition, bool] | None:
-        """The agent whose instructions a text is, or holds; and whether it is nothing but them."""
+        """Return the agent whose instructions a text is, or contains; and whether it contains nothing else."""
         if not self._agents:
             return None
         wanted = _one_line(text)
@@ -62,17 +62,17 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-_one_line_of = lru_cache(maxsize=512)(_one_line)  # of definitions: they come again with each conversation
+_one_line_of = lru_cache(maxsize=512)(_one_line)  # of definitions, which are repeated in each conversation
 
 
-@remembered(2048)  # the same files are read again and again
+@remembered(2048)  # the same files are read repeatedly
 def address_of(text: str) -> str:
-    """A path or URI in a form that can be compared."""
+    """Return a path or URI in a form that can be compared."""
     return plain_path(text).casefold()
 
 
 def plain_path(text: str) -> str:
-    """A path or URI with slashes and without escapes; of a file's URI the path."""
+    """Return a path or URI with slashes and without escapes; of a file's URI the path."""
     if _SCHEME.match(text):
         text = unquote(text)
     text = text.replace("\\", "/")
@@ -84,7 +84,7 @@ def plain_path(text: str) -> str:
 
 
 def uri_of(path: str) -> str | None:
-    """The URI of a file that is defined on this machine."""
+    """Return the URI of a file that is defined on this machine."""
     try:
         return PurePath(path).as_uri()
     except ValueError:

@@ -1,4 +1,4 @@
-"""One walk through a conversation that picks up what may tell of agents and skills, turn by turn."""
+"""One pass over a conversation that collects evidence of agents and skills, turn by turn."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SKILL_TOOL = "skill"
 LOOKED_AT = READERS | {SKILL_TOOL}
 NOT_RUN = frozenset({"failed", "denied", "skipped", "cancelled", "prepared"})
 SHOWN = ("pastTenseMessage", "invocationMessage")
-# What must stand in a prompt for it to be worth a closer look.
+# Texts of which a prompt must contain one to be searched further.
 MARKS = ("<modeInstructions>", "<customInstructions>", "<skills>")
 MARKS_OF_USER_MESSAGES = (*MARKS, "<skill-context", "SKILL.md", "skill.md")
 # Blocks of a user message that hold other people's text: a file about Copilot is no evidence.
@@ -37,7 +37,7 @@ _LINK = re.compile(r"\]\(([^()\s]+)\)")
 
 
 class PromptText(NamedTuple):
-    """What Copilot said to the model by itself, without what it passed on."""
+    """The prompt text that Copilot itself wrote, without text from other sources."""
 
     text: str
     is_main: bool  # not to a sub-agent
@@ -45,24 +45,24 @@ class PromptText(NamedTuple):
 
 @dataclass(slots=True)
 class Clues:
-    """What a turn holds."""
+    """The evidence in a turn."""
 
     prompts: list[PromptText] = field(default_factory=list)
-    indexes: list[str] = field(default_factory=list)  # texts attached as an index of what is on offer
+    indexes: list[str] = field(default_factory=list)  # texts attached as an index of what is offered
     asked_skills: list[str] = field(default_factory=list)
     given_skills: list[str] = field(default_factory=list)
     read_files: list[str] = field(default_factory=list)
     prompt_files: list[str] = field(default_factory=list)
     mentions: list[Mention] = field(default_factory=list)
-    words: list[str] = field(default_factory=list)  # of the user, where they hold an @
+    words: list[str] = field(default_factory=list)  # text of the user that contains an @
 
 
 def clues_of(conversation: Conversation) -> dict[int, Clues]:
-    """The clues of each turn that has any."""
+    """Return the evidence of each turn that has any."""
     found: dict[int, Clues] = {}
     for turn, message in _messages(conversation):
         for part in message.parts:
-            # Of many parts few tell something: to compare types is quicker than to ask for instances.
+            # Few parts are evidence, and comparing types is faster than isinstance.
             if type(part) is ToolCall:
                 if part.name in LOOKED_AT or part.tool_id in LOOKED_AT:
                     _look_at_call(part, found, turn)
@@ -80,7 +80,7 @@ def clues_of(conversation: Conversation) -> dict[int, Clues]:
 
 
 def _messages(conversation: Conversation) -> Iterator[tuple[int, Message]]:
-    """All messages with their turn. What comes before the first turn belongs to that."""
+    """Yield all messages with their turn. Messages before the first turn belong to that one."""
     turns = {turn.index for turn in conversation.turns}
     first: int | None = min(turns, default=None)
     for message in conversation.messages:
@@ -114,7 +114,7 @@ def _at(found: dict[int, Clues], turn: int) -> Clues:
 
 
 def _look_at_prompt(text: str, message: Message, clues: Clues) -> None:
-    """Take a user message apart: what was passed on in it counts for nothing but the files of a slash command."""
+    """Split a user message: in text from other sources only the files of a slash command count."""
     pieces: list[str] = []
     end = 0
     for block in tags.blocks(text):
@@ -129,7 +129,7 @@ def _look_at_prompt(text: str, message: Message, clues: Clues) -> None:
 
 
 def _prompt_files_in(request: tags.Block) -> Iterator[str]:
-    """The files that a slash command of the user's put into the request."""
+    """Yield the files that a slash command of the user added to the request."""
     for block in tags.blocks(request.text, within=request.name):
         for key in ("filePath", "id"):
             value = block.attributes.get(key)
@@ -146,7 +146,7 @@ def _look_at_attachment(part: Attachment, found: dict[int, Clues], turn: int) ->
 
 
 def path_of(place: Place | None) -> str | None:
-    """The address of a place."""
+    """Return the path of a location."""
     return (place.uri or place.path) if place is not None else None
 
 
@@ -180,7 +180,7 @@ def _arguments_of(call: ToolCall) -> dict[str, Any]:
 
 
 def _shown_path(call: ToolCall) -> str | None:
-    """The file that the user saw being read, where the arguments were not kept."""
+    """Return the file that the user interface showed as read, if the arguments are missing."""
     if call.arguments is not None or call.extra is None:
         return None
     for key in SHOWN:

@@ -15,14 +15,14 @@ from copilog.text_cache import remembered
 
 SKILL_FILE = "/skill.md"
 
-# Folders whose folders are skills, wherever they lie.
+# Folders whose folders are skills, wherever they are.
 _SHELF = re.compile(
     r"(?:^|.*/)(?:\.(?:github|claude|agents|copilot)/skills|copilot-skill:)/([^/]+)/.", re.IGNORECASE | re.DOTALL
 )
 
 
 class SkillIndex:
-    """The skills that a conversation knows of or a workspace defines: by file, and by name."""
+    """The skills that a conversation or a workspace defines: by file, and by name."""
 
     def __init__(self, known: Known, turns: list[Turn], clues: dict[int, Clues]) -> None:
         self._prompts = known.prompts
@@ -44,7 +44,7 @@ class SkillIndex:
             self._add(filter(None, map(self.resource_at, found.read_files)))
 
     def _add(self, skills: Iterable[Skill]) -> None:
-        """Of two with one name, the first counts, and the second tells what it does not."""
+        """Add a skill. Of two with one name the first counts, and the second supplies its missing fields."""
         for skill in skills:
             key = skill.name.casefold()
             self._by_name[key] = joined(self._by_name[key], skill) if key in self._by_name else skill
@@ -52,7 +52,7 @@ class SkillIndex:
                 self._by_file.setdefault(address_of(skill.file), skill)
 
     def offers_in(self, text: str) -> list[Skill]:
-        """The skills that a text offers. The same prompt comes with many turns: it is looked at once."""
+        """Return the skills that a text offers. The same prompt is in many turns, so it is parsed once."""
         if "<skills>" not in text:
             return []
         if text not in self._offers:
@@ -64,15 +64,15 @@ class SkillIndex:
         return self._offers[text]
 
     def named(self, name: str) -> Skill:
-        """The skill of this name, with what is known of it."""
+        """Return the skill of this name, with its definition."""
         return self._by_name.get(name.casefold()) or Skill(name=name)
 
     def is_command(self, name: str) -> bool:
-        """Whether a slash command of this name is a skill."""
+        """Return whether a slash command of this name is a skill."""
         return name.casefold() in self._by_name and name.casefold() not in self._prompts
 
     def loaded_from(self, path: str) -> Skill | None:
-        """The skill whose file this is."""
+        """Return the skill of a file."""
         address = address_of(path)
         if not f"/{address}".endswith(SKILL_FILE):
             return None
@@ -83,7 +83,7 @@ class SkillIndex:
         return Skill(name=name, file=path) if name else None
 
     def resource_at(self, path: str) -> Skill | None:
-        """The skill in whose folder a file lies."""
+        """Return the skill whose folder contains a file."""
         folder = address_of(path)
         if f"/{folder}".endswith(SKILL_FILE):
             return None
@@ -97,13 +97,13 @@ class SkillIndex:
 
 @remembered(2048)
 def _name_on_shelf(path: str) -> str | None:
-    """The skill to whose folder a file belongs by the name of that folder alone."""
+    """Return the skill of a file by the name of its folder alone."""
     shelf = _SHELF.match(plain_path(path))
     return shelf[1] if shelf else None
 
 
 def skills_of(turn: Turn, clues: Clues | None, index: SkillIndex) -> list[Skill]:
-    """The turn's skills, each once: what was recorded, then what was found."""
+    """Return the turn's skills, each once: first the recorded ones, then the detected ones."""
     merged: dict[str, Skill] = {}
     for skill in (*turn.skills, *(_found(clues, index) if clues else ())):
         key = skill.name.casefold()
@@ -134,7 +134,7 @@ def _found(clues: Clues, index: SkillIndex) -> Iterator[Skill]:
 
 
 def joined(first: Skill, second: Skill) -> Skill:
-    """One skill of two: nothing of the first is lost, and loaded beats offered."""
+    """Merge two records of a skill: the fields of the first have priority, and loaded has priority over offered."""
     evidence = dict.fromkeys(filter(None, (*first.evidence.split("; "), *second.evidence.split("; "))))
     return Skill(
         name=first.name,
@@ -146,6 +146,6 @@ def joined(first: Skill, second: Skill) -> Skill:
 
 
 def folder_of(path: str) -> str | None:
-    """The name of the folder that a file lies in."""
+    """Return the name of the folder that contains a file."""
     folders = plain_path(path).split("/")[:-1]
     return next((folder for folder in reversed(folders) if folder and not folder.endswith(":")), None)

@@ -1,4 +1,4 @@
-"""How often definitions were used and offered, which never were, and what was used that nobody defined."""
+"""How often definitions were used and offered, which never were, and which uses have no definition."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class DefinitionUse(msgspec.Struct, kw_only=True):
 
 
 class DefinitionUsage(msgspec.Struct, kw_only=True):
-    """The use of all definitions, in their order, and the turns with agents and skills that are not among them."""
+    """The use of all definitions, in their order, and the turns with agents and skills without a definition."""
 
     definitions: list[DefinitionUse]
     undefined_agents: dict[str, int] = {}
@@ -39,7 +39,7 @@ class DefinitionUsage(msgspec.Struct, kw_only=True):
 
 
 def usage_of_definitions(conversations: Iterable[Conversation], definitions: Sequence[Definition]) -> DefinitionUsage:
-    """Count the use of definitions in conversations that `detect` has seen."""
+    """Count the use of definitions in conversations that `detect` has processed."""
     uses = [DefinitionUse(kind=made.kind, name=made.name, path=made.path) for made in definitions]
     usage = DefinitionUsage(definitions=uses)
     finder = _Finder(uses)
@@ -61,7 +61,7 @@ def usage_of_definitions(conversations: Iterable[Conversation], definitions: Seq
 
 
 class _Finder:
-    """Definitions by file, and where no file tells, by name: then the first of that name is meant."""
+    """Definitions by file, and without a file by name: then the first of that name counts."""
 
     def __init__(self, uses: list[DefinitionUse]) -> None:
         self._by_file = {address_of(use.path): position for position, use in enumerate(uses)}
@@ -70,7 +70,7 @@ class _Finder:
             self._by_name.setdefault((_group(use.kind), use.name.casefold()), position)
 
     def sort(self, signs: Iterable[Sign]) -> tuple[set[int], set[int], set[tuple[str, str]]]:
-        """The definitions used and offered in one turn, and the agents and skills that are used without one."""
+        """Return the definitions used and offered in one turn, and the agents and skills used without one."""
         used: set[int] = set()
         offered: set[int] = set()
         strangers: set[tuple[str, str]] = set()
@@ -118,7 +118,7 @@ def _signs_of(part: object, looked_at: dict[str, list[Sign]]) -> Iterator[Sign]:
 
 
 def _offers_in(text: str, looked_at: dict[str, list[Sign]]) -> list[Sign]:
-    """The agents and instruction files that a text offers; of skills the turns tell."""
+    """Return the agents and instruction files that a text offers; skills are in the turns."""
     if "<agents" not in text and "<instruction>" not in text:
         return []
     if text not in looked_at:

@@ -1,4 +1,4 @@
-"""How work is spread: one process or several. Engines receive functions and never know what they run."""
+"""How work is spread: one process or several. Engines call functions without knowledge of what they do."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ __all__ = ["Engine", "Serial", "WorkerLost", "engine_for"]
 
 
 def engine_for(jobs: int, ahead: int = AHEAD) -> Engine:
-    """An engine that keeps so many cores busy. Nothing is started before there is work.
+    """Return an engine that keeps so many cores busy. No process is started before there is work.
 
-    `ahead` is how many parts a core is given before the first of their results is taken: more of them where whoever
-    takes the results is busy with something else at times.
+    `ahead` is how many parts a core is given before the first of their results is read: more of them if the caller that
+    reads the results is busy at times.
     """
     if jobs <= 1:
         return Serial()

@@ -9,25 +9,25 @@ from typing import Any, TypeVar
 
 from copilog.errors import CopilogError
 
-AHEAD = 3  # parts in work or waiting, per process: enough to keep it busy, few enough to keep results small
+AHEAD = 3  # running or waiting parts per process: enough to keep it busy, few enough to keep results small
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 
 
 class WorkerLost(CopilogError):  # noqa: N818 - it is news, not a fault of ours
-    """A process that worked for us is gone, so the run cannot be finished."""
+    """A worker process has ended, so the run cannot be finished."""
 
 
 class Engine:
     """Applies a function to parts. Functions are those of modules, and parts and results can be pickled."""
 
     def map(self, work: Callable[[Part], Result], parts: Iterable[Part]) -> Iterator[Result]:
-        """The results in the order of the parts. Parts are asked for little by little."""
+        """Yield the results in the order of the parts. Parts are read on demand."""
         raise NotImplementedError
 
     def prepare(self, work: Callable[[Any], Any]) -> None:
-        """Get ready for work that is sure to come, while something else is done here."""
+        """Prepare for work that is certain to come, while the caller is still busy."""
 
     def run(
         self,
@@ -36,11 +36,11 @@ class Engine:
         combine: Callable[[Result, Result], Result],
         start: Result,
     ) -> Result:
-        """All results combined into one."""
+        """Return all results combined into one."""
         return reduce(combine, self.map(work, parts), start)
 
     def close(self) -> None:
-        """End what was started."""
+        """End the processes."""
 
     def __enter__(self) -> Engine:
         return self

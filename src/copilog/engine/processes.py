@@ -61,7 +61,7 @@ def _in_order(
     done: SimpleQueue[tuple[int, Any, BaseException | None]],
     pending: int,
 ) -> Iterator[Any]:
-    """The results in the order of their parts; a new part is handed out for each that leaves."""
+    """Yield the results in the order of their parts. A new part is sent out for each that leaves."""
     early: dict[int, Any] = {}
     following = 0
     while pending:
@@ -80,7 +80,7 @@ def _in_order(
 
 
 class Worker:
-    """One process, and the way to it."""
+    """One process, and the connection to it."""
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(  # noqa: S603 - our own module, in our own interpreter
@@ -90,7 +90,7 @@ class Worker:
 
     def prepare(self, work: Callable[[Any], Any]) -> None:
         """Have the function's module imported."""
-        with suppress(OSError):  # a process that is gone is noticed when it is given work
+        with suppress(OSError):  # an ended process is noticed when it is given work
             self._send((None, work))
 
     def serve(
@@ -99,7 +99,7 @@ class Worker:
         todo: SimpleQueue[tuple[int, Any] | None],
         done: SimpleQueue[tuple[int, Any, BaseException | None]],
     ) -> None:
-        """Take parts and bring results, until there are no more."""
+        """Take parts and return results until there are no more."""
         while (item := todo.get()) is not None:
             index, part = item
             try:
@@ -124,6 +124,6 @@ class Worker:
         self._process.kill()
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None:
-                with suppress(OSError):  # what was still to be flushed has nobody to read it
+                with suppress(OSError):  # the reader of the remaining output is gone
                     stream.close()
         self._process.wait()

@@ -17,14 +17,14 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then ends us
     source = os.fdopen(os.dup(0), "rb", buffering=1 << 20)
     target = os.fdopen(os.dup(1), "wb", buffering=1 << 20)
-    os.dup2(2, 1)  # whatever is printed by accident must not stand between results
-    gc.disable()  # what we build has no cycles: benchmarks/bench_extract.py
+    os.dup2(2, 1)  # accidental output must not come between results
+    gc.disable()  # the objects have no cycles: see benchmarks/bench_extract.py
     paths = _received(source)
     if paths is not None:
         sys.path[:] = paths
     while (task := _received(source)) is not None:
         work, part = task
-        if work is None:  # only to be known: its module is imported by now
+        if work is None:  # only prepared: its module is imported by now
             continue
         try:
             answer = pickle.dumps((True, work(part)), protocol=5)
@@ -38,7 +38,7 @@ def main() -> None:
 
 
 def _received(source: IO[bytes]) -> Any:
-    """What the parent sends next; None when it is gone, perhaps in the middle of a word."""
+    """Return the next message of the parent, or None if the parent is gone, perhaps in the middle of a message."""
     try:
         return pickle.load(source)  # noqa: S301 - written by our own parent
     except (EOFError, pickle.UnpicklingError):

@@ -1,4 +1,4 @@
-"""Notes about one file, so many of each kind as a person would read."""
+"""Notes about one file. Of each kind, only as many are reported as a person would read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ MOST_OF_A_KIND = 50
 
 
 class Remarks:
-    """Passes notes on to the ledger; of a kind that comes again and again, only the first ones and a count."""
+    """Passes notes to the ledger: of each code the first ones, and the number of the others."""
 
     __slots__ = ("_counts", "_ledger")
 
@@ -24,7 +24,7 @@ class Remarks:
             self._ledger.note(code, reason, level, line=line, offset=offset)
 
     def close(self) -> None:
-        """Tell how many notes were held back."""
+        """Report how many notes were left out."""
         for code, count in self._counts.items():
             if count > MOST_OF_A_KIND:
                 self._ledger.note(code, f"and {count - MOST_OF_A_KIND} more like these", "info")

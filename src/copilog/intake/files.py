@@ -1,4 +1,4 @@
-"""Open files of other programs: regular files only, and never one that would keep the reader waiting."""
+"""Open files of other programs: regular files only, so that reading never blocks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) 
 
 
 def kind_of(mode: int) -> str:
-    """Return what a path leads to that is not a regular file, as people call it."""
+    """Return the common name of a path's type that is not a regular file."""
     for test, name in (
         (stat.S_ISDIR, "a folder"),
         (stat.S_ISFIFO, "a pipe"),
@@ -30,13 +30,13 @@ def kind_of(mode: int) -> str:
 
 
 def refusal(mode: int) -> str | None:
-    """Return why something with this mode is not opened; None for a regular file."""
+    """Return why a file with this mode is refused, or None for a regular file."""
     return None if stat.S_ISREG(mode) else f"is {kind_of(mode)}, and only regular files are read"
 
 
 @contextmanager
 def opened(path: Path, buffering: int = BUFFER_BYTES) -> Iterator[BinaryIO]:
-    """Open a regular file to be read; raise BadFile with the reason for anything else, also while reading."""
+    """Open a regular file for reading. Raise BadFile with the reason if it cannot be opened or read."""
     try:
         with open(path, "rb", buffering=buffering, opener=_open_regular) as file:
             yield file
@@ -45,13 +45,13 @@ def opened(path: Path, buffering: int = BUFFER_BYTES) -> Iterator[BinaryIO]:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return all bytes of a regular file; raise BadFile with the reason when that cannot be done."""
+    """Return all bytes of a regular file. Raise BadFile with the reason if it cannot be read."""
     with opened(path) as file:
         return file.read()
 
 
 def _open_regular(path: str, _flags: int) -> int:
-    """Open a file that is regular before it is opened and after: opening a device may already do something."""
+    """Open a file that is regular before it is opened and after, as opening a device may already have an effect."""
     _require_regular(os.stat(path).st_mode)  # noqa: PTH116
     handle = os.open(path, _READ)
     try:

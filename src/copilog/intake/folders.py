@@ -1,4 +1,4 @@
-"""What is in folders of other programs. Links are not followed; they are noted, as is what cannot be listed."""
+"""The entries of folders of other programs. Links are not followed; links and unreadable folders are noted."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-# Paths that were passed over by this process and not reported yet, each with the reason.
+# Paths that this process skipped and has not reported yet, each with the reason.
 _passed_over: dict[str, str] = {}
 
 
 def entries_in(folder: Path) -> list[os.DirEntry[str]]:
-    """Return the files and folders of a folder without links; none when it is missing, a link, or cannot be read."""
+    """Return the files and folders of a folder, without links. Return none if it is missing, a link, or unreadable."""
     try:
         with os.scandir(folder) as found:
             entries = list(found)
@@ -34,19 +34,19 @@ def _pass_over_link(path: str) -> None:
 
 
 def take_passed_over() -> list[tuple[Path, str]]:
-    """Return what was passed over since the last time that this was asked."""
+    """Return the paths skipped since the last call."""
     taken = [(Path(path), reason) for path, reason in sorted(_passed_over.items())]
     _passed_over.clear()
     return taken
 
 
 def is_below(path: str, folders: Iterable[str]) -> bool:
-    """Return whether a path is one of some folders, or lies in one."""
+    """Return whether a path is one of some folders, or is inside one."""
     return any(path == folder or path.startswith(folder.rstrip(os.sep) + os.sep) for folder in folders)
 
 
 def is_gone(path: str | Path) -> bool:
-    """Return whether there is nothing at a path; a folder above it that may not be entered is no proof of that."""
+    """Return whether no file exists at a path. A path below a folder without permission is not counted as gone."""
     try:
         os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):

@@ -1,4 +1,4 @@
-"""How much is held at once of what others wrote, and how long a query may take; what is more is `too-large`."""
+"""How much of other programs' data is held at once, and how long a query may take; anything above is `too-large`."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ RECORD_MIB = 256
 RECORD_VARIABLE = "COPILOG_MAX_RECORD_MB"
 QUERY_SECONDS = 30.0
 PATTERN_SECONDS = 5.0
-SHORT_TEXT = 16  # characters on which no pattern takes long
+SHORT_TEXT = 16  # characters, on which every pattern is fast
 
 
 def largest_record() -> int:
-    """Return how many bytes a record may have, unpacked: 256 MB, unless the environment says otherwise."""
+    """Return the largest size of a record in bytes, unpacked: 256 MB, or what the environment sets."""
     with suppress(ValueError):
         wanted = int(os.environ.get(RECORD_VARIABLE, ""))
         if wanted > 0:
@@ -23,5 +23,5 @@ def largest_record() -> int:
 
 
 def megabytes(size: int) -> str:
-    """Return a size as people read it, never rounded to nothing."""
+    """Return a size for messages, never rounded to zero."""
     return f"{size / MIB:,.1f} MB" if size < 10 * MIB else f"{size // MIB:,} MB"

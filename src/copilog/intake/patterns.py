@@ -1,4 +1,4 @@
-"""Search a text with a pattern that a user wrote, for so long and no longer."""
+"""Search a text with a pattern that a user wrote, within a time limit."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from copilog.intake import limits
 
 
 def found_in(pattern: re.Pattern[str], text: str) -> bool:
-    """Return whether a pattern is found; raise UsageError when that takes too long, as some patterns take for ever.
+    """Return whether a pattern matches. Raise UsageError if that takes too long, as some patterns take forever.
 
-    The limit needs a timer of the system, which there is on Linux and macOS, in the main thread of each process.
+    The limit needs a system timer, which exists on Linux and macOS, in the main thread of each process.
     """
     has_timer = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
     if not has_timer or len(text) < limits.SHORT_TEXT:

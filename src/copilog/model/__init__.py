@@ -1,9 +1,9 @@
-"""What everything else talks about: conversations, turns, messages and their parts.
+"""The common data types: conversations, turns, messages and their parts.
 
 Messages are one flat list, each with the number of its turn and, for sub-agents, the call that started them;
-what belongs to a request as a whole stands in `turns`. Absent is None, empty is empty, and nothing is invented.
-Whatever a writer recorded that has no place of its own survives under `extra`, so that a conversation can be
-written again. The types hold no behaviour; `questions` has small pure functions that answer what many ask.
+fields of a request itself are in `turns`. Absent is None, empty is empty, and nothing is invented.
+Recorded fields without an equivalent are under `extra`, so that a conversation can be written again.
+The types hold no behaviour; `questions` has small pure functions that many callers need.
 """
 
 from copilog.model.conversation import (

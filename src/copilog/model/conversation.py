@@ -1,4 +1,4 @@
-"""Messages, turns and the conversation they make."""
+"""Messages, turns and conversations."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ class Message(Value, gc=False, kw_only=True):
 
 
 class Turn(Value, kw_only=True):
-    """What belongs to one request as a whole."""
+    """The fields of one request."""
 
     index: int
-    pointer: str | None = None  # where the request stands in its file
+    pointer: str | None = None  # the position of the request in its file
     request_id: str | None = None
     response_id: str | None = None
     status: Status | None = None
@@ -73,14 +73,14 @@ class Turn(Value, kw_only=True):
     details: str | None = None  # the line under the answer: model and multiplier
     error: TurnError | None = None
     vote: Vote | None = None
-    reason_without_vote: str | None = None  # why the answer was to be voted down; the vote itself is not recorded
+    reason_without_vote: str | None = None  # the reason for a vote down; the vote itself is not recorded
     followups: list[Followup] = []
     references: list[UsedReference] = []
     citations: list[Citation] = []
     edited_files: list[EditedFileEvent] = []
     rounds: list[Round] = []
     code_blocks: list[CodeBlock] = []
-    confirmation: str | None = None  # the button whose press made this request
+    confirmation: str | None = None  # the button that sent this request
     is_undone: bool = False
     undone_from: int | None = None  # index of the first response part that was undone
     is_hidden: bool = False
@@ -89,9 +89,9 @@ class Turn(Value, kw_only=True):
     system_label: str | None = None
     superseded: str | None = None  # why the turn no longer counts: removed, hidden, undone, replaced, rewound, absent
     branch: Branch | None = None  # None for the trunk
-    copied_from: str | None = None  # id of the conversation in which it was asked, where a fork copied it from there
-    traces: list[str] = []  # paths of the traces that have it, where the conversation has several
-    part_orders: list[list[str]] = []  # of its traces, where they leave open how calls, thinking and texts follow
+    copied_from: str | None = None  # id of the conversation in which the turn was sent, if a fork copied it from there
+    traces: list[str] = []  # paths of its traces, if the conversation has several
+    part_orders: list[list[str]] = []  # of its traces, if they do not record how calls, thinking and texts follow
     duration: Duration | None = None  # concluded from `timing`
     ran_model: RanModel | None = None  # concluded; `model` is what was recorded
     extra: Extra | None = None
@@ -107,7 +107,7 @@ class Queued(Value, kw_only=True):
 
 
 class Draft(Value, kw_only=True):
-    """What stood in the input box."""
+    """The text of the input box."""
 
     text: str = ""
     attachments: list[AnyPart] = []
@@ -123,7 +123,7 @@ class FileChange(Value, kw_only=True):
     path: str | None = None
     request_id: str | None = None
     turn: int | None = None
-    checkpoint: str | None = None  # the step within the request; None for the request as a whole
+    checkpoint: str | None = None  # the step within the request; None for the complete request
     action: Literal["edit", "create", "delete", "rename"] = "edit"
     old_uri: str | None = None
     before: str | None = None
@@ -133,7 +133,7 @@ class FileChange(Value, kw_only=True):
     removed: int | None = None
     is_undone: bool = False
     language: str | None = None
-    unapplied: list[Any] = []  # edits as recorded whose text is in neither `before` nor `after`
+    unapplied: list[Any] = []  # recorded edits whose text is in neither `before` nor `after`
     extra: Extra | None = None
 
 
@@ -153,14 +153,14 @@ class FileState(Value, kw_only=True):
 
 
 class Document(Value, kw_only=True):
-    """A text that belongs to the conversation as a whole: a plan, a memory, a summary, a list of things to do."""
+    """A text that belongs to the conversation: a plan, a memory, a summary, a to-do list."""
 
     kind: (
         str  # plan, memory, summary, checkpoint, skill, todos, file, backup, changes, table, helper, choice, draft, ...
     )
     text: str
     title: str | None = None
-    path: str | None = None  # where the writer kept it
+    path: str | None = None  # its path at the writer
     extra: Extra | None = None
 
 
@@ -179,7 +179,7 @@ class Workspace(Value, kw_only=True):
 
 
 class Relation(Value, kw_only=True):
-    """How this conversation hangs together with another."""
+    """The relation of this conversation to another one."""
 
     kind: str  # fork, forked-as, continuation, subagent, delegation, possible-duplicate, prompts-of, prompts-in
     other_id: str
@@ -187,11 +187,11 @@ class Relation(Value, kw_only=True):
 
 
 class Provenance(Value, kw_only=True):
-    """One trace of the conversation: the file it stands in, and where there."""
+    """One trace of the conversation: its file, and the position there."""
 
     source: str
     path: str
-    role: Literal["lead", "copy", "index", "edits", "resource", "earlier"] = "lead"  # earlier: as a former scan read it
+    role: Literal["lead", "copy", "index", "edits", "resource", "earlier"] = "lead"  # earlier: from a previous scan
     size: int | None = None
     modified_at: datetime | None = None
     pointer: str | None = None
@@ -199,17 +199,17 @@ class Provenance(Value, kw_only=True):
     row: str | None = None
     workspace: str | None = None
     marks: list[str] = []  # of this trace alone: damaged, headless, transcript, ...
-    conflicts: list[Conflict] = []  # what this trace says and another one overruled
+    conflicts: list[Conflict] = []  # values of this trace that another one overruled
 
 
 class Conversation(Value, kw_only=True):
-    """One conversation, from whatever source, with every trace of it in `provenance`."""
+    """One conversation, from any source, with every trace of it in `provenance`."""
 
     id: str  # "vscode:<native id>"
     native_id: str | None = None
     source: str
     title: str | None = None  # the one to show, of `titles` or the first prompt
-    title_origin: TitleOrigin | None = None  # where the title is from
+    title_origin: TitleOrigin | None = None  # the origin of the title
     titles: list[Title] = []  # every title that a trace has
     assistant: str | None = None  # who answered: "GitHub Copilot", "Positron Assistant"
     application: str | None = None  # "Code", "Code - Insiders", "VSCodium"

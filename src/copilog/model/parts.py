@@ -22,16 +22,16 @@ from copilog.model.values import (
     Verdict,
 )
 
-UNASKED = "unasked"  # `native` of a call that no model asked for: the extension itself used the tool
-UNFINISHED = "unfinished"  # among the notes of a prompt of which the file has only the beginning
+UNASKED = "unasked"  # `native` of a call that the model did not request: the extension itself used the tool
+UNFINISHED = "unfinished"  # among the notes of a prompt that is cut in the file
 
 
 class Part(Value, tag_field="kind", gc=False, kw_only=True):
     """One piece of a message.
 
-    `native` is the writer's own name of the kind, where it says more than ours; `position` is the part's index in
-    the writer's list, so that its raw JSON can be found again below the turn's pointer; `notes` has further texts that
-    the user saw with the part, by what they are: a tooltip, a reason, the titles of buttons.
+    `native` is the writer's own name of the kind, if it is more specific; `position` is the part's index in the
+    writer's list, so that its raw JSON can be found again below the turn's pointer; `notes` has further texts that the
+    user saw with the part, by their labels: a tooltip, a reason, the titles of buttons.
     """
 
     native: str | None = None
@@ -41,14 +41,14 @@ class Part(Value, tag_field="kind", gc=False, kw_only=True):
 
 
 class Text(Part, tag="text", gc=False, kw_only=True):
-    """Prose: the user's own words, or the assistant's answer as Markdown."""
+    """Prose: the user's own text, or the assistant's answer as Markdown."""
 
     text: str
     vulnerabilities: list[str] = []
 
 
 class Prompt(Part, tag="prompt", gc=False, kw_only=True):
-    """What was really sent to the model around the user's words, tags and all."""
+    """The text sent to the model around the user's text, tags included."""
 
     text: str
     scope: Literal["turn", "conversation", "system"] = "turn"
@@ -81,16 +81,16 @@ class ToolCall(Part, tag="tool-call", gc=False, kw_only=True):
     round_id: str | None = None
     started_at: datetime | None = None
     elapsed_ms: float | None = None  # from its start to its end, as recorded
-    native_ids: list[str] = []  # every spelling of the id that was met
-    verdicts: list[Verdict] = []  # what other traces say about how it ended
-    outcome: Outcome | None = None  # concluded; `status` is what the trace itself says
-    exit_code: int | None = None  # of the command that the call ran to its end, as recorded
-    concluded_exit_code: int | None = None  # the same, as all traces and texts have it
-    edits: list[ArguedEdit] = []  # concluded: those that it made and that nothing else tells of
+    native_ids: list[str] = []  # every spelling of the id
+    verdicts: list[Verdict] = []  # outcomes in other traces
+    outcome: Outcome | None = None  # concluded; `status` is from the trace itself
+    exit_code: int | None = None  # of the command of the call, as recorded
+    concluded_exit_code: int | None = None  # the same, from all traces and texts
+    edits: list[ArguedEdit] = []  # concluded: files that only this call records
 
 
 class ToolResult(Part, tag="tool-result", gc=False, kw_only=True):
-    """What a tool gave back."""
+    """The result of a tool."""
 
     call_id: str
     text: str = ""
@@ -98,8 +98,8 @@ class ToolResult(Part, tag="tool-result", gc=False, kw_only=True):
     origin: str = ""  # where it was recorded: "model" (what the model saw), "display", "terminal", "resource file"
     items: list[ResultItem] = []
     places: list[Place] = []  # files found or read
-    display: str | None = None  # what the user saw, where that differs
-    full_text: str | None = None  # output that was too long and was kept in a file of its own
+    display: str | None = None  # the text that the user saw, if it differs
+    full_text: str | None = None  # output that was too long and has a file of its own
     full_text_path: str | None = None
 
 
@@ -108,7 +108,7 @@ class Terminal(Part, tag="terminal", gc=False, kw_only=True):
 
     call_id: str | None = None
     command: str  # what was executed
-    original: str | None = None  # what the model asked for
+    original: str | None = None  # what the model requested
     edited_by_tool: str | None = None
     edited_by_user: str | None = None
     shown: str | None = None
@@ -124,7 +124,7 @@ class Terminal(Part, tag="terminal", gc=False, kw_only=True):
 
 
 class TodoList(Part, tag="todo-list", gc=False, kw_only=True):
-    """The assistant's list of things to do, as of this moment."""
+    """The assistant's to-do list at this point."""
 
     call_id: str | None = None
     items: list[TodoItem]
@@ -140,14 +140,14 @@ class Attachment(Part, tag="attachment", gc=False, kw_only=True):
     text: str | None = None
     mime_type: str | None = None
     data: bytes | None = None
-    description: str | None = None  # what the model was told about it
+    description: str | None = None  # the text for the model about it
     is_sent: bool = True  # False: offered, but switched off
     is_automatic: bool = False  # added by the product, not by the user
     omitted: str | None = None  # partial, full, image-limit
 
 
 class Mention(Part, tag="mention", gc=False, kw_only=True):
-    """A word of the prompt that stands for something: @agent, /command, #file."""
+    """A word of the prompt with a meaning: @agent, /command, #file."""
 
     type: str  # agent, command, prompt, tool, toolset, file, variable
     name: str
@@ -159,9 +159,9 @@ class Mention(Part, tag="mention", gc=False, kw_only=True):
 
 
 class Reference(Part, tag="reference", gc=False, kw_only=True):
-    """A link to a place: in the middle of the prose, or the file that a code block belongs to."""
+    """A link to a location: in the middle of the prose, or the file that a code block belongs to."""
 
-    text: str  # as it reads in the prose; empty where nothing is shown
+    text: str  # as shown in the prose; empty if nothing is shown
     place: Place | None = None
     type: str = "inline"  # inline, code-block, pull-request, extension
     is_edit: bool = False
@@ -175,24 +175,24 @@ class FileEdit(Part, tag="file-edit", gc=False, kw_only=True):
     path: str | None = None
     new_uri: str | None = None
     batches: list[list[TextEdit]] = []
-    cells: list[Any] = []  # notebook operations that are no text edits
+    cells: list[Any] = []  # notebook operations that are not text edits
     diff: str | None = None
     added: int | None = None
     removed: int | None = None
     is_done: bool | None = None
     is_applied: bool | None = None
     call_id: str | None = None
-    outcome: OutcomeKind | None = None  # concluded: that of the call that was to make it
+    outcome: OutcomeKind | None = None  # concluded: that of the call that requested it
 
 
 class FileTree(Part, tag="file-tree", gc=False, kw_only=True):
-    """A tree of files that the answer showed."""
+    """A tree of files in the answer."""
 
     root: TreeNode
 
 
 class Confirmation(Part, tag="confirmation", gc=False, kw_only=True):
-    """The user was asked something: a confirmation, an elicitation, questions, a plan to review."""
+    """A question to the user: a confirmation, an elicitation, questions, a plan to review."""
 
     type: str  # confirmation, elicitation, questions, plan
     title: str | None = None
@@ -204,7 +204,7 @@ class Confirmation(Part, tag="confirmation", gc=False, kw_only=True):
 
 
 class Checkpoint(Part, tag="checkpoint", gc=False, kw_only=True):
-    """A place to which the edits can be undone."""
+    """A state to which the edits can be undone."""
 
     id: str
 
@@ -214,7 +214,7 @@ class Compaction(Part, tag="compaction", gc=False, kw_only=True):
 
     text: str
     title: str | None = None
-    instructions: str | None = None  # what the user asked to be kept
+    instructions: str | None = None  # what the user wanted the summary to contain
     round_id: str | None = None
     model: str | None = None
     trigger: str | None = None
@@ -233,7 +233,7 @@ class Hook(Part, tag="hook", gc=False, kw_only=True):
 
 
 class Notice(Part, tag="notice", gc=False, kw_only=True):
-    """Something the product said by itself: progress, warnings, buttons, servers starting."""
+    """A message of the product itself: progress, warnings, buttons, servers starting."""
 
     topic: str  # warning, info, progress, task, system, command, mcp-servers, model-resolution, ...
     text: str = ""
@@ -242,7 +242,7 @@ class Notice(Part, tag="notice", gc=False, kw_only=True):
 
 
 class Unknown(Part, tag="unknown", gc=False, kw_only=True):
-    """A kind of part that nobody has described yet, kept as it came."""
+    """A kind of part without a description, stored unchanged."""
 
     type: str
     raw: Any

@@ -1,4 +1,4 @@
-"""Small pure functions that answer what many ask of a conversation."""
+"""Small pure functions about a conversation that many callers need."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from copilog.model.values import Duration, Usage
 
 
 def prose_of(parts: Sequence[AnyPart]) -> str:
-    """The text of a message as it reads: prose with its inline references, without thinking and tools.
+    """Return the text of a message as shown: prose with its inline references, without thinking and tools.
 
     Prose continues from part to part; a notice, such as a warning or the title of a button, is a paragraph of its own,
     and a reference never runs into a fence.
@@ -39,7 +39,7 @@ def prose_of(parts: Sequence[AnyPart]) -> str:
 
 
 def ends_with_fence(text: str) -> bool:
-    """Return whether the last line of a text is the fence of a code block, so that nothing may follow it there."""
+    """Return whether the last line of a text is the fence of a code block, so that no text may follow it there."""
     line = text[text.rfind("\n") + 1 :].strip(" \t>")
     return line.startswith(("```", "~~~")) and not line.strip(line[0])
 
@@ -48,12 +48,12 @@ UNNAMED = "contents/"
 
 
 def unnamed_uri(name: str) -> str:
-    """Return a substitute URI for a file whose text was kept, but not its name."""
+    """Return a substitute URI for a file with a recorded text, but without a name."""
     return f"{UNNAMED}{name}"
 
 
 def unnamed_files(conversation: Conversation) -> list[FileState]:
-    """Return the texts of files that were kept without the files' names."""
+    """Return the texts of files without recorded names."""
     return [file for file in conversation.files if file.uri.startswith(UNNAMED)]
 
 
@@ -69,23 +69,23 @@ def is_counted(turn: Turn) -> bool:
 
 
 def messages_of(conversation: Conversation, turn: int) -> list[Message]:
-    """The messages of one turn, in order."""
+    """Return the messages of one turn, in order."""
     return [message for message in conversation.messages if message.turn == turn]
 
 
 def parts_of(conversation: Conversation) -> Iterator[AnyPart]:
-    """All parts of all messages, in order."""
+    """Yield all parts of all messages, in order."""
     for message in conversation.messages:
         yield from message.parts
 
 
 def results_by_call(conversation: Conversation) -> dict[str, ToolResult]:
-    """The result of each tool call that has one."""
+    """Return the result of each tool call that has one."""
     return {part.call_id: part for part in parts_of(conversation) if isinstance(part, ToolResult)}
 
 
 def title_of(conversation: Conversation) -> str:
-    """A title to show: the concluded or recorded one, else the first line of the first prompt, else a placeholder."""
+    """Return a title to show: the concluded or recorded one, else the first line of a prompt, else a placeholder."""
     return conversation.title or first_prompt_line(conversation) or "(untitled)"
 
 
@@ -93,9 +93,9 @@ TITLE_UNITS = 200  # where VS Code cuts a title, in UTF-16 units
 
 
 def first_prompt_line(conversation: Conversation) -> str:
-    """The first line of the first prompt of the user, cut as VS Code cuts it; empty if no prompt that counts has text.
+    """Return the first line of the user's first prompt, cut as in VS Code; empty if no counted prompt has text.
 
-    VS Code forgets those that were removed.
+    Removed prompts do not count, as in VS Code.
     """
     turns = {turn.index: turn for turn in conversation.turns}
     for message in conversation.messages:
@@ -118,7 +118,7 @@ def _cut_units(text: str) -> str:
 
 
 def best_usage(turn: Turn) -> Usage | None:
-    """The most telling of the usages that were recorded for a turn: whole-turn totals before single numbers.
+    """Return the best of the usages that were recorded for a turn: totals before single numbers.
 
     A turn that used several models has a total for each: they are added up.
     """
@@ -141,11 +141,11 @@ COUNTS = ("input", "output", "cache_read", "cache_write", "reasoning", "premium_
 
 
 def _sum_of(usages: list[Usage], name: str) -> Any:
-    """The sum of what was recorded; None when nothing was."""
+    """Return the sum of the recorded numbers, or None if there are none."""
     values = [value for usage in usages if (value := getattr(usage, name)) is not None]
     return sum(values) if values else None
 
 
 def duration_of(turn: Turn) -> Duration:
-    """How long a turn took, as `derive.times` concluded it; all unknown if it did not."""
+    """Return how long a turn took, as `derive.times` concluded it; all unknown if it did not."""
     return turn.duration or Duration()

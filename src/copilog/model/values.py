@@ -24,7 +24,7 @@ TitleOrigin = Literal[
 
 
 class Value(msgspec.Struct, omit_defaults=True, kw_only=True):
-    """What all of the model shares: fields by name, defaults left out of the JSON."""
+    """The base of all types of the model: fields by name, defaults left out of the JSON."""
 
 
 class Range(Value, kw_only=True):
@@ -48,20 +48,20 @@ class Place(Value, kw_only=True):
 
 
 class Model(Value, kw_only=True):
-    """Which language model was asked for, and which one answered, as recorded."""
+    """The requested language model, and the one that answered, as recorded."""
 
     id: str  # as recorded: "copilot/gpt-5"
     name: str  # without its vendor: "gpt-5"
     vendor: str | None = None  # "copilot"
-    resolved: str | None = None  # what a router such as "auto" picked, as recorded
+    resolved: str | None = None  # the pick of a router such as "auto", as recorded
     extra: Extra | None = None
 
 
 class RanModel(Value, kw_only=True):
-    """Which language model answered in a turn, concluded from all that was recorded of it by `derive.models`."""
+    """The language model that answered in a turn, concluded from all records of it by `derive.models`."""
 
     name: str
-    evidence: str  # what says so: model totals, resolved model, call record, details
+    evidence: str  # the evidence: model totals, resolved model, call record, details
 
 
 class Agent(Value, kw_only=True):
@@ -76,7 +76,7 @@ class Agent(Value, kw_only=True):
 
 
 class Mode(Value, kw_only=True):
-    """How the chat ran: ask, edit, agent, or a custom agent on top of one of them."""
+    """The mode of the chat: ask, edit, agent, or a custom agent on top of one of them."""
 
     kind: str | None = None  # ask, edit, agent
     id: str | None = None  # as recorded, e.g. "custom", or the address of a custom agent's file
@@ -88,7 +88,7 @@ class Mode(Value, kw_only=True):
 
 
 class CustomAgent(Value, kw_only=True):
-    """A custom agent that was active, and how we know."""
+    """A custom agent that was active, and the evidence."""
 
     name: str | None = None
     uri: str | None = None
@@ -99,7 +99,7 @@ class CustomAgent(Value, kw_only=True):
 
 
 class Skill(Value, kw_only=True):
-    """A skill that was offered to the model or loaded by it, and how we know."""
+    """A skill that was offered to the model or loaded by it, and the evidence."""
 
     name: str
     file: str | None = None
@@ -109,7 +109,7 @@ class Skill(Value, kw_only=True):
 
 
 class Usage(Value, kw_only=True):
-    """Tokens and cost as one place recorded them. A turn may have several; `best_usage` chooses."""
+    """Tokens and cost from one record. A turn may have several; `best_usage` chooses."""
 
     input: int | None = None
     output: int | None = None
@@ -130,7 +130,7 @@ class Usage(Value, kw_only=True):
 
 
 class PromptShare(Value, kw_only=True):
-    """What part of the prompt a category took."""
+    """The part of the prompt that a category took."""
 
     category: str
     label: str | None = None
@@ -141,11 +141,11 @@ class Timing(Value, kw_only=True):
     """When a turn began, and how long it took."""
 
     started_at: datetime | None = None
-    responded_at: datetime | None = None  # when the response object came into being
+    responded_at: datetime | None = None  # when the response object was created
     completed_at: datetime | None = None
     first_progress_ms: float | None = None
-    elapsed_ms: float | None = None  # as recorded: the whole participant call, or the generation without waits
-    generated_ms: float | None = None  # generation without waiting for a person
+    elapsed_ms: float | None = None  # as recorded: the complete participant call, or the generation without waits
+    generated_ms: float | None = None  # generation without waiting for the user
     waited_ms: float | None = None  # waiting for confirmations
 
 
@@ -155,29 +155,29 @@ class Duration(Value, kw_only=True):
     elapsed_ms: float | None = None  # from start to end
     waiting_ms: float | None = None  # of that, waiting for the user
     working_ms: float | None = None  # the rest
-    problems: list[str] = []  # recorded spans that are impossible, in words
+    problems: list[str] = []  # recorded spans that are impossible, as text
 
 
 class Branch(Value, kw_only=True):
-    """Where a turn leaves the trunk: copies of a session that went on separately."""
+    """Where a turn leaves the trunk: copies of a session that continued separately."""
 
     leaves_from: int | None = None  # index of the last turn that both have; None if they share no turn
     trace: str  # path of the trace that has the branch
 
 
 class Title(Value, kw_only=True):
-    """A title that some trace has, and where it is from."""
+    """A title of some trace, and its origin."""
 
     text: str
-    origin: TitleOrigin | None  # None in documents of earlier versions; `derive.titles` says what each is
+    origin: TitleOrigin | None  # None in documents of earlier versions; `derive.titles` decides
 
 
 class Conflict(Value, kw_only=True):
-    """What a trace says about the conversation, or one of its turns, that another trace overruled."""
+    """A value of the conversation, or of one of its turns, in a trace that another trace overruled."""
 
     field: str  # title, status, answer, ...
     value: Any
-    turn: int | None = None  # index of the turn; None for the conversation as a whole
+    turn: int | None = None  # index of the turn; None for the conversation itself
 
 
 class TurnError(Value, kw_only=True):
@@ -213,10 +213,10 @@ class UsedReference(Value, kw_only=True):
     """Something the answer was based on."""
 
     place: Place | None = None
-    text: str | None = None  # a reference that is no file
+    text: str | None = None  # a reference that is not a file
     variable: str | None = None
     status: str | None = None  # complete, partial, omitted
-    status_text: str | None = None  # the same, as the user read it
+    status_text: str | None = None  # the same, as shown to the user
     extra: Extra | None = None
 
 
@@ -230,7 +230,7 @@ class Citation(Value, kw_only=True):
 
 
 class EditedFileEvent(Value, kw_only=True):
-    """What the user did, before sending this request, with edits of earlier turns."""
+    """What the user did with edits of earlier turns before sending this request."""
 
     uri: str | None
     action: str  # keep, undo, modify
@@ -278,7 +278,7 @@ class TodoItem(Value, kw_only=True):
 
 
 class Question(Value, kw_only=True):
-    """One question to the user, with what was answered."""
+    """One question to the user, with its answer."""
 
     id: str | None = None
     title: str | None = None
@@ -290,16 +290,16 @@ class Question(Value, kw_only=True):
 
 
 class Outcome(Value, kw_only=True):
-    """How a tool call ended, concluded from all that was recorded of it by `derive.outcomes`."""
+    """How a tool call ended, concluded from all records of it by `derive.outcomes`."""
 
     kind: OutcomeKind
     reason: str | None = None  # why it failed or did not run, as recorded
-    evidence: list[str] = []  # the facts that say so: confirmation, error flag, error text, transcript, ...
-    against: list[str] = []  # facts that say otherwise
+    evidence: list[str] = []  # the evidence: confirmation, error flag, error text, transcript, ...
+    against: list[str] = []  # evidence to the contrary
 
 
 class Verdict(Value, kw_only=True):
-    """What another trace says about how a call ended; `derive.outcomes` weighs it with what the leading one has."""
+    """How a call ended according to another trace; `derive.outcomes` weighs it against the leading one."""
 
     source: str  # of that trace: "vscode-transcript", ...
     kind: OutcomeKind
@@ -326,7 +326,7 @@ class Approval(Value, kw_only=True):
 
 
 class SubAgent(Value, kw_only=True):
-    """What a tool call that started a sub-agent was asked, and what came back."""
+    """The request to a sub-agent, by the tool call that started it, and its result."""
 
     run_id: str | None = None
     name: str | None = None

@@ -1,4 +1,4 @@
-"""A small made-up home folder, read and shown where there is no Copilot data, and used by tests.
+"""A small made-up home folder, for use without any Copilot data, and for tests.
 
 It is Ana's: a few projects and six weeks of conversations, in every form that VS Code has given them.
 `tests/make_sample.py` writes it; nothing in it is real.
@@ -10,5 +10,5 @@ from pathlib import Path
 
 
 def home() -> Path:
-    """The folder of the sample home."""
+    """Return the folder of the sample home."""
     return Path(__file__).parent / "home"

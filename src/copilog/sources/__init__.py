@@ -60,7 +60,7 @@ BY_NAME: dict[str, Source] = {source.name: source for source in SOURCES}
 
 
 def identify(probe: Probe) -> Source | None:
-    """The source whose file this is; None for a file of no known format."""
+    """Return the source of a file, or None for an unknown format."""
     claiming = [source for source in SOURCES if source.claims(probe)]
     if len(claiming) > 1:
         names = " and ".join(source.name for source in claiming)

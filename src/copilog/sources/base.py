@@ -1,7 +1,7 @@
-"""The contract of a source, and the small values that go in and out of it.
+"""The contract of a source, and its small input and output values.
 
-A source answers three questions: where would my files be (`locate`), is this file mine (`claims`), and what does
-it say (`read`). It holds no state between calls, so it can run in any process, and it only ever reads.
+A source answers three questions: where its files are (`locate`), whether a file is of its format (`claims`), and what
+the file contains (`read`). It holds no state between calls, so it can run in any process, and it never writes.
 """
 
 from __future__ import annotations
@@ -29,42 +29,44 @@ LOG_SUFFIXES = (".jsonl", ".ndjson")
 
 
 class Found(msgspec.Struct, frozen=True):
-    """One trace of a conversation: a file (or a row of one), what is known without reading it, and its siblings."""
+    """One trace of a conversation: a file (or a row of one), what is available without reading it, and its siblings."""
 
     path: Path
     source: str
     native_id: str | None = None
     workspace: Workspace | None = None
     application: str | None = None
-    hint: Conversation | None = None  # what an index says about it
+    hint: Conversation | None = None  # the fields in an index
     others: tuple[Found, ...] = ()
-    is_index_entry: bool = False  # nothing but an index knows of it
-    state: str | None = None  # of a row in a larger file: equal as long as the row is, whatever else the file holds
+    is_index_entry: bool = False  # only an index lists it
+    state: str | None = (
+        None  # of a row in a larger file: it changes only when the row does, not with the rest of the file
+    )
 
     def __post_init__(self) -> None:
-        """An id may be the name of a file, and that any bytes: those that are no text are spelled out."""
+        """Escape the bytes of an id that are not text, as an id may be the name of a file."""
         if self.native_id is not None and not self.native_id.isascii():
             data = self.native_id.encode("utf-8", "surrogatepass")
             force_setattr(self, "native_id", data.decode("utf-8", "backslashreplace"))
 
     def alone(self) -> Found:
-        """The same without the other traces."""
+        """Return this trace without the other ones."""
         return replace(self, others=()) if self.others else self
 
     def traces(self) -> tuple[Found, ...]:
-        """This and the other traces of the same conversation."""
+        """Return this and the other traces of the same conversation."""
         return (self.alone(), *self.others)
 
 
 class Probe:
-    """The cheap questions about one file, each answered at most once, for all sources."""
+    """The cheap checks of one file for all sources, each made at most once."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.name = path.name
         self.suffix = path.suffix.lower()
         self.folders = path.parent.parts[-4:]  # the names of the folders around it, nearest last
-        # Files that tools wrote or read: what they look like inside says nothing about what they are here.
+        # Files that tools wrote or read: their content says nothing about their role here.
         self.is_content = (
             "chat-session-resources" in self.folders
             or (self.folders[-1:] == ("contents",) and self.folders[-3:-2] == ("chatEditingSessions",))
@@ -72,12 +74,12 @@ class Probe:
         )
 
     def lies_in(self, *names: str) -> bool:
-        """Whether the file's own folder has one of these names."""
+        """Return whether the file's own folder has one of these names."""
         return bool(self.folders) and self.folders[-1] in names
 
     @cached_property
     def head(self) -> bytes:
-        """The first bytes, without a byte order mark."""
+        """Return the first bytes, without a byte order mark."""
         try:
             with opened(self.path, buffering=HEAD_BYTES) as file:
                 head = file.read(HEAD_BYTES)
@@ -91,17 +93,17 @@ class Probe:
 
     @cached_property
     def may_hold_records(self) -> bool:
-        """Whether to look for a first record: a log may begin anywhere, other files only with an object."""
+        """Return whether to look for a first record: a log may begin with anything, other files only with an object."""
         return self.suffix in LOG_SUFFIXES or self.looks_like_object
 
     @cached_property
     def first_record(self) -> dict[str, Any] | None:
-        """The first record of a file of JSON lines; where the first line is damaged, that of a line behind it."""
+        """Return the first record of a file of JSON lines, even after damaged lines."""
         return None if self.is_content else first_record(self.path)
 
     @cached_property
     def keys(self) -> frozenset[str]:
-        """The top-level keys of a JSON document; those that the first bytes show when the document is broken."""
+        """Return the top-level keys of a JSON document, or those in its first bytes if the document is broken."""
         if self.is_content or self.suffix not in (".json", "") or not self.looks_like_object:
             return frozenset()
         keys = frozenset(self._document)
@@ -109,7 +111,7 @@ class Probe:
 
     @cached_property
     def _document(self) -> dict[str, memoryview]:
-        """The top-level values of a JSON document, still encoded; empty for anything else."""
+        """Return the top-level values of a JSON document, still encoded; none for anything else."""
         try:
             data, _ = jsonio.as_utf8(read_bytes(self.path))
         except CopilogError:
@@ -117,7 +119,7 @@ class Probe:
         return jsonio.top_level_values(data.rstrip(b"\0 \r\n\t"))
 
     def text_value(self, key: str) -> str | None:
-        """A top-level value of a JSON document, when it is a string."""
+        """Return a top-level value of a JSON document if it is a string."""
         try:
             value = jsonio.decode(bytes(self._document[key]))[0]
         except (KeyError, CopilogError):
@@ -125,7 +127,7 @@ class Probe:
         return value if isinstance(value, str) else None
 
     def first_item_keys(self, key: str) -> frozenset[str]:
-        """The keys of the first object in a top-level list of a JSON document."""
+        """Return the keys of the first object in a top-level list of a JSON document."""
         try:
             value = jsonio.decode(bytes(self._document[key]))[0]
         except (KeyError, CopilogError):
@@ -135,7 +137,7 @@ class Probe:
 
     @cached_property
     def tables(self) -> dict[str, list[str]]:
-        """The tables of a SQLite database; none for anything else."""
+        """Return the tables of a SQLite database; none for anything else."""
         if self.is_content or not sqliteio.is_sqlite(self.head):
             return {}
         try:
@@ -150,45 +152,45 @@ class Source:
 
     name: ClassVar[str]
     title: ClassVar[str]
-    is_index: ClassVar[bool] = False  # its files speak of several conversations: `index` tells which
-    is_companion: ClassVar[bool] = False  # its files go with a conversation that is kept elsewhere
-    is_nameless: ClassVar[bool] = False  # its files do not say which conversation they are of
+    is_index: ClassVar[bool] = False  # its files list several conversations, which `index` returns
+    is_companion: ClassVar[bool] = False  # its files belong to a conversation in another file
+    is_nameless: ClassVar[bool] = False  # its files do not name their conversation
 
     def locate(self, folder: StorageFolder) -> Iterator[Found]:  # noqa: ARG002
-        """The files of this format in one storage folder of a root; none for what people save where they like."""
+        """Yield the files of this format in one storage folder of a root; none for formats that users save anywhere."""
         return iter(())
 
     def claims(self, file: Probe) -> bool:
-        """Whether this file is of this format."""
+        """Return whether this file is of this format."""
         raise NotImplementedError
 
     def native_id(self, file: Probe) -> str | None:  # noqa: ARG002
-        """The id of the one conversation in this file, where that is cheap to tell."""
+        """Return the id of the one conversation in this file if that is cheap to read."""
         return None
 
     def index(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:  # noqa: ARG002
-        """What an index file says about conversations that are kept elsewhere, as stubs.
+        """Yield a stub of each conversation that an index file lists.
 
-        A stub with the mark `inside` stands for a conversation that this very file holds.
+        A stub with the mark `inside` is of a conversation in this very file.
         """
         return iter(())
 
     def state_of(self, stub: Conversation) -> str | None:  # noqa: ARG002
-        """What tells whether a conversation inside this file has changed, where `index` has seen all of it."""
+        """Return a value that changes when a conversation inside this file does, if `index` has read all of it."""
         return None
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
-        """What the file says. Bad records go to the ledger, unreadable files raise BadFile."""
+        """Yield the conversations of the file. Bad records go to the ledger, unreadable files raise BadFile."""
         raise NotImplementedError
 
 
 def marks_of_trace(ledger: Ledger) -> list[str]:
-    """Return the marks of a log that holds for its file alone: whether its last line breaks off."""
+    """Return the marks of a log that concern its file alone: whether its last line is torn."""
     return ["torn"] if any(diagnostic.code == "torn-tail" for diagnostic in ledger.bad) else []
 
 
 def provenance_of(found: Found, **where: Any) -> Provenance:
-    """The trace that a file leaves in a conversation."""
+    """Return the trace of a file for its conversation."""
     try:
         stat = found.path.stat()
     except OSError:

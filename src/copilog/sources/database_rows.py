@@ -14,7 +14,7 @@ from copilog.sqliteio import quoted
 
 
 class Row(NamedTuple):
-    """One row, without its empty columns, and what to call it in a diagnostic."""
+    """One row without its empty columns, and its name in diagnostics."""
 
     name: str
     values: Json
@@ -29,9 +29,9 @@ def read_rows(
     only: tuple[str, str] | None = None,
     order: tuple[str, ...] = (),
 ) -> Iterator[Row]:
-    """The rows of a table, in the order of those of the given columns that it has.
+    """Yield the rows of a table, ordered by those of the given columns that it has.
 
-    `only` is a column and the value that it must have. Raises UnreadableDatabase where the database is damaged.
+    `only` is a column and the value that it must have. Raise UnreadableDatabase if the database is damaged.
     """
     rest = f"WHERE {quoted(only[0])} = ?" if only is not None else ""
     known = [quoted(name) for name in order if name in columns]
@@ -62,7 +62,7 @@ def count_rows(connection: sqlite3.Connection, table: str) -> int:
 
 
 def _plain(value: Any) -> tuple[Any, bool]:
-    """A value of JSON, and whether it was text with broken bytes. Text and blobs both come as bytes."""
+    """Return a value as JSON, and whether it was text with broken bytes. Text and blobs both come as bytes."""
     if isinstance(value, bytes):
         try:
             return value.decode("utf-8"), False
@@ -74,7 +74,7 @@ def _plain(value: Any) -> tuple[Any, bool]:
 
 
 def take_whole(row: Json, key: str) -> int | None:
-    """A whole number, also one that SQLite kept as a fraction; anything else stays where it is."""
+    """Take an integer, also one that SQLite stored as a float; any other value stays."""
     value = row.get(key)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
@@ -85,7 +85,7 @@ def take_whole(row: Json, key: str) -> int | None:
 
 
 def todo_line(todo: Json) -> str:
-    """Return one thing to do as Markdown, with its description below it."""
+    """Return one item of a to-do list as Markdown, with its description below it."""
     mark = {"completed": "x", "in-progress": "~"}.get(str(todo.get("status")), " ")
     lines = [f"- [{mark}] {todo.get('title') or todo.get('id') or ''}".rstrip()]
     lines += [f"  {line}" for line in str(todo.get("description") or "").split("\n") if line.strip()]

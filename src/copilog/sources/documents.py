@@ -1,4 +1,4 @@
-"""Read one JSON document: decode it, repair it where possible, and salvage what is readable where it breaks off."""
+"""Read one JSON document: decode it, repair it where possible, and salvage the readable part of a torn one."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from copilog.fields import Json
 from copilog.intake.files import read_bytes
 from copilog.model import UNFINISHED, Conversation, Text
 
-TRUNCATED_VALUE = b": value truncated for persistence"  # which VS Code writes in place of a large value
+TRUNCATED_VALUE = b": value truncated for persistence"  # which VS Code writes instead of a large value
 
-# The last request of a document that breaks off: what was finished of it.
+# The complete values of the last request of a torn document.
 
 
 _TOKEN_OR_COMMA = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[\[\]{},]', re.DOTALL)
 _WHOLE_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _HALF_ESCAPE = re.compile(rb"(?<!\\)((?:\\\\)*)\\(?:u[0-9a-fA-F]{0,3})?\Z")
 _CLOSING = {b"[": b"]", b"{": b"}"}
-_MOST_STEPS_BACK = 4  # an opening bracket, a comma, a key and its colon: what follows the last finished value
+_MOST_STEPS_BACK = 4  # an opening bracket, a comma, a key and its colon: the syntax after the last complete value
 
 
 class Torn(NamedTuple):
-    """What is there of a torn request."""
+    """The readable part of a torn request."""
 
     request: Json
     is_prompt_torn: bool
 
 
 def finished_values(data: bytes) -> Torn | None:
-    """Return the values of a torn request that are finished, or None if there is neither a prompt nor an answer.
+    """Return the complete values of a torn request, or None if there is neither a prompt nor an answer.
 
-    A part of the response counts as a whole: one that breaks off is left out. So is a string that has no end, but for
-    the prompt, and a number at the very end, of which digits may be missing.
+    A torn part of the response is left out. So is a string without an end, except the prompt, and a number at the very
+    end, whose last digits may be missing.
     """
     open_brackets: list[bytes] = []
     steps: deque[tuple[int, bytes]] = deque(maxlen=_MOST_STEPS_BACK)  # where a value may end, and what closes the rest
@@ -98,10 +98,10 @@ def _decoded(data: bytes) -> Json | None:
     return value if isinstance(value, dict) else None
 
 
-# One JSON document of VS Code's: read whole, repaired where that is possible, salvaged where it breaks off.
+# One JSON document of VS Code's: repaired if it is damaged, salvaged if it is torn.
 
 
-# A string, perhaps one that never ends, or a bracket.
+# A string, which may have no end, or a bracket.
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.?[^"\\]*)*(?:"|\Z)|[\[\]{}]', re.DOTALL)
 
 
@@ -110,13 +110,13 @@ class SessionDocument(NamedTuple):
 
     state: Json
     is_damaged: bool = False
-    is_last_torn: bool = False  # the last request is what was finished of a torn one
-    is_prompt_torn: bool = False  # and its prompt breaks off
-    is_cut: bool = False  # nothing is lost before the last request
+    is_last_torn: bool = False  # the last request has only the complete values of a torn one
+    is_prompt_torn: bool = False  # and its prompt is torn
+    is_cut: bool = False  # no request is lost before the last one
 
 
 class _Text(NamedTuple):
-    """The bytes of a document as UTF-8, and where they begin in the file; None where offsets mean nothing there."""
+    """The bytes of a document as UTF-8, and their offset in the file; None if offsets do not apply there."""
 
     data: bytes
     start: int | None
@@ -126,7 +126,7 @@ class _Text(NamedTuple):
 
 
 def read_document(path: Path, ledger: Ledger) -> Json | None:
-    """The object that a file holds. None, and one bad record, when there is none to be had."""
+    """Return the object of a file. Return None and report one bad record if there is none."""
     text = _read_text(path, ledger)
     if text is None:
         return None
@@ -139,7 +139,7 @@ def read_document(path: Path, ledger: Ledger) -> Json | None:
 
 
 def read_session_document(path: Path, ledger: Ledger) -> SessionDocument | None:
-    """The session that a file holds; what is left of it when the file is damaged. None when there is none to be had."""
+    """Return the session of a file, or what is left of it if the file is damaged, or None if nothing can be read."""
     text = _read_text(path, ledger)
     if text is None:
         return None
@@ -151,7 +151,7 @@ def read_session_document(path: Path, ledger: Ledger) -> SessionDocument | None:
 
 
 def mark_damage(conversation: Conversation, document: SessionDocument) -> None:
-    """Mark a conversation that was read from a damaged document; how its torn request ended is not known."""
+    """Mark a conversation that was read from a damaged document. How its torn request ended is unknown."""
     if document.is_damaged:
         conversation.marks += ["damaged", "cut"] if document.is_cut else ["damaged"]
     if document.is_last_torn and conversation.turns and conversation.turns[-1].status in ("complete", "unanswered"):
@@ -196,16 +196,16 @@ def _decode(text: _Text, ledger: Ledger) -> Json | None:
 
 
 class _Outline(NamedTuple):
-    """Where the requests of a document are: the list, each complete one in it, and the list's end if it has one."""
+    """The offsets of the requests of a document: the list, each complete request, and the list's end if it has one."""
 
     start: int
     requests: list[tuple[int, int]]
     end: int | None
-    torn: int | None = None  # where a request begins that has no end
+    torn: int | None = None  # where a request without an end begins
 
 
 def _salvage(text: _Text, ledger: Ledger, reason: str) -> SessionDocument | None:
-    """Keep the complete requests, what is finished of one that breaks off, and what can be read about the session."""
+    """Keep the complete requests, the complete values of a torn one, and the readable fields of the session."""
     outline = _outline_of(text.data)
     if outline is None:
         ledger.seen += 1
@@ -223,7 +223,7 @@ def _salvage(text: _Text, ledger: Ledger, reason: str) -> SessionDocument | None
         ledger.seen += 1
         ledger.reject("torn-document", "the document breaks off here", offset=text.offset(torn_at))
     torn = None if outline.torn is None else finished_values(data[outline.torn :])
-    also = ", and what was finished of the one that breaks off" if torn is not None else ""
+    also = ", and the complete part of the one that breaks off" if torn is not None else ""
     ledger.note("salvaged-document", f"{len(requests)} complete requests were read{also}")
     requests += [] if torn is None else [torn.request]
     state = {**(before or {}), **(after or {}), "requests": requests}
@@ -232,7 +232,7 @@ def _salvage(text: _Text, ledger: Ledger, reason: str) -> SessionDocument | None
 
 
 def _readable_requests(text: _Text, outline: _Outline, ledger: Ledger) -> list[Any]:
-    """The requests one by one; each that cannot be read, and whatever else stands in the list, is one bad record."""
+    """Return the requests one by one. Each unreadable request or other value in the list is one bad record."""
     requests: list[Any] = []
     after_last = outline.start + 1
     for start, end in outline.requests:
@@ -253,10 +253,10 @@ def _readable_requests(text: _Text, outline: _Outline, ledger: Ledger) -> list[A
 
 
 def _reject_strays(text: _Text, start: int, end: int, ledger: Ledger) -> None:
-    """Tell of anything but commas between two requests."""
+    """Report anything but commas between two requests."""
     if text.data[start:end].strip(b" \r\n\t,"):
         ledger.seen += 1
-        ledger.reject("bad-json", "something between the requests that is none", offset=text.offset(start))
+        ledger.reject("bad-json", "a value between the requests that is not a request", offset=text.offset(start))
 
 
 def _object_from(data: bytes) -> Json | None:
@@ -268,7 +268,7 @@ def _object_from(data: bytes) -> Json | None:
 
 
 def _outline_of(data: bytes) -> _Outline | None:
-    """Find the requests by their brackets alone; None when the document has no list of them."""
+    """Find the requests by their brackets alone. Return None if the document has no list of them."""
     depth = 0
     last_string = b""
     start: int | None = None

@@ -11,9 +11,9 @@ from copilog.intake.folders import entries_in
 from copilog.sources.base import Found
 from copilog.sources.roots import StorageFolder
 
-# Where below a storage folder VS Code keeps sessions; and which files and folders there are, told quickly. What is
-# here runs for thousands of files at every start. So it works with names as long as it can: a `Path` costs more
-# than to ask the system about a file.
+# The folders below a storage folder where VS Code keeps sessions, and a fast listing of files and folders. This code
+# runs for thousands of files at every start, so it works with names as long as it can: a `Path` costs more than a
+# system call about a file.
 
 
 _NAME = os.path.normcase
@@ -21,7 +21,7 @@ SESSION_FOLDERS = ("chatSessions", "emptyWindowChatSessions", "transferredChatSe
 
 
 def session_files(folder: StorageFolder, suffix: str, source: str) -> Iterator[Found]:
-    """The session files of one kind in a storage folder, by name."""
+    """Yield the session files of one kind in a storage folder, by name."""
     for name in SESSION_FOLDERS:
         place = folder.path / name
         for file in file_names_in(place):
@@ -31,42 +31,42 @@ def session_files(folder: StorageFolder, suffix: str, source: str) -> Iterator[F
 
 
 def files_in(folder: Path) -> list[Path]:
-    """The plain files of a folder by name; none when the folder is missing or cannot be read.
+    """Return the plain files of a folder by name; none if the folder is missing or unreadable.
 
-    A link is left out: what it points to may lie outside of the folder that is to be read.
+    Links are left out, as their targets may be outside of the folder.
     """
     return [folder / name for name in file_names_in(folder)]
 
 
 def folders_in(folder: Path) -> list[Path]:
-    """The plain folders of a folder by name; none when it is missing or cannot be read."""
+    """Return the plain folders of a folder by name; none if it is missing or unreadable."""
     return [folder / name for name in folder_names_in(folder)]
 
 
 def file_names_in(folder: Path) -> list[str]:
-    """The names of `files_in`."""
+    """Return the names of `files_in`."""
     return sorted([entry.name for entry in entries_in(folder) if entry.is_file(follow_symlinks=False)], key=_NAME)
 
 
 def folder_names_in(folder: Path) -> list[str]:
-    """The names of `folders_in`."""
+    """Return the names of `folders_in`."""
     return sorted([entry.name for entry in entries_in(folder) if entry.is_dir(follow_symlinks=False)], key=_NAME)
 
 
 def is_plain_file(path: Path | str) -> bool:
-    """Whether there is a file that is no link: what a link points to may lie anywhere.
+    """Return whether there is a file that is not a link, as a link may lead anywhere.
 
-    A folder that may not be entered is an error, which is told, and not the same as one without the file.
+    A folder without permission is an error, which is reported, and differs from a folder without the file.
     """
     try:
         return S_ISREG(os.lstat(path).st_mode)
     except PermissionError:
         raise
-    except (OSError, ValueError):  # the latter for a name that no file can have
+    except (OSError, ValueError):  # the latter for an impossible file name
         return False
 
 
-# Where the Copilot Chat extension keeps its things, below a storage folder of VS Code.
+# Where the Copilot Chat extension stores its data, below a storage folder of VS Code.
 
 
 EXTENSION = "github.copilot-chat"  # with capitals below a workspace, without them in globalStorage
@@ -74,7 +74,7 @@ SESSION_STATE = "session-state"
 
 
 def extension_folders(folder: StorageFolder, *names: str) -> Iterator[Path]:
-    """The folders of these names, one below the other, that the extension has in a storage folder of VS Code."""
+    """Yield the folders of these names, one below the other, that the extension has in a storage folder of VS Code."""
     if folder.kind == "copilot-home":
         return
     for child in folder_names_in(folder.path):
@@ -91,7 +91,7 @@ def _steps(folder: Path, names: tuple[str, ...]) -> Iterator[Path]:
 
 
 def below(path: PurePath, *names: str) -> tuple[str, ...] | None:
-    """What follows these folder names in a path, the last time they stand there; None when they do not."""
+    """Return the parts of a path after the last occurrence of these folder names, or None without one."""
     parts = path.parts
     size = len(names)
     for start in range(len(parts) - size - 1, -1, -1):
@@ -105,7 +105,7 @@ def is_extension_folder(path: PurePath) -> bool:
 
 
 def files_of_sessions(folder: StorageFolder, *names: str) -> Iterator[tuple[Path, str]]:
-    """The files of this name, through no link, of the sessions in a home of Copilot CLI, each with its session's id."""
+    """Yield the files of these names, without links, in the sessions of a Copilot CLI home, with each session's id."""
     sessions = folder.path / SESSION_STATE
     if folder.kind != "copilot-home" or sessions.is_symlink():
         return

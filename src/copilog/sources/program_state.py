@@ -1,7 +1,7 @@
 """Files that hold no conversation: what Copilot CLI and VS Code note about windows, locks and settings.
 
-They are known by their names, so that no one takes them for something that was missed. Nothing in them is read, as
-settings may hold keys. Format notes: docs/formats/copilot-cli.md
+They are listed by name, so that they do not count as unknown files. Their content is not read, as settings may hold
+keys. Format notes: docs/formats/copilot-cli.md
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class ProgramState(Source):
 
 
 def _reason(file: Probe) -> str | None:
-    """Return why a file is passed over, going by its name and place; None for other files."""
+    """Return why a file is skipped, by its name and path; None for other files."""
     if file.name == OPEN_SESSIONS or file.lies_in(*STATE_FOLDERS) or _LOCK.fullmatch(file.name):
         return STATE
     if file.name in _SETTINGS and file.lies_in("User"):

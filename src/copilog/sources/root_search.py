@@ -1,4 +1,4 @@
-"""Search a whole tree for folders in which VS Code or Copilot keeps conversations."""
+"""Search a complete tree for folders in which VS Code or Copilot stores conversations."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _STORAGE_ID = re.compile(r"[0-9a-f]{32}|\d{13}")  # VS Code's names of workspace
 
 
 class Match(NamedTuple):
-    """What a folder is, and what its reader takes the folders in it for: by name, `EVERY` for all others."""
+    """The kind of a folder, and the kinds of the folders in it by name, with `EVERY` for all others."""
 
     kind: Place
     own: Mapping[str, Place]
@@ -117,13 +117,13 @@ class _Search:
         return _Names(frozenset(folders), frozenset(files))
 
     def _look_at_link(self, path: str) -> None:
-        """Report a link to a folder outside; what it leads to inside the tree is found where it is."""
+        """Report a link to a folder outside. A target inside the tree is found at its own path."""
         target = os.path.realpath(path)
         if target != self.real_top and not target.startswith(self.real_top.rstrip(os.sep) + os.sep):
             self.skipped.append((Path(path), f"is a link that leads out of {self.top}, to {target}"))
 
     def _matches(self, folder: str, names: _Names, taken_for: Place | None) -> Iterator[Match]:
-        """Yield what a folder is: by what the one around it takes it for, its name and the names of what is in it."""
+        """Yield the kinds of a folder: by its parent's kind, its name and the names of its entries."""
         name = _name_of(folder)
         folders, files = names
         if name == ".copilot" or (taken_for is None and (folders & COPILOT_FOLDERS or files & COPILOT_FILES)):
@@ -148,7 +148,7 @@ class _Search:
             yield Match("vscode-workspace", _OWN["vscode-workspace"])
 
     def _is_data_folder(self, folder: str, name: str) -> bool:
-        """Return whether a folder with a `User` is VS Code's: programs have folders of that name, too."""
+        """Return whether a folder with a `User` belongs to VS Code: other programs have folders of that name, too."""
         if name in self.products or name == "user-data":
             return True
         if name == "data" and _name_of(_above(folder)).startswith(".vscod"):  # of a remote server
@@ -176,7 +176,7 @@ class _Search:
             self.skipped.append((Path(min(paths)), f"{NOT_SEARCHED}{more}: {LEFT_OUT[name]}, not data of an editor"))
 
     def _with_storage_folders(self) -> list[tuple[RootKind, Path]]:
-        """Return what was found, a folder of nothing but workspaces as one."""
+        """Return the matches, with a folder of nothing but workspaces as one."""
         known = {str(path) for _, path in self.found}
         storages = {
             folder

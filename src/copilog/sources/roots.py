@@ -1,7 +1,7 @@
-"""Where VS Code, its relatives and Copilot CLI keep things, and which folders of theirs hold conversations.
+"""Where VS Code, its forks and Copilot CLI store data, and which of their folders hold conversations.
 
-`default_roots` knows the usual places of a machine, `roots_from` says what a folder is by its structure alone, so that
-a home folder copied from another system can be read as well. Nothing below a root is ever written.
+`default_roots` has the default paths of a machine. `roots_from` decides what a folder is by its structure alone, so
+that a home folder copied from another system can be read as well. Nothing below a root is ever written.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PRODUCTS = (
     "code-oss-dev",
     "VSCodium",
     "VSCodium - Insiders",
-    # Forks; they may have changed the formats.
+    # Forks, which may have changed the formats.
     "Cursor",
     "Windsurf",
     "Trae",
@@ -68,7 +68,7 @@ _EXECUTABLES = {
     "windsurf": "Windsurf",
     "positron": "Positron",
 }
-# Where a program keeps its data below a root: a link there leads to a root of its own.
+# The path of a program's data below a root: a link there leads to a root of its own.
 _LINKED: Mapping[RootKind, Mapping[str, RootKind]] = {
     "vscode": {
         "User": "vscode-user",
@@ -82,11 +82,11 @@ _NOBODYS_FOLDERS = {"All Users", "Default", "Default User", "Public"}
 
 
 class Root(msgspec.Struct, frozen=True):
-    """A folder to look into, and why we know of it.
+    """A folder to read, and why it is read.
 
     The kind says what the path is: a user data root, which has User/ (vscode); that User/ or a profile (vscode-user);
     its workspaceStorage/ (vscode-storage) or one folder of that (vscode-workspace); a globalStorage/ (vscode-global);
-    or a .copilot/ (copilot-home). A single file that somebody named is a root by itself (file).
+    or a .copilot/ (copilot-home). A single file that the user named is a root by itself (file).
     """
 
     kind: RootKind
@@ -94,11 +94,11 @@ class Root(msgspec.Struct, frozen=True):
     application: str | None
     why: str
     exists: bool
-    named: Path | None = None  # the folder or file that somebody named, which this is or lies in
+    named: Path | None = None  # the folder or file that the user named: this one or one around it
 
 
 class Machine(msgspec.Struct, frozen=True):
-    """All that the usual places depend on, so that any system can be imitated."""
+    """All values that the default paths depend on, so that any system can be imitated."""
 
     system: Literal["linux", "darwin", "windows"]
     home: Path
@@ -114,11 +114,11 @@ class StorageFolder(msgspec.Struct, frozen=True):
     path: Path
     kind: StorageKind
     application: str | None
-    root: Root | None  # None for the folder around a single file that somebody named
+    root: Root | None  # None for the folder around a single file that the user named
 
 
 class WorkspaceRecord(msgspec.Struct, frozen=True):
-    """What a workspace's storage folder belongs to: a folder, or a .code-workspace file."""
+    """The owner of a workspace's storage folder: a folder, or a .code-workspace file."""
 
     kind: Literal["folder", "workspace"]
     uri: str
@@ -128,7 +128,7 @@ class WorkspaceRecord(msgspec.Struct, frozen=True):
 
 
 def this_machine() -> Machine:
-    """The machine we run on."""
+    """Return the machine that this process runs on."""
     folders = (Path(folder) for folder in os.environ.get("PATH", "").split(os.pathsep) if folder)
     return Machine(
         system="darwin" if sys.platform == "darwin" else "windows" if sys.platform == "win32" else "linux",
@@ -140,7 +140,7 @@ def this_machine() -> Machine:
 
 
 def default_roots(machine: Machine | None = None) -> list[Root]:
-    """All usual places, whether or not there is something; each folder once, whatever leads to it."""
+    """Return all default paths, whether they exist or not; each folder once, also where several paths lead to it."""
     machine = machine or this_machine()
     return _with_linked(
         [
@@ -154,7 +154,7 @@ def default_roots(machine: Machine | None = None) -> list[Root]:
 
 
 def roots_from(path: Path, why: str = "--root", skipped: list[Skipped] | None = None) -> list[Root]:
-    """Return the root that a named folder is, and all roots at any depth below it; none if there are none.
+    """Return the root at a named folder, and all roots at any depth below it; none if there are none.
 
     Folders that were not searched, or could not be, go to `skipped`, each with a reason.
     """
@@ -168,7 +168,7 @@ def roots_from(path: Path, why: str = "--root", skipped: list[Skipped] | None = 
 
 
 def is_usual_in(home: Path, path: Path) -> bool:
-    """Return whether a path is where programs keep their data in a home folder of some system, or right in a folder."""
+    """Return whether a path is a default path in a home folder of some system, or directly in a folder."""
     return path.parent == home or any(root.path == path for root in _roots_inside(home, ""))
 
 
@@ -185,9 +185,9 @@ def _roots_at(path: Path, why: str, skipped: list[Skipped]) -> list[Root]:
 
 
 def storage_folders(root: Root, skipped: list[tuple[Path, str]] | None = None) -> Iterator[StorageFolder]:
-    """The folders of a root that may hold conversations.
+    """Yield the folders of a root that may hold conversations.
 
-    Links out of the root are not followed. They and what cannot be read go to `skipped`, each with a reason.
+    Links out of the root are not followed. They and unreadable folders go to `skipped`, each with a reason.
     """
     skipped = [] if skipped is None else skipped
     for kind, folder in _storage_places(root, skipped):
@@ -195,7 +195,7 @@ def storage_folders(root: Root, skipped: list[tuple[Path, str]] | None = None) -
 
 
 def folder_around(path: Path) -> StorageFolder | None:
-    """The storage folder that a file lies in, as far as the names of the folders around it tell."""
+    """Return the storage folder of a file, judged by the names of the folders around it."""
     for folder in path.parents:
         if folder.parent.name == "workspaceStorage":
             return _storage_folder("workspace", folder, folder.parent.parent)
@@ -211,13 +211,13 @@ def folder_around(path: Path) -> StorageFolder | None:
 
 
 def _storage_folder(kind: StorageKind, folder: Path, user: Path) -> StorageFolder:
-    """A storage folder below a `User/`, which lies in the folder of its application."""
+    """Return a storage folder below a `User/`, which is in the folder of its application."""
     application = user.parent.name if user.name == "User" and user.parent.name in PRODUCTS else None
     return StorageFolder(folder, kind, application, None)
 
 
 def workspace_of(folder: Path) -> WorkspaceRecord | None:
-    """What a workspace's storage folder belongs to; None for a window without a folder, ValueError if unclear."""
+    """Return the owner of a workspace's storage folder, or None for an empty window. Raise ValueError if unclear."""
     try:
         file = folder / "workspace.json"
         if not file.is_file():
@@ -239,7 +239,7 @@ def workspace_of(folder: Path) -> WorkspaceRecord | None:
 def _workspace_record(kind: Literal["folder", "workspace"], value: Any) -> WorkspaceRecord:
     uri, parts = uri_to_string(value), uri_parts(value)
     if uri is None or parts is None:
-        raise ValueError(f"the {kind} in workspace.json is no URI")
+        raise ValueError(f"the {kind} in workspace.json is not a URI")
     path = uri_to_path(value)
     return WorkspaceRecord(
         kind,
@@ -250,7 +250,7 @@ def _workspace_record(kind: Literal["folder", "workspace"], value: Any) -> Works
     )
 
 
-# The usual places of a machine
+# The default paths of a machine
 
 
 def _roots_of_variables(machine: Machine) -> Iterator[Root]:
@@ -276,7 +276,7 @@ def _usual_roots(machine: Machine) -> Iterator[Root]:
 
 
 def _special_roots(home: Path, system: str) -> Iterator[Root]:
-    """The places in a home folder that are not below the system's usual folder for settings."""
+    """Yield the paths in a home folder that are not below the system's usual folder for settings."""
     if system == "linux":
         for name, product in _FLATPAKS.items():
             yield _root("vscode", home / ".var/app" / name / "config" / product, product, "Flatpak")
@@ -290,7 +290,7 @@ def _special_roots(home: Path, system: str) -> Iterator[Root]:
 
 
 def _portable_roots(machine: Machine) -> Iterator[Root]:
-    """A portable install keeps its data beside the program; so we look where the program is."""
+    """Yield the data folders of portable installs, which are next to the program."""
     endings = ("", ".cmd", ".exe") if machine.system == "windows" else ("",)
     for name, product in _EXECUTABLES.items():
         candidates = (folder / f"{name}{ending}" for folder in machine.path_dirs for ending in endings)
@@ -325,7 +325,7 @@ def _windows_roots_in_wsl(machine: Machine) -> Iterator[Root]:
             continue
         why = f"WSL: Windows disk {disk.name.upper()}"
         for user in _children(disk / "Users"):
-            if user.name in _NOBODYS_FOLDERS or not _children(user):  # empty, no folder, or not ours to read
+            if user.name in _NOBODYS_FOLDERS or not _children(user):  # empty, not a folder, or not readable
                 continue
             for product in PRODUCTS:
                 yield _root("vscode", user / _BASES["windows"] / product, product, why)
@@ -336,7 +336,7 @@ def _windows_roots_in_wsl(machine: Machine) -> Iterator[Root]:
 
 
 def _roots_inside(path: Path, why: str) -> Iterator[Root]:
-    """The roots at their usual places in a home folder of any system, also where these are links."""
+    """Yield the roots at their default paths in a home folder of any system, also where these are links."""
     for system, base in _BASES.items():
         for product in PRODUCTS:
             yield _root("vscode", path / base / product, product, why)
@@ -347,7 +347,7 @@ def _roots_inside(path: Path, why: str) -> Iterator[Root]:
 
 
 def _application_of(kind: RootKind, path: Path) -> str | None:
-    """The application, by the name of its user data root: the folder that holds User/."""
+    """Return the application, by the name of its user data root: the folder that holds User/."""
     if kind == "copilot-home":
         return None
     user = next((folder for folder in (path, *path.parents) if folder.name == "User"), None)
@@ -369,7 +369,7 @@ def _storage_places(root: Root, skipped: list[tuple[Path, str]]) -> Iterator[tup
         return [folder] if _may_enter(folder, top, skipped) else []
 
     def enter_own(folder: Path) -> list[Path]:
-        """Enter a folder at a place that programs use; where that is a link out of here, it is a root of its own."""
+        """Enter a folder at a program's path. If it is a link out of the root, its target is a root of its own."""
         is_elsewhere = not Path(os.path.realpath(folder)).is_relative_to(top) and _is_folder(folder)
         return [] if is_elsewhere else enter(folder)
 
@@ -377,7 +377,7 @@ def _storage_places(root: Root, skipped: list[tuple[Path, str]]) -> Iterator[tup
         for place in enter(folder):
             for child in _children(place):
                 if is_plain_folder(child) and _can_be_listed(child):
-                    yield child  # as certain as to resolve its path, which takes far longer
+                    yield child  # as reliable as resolving its path, which takes far longer
                 else:
                     yield from enter(child)
 
@@ -401,7 +401,7 @@ def _storage_places(root: Root, skipped: list[tuple[Path, str]]) -> Iterator[tup
 
 
 def _may_enter(folder: Path, top: Path, skipped: list[tuple[Path, str]]) -> bool:
-    """Whether a folder is there, inside the root, and open to us. A stray file is passed over without a word."""
+    """Return whether a folder exists, inside the root, and is readable. A stray file is skipped without a note."""
     try:
         target = Path(os.path.realpath(folder, strict=True))
         if not target.is_dir():
@@ -424,14 +424,14 @@ def _root(kind: RootKind, path: Path, application: str | None, why: str) -> Root
 
 
 def _with_linked(roots: Iterable[Root]) -> list[Root]:
-    """Return the roots, each once, and what links inside them lead to where a program keeps its data.
+    """Return the roots, each once, with the targets of links at paths where a program stores its data.
 
     Such a target is a root of its own, so that a `User` in a folder of dotfiles is read. Each folder is a root once,
-    whatever leads to it; so links that lead around in a circle end.
+    so a circle of links ends.
     """
     found = _each_once(roots)
     known = {_place_of(root.path) for root in found}
-    for root in found:  # grows on the way
+    for root in found:  # grows during the loop
         top = os.path.realpath(root.path)
         for name, kind in _LINKED.get(root.kind, {}).items():
             link = root.path / name
@@ -454,7 +454,7 @@ def _each_once(roots: Iterable[Root]) -> list[Root]:
 
 
 def _children(folder: Path) -> list[Path]:
-    """What is in a folder, by name; nothing when it cannot be read."""
+    """Return the entries of a folder by name; none if it cannot be read."""
     try:
         return sorted(folder.iterdir())
     except OSError:
@@ -462,7 +462,7 @@ def _children(folder: Path) -> list[Path]:
 
 
 def is_plain_folder(path: Path) -> bool:
-    """Whether a folder lies where its path says; never sure on Windows, which has many kinds of links."""
+    """Return whether a folder is at its path without links; never certain on Windows, which has many kinds of links."""
     try:
         return os.name == "posix" and path.name != ".." and S_ISDIR(os.lstat(path).st_mode)
     except OSError:
@@ -478,7 +478,7 @@ def _can_be_listed(folder: Path) -> bool:
 
 
 def _is_folder(path: Path) -> bool:
-    """Return whether a path leads to a folder, or to something that may not be looked at: that is reported later."""
+    """Return whether a path leads to a folder, or to an entry without permission, which is reported later."""
     try:
         return path.is_dir()
     except PermissionError:

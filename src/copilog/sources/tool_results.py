@@ -1,6 +1,6 @@
-"""What tools gave to the model: result objects and prompt-tsx trees, turned into plain text.
+"""The results of tools for the model: result objects and prompt-tsx trees, converted to plain text.
 
-Of a tree, the text and what was embedded in it are kept; hints for its layout (priorities, references) are not.
+Of a tree, the text and embedded data are read; hints for its layout (priorities, references) are not.
 Format notes: docs/formats/vscode-chat.md, "Tool results".
 """
 
@@ -18,12 +18,12 @@ from copilog.model import Place, ResultItem
 
 PIECE, TEXT, OPAQUE = 1, 2, 3  # types of nodes
 IMAGE, DOCUMENT = 3, 4  # constructors of pieces
-# The $mid of parts. The numbers moved by one when thinking came in between: what a part holds counts first.
+# The $mid of parts. The numbers moved by one when thinking was added: the content of a part decides first.
 TEXT_MARK, THINKING_MARK, DATA_MARK = 21, 22, 24
 
 
 def result_content(value: object) -> tuple[str, list[ResultItem]]:
-    """The text of a tool result, and what of it is no text (images, documents, data)."""
+    """Return the text of a tool result, and its other content (images, documents, data)."""
     parts = value.get("content") if isinstance(value, dict) else value
     if isinstance(parts, str):
         return parts, []
@@ -37,7 +37,7 @@ def result_content(value: object) -> tuple[str, list[ResultItem]]:
 
 
 def beside_content(value: object) -> Json | None:
-    """What a tool result says besides its content; all of it when it has none that could be read."""
+    """Return the fields of a tool result besides its content; all of them if its content cannot be read."""
     if value is None or type(value) is str or type(value) is list:
         return None
     if type(value) is not dict:
@@ -67,7 +67,7 @@ def _add_part(part: object, texts: list[str], items: list[ResultItem]) -> None:
         texts.append(text)
         items += found
     elif mark == THINKING_MARK or isinstance(value, list):
-        items.append(ResultItem(extra=part))  # reasoning is no output
+        items.append(ResultItem(extra=part))  # reasoning is not output
         return
     elif isinstance(value, str):
         texts.append(value)
@@ -81,7 +81,7 @@ def _add_part(part: object, texts: list[str], items: list[ResultItem]) -> None:
 
 
 def _add_data(part: Json, texts: list[str], items: list[ResultItem]) -> None:
-    """Bytes of some type: those of a text are added to the text."""
+    """Add bytes with a media type: those of a text are added to the text."""
     mime, data = part.get("mimeType"), bytes_from(part.get("data"))
     item = ResultItem(mime_type=mime if isinstance(mime, str) else None, data=data)
     taken = {"$mid"} if data is None else {"$mid", "data"}
@@ -96,7 +96,7 @@ def _add_data(part: Json, texts: list[str], items: list[ResultItem]) -> None:
 
 
 def readable_text(mime_type: str | None, data: bytes | None) -> str | None:
-    """The text that bytes stand for, going by their type; None for an image and the like."""
+    """Return the text that bytes encode, judged by their media type; None for an image and the like."""
     if data is None or mime_type is None or not (mime_type.startswith("text/") or mime_type == "application/json"):
         return None
     try:
@@ -106,7 +106,7 @@ def readable_text(mime_type: str | None, data: bytes | None) -> str | None:
 
 
 def _tree_in(value: object, mark: object) -> Json | None:
-    """The root of a prompt-tsx tree; old data holds the tree as JSON text."""
+    """Return the root of a prompt-tsx tree. Old data holds the tree as JSON text."""
     if isinstance(value, str) and mark != TEXT_MARK and value.startswith('{"node"'):
         try:
             value = jsonio.decode(value.encode("utf-8", "replace"))[0]
@@ -117,11 +117,11 @@ def _tree_in(value: object, mark: object) -> Json | None:
 
 
 def tree_text(root: Json) -> tuple[str, list[ResultItem]]:
-    """The text of a prompt-tsx tree, and its images and documents.
+    """Return the text of a prompt-tsx tree, and its images and documents.
 
-    A text starts a new line when it says so, or when it is the first child of its piece and no plain text stood
-    right before that piece. After a piece neither holds, so that all there is to remember of the pieces around the
-    present one is how far their children were read. Tens of thousands of nodes go through here for each session.
+    A text starts a new line when it is marked so, or when it is the first child of its piece and no plain text is
+    directly before that piece. Neither is true after a piece, so of the outer pieces only the position in their
+    children is stored. Each session has tens of thousands of nodes.
     """
     out: list[str] = []
     items: list[ResultItem] = []
@@ -129,7 +129,7 @@ def tree_text(root: Json) -> tuple[str, list[ResultItem]]:
     children: Iterator[Any] = iter((root,))
     is_first = True
     after_text = False
-    is_line_open = False  # whether the text before ended within a line, and nothing else came in between
+    is_line_open = False  # whether the text before ended within a line, directly before this node
     while True:
         for child in children:
             try:
@@ -170,7 +170,7 @@ def tree_text(root: Json) -> tuple[str, list[ResultItem]]:
 
 
 def _resource(node: Json) -> ResultItem:
-    """An image or document of a tree: its bytes where they are inline, else the address."""
+    """Return an image or document of a tree: its bytes if they are inline, else the address."""
     props = node.get("props")
     if not isinstance(props, dict):
         return ResultItem(extra=node)
@@ -187,7 +187,7 @@ def _resource(node: Json) -> ResultItem:
 
 
 def data_url(text: str) -> tuple[str | None, bytes | None]:
-    """The type and bytes of a `data:` address, or of plain base64; (None, None) for other text."""
+    """Return the type and bytes of a `data:` address, or of plain base64; (None, None) for other text."""
     mime: str | None = None
     if text.startswith("data:"):
         head, comma, text = text.partition(",")
@@ -201,7 +201,7 @@ def data_url(text: str) -> tuple[str | None, bytes | None]:
 
 
 def bytes_from(value: object) -> bytes | None:
-    """Binary data in any of the ways VS Code wrote it: base64, a Node buffer, or a map from index to byte."""
+    """Return binary data in any form that VS Code wrote: base64, a Node buffer, or a map from index to byte."""
     if isinstance(value, dict):
         text = value.get("$base64")
         if isinstance(text, str):
@@ -219,7 +219,7 @@ def bytes_from(value: object) -> bytes | None:
 
 
 def _indexed(value: Json) -> list[Any] | None:
-    """The values of a map whose keys count from 0, as a typed array becomes when it is written as JSON."""
+    """Return the values of a map whose keys count from 0, which is a typed array written as JSON."""
     if "0" not in value:
         return None
     keys = [str(index) for index in range(len(value))]

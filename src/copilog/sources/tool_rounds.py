@@ -1,8 +1,8 @@
-"""Tool calls as the Copilot extension recorded them beside the response: rounds of the model, and what came back.
+"""Tool calls that the Copilot extension recorded beside the response: rounds of the model, and their results.
 
-VS Code's own record of a call (`toolInvocationSerialized`) lacks the arguments and what the model got back; the
-extension keeps both in `toolCallRounds` and `toolCallResults`. Which part of the response a call belongs to is
-found by `vscode/tool_calls.py`. Format notes: docs/formats/vscode-chat.md, "Tool calls".
+VS Code's own record of a call (`toolInvocationSerialized`) lacks the arguments and the result for the model; the
+extension stores both in `toolCallRounds` and `toolCallResults`. `vscode/tool_calls.py` matches each call to a part of
+the response. Format notes: docs/formats/vscode-chat.md, "Tool calls".
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ class RecordedCall(msgspec.Struct, gc=False, eq=False):
     arguments: str | None
     round: Round
     extra: Json | None = None
-    is_placed: bool = False  # whether the response shows it by now
+    is_placed: bool = False  # whether a part of the response was matched to it
 
 
 class RecordedCalls:
-    """The rounds and calls of a turn in order, and the results that are still to be claimed, by id."""
+    """The rounds and calls of a turn in order, and the results without a call yet, by id."""
 
     def __init__(self, rounds: list[Round], calls: list[RecordedCall], results: Json) -> None:
         self.rounds = rounds
@@ -36,7 +36,7 @@ class RecordedCalls:
         self.results = results
 
     def take_result(self, *native_ids: str) -> Any:
-        """What the model got back for a call that goes by these ids; None when that was not recorded."""
+        """Take the result of a call with one of these ids; return None if it was not recorded."""
         if not self.results:
             return None
         for native_id in native_ids:
@@ -68,13 +68,13 @@ def calls_from(metadata: Json) -> RecordedCalls:
 
 
 def _add_summary(metadata: Json, text: str, round_id: str | None) -> None:
-    """Put the summary that a round has itself among those of the turn."""
+    """Add the summary of a round to those of the turn."""
     known = metadata.get("summaries")
     metadata["summaries"] = [*(known if isinstance(known, list) else []), {"text": text, "toolCallRoundId": round_id}]
 
 
 def _tell_apart(calls: list[RecordedCall]) -> None:
-    """Give calls their full id back where the short one is not theirs alone."""
+    """Restore the full id of calls whose short id is not unique."""
     owners: dict[str, RecordedCall] = {}
     for call in calls:
         first = owners.setdefault(call.id, call)
@@ -120,7 +120,7 @@ def _call_from(item: Json, of_round: Round) -> RecordedCall | None:
 
 
 def _thinking_text(raw: Json) -> str | None:
-    """The readable part of a round's thinking; ids, marks and encrypted parts stay in `extra`."""
+    """Return the readable part of a round's thinking; ids, marks and encrypted parts stay in `extra`."""
     thinking = raw.get("thinking")
     if isinstance(thinking, str):
         return take_str(raw, "thinking")
@@ -138,5 +138,5 @@ def _thinking_text(raw: Json) -> str | None:
 
 
 def clean_id(native_id: str) -> str:
-    """A call's id without the suffix that the extension adds."""
+    """Return a call's id without the suffix that the extension adds."""
     return native_id.partition("__vscode-")[0] or native_id

@@ -25,7 +25,7 @@ class Typed(NamedTuple):
 
 
 def history_id(path: Path) -> str:
-    """Return the id of a history, which has none of its own: that of its file, so that it stays the same."""
+    """Return the id of a history, made from the id of its file, so that it is stable."""
     return hashlib.sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 

@@ -2,7 +2,7 @@
 
 Copilot renders prompts as `<name a="x">` blocks and escapes nothing inside them, so a block is a guess that any file
 or user can upset. The names are data (context_tags.json); the rules are explained in docs/tags.md.
-Everything here is linear in the length of the text: a conversation may hold any text at all.
+All of it takes time linear in the length of the text, as a conversation may hold any text.
 """
 
 from copilog.tags.catalogue import (

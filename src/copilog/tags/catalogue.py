@@ -1,4 +1,4 @@
-"""The tags we know, as data: context_tags.json, or a file of the same shape."""
+"""The catalogue of tags, as data: context_tags.json, or a file of the same shape."""
 
 import re
 from collections.abc import Iterable
@@ -14,8 +14,8 @@ Role = Literal["system", "user", "tool", "assistant"]
 REQUEST_NAMES = ("userRequest", "user_query")
 OLDER_REQUEST_NAMES = frozenset({"prompt", "userPrompt", "UserRequest"})
 
-# A user message made of nothing but these is no turn of the user. Turns are counted by this set, so it is fixed here
-# and a catalogue of one's own does not change it.
+# A user message made of nothing but these is not a turn of the user. Turns are counted by this set, so it is fixed
+# and does not change with a custom catalogue.
 INJECTED_ALONE = frozenset(
     {
         "environment_info",
@@ -57,14 +57,14 @@ class Tag(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str
     origin: Origin
     roles: tuple[Role, ...]
-    key: str | None = None  # where a context scan files the text
+    key: str | None = None  # the category of a context scan
     pattern: str | None = None
-    is_context: bool = False  # never the user's words, wherever in a user message it stands
+    is_context: bool = False  # never the user's text, anywhere in a user message
     note: str | None = None
 
 
 class Catalogue:
-    """The tags we know, by name."""
+    """The tags by name."""
 
     def __init__(self, tags: Iterable[Tag]) -> None:
         self.tags = tuple(tags)
@@ -81,7 +81,7 @@ class Catalogue:
         self._met: dict[str, Tag | None] = {}
 
     def get(self, name: str) -> Tag | None:
-        """The tag of that exact name, or else the first family it belongs to."""
+        """Return the tag of that exact name, or else the first family it belongs to."""
         try:
             return self._met[name]
         except KeyError:
@@ -100,12 +100,12 @@ class Catalogue:
 
 
 def load_catalogue(path: Path | None = None) -> Catalogue:
-    """The bundled catalogue, or the one in a file of the same shape. ValueError tells what is wrong with the file."""
+    """Return the bundled catalogue, or the one in a file of the same shape. Raise ValueError if the file is invalid."""
     return _bundled_catalogue() if path is None else _read_catalogue(path)
 
 
 def is_html_name(name: str) -> bool:
-    """Whether a name is one of HTML or SVG, in any case: in code it is markup, not a tag of a prompt."""
+    """Return whether a name is one of HTML or SVG, in any case: in code it is markup, not a tag of a prompt."""
     return name.lower() in HTML_NAMES
 
 
@@ -119,7 +119,7 @@ def _read_catalogue(path: Path) -> Catalogue:
         return Catalogue(msgspec.json.decode(path.read_bytes(), type=list[Tag]))
     except (msgspec.MsgspecError, ValueError) as error:
         raise ValueError(
-            f"{path} is no tag catalogue: {error}; it should be a list of objects with name, origin and roles"
+            f"{path} is not a tag catalogue: {error}; it should be a list of objects with name, origin and roles"
         ) from error
 
 
@@ -127,4 +127,4 @@ def _compiled(pattern: str, name: str) -> re.Pattern[str]:
     try:
         return re.compile(pattern)
     except re.error as error:
-        raise ValueError(f'the pattern of the tag "{name}" is no regular expression: {error}') from error
+        raise ValueError(f'the pattern of the tag "{name}" is not a regular expression: {error}') from error

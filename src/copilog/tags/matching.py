@@ -1,4 +1,4 @@
-"""The one matcher: where blocks of tags begin and end, what of a text is fenced code, and where the request lies.
+"""The one matcher: where blocks of tags begin and end, what of a text is fenced code, and where the request is.
 
 Nothing is escaped in a prompt, so a block is a guess that any file or user can upset.
 """
@@ -18,7 +18,7 @@ Question = Callable[[str, int], bool]  # of a name, and where its tag begins
 
 
 def _tags_named(names: str) -> re.Pattern[str]:
-    """Closing tags (group 1 is the name) and opening ones (2 name, 3 attributes, 4 a stroke if it closes itself)."""
+    """Compile closing tags (group 1 is the name) and opening ones (2 name, 3 attributes, 4 a slash if self-closing)."""
     return re.compile(rf"<(?:/({names})>|({names}){_TAIL.pattern})")
 
 
@@ -44,22 +44,22 @@ class Block(msgspec.Struct, frozen=True):
 
 
 class Mark(NamedTuple):
-    """Where a tag and its block lie, without copies of the text: blocks may lie in one another by the thousand."""
+    """The offsets of a tag and its block, without copies of the text: thousands of blocks may be nested."""
 
     name: str
     start: int
     body_start: int
     body_end: int
     end: int
-    attributes: str  # as they stand in the tag
+    attributes: str  # as written in the tag
     is_closed: bool
 
 
 def blocks(text: str, *, any_name: bool = False, within: str = "", catalogue: Catalogue | None = None) -> list[Block]:
-    """The outermost blocks of a text, in order. For what is inside a block use blocks(block.text, within=block.name).
+    """Return the outermost blocks of a text, in order. For nested blocks use blocks(block.text, within=block.name).
 
     Only names of the catalogue count, unless any_name is set; other names must be closed, so that `List<String>`
-    is no block. A request of the user is always a block of its own: what was left open before it ends there.
+    is not a block. A request of the user is always a block of its own: blocks still open before it end there.
     """
     known = catalogue or load_catalogue()
     is_own = within in REQUEST_NAMES
@@ -86,9 +86,9 @@ def blocks(text: str, *, any_name: bool = False, within: str = "", catalogue: Ca
 def marks(
     text: str, span: Span, is_wanted: Question | None = None, pattern: re.Pattern[str] | None = None
 ) -> Iterator[Mark]:
-    """All blocks of a span, nested ones too, by their beginnings; what is never closed ends with the span.
+    """Yield all blocks of a span, nested ones too, ordered by offset. A block that is never closed ends with the span.
 
-    An opening tag goes with the closing tag of its own nesting; only tags of the same name count.
+    An opening tag matches the closing tag of its own nesting; only tags of the same name count.
     """
     limit = span[1]
     openings: list[re.Match[str]] = []
@@ -124,7 +124,7 @@ def scan(
     may_stay_open: Question,
     pattern: re.Pattern[str] | None = None,
 ) -> list[Block]:
-    """The outermost blocks of a span."""
+    """Return the outermost blocks of a span."""
     found: list[Block] = []
     position = span[0]
     for mark in marks(text, span, is_wanted, pattern):
@@ -137,7 +137,7 @@ def scan(
 def scan_for(
     names: frozenset[str], text: str, span: Span, may_stay_open: Question, hidden: Sequence[Span] = ()
 ) -> list[Block]:
-    """The outermost blocks of these names, but for those that begin in a hidden span."""
+    """Return the outermost blocks of these names, without those that begin in a hidden span."""
 
     def is_wanted(_name: str, position: int) -> bool:
         return not is_inside(hidden, position)
@@ -147,7 +147,7 @@ def scan_for(
 
 @lru_cache(maxsize=32)
 def _pattern_of(names: frozenset[str]) -> re.Pattern[str]:
-    """A narrower _ANY_TAG: in text full of markup four times faster than looking at every tag."""
+    """Return a narrower _ANY_TAG: in text full of markup four times faster than checking every tag."""
     return _tags_named("|".join(map(re.escape, sorted(names))))
 
 
@@ -173,14 +173,14 @@ def block_at(text: str, mark: Mark) -> Block:
 
 
 def attributes_of(mark: Mark) -> dict[str, object]:
-    """What a tag says about its block; of repeated attributes the last counts."""
+    """Return the attributes of a tag. Of repeated attributes the last counts."""
     if not mark.attributes:
         return {}
     return {name: _literal(value) for name, value in _ATTRIBUTE.findall(mark.attributes)}
 
 
 def _literal(value: str) -> object:
-    """The value of an attribute: a JSON literal, or the bare text where it is not (Windows paths, say)."""
+    """Return the value of an attribute: a JSON literal, or else the text itself (a Windows path, for example)."""
     try:
         literal: object = msgspec.json.decode(value)
     except (msgspec.MsgspecError, ValueError):
@@ -189,13 +189,13 @@ def _literal(value: str) -> object:
 
 
 def request_block(text: str) -> Block | None:
-    """The user's request: the last one, and the outer one where a request quotes the other tag."""
+    """Return the user's request: the last one, and the outer one where a request quotes the other tag."""
     mark = request_mark(text)
     return None if mark is None else block_at(text, mark)
 
 
 def request_mark(text: str) -> Mark | None:
-    """Where the user's request lies."""
+    """Return the position of the user's request."""
     found = [mark for name in REQUEST_NAMES if (mark := _last_request(text, name))]
     if not found:
         return None
@@ -204,7 +204,7 @@ def request_mark(text: str) -> Mark | None:
 
 
 def _last_request(text: str, name: str) -> Mark | None:
-    """From the last opening tag to the last closing tag, because the user may have typed either as well."""
+    """Return the span from the last opening tag to the last closing tag, as the user may have typed either as well."""
     if f"<{name}" not in text:
         return None
     heads = re.finditer(f"<{name}", text)
@@ -222,7 +222,7 @@ def _last_request(text: str, name: str) -> Mark | None:
 
 
 def fences_in(text: str, span: Span) -> list[Span]:
-    """Where fenced code lies. A fence that is never closed is none, or one stray line would hide the rest."""
+    """Return the spans of fenced code. A fence without an end is ignored, or one stray line would hide the rest."""
     lines = sorted(line for fence in _FENCES for line in _fence_lines(text, span, fence))
     longest_closing = {"`": 0, "~": 0}
     has_closing = [False] * len(lines)
@@ -244,9 +244,9 @@ def fences_in(text: str, span: Span) -> list[Span]:
 
 
 def _fence_lines(text: str, span: Span, fence: str) -> Iterator[tuple[int, int, str, str]]:
-    """Lines that begin with a fence: where, the fence in its length, and what follows it.
+    """Yield lines that begin with a fence: the offset, the fence in its length, and the rest of the line.
 
-    To look for the fence and then for its line is ten times faster than to look at every line.
+    Searching for the fence and then for its line is ten times faster than checking every line.
     """
     start, end = span
     position = text.find(fence, start, end)
@@ -267,7 +267,7 @@ def is_inside(spans: Sequence[Span], position: int) -> bool:
 
 
 def gaps_between(found: Sequence[Block | Mark], span: Span) -> list[Span]:
-    """What of a span lies outside these blocks, which follow each other."""
+    """Return the spans outside of these blocks, which are in order."""
     starts = [span[0], *(block.end for block in found)]
     ends = [*(block.start for block in found), span[1]]
     return [(start, end) for start, end in zip(starts, ends, strict=True) if start < end]

@@ -1,4 +1,4 @@
-"""What of a message the user typed, and what Copilot put around it: rules in docs/tags.md."""
+"""What of a message the user typed, and what Copilot put around it. The rules are in docs/tags.md."""
 
 import re
 from itertools import pairwise
@@ -33,7 +33,7 @@ _INDEX_FIELDS = {
     "applyTo": "apply_to",
     **dict.fromkeys(("file", "path", "location", "uri"), "file"),
 }
-# The limit on the name keeps a text of nothing but beginnings from being searched again and again.
+# The limit on the name keeps a text of many beginnings from being searched repeatedly.
 _MODE = re.compile(r'<modeInstructions>\s*You are currently running in "([^\n]{1,200}?)" mode\.')
 _TAG_AROUND = re.compile(r"\A<[^<>]{1,300}>|</[^<>]{1,100}>\Z")
 _DEEPEST_INDENT = 100
@@ -47,11 +47,11 @@ class Segment(msgspec.Struct, frozen=True):
     tag: Tag | None
     is_own: bool
     name: str | None = None
-    is_frame: bool = False  # only an opening or closing tag of the block that holds the user's words
+    is_frame: bool = False  # only an opening or closing tag of the block that holds the user's text
 
     @property
     def inside(self) -> str:
-        """The text inside the tag; the tag itself where it holds nothing, so that no piece gets lost but a frame."""
+        """Return the text inside the tag, or the tag itself if it is empty, so that no piece but a frame is lost."""
         if self.is_frame:
             return ""
         whole = self.text.strip()
@@ -59,7 +59,7 @@ class Segment(msgspec.Struct, frozen=True):
 
 
 class Offered(msgspec.Struct, frozen=True):
-    """A skill, agent or instruction file the model could have used. It does not mean that it did."""
+    """A skill, agent or instruction file the model could have used. It may not have used it."""
 
     kind: Literal["skill", "agent", "instruction"]
     name: str | None = None
@@ -70,18 +70,18 @@ class Offered(msgspec.Struct, frozen=True):
 
 
 class _Own(NamedTuple):
-    holder: Block | None  # the block that holds the user's words, if one does
+    holder: Block | None  # the block that holds the user's text, if there is one
     spans: list[Span]
 
 
 def user_text(text: str, catalogue: Catalogue | None = None) -> str | None:
-    """What the user typed, out of a user message; None when the message holds nothing of the kind."""
+    """Return what the user typed in a user message, or None if the message has no such text."""
     own = _own_words(text, catalogue or load_catalogue())
     return "".join(text[start:end] for start, end in own.spans).strip() or None
 
 
 def is_injected(text: str) -> bool:
-    """Whether a user message comes from Copilot alone, so that it is no turn of the user."""
+    """Return whether a user message comes from Copilot alone, so that it is not a turn of the user."""
     if not text.lstrip().startswith("<") or request_mark(text):
         return False
     if begins_with_summary(text):
@@ -91,17 +91,17 @@ def is_injected(text: str) -> bool:
 
 
 def begins_with_summary(text: str) -> bool:
-    """Whether a message stands for the conversation so far, compacted."""
+    """Return whether a message contains a summary of the conversation so far, after a compaction."""
     return text.lstrip().startswith("<conversation-summary>")
 
 
 def segments(
     text: str, catalogue: Catalogue | None = None, *, is_system: bool = False, typed: str | None = None
 ) -> list[Segment]:
-    """The message in consecutive pieces that join to the text again; the user's own ones add up to user_text.
+    """Return the message in consecutive pieces that join to the text again. The user's own ones add up to user_text.
 
-    Nothing in a message of the system is the user's own, whether it has tags or not. Where it is recorded what the user
-    `typed` (empty if nothing is), only this and a block for the request are.
+    Nothing in a message of the system is the user's own, with or without tags. If there is a record of what the user
+    `typed` (empty for nothing), only that text and a block for the request are the user's.
     """
     known = catalogue or load_catalogue()
     holder, spans = _Own(None, []) if is_system else _own_words(text, known)
@@ -110,7 +110,7 @@ def segments(
     holder_tag = known.get(holder.name) if holder else None
     own = set(spans)
     edges = {0, len(text), *(edge for span in spans for edge in span)}
-    around: set[Span] = set()  # the tags of the block that holds the user's words
+    around: set[Span] = set()  # the tags of the block that holds the user's text
     if holder:
         around = {(holder.start, holder.body_start), (holder.body_end, holder.end)}
         edges.update(edge for mark in around for edge in mark)
@@ -125,13 +125,13 @@ def segments(
 
 
 def mode_name(text: str) -> str | None:
-    """The mode a prompt says it runs in. Modes that come with VS Code say so too: it need not be a custom one."""
+    """Return the mode that a prompt names. Modes of VS Code itself are named too, so it need not be a custom one."""
     found = _MODE.search(text)
     return found[1] if found else None
 
 
 def offered(text: str) -> list[Offered]:
-    """The skills, agents and instruction files that a prompt offers, in its order."""
+    """Return the skills, agents and instruction files that a prompt offers, in its order."""
     found: list[Offered] = []
     for index in scan_for(_INDEXES, text, (0, len(text)), always):
         for entry in scan_for(_INDEX_ENTRIES, text, (index.body_start, index.body_end), never):
@@ -142,7 +142,7 @@ def offered(text: str) -> list[Offered]:
 
 
 def agent_mentions(user_text: str) -> list[str]:
-    """Names the user called with @, without the sign, each once."""
+    """Return the names that the user mentioned with @, without the sign, each once."""
     return list(dict.fromkeys(_MENTION.findall(user_text)))
 
 
@@ -180,7 +180,7 @@ def _lines_of(typed: str, text: str) -> list[Span]:
 
 
 def _words_beside_context(text: str, rest: list[Span], catalogue: Catalogue) -> _Own:
-    """What is left of a message after its context: the user's words, unless all of it is in tags we know."""
+    """Return the text of a message after its context: the user's text, unless all of it is in known tags."""
 
     def is_wanted(name: str, _position: int) -> bool:
         tag = catalogue.get(name)
@@ -197,7 +197,7 @@ def _words_beside_context(text: str, rest: list[Span], catalogue: Catalogue) -> 
 
 
 def _without_prompt_files(text: str, holder: Block) -> list[Span]:
-    """The body of the user's block, less the prompt files that Copilot put in beside the words."""
+    """Return the text of the user's block without the prompt files that Copilot added."""
     body = (holder.body_start, holder.body_end)
     if text.find("<attachment", *body) < 0:
         return _trimmed(text, [body])
@@ -210,12 +210,12 @@ def _is_from_file(block: Block) -> bool:
 
 
 def _begins_line(text: str, position: int) -> bool:
-    """Whether a tag stands where Copilot would put it. In the middle of a sentence the user talks about it."""
+    """Return whether a tag is where Copilot would put it. In the middle of a sentence it is text of the user."""
     return position == 0 or text[position - 1] in "\n>"
 
 
 def _trimmed(text: str, spans: list[Span]) -> list[Span]:
-    """Spans without the blank ones at either end; those in between keep words apart."""
+    """Return spans without the blank ones at either end; those in between separate words."""
     filled = [index for index, (start, end) in enumerate(spans) if start < end and not text[start:end].isspace()]
     return spans[filled[0] : filled[-1] + 1] if filled else []
 
@@ -225,10 +225,10 @@ def _is_blank(text: str, spans: list[Span]) -> bool:
 
 
 def _foreign_segments(text: str, span: Span, catalogue: Catalogue) -> list[Segment]:
-    """Pieces that are not the user's: blocks, of names that the catalogue does not know, too, and what is between.
+    """Return the pieces that are not the user's: blocks, also those of unknown names, and the text between them.
 
-    A block of an unknown name begins a line, outside fenced code: else it is rather an example. If it is never closed,
-    its tag has a line of its own, and the next block ends it.
+    A block of an unknown name begins a line outside of fenced code; any other is probably an example. If it is never
+    closed, its tag has a line of its own, and the next block ends it.
     """
     code = fences_in(text, span)
     found: list[Mark] = []
@@ -259,7 +259,7 @@ def _foreign_segment(text: str, name: str | None, catalogue: Catalogue) -> Segme
 
 
 def _index_fields(entry: str) -> dict[str, str]:
-    """The fields of an index entry under our names; of repeated ones the first counts."""
+    """Return the fields of an index entry under our names. Of repeated ones the first counts."""
     fields: dict[str, str] = {}
     for block in scan_for(frozenset(_INDEX_FIELDS), entry, (0, len(entry)), never):
         if value := block.text.strip():

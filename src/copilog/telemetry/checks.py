@@ -1,6 +1,6 @@
-"""What checks share: one pass over raw telemetry, record by record, with places and books.
+"""The base of checks: one pass over raw telemetry, record by record, with positions and ledgers.
 
-A check looks at each record in the order of R-1 and keeps small facts, never texts.
+A check reads each record in the order of R-1 and stores small facts, never texts.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from copilog.telemetry.records import decode_record, records
 from copilog.telemetry.run_ledgers import SOURCE
 from copilog.telemetry.spool import spool_folder
 
-MOST_PLACES = 20  # that are kept of each kind; the rest is only counted
+MOST_PLACES = 20  # listed for each kind; the rest is only counted
 WHOLE = 1 << 62  # bytes: a file is one part, so that its lines are counted from its beginning
 
 
 class Spot(NamedTuple):
-    """Where a record stands, for people: the line counts from 1."""
+    """The position of a record, for messages: the line counts from 1."""
 
     path: str
     offset: int
@@ -36,7 +36,7 @@ class Spot(NamedTuple):
 
 
 class Met(NamedTuple):
-    """One record, met in the stream: `file` and the spot's offset are its sequence number."""
+    """One record of the stream: `file` and the spot's offset are its sequence number."""
 
     record: Json
     file: int
@@ -44,12 +44,12 @@ class Met(NamedTuple):
     length: int
 
 
-Take = Callable[[Met], str | None]  # a reason comes back when a record serves for nothing
-Heard = Callable[[int], None]  # is told how many bytes were read
+Take = Callable[[Met], str | None]  # returns the reason if a record is not usable
+Heard = Callable[[int], None]  # called with the number of bytes read
 
 
 def read_through(files: Sequence[InputFile], take: Take, heard: Heard | None = None) -> list[Ledger]:
-    """Hand all records of some files to a check; the books of each file come back."""
+    """Pass all records of some files to a check. Return the ledger of each file."""
     with spool_folder() as spool:
         return [_read_file(file, spool, take, heard) for file in files]
 
@@ -61,13 +61,13 @@ def _read_file(file: InputFile, spool: str, take: Take, heard: Heard | None) -> 
         ledger.note(readable.code or "bad-file", readable.note, readable.level)
     if not readable.size:
         return ledger
-    if heard is not None and readable.spooled and readable.size:  # the bar knows the packed size
+    if heard is not None and readable.spooled and readable.size:  # the progress bar counts packed bytes
         heard = _scaled(heard, Path(file.path).stat().st_size / readable.size)
     try:
         _read_records(readable, ledger, take, heard)
     finally:
         if readable.spooled:
-            with suppress(OSError):  # the folder goes as a whole in the end
+            with suppress(OSError):  # the folder is deleted at the end
                 Path(readable.path).unlink()
     return ledger
 

@@ -47,7 +47,7 @@ WHOLE_RUN = -1
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """How events are read: the options that collecting depends on."""
+    """The options that decide how events are read."""
 
     compat: bool = False
     correlate: bool = True
@@ -61,25 +61,25 @@ class Reading(msgspec.Struct, frozen=True):
         return "compat" if self.compat else "full"
 
     def scope(self, file: int) -> int:
-        """Facts explain the whole run; with --compat only the file they stand in (R-14)."""
+        """Return the scope of facts: the run, or with --compat only their file (R-14)."""
         return file if self.compat else WHOLE_RUN
 
 
 def collect(task: tuple[Part, Reading]) -> Evidence:
-    """The evidence of one part."""
+    """Return the evidence of one part."""
     part, reading = task
     evidence = Evidence()
     books = evidence.books[part.file.index, part.start] = Books()
     try:
         _collect(part, reading, evidence, books)
-    except BadFile as error:  # the file went away, or its disk did
+    except BadFile as error:  # the file or its disk is gone
         books.seen += 1
         books.reject(BadPlace(part.start, None, error.code, str(error)))
     return evidence
 
 
 def _collect(part: Part, reading: Reading, evidence: Evidence, books: Books) -> None:
-    """The hot loop: benchmarks/bench_extract.py pays for its looks."""
+    """Run the hot loop, which benchmarks/bench_extract.py measures."""
     file = part.file.index
     ignored = books.ignored
     decode = msgspec.json.Decoder().decode
@@ -111,16 +111,16 @@ def _collect(part: Part, reading: Reading, evidence: Evidence, books: Books) -> 
 
 
 def _blank_lines(part: Part, start: int) -> int:
-    """How many lines begin behind the last record of a part. Lines of the parts that follow are numbered by it."""
+    """Return how many lines begin after the last record of a part, as the line numbers of later parts depend on it."""
     if part.file.kind != "lines" or start >= part.end:
         return 0
     with opened(Path(part.file.path)) as file:
-        file.seek(max(start - 1, part.file.start))  # the byte before tells whether a line begins there
+        file.seek(max(start - 1, part.file.start))  # the byte before shows whether a line begins there
         return file.read(part.end - 1 - file.tell()).count(b"\n") + (start == part.file.start)
 
 
 class Collector:
-    """Puts events into evidence. Each `take` answers with the reason when the event serves for nothing."""
+    """Collects events as evidence. Each `take` returns the reason if the event is not usable."""
 
     def __init__(self, evidence: Evidence, reading: Reading, file: int) -> None:
         self.evidence = evidence
@@ -164,7 +164,7 @@ class Collector:
     def add(
         self, conversation: str, event: Event, place: Place, shape: Shape, *, is_rebuilt: bool = False, **more: Any
     ) -> str | None:
-        """Keep a snapshot as a candidate, as a closing answer, or as both."""
+        """Add a snapshot as a candidate, as a closing answer, or as both."""
         snapshot = snapshot_from(conversation, event, place, shape, is_rebuilt=is_rebuilt, **more)
         if self.reading.compat:
             snapshot = msgspec.structs.replace(snapshot, is_subagent=False)
@@ -217,19 +217,19 @@ def snapshot_from(
 
 
 def engine_model(last_letter: str, properties: Json) -> tuple[str | None, bool]:
-    """The model of the last message, and whether the answer named it (R-17)."""
+    """Return the model of the last message, and whether the answer named it (R-17)."""
     if last_letter in "aA" and (base := text_prop(properties, "baseModel")):
         return base, True
     return model_option(properties), False
 
 
 def is_answer(shape: Shape, properties: Json) -> bool:
-    """Whether the event is the output of a call: one message of the assistant, and no options of a request."""
+    """Return whether the event is the output of a call: one message of the assistant, and no options of a request."""
     return shape.letters in ("a", "A") and not has_request_option(properties)
 
 
 def key_of(snapshot: Snapshot, properties: Json) -> str:
-    """What the conversation is kept under; each sub-agent has a key of its own (R-24)."""
+    """Return the key of a conversation; each sub-agent has a key of its own (R-24)."""
     if not snapshot.is_subagent:
         return snapshot.conversation
     run = text_prop(properties, "parentToolCallId") or snapshot.message_id or snapshot.request_id or ""

@@ -1,4 +1,4 @@
-"""Which events a stream holds: how many of each name, what they serve for, where and when they occur."""
+"""The events of a stream: how many of each name, what they are used for, where and when they occur."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from copilog.telemetry.events import (
 )
 from copilog.telemetry.inputs import InputFile
 
-# Base name -> what an extraction takes from it.
+# Base name -> what an extraction reads from it.
 SERVES = {
     SNAPSHOT: "messages and models",
     **dict.fromkeys(TEXT_EVENTS, "modes of turns"),
@@ -45,18 +45,18 @@ class EventType(msgspec.Struct):
     first: Spot
     count: int = 0
     bytes: int = 0
-    earliest: str | None = None  # times as they were written
+    earliest: str | None = None  # times as written
     latest: str | None = None
 
 
 class BaseName(msgspec.Struct):
-    """All events of one base name, under whatever prefix."""
+    """All events of one base name, under any prefix."""
 
     base: str
     serves: str | None
     count: int = 0
     bytes: int = 0
-    prefixes: dict[str, int] = {}  # "" for none
+    prefixes: dict[str, int] = {}  # "" if there is no prefix
 
 
 class EventTypes(msgspec.Struct):
@@ -95,7 +95,7 @@ class _Counter:
 
     def take(self, met: Met) -> str | None:
         event = event_of(met.record)
-        # What is used is found under either name, so that only then the name is the one which was recognised.
+        # An event may be recognised under either name; only the recognised one is its base name.
         name = event.name if event is not None else raw_name_of(met.record)
         if name is None:
             return "no_name"
@@ -111,7 +111,7 @@ class _Counter:
         return None
 
     def _widen(self, known: EventType, time: str | None) -> None:
-        """Let the span of time reach this event."""
+        """Extend the time span to this event."""
         instant = instant_of(time)
         if instant is None:
             return
@@ -124,7 +124,7 @@ class _Counter:
 
 
 def _time_of(record: Json, event: Event | None) -> str | None:
-    """When an event happened, recognised or not."""
+    """Return when an event happened, recognised or not."""
     if event is not None:
         return timestamp_of(event)
     for value in (properties_of(record).get("timestamp"), record.get("time"), record.get("timestamp")):

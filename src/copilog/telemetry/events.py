@@ -33,11 +33,11 @@ _REQUEST_OPTION = ("request.option.", "request_option_")
 _ABSENT = frozenset({"", "undefined", "null"})
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-_LONGEST_INDEX = 18  # digits; a turn number beyond that is none
+_LONGEST_INDEX = 18  # digits; a longer turn number is invalid
 
 
 class Event(NamedTuple):
-    """A recognised event. `time` is the envelope's, as it was written."""
+    """A recognised event. `time` is the envelope's, as written."""
 
     name: str
     base: str
@@ -46,7 +46,7 @@ class Event(NamedTuple):
 
 
 def event_of(record: Json) -> Event | None:
-    """The event of a record, or None when its name is none that we use."""
+    """Return the event of a record, or None if its name is not one that copilog uses."""
     data = record.get("data")
     inner = data.get("baseData") if isinstance(data, dict) else None
     inner = inner if isinstance(inner, dict) else None
@@ -58,21 +58,21 @@ def event_of(record: Json) -> Event | None:
     else:
         return None
     properties = inner.get("properties") if inner is not None else None
-    if isinstance(properties, dict):  # by far the most common place
+    if isinstance(properties, dict):  # by far the most common position
         return Event(name, base, _text(record.get("time")), properties)
     properties, is_export = _properties_elsewhere(record, properties)
     return Event(name, base, _text(record.get("timestamp" if is_export else "time")), properties)
 
 
 def properties_of(record: Json) -> Json:
-    """The properties of any record, recognised or not; empty when it has none."""
+    """Return the properties of any record, recognised or not; empty if it has none."""
     data = record.get("data")
     inner = data.get("baseData") if isinstance(data, dict) else None
     return _properties_elsewhere(record, inner.get("properties") if isinstance(inner, dict) else None)[0]
 
 
 def raw_name_of(record: Json) -> str | None:
-    """The full name of any event: the inner one where it has a prefix, else the outer one (N-3)."""
+    """Return the full name of any event: the inner one if it has a prefix, else the outer one (N-3)."""
     data = record.get("data")
     inner = data.get("baseData") if isinstance(data, dict) else None
     name = inner.get("name") if isinstance(inner, dict) else None
@@ -83,12 +83,12 @@ def raw_name_of(record: Json) -> str | None:
 
 
 def is_event(value: Any) -> bool:
-    """Return whether some JSON is an event of telemetry, whichever it is."""
+    """Return whether a JSON value is an event of telemetry, of any name."""
     return isinstance(value, dict) and raw_name_of(value) is not None and not _ENVELOPE.isdisjoint(value)
 
 
 def _properties_elsewhere(record: Json, first: Any) -> tuple[Json, bool]:
-    """The first properties that are an object, and whether the record is an export with custom dimensions."""
+    """Return the first properties that are an object, and whether the record is an export with custom dimensions."""
     for value, is_export in (
         (first, False),
         (record.get("properties"), False),
@@ -102,7 +102,7 @@ def _properties_elsewhere(record: Json, first: Any) -> tuple[Json, bool]:
 
 
 def prop(properties: Mapping[str, Any], key: str) -> Any:
-    """A property in either spelling, `request.option.model` or `request_option_model`; empty ones are absent."""
+    """Return a property in either spelling, `request.option.model` or `request_option_model`; empty ones are absent."""
     value = properties.get(key)
     if (value is None or value == "") and "." in key:
         value = properties.get(key.replace(".", "_"))
@@ -110,7 +110,7 @@ def prop(properties: Mapping[str, Any], key: str) -> Any:
 
 
 def text_prop(properties: Mapping[str, Any], key: str) -> str | None:
-    """A property that is a text and not empty: ids are nothing else (R-6)."""
+    """Return a property that is text and not empty, as all ids are (R-6)."""
     return _text(properties.get(key)) or (_text(properties.get(key.replace(".", "_"))) if "." in key else None)
 
 
@@ -119,7 +119,7 @@ def _text(value: Any) -> str | None:
 
 
 def turn_index(properties: Mapping[str, Any]) -> int | None:
-    """A whole number, or the digits of one; anything else is no turn (R-12)."""
+    """Return an integer, or the integer of digits; None for anything else, which is not a turn (R-12)."""
     value = properties.get("turnIndex")
     if isinstance(value, str):
         is_number = value.isascii() and value.isdigit() and len(value) <= _LONGEST_INDEX
@@ -130,12 +130,12 @@ def turn_index(properties: Mapping[str, Any]) -> int | None:
 
 
 def timestamp_of(event: Event) -> str | None:
-    """When it happened, as it was written (R-21)."""
+    """Return when it happened, as written (R-21)."""
     return _text(event.properties.get("timestamp")) or event.time
 
 
 def instant_of(text: str | None) -> int | None:
-    """A time in microseconds since 1970; None for a missing or unreadable one, which counts as earliest (R-21)."""
+    """Return a time in microseconds since 1970. A missing or invalid one is None, and counts as earliest (R-21)."""
     if text is None:
         return None
     try:
@@ -148,7 +148,7 @@ def instant_of(text: str | None) -> int | None:
 
 
 def unwrapped(value: Any) -> Any:
-    """The value of a request option, which is JSON inside a text; None when it says nothing."""
+    """Return the value of a request option, which is JSON inside a text; None if it is empty."""
     if not isinstance(value, str):
         return value
     if value in _ABSENT:
@@ -161,7 +161,7 @@ def unwrapped(value: Any) -> Any:
 
 
 def model_option(properties: Mapping[str, Any]) -> str | None:
-    """The model that a request asked for (4.2 of the rules)."""
+    """Return the model that a request asked for (4.2 of the rules)."""
     value = prop(properties, "request.option.model")
     if not isinstance(value, str):
         return None
@@ -172,12 +172,12 @@ def model_option(properties: Mapping[str, Any]) -> str | None:
 
 
 def has_request_option(properties: Mapping[str, Any]) -> bool:
-    """Whether any option of a request is there: then the event tells what was sent, not what came back."""
+    """Return whether the event has any request option: then it has what was sent, not the answer."""
     return any(key.startswith(_REQUEST_OPTION) and value not in (None, "") for key, value in properties.items())
 
 
 def decoded(text: str) -> Any:
-    """The value of a JSON text, NaN as absent; None for what is no JSON."""
+    """Return the value of a JSON text, with NaN as absent; None if it is not JSON."""
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeError, RecursionError):

@@ -1,7 +1,7 @@
-"""What a range of the input found: small values that say where things lie and what they mean, and no texts.
+"""The evidence in a range of the input: small values with positions and their meaning, and no texts.
 
 `combine` is associative, commutative and idempotent, so that ranges can be read in any order, by any number of
-processes, and twice. Everything that compares (which snapshot wins, which fact holds) looks at the combined whole.
+processes, and twice. Comparisons (which snapshot wins, which fact holds) use the combined evidence.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from copilog.telemetry.facts import Facts, combine_facts
 from copilog.telemetry.model_events import Pieces
 from copilog.telemetry.model_events import combine as combine_pieces
 
-MOST_BAD = 100  # places kept per range; the rest is counted
+MOST_BAD = 100  # positions listed per range; the rest is counted
 
 
 class Snapshot(msgspec.Struct, frozen=True, gc=False):
@@ -25,14 +25,14 @@ class Snapshot(msgspec.Struct, frozen=True, gc=False):
     offset: int
     length: int
     instant: int
-    conversation: str  # the id by which facts are looked up; sub-agents have a key of their own beside it
+    conversation: str  # the id by which facts are looked up; sub-agents also have a key of their own
     letters: str
     others: tuple[str, ...] = ()
     request_id: str | None = None
     message_id: str | None = None
     call_id: str | None = None
     model: str | None = None  # of the last message
-    is_base_model: bool = False  # it came from the answer, not from the request
+    is_base_model: bool = False  # from the answer, not from the request
     is_subagent: bool = False
     is_rebuilt: bool = False
     is_incomplete: bool = False
@@ -79,7 +79,7 @@ class BadPlace(NamedTuple):
 
 
 class Books(msgspec.Struct):
-    """How the records of one range ended."""
+    """The outcome of the records of one range."""
 
     seen: int = 0
     used: int = 0
@@ -89,14 +89,14 @@ class Books(msgspec.Struct):
     lines: int = 0
 
     def reject(self, place: BadPlace) -> None:
-        """Count a bad record, already seen; of many only the first places are kept."""
+        """Count a bad record, already seen. Only the first positions are listed."""
         self.bad += 1
         if len(self.bad_places) < MOST_BAD:
             self.bad_places.append(place)
 
 
 class Evidence(msgspec.Struct):
-    """All that is known after reading."""
+    """All evidence after reading."""
 
     facts: Facts = msgspec.field(default_factory=Facts)
     snapshots: dict[str, dict[Seq, Snapshot]] = {}
@@ -127,7 +127,7 @@ def add_context(evidence: Evidence, conversation: str, name: str, place: Place) 
 
 
 def combine(left: Evidence, right: Evidence) -> Evidence:
-    """Both, in `left`."""
+    """Add the right evidence to `left`, and return it."""
     combine_facts(left.facts, right.facts)
     for key, snapshots in right.snapshots.items():
         left.snapshots.setdefault(key, {}).update(snapshots)
@@ -147,6 +147,6 @@ def combine(left: Evidence, right: Evidence) -> Evidence:
 
 def _keep_greatest(closings: dict[str, Closing], key: str, closing: Closing) -> None:
     known = closings.get(key)
-    # Fields after the place are those of one and the same event: they need not be compared.
+    # Fields after the position belong to one and the same event, so they need not be compared.
     if known is None or closing[:3] > known[:3]:
         closings[key] = closing

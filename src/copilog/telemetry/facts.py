@@ -1,7 +1,7 @@
-"""What other events know about a snapshot: the mode of a turn, the model of a request (R-11 to R-14).
+"""Facts of other events about a snapshot: the mode of a turn, the model of a request (R-11 to R-14).
 
-Facts form a semilattice: of two about the same thing the later one holds, of two from the same moment the one that
-came first in the stream. So they can be gathered in any order, in any number of processes, and more than once.
+Facts form a semilattice: of two about the same thing the later one holds, of two with the same time the first one in
+the stream. So they can be collected in any order, in any number of processes, and more than once.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from copilog.telemetry.events import (
     turn_index,
 )
 
-EARLIEST = -(1 << 63)  # the time of an event that does not tell one
+EARLIEST = -(1 << 63)  # the time of an event without one
 _NO_MODEL = frozenset({"", "auto", "unknown", "undefined"})
 _DATE_DIGITS = (4, 2, 2)
 
 Key = TypeVar("Key")
-Scoped = tuple[int, str]  # the file, or -1 for the whole run (R-14), and an id
+Scoped = tuple[int, str]  # the file, or -1 for the complete run (R-14), and an id
 
 
 class Fact(NamedTuple):
-    """A value that holds as long as no greater fact is met: later first, then earlier in the stream."""
+    """A value that holds unless there is a greater fact: later first, then earlier in the stream."""
 
     instant: int
     minus_file: int
@@ -40,7 +40,7 @@ class Fact(NamedTuple):
 
 
 class Facts(msgspec.Struct):
-    """Everything that was gathered."""
+    """All collected facts."""
 
     modes_by_turn: dict[Scoped, dict[int, Fact]] = {}  # conversation -> turn
     modes_by_request: dict[Scoped, Fact] = {}
@@ -49,7 +49,7 @@ class Facts(msgspec.Struct):
     models_by_message: dict[Scoped, dict[str, Fact]] = {}
 
     def mode_of(self, scope: int, request_id: str | None, message_id: str | None) -> str | None:
-        """The mode of the turn that a request belongs to."""
+        """Return the mode of the turn that a request belongs to."""
         fact = None
         if request_id is not None:
             fact = self.modes_by_request.get((scope, request_id))
@@ -63,7 +63,7 @@ class Facts(msgspec.Struct):
     def session_model(
         self, scope: int, conversation: str, request_id: str | None, message_id: str | None
     ) -> str | None:
-        """The model that the session names for a request; what an answer says comes first."""
+        """Return the model that the session names for a request. The model in an answer has priority."""
         responses = self.models_by_response.get((scope, conversation))
         messages = self.models_by_message.get((scope, conversation))
         if responses is None and messages is None:
@@ -77,7 +77,7 @@ class Facts(msgspec.Struct):
 
 
 def take_fact(facts: Facts, event: Event, seq: Seq, scope: int) -> str | None:
-    """Gather what a text or session event tells. A reason comes back when it tells nothing."""
+    """Add the facts of a text or session event. Return the reason if it has none."""
     if event.base in TEXT_EVENTS:
         return _take_mode(facts, event, seq, scope)
     return _take_model(facts, event, seq, scope)
@@ -130,7 +130,7 @@ def _keep(facts: dict[Key, Fact], key: Key, fact: Fact) -> None:
 
 
 def combine_facts(left: Facts, right: Facts) -> Facts:
-    """Both, in `left`."""
+    """Add the right facts to `left`, and return it."""
     for nested, more in (
         (left.models_by_response, right.models_by_response),
         (left.models_by_message, right.models_by_message),
@@ -150,12 +150,12 @@ def _keep_all(facts: dict[Key, Fact], more: Iterable[tuple[Key, Fact]]) -> None:
 
 
 def same_model(left: str, right: str) -> bool:
-    """Whether two names mean one model: letter case and a date at the end do not matter (R-19)."""
+    """Return whether two names mean one model: letter case and a date at the end do not matter (R-19)."""
     return _without_date(left.lower()) == _without_date(right.lower())
 
 
 def _without_date(name: str) -> str:
-    """`gpt-4o` for `gpt-4o-2024-11-20`."""
+    """Return `gpt-4o` for `gpt-4o-2024-11-20`."""
     head, *date = name.rsplit("-", 3)
     is_date = [len(part) for part in date] == list(_DATE_DIGITS) and all(
         part.isascii() and part.isdigit() for part in date

@@ -1,4 +1,4 @@
-"""Whether a file is telemetry, by a glance at its beginning."""
+"""Whether a file is telemetry, decided by its beginning."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from copilog.telemetry.events import RECOGNISED, is_event
 from copilog.telemetry.inputs import LINES_ENDINGS, PACKED_ENDINGS
 
 _HEAD_BYTES = 1 << 20
-_MOST_LINES = 50  # that are tried when the first one is torn
+_MOST_LINES = 50  # lines tried if the first one is torn
 _NAME = re.compile(r'"name"\s*:\s*"(?:[^"\\]*/)?(?:' + "|".join(map(re.escape, sorted(RECOGNISED))) + '")')
 
 
 def looks_like_telemetry(path: Path) -> bool:
-    """Whether the file begins with an event. Packed files count by their names.
+    """Return whether the file begins with an event. Packed files are judged by their names.
 
-    A first line that is cut off at either end, or longer than what is looked at, does not hide what the file is. What
-    is not a file counts, too: it is reported where telemetry is read.
+    A first line that is torn at either end, or longer than the bytes read here, does not hide the format. A path that
+    is not a regular file counts, too: it is reported when telemetry is read.
     """
     name = path.name.lower()
     if name.endswith(tuple(PACKED_ENDINGS)):
         return not name.endswith(".tar.gz")
-    if not path.is_file():  # a pipe would be waited for
+    if not path.is_file():  # opening a pipe would block
         return True
     try:
         with opened(path) as file:
@@ -45,7 +45,7 @@ def looks_like_telemetry(path: Path) -> bool:
 
 
 def _first_value(text: str) -> Any:
-    """The first object of a file of lines, of an array, or of concatenated objects."""
+    """Return the first object of a file of lines, of an array, or of concatenated objects."""
     start = text.find("{")
     if start < 0 or text[:start].strip("[ \t\r\n"):
         return None

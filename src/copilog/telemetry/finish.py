@@ -1,6 +1,6 @@
-"""From plans to lines: winners are read again, given what the plan says, scanned for context and encoded.
+"""From plans to lines: winners are read again, completed according to their plan, scanned for context and encoded.
 
-Runs in any process: a `Batch` holds all that is needed but the bytes of the input.
+Runs in any process: a `Batch` holds everything but the bytes of the input.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from copilog.trajectory import ConversationTrajectory, TrajectoryMessage, Trajec
 
 
 class Finishing(msgspec.Struct, frozen=True):
-    """The options that finishing depends on."""
+    """The options that decide how conversations are finished."""
 
     reading: Reading
     tag_map: str | None = None
@@ -35,7 +35,7 @@ class Finishing(msgspec.Struct, frozen=True):
 
 
 class Batch(msgspec.Struct):
-    """Some conversations, and where their records lie."""
+    """Some conversations, and the positions of their records."""
 
     plans: list[Plan]
     files: dict[int, Readable]
@@ -44,9 +44,9 @@ class Batch(msgspec.Struct):
 
 
 class Finished(msgspec.Struct):
-    """Lines without line breaks, in the order of the plans; those that a pattern rules out are None.
+    """Lines without line breaks, in the order of the plans, with None for those that a pattern excludes.
 
-    `failed` tells, by position, why a winner could not be read in full, though its outline could.
+    `failed` has, by position, why a winner could not be read in full, though its outline could.
     """
 
     lines: list[bytes | None]
@@ -64,7 +64,7 @@ class Reread(msgspec.Struct):
 
 
 def finish(batch: Batch) -> Finished:
-    """The lines of a batch."""
+    """Return the lines of a batch."""
     finishing = batch.finishing
     catalogue = load_catalogue(Path(finishing.tag_map) if finishing.tag_map else None)
     pattern = re.compile(finishing.pattern) if finishing.pattern is not None else None
@@ -86,7 +86,7 @@ def finish(batch: Batch) -> Finished:
 
 
 def matching(batch: Batch) -> list[bool]:
-    """Which conversations of a batch have a user message that fits the pattern (R-33)."""
+    """Return which conversations of a batch have a user message that matches the pattern (R-33)."""
     pattern = re.compile(batch.finishing.pattern or "")
     return [_matches(plan, batch, pattern) for plan in batch.plans]
 
@@ -95,7 +95,7 @@ def _matches(plan: Plan, batch: Batch, pattern: re.Pattern[str]) -> bool:
     try:
         return has_match(Reader(batch).read(plan.winner).messages, pattern)
     except (BadRecord, RecursionError):
-        return True  # so that it is finished, and told of, there
+        return True  # so that it is finished, and reported, there
 
 
 def has_match(messages: list[TrajectoryMessage], pattern: re.Pattern[str]) -> bool:
@@ -103,7 +103,7 @@ def has_match(messages: list[TrajectoryMessage], pattern: re.Pattern[str]) -> bo
 
 
 class Reader:
-    """Reads snapshots again. Donors are kept as long as one conversation is in hand."""
+    """Reads snapshots again. Donors are cached for one conversation at a time."""
 
     def __init__(self, batch: Batch) -> None:
         self._batch = batch
@@ -120,7 +120,7 @@ class Reader:
         return self._read(*self.fetch.read(snapshot.place))
 
     def read_donor(self, snapshot: Snapshot) -> Reread | None:
-        """A snapshot that may have something to give; None when it cannot be read in full."""
+        """Return a snapshot that may have missing fields, or None if it cannot be read in full."""
         if snapshot.seq not in self._known:
             try:
                 self._known[snapshot.seq] = self.read(snapshot)
@@ -175,7 +175,7 @@ def trajectory_from(
 
 
 def _merge_tools(plan: Plan, messages: list[TrajectoryMessage], reader: Reader) -> list[tuple[int, str, str, int]]:
-    """Give messages the tool metadata of the first donor whose text fits, and tell where it is from (R-26 to R-29)."""
+    """Copy the tool metadata of the first donor with a matching text to messages, with its origin (R-26 to R-29)."""
     log: list[tuple[int, str, str, int]] = []
     guarded = not plan.is_unguarded
     for position, donors in sorted(plan.tool_donors.items()):
@@ -194,7 +194,7 @@ def _merge_tools(plan: Plan, messages: list[TrajectoryMessage], reader: Reader) 
 
 
 def is_compatible(left: str, right: str) -> bool:
-    """Whether one text is how the other begins, spaces aside (R-28)."""
+    """Return whether one text is how the other begins, except for spaces (R-28)."""
     left, right = " ".join(left.split()), " ".join(right.split())
     return left.startswith(right) or right.startswith(left)
 
@@ -210,7 +210,7 @@ def _closing_answer(plan: Plan, reader: Reader) -> TrajectoryMessage:
 
 
 def _context_properties(plan: Plan, properties: Json, reader: Reader) -> Json:
-    """The context that the winner's event carries, and what it lacks from events made for that (R-34)."""
+    """Return the context in the winner's event, and what it lacks from events made for that (R-34)."""
     found: Json = {}
     for name in PROPERTIES:
         value = prop(properties, name)

@@ -24,16 +24,16 @@ LINES_ENDINGS = (".jsonl", ".ndjson")
 PLAIN_ENDINGS = (".json", *LINES_ENDINGS)
 PACKED_ENDINGS: dict[str, Packing] = {".gz": "gzip", ".zst": "zstd", ".parquet": "parquet"}
 ENDINGS = (*PLAIN_ENDINGS, *(plain + packed for plain in PLAIN_ENDINGS for packed in (".gz", ".zst")), ".parquet")
-# Folders that are not searched: they hold copies of what stands beside them, under other names.
+# Folders that are not searched: they hold copies of the files beside them, under other names.
 VERSION_CONTROL = {".git", ".hg", ".svn"}
-# Beginnings of files that people take for text, with what to tell them.
+# Beginnings of files that users take for text, with a hint for each.
 OTHER_FORMATS = {
     b"PK\x03\x04": "a zip archive; unpack it and name the files",
     b"BZh": "packed with bzip2; unpack it first",
     b"\xfd7zXZ\x00": "packed with xz; unpack it first",
-    b"SQLite format 3\x00": "a SQLite database, and no telemetry",
+    b"SQLite format 3\x00": "a SQLite database, not telemetry",
 }
-# The first value of a file is judged by its brackets alone when it is larger than this.
+# The first value of a larger file is judged by its brackets alone.
 MOST_DECODED_BYTES = 64 << 20
 _HEAD_BYTES = 4096
 
@@ -49,14 +49,14 @@ class InputFile(msgspec.Struct, frozen=True):
 class Readable(msgspec.Struct, frozen=True):
     """An input as plain bytes on disk.
 
-    A note tells what is wrong with the file. When nothing of it can be used, it has no bytes either: size is 0.
+    A note reports what is wrong with the file. If nothing of it can be used, its size is 0.
     """
 
     index: int
     path: str
     shown: str
     kind: Kind
-    start: int  # behind a byte order mark
+    start: int  # after a byte order mark
     size: int
     spooled: bool
     note: str | None = None
@@ -64,12 +64,12 @@ class Readable(msgspec.Struct, frozen=True):
 
     @property
     def level(self) -> Level:
-        """How serious the note is."""
+        """Return the level of the note."""
         return "warning" if self.code in ("utf-16", "utf-32") else "error"
 
 
 class Part(msgspec.Struct, frozen=True):
-    """The lines of a file that begin in [start, end); of other kinds the whole file."""
+    """The lines of a file that begin in [start, end); of other kinds the complete file."""
 
     file: Readable
     start: int
@@ -77,7 +77,7 @@ class Part(msgspec.Struct, frozen=True):
 
 
 class LeftOut(NamedTuple):
-    """Something in a folder that could be an input, and is not read."""
+    """A path in a folder that could be an input, and is not read."""
 
     shown: str
     note: str
@@ -90,9 +90,9 @@ class _Found(NamedTuple):
 
 
 def list_files(paths: Sequence[str | os.PathLike[str]], left_out: list[LeftOut] | None = None) -> list[InputFile]:
-    """All inputs, each once, sorted by their shown paths; UsageError when a path leads to nothing that can be read.
+    """Return all inputs, each once, sorted by their shown paths. Raise UsageError if a path leads to no input.
 
-    What was passed over on the way, such as links out of a folder, is put into `left_out`.
+    Skipped paths, such as links out of a folder, are added to `left_out`.
     """
     if not paths:
         raise UsageError("nothing to read; name at least one file or folder")
@@ -107,9 +107,9 @@ def list_files(paths: Sequence[str | os.PathLike[str]], left_out: list[LeftOut] 
 
 
 def prepare(file: InputFile, spool: str) -> Readable:
-    """Make a file readable as plain bytes, and see what kind it is. Packed files are unpacked into the spool folder.
+    """Make a file readable as plain bytes, and detect its kind. Packed files are unpacked into the spool folder.
 
-    What is wrong with the input is told in the result; an OSError is about the spool folder.
+    An error in the input is in the result; an OSError is about the spool folder.
     """
     try:
         with opened(Path(file.path)) as plain:
@@ -130,7 +130,7 @@ def prepare(file: InputFile, spool: str) -> Readable:
 
 
 def parts_of(file: Readable, part_bytes: int, *, streaming: bool = True) -> list[Part]:
-    """The parts that a file is read in: ranges of bytes for lines, else all of it. None for a file without bytes."""
+    """Return the parts that a file is read in: ranges of bytes for lines, else all of it; no parts if it is empty."""
     if file.size <= file.start:
         return []
     if file.kind != "lines" or not streaming:
@@ -140,7 +140,7 @@ def parts_of(file: Readable, part_bytes: int, *, streaming: bool = True) -> list
 
 
 def kind_of(file: BinaryIO, start: int, size: int) -> Kind:
-    """R-2, with two readings of our own.
+    """Detect the kind of a file by R-2, with two interpretations of our own.
 
     Line 1 is the first that is not blank. A first object that is open at the end of line 1 does not continue when
     that would be inside a text, or when the next line begins an object and the two do not fit together: then line 1
@@ -169,7 +169,7 @@ def kind_of(file: BinaryIO, start: int, size: int) -> Kind:
 
 
 def _end_of_value(file: BinaryIO, start: int, limit: int) -> tuple[int | None, bool]:
-    """Where the value ends, if before the limit, and whether a text is open there."""
+    """Return where the value ends, if before the limit, and whether a text is open there."""
     scan = ValueScan()
     for offset, data in chunks(file, start, limit):
         end = scan.feed(data)
@@ -194,7 +194,7 @@ def _is_json(file: BinaryIO, start: int, end: int | None) -> bool:
 def _looked_at(
     file: InputFile, path: str, note: str | None, code: str = "bad-file", *, kind: Kind | None = None
 ) -> Readable:
-    """A file of plain bytes, be it the input or its unpacked copy. The code is about the note."""
+    """Return a file of plain bytes, the input or its unpacked copy, with its kind. The code is about the note."""
     is_spooled = path != file.path
     with opened(Path(path)) as plain:
         size = os.fstat(plain.fileno()).st_size
@@ -233,7 +233,7 @@ def _unpacked(file: InputFile, packing: Packing | None, spool: str, before: str 
     if damage and not size:
         return _unusable(file, damage[0])
     if damage:
-        note = _both(before, f"{damage[0]}; what came before is used")
+        note = _both(before, f"{damage[0]}; what is before that is used")
         return _looked_at(file, path, note, "salvaged-document", kind=kind)
     if remarks:
         return _looked_at(file, path, _both(before, remarks[0]), "utf-32" if "UTF-32" in remarks[0] else "utf-16")
@@ -241,7 +241,7 @@ def _unpacked(file: InputFile, packing: Packing | None, spool: str, before: str 
 
 
 def _inputs_at(given: str, left_out: list[LeftOut]) -> Iterator[_Found]:
-    """The inputs that one given path leads to."""
+    """Yield the inputs at one given path."""
     shown = _readable(given)
     try:
         mode = os.stat(given).st_mode  # noqa: PTH116 - the text as given, not as Path would spell it
@@ -290,7 +290,7 @@ def _inputs_below(given: str, left_out: list[LeftOut]) -> Iterator[_Found]:
 
 
 def _reason_against(entry: os.DirEntry[str], root: str) -> tuple[str, str] | None:
-    """Why a thing in a folder is not read, with a code; None for an input, and for what nobody would take for one."""
+    """Return why a path in a folder is not read, with a code; None for an input, and for files of other kinds."""
     try:
         mode = entry.stat().st_mode
     except OSError:
@@ -315,5 +315,5 @@ def _special(mode: int) -> str:
 
 
 def _readable(path: str) -> str:
-    """A path as text that can be written everywhere, with U+FFFD for what is no UTF-8 in a name."""
+    """Return a path as text that can be written everywhere, with U+FFFD for bytes of a name that are not UTF-8."""
     return os.fsencode(path).decode("utf-8", "replace")

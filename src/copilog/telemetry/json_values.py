@@ -1,7 +1,7 @@
-"""JSON values in bytes: what they are, and where one ends.
+"""JSON values in bytes: their decoding, and where one ends.
 
-Telemetry is other people's JSON: cut off, with half characters, with NaN. `decode_value` reads what any JavaScript
-program could have meant, and `ValueScan` finds the end of a value that may be too long to be held at once.
+Telemetry is JSON of other programs: torn, with half surrogate pairs, with NaN. `decode_value` accepts the output of any
+JavaScript program, and `ValueScan` finds the end of a value that may be too long to be held at once.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ BLANK = b" \t\r\n"
 LINE_END = re.compile(rb"\n")
 NOT_BLANK = re.compile(rb"[^ \t\r\n]")
 
-# Texts and all that lies between brackets. Possessive, so that no input makes them go back and try again.
+# Texts and everything between brackets. Possessive, so that no input causes backtracking.
 _REST_OF_TEXT = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 _BETWEEN = re.compile(rb'[^"\[\]{}]*+(?:"' + _REST_OF_TEXT.pattern + rb'"[^"\[\]{}]*+)*+', re.DOTALL)
 _NEXT_BRACKETS = re.compile(_BETWEEN.pattern + rb"(?:([\[{]++)|([\]}]++))", re.DOTALL)
@@ -33,10 +33,10 @@ _PLACE = re.compile(r"\(byte ([0-9]+)\)")
 
 
 def decode_value(data: bytes) -> Any:
-    """One JSON value; BadRecord when the bytes are not UTF-8 or not JSON.
+    """Decode one JSON value. Raise BadRecord if the bytes are not UTF-8 or not JSON.
 
-    Half characters are kept, as two of them may become a whole one when texts are joined (R-7). Numbers that are
-    none (NaN, Infinity, 1e999) are read as None.
+    Half surrogate pairs are preserved, as two of them may become one character when texts are joined (R-7). Invalid
+    numbers (NaN, Infinity, 1e999) are read as None.
     """
     try:
         return decode_strictly(data)
@@ -53,7 +53,7 @@ def decode_value(data: bytes) -> Any:
 
 
 def malformed(reason: str) -> BadRecord:
-    """What R-4 counts and skips."""
+    """Return the error that R-4 counts and skips."""
     return BadRecord(reason, "malformed-record")
 
 
@@ -77,14 +77,14 @@ KINDLY = json.JSONDecoder(parse_float=_finite, parse_int=_integer, parse_constan
 
 
 def end_of_value(data: bytes, at: int) -> int | None:
-    """The index behind the value that begins at `at`, found by the decoder itself; -1 when the data ends before.
+    """Return the index after the value that begins at `at`, from the decoder itself; -1 if the data ends before it.
 
-    None when the decoder does not like what it finds, or does not tell where: then `ValueScan` is to be asked.
+    None if the decoder rejects the data or reports no index: then use `ValueScan`.
     """
     try:
         _skip_value(memoryview(data)[at:])
         end = len(data)
-    except msgspec.DecodeError as error:  # as a rule about what follows the value
+    except msgspec.DecodeError as error:  # mostly about what follows the value
         place = _PLACE.search(str(error))
         if place is None:
             return -1
@@ -96,7 +96,7 @@ def end_of_value(data: bytes, at: int) -> int | None:
 
 
 def _is_sound(data: bytes) -> bool:
-    """Whether this is one JSON value and nothing else; quicker than decoding it."""
+    """Return whether this is one JSON value and nothing else; faster than decoding it."""
     try:
         _skip_value(data)
         if not data.isascii():
@@ -107,9 +107,9 @@ def _is_sound(data: bytes) -> bool:
 
 
 class ValueScan:
-    """Looks for the end of one object, array or text in chunks of bytes, by its brackets and quotes alone.
+    """A search for the end of one object, array or text in chunks of bytes, by its brackets and quotes alone.
 
-    What lies between is not judged: the value ends where it ends if it is JSON at all.
+    The content is not checked: the end is correct if the value is JSON.
     """
 
     def __init__(self) -> None:
@@ -118,7 +118,7 @@ class ValueScan:
         self._is_escaped = False
 
     def feed(self, data: bytes, at: int = 0) -> int:
-        """Go on with the next chunk, from `at`. The index behind the value, or -1 when it goes on after the chunk."""
+        """Search the next chunk, from `at`. Return the index after the value, or -1 if it continues."""
         if self._depth == 0 and not self.is_inside_text and data[at] == _QUOTE:
             self.is_inside_text = True
             at += 1
@@ -151,13 +151,13 @@ class ValueScan:
 
 
 def _match_end(pattern: re.Pattern[bytes], data: bytes, at: int) -> int:
-    """The end of a match of a pattern that matches anywhere."""
+    """Return the end of a match of a pattern that matches anywhere."""
     match = pattern.match(data, at)
     return match.end() if match else at
 
 
 def chunks(file: BinaryIO, start: int, end: int) -> Iterator[tuple[int, bytes]]:
-    """The bytes from start to end in chunks, each with its offset. The file may be used for other things between."""
+    """Yield the bytes from start to end in chunks, each with its offset. The file may be used in between."""
     while start < end:
         file.seek(start)
         data = file.read(min(CHUNK_BYTES, end - start))
@@ -168,7 +168,7 @@ def chunks(file: BinaryIO, start: int, end: int) -> Iterator[tuple[int, bytes]]:
 
 
 def find(file: BinaryIO, pattern: re.Pattern[bytes], start: int, end: int) -> int:
-    """The offset of the first byte that matches a pattern for one byte; `end` when there is none."""
+    """Return the offset of the first byte that matches a pattern for one byte; `end` if there is none."""
     for offset, data in chunks(file, start, end):
         if match := pattern.search(data):
             return offset + match.start()

@@ -1,6 +1,6 @@
 """Which snapshot wins, and what the others add to it (R-16 to R-19 as far as they need no text, R-23 to R-31).
 
-Pure functions over evidence: a `Plan` says all that is to be done with a conversation, and which records it takes.
+Pure functions over evidence: a `Plan` has all steps for a conversation, and the records that they need.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ ENGINE, ENGINE_REQUEST, SESSION = "engine", "engine-request", "interactiveSessio
 
 
 class Plan(msgspec.Struct):
-    """One conversation of the output: the winner, and what its messages are to be given."""
+    """One conversation of the output: the winner, and what its messages get from others."""
 
     key: str
     first_seen: Seq
     winner: Snapshot
     modes: dict[int, str] = {}  # by message
-    models: dict[int, tuple[str, str]] = {}  # model and where it is from, by message
+    models: dict[int, tuple[str, str]] = {}  # model and its origin, by message
     conflicts: set[int] = set()
-    tool_donors: dict[int, list[Snapshot]] = {}  # who has tool metadata that the winner's message lacks
+    tool_donors: dict[int, list[Snapshot]] = {}  # donors of tool metadata that the winner's message lacks
     closing: Closing | None = None
     closing_conflicts: bool = False
-    is_unguarded: bool = False  # tool metadata is taken whatever the texts say (--compat)
+    is_unguarded: bool = False  # tool metadata is used whatever the texts are (--compat)
     contexts: dict[str, Place] = {}
 
 
 def plans(evidence: Evidence, reading: Reading, *, merge_tools: bool) -> list[Plan]:
-    """All conversations, in the order in which they were first seen (R-31)."""
+    """Return all conversations, in the order in which they first appear (R-31)."""
     found = [
         plan_of(key, list(snapshots.values()), evidence, reading, merge_tools=merge_tools)
         for key, snapshots in evidence.snapshots.items()
@@ -65,15 +65,15 @@ def plan_of(key: str, snapshots: list[Snapshot], evidence: Evidence, reading: Re
 
 
 def _rank(snapshot: Snapshot) -> tuple[int, int, int, int]:
-    """Most messages, then the latest, then the first in the stream (R-23)."""
+    """Rank by most messages, then the latest, then the first in the stream (R-23)."""
     return len(snapshot.letters), snapshot.instant, -snapshot.file, -snapshot.offset
 
 
-# --- what a snapshot's messages are given by facts --------------------------------------------------------------
+# --- what facts add to a snapshot's messages --------------------------------------------------------------------
 
 
 def modes_of(snapshot: Snapshot, facts: Facts, reading: Reading) -> dict[int, str]:
-    """The modes of its user messages: the request tells that of the last one, turn numbers those of the rest (R-16)."""
+    """Return the modes of its user messages: of the last one by the request, of the rest by turn numbers (R-16)."""
     scope = reading.scope(snapshot.file)
     of_request = facts.mode_of(scope, snapshot.request_id, snapshot.message_id)
     by_turn = {} if snapshot.is_subagent else facts.turn_modes(scope, snapshot.conversation)
@@ -87,7 +87,7 @@ def modes_of(snapshot: Snapshot, facts: Facts, reading: Reading) -> dict[int, st
 
 
 def turns_of(letters: str, *, plainly: bool) -> list[int]:
-    """Where the user's turns begin. What Copilot wrote in the user's name is none, unless there is nothing else."""
+    """Return where the user's turns begin. Messages that Copilot wrote only count if there are no others."""
     if plainly:
         return [position for position, letter in enumerate(letters) if letter in "uU"]
     wanted = "u" if "u" in letters else "U"
@@ -135,7 +135,7 @@ def _fill_modes(plan: Plan, donors: Iterable[Snapshot], facts: Facts, reading: R
 
 
 def _fill_models(plan: Plan, donors: Iterable[Snapshot], facts: Facts, reading: Reading) -> None:
-    """Models, with where they are from, and conflicts: the first donor that has one gives it (R-25, R-26)."""
+    """Fill in models, with their origins and conflicts: the first donor with a model counts (R-25, R-26)."""
     winner = plan.winner
     roles = winner.letters.lower()
     lacking = {position for position, role in enumerate(roles) if role in "ua" and position not in plan.models}
@@ -165,7 +165,7 @@ def _other_role(snapshot: Snapshot, position: int) -> str:
 
 
 def _tool_donors(winner: Snapshot, donors: Iterable[Snapshot]) -> dict[int, list[Snapshot]]:
-    """Who has tool metadata for which message; only their texts tell whether it fits (R-27, R-28)."""
+    """Return the donors of tool metadata for each message; whether it fits depends on their texts (R-27, R-28)."""
     lacking = [(position, letter.upper()) for position, letter in enumerate(winner.letters) if letter in "at"]
     found: dict[int, list[Snapshot]] = {}
     for donor in donors:
@@ -180,7 +180,7 @@ def _tool_donors(winner: Snapshot, donors: Iterable[Snapshot]) -> dict[int, list
 
 
 def _close(plan: Plan, closings: Closings | None, facts: Facts, reading: Reading) -> None:
-    """Find the answer that the winner, which tells what was sent, cannot hold (R-30)."""
+    """Find the answer that the winner cannot hold, as it has only what was sent (R-30)."""
     winner = plan.winner
     if closings is None or winner.letters[-1] in "aA":
         return

@@ -1,7 +1,7 @@
-"""A message taken apart: its tags, its attachments, its code, and the words of the user.
+"""The parts of a message: its tags, its attachments, its code, and the user's text.
 
-One pass over the text finds all tags, nested ones too (R-36). What lies inside a file that was put into the message
-is the content of that file: its tags are counted, but they say nothing about the conversation.
+One pass over the text finds all tags, nested ones too (R-36). The text of a file inside the message is the content of
+that file: its tags are counted, but they have no meaning for the conversation.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _INLINE_CODE = re.compile(r"`[^`\n]+`")
 
 
 class Seen(NamedTuple):
-    """A tag of a message, what the catalogue says of it, and whether it is only content of a file."""
+    """A tag of a message, its entry in the catalogue, and whether it is only content of a file."""
 
     mark: Mark
     tag: Tag | None
@@ -29,17 +29,17 @@ class Seen(NamedTuple):
 
 
 class Tagged(NamedTuple):
-    """A message and where things lie in it."""
+    """A message and the positions of its parts."""
 
     text: str
-    own: list[Span]  # the user's words
+    own: list[Span]  # the user's text
     tags: list[Seen]
     attachments: list[Mark]
     code: list[Span]  # fenced
 
 
 def take_apart(text: str, role: str, catalogue: Catalogue) -> Tagged:
-    """Find all there is in a message. Only a user message has words of the user; what a tool says is content."""
+    """Find all parts of a message. Only a user message has text of the user; the text of a tool is content."""
     whole = (0, len(text))
     is_user = role == "user"
     if "<" not in text:
@@ -53,13 +53,13 @@ def take_apart(text: str, role: str, catalogue: Catalogue) -> Tagged:
 
 
 def snippet_of(text: str, mark: Mark) -> str:
-    """How the text of a block begins; of an empty block the tag itself."""
+    """Return how the text of a block begins; of an empty block the tag itself."""
     beginning = text[mark.body_start : min(mark.body_end, mark.body_start + 4 * SNIPPET)]
     return " ".join(beginning.split())[:SNIPPET].rstrip() or text[mark.start : mark.end][:SNIPPET]
 
 
 def _marks_in(text: str, request: Mark | None) -> list[Mark]:
-    """All tags. The request stands for itself: no block runs into it or out of it, and its code is not searched."""
+    """Return all tags. The request is separate: no block crosses its limits, and its code is not searched."""
     if request is None:
         return list(tags.marks(text, (0, len(text))))
     body = (request.body_start, request.body_end)
@@ -77,7 +77,7 @@ def _marks_in(text: str, request: Mark | None) -> list[Mark]:
 
 
 def _own_words(text: str, request: Mark | None, found: list[Mark]) -> list[Span]:
-    """The request; without one, all but the blocks that Copilot puts in (R-36)."""
+    """Return the request; without one, all text but the blocks that Copilot adds (R-36)."""
     if request is not None:
         return [(request.body_start, request.body_end)]
     if tags.begins_with_summary(text):
@@ -90,7 +90,7 @@ def _own_words(text: str, request: Mark | None, found: list[Mark]) -> list[Span]
 
 
 def _sorted_out(found: list[Mark], catalogue: Catalogue, content_until: int) -> tuple[list[Seen], list[Mark]]:
-    """The tags that count, and the attachments among them; `content_until` says how far the text is a file's."""
+    """Return the tags that count, and the attachments among them. Text up to `content_until` belongs to a file."""
     seen: list[Seen] = []
     attachments: list[Mark] = []
     attached_until = content_until
@@ -113,8 +113,8 @@ def _sorted_out(found: list[Mark], catalogue: Catalogue, content_until: int) -> 
 
 
 def _with_ends(found: Iterable[Mark], catalogue: Catalogue) -> Iterator[Mark]:
-    """Blocks that were never closed end with the block around them; those of no known tag are none."""
-    around: list[int] = []  # ends of the closed blocks that we are in
+    """Close blocks that were never closed at the end of the block around them, and drop those of unknown tags."""
+    around: list[int] = []  # ends of the closed blocks around the current one
     for mark in found:
         while around and around[-1] <= mark.start:
             around.pop()
@@ -127,7 +127,7 @@ def _with_ends(found: Iterable[Mark], catalogue: Catalogue) -> Iterator[Mark]:
 
 
 def _code_in(text: str, apart: list[Mark]) -> list[Span]:
-    """Fenced code. Some bodies are searched apart: a fence that a file leaves open must not reach beyond that file."""
+    """Return fenced code. Some bodies are searched separately, so that an open fence in a file ends with the file."""
     if "```" not in text and "~~~" not in text:
         return []
     edges = {0, len(text), *(edge for mark in apart for edge in (mark.body_start, mark.body_end))}
@@ -135,7 +135,7 @@ def _code_in(text: str, apart: list[Mark]) -> list[Span]:
 
 
 def _without_markup_in_code(text: str, seen: list[Seen], code: list[Span]) -> list[Seen]:
-    """HTML names count as tags in prose only (R-37)."""
+    """Return the tags without HTML names in code, which count as tags in prose only (R-37)."""
     if "`" not in text and not code:
         return seen
     inline: list[Span] | None = None

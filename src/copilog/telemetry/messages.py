@@ -1,6 +1,6 @@
-"""What a snapshot says: `messagesJson` put together, mended where it was cut, and brought into one shape (R-7 to R-10).
+"""The content of a snapshot: `messagesJson` joined, repaired where it was cut, in one shape (R-7 to R-10).
 
-Three dialects arrive here (chat-completions, Responses, Anthropic); one kind of message leaves.
+The input has three dialects (chat-completions, Responses, Anthropic); the output has one kind of message.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from copilog.errors import BadRecord
 from copilog.telemetry.events import Json, prop, unwrapped
 from copilog.trajectory import TrajectoryMessage
 
-# What saves a message without text: everything, tool calls alone (--compat), or nothing (without correlation).
+# Which fields a message without text needs to count: any, tool calls alone (--compat), or none (no correlation).
 Retention = Literal["full", "compat", "plain"]
 
-PART_UNITS = 8192  # UTF-16 units that a property holds before the rest goes into the next part
+PART_UNITS = 8192  # UTF-16 units of a property before the rest goes to the next part
 _PART_DIGITS = (2, 3)
 _ROLES: dict[Any, str] = {0: "system", 1: "user", 2: "assistant", 3: "tool", "developer": "system", "function": "tool"}
 _IMAGES = frozenset({"image", "image_url", "input_image"})
@@ -32,7 +32,7 @@ decode_value = msgspec.json.Decoder().decode
 
 
 class Payload(NamedTuple):
-    """`messagesJson` as it was sent, parts joined. `has_gap`: a later part exists, one before it does not."""
+    """`messagesJson` as sent, parts joined. `has_gap`: a later part exists without one before it."""
 
     value: Any
     has_gap: bool
@@ -47,7 +47,7 @@ class Messages(NamedTuple):
 
 
 def read_messages(properties: Mapping[str, Any], *, retention: Retention = "full", recovery: bool = False) -> Messages:
-    """All messages of a snapshot; BadRecord when there is something that cannot be read."""
+    """Return all messages of a snapshot. Raise BadRecord if something cannot be read."""
     items, truncated, recovered = items_of(payload_of(properties), recovery)
     messages = messages_from(items, retention)
     if messages and messages[0].role != "system" and (system := system_prompt(properties)):
@@ -75,7 +75,7 @@ def payload_of(properties: Mapping[str, Any]) -> Payload:
 
 
 def _part(properties: Mapping[str, Any], number: int) -> str | None:
-    """A later part of the text, under a number of two digits or three."""
+    """Return a later part of the text, under a number of two or three digits."""
     for key in (f"messagesJson_{number:02d}", f"messagesJson_{number:03d}"):
         part = properties.get(key)
         if isinstance(part, str) and part:
@@ -84,7 +84,7 @@ def _part(properties: Mapping[str, Any], number: int) -> str | None:
 
 
 def _part_number(key: str) -> int | None:
-    """2 for `messagesJson_02`; None for any other property."""
+    """Return 2 for `messagesJson_02`; None for any other property."""
     base, _, digits = key.rpartition("_")
     if base != "messagesJson" or len(digits) not in _PART_DIGITS or not (digits.isascii() and digits.isdigit()):
         return None
@@ -92,7 +92,7 @@ def _part_number(key: str) -> int | None:
 
 
 def items_of(payload: Payload, recovery: bool) -> tuple[list[Any], bool, bool]:
-    """The items of a payload, whether its end was cut off, and whether only --json-recovery got at it."""
+    """Return the items of a payload, whether its end was cut off, and whether it needed --json-recovery."""
     value, has_gap = payload
     if value is None or (value == "" and not has_gap):
         return [], False, False
@@ -113,12 +113,12 @@ def items_of(payload: Payload, recovery: bool) -> tuple[list[Any], bool, bool]:
     if isinstance(value, dict):
         value = value.get("messages")
     if not isinstance(value, list):
-        raise BadRecord("messagesJson is no list of messages", "bad-messages")
+        raise BadRecord("messagesJson is not a list of messages", "bad-messages")
     return value, truncated, recovered
 
 
 def parsed(text: str) -> Any:
-    """A JSON value; ValueError for what is none. Half characters survive, NaN does not."""
+    """Decode a JSON value. Raise ValueError if it is invalid. Half surrogate pairs are preserved, NaN is not."""
     try:
         return decode_value(text)
     except msgspec.DecodeError as error:
@@ -135,12 +135,12 @@ def parsed(text: str) -> Any:
 
 
 def _number(digits: str) -> int | float:
-    """A whole number, unless it has more digits than Python is willing to read."""
+    """Return an integer, unless it has more digits than Python converts."""
     return int(digits) if len(digits) < _MOST_DIGITS else float(digits)
 
 
 def with_whole_characters(text: str) -> str:
-    """The text with halves of characters, cut apart between two parts, joined; a half alone becomes U+FFFD."""
+    """Join halves of surrogate pairs that were cut apart between two parts; a half alone becomes U+FFFD."""
     if text.isascii():
         return text
     try:
@@ -151,15 +151,15 @@ def with_whole_characters(text: str) -> str:
 
 
 def is_cut(text: str, has_gap: bool) -> bool:
-    """Whether the writer or a collector cut the text, so that mending it takes no leave (R-8 a)."""
+    """Return whether the writer or a collector cut the text, so that it is repaired in any case (R-8 a)."""
     return has_gap or (len(text.encode("utf-16-le", "surrogatepass")) // 2) % PART_UNITS == 0
 
 
 def mended_text(text: str) -> str | None:
-    """The text up to its last whole message, closed again; None when not one is whole."""
+    """Return the text up to its last complete message, closed again; None if no message is complete."""
     if not text.startswith("["):
         return None
-    # Messages as JavaScript writes them: then only what follows the last beginning of one need be looked at.
+    # Messages as JavaScript writes them: then only the text after the last beginning of one is searched.
     start = text.rfind(_NEXT_MESSAGE)
     if start > 0:
         quick = text[: _end_of_last_element(text, start + 1, 1) or start + 1] + "]"
@@ -174,7 +174,7 @@ def mended_text(text: str) -> str | None:
 
 
 def _end_of_last_element(text: str, start: int, depth: int) -> int | None:
-    """Where the last whole bracketed element of the outermost list ends, reading from a place at a known depth."""
+    """Return the end of the last complete bracketed element of the outermost list, from an offset at a given depth."""
     end = None
     for token in _TOKEN.finditer(text, start):
         first = token[0][0]
@@ -190,7 +190,7 @@ def _end_of_last_element(text: str, start: int, depth: int) -> int | None:
 
 
 def system_prompt(properties: Mapping[str, Any]) -> str:
-    """The system prompt that Anthropic's dialect keeps beside the messages; empty when there is none."""
+    """Return the system prompt that Anthropic's dialect has beside the messages; empty if there is none."""
     value = prop(properties, "request.option.system")
     if isinstance(value, str) and len(value) * 2 >= PART_UNITS:
         value = with_whole_characters(_joined_option(properties, "request.option.system", value))
@@ -198,7 +198,7 @@ def system_prompt(properties: Mapping[str, Any]) -> str:
 
 
 def _joined_option(properties: Mapping[str, Any], key: str, first: str) -> str:
-    """A request option with its parts. Only one that fills its part to the brim has any."""
+    """Return a request option with its parts. Only an option that fills its property completely has further parts."""
     if len(first.encode("utf-16-le", "surrogatepass")) // 2 != PART_UNITS:
         return first
     parts = [first]
@@ -211,7 +211,7 @@ def _joined_option(properties: Mapping[str, Any], key: str, first: str) -> str:
 
 
 class Content(NamedTuple):
-    """Content, whatever its dialect, as text and what stood beside it."""
+    """Content of any dialect, as text and other fields."""
 
     text: str
     images: int
@@ -221,7 +221,7 @@ class Content(NamedTuple):
 
 
 def messages_from(items: list[Any], retention: Retention = "full") -> list[TrajectoryMessage]:
-    """The messages of a list of any dialect, without those that say nothing."""
+    """Return the messages of a list of any dialect, without empty ones."""
     messages: list[TrajectoryMessage] = []
     for item in items:
         if isinstance(item, dict) and (role := role_of(item.get("role"))):
@@ -232,7 +232,7 @@ def messages_from(items: list[Any], retention: Retention = "full") -> list[Traje
 
 
 def role_of(value: Any) -> str | None:
-    """The role's name; numbers and the names of other dialects are translated."""
+    """Return the role's name; numbers and the names of other dialects are translated."""
     if isinstance(value, bool) or not isinstance(value, (str, int)):
         return None
     role = _ROLES.get(value, value)
@@ -266,7 +266,7 @@ def _is_kept(message: TrajectoryMessage, retention: Retention) -> bool:
 
 
 def flattened(content: Any) -> Content:
-    """Text out of a string, or out of a list of blocks."""
+    """Return the text of a string, or of a list of blocks."""
     if isinstance(content, str):
         return Content(content, 0, "", [], [])
     if not isinstance(content, list):

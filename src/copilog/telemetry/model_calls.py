@@ -1,7 +1,7 @@
 """The chunked `model.*` family, second half: model calls as snapshots (section 6 of the rules, R-15).
 
-`calls` tells what each call would look like, without its texts; that is enough to find winners and donors.
-For those, `recipe` notes the places of all that is needed, and `rebuilt_from` makes the snapshot of it, in any process.
+`calls` returns the outline of each call, without its texts; that is enough to find winners and donors. For those,
+`recipe` has the positions of all records, and `rebuilt_from` makes the snapshot from them, in any process.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _KEPT_AT_ANY_LENGTH = (
     "request_option_model",
 )
 _LONGEST_VALUE = 4096
-_REMEMBERED = 256  # requests and options; calls that share them follow each other closely
+_REMEMBERED = 256  # cached requests and options; calls that share them follow each other closely
 
 
 class Call(msgspec.Struct, frozen=True):
@@ -51,7 +51,7 @@ class Call(msgspec.Struct, frozen=True):
     length: int  # of that event's record
     name: str
     time: str | None
-    properties: Json  # without long values that no rule looks at
+    properties: Json  # without long values that no rule reads
     shape: Shape
     incomplete: bool  # a message is unknown
 
@@ -65,7 +65,7 @@ class Skipped(msgspec.Struct, frozen=True):
 
 
 class Recipe(msgspec.Struct, frozen=True):
-    """Places of everything that one snapshot is made of; an unknown message has none."""
+    """Positions of everything that one snapshot is made of; an unknown message has none."""
 
     call: Place
     request: Place | None
@@ -74,7 +74,7 @@ class Recipe(msgspec.Struct, frozen=True):
 
 
 class _Opened(NamedTuple):
-    """A call whose lists of messages have been read."""
+    """A call with its decoded lists of messages."""
 
     event: Event
     piece: Piece
@@ -84,7 +84,7 @@ class _Opened(NamedTuple):
 
 
 def calls(pieces: Pieces, fetch: Fetch, retention: Retention = "full") -> Iterator[Call | Skipped]:
-    """Every model call in order of its sequence number. `retention` must be the one of `take`."""
+    """Yield every model call in order of its sequence number. `retention` must be the one of `take`."""
 
     @lru_cache(_REMEMBERED)
     def request_layer(place: Place) -> Json:
@@ -118,7 +118,7 @@ def calls(pieces: Pieces, fetch: Fetch, retention: Retention = "full") -> Iterat
 
 
 def recipe(pieces: Pieces, call_id: str, fetch: Fetch) -> Recipe:
-    """What it takes to rebuild a call that `calls` has told of."""
+    """Return the records needed to rebuild a call that `calls` returned."""
     opened = _open(pieces, call_id, fetch)
     assert not isinstance(opened, str), opened
     chunks = (_chunks_of(pieces.messages, message_id) for message_id in opened.message_ids)
@@ -126,7 +126,7 @@ def recipe(pieces: Pieces, call_id: str, fetch: Fetch) -> Recipe:
 
 
 def rebuilt_from(recipe: Recipe, fetch: Fetch) -> Event:
-    """The snapshot, as if the client had sent it in one event."""
+    """Return the snapshot, as if the client had sent it in one event."""
     event = fetch(recipe.call)
     layers = [_layer(event.properties)]
     if recipe.request is not None:
@@ -139,12 +139,12 @@ def rebuilt_from(recipe: Recipe, fetch: Fetch) -> Event:
 
 
 def rebuilt(pieces: Pieces, call_id: str, fetch: Fetch) -> Event:
-    """The snapshot of a call that `calls` has told of."""
+    """Return the snapshot of a call that `calls` returned."""
     return rebuilt_from(recipe(pieces, call_id, fetch), fetch)
 
 
 def _in_order(pieces: Pieces) -> list[tuple[Piece, str]]:
-    """Every call with its first input event; where there is none, with its first output event."""
+    """Return every call with its first input event, or without one with its first output event."""
     found: dict[str, Piece] = {}
     for lists in (pieces.inputs, pieces.outputs):
         for call_id in (*lists.heads, *lists.tails):
@@ -156,7 +156,7 @@ def _in_order(pieces: Pieces) -> list[tuple[Piece, str]]:
 
 
 def _open(pieces: Pieces, call_id: str, fetch: Fetch) -> _Opened | str:
-    """The call with the ids of its messages, input before output; or why it cannot be used."""
+    """Return the call with the ids of its messages, input before output; or why it cannot be used."""
     first = pieces.inputs.first(call_id)
     if first is None:
         return "no_input_list"
@@ -181,7 +181,7 @@ def _open(pieces: Pieces, call_id: str, fetch: Fetch) -> _Opened | str:
 
 
 class _Shapes:
-    """Shapes of messages; those in several chunks are read once and remembered."""
+    """Shapes of messages; those in several chunks are read once and cached."""
 
     def __init__(self, messages: Chunked, fetch: Fetch, retention: Retention) -> None:
         self.messages = messages
@@ -191,7 +191,7 @@ class _Shapes:
         self.read: dict[str, Shape | None] = {}
 
     def of_list(self, message_ids: list[Any]) -> tuple[Shape, bool]:
-        """The shape of a list of messages, and whether one of them is unknown."""
+        """Return the shape of a list of messages, and whether one of them is unknown."""
         shapes = [self._of(message_id) for message_id in message_ids]
         known = [self.placeholder if shape is None else shape for shape in shapes]
         letters = "".join(shape.letters for shape in known)
@@ -218,7 +218,7 @@ def _places(chunks: list[Piece] | None) -> tuple[Place, ...]:
 
 
 def _item(places: tuple[Place, ...], fetch: Fetch) -> Any:
-    """A message as the client had it, None when it is unknown or broken."""
+    """Return a message as the client had it, or None if it is unknown or broken."""
     return _value([fetch(place) for place in places], MESSAGE_JSON)
 
 
@@ -237,14 +237,14 @@ def _options_layer(places: tuple[Place, ...], fetch: Fetch) -> Json:
 
 
 def _added_layer(properties: Json) -> Json:
-    """What another event knows about the call; not the time, which is that of the call's own event."""
+    """Return the properties in another event of the call; not the time, which is that of the call's own event."""
     layer = _layer(properties)
     layer.pop("timestamp", None)
     return layer
 
 
 def _layer(properties: Json) -> Json:
-    """Properties that say something about the call, rather than about the chunk that holds them."""
+    """Return properties that describe the call, rather than the chunk that holds them."""
     return {
         key: value
         for key, value in properties.items()
@@ -259,7 +259,7 @@ def _layer(properties: Json) -> Json:
 
 
 def _without_long_values(layer: Json) -> Json:
-    """The same keys, with None for what is too long to be carried about."""
+    """Return the same keys, with None for values too long to be held."""
     return {key: value if _is_small(key, value) else None for key, value in layer.items()}
 
 
@@ -270,7 +270,7 @@ def _is_small(key: str, value: Any) -> bool:
 
 
 def _merged(layers: Iterable[Json]) -> Json:
-    """Each property of the first layer that has it, in either spelling."""
+    """Return each property from the first layer that has it, in either spelling."""
     merged: Json = {}
     taken: set[str] = set()
     for layer in layers:

@@ -1,4 +1,4 @@
-"""Whether a stream keeps what is said of it: which model field goes with which last role, and what explains what.
+"""Whether a stream satisfies its invariants: which model field belongs to which last role, and which events match.
 
 The invariants are those that were observed in telemetry and that extraction relies on. Coverage is information: how
 many snapshots find their mode and their session's model, and which conversations miss turns (R-11, R-13, R-16, R-18).
@@ -35,7 +35,7 @@ ASSISTANT, REQUEST = "aA", "uUtT"  # letters of last messages
 
 
 class Breach(NamedTuple):
-    """One place where an invariant does not hold, and what stands there instead."""
+    """One record where an invariant does not hold, and what it has instead."""
 
     spot: Spot
     found: str
@@ -44,7 +44,7 @@ class Breach(NamedTuple):
 class Invariant(msgspec.Struct):
     """A statement about the data, on how many events it could be checked, and where it does not hold.
 
-    One that need not hold is only told: a session may name another model, and extraction marks the conflict.
+    An optional one is only reported: a session may name another model, and extraction marks the conflict.
     """
 
     code: str
@@ -70,7 +70,7 @@ class Coverage(msgspec.Struct):
 
     snapshots: int = 0
     without_conversation_id: int = 0
-    cut: int = 0  # the end of their messages is missing, so that the last role is not known
+    cut: int = 0  # the end of their messages is missing, so that the last role is unknown
     mode_by_request_id: int = 0
     mode_by_message_id: int = 0
     mode_by_turn_alone: int = 0
@@ -87,7 +87,7 @@ class Coverage(msgspec.Struct):
 
 
 class ModelCorrelation(msgspec.Struct):
-    """What the data says."""
+    """The results for the data."""
 
     invariants: list[Invariant]
     coverage: Coverage
@@ -99,7 +99,7 @@ class ModelCorrelation(msgspec.Struct):
 
 
 class _Request(NamedTuple):
-    """What the snapshots of one request share: by these they find what other events know."""
+    """The common fields of the snapshots of one request, by which other events are found."""
 
     conversation: str
     request_id: str | None
@@ -109,7 +109,7 @@ class _Request(NamedTuple):
 
 
 def check_model_correlation(files: Sequence[InputFile], heard: Heard | None = None) -> ModelCorrelation:
-    """Read all events of some files, and tell what holds."""
+    """Read all events of some files, and return which invariants hold."""
     checker = _Checker()
     books = read_through(files, checker.take, heard)
     checker.look_up_all()
@@ -150,7 +150,7 @@ class _Checker:
             return "context_event"
         seq = met.file, met.spot.offset
         why_no_fact = take_fact(self._facts, event, seq, WHOLE_RUN)
-        # A text of the model tells no mode, but that there was a turn.
+        # A text of the model has no mode, but proves that there was a turn.
         is_turn = event.base in TEXT_EVENTS and self._turns.take(event, seq)
         return None if is_turn else why_no_fact
 
@@ -190,7 +190,7 @@ class _Checker:
             self._requests.check(spot, breach if is_request != has_option else None)
 
     def _remember(self, event: Event, model: str | None, spot: Spot) -> None:
-        """Keep what is needed to look a snapshot's request up, when all events are known."""
+        """Store the fields needed to look a snapshot's request up once all events are read."""
         properties = event.properties
         conversation = text_prop(properties, "conversationId")
         if conversation is None:
@@ -203,10 +203,10 @@ class _Checker:
         count, first = self._seen.get(request, (0, spot))
         self._seen[request] = count + 1, first
 
-    # --- when everything was read -------------------------------------------------------------------------------
+    # --- after all events were read -----------------------------------------------------------------------------
 
     def look_up_all(self) -> None:
-        """Compare with what sessions say, and count what is explained."""
+        """Compare with the models in sessions, and count the snapshots that match."""
         for request, (count, first) in self._seen.items():
             self._count_mode(request, count)
             self._compare_with_session(request, count, first)

@@ -1,8 +1,8 @@
-"""The chunked `model.*` family, first half: remember where its pieces lie (section 6 of the rules, R-15).
+"""The chunked `model.*` family, first half: store the positions of its pieces (section 6 of the rules, R-15).
 
-A model call is told in many events: a list of message ids, each message in chunks of its own, the options of the
-request in more chunks. They may lie in any file and in any order, so a range of the input only notes places.
-`Pieces` of all ranges are combined; then `model_calls.py` puts the calls together.
+A model call consists of many events: a list of message ids, each message in chunks of its own, the options of the
+request in more chunks. They may be in any file and in any order, so a range of the input only stores positions.
+`Pieces` of all ranges are combined; then `model_calls.py` rebuilds the calls.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _LONGEST_NUMBER = 9  # digits; nothing has more chunks
 
 
 class Piece(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Where one event lies, and what is known of it. There may be millions, hence no collector and no inner tuple."""
+    """The position and fields of one event. There may be millions, hence no collector and no inner tuple."""
 
     file: int
     offset: int
     length: int
-    total: int = 1  # chunks of the whole, as this event says
-    shape: Shape | None = None  # only of a message in one chunk; None when that is broken
+    total: int = 1  # number of chunks, according to this event
+    shape: Shape | None = None  # only of a message in one chunk; None if that is broken
 
     @property
     def seq(self) -> Seq:
@@ -41,9 +41,9 @@ class Piece(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Chunked(msgspec.Struct):
-    """Things of one kind by their id, each in chunks; of a repeated chunk the first event counts."""
+    """Values of one kind by their id, each in chunks; of a repeated chunk the first event counts."""
 
-    heads: dict[str, Piece] = {}  # chunk 0, for most things the only one
+    heads: dict[str, Piece] = {}  # chunk 0, mostly the only one
     tails: dict[str, dict[int, Piece]] = {}
 
     def add(self, name: str, index: int, piece: Piece) -> None:
@@ -58,27 +58,27 @@ class Chunked(msgspec.Struct):
             _keep_all_first(self.tails.setdefault(name, {}), chunks)
 
     def first(self, name: str) -> Piece | None:
-        """The piece whose event came first, whatever its chunk."""
+        """Return the piece whose event came first, whatever its chunk."""
         pieces = [*self.tails.get(name, {}).values()]
         if name in self.heads:
             pieces.append(self.heads[name])
         return min(pieces, key=_seq_of, default=None)
 
     def whole(self, name: str) -> list[Piece] | None:
-        """All chunks in their order, as many as the first event tells; None when one is missing."""
+        """Return all chunks in their order, as many as the first event announces; None if one is missing."""
         head = self.heads.get(name)
         tail = self.tails.get(name)
-        if head is None or tail is None:  # the short way, for nearly all
+        if head is None or tail is None:  # the fast path, for nearly all
             return [head] if head is not None and head.total == 1 else None
         total = min((head, *tail.values()), key=_seq_of).total
-        if len(tail) < total - 1:  # before counting to what may be a wild number
+        if len(tail) < total - 1:  # before a loop up to a number that may be wrong
             return None
         chunks = [head, *(tail[index] for index in range(1, total) if index in tail)]
         return chunks if len(chunks) == total else None
 
 
 class Pieces(msgspec.Struct):
-    """What a range of the input holds of the family."""
+    """The pieces of the family in a range of the input."""
 
     messages: Chunked = msgspec.field(default_factory=Chunked)  # by messageUuid
     options: Chunked = msgspec.field(default_factory=Chunked)  # by requestOptionsId
@@ -92,9 +92,9 @@ class Pieces(msgspec.Struct):
 
 
 def take(pieces: Pieces, event: Event, place: Place, retention: Retention = "full") -> str | None:
-    """Note one event of the family; the answer is why it cannot serve, None when it can.
+    """Add one event of the family. Return why it is not usable, or None if it is.
 
-    A broken message is noted all the same: it came first, so a repetition does not replace it.
+    A broken message is added all the same: it came first, so a repetition does not replace it.
     """
     properties = event.properties
     match event.base:
@@ -112,7 +112,7 @@ def take(pieces: Pieces, event: Event, place: Place, retention: Retention = "ful
 
 
 def combine(left: Pieces, right: Pieces) -> Pieces:
-    """What two ranges found, as if they were one; order, grouping and repetition do not matter. Changes `left`."""
+    """Add the pieces of another range to `left`, and return it. Order, grouping and repetition do not matter."""
     left.messages.absorb(right.messages)
     left.options.absorb(right.options)
     left.inputs.absorb(right.inputs)
@@ -122,18 +122,18 @@ def combine(left: Pieces, right: Pieces) -> Pieces:
 
 
 def id_of(properties: Json, key: str) -> str | None:
-    """An id, unless it is the text that clients send when they have none."""
+    """Return an id, unless it is the text that clients send when they have none."""
     value = text_prop(properties, key)
     return None if value == "unknown" else value
 
 
 def shape_of_item(item: Any, retention: Retention) -> Shape:
-    """The shape that one item of a list of messages adds to the shape of the list: none, one or several letters."""
+    """Return what one item of a list of messages adds to the shape of the list: none, one or several letters."""
     return _shared(shape_of(messages_from([item], retention)))
 
 
 def joined_value(chunks: list[Any]) -> Any:
-    """The JSON value of chunks in their order, None when it is broken; a collector may have decoded an only chunk."""
+    """Decode the JSON value of ordered chunks; None if it is broken. A collector may have decoded a single chunk."""
     if len(chunks) == 1 and not isinstance(chunks[0], str):
         return chunks[0]
     if not all(isinstance(chunk, str) for chunk in chunks):
@@ -145,7 +145,7 @@ def joined_value(chunks: list[Any]) -> Any:
 
 
 class _Kind(NamedTuple):
-    """How events of one kind name the thing they hold a chunk of, and the chunk; and why those without cannot serve."""
+    """How events of one kind name their value and its chunk, and why events without these names are not usable."""
 
     id_key: str
     no_id: str
@@ -190,7 +190,7 @@ def _take_chunk(things: Chunked, properties: Json, place: Place, kind: _Kind) ->
 
 
 def _chunk_of(properties: Json, kind: _Kind) -> tuple[str, int, int] | str:
-    """Id, index and total of a chunk; or why it is none."""
+    """Return id, index and total of a chunk; or why it is not usable."""
     name = id_of(properties, kind.id_key)
     if name is None:
         return kind.no_id
@@ -201,7 +201,7 @@ def _chunk_of(properties: Json, kind: _Kind) -> tuple[str, int, int] | str:
 
 
 def _chunk_numbers(properties: Json) -> tuple[int, int] | None:
-    """Index and total of a chunk, 0 of 1 where nothing is said; None when they make no sense."""
+    """Return index and total of a chunk, 0 of 1 if they are missing; None if they are invalid."""
     index, total = (prop(properties, key) for key in CHUNK_NUMBERS)
     index = 0 if index is None else _whole_number(index)
     total = 1 if total is None else _whole_number(total)
@@ -232,5 +232,5 @@ def _seq_of(piece: Piece) -> Seq:
 
 @lru_cache(maxsize=1024)
 def _shared(shape: Shape) -> Shape:
-    """The same object for equal shapes; nearly all messages have one of five."""
+    """Return the same object for equal shapes, as nearly all messages have one of five."""
     return shape

@@ -13,7 +13,7 @@ from copilog.errors import BadFile
 
 ENVELOPE = ("name", "time", "properties", "measurements")
 EVENT = "event"
-NO_RECORD = b"null\n"  # stands for a row that holds nothing readable; R-4 counts it
+NO_RECORD = b"null\n"  # a row without readable values; R-4 counts it
 
 _ROWS_AT_ONCE = 64  # a row may hold megabytes
 _READ_BYTES = 1 << 20
@@ -22,7 +22,7 @@ _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
 def lines(path: str, damage: list[str]) -> Iterator[bytes]:
-    """One line per row. BadFile when there are no known columns; what breaks off later is put into `damage`."""
+    """Yield one line per row. Raise BadFile if no known column exists; a later error is added to `damage`."""
     try:
         arrow = importlib.import_module("pyarrow")
         tables = importlib.import_module("pyarrow.parquet")
@@ -41,13 +41,13 @@ def lines(path: str, damage: list[str]) -> Iterator[bytes]:
 
 
 def _columns(names: list[str]) -> dict[str, str]:
-    """The columns that are read: what each means and how it is spelled. The exact spelling comes first."""
+    """Return the columns to read: the meaning and the spelling of each. The exact spelling comes first."""
     spelled = {name.lower(): name for name in reversed(names)} | {name: name for name in names}
     if "name" in spelled and "properties" in spelled:
         return {meaning: spelled[meaning] for meaning in ENVELOPE if meaning in spelled}
     if EVENT in spelled:
         return {EVENT: spelled[EVENT]}
-    raise BadFile("has neither a column event nor the columns name and properties")
+    raise BadFile("has neither a column `event` nor the columns `name` and `properties`")
 
 
 def _lines_of(batch: Any, columns: dict[str, str], arrow: Any) -> Iterator[bytes]:
@@ -66,14 +66,14 @@ def _lines_of(batch: Any, columns: dict[str, str], arrow: Any) -> Iterator[bytes
 
 
 def _event_line(value: Any) -> bytes:
-    """One event on one line. A line feed becomes another whitespace, which is as wrong inside a text as it was."""
+    """Return one event on one line. A line feed becomes other whitespace, which is just as invalid inside a text."""
     if isinstance(value, str):
         return value.replace("\n", "\r").encode("utf-8") + b"\n" if value.strip() else NO_RECORD
     return NO_RECORD if value is None or value is _UNREADABLE else _encoded(value)
 
 
 class _Unreadable:
-    """Stands for a value with bytes in it that are no text."""
+    """The value of a cell whose bytes are not text."""
 
 
 _UNREADABLE = _Unreadable()
@@ -94,7 +94,7 @@ def _plain_value(scalar: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON has it: pairs of a map become an object, nulls in it are absent, bytes are text."""
+    """Return a value as JSON: pairs of a map become an object, nulls in it are absent, bytes are text."""
     if isinstance(value, bytes):
         return value.decode("utf-8")
     if isinstance(value, list) and value and isinstance(value[0], tuple):
@@ -111,7 +111,7 @@ def _encoded(value: Any) -> bytes:
 
 
 def _time(count: int, unit: str) -> str | None:
-    """A timestamp as ISO-8601 in UTC, with as many digits as its unit has."""
+    """Return a timestamp as ISO-8601 in UTC, with as many digits as its unit has."""
     digits = _DIGITS[unit]
     seconds, fraction = divmod(count, 10**digits)
     try:

@@ -31,16 +31,16 @@ from copilog.telemetry.scan import TagSummary
 from copilog.telemetry.shapes import Shape
 from copilog.telemetry.spool import spool_folder
 
-Progress = Callable[[str, int, int], None]  # what is done, how much of it, of how much
+Progress = Callable[[str, int, int], None]  # the stage, its progress, its total
 
 MIB = 1 << 20
 LARGEST_PART, SMALLEST_PART = 32 * MIB, MIB
-WORTH_PROCESSES = 8 * MIB  # less than that is read sooner than a process starts
+WORTH_PROCESSES = 8 * MIB  # a smaller input is read sooner than a process starts
 BATCH = 16  # conversations
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """How to extract; the command's options under their own names."""
+    """The options of an extraction; the command's options under their own names."""
 
     sample: int | None = None
     seed: int = 0
@@ -64,7 +64,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Extraction:
-    """One run. `lines` does the work; `report` and `summary` are complete when it has ended."""
+    """One run. `lines` does the work; `report` and `summary` are complete at its end."""
 
     def __init__(
         self,
@@ -77,13 +77,13 @@ class Extraction:
         self.report = report if report is not None else Report()
         self.summary = TagSummary() if options.wants_tag_summary else None
         self.keys: frozenset[str] = frozenset()  # of all conversations that were found
-        self.rivals: list[str] = []  # conversations from elsewhere that take part in sampling
+        self.rivals: list[str] = []  # conversations of other sources that take part in sampling
         self.chosen_rivals: set[str] | None = None
         self._files = files
         self._progress = progress or (lambda _stage, _done, _total: None)
 
     def lines(self) -> Generator[bytes, None, None]:
-        """The trajectories as JSON, without line breaks, in first-seen order."""
+        """Yield the trajectories as JSON, without line breaks, in first-seen order."""
         with spool_folder() as spool, engine_for(self._jobs()) as engine:
             files = self._prepared(spool, engine)
             evidence = self._collected(files, engine)
@@ -102,7 +102,7 @@ class Extraction:
         return sum(map(_size_of, self._files))
 
     def _prepared(self, spool: str, engine: Engine) -> dict[int, Readable]:
-        """The inputs as plain files; packed ones are unpacked beside each other."""
+        """Return the inputs as plain files; packed ones are unpacked in parallel."""
         readables = {}
         done, total = 0, self._bytes()
         for readable in engine.map(_prepare, [(file, spool) for file in self._files]):
@@ -147,7 +147,7 @@ class Extraction:
             self._progress("writing", done, total)
 
     def _without_winner(self, plan: Plan, code: str, reason: str, batches: Batches) -> tuple[Plan, bytes | None]:
-        """The conversation as the next best snapshots tell it; the one that failed turns out to be bad."""
+        """Finish the conversation with the next best snapshots; the one that failed is bad."""
         while True:
             ledger = self.report.open(batches.shown(plan), SOURCE)
             ledger.used -= 1
@@ -190,7 +190,7 @@ def _prepare(task: tuple[InputFile, str]) -> Readable:
 
 
 class Batches:
-    """The plans, cut into pieces of work that carry what they need."""
+    """The plans, divided into batches with everything that they need."""
 
     def __init__(self, found: list[Plan], files: dict[int, Readable], evidence: Evidence, finishing: Finishing) -> None:
         self.plans = found
@@ -213,7 +213,7 @@ class Batches:
             for snapshot in _snapshots_of(plan)
             if snapshot.is_rebuilt
         }
-        # A recipe's records may lie in any file.
+        # A recipe's records may be in any file.
         known = self._files if recipes else {index: self._files[index] for index in files}
         return Batch(group, known, recipes, self._finishing)
 
@@ -256,14 +256,14 @@ def _places_of(plan: Plan) -> Iterator[Place]:
 
 
 def add_rebuilt_calls(evidence: Evidence, files: dict[int, Readable], reading: Reading, report: Report) -> None:
-    """Snapshots out of model calls that were told in pieces (R-15)."""
+    """Add snapshots of model calls that were sent in pieces (R-15)."""
     if evidence.pieces.is_empty():
         return
     for call in calls(evidence.pieces, Fetch(files, reading.recovery), reading.retention):
         why_not = call.reason if isinstance(call, Skipped) else _add_call(evidence, call, reading)
         if why_not is not None:
             ledger = report.open(files[call.seq[0]].shown, SOURCE)
-            ledger.used -= 1  # the event that begins the call was taken, as it seemed, for a snapshot
+            ledger.used -= 1  # the event that begins the call was counted as used for a snapshot
             ledger.ignore(why_not)
             ledger.note("skipped-call", f"a model call was not used: {why_not}", "info", offset=call.seq[1])
 

@@ -28,7 +28,7 @@ from copilog.telemetry.json_values import (
 # Offset, line within the part from 0, and the bytes of a record; or None and what is wrong with it, or with the rest.
 Record = tuple[int, int, bytes | None, BadRecord | None]
 
-# Of a longer value the end is looked for first, so that one without an end is not held in memory.
+# The end of a longer value is searched first, so that one without an end is not held in memory.
 MOST_HELD_BYTES = 8 << 20
 LONGEST_WORD = 4096  # bytes of a number
 
@@ -38,10 +38,10 @@ _TYPES = {list: "an array", str: "a text", int: "a number", float: "a number", b
 
 
 def records(part: Part, recovery: bool) -> Iterator[Record]:
-    """The records of a part, in order. Lines come with their line feed; blank ones are counted, but do not come.
+    """Yield the records of a part, in order. Lines include their line feed; blank ones are counted, but not yielded.
 
-    In an array or in concatenated objects every record that comes is JSON. Where that ends, one last record without
-    bytes stands for all the rest.
+    In an array or in concatenated objects every record is JSON. At the first error, one last record without bytes
+    represents all the rest.
     """
     if part.file.kind == "lines":
         yield from lines_between(Path(part.file.path), part.start, part.end, part.file.start)
@@ -55,7 +55,7 @@ def records(part: Part, recovery: bool) -> Iterator[Record]:
 
 
 def decode_record(data: bytes, recovery: bool) -> tuple[dict[str, Any], bool]:
-    """The object that a record is, and whether it had to be recovered; BadRecord when it is none (R-4)."""
+    """Return the object of a record, and whether it was recovered. Raise BadRecord if it is not an object (R-4)."""
     is_recovered = False
     try:
         value = decode_value(data)
@@ -70,7 +70,7 @@ def decode_record(data: bytes, recovery: bool) -> tuple[dict[str, Any], bool]:
 
 
 def read_at(file: Readable, offset: int, length: int) -> bytes:
-    """The bytes of a record that was met before."""
+    """Return the bytes of a record at an offset read before."""
     with opened(Path(file.path)) as plain:
         plain.seek(offset)
         data = plain.read(length)
@@ -80,13 +80,13 @@ def read_at(file: Readable, offset: int, length: int) -> bytes:
 
 
 def line_number(file: Readable, offset: int) -> int:
-    """The number, from 1, of the line that a byte stands in."""
+    """Return the number, from 1, of the line that contains a byte."""
     with opened(Path(file.path)) as plain:
         return 1 + sum(data.count(b"\n") for _, data in chunks(plain, 0, offset))
 
 
 def _recovered(data: bytes) -> Any:
-    """R-8b: the value without control characters, else the value that the record begins with."""
+    """Recover a value by R-8b: without its control characters, else the value that the record begins with."""
     data = data.translate(None, _CONTROL_CHARACTERS)
     try:
         return decode_value(data)
@@ -103,7 +103,7 @@ def _recovered(data: bytes) -> Any:
 
 
 class Cursor:
-    """A place in a file of JSON values, with the chunk around it. It only goes forward."""
+    """A position in a file of JSON values, with the chunk around it. It only moves forward."""
 
     def __init__(self, file: BinaryIO, offset: int, *, skips_separators: bool) -> None:
         self.file = file
@@ -119,7 +119,7 @@ class Cursor:
         return self._end - len(self._data) + self._at
 
     def peek(self) -> bytes:
-        """Skip whitespace; the byte that follows, or nothing at the end of the file."""
+        """Skip whitespace. Return the byte that follows, or nothing at the end of the file."""
         while True:
             if match := NOT_BLANK.search(self._data, self._at):
                 self._move_to(match.start())
@@ -131,7 +131,7 @@ class Cursor:
                 return b""
 
     def _skip_separator(self) -> bool:
-        """Go behind U+2028 or U+2029, which stands between records where a program took line feeds for it."""
+        """Skip U+2028 or U+2029, which is between records if a program treated it as a line feed."""
         if len(self._data) - self._at < len(LINE_SEPARATORS[0]):
             self._load(len(self._data) - self._at)
         is_separator = self._data.startswith(LINE_SEPARATORS, self._at)
@@ -140,11 +140,11 @@ class Cursor:
         return is_separator
 
     def skip(self) -> None:
-        """Go behind the byte that was peeked at."""
+        """Skip the byte that `peek` returned."""
         self._move_to(self._at + 1)
 
     def take(self) -> bytes | None:
-        """The value that begins here; None when there is none, or none that ends. BadRecord when it is not JSON."""
+        """Return the value that begins here; None without a value or its end. Raise BadRecord if it is not JSON."""
         is_word = self.peek() not in (b"{", b"[", b'"')
         data = None if is_word else self._take_sound()
         if data is None:
@@ -154,7 +154,7 @@ class Cursor:
         return data
 
     def _take_sound(self) -> bytes | None:
-        """A value without any flaw, which is nearly always the case."""
+        """Return a value without any error, which is nearly always the case."""
         while True:
             end = end_of_value(self._data, self._at)
             if end is None:
@@ -168,7 +168,7 @@ class Cursor:
                 return None
 
     def _take_by_brackets(self) -> bytes | None:
-        """A value by the place of its last bracket, which may be far away or nowhere."""
+        """Return a value by the position of its last bracket, which may be far away or missing."""
         start = self.offset
         scan = ValueScan()
         while (end := scan.feed(self._data, self._at)) < 0:
@@ -181,7 +181,7 @@ class Cursor:
         return data
 
     def _take_word(self) -> bytes | None:
-        """A number, true, false, null: at most as long as numbers are."""
+        """Return a number, true, false or null, at most as long as numbers are."""
         while (held := len(self._data) - self._at) < LONGEST_WORD and self._load(held):
             pass
         match = _WORD.match(self._data, self._at)
@@ -195,7 +195,7 @@ class Cursor:
         self._at = at
 
     def _load(self, keep: int = 0) -> bool:
-        """Fetch more of the file, and forget all but the last bytes; False at the end of the file."""
+        """Read more of the file, and drop all but the last bytes. Return False at the end of the file."""
         more = self.file.read(max(CHUNK_BYTES, keep))
         if more:
             self._move_to(len(self._data) - keep)
@@ -223,7 +223,7 @@ def _array_items(cursor: Cursor) -> Iterator[Record]:
             cursor.skip()
     cursor.skip()
     if cursor.peek():
-        yield cursor.offset, cursor.line, None, malformed("something follows the end of the array")
+        yield cursor.offset, cursor.line, None, malformed("text after the end of the array")
 
 
 def _objects(cursor: Cursor, part: Part, recovery: bool) -> Iterator[Record]:
@@ -247,7 +247,7 @@ def _next_value(cursor: Cursor) -> Record:
 
 
 def _last_line(file: BinaryIO, offset: int, end: int) -> bytes | None:
-    """The rest of a file that is not JSON, if it is one line and can be recovered as such."""
+    """Return the rest of a file that is not JSON, if it is one line and can be recovered as such."""
     line_end = find(file, LINE_END, offset, end)
     if find(file, NOT_BLANK, line_end, end) < end:
         return None

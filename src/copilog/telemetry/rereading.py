@@ -1,4 +1,4 @@
-"""Records that were seen while collecting, read once more by their place."""
+"""Records that were collected, read once more by their position."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from copilog.telemetry.records import decode_record, read_at
 
 
 class Fetch:
-    """Gives the event at a place; `read` also tells whether its record had to be recovered."""
+    """Returns the event at a position; `read` also returns whether its record had to be recovered."""
 
     def __init__(self, files: dict[int, Readable], recovery: bool) -> None:
         self._files = files

@@ -1,4 +1,4 @@
-"""The books of a run as everybody keeps them: one ledger per file, with the places of what was bad."""
+"""The ledgers of a run in the common form: one ledger per file, with the positions of bad records."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SOURCE = "telemetry"
 
 
 def fill_report(report: Report, files: Iterable[Readable], books: dict[Seq, Books]) -> None:
-    """Enter what was counted, range by range in the order of the stream."""
+    """Enter the counts, range by range in the order of the stream."""
     by_file: dict[int, list[Books]] = {}
     for (index, _start), counted in sorted(books.items(), key=lambda entry: entry[0]):
         by_file.setdefault(index, []).append(counted)

@@ -1,4 +1,4 @@
-"""Which conversations of many: the same choice on every machine, for any number of processes (R-33)."""
+"""A sample of conversations: the same choice on every machine, for any number of processes (R-33)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SampleMode = Literal["random", "first"]
 
 
 def chosen(keys: Sequence[str], count: int, seed: int, mode: SampleMode) -> set[int]:
-    """The positions of the chosen keys; the keys stand in first-seen order."""
+    """Return the positions of the chosen keys, which are in first-seen order."""
     if mode == "first":
         return set(range(min(count, len(keys))))
     return set(nsmallest(count, range(len(keys)), key=lambda position: _draw(seed, keys[position])))

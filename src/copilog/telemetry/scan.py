@@ -1,4 +1,4 @@
-"""The context of a trajectory: what its events say, and what the bodies of its user messages hold (R-34 to R-39)."""
+"""The context of a trajectory: from its events, and from the bodies of its user messages (R-34 to R-39)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ KEYS = (
     "agent_mentions",
     "other_tags",
 )
-# Keys that are not simply the text of a tag. A catalogue may name further keys; those are.
+# Keys that are not simply the text of a tag. Further keys of a catalogue are.
 COMPOSED = frozenset(KEYS[6:]) | {"message_index", "mode"}
 CODE_TO_EDIT = "code_to_edit"
 ATTACHMENT_TEXT = 400  # characters
@@ -59,7 +59,7 @@ def context_of(
     catalogue: Catalogue,
     summary: TagSummary | None = None,
 ) -> dict[str, Any]:
-    """The context of a conversation; a summary, if there is one, is told of the tags that were met on the way."""
+    """Return the context of a conversation. A summary, if given, gets the tags of its messages."""
     context = {name: property_value(properties[name]) for name in PROPERTIES if name in properties}
     contexts: list[dict[str, Any]] = []
     scanned: list[Tagged] = []
@@ -75,12 +75,12 @@ def context_of(
 
 
 def message_context(text: str, index: int, mode: str | None, catalogue: Catalogue) -> dict[str, Any]:
-    """What a user message holds, under the keys of R-35; those that would be empty are absent."""
+    """Return the context of a user message, under the keys of R-35. Empty ones are absent."""
     return _context_from(take_apart(text, "user", catalogue), index, mode)
 
 
 def property_value(value: Any) -> Any:
-    """A context property; JSON text of a list or an object is decoded (R-34)."""
+    """Return a context property; JSON text of a list or an object is decoded (R-34)."""
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
         inner = decoded(value)
         return inner if isinstance(inner, (list, dict)) else value
@@ -111,7 +111,7 @@ def _context_from(message: Tagged, index: int, mode: str | None) -> dict[str, An
 
 
 def _blocks_by_key(message: Tagged) -> dict[str, list[Mark]]:
-    """The blocks that the catalogue has a key for; one inside another of the same key is part of that."""
+    """Return the blocks that the catalogue has a key for; one inside another of the same key is part of that."""
     filed: dict[str, list[Mark]] = {}
     for mark, tag, is_content in message.tags:
         if tag is not None and tag.key is not None and not is_content:
@@ -122,12 +122,12 @@ def _blocks_by_key(message: Tagged) -> dict[str, list[Mark]]:
 
 
 def _joined(texts: Iterable[str]) -> str:
-    """Several blocks of one key, as paragraphs; what is said twice is said once."""
+    """Return several blocks of one key as paragraphs, without repeated ones."""
     return "\n\n".join(dict.fromkeys(trimmed for text in texts if (trimmed := text.strip())))
 
 
 def _distinct(items: Iterable[Item]) -> list[Item]:
-    """Each item once, where it came first (R-38)."""
+    """Return each item once, where it came first (R-38)."""
     first: dict[tuple[str | None, ...], Item] = {}
     for item in items:
         first.setdefault(tuple(item.values()), item)
@@ -162,7 +162,7 @@ def _text(value: object) -> str | None:
 
 
 def _file_references(message: Tagged, editor_contexts: list[Mark]) -> list[str]:
-    """Paths in attributes, in the editor context and after #file:, in the order of the text."""
+    """Return paths in attributes, in the editor context and after #file:, in the order of the text."""
     found: list[tuple[int, str]] = []
     for mark, _, is_content in message.tags:
         if "ath=" in mark.attributes and not is_content:
@@ -181,7 +181,7 @@ def _file_references(message: Tagged, editor_contexts: list[Mark]) -> list[str]:
 
 
 def _in_own_words(message: Tagged, sign: str, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
-    """Where the user mentions something: not in code, and not in files that came along."""
+    """Yield the matches in the user's own text: not in code, and not in attached files."""
     if sign not in message.text:
         return
     files = [(mark.start, mark.end) for mark in message.attachments]
@@ -192,7 +192,7 @@ def _in_own_words(message: Tagged, sign: str, pattern: re.Pattern[str]) -> Itera
 
 
 def _code(message: Tagged, to_edit: list[Mark]) -> tuple[list[Item], list[Item]]:
-    """Fenced code: first what stands anywhere, then what stands in a code-to-edit tag."""
+    """Return fenced code: first outside of code-to-edit tags, then inside."""
     snippets: list[Item] = []
     edited: list[Item] = []
     around_edited = [(mark.body_start, mark.body_end) for mark in to_edit]
@@ -205,7 +205,7 @@ def _code(message: Tagged, to_edit: list[Mark]) -> tuple[list[Item], list[Item]]
 
 
 def _fenced(text: str, fence: tuple[int, int], holders: list[Mark]) -> Item:
-    """Language, path and text of fenced code; the path is in its first line, or told by the tag around it."""
+    """Return language, path and text of fenced code. The path is in its first line, or in the tag around it."""
     body_start = text.index("\n", fence[0]) + 1
     body_end = text.rindex("\n", fence[0], fence[1])
     info = text[fence[0] : body_start].strip().lstrip("`~").split()
@@ -224,7 +224,7 @@ def _around(holders: list[Mark], position: int) -> Mark | None:
 
 
 def _other_tags(message: Tagged) -> list[dict[str, Any]]:
-    """The tags that are not in the catalogue (R-37)."""
+    """Return the tags that are not in the catalogue (R-37)."""
     others: dict[str, dict[str, Any]] = {}
     for mark, tag, _ in message.tags:
         if tag is not None:

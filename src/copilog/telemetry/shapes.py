@@ -1,9 +1,9 @@
 """The shape of a snapshot: one letter per message, enough to rank and to align snapshots without their texts.
 
     s system   u user   U user message that Copilot wrote   a assistant   A assistant that calls tools
-    t tool     T tool with the id of its call               o any other role, whose name stands in `others`
+    t tool     T tool with the id of its call               o any other role, whose name is in `others`
 
-The hot part of an extraction: benchmarks/bench_extract.py pays for its looks.
+This is the hot part of an extraction, optimised for benchmarks/bench_extract.py.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _decode_text = msgspec.json.Decoder(str).decode
 
 
 def shape_of(messages: list[TrajectoryMessage]) -> Shape:
-    """The shape of messages at hand."""
+    """Return the shape of decoded messages."""
     letters: list[str] = []
     others: list[str] = []
     for message in messages:
@@ -80,9 +80,9 @@ def shape_of(messages: list[TrajectoryMessage]) -> Shape:
 
 
 class Remembered:
-    """The last snapshots of a few conversations. The next one mostly begins with the same text, letter by letter.
+    """A cache of the last snapshots of a few conversations. The next one mostly begins with the same text.
 
-    Comparing is ten times faster than decoding. Little is remembered, and nothing beyond the range in hand.
+    Comparing is ten times faster than decoding. The cache is small, and is dropped after each range.
     """
 
     def __init__(self) -> None:
@@ -90,7 +90,7 @@ class Remembered:
         self._characters = 0
 
     def add(self, conversation: str, text: str, shape: Shape, *, is_whole: bool) -> None:
-        """Remember a text: without its last bracket when it is whole, as it is when it was cut."""
+        """Add a text: without its last bracket if it is complete, unchanged if it was cut."""
         if not _WORTH_REMEMBERING < len(text) < _MOST_REMEMBERED or (is_whole and text[-1] != "]"):
             return
         self._forget(conversation)
@@ -106,7 +106,7 @@ class Remembered:
             self._characters -= len(known[0])
 
     def shape_of(self, conversation: str, text: str) -> Shape | None:
-        """The shape of a text that is the last one of the conversation, or goes on where that ended."""
+        """Return the shape of a text that equals the last one of the conversation, or continues it."""
         known = self._known.get(conversation)
         if known is None or not text.startswith(known[0]):
             return None
@@ -134,7 +134,7 @@ def shape_of_snapshot(
     remembered: Remembered | None = None,
     conversation: str = "",
 ) -> Shape:
-    """The shape of a snapshot that is still encoded; BadRecord when it cannot be read. No letters: no messages."""
+    """Return the shape of an encoded snapshot. Raise BadRecord if it cannot be read. No letters mean no messages."""
     payload = payload_of(properties)
     shape = None
     if retention == "full" and isinstance(payload.value, str):
@@ -148,7 +148,7 @@ def shape_of_snapshot(
 
 
 def _quick_shape(payload: Payload, remembered: Remembered, conversation: str) -> Shape | None:
-    """The shape by way of memory or narrow structs; None sends the snapshot the long way."""
+    """Return the shape from the cache or narrow structs, or None if the snapshot has to be decoded in full."""
     text, has_gap = payload
     shape = remembered.shape_of(conversation, text)
     if shape is not None:
@@ -159,7 +159,7 @@ def _quick_shape(payload: Payload, remembered: Remembered, conversation: str) ->
         return None
     except (msgspec.DecodeError, RecursionError):
         shape = _shape_of_cut(text) if is_cut(text, has_gap) else None
-        if shape is not None and not has_gap:  # a gap allows what the same text alone does not
+        if shape is not None and not has_gap:  # a gap allows this, the text alone does not
             remembered.add(conversation, text, shape, is_whole=False)
         return shape
     remembered.add(conversation, text, shape, is_whole=True)
@@ -202,7 +202,7 @@ def _shape_of_narrow(items: list[_Narrow]) -> Shape:
 
 
 def _call_without_text(item: _Narrow, letter: str | None, content: memoryview) -> str | None:
-    """`A` for an assistant's message with plain text, or none, and tool calls; None when it takes a closer look."""
+    """Return `A` for an assistant's message with tool calls and plain text or none; None if it has to be decoded."""
     if letter != "a" or item.tool_calls is _ABSENT or len(content) == 0 or content[0] != _QUOTE:
         return None
     calls = memoryview(item.tool_calls)
@@ -219,7 +219,7 @@ def _as_dict(item: _Narrow) -> dict[str, Any]:
 
 
 def _decode_kindly(raw: msgspec.Raw) -> Any:
-    """A value that was skipped over before; only a number beyond all bounds can still be refused."""
+    """Decode a value that was skipped before; only a number out of range can still be refused."""
     try:
         return decode_value(raw)
     except msgspec.ValidationError:

@@ -25,34 +25,34 @@ Packing = Literal["gzip", "zstd", "parquet"]
 
 _MAGIC: dict[Packing, tuple[bytes, ...]] = {
     "gzip": (b"\x1f\x8b",),
-    # The others begin a frame that is skipped; some tools put one first.
+    # The others begin a skippable frame, which some tools write first.
     "zstd": (b"\x28\xb5\x2f\xfd", *(bytes([byte]) + b"\x2a\x4d\x18" for byte in range(0x50, 0x60))),
     "parquet": (b"PAR1", b"PARE"),
 }
 _PACKED_STEP = 1 << 16
 _PLAIN_STEP = 1 << 20
-_LONGEST_MARK = 8  # bytes by which an encoding is known
+_LONGEST_MARK = 8  # bytes that show the encoding
 
 
 @contextmanager
 def spool_folder() -> Iterator[str]:
-    """A private folder for plain copies, deleted at the end of the block. Those of runs that were killed go first."""
+    """Create a private folder for plain copies, deleted after the block. Delete those of killed runs first."""
     remove_stale_copies()
     folder = Path(tempfile.gettempdir(), f"copilog-{os.getpid()}-spool-{secrets.token_hex(6)}")
     try:
-        folder.mkdir(mode=0o700)  # in here, so that an interruption finds nothing that would not be removed
+        folder.mkdir(mode=0o700)  # in here, so that an interruption leaves nothing behind
         yield str(folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def packing_of(head: bytes) -> Packing | None:
-    """How a file that begins like this is packed, whatever it is called."""
+    """Return how a file that begins like this is packed, whatever its name."""
     return next((packing for packing, magic in _MAGIC.items() if head.startswith(magic)), None)
 
 
 def write_spool(folder: str, index: int, pieces: Iterable[bytes]) -> tuple[str, int]:
-    """Write the plain copy of an input; its path and size. OSError with the folder's name when the disk is full."""
+    """Write the plain copy of an input. Return its path and size. An OSError of a full disk names the folder."""
     path = Path(folder, f"{index:06}")
     size = 0
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0)
@@ -67,9 +67,9 @@ def write_spool(folder: str, index: int, pieces: Iterable[bytes]) -> tuple[str, 
 
 
 def unpacked(path: str, packing: Packing, damage: list[str]) -> Iterator[bytes]:
-    """The content of a packed file in pieces, over all its members.
+    """Yield the content of a packed file in pieces, over all its members.
 
-    What is wrong with the file is put into `damage`; all that could be unpacked before has come then.
+    An error in the file is added to `damage`, after everything before it was yielded.
     """
     new_member, damaged = _unpacker(packing)
     try:
@@ -93,7 +93,7 @@ def plain_pieces(path: str) -> Iterator[bytes]:
 
 
 def as_utf8(pieces: Iterable[bytes], remarks: list[str]) -> Iterator[bytes]:
-    """Yield the same text as UTF-8; what is UTF-16 or UTF-32 is remarked on."""
+    """Yield the same text as UTF-8. UTF-16 and UTF-32 are noted."""
     head, decoder = b"", None
     is_begun = False
     for piece in pieces:
@@ -122,10 +122,10 @@ class Member(Protocol):
     """One of the streams that a packed file consists of."""
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """The plain bytes that come out, in small pieces even when much comes out of little."""
+        """Yield the unpacked bytes, in small pieces also for a high ratio."""
 
     def rest(self) -> bytes | None:
-        """What follows the member in the data that was fed; None when the member goes on."""
+        """Return the data after the member; None if the member continues."""
 
 
 class GzipMember:
@@ -158,7 +158,7 @@ class ZstdMember:
 
 
 def _unpacker(packing: Packing) -> tuple[Callable[[], Member], type[Exception]]:
-    """What makes the members of such a file, and what they raise when it is damaged."""
+    """Return the class for the members of such a file, and the exceptions that it raises on damage."""
     if packing == "gzip":
         return GzipMember, zlib.error
     try:
@@ -198,7 +198,7 @@ class Unpacking:
                 self._advance(rest or b"")
 
     def pieces_before_damage(self, damaged: type[Exception]) -> Iterator[bytes]:
-        """What an error kept back: unpack the member once more, and near the damage byte by byte."""
+        """Yield the bytes that an error held back: unpack the member once more, and near the damage byte by byte."""
         known = self._member_plain_bytes
         try:
             for piece in self._member_again():
@@ -217,7 +217,7 @@ class Unpacking:
             self.offset += 1
 
     def _finds_member(self) -> bool:
-        """Whether another member begins here, behind the zeros that some media add."""
+        """Return whether another member begins here, after the zeros that some media add."""
         while self._data and not self._data.strip(b"\0"):
             self._advance(b"")
         self._advance(self._data.lstrip(b"\0"))
@@ -227,6 +227,6 @@ class Unpacking:
         return bool(self._data)
 
     def _advance(self, rest: bytes) -> None:
-        """Go on with the rest of the data and what follows in the file."""
+        """Continue with the rest of the data and with the file after it."""
         self.offset += len(self._data) - len(rest)
         self._data = rest if len(rest) >= _PACKED_STEP else rest + self._file.read(_PACKED_STEP)

@@ -1,4 +1,4 @@
-"""The summary of tags that a run writes: which tags the messages had, and which of them nobody knows yet."""
+"""The summary of tags that a run writes: which tags the messages had, and which of them are not in the catalogue."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FILE_NAME = "tag_scan_summary.json"
 
 
 def run_folder(parent: Path = DEFAULT_FOLDER) -> Path:
-    """A folder for this run, named by the moment; a second run in the same second gets a name of its own."""
+    """Return a folder for this run, named by its time; a second run in the same second gets a name of its own."""
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     folder = parent / stamp
     number = 1
@@ -26,7 +26,7 @@ def run_folder(parent: Path = DEFAULT_FOLDER) -> Path:
 
 
 def write_summary(summary: TagSummary, folder: Path) -> Path:
-    """Write the file, whole or not at all."""
+    """Write the file completely or not at all."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / FILE_NAME
     with whole_file(path) as file:

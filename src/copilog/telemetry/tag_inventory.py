@@ -1,6 +1,6 @@
-"""How often each tag was met, and where: the summary of a run, and the inventory that `copilog tags` prints.
+"""How often each tag occurs, and where: the summary of a run, and the inventory that `copilog tags` prints.
 
-Summaries of parts add up to the summary of the whole, in any order and any grouping.
+Summaries of parts add up to the summary of all, in any order and any grouping.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 
 
 class TagCount(msgspec.Struct):
-    """What was seen of one tag; `tag` is what the catalogue says of it."""
+    """The occurrences of one tag; `tag` is its entry in the catalogue."""
 
     tag: Tag | None = None
     count: int = 0
@@ -34,7 +34,7 @@ class TagCount(msgspec.Struct):
     snippets: list[str] = []
 
     def add(self, role: str, text: str, marks: list[Mark], *, with_snippet: bool) -> None:
-        """The blocks of one message."""
+        """Add the blocks of one message."""
         self.count += len(marks)
         self.messages += 1
         self.roles[role] = self.roles.get(role, 0) + len(marks)
@@ -57,14 +57,14 @@ class TagCount(msgspec.Struct):
 
 
 class TagSummary(msgspec.Struct):
-    """The tags of some conversations. Known ones have snippets only where an inventory asks for them."""
+    """The tags of some conversations. Known ones have snippets only for an inventory that needs them."""
 
     conversations: int = 0
     messages: int = 0
     tags: dict[str, TagCount] = {}
 
     def add_conversation(self, messages: Iterable[tuple[str, Tagged]], *, with_all_snippets: bool = False) -> None:
-        """Messages of one conversation, each with its role."""
+        """Add the messages of one conversation, each with its role."""
         self.conversations += 1
         met: set[str] = set()
         for role, message in messages:
@@ -82,7 +82,7 @@ class TagSummary(msgspec.Struct):
             self.tags[name].conversations += 1
 
     def combine(self, other: TagSummary) -> TagSummary:
-        """The summary of both."""
+        """Add another summary to this one."""
         nothing = TagCount()
         return TagSummary(
             self.conversations + other.conversations,
@@ -94,7 +94,7 @@ class TagSummary(msgspec.Struct):
         )
 
     def to_json(self) -> dict[str, Any]:
-        """The summary as data, the most frequent tags first."""
+        """Return the summary as data, the most frequent tags first."""
         entries = [_entry(name, count) for name, count in self.tags.items()]
         entries.sort(key=lambda entry: (-entry["count"], entry["name"]))
         new = sum(not entry["is_known"] for entry in entries)
@@ -108,7 +108,7 @@ class TagSummary(msgspec.Struct):
 
 
 def inventory_of(conversations: Iterable[Iterable[tuple[str, str]]], catalogue: Catalogue) -> TagSummary:
-    """The tags in all messages, whatever their role; messages are pairs of role and text."""
+    """Return the tags in all messages, whatever their role; messages are pairs of role and text."""
     inventory = TagSummary()
     for messages in conversations:
         taken_apart = ((role, take_apart(text, role, catalogue)) for role, text in messages)
@@ -117,7 +117,7 @@ def inventory_of(conversations: Iterable[Iterable[tuple[str, str]]], catalogue: 
 
 
 def texts_of(conversation: Conversation) -> list[tuple[str, str]]:
-    """What was said to and by the model, each text with its role; prompts as they were sent, where that is known."""
+    """Return the texts to and from the model, each with its role; prompts as sent, if they are available."""
     contexts: set[str] = set()  # sent again with each request
     return [pair for message in conversation.messages for pair in _texts_of(message, contexts)]
 
@@ -132,7 +132,7 @@ def _texts_of(message: Message, contexts: set[str]) -> Iterator[tuple[str, str]]
                 yield "system" if part.scope == "system" else message.role, part.text
             if part.scope != "turn":
                 contexts.add(part.text)
-        elif isinstance(part, Text) and not is_sent:  # the prompt holds the words, too
+        elif isinstance(part, Text) and not is_sent:  # the prompt contains the user's text, too
             yield message.role, part.text
         elif isinstance(part, ToolResult):
             yield "tool", part.text
@@ -159,7 +159,7 @@ def _role_order(role: str) -> tuple[int, str]:
 
 
 def _chosen(snippets: list[str]) -> list[str]:
-    """A few different ones. The first by their letters, because then the order of reading does not matter."""
+    """Return a few different snippets. They are sorted, so that the order of reading does not matter."""
     return sorted(set(snippets))[:MOST_SNIPPETS]
 
 

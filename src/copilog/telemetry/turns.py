@@ -1,4 +1,4 @@
-"""Which turns of a conversation were told of: `message_metadata` of R-11, which feeds checks only."""
+"""The turns of a conversation that have events: `message_metadata` of R-11, which is used by checks only."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import msgspec
 from copilog.telemetry.events import Event, Seq, instant_of, text_prop, timestamp_of, turn_index
 from copilog.telemetry.facts import EARLIEST
 
-MOST_MISSING = 5  # turns that are named
+MOST_MISSING = 5  # missing turns that are listed
 
 
 class Turn(NamedTuple):
-    """What is known of one turn: of several texts a user's counts, then the later, then the one met first (R-12)."""
+    """The fields of one turn: of several texts a user's counts, then the later, then the first in the stream (R-12)."""
 
     is_user: bool
     instant: int
@@ -27,7 +27,7 @@ class Turn(NamedTuple):
 
 
 class Gap(msgspec.Struct):
-    """A conversation some of whose turns have no text of the user."""
+    """A conversation with turns that have no text of the user."""
 
     conversation_id: str
     expected: int
@@ -42,7 +42,7 @@ class Turns:
         self.conversations: dict[str, dict[int, Turn]] = {}
 
     def take(self, event: Event, seq: Seq) -> bool:
-        """Keep what a text event tells of its turn; False when it names none."""
+        """Add the turn of a text event. Return False if the event names none."""
         properties = event.properties
         conversation, index = text_prop(properties, "conversationId"), turn_index(properties)
         if conversation is None or index is None or index < 0:
@@ -65,7 +65,7 @@ class Turns:
         return True
 
     def counts(self) -> tuple[int, int, int]:
-        """How many turns have a text of the user, and how many of these no mode, and no message id."""
+        """Return how many turns have a text of the user, and how many of these no mode, and no message id."""
         number = without_mode = without_message_id = 0
         for turns in self.conversations.values():
             for turn in turns.values():
@@ -75,7 +75,7 @@ class Turns:
         return number, without_mode, without_message_id
 
     def gaps(self) -> Iterator[Gap]:
-        """The conversations that miss turns. Others than the user count turns from 1, so that 3 stands for 0 to 2."""
+        """Yield the conversations with missing turns. Assistants count turns from 1, so that their 3 means 0 to 2."""
         for conversation, turns in self.conversations.items():
             expected = max(index + turn.is_user for index, turn in turns.items())
             users = sum(turn.is_user for turn in turns.values())
@@ -84,7 +84,7 @@ class Turns:
 
 
 def _joined(one: Turn, other: Turn) -> Turn:
-    """The greater one; its mode is that of the other where it has none itself, and both come from the same side."""
+    """Return the greater turn, with the mode of the other if it has none and both are from the same side."""
     winner, loser = (one, other) if one[:4] >= other[:4] else (other, one)
     if winner.mode is None and winner.is_user == loser.is_user:
         return winner._replace(mode=loser.mode)
@@ -92,7 +92,7 @@ def _joined(one: Turn, other: Turn) -> Turn:
 
 
 def _missing(turns: dict[int, Turn], expected: int) -> Iterator[int]:
-    """The first turns without a text of the user."""
+    """Yield the first turns without a text of the user."""
     found = 0
     for index in range(expected):
         turn = turns.get(index)

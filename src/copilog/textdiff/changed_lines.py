@@ -1,4 +1,4 @@
-"""Unified diffs taken apart into the lines that they add and remove."""
+"""Unified diffs, parsed to the lines that they add and remove."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ChangedLine(NamedTuple):
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines of a text without their breaks, whichever these are."""
+    """Return the lines of a text without their line breaks, of any kind."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     if not lines[-1]:
         lines.pop()
@@ -28,7 +28,7 @@ def lines_of(text: str) -> list[str]:
 
 
 def changed_lines(diff: str) -> Iterator[ChangedLine]:
-    """The changes of a diff. Hunks are as long as their headers say, so that no line is taken for a header."""
+    """Yield the changes of a diff. Hunks are as long as their headers say, so that no line is taken for a header."""
     old = new = old_left = new_left = 0
     for line in diff.split("\n")[:MOST_LINES]:
         if old_left <= 0 and new_left <= 0:

@@ -25,12 +25,12 @@ class Diff(NamedTuple):
 def unified_diff(
     before: str | None, after: str | None, path: str, old_path: str | None = None, context: int = 3
 ) -> str:
-    """A diff as git shows it, None standing for a file that does not exist; empty when the texts are equal."""
+    """Return a diff as git shows it; empty if the texts are equal. None is a file that does not exist."""
     return diff_of(before, after, path, old_path, context).text
 
 
 def diff_of(before: str | None, after: str | None, path: str, old_path: str | None = None, context: int = 3) -> Diff:
-    """The same, with its counts."""
+    """Return a diff as git shows it, with its counts."""
     old_text, new_text = before or "", after or ""
     start, same_at_end = _equal_ends(old_text, new_text, context)
     old = _lines_of(old_text[start : len(old_text) - same_at_end])
@@ -51,12 +51,12 @@ def diff_of(before: str | None, after: str | None, path: str, old_path: str | No
 
 
 def count_changes(diff: str) -> tuple[int, int]:
-    """How many lines a unified diff adds, and how many it removes."""
+    """Return how many lines a unified diff adds, and how many it removes."""
     return _count_at_once(diff) or _count_line_by_line(diff)
 
 
 def _count_at_once(diff: str) -> tuple[int, int] | None:
-    """The counts from the text as a whole, if its hunks are as long as their headers say; None if they are not."""
+    """Count in one pass over the text if its hunks are as long as their headers say. Return None if they are not."""
     first = at = 0 if diff.startswith("@@ ") else diff.find("\n@@ ") + 1
     old_lines = new_lines = 0
     hunks = 0
@@ -105,7 +105,7 @@ class _Change(NamedTuple):
 
 
 def _lines_of(text: str) -> list[str]:
-    """The lines without their breaks; a last line that has none is told by the remark that a diff makes on it."""
+    """Return the lines without their breaks. The last one without a line break has the diff's note on that."""
     lines = text.split("\n")
     if lines[-1]:
         lines[-1] += _NO_BREAK_AT_END
@@ -115,9 +115,9 @@ def _lines_of(text: str) -> list[str]:
 
 
 def _equal_ends(old: str, new: str, context: int) -> tuple[int, int]:
-    """How many characters two texts have in common at their ends, in whole lines, less the lines of a context.
+    """Return how many characters two texts share at start and end, in complete lines, less the lines of a context.
 
-    Most edits are small: what is cut off here need not be taken apart into lines.
+    Most edits are small: the text cut off here does not have to be split into lines.
     """
     shorter = min(len(old), len(new))
     head = old.rfind("\n", 0, _equal_at_start(old, new, shorter)) + 1
@@ -132,7 +132,7 @@ def _equal_ends(old: str, new: str, context: int) -> tuple[int, int]:
 
 
 def _equal_at_start(one: str, other: str, limit: int) -> int:
-    """How many characters two texts have in common at the start. Halving a range beats looking at each of them."""
+    """Return how many characters two texts share at the start. Halving a range is faster than comparing each."""
     low, high = 0, limit
     while low < high:
         middle = (low + high + 1) // 2
@@ -144,7 +144,7 @@ def _equal_at_start(one: str, other: str, limit: int) -> int:
 
 
 def _equal_at_end(one: str, other: str, limit: int) -> int:
-    """The same at the end."""
+    """Return how many characters two texts have in common at the end."""
     low, high = 0, limit
     one_end, other_end = len(one), len(other)
     while low < high:
@@ -157,7 +157,7 @@ def _equal_at_end(one: str, other: str, limit: int) -> int:
 
 
 def _changes(old: list[str], new: list[str]) -> Iterator[_Change]:
-    """What lies between the lines that match."""
+    """Yield the ranges between the lines that match."""
     old_at = new_at = 0
     for old_index, new_index, count in [*matches(old, new), (len(old), len(new), 0)]:
         if old_index > old_at or new_index > new_at:
@@ -166,7 +166,7 @@ def _changes(old: list[str], new: list[str]) -> Iterator[_Change]:
 
 
 def _groups(changes: list[_Change], distance: int) -> Iterator[list[_Change]]:
-    """Changes so near to each other that they share a hunk."""
+    """Yield groups of changes that are near enough to share a hunk."""
     group: list[_Change] = []
     for change in changes:
         if group and change.old - group[-1].old_end > distance:

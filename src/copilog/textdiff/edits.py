@@ -14,17 +14,17 @@ _beyond_16_bits = re.compile("[\U00010000-\U0010ffff]")
 
 
 def apply_edits(text: str, edits: Sequence[TextEdit]) -> str:
-    """The text after the edits of one operation, all of whose ranges refer to the text as it is now."""
+    """Return the text after the edits of one operation, whose ranges all refer to the text before it."""
     document = EditableText(text)
     document.apply(edits)
     return document.text()
 
 
 class EditableText:
-    """A text as a list of lines, so that thousands of small edits to a large file stay cheap.
+    """A text as a list of lines, so that thousands of small edits to a large file are cheap.
 
-    As a rule all line breaks are LF: then `_joint` is that, and stands between the lines. Where the text has others
-    it is empty, and the lines carry their breaks.
+    Mostly all line breaks are LF: then `_joint` is LF, and joins the lines. In a text with others it is empty, and the
+    lines include their breaks.
     """
 
     def __init__(self, text: str) -> None:
@@ -36,9 +36,9 @@ class EditableText:
         return self._joint.join(self._lines)
 
     def apply(self, edits: Sequence[TextEdit]) -> None:
-        """Apply edits simultaneously. Ranges beyond the text are clamped, and where two overlap the first one wins.
+        """Apply edits simultaneously. Ranges beyond the text are clamped, and of two that overlap the first one wins.
 
-        Like VS Code, what is inserted takes over the line breaks that the text has.
+        As in VS Code, inserted text gets the line breaks of the text.
         """
         if len(edits) == 1:
             end, start = self._span(edits[0])
@@ -52,11 +52,11 @@ class EditableText:
             end, start = spans[index]
             replacements.append((max(start, done_until), max(end, done_until), edits[index].text))
             done_until = max(end, done_until)
-        for start, end, text in reversed(replacements):  # from the end, so that earlier positions stay true
+        for start, end, text in reversed(replacements):  # from the end, so that earlier positions stay valid
             self._replace(start, end, text)
 
     def _span(self, edit: TextEdit) -> tuple[Position, Position]:
-        """Where the range of an edit ends and starts. They sort by the end, as in VS Code."""
+        """Return the end and the start of the range of an edit. They sort by the end, as in VS Code."""
         start = (edit.start_line, edit.start_column)
         end = (edit.end_line, edit.end_column)
         if start > end:
@@ -101,14 +101,14 @@ class EditableText:
 
 
 def _offset_of_utf16_unit(line: str, units: int, *, round_up: bool) -> int:
-    """The index of the character at a UTF-16 offset; the middle of a surrogate pair is rounded."""
+    """Return the index of the character at a UTF-16 offset; the middle of a surrogate pair is rounded."""
     head = line.encode("utf-16-le", "surrogatepass")[: 2 * units].decode("utf-16-le", "surrogatepass")
     is_cut = "\ud800" <= head[-1:] <= "\udbff"
     return len(head) - 1 if is_cut and not round_up else len(head)
 
 
 def _lines_with_breaks(text: str) -> list[str]:
-    """The lines with their breaks; the last one has none, and is empty when the text ends in one."""
+    """Return the lines with their breaks; the last one has none, and is empty when the text ends in one."""
     lines = []
     start = 0
     for line_break in _line_break.finditer(text):

@@ -1,4 +1,4 @@
-"""Which lines two texts have in common: the rows of equal lines that a diff is made from."""
+"""The lines that two texts have in common: the runs of equal lines that a diff is made from."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Match = tuple[int, int, int]  # a line of the old text, one of the new, and how 
 
 
 def matches(old: list[str], new: list[str], *, may_anchor: bool = True) -> list[Match]:
-    """Rows of equal lines, ascending. Not always the most there are."""
+    """Return runs of equal lines, ascending. They are not always the longest possible."""
     head = _equal_lines(old, new)
     found: list[Match] = [(0, 0, head)] if head else []
     tail = _equal_lines(old[: head - 1 if head else None : -1], new[: head - 1 if head else None : -1])
@@ -37,7 +37,7 @@ def matches(old: list[str], new: list[str], *, may_anchor: bool = True) -> list[
 
 
 def _equal_lines(one: list[str], other: list[str]) -> int:
-    """How many lines two lists have in common at their beginning. Whole slices are compared first: that is quick."""
+    """Return how many lines two lists have in common at their beginning. Slices are compared first, which is fast."""
     end = min(len(one), len(other))
     at, step = 0, 64
     while at < end and one[at : at + step] == other[at : at + step] and at + step <= end:
@@ -51,7 +51,7 @@ def _equal_lines(one: list[str], other: list[str]) -> int:
 
 
 def _matches_between_anchors(old: list[str], new: list[str]) -> list[Match]:
-    """Match the lines that occur once on both sides, then what stands between each two of them."""
+    """Match the lines that occur once on both sides, then the lines between each two of them."""
     found: list[Match] = []
     old_at = new_at = row = 0  # what is done, and how many lines before it match
     for old_index, new_index in [*_anchors(old, new), (len(old), len(new))]:
@@ -74,27 +74,27 @@ def _matches_in_gap(
     old: list[str], new: list[str], old_at: int, old_end: int, new_at: int, new_end: int
 ) -> list[Match]:
     old_gap, new_gap = old[old_at:old_end], new[new_at:new_end]
-    if not old_gap or not new_gap or (len(old_gap) == len(new_gap) == 1 and old_gap != new_gap):  # as a rule
+    if not old_gap or not new_gap or (len(old_gap) == len(new_gap) == 1 and old_gap != new_gap):  # mostly
         return []
     gap = matches(old_gap, new_gap, may_anchor=False)
     return [(old_at + old_offset, new_at + new_offset, lines) for old_offset, new_offset, lines in gap]
 
 
 def _anchors(old: list[str], new: list[str]) -> list[tuple[int, int]]:
-    """The longest ascending row of lines that occur exactly once on both sides."""
+    """Return the longest ascending sequence of lines that occur exactly once on both sides."""
     old_counts, new_counts = Counter(old), Counter(new)
     new_places = {line: index for index, line in enumerate(new) if new_counts[line] == 1}
     pairs = [
         (index, new_places[line]) for index, line in enumerate(old) if line in new_places and old_counts[line] == 1
     ]
     places = [place for _, place in pairs]
-    if all(map(lt, places, places[1:])):  # as a rule, for nothing was moved
+    if all(map(lt, places, places[1:])):  # mostly, as nothing was moved
         return pairs
     return _longest_ascending(pairs)
 
 
 def _longest_ascending(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The longest row of pairs that ascends in the second number, found by patience sorting."""
+    """Return the longest sequence of pairs that ascends in the second number, by patience sorting."""
     tops: list[int] = []
     piles: list[int] = []  # the pair on top of each pile
     before: list[int] = []  # for each pair, the top of the pile to its left

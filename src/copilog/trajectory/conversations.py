@@ -1,6 +1,6 @@
 """Conversations of any source as trajectories, the same kind of line that telemetry gives.
 
-What stands where, and what is left out: docs/formats/trajectories.md
+The fields, and what is left out: docs/formats/trajectories.md
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _NOTHING_KNOWN: dict[str, Any] = dict.fromkeys(
 
 
 def trajectories_of(conversation: Conversation) -> Iterator[ConversationTrajectory]:
-    """The conversation itself, and then each of its sub-agents; what has no messages is left out.
+    """Yield the conversation itself, and then each of its sub-agents, without those that have no messages.
 
     Of a conversation with branches there is one for each end (`ends_of`), with the turns that lead to it; a sub-agent
-    of turns that several ends have comes once. Superseded turns are in none of them.
+    of shared turns comes once. Superseded turns are in none of them.
     """
     callers: set[str | None] = set()
     for end in ends_of(conversation):
@@ -51,7 +51,7 @@ def _trajectories_of_end(conversation: Conversation) -> Iterator[tuple[str | Non
 
 
 def trajectory_of(conversation: Conversation) -> ConversationTrajectory:
-    """The conversation itself, without its sub-agents. The context of its messages is left to be scanned.
+    """Return the conversation itself, without its sub-agents. The context of its messages is not scanned here.
 
     Of a conversation with branches it is the trunk.
     """
@@ -79,7 +79,7 @@ def _trajectory(
 
 
 def conversation_id(conversation: Conversation) -> str:
-    """The id that a writer gave to a conversation, as telemetry has it; ours for one that carries none."""
+    """Return the id that a writer gave to a conversation, as telemetry has it; ours for one without an id."""
     return conversation.id if conversation.native_id is None else conversation.id.partition(":")[2]
 
 
@@ -115,7 +115,7 @@ def _last_turn(conversation: Conversation, messages: list[Message]) -> Turn | No
 
 
 def _message_id(turn: Turn) -> str | None:
-    """The id of a turn: the extension's own, which telemetry carries, where it is known."""
+    """Return the id of a turn: the extension's own, which telemetry has, if it is available."""
     result = (turn.extra or {}).get("result")
     metadata = result.get("metadata") if isinstance(result, dict) else None
     name = metadata.get("responseId") if isinstance(metadata, dict) else None
@@ -130,7 +130,7 @@ def _iso(moment: datetime) -> str:
 
 
 def _line_kept(conversation: Conversation, caller: str | None) -> dict[str, Any]:
-    """What the line said of itself, if it is a line that the conversation was read from."""
+    """Return the line's own fields, if it is a line that the conversation was read from."""
     kept = (conversation.extra or {}).get(KEPT) if MARK in conversation.marks else None
     if caller is not None and isinstance(kept, dict):
         subagents = kept.get("subagents")
@@ -139,7 +139,7 @@ def _line_kept(conversation: Conversation, caller: str | None) -> dict[str, Any]
 
 
 def _restore(made: ConversationTrajectory, kept: dict[str, Any]) -> None:
-    """Say again what a line said of itself, where it is of the right type."""
+    """Restore a line's own fields that are of the right type."""
     for name in ("conversation_id", "telemetry_type", "file_path"):
         if isinstance(kept.get(name), str):
             setattr(made, name, kept[name])

@@ -11,7 +11,7 @@ import msgspec
 
 
 class TrajectoryMessage(msgspec.Struct, omit_defaults=True):
-    """One message; role and content are always written, other fields only where they say something."""
+    """One message. Role and content are always written, other fields only if they have a value."""
 
     role: str
     content: str
@@ -29,7 +29,7 @@ class TrajectoryMessage(msgspec.Struct, omit_defaults=True):
 
 
 class TrajectoryMetadata(msgspec.Struct, omit_defaults=True, rename={"detected_intent": "detectedIntent"}):
-    """What is known of the snapshot; the first six are always written."""
+    """Fields of the snapshot; the first six are always written."""
 
     mode: str | None
     intent: str | None
@@ -60,7 +60,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def encode_trajectory(trajectory: ConversationTrajectory) -> bytes:
-    """One line without its line break. Half a character, such as a file's name may hold, is written as U+FFFD."""
+    """Return one line without its line break. Half a surrogate pair, as in some file names, is written as U+FFFD."""
     try:
         return _encode(trajectory)
     except UnicodeEncodeError:

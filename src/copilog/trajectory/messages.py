@@ -1,4 +1,4 @@
-"""Messages of a conversation as messages of a trajectory: as a model sees them, and without what only people saw."""
+"""Messages of a conversation as messages of a trajectory: as a model sees them, without text that only the user saw."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from copilog.model import (
 )
 from copilog.trajectory.line_format import TrajectoryMessage
 
-# Under this key `extra` keeps what a trajectory said that has no place in the model, wherever it was read from one.
+# Under this key `extra` has the fields of a trajectory without an equivalent in the model.
 KEPT = "trajectory"
-UNREAD_CALL = "tool_calls"  # an entry of `tool_calls` that is no call we understand
+UNREAD_CALL = "tool_calls"  # an entry of `tool_calls` that cannot be parsed
 
 
 class _Kept(msgspec.Struct):
-    """What a message said of itself that only trajectories say."""
+    """The fields of a message that only trajectories have."""
 
     role: str | None = None
     tool_call_id: str | None = None
@@ -50,7 +50,7 @@ class _Call(NamedTuple):
 
 
 class MessageWriter:
-    """Writes the messages of one conversation in order; context that was written before is not repeated."""
+    """A writer of the messages of one conversation in order. Context that was written before is not repeated."""
 
     def __init__(self, conversation: Conversation) -> None:
         self._turns = {turn.index: turn for turn in conversation.turns}
@@ -59,7 +59,7 @@ class MessageWriter:
         self._written: set[str] = set()
 
     def write(self, messages: list[Message], caller: str | None = None) -> list[TrajectoryMessage]:
-        """What was said to and by the model; of a sub-agent also what only its call tells of it."""
+        """Return the messages to and from the model, and for a sub-agent also those that only its call has."""
         made = [written for message in messages for written in self._messages(message) if _says_something(written)]
         started = self._calls.get(caller or "")
         subagent = started.call.subagent if started is not None and made else None
@@ -72,7 +72,7 @@ class MessageWriter:
         return made
 
     def spelled(self, call_id: str) -> str:
-        """The id of a call as the model saw it."""
+        """Return the id of a call as the model saw it."""
         known = self._calls.get(call_id)
         return known.spelling if known is not None else call_id
 
@@ -91,7 +91,7 @@ class MessageWriter:
     # --- words ---
 
     def _context(self, message: Message) -> Iterator[TrajectoryMessage]:
-        """The context that went before the user's words, which is a message by itself."""
+        """Yield the context before the user's text, which is a message of its own."""
         if not _is_of_user(message.parts):
             return
         for part in message.parts:
@@ -132,7 +132,7 @@ class MessageWriter:
         return mode.name or mode.kind if mode is not None else None
 
     def _call(self, part: AnyPart) -> Any:
-        """A call in the form of chat completions; arguments that nobody recorded are empty text."""
+        """Return a call in the form of chat completions; arguments without a record are empty text."""
         if isinstance(part, Unknown) and part.type == UNREAD_CALL:
             return part.raw
         if not isinstance(part, ToolCall) or part.status == "prepared":
@@ -150,7 +150,7 @@ class MessageWriter:
 
 
 def _asked(parts: list[AnyPart]) -> str:
-    """A user's message: the prompt as it was sent where that is known, else the words and what was attached."""
+    """Return a user's message: the prompt as sent if it is available, else the text and the attachments."""
     if not _is_of_user(parts):
         return "".join(part.text for part in parts if isinstance(part, Prompt))
     sent = [part.text for part in parts if isinstance(part, Prompt) and part.scope != "conversation" and part.text]
@@ -165,7 +165,7 @@ def _asked(parts: list[AnyPart]) -> str:
 
 
 def _noted(attachment: Attachment) -> str:
-    """An attachment in the form that Copilot itself uses in prompts."""
+    """Return an attachment in the form that Copilot itself uses in prompts."""
     place = attachment.place
     known = {
         "id": attachment.name or attachment.id,
@@ -177,7 +177,7 @@ def _noted(attachment: Attachment) -> str:
 
 
 def _is_of_user(parts: list[AnyPart]) -> bool:
-    """Whether a message is the user's, and not all of it context that the product sent by itself."""
+    """Return whether a message is the user's, and not only context that the product sent by itself."""
     return any(
         isinstance(part, Text | Reference | Mention)
         or (isinstance(part, Prompt) and part.scope != "conversation")
@@ -197,7 +197,7 @@ def _is_picture(item: ResultItem) -> bool:
 
 
 def _spelling(call: ToolCall) -> str:
-    """The extension adds a number to the ids that models give; the model then sees it too."""
+    """Return the number that the extension adds to an id of the model, as the model then sees it too."""
     return next((name for name in call.native_ids if name.startswith(f"{call.id}__vscode-")), call.id)
 
 

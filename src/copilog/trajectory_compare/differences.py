@@ -1,6 +1,6 @@
 """What differs between two trajectories: section by section, and field by field down to the leaves.
 
-A field that is null and one that is absent are the same, and the order of an object's keys says nothing: programs
+A field that is null and one that is absent are equal, and the order of an object's keys does not count: programs
 write them differently. Everything else counts, the type of a number too.
 """
 
@@ -22,7 +22,7 @@ CONTEXT = "context"
 SECTIONS = ("messages", "metadata", "mode_distribution", "provenance", "other", CONTEXT)
 DIGEST_BYTES = 16
 LONG_TEXT = 72  # longer texts are shown as a diff
-LEVELS = 24  # deeper values are compared as a whole
+LEVELS = 24  # deeper values are compared as one
 
 _HOME = {"messages": "messages", "metadata": "metadata", "mode_distribution": "mode_distribution", CONTEXT: CONTEXT}
 _PROVENANCE = ("telemetry_type", "file_path")
@@ -30,7 +30,7 @@ _in_order = msgspec.json.Encoder(order="sorted").encode
 
 
 class Difference(msgspec.Struct):
-    """One place where two trajectories differ; the side that lacks the field has no value."""
+    """One difference between two trajectories; the side that lacks the field has no value."""
 
     path: str
     kind: Kind
@@ -39,9 +39,9 @@ class Difference(msgspec.Struct):
 
 
 def sections_of(trajectory: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """The top-level fields of a trajectory, without nulls, by section.
+    """Return the top-level fields of a trajectory, without nulls, by section.
 
-    Where merged fields come from is provenance too: it changes with the names of the input files.
+    The origin of merged fields is provenance too: it changes with the names of the input files.
     """
     sections: dict[str, dict[str, Any]] = {name: {} for name in SECTIONS}
     for key, value in trajectory.items():
@@ -56,7 +56,7 @@ def sections_of(trajectory: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def without_nulls(value: Any) -> Any:
-    """The same value, with no field that is null in any of its objects; raise BadRecord when it has no end."""
+    """Return the value without the null fields of its objects. Raise BadRecord if it is nested too deeply."""
     try:
         return _without_nulls(value)
     except RecursionError:
@@ -72,32 +72,32 @@ def _without_nulls(value: Any) -> Any:
 
 
 def digests_of(trajectory: dict[str, Any]) -> bytes:
-    """The digests of all sections, one after the other: equal where the sections are."""
+    """Return the digests of all sections, one after the other: equal if the sections are."""
     sections = sections_of(trajectory)
     return b"".join(blake2b(_in_order(sections[name]), digest_size=DIGEST_BYTES).digest() for name in SECTIONS)
 
 
 def different_sections(old: bytes, new: bytes) -> list[str]:
-    """The names of the sections whose digests differ."""
+    """Return the names of the sections whose digests differ."""
     starts = range(0, len(SECTIONS) * DIGEST_BYTES, DIGEST_BYTES)
     pairs = zip(SECTIONS, starts, strict=True)
     return [name for name, at in pairs if old[at : at + DIGEST_BYTES] != new[at : at + DIGEST_BYTES]]
 
 
 def compare_trajectories(old: dict[str, Any], new: dict[str, Any]) -> dict[str, list[Difference]]:
-    """All differences of two trajectories, by section; sections that agree are left out."""
+    """Return all differences of two trajectories, by section, without equal sections."""
     mine, theirs = sections_of(old), sections_of(new)
     found = {name: list(differences(mine[name], theirs[name])) for name in SECTIONS}
     return {name: items for name, items in found.items() if items}
 
 
 def compare_messages(old: Any, new: Any) -> list[Difference]:
-    """The differences of two messages, field by field; UNSET stands for a message that is not there."""
+    """Return the differences of two messages, field by field; UNSET is a missing message."""
     return list(differences(without_nulls(old), without_nulls(new)))
 
 
 def differences(old: Any, new: Any, path: str = "", levels: int = LEVELS) -> Iterator[Difference]:
-    """The leaves in which two values differ. Lists are compared item by item, by index."""
+    """Yield the leaves in which two values differ. Lists are compared item by item, by index."""
     if old is msgspec.UNSET or new is msgspec.UNSET:
         if old is not new:
             yield Difference(path, "only-new" if old is msgspec.UNSET else "only-old", old, new)
@@ -114,7 +114,7 @@ def differences(old: Any, new: Any, path: str = "", levels: int = LEVELS) -> Ite
 
 
 def text_diff(difference: Difference) -> str | None:
-    """A unified diff of a text that changed, where one is long or has several lines; None for anything else.
+    """Return a unified diff of a text that changed, if one is long or has several lines; None for anything else.
 
     JSON inside a text, as the arguments of a tool call, is laid out first, unless only its spacing changed.
     """
@@ -130,7 +130,7 @@ def text_diff(difference: Difference) -> str | None:
 
 
 def _laid_out(text: str) -> str:
-    """A JSON object or list with one field to a line; empty for any other text."""
+    """Return a JSON object or list with one field to a line; empty for any other text."""
     if text[:1] not in ("{", "["):
         return ""
     try:

@@ -1,7 +1,7 @@
 """Two files of any length by conversation id, each line decoded once.
 
-An index in a private database holds place and digests of each line; no text is kept, and memory stays flat. Where
-an id stands on several lines of a file, the first is compared with the first, the second with the second.
+An index in a private database holds offset and digests of each line; no text is held, and memory stays flat. If an id
+is on several lines of a file, the first is compared with the first, the second with the second.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Pair(NamedTuple):
 
 
 class Misplaced(NamedTuple):
-    """The first conversation that does not stand where it stood among those that both files have."""
+    """The first conversation that is not in its old position among those that both files have."""
 
     conversation_id: str
     old_line: int
@@ -55,7 +55,7 @@ class Misplaced(NamedTuple):
 
 
 class Summary(msgspec.Struct):
-    """The numbers of a comparison. `order` is the first conversation out of place, None when all are in order."""
+    """The numbers of a comparison. `order` is the first conversation out of order, None if all are in order."""
 
     old: Ledger
     new: Ledger
@@ -71,20 +71,20 @@ class Summary(msgspec.Struct):
 
     @property
     def is_equal(self) -> bool:
-        """Whether the files say the same, in the same order, and every line could be compared."""
+        """Return whether the files have equal content in the same order, and every line could be compared."""
         apart = self.payload + self.context + self.only_in_old + self.only_in_new
         return apart + self.old.bad_count() + self.new.bad_count() == 0 and self.order is None
 
 
 class Comparison:
-    """The index of both files, and what it tells. All lists come in the order of the lines."""
+    """The index of both files, and its queries. All lists come in the order of the lines."""
 
     def __init__(self, database: sqlite3.Connection, old: Ledger, new: Ledger) -> None:
         self._database = database
         self.old, self.new = old, new
 
     def different(self, ignored: frozenset[str] = frozenset()) -> Iterator[Pair]:
-        """The conversations that differ in any section but the ignored ones."""
+        """Yield the conversations that differ in any section but the ignored ones."""
         rows = self._database.execute(
             f"SELECT o.id, o.number, n.number, o.digests, n.digests {_PAIRS} AND o.digests <> n.digests"
             " ORDER BY o.number"
@@ -95,7 +95,7 @@ class Comparison:
                 yield Pair(conversation_id, old_line, new_line, sections)
 
     def only_in(self, side: int) -> Iterator[tuple[str, int]]:
-        """Id and line of what the other file does not have."""
+        """Yield id and line of the conversations that the other file does not have."""
         yield from self._database.execute(
             "SELECT id, number FROM line AS mine WHERE side = ? AND NOT EXISTS"
             " (SELECT 1 FROM line WHERE side = ? AND id = mine.id AND nth = mine.nth) ORDER BY number",
@@ -103,13 +103,13 @@ class Comparison:
         )
 
     def repeated_in(self, side: int) -> Iterator[tuple[str, int]]:
-        """Id and line of what an earlier line of the same file has already."""
+        """Yield id and line of the conversations whose id an earlier line of the same file has."""
         yield from self._database.execute(
             "SELECT id, number FROM line WHERE side = ? AND nth > 1 ORDER BY number", (side,)
         )
 
     def first_misplaced(self) -> Misplaced | None:
-        """The first conversation of the new file that comes after one which it used to precede."""
+        """Return the first conversation of the new file that comes after one that it used to precede."""
         furthest = 0
         rows = self._database.execute(f"SELECT o.id, o.number, n.number {_PAIRS} ORDER BY n.number")
         for row in rows:
@@ -119,7 +119,7 @@ class Comparison:
         return None
 
     def summary(self, ignored: frozenset[str] = frozenset()) -> Summary:
-        """All numbers at once."""
+        """Return all numbers at once."""
         summary = Summary(self.old, self.new, by_section=dict.fromkeys(SECTIONS, 0), order=self.first_misplaced())
         for pair in self.different(ignored):
             if pair.verdict == "context":
@@ -142,8 +142,8 @@ class Comparison:
 
 @contextmanager
 def compare_files(old: Path, new: Path, heard: Heard | None = None) -> Iterator[Comparison]:
-    """Read both files. The comparison can be asked until the block ends."""
-    database = sqlite3.connect("", isolation_level=None)  # no name: a private file that vanishes with the connection
+    """Read both files. The comparison is valid until the block ends."""
+    database = sqlite3.connect("", isolation_level=None)  # no name: a private file that is deleted with the connection
     try:
         database.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
         database.execute("PRAGMA journal_mode = OFF")

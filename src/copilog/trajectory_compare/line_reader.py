@@ -1,4 +1,4 @@
-"""Files of trajectories, one to a line: read in one pass, or found again by id and place."""
+"""Files of trajectories, one to a line: read in one pass, or again by id and offset."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from copilog.errors import BadFile, BadRecord, UsageError
 from copilog.intake.records import JsonLines, Record, record_at
 
 MOST_NEAR = 3
-MOST_IDS = 20_000  # that are looked through for near ones
+MOST_IDS = 20_000  # searched for similar ones
 
 Json = dict[str, Any]
-Heard = Callable[[int], None]  # is told how many bytes were read
+Heard = Callable[[int], None]  # called with the number of bytes that were read
 
 
 class Sighting(NamedTuple):
-    """Where a conversation stands in a file, and how many more lines have its id."""
+    """The position of a conversation in a file, and how many more lines have its id."""
 
     conversation_id: str
     number: int
@@ -40,19 +40,21 @@ _decode_id = msgspec.json.Decoder(_OnlyId).decode
 
 
 def shown(path: Path) -> str:
-    """A path as text; bytes of a name that are no UTF-8 show as U+FFFD."""
+    """Return a path as text; bytes of a name that are not UTF-8 become U+FFFD."""
     return os.fsencode(path).decode("utf-8", "replace")
 
 
 def trajectories_in(path: Path, ledger: Ledger, heard: Heard | None = None) -> Iterator[tuple[str, Json, Record]]:
-    """Yield id, trajectory and place of each line; what is no trajectory goes to the ledger."""
+    """Yield id, trajectory and position of each line. A line that is not a trajectory goes to the ledger."""
     for record in _records(path, ledger, heard):
         trajectory, number, offset, _ = record
         conversation_id = trajectory.get("conversation_id")
         if isinstance(conversation_id, str):
             yield conversation_id, trajectory, record
         else:
-            ledger.reject("bad-record", "no conversation_id, so this is no trajectory", line=number, offset=offset)
+            ledger.reject(
+                "bad-record", "no conversation_id, so the line is not a trajectory", line=number, offset=offset
+            )
 
 
 def _records(
@@ -69,7 +71,7 @@ def _records(
 
 
 def read_back(path: Path, sighting: Sighting) -> Json:
-    """The trajectory that was seen at a place."""
+    """Return the trajectory at a position."""
     try:
         trajectory = record_at(path, sighting.offset, sighting.size)
     except BadFile as error:
@@ -84,9 +86,9 @@ def read_back(path: Path, sighting: Sighting) -> Json:
 def find_conversation(
     old: Path, new: Path, wanted: str, heard: Heard | None = None
 ) -> tuple[Sighting | None, Sighting | None]:
-    """Where a conversation stands in each of two files, by its id or the beginning of it.
+    """Return the position of a conversation in each of two files, by its id or the beginning of it.
 
-    Raise UsageError when neither file has it, or when several ids begin so.
+    Raise UsageError if neither file has it, or if several ids begin so.
     """
     seen = [_ids_beginning_with(wanted, path, heard) for path in (old, new)]
     candidates = list(dict.fromkeys([*seen[0], *seen[1]]))
@@ -96,7 +98,7 @@ def find_conversation(
         raise UsageError(_not_there(old, new, wanted))
     if len(candidates) > 1:
         shown = ", ".join(map(repr, candidates[:MOST_NEAR])) + (", ..." if len(candidates) > MOST_NEAR else "")
-        raise UsageError(f"{wanted!r} matches several ids: {shown}; type more of one of them")
+        raise UsageError(f"{wanted!r} matches several ids: {shown}; type more characters of the one you mean")
     return seen[0].get(candidates[0]), seen[1].get(candidates[0])
 
 
@@ -114,7 +116,7 @@ def _ids_beginning_with(wanted: str, path: Path, heard: Heard | None) -> dict[st
 
 
 def _ids_of(path: Path, heard: Heard | None = None) -> Iterator[tuple[str, Record]]:
-    """Id and place of each line that has one; `copilog compare` without an id tells of the others."""
+    """Yield id and position of each line that has an id; `copilog compare` without an id reports the others."""
     for record in _records(path, Ledger(), heard, _decode_id):
         value = record[0]
         conversation_id = value.conversation_id if isinstance(value, _OnlyId) else value.get("conversation_id")
@@ -127,5 +129,5 @@ def _not_there(old: Path, new: Path, wanted: str) -> str:
     if not ids:
         return f"there is no trajectory in {shown(old)} nor in {shown(new)}"
     near = get_close_matches(wanted, ids, MOST_NEAR)
-    hint = f"; near to it: {', '.join(map(repr, near))}" if near else ""
+    hint = f"; similar ids: {', '.join(map(repr, near))}" if near else ""
     return f"no conversation has the id {wanted!r} in {shown(old)} or {shown(new)}{hint}"

@@ -19,7 +19,7 @@ from copilog.sources.cli.reader import Reader
 from copilog.sources.cli.tool_calls import requested_call
 from copilog.sources.cli.tool_parts import parts_at_start
 
-# Answers: what the assistant said and thought, the tools it asked for, and the rounds in which it did so.
+# Answers: the text and thinking of the assistant, the tools that it requested, and its rounds.
 
 
 def assistant_message(reader: Reader, event: Event) -> None:
@@ -62,7 +62,7 @@ def assistant_message(reader: Reader, event: Event) -> None:
 
 
 def _add_reasoning(reader: Reader, text: str, message: Message) -> None:
-    """The readable reasoning. An event of its own may have said the same just before."""
+    """Add the readable reasoning, unless the event just before had the same text."""
     thinking = Thinking(text=text)
     said = reader.said_reasoning.pop(message.parent_call_id, None)
     if said is not None and isinstance(part := said.parts[0], Thinking) and part.text.strip() == text.strip():
@@ -75,7 +75,7 @@ def _add_reasoning(reader: Reader, text: str, message: Message) -> None:
 
 
 def assistant_reasoning(reader: Reader, event: Event) -> None:
-    """Reasoning as an event of its own; mostly the message before or after it holds the same text."""
+    """Read reasoning in an event of its own; mostly the message before or after it has the same text."""
     data = event.data
     parent = reader.agents.parent_of(event)
     reasoning_id, text = take_str(data, "reasoningId"), take_str(data, "content") or ""
@@ -110,7 +110,7 @@ def _add_calls(
 
 
 def _read_citations(data: Json, turn: Turn, message: Message) -> None:
-    """What an answer refers to. The places in its text stay with the message."""
+    """Read what an answer refers to. The offsets in its text stay with the message."""
     citations = take_dict(data, "citations")
     if citations is None:
         return
@@ -127,14 +127,14 @@ def _read_citations(data: Json, turn: Turn, message: Message) -> None:
 
 
 def _cited_in(spans: object) -> list[str]:
-    """The texts that an answer cites, each once."""
+    """Return the texts that an answer cites, each once."""
     references = [span.get("references") for span in spans if isinstance(span, dict)] if isinstance(spans, list) else []
     cited = [each for items in references if isinstance(items, list) for each in items if isinstance(each, dict)]
     return list(dict.fromkeys(text for each in cited if isinstance(text := each.get("citedText"), str) and text))
 
 
 def _read_server_tools(data: Json, message: Message) -> None:
-    """Add what the provider's own tools did, such as a web search: no event records them."""
+    """Add the calls of the provider's own tools, such as a web search: no event records them."""
     tools = data["serverTools"]
     told = [strings_at(tools, key) for key in ("items", "rawContentBlocks")] if isinstance(tools, dict) else []
     if text := "\n".join(filter(None, told)):
@@ -174,7 +174,7 @@ def turn_end(reader: Reader, event: Event) -> None:
 
 
 def model_call_start(reader: Reader, event: Event) -> None:
-    """A captured stream says which model a round calls."""
+    """Read from a captured stream which model a round calls."""
     open_round = reader.turns.round_of(reader.agents.parent_of(event))
     if open_round is None:
         notice(reader, event, "model-call", "model")

@@ -14,7 +14,7 @@ from copilog.fields import Json, rest, take_int, take_str, text_from
 from copilog.intake.records import lines_of, record_at
 from copilog.model import Attachment, Place, Range
 
-# What went with a prompt: files, selections, images, things on GitHub.
+# Attachments of a prompt: files, selections, images, things on GitHub.
 
 
 GITHUB = "github_"  # a family that grows
@@ -22,7 +22,7 @@ KNOWN_TYPES = frozenset({"file", "directory", "selection", "blob", "extension_co
 
 
 def attachment_from(item: Json, assets: Assets) -> Attachment:
-    """One attachment. Types that nobody has described keep what they hold in `extra`."""
+    """Return one attachment. The content of a type without a description goes to `extra`."""
     kind = take_str(item, "type") or ""
     made = Attachment(type=kind, name=take_str(item, "displayName"), native=kind)
     reader = _READERS.get(kind)
@@ -50,7 +50,7 @@ def _file(item: Json, made: Attachment) -> None:
 
 
 def _line_range(item: Json) -> Range | None:
-    """Lines from 1, the last one included."""
+    """Return lines from 1, the last one included."""
     lines: Any = item.get("lineRange")
     ends: list[Any] = [lines.get("start"), lines.get("end")] if isinstance(lines, dict) else []
     if not ends or not all(_is_number(end) for end in ends):
@@ -67,7 +67,7 @@ def _selection(item: Json, made: Attachment) -> None:
 
 
 def _selected(value: Any) -> Range | None:
-    """The selected range, from 1. Writers disagree whether they count from 0, so the raw value is kept as well."""
+    """Return the selected range, from 1. Writers disagree whether they count from 0, so the raw value stays as well."""
     ends: list[Any] = [value.get("start"), value.get("end")] if isinstance(value, dict) else []
     numbers: list[Any] = [end.get(key) for end in ends if isinstance(end, dict) for key in ("line", "character")]
     if len(numbers) != 4 or not all(_is_number(number) for number in numbers):
@@ -104,7 +104,7 @@ _READERS: dict[str, Callable[[Json, Attachment], None]] = {
 
 
 def asset_attachment(data: Json, assets: Assets) -> Attachment:
-    """Bytes that the log keeps for others to name."""
+    """Read bytes that the log stores for later events to refer to."""
     asset_id = take_str(data, "assetId")
     made = Attachment(
         type=take_str(data, "type") or "resource",
@@ -121,15 +121,15 @@ def asset_attachment(data: Json, assets: Assets) -> Attachment:
     return made
 
 
-# Bytes that a log keeps once and names elsewhere by their hash.
+# Bytes that a log stores once and names elsewhere by their hash.
 
 
 MARK = b'"session.binary_asset"'
-MOST_KEPT = 4  # an asset mostly stands right beside what names it
+MOST_KEPT = 4  # an asset is mostly next to the event that names it
 
 
 class Assets:
-    """The binary assets of a log. Only where each stands is remembered; its bytes are read when they are asked for."""
+    """The binary assets of a log. Only their offsets are held; the bytes are read on demand."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -137,13 +137,13 @@ class Assets:
         self._places: dict[str, tuple[int, int]] | None = None  # offset and size of the line
 
     def keep(self, asset_id: str, data: bytes) -> None:
-        """Remember the bytes of an asset that was just met."""
+        """Cache the bytes of an asset."""
         self._kept[asset_id] = data
         while len(self._kept) > MOST_KEPT:
             del self._kept[next(iter(self._kept))]
 
     def take(self, block: Json) -> bytes | None:
-        """The bytes that a block names. Its id stays where it is."""
+        """Return the bytes that a block names. The block keeps its id."""
         asset_id = block.get("assetId")
         if not isinstance(asset_id, str):
             return None
@@ -166,7 +166,7 @@ class Assets:
             return None
 
     def _find_all(self) -> dict[str, tuple[int, int]]:
-        """Look through the whole log once: what is named may come first."""
+        """Find all assets of the log in one pass, as they may come after the event that names them."""
         places: dict[str, tuple[int, int]] = {}
         try:
             for line in lines_of(self._path):
@@ -193,7 +193,7 @@ def _asset_id(line: bytes) -> str | None:
 
 
 def bytes_from_base64(obj: Json, key: str) -> bytes | None:
-    """Bytes kept as base64 text; a text that is none stays where it is."""
+    """Return the bytes of a base64 text and remove it; text that is not base64 stays."""
     text = obj.get(key)
     if not isinstance(text, str) or not text:
         return None

@@ -17,7 +17,7 @@ from copilog.model import Document, TitleOrigin, Workspace
 from copilog.sources.cli.flat_yaml import FlatMap, read_flat_map
 from copilog.sources.folders import file_names_in, files_in, folder_names_in, is_plain_file
 
-# The summaries that a compaction leaves: checkpoints/NNN-<title>.md, and the table that lists them.
+# The summaries that a compaction writes: checkpoints/NNN-<title>.md, and the table that lists them.
 
 
 INDEX = "index.md"
@@ -38,7 +38,7 @@ class Checkpoint:
         self.number = number
         self.title = title
         self.text = text
-        self.is_taken = False  # a compaction of the log has it
+        self.is_taken = False  # a compaction of the log refers to it
 
     def as_document(self) -> Document:
         extra = {"number": self.number} if self.number is not None else None
@@ -46,7 +46,7 @@ class Checkpoint:
         return Document(kind="checkpoint", text=self.text, title=self.title, path=path, extra=extra)
 
     def as_extra(self) -> Json:
-        """What to keep of it beside a text and a title that are known anyway."""
+        """Return the fields that the text and the title do not contain."""
         made: Json = {"number": self.number, "file": self.file}
         return {key: value for key, value in made.items() if value is not None}
 
@@ -85,7 +85,7 @@ class Checkpoints:
         self.all.append(Checkpoint(path, int(number[1]) if number else None, title, text))
 
     def find(self, path: str | None, number: int | None) -> Checkpoint | None:
-        """The summary that a compaction names, by the name of its file, else by its number."""
+        """Return the summary that a compaction names, by its file name, else by its number."""
         names = {PurePosixPath(path).name, PureWindowsPath(path).name} if path else set()
         for checkpoint in self.all:
             if checkpoint.file in names:
@@ -97,7 +97,7 @@ class Checkpoints:
 
 
 def index_rows(text: str) -> list[tuple[int, str, str]]:
-    """The rows of the table: number, title, file. Everything else in the file is prose."""
+    """Return the rows of the table: number, title, file. Everything else in the file is prose."""
     rows: list[tuple[int, str, str]] = []
     for line in text.split("\n"):
         match = _ROW.match(line.rstrip("\r"))
@@ -107,7 +107,7 @@ def index_rows(text: str) -> list[tuple[int, str, str]]:
 
 
 def checkpoint_text(path: Path) -> str:
-    """The text of a summary. One in JSON, as an early description has it, is put into the usual sections."""
+    """Return the text of a summary. The JSON form of an early description is written in the usual sections."""
     if path.suffix.lower() != ".json":
         return text_of(path)
     value, _ = jsonio.decode(jsonio.as_utf8(read_bytes(path))[0].rstrip(b"\0"))
@@ -118,20 +118,20 @@ def checkpoint_text(path: Path) -> str:
 
 
 def text_of(path: Path) -> str:
-    """A text file as it is, without the NUL bytes that a crash leaves."""
+    """Return the text of a file, without the NUL bytes that a crash leaves."""
     data, _ = jsonio.as_utf8(read_bytes(path))
     return data.rstrip(b"\0").decode("utf-8", "replace")
 
 
-# What a session saved: artefacts and long pastes in files/, reports of the research agent in research/.
+# Files that a session saved: artefacts and long pastes in files/, reports of the research agent in research/.
 
 
 SAVED_FOLDERS = ("files", "research")
-LONGEST_TEXT = 1 << 20  # bytes; of longer files only name and size are kept
+LONGEST_TEXT = 1 << 20  # bytes; of longer files only name and size are stored
 
 
 def session_of_saved(path: Path, sessions: str) -> Path | None:
-    """The session folder that a saved file lies in; None for any other file."""
+    """Return the session folder that contains a saved file, or None for any other file."""
     for folder in path.parents:
         if folder.name in SAVED_FOLDERS and folder.parent.parent.name == sessions:
             return folder.parent
@@ -139,7 +139,7 @@ def session_of_saved(path: Path, sessions: str) -> Path | None:
 
 
 def saved_files(session: Path) -> list[Path]:
-    """The files that a session saved, by name. Links are not followed."""
+    """Return the files that a session saved, by name. Links are not followed."""
     found: list[Path] = []
     for name in SAVED_FOLDERS:
         if (session / name).is_symlink():
@@ -151,7 +151,7 @@ def saved_files(session: Path) -> list[Path]:
 
 
 def saved_entry(path: Path, session: Path) -> dict[str, Any]:
-    """What is kept of a saved file: its name, its size, and its text if it is one and not too long."""
+    """Return the name and the size of a saved file, and its text if it is text and not too long."""
     entry: dict[str, Any] = {"path": path.relative_to(session).as_posix(), "size": None}
     try:
         entry["size"] = path.stat().st_size
@@ -162,7 +162,7 @@ def saved_entry(path: Path, session: Path) -> dict[str, Any]:
     return entry
 
 
-# The files beside a log: where the session ran, what it is called, its plan and its summaries.
+# The files beside a log: the folder and the title of the session, its plan and its summaries.
 
 
 LOG = "events.jsonl"
@@ -175,7 +175,7 @@ VSCODE_REQUESTS = "vscode.requests.metadata.json"
 
 
 class Companions:
-    """What the files of one session folder say. A file that is missing says nothing, a broken one is told."""
+    """What the files of one session folder contain. A missing file counts as empty; a broken one is reported."""
 
     def __init__(self, folder: Path | None, ledger: Ledger) -> None:
         self.folder = folder
@@ -205,7 +205,7 @@ class Companions:
 
     @property
     def client(self) -> str | None:
-        """Return which program ran the session: the CLI itself, or another by means of it; None where nothing tells."""
+        """Return the program that ran the session, the CLI or one that uses it; None if no file names it."""
         name = self.workspace.text("client_name")
         return name or (VSCODE_CLIENT if self.vscode or self.requests else None)
 
@@ -229,7 +229,7 @@ class Companions:
         return text
 
     def _json(self, folder: Path, name: str) -> Any:
-        """The value of a JSON file; a crash may have left nothing but NUL bytes in it."""
+        """Return the value of a JSON file. A crash may have left nothing but NUL bytes in it."""
         if name not in self._files:
             return None
         path = folder / name
@@ -245,10 +245,8 @@ class Companions:
     def _tell(self, path: Path, reason: str) -> None:
         self._ledger.note("bad-companion", f"{path.name}: {reason}")
 
-    # --- what they say ----------------------------------------------------------------------------------------------
-
     def titles(self) -> Iterator[tuple[str, TitleOrigin]]:
-        """The titles: one given in VS Code, the name of the session, the older summary; the first line of each."""
+        """Yield the first lines of the titles: from VS Code, the session's name, the older summary."""
         custom, text = self.vscode.get("customTitle"), self.workspace.text
         is_named = self.workspace.values.get("user_named") is True
         found: list[tuple[str | None, TitleOrigin]] = [
@@ -262,7 +260,7 @@ class Companions:
                 yield line, origin
 
     def place(self) -> Workspace | None:
-        """The folder that the session belongs to. Of a worktree, that is the repository it was made from."""
+        """Return the folder of the session. For a worktree, return the repository that it belongs to."""
         text = self.workspace.text
         made = Workspace(
             folder=text("cwd"), kind="folder", repository=text("repository"), branch=text("branch"), extra={}
@@ -292,7 +290,7 @@ class Companions:
             made.folder = take_str(repository, "repositoryPath")
 
     def extras(self) -> Json:
-        """All the rest, by file."""
+        """Return all other fields, by file."""
         made: Json = {}
         if self.workspace.values:
             made["workspace"] = dict(self.workspace.values)
@@ -304,7 +302,7 @@ class Companions:
         return made
 
     def documents(self) -> list[Document]:
-        """The plan, summaries that no compaction of the log has, what the session saved, and a title of many lines."""
+        """Return the plan, summaries without a compaction in the log, saved files, and a title of many lines."""
         made: list[Document] = []
         summary = self.workspace.text("summary")
         if summary is not None and "\n" in summary.strip():
@@ -319,7 +317,7 @@ class Companions:
 
 
 def _contents_of(folder: Path) -> tuple[frozenset[str], frozenset[str]]:
-    """The names of the plain files in a session folder, and of the folders. One look is cheaper than one for each."""
+    """Return the names of the plain files in a session folder, and of its folders, with one listing for all of them."""
     try:
         with os.scandir(folder) as entries:
             files, folders = [], []
@@ -329,14 +327,14 @@ def _contents_of(folder: Path) -> tuple[frozenset[str], frozenset[str]]:
                 elif entry.is_dir(follow_symlinks=False):
                     folders.append(entry.name)
             return frozenset(files), frozenset(folders)
-    except OSError:  # what may not be listed may still be read
+    except OSError:  # a folder that cannot be listed may still be readable
         names = (WORKSPACE, PLAN, VSCODE, VSCODE_REQUESTS)
         return frozenset(name for name in names if is_plain_file(folder / name)), frozenset(
             {CHECKPOINTS, *SAVED_FOLDERS}
         )
 
 
-# Where sessions lie below a Copilot home, and which file belongs to which of them.
+# Where sessions are below a Copilot home, and which file belongs to which of them.
 
 
 SESSIONS = "session-state"
@@ -344,10 +342,10 @@ COMPANIONS = (WORKSPACE, PLAN, VSCODE, VSCODE_REQUESTS)
 
 
 def session_traces(home: Path) -> Iterator[tuple[Path, str]]:
-    """The files that stand for sessions, each with the id of its session.
+    """Yield the main file of each session with the session's id.
 
-    A session folder has a log, or, when nothing was ever said in it, only its companions. Early releases wrote a
-    log without a folder; where there are both, both are traces of one session.
+    A session folder has a log, or only its companions if no prompt was ever sent. Early releases wrote a log without a
+    folder; where there are both, both are traces of one session.
     """
     sessions = home / SESSIONS
     above, log = f"{sessions}{os.sep}", os.sep + LOG
@@ -362,7 +360,7 @@ def session_traces(home: Path) -> Iterator[tuple[Path, str]]:
 
 
 def main_file(folder: Path) -> Path | None:
-    """The file that stands for a session: its log, else the first of its companions that is there."""
+    """Return the main file of a session: its log, else the first of its companions that exists."""
     for name in (LOG, WORKSPACE, PLAN, VSCODE):
         if is_plain_file(folder / name):
             return folder / name
@@ -372,7 +370,7 @@ def main_file(folder: Path) -> Path | None:
 
 
 def session_folder_of(path: Path) -> Path | None:
-    """The folder of the session that a file belongs to, where it has one."""
+    """Return the session folder that a file belongs to, if there is one."""
     parent = path.parent
     if parent.parent.name == SESSIONS and path.name in (LOG, *COMPANIONS):
         return parent
@@ -384,18 +382,18 @@ def session_folder_of(path: Path) -> Path | None:
 
 
 def is_companion(path: Path) -> bool:
-    """Whether a file is one of those beside a log."""
+    """Return whether a file is one of the files beside a log."""
     return path.name != LOG and session_folder_of(path) is not None
 
 
 def is_log_by_place(path: Path) -> bool:
-    """Whether a file is a log, going by where it lies."""
+    """Return whether a file is a log, judged by its path."""
     if path.name == LOG:
         return path.parent.parent.name == SESSIONS
     return path.suffix.lower() == ".jsonl" and path.parent.name == SESSIONS
 
 
-# The books of one companion, read by itself: one record for the file, or for each row of a table.
+# The ledger of one companion that is read by itself: one record for the file, or for each row of a table.
 
 
 def count_companion(path: Path, ledger: Ledger) -> None:
@@ -404,7 +402,7 @@ def count_companion(path: Path, ledger: Ledger) -> None:
         _count_rows(path, ledger)
         return
     data = read_bytes(path)
-    if session_of_saved(path, SESSIONS) is not None:  # whatever it is, it is kept as it is
+    if session_of_saved(path, SESSIONS) is not None:  # any other JSON value is stored unchanged
         ledger.seen += 1
         ledger.used += 1
         return

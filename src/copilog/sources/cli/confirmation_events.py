@@ -63,7 +63,7 @@ def permission_requested(reader: Reader, event: Event) -> None:
     part.native = event.native
     call = reader.calls.get(call_id)
     if call is not None and part.notes and isinstance(call.arguments, dict):
-        asked = list(call.arguments.values())  # what the call itself shows
+        asked = list(call.arguments.values())  # the call itself has these
         part.notes = {label: text for label, text in part.notes.items() if text not in asked}
     reader.add(event, "system", [part], parent=parent, extra={"envelope": event.rest} if event.rest else None)
     ask = Ask(part, event.at, call_id, by_hook)
@@ -96,7 +96,7 @@ def permission_completed(reader: Reader, event: Event) -> None:
 
 
 def question_asked(reader: Reader, event: Event) -> None:
-    """A question to the user; on disk only its answer is left, as the result of a tool."""
+    """Read a question to the user. On disk only its answer is left, as the result of a tool."""
     family = event.type.rpartition(".")[0]
     key = _name(event, "requestId")
     parent = reader.agents.parent_of(event)
@@ -123,7 +123,7 @@ def question_answered(reader: Reader, event: Event) -> None:
 
 
 def human_response(reader: Reader, event: Event) -> None:
-    """What the user answered to a tool that asks. A captured stream has the question as well, in an event before."""
+    """Read the user's answer to a tool that asks. A captured stream has the question as well, in an event before."""
     data = event.data
     parent = reader.agents.parent_of(event)
     key = data.get("requestId")

@@ -11,7 +11,7 @@ from copilog.fields import Json, rest, take_bool, take_dict, take_str, text_from
 from copilog.model import Approval, Confirmation, Hook, Question, Turn
 from copilog.sources.cli.event import Event, ms_between, notes_in, with_more
 
-# Events in pairs: a hook and its end, a permission and its answer, a question and what was said.
+# Events in pairs: a hook and its end, a permission and its answer, a question and its answer.
 
 
 ApprovalKind = Literal["denied", "not-needed", "setting", "granted", "user", "skipped", "unknown"]
@@ -23,7 +23,7 @@ ANSWERED = ("answer", "response", "action", "result", "selectedAction")
 
 
 class Ask(msgspec.Struct, gc=False):
-    """Something that waits for its other half."""
+    """A part that waits for its second event."""
 
     part: Confirmation | Hook
     asked_at: datetime | None
@@ -33,7 +33,7 @@ class Ask(msgspec.Struct, gc=False):
 
 
 class Asks:
-    """What waits for its other half, by id. Times during which a person was waited for are added up once."""
+    """Parts that wait for their second event, by id. Overlapping times of waiting for the user count once."""
 
     def __init__(self) -> None:
         self._open: dict[str, Ask] = {}
@@ -46,7 +46,7 @@ class Asks:
             self._open[key] = ask
 
     def get(self, key: str) -> Ask | None:
-        """Return what waits under an id, and let it wait."""
+        """Return the part that waits under an id, and leave it waiting."""
         return self._open.get(key) or self._late.get(key)
 
     def pop(self, key: str | None) -> Ask | None:
@@ -57,11 +57,11 @@ class Asks:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether an answer may still come in this turn."""
+        """Return whether an answer may still come in this turn."""
         return bool(self._open)
 
     def stop_waiting(self) -> None:
-        """The turn is over; an answer that comes late still counts."""
+        """Close the waiting parts of a finished turn. A late answer still counts."""
         self._late.update(self._open)
         self._open.clear()
         self._people, self._since = 0, None
@@ -98,7 +98,7 @@ def hook_from_start(event: Event) -> Hook:
 
 
 def end_hook(hook: Hook, event: Event, started_at: datetime | None) -> None:
-    """Read what a hook said, and whether it stopped something."""
+    """Read the result of a hook, and whether it stopped something."""
     data = event.data
     said = data.get("output")
     if isinstance(said, dict):
@@ -133,7 +133,7 @@ def _text_in(obj: Json, names: tuple[str, ...]) -> str | None:
 
 
 def permission_from(data: Json) -> tuple[Confirmation, str | None]:
-    """What the user was asked to allow, and the call it is about."""
+    """Return what the user was asked to allow, and the call that it is about."""
     request = take_dict(data, "permissionRequest") or {}
     call_id = request.get("toolCallId")
     made = Confirmation(type="permission", title=take_str(request, "kind"), message=_text_in(request, SUBJECTS))
@@ -145,7 +145,7 @@ def permission_from(data: Json) -> tuple[Confirmation, str | None]:
 
 
 def answer_permission(ask: Confirmation, data: Json) -> None:
-    """Fill in how the user, a rule or a hook decided."""
+    """Record how the user, a rule or a hook decided."""
     result = data.get("result")
     kind = result.get("kind") if isinstance(result, dict) else result
     if isinstance(kind, str):
@@ -158,7 +158,7 @@ def answer_permission(ask: Confirmation, data: Json) -> None:
 
 
 def approval_from(ask: Confirmation, by_hook: bool) -> Approval:
-    """Who allowed a call to run, or did not."""
+    """Return who allowed or refused a call."""
     answer = ask.answer or ""
     kind: ApprovalKind
     if answer.startswith("denied"):
@@ -198,7 +198,7 @@ def answer_question(ask: Confirmation, data: Json) -> None:
 
 
 def read_response(ask: Confirmation, data: Json) -> None:
-    """Fill in what the user answered, field by field where a form was asked for."""
+    """Read the user's answer, field by field for a form."""
     response: Any = data.pop("response", None)
     if not isinstance(response, dict):
         ask.answer = text_from(response) or ask.answer
@@ -222,7 +222,7 @@ def read_response(ask: Confirmation, data: Json) -> None:
 
 
 def _question(name: str, value: Any, fields: Any) -> Question:
-    """One field of a form, with what it was called and what could be chosen."""
+    """Return one field of a form, with its label and its options."""
     field: Any = fields.get(name) if isinstance(fields, dict) else None
     field = field if isinstance(field, dict) else {}
     options = field.get("enum")

@@ -14,13 +14,13 @@ from copilog.sources.cli.event import APPLICATION, ASSISTANT, time_from_iso
 from copilog.sources.cli.reader import Reader
 from copilog.sources.cli.turns import give_models
 
-# A session as a conversation: what the log says, and what the files beside it add.
+# A session as a conversation: the content of the log, and what the files beside it add.
 
 
 def conversation_from(
     found: Found, reader: Reader, companions: Companions, messages: list[Message]
 ) -> Conversation | None:
-    """The conversation of a log that was read to its end; None when nothing at all is known."""
+    """Return the conversation of a log that was read to its end, or None if the log has no content."""
     facts, turns = reader.facts, reader.turns
     native_id = found.native_id or facts.session_id or companions.workspace.text("id")
     if facts.first_event is None and not companions.paths:
@@ -47,7 +47,7 @@ def conversation_from(
 
 
 def stub_from(found: Found, companions: Companions) -> Conversation:
-    """A session in which nothing was said, or whose log is lost."""
+    """Return a stub of a session without messages, or whose log is lost."""
     native_id = found.native_id or companions.workspace.text("id") or (companions.folder or found.path).name
     made = _beginning(found, native_id, companions)
     made.id = f"cli:{native_id}"
@@ -58,7 +58,7 @@ def stub_from(found: Found, companions: Companions) -> Conversation:
 
 
 def _beginning(found: Found, native_id: str | None, companions: Companions) -> Conversation:
-    """What the files beside a log say."""
+    """Return a conversation with the fields of the files beside a log."""
     made = Conversation(
         id="",
         native_id=native_id,
@@ -81,7 +81,7 @@ def _beginning(found: Found, native_id: str | None, companions: Companions) -> C
 
 
 def _workspace(beside: Workspace | None, said: Workspace | None) -> Workspace | None:
-    """The folder as the files beside the log have it, the newer record; the log fills in what they leave out."""
+    """Return the folder from the files beside the log, which are newer; the log supplies the missing fields."""
     if beside is None or said is None:
         return beside or said
     for name in ("folder", "repository", "branch", "commit"):
@@ -131,7 +131,7 @@ def _extras(reader: Reader, native_id: str | None) -> Json:
 
 
 def _content_id(reader: Reader, messages: list[Message]) -> str:
-    """An id for a session that nobody named, from its first events."""
+    """Return an id for a session without one, from its first events."""
     first = reader.facts.first_event
     digest = hashlib.sha256()
     for text in (first.id if first else None, *(message.id for message in messages[:20])):
@@ -143,7 +143,7 @@ def _content_id(reader: Reader, messages: list[Message]) -> str:
 
 
 def _join_requests(requests: list[Any], turns: list[Turn]) -> list[Any]:
-    """Give each turn what VS Code noted about it, by the id of its prompt; return what is left."""
+    """Give each turn what VS Code noted about it, by the id of its prompt. Return the notes that are left."""
     by_id = {turn.request_id: turn for turn in turns if turn.request_id is not None}
     left: list[Any] = []
     for request in requests:

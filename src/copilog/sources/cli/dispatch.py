@@ -32,11 +32,11 @@ from copilog.sources.cli.event import (
 from copilog.sources.cli.reader import Reader
 from copilog.sources.cli.streamed import DEFERRED
 
-# From records to events: what is no event is bad, and what stands in a log twice is read once.
+# From records to events: a record that is not an event is bad, and a duplicate event is read once.
 
 
 class Records:
-    """The events of one log, in order. What cannot be used is in the ledger when the next one comes."""
+    """The events of one log, in order. Damage before an event is in the ledger when the event is yielded."""
 
     def __init__(self, path: Path, ledger: Ledger, remarks: Remarks) -> None:
         self._ledger = ledger
@@ -63,7 +63,7 @@ class Records:
                     self._ledger.reject(error.code, str(error), line=line, offset=offset)
                     continue
             if not event.is_ephemeral and event.id is not None:
-                # An id alone proves nothing: some writers number from 1 again.
+                # The same id alone is not enough: some writers number from 1 again.
                 key = hash((event.id, event.native, event.stamp, event.size))
                 if key in seen:
                     twice += 1
@@ -77,10 +77,10 @@ class Records:
             self._remarks.note("duplicate-event", reason, "info", line=first_twice.line, offset=first_twice.offset)
 
 
-# Which function takes which event, and the loop that gives the events to them.
+# The function for each event type, and the loop that calls it.
 
 
-# A handler returns nothing for an event that is used, else the reason for passing it over.
+# A handler returns None for an event that is used, else the reason to ignore it.
 Handler = Callable[[Reader, Event], str | None]
 
 
@@ -151,16 +151,16 @@ HANDLERS: dict[str, Handler] = {
 
 
 def messages_from(reader: Reader, *, keeps_turns: bool) -> Iterator[Message]:
-    """Read a log, and give its messages on, a turn or a part of one at a time.
+    """Yield the messages of a log, a turn or a part of one at a time.
 
-    What was given on is not held any more. A message may still be completed by an event that comes much later.
-    `keeps_turns`: the reader is to know all turns and totals in the end.
+    Yielded messages are not held any more, though a much later event may still complete one of them.
+    `keeps_turns`: the reader needs all turns and totals at the end.
     """
     return chain.from_iterable(_batches_from(reader, keeps_turns=keeps_turns))
 
 
 def _batches_from(reader: Reader, *, keeps_turns: bool) -> Iterator[list[Message]]:
-    """The loop over all events; what it needs time and again is held in variables."""
+    """Loop over all events. Attributes that are used in each pass are held in local variables."""
     records = Records(reader.path, reader.ledger, reader.remarks)
     ledger, facts, turns, handlers = reader.ledger, reader.facts, reader.turns.all, HANDLERS
     first_at = last_at = None

@@ -12,7 +12,7 @@ from copilog.sources.cli.lifecycle import notice, offer_invoked
 from copilog.sources.cli.reader import Reader
 from copilog.sources.cli.user_messages import SKILL_SOURCE
 
-# What a log encloses whole: the summary of a compaction, the text of a skill, the bytes of an image.
+# Content in full: the summary of a compaction, the text of a skill, the bytes of an image.
 
 
 def compaction_start(reader: Reader, event: Event) -> None:
@@ -21,11 +21,11 @@ def compaction_start(reader: Reader, event: Event) -> None:
 
 
 def compaction_complete(reader: Reader, event: Event) -> None:
-    """The history was replaced by a summary in later prompts; the log itself keeps all of it."""
+    """Read a summary that replaced the history in later prompts. The log itself still has all of the history."""
     data = event.data
     began_at, reader.compaction_began_at = reader.compaction_began_at, None
     used = take_dict(data, "compactionTokensUsed")
-    model = take_str(used if used and "model" in used else data, "model")  # the provider's word, else the program's
+    model = take_str(used if used and "model" in used else data, "model")  # from the provider, else the program
     if used is not None and model is not None:
         used["model"] = model
     elapsed_ms = take_number(used, "duration") if used else None
@@ -46,7 +46,7 @@ def compaction_complete(reader: Reader, event: Event) -> None:
         if text is None:
             text = checkpoint.text
         elif "".join(checkpoint.text.split()) not in "".join(text.split()):  # the file leaves out the title
-            checkpoint.is_taken = False  # it says something else, and stays a document
+            checkpoint.is_taken = False  # its text differs, so it remains a document
     parent = reader.agents.parent_of(event)
     part = Compaction(
         text=text or "",
@@ -63,7 +63,7 @@ def compaction_complete(reader: Reader, event: Event) -> None:
 
 
 def skill_invoked(reader: Reader, event: Event) -> None:
-    """A skill was loaded, and here is all of it, or the id of a text that an earlier event has."""
+    """Read the text of a loaded skill, or the id of a text that an earlier event contains."""
     data = event.data
     offer_invoked(reader, event)
     parent = reader.agents.parent_of(event)
@@ -85,7 +85,7 @@ def skill_invoked(reader: Reader, event: Event) -> None:
 
 
 def skill_context(reader: Reader, event: Event) -> None:
-    """The text of a skill as the model got it: whole, or around a text that an earlier event has."""
+    """Read the text of a skill as the model got it: in full, or around a text that an earlier event contains."""
     data = event.data
     parent = reader.agents.parent_of(event)
     interaction = reader.known_interaction(event)
@@ -107,7 +107,7 @@ def skill_context(reader: Reader, event: Event) -> None:
 
 
 def _skill_text(reader: Reader, event: Event) -> str | None:
-    """Return the text that an event names by its id, and take the id; one that no event has stays."""
+    """Return the text that an event names by its id, and remove the id. An unknown id stays."""
     name = event.data.get("contentId")
     text = reader.skill_texts.get(name) if isinstance(name, str) else None
     if text is not None:

@@ -102,7 +102,7 @@ PERSISTED = frozenset(
     }
 )
 
-# Early names, a name that lived for one release, and one that exists only in descriptions of the format.
+# Early names, a name of one release only, and one that exists only in descriptions of the format.
 ALIASES = {
     "custom_agent.started": "subagent.started",
     "custom_agent.completed": "subagent.completed",
@@ -124,7 +124,7 @@ STREAMED = frozenset(
     }
 )
 
-# What only a captured stream holds, besides the pieces of messages. Each becomes a notice of its own.
+# Events of captured streams, besides the pieces of messages. Each becomes a notice of its own.
 PASSING = frozenset(
     {
         "agent.interrupted",
@@ -189,7 +189,7 @@ PASSING = frozenset(
     }
 )
 
-# The same of newer releases.
+# Those of newer releases.
 RECENT = frozenset(
     {
         "assistant.fusion_phase_activity",
@@ -226,18 +226,18 @@ KNOWN = PERSISTED | PASSING | STREAMED | RECENT | frozenset(ALIASES) | {RESULT}
 
 
 def is_known(event_type: str) -> bool:
-    """Whether somebody has described this type; families that grow are known by their first words."""
+    """Return whether a type has a description; types of growing families are matched by their prefix."""
     return event_type in KNOWN or event_type.startswith(("factory.", "session.managed_settings_"))
 
 
-# One event: its envelope, taken off, and its data.
+# One event: its envelope, which is removed, and its data.
 
 
 _from_iso = datetime.fromisoformat
 
 
 class Envelope(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """An event as nearly all are, decoded in one go. What is otherwise goes through a dictionary."""
+    """An event in the usual form, decoded in one step. Any other form is decoded to a dictionary."""
 
     type: Annotated[str, msgspec.Meta(min_length=1)]
     data: Json = msgspec.field(default_factory=dict)
@@ -252,7 +252,7 @@ decode_envelope = msgspec.json.Decoder(Envelope).decode
 
 
 class Event(msgspec.Struct, gc=False):
-    """One event of a log, and where it stands. `rest` is what the envelope held beyond what is known."""
+    """One event of a log, with its position. `rest` has the envelope's unknown fields."""
 
     native: str
     type: str
@@ -268,7 +268,7 @@ class Event(msgspec.Struct, gc=False):
     size: int
 
     def extra(self, left: Json | None = None) -> Json | None:
-        """What is left of the data, and of the envelope, after all that is understood was taken."""
+        """Return the rest of the data and of the envelope after all understood fields were taken."""
         left = self.data if left is None else left
         if self.rest:
             left = {**left, "envelope": self.rest}
@@ -276,7 +276,7 @@ class Event(msgspec.Struct, gc=False):
 
 
 def event_from_envelope(envelope: Envelope, line: int, offset: int, size: int) -> Event:
-    """The same as from a dictionary, in a third of the time: the hottest place of all, see bench_events.py."""
+    """Return the event of an envelope, in a third of the time of a dictionary. See benchmarks/bench_events.py."""
     native, stamp = envelope.type, envelope.timestamp
     at, rest = None, None
     if stamp is not None:
@@ -300,16 +300,16 @@ def event_from_envelope(envelope: Envelope, line: int, offset: int, size: int) -
 
 
 def event_from_object(raw: Json, line: int, offset: int, size: int) -> Event:
-    """The event that an object is, whatever else it may hold. Takes the object apart."""
+    """Return the event of an object, whatever else the object holds. Takes fields out of the object."""
     take = raw.pop
     native = take("type", None)
     if not isinstance(native, str) or not native:
-        raise BadRecord("an object without a type, so no event")
-    take("parentId", None)  # names the event before; the order of the lines says the same
+        raise BadRecord("an object without a `type`, which every event has")
+    take("parentId", None)  # the id of the event before; the order of the lines has the same information
     event_id, agent_id, stamp = take("id", None), take("agentId", None), take("timestamp", None)
     ephemeral, data = take("ephemeral", None), take("data", None)
     at = time_from_iso(stamp)
-    # What is not what it should be goes back, so that it is not lost. None is nothing.
+    # A value of an unexpected type is put back, so that it is not lost. None is dropped.
     for key, value, is_sound in (
         ("id", event_id, isinstance(event_id, str)),
         ("agentId", agent_id, isinstance(agent_id, str)),
@@ -336,14 +336,14 @@ def event_from_object(raw: Json, line: int, offset: int, size: int) -> Event:
 
 
 def with_more(extra: Json | None, more: Json) -> Json | None:
-    """What was kept, and what there is to keep beyond that; where there is but one of them, it is given back itself."""
+    """Return the stored values with more of them; with one of the two missing, return the other one itself."""
     if not extra:
         return more or None
     return {**extra, **more} if more else extra
 
 
 def looks_like_event(value: Any) -> bool:
-    """Whether a value found in the middle of a damaged line is an event, and not a part of one."""
+    """Return whether an object in the middle of a damaged line is an event, and not a part of one."""
     if not isinstance(value, dict) or not isinstance(value.get("type"), str):
         return False
     if value["type"] == "result":
@@ -352,7 +352,7 @@ def looks_like_event(value: Any) -> bool:
 
 
 def take_iso(obj: Json, key: str) -> datetime | None:
-    """A time as text; what is no time stays where it is."""
+    """Take a time as text. Text that is not a time stays."""
     moment = time_from_iso(obj.get(key))
     if moment is not None:
         del obj[key]
@@ -360,7 +360,7 @@ def take_iso(obj: Json, key: str) -> datetime | None:
 
 
 def time_from_iso(value: object) -> datetime | None:
-    """A time from ISO 8601 text, taken for UTC where it does not say; None for anything else."""
+    """Return the time of ISO 8601 text, in UTC unless it names a zone; None for anything else."""
     if not isinstance(value, str):
         return None
     try:
@@ -374,17 +374,17 @@ def time_from_iso(value: object) -> datetime | None:
 
 
 def ms_between(start: datetime | None, end: datetime | None) -> float | None:
-    """Milliseconds from one time to another; None when one is unknown or they run backwards."""
+    """Return the milliseconds from one time to another; None if one is missing or they run backwards."""
     if start is None or end is None:
         return None
     seconds = (end - start).total_seconds()
     return seconds * 1000 if seconds >= 0 else None
 
 
-# Texts that people read beside the main one of an event: reasons, warnings, plans, what was answered.
+# Readable texts besides the main one of an event: reasons, warnings, plans, answers.
 
 
-# Fields of the data of an event, with what they are called. Codes and ids are not among them.
+# Fields of the data of an event, with their labels. Codes and ids are not among them.
 TOLD = {
     "activeWorkflowSummary": "active workflow",
     "additionalContext": "additional context",
@@ -432,7 +432,7 @@ _LETTER = re.compile(r"[^\W\d_]{2}")
 
 
 def notes_in(data: Json, *known: str | None) -> dict[str, str]:
-    """Return the texts of an object by what they are, without those that are known. The object stays as it is."""
+    """Return the texts of an object by their labels, without those shown already. The object stays unchanged."""
     notes: dict[str, str] = {}
     for key in data.keys() & TOLD.keys():
         value = data[key]

@@ -71,16 +71,13 @@ class CliEvents(Source):
 
 
 def stream_messages(found: Found, ledger: Ledger) -> Iterator[Message]:
-    """Yield the messages of a log turn by turn, without holding earlier ones: for logs larger than memory."""
-    from copilog.sources.cli.dispatch import messages_from
-    from copilog.sources.cli.reader import Reader
-
+    """Yield the messages of a log, turn by turn, without holding earlier ones: for logs larger than memory."""
     companions = Companions(session_folder_of(found.path), ledger)
     return messages_from(Reader(found.path, ledger, companions), keeps_turns=False)
 
 
 def _id_at_the_end(path: Path) -> str | None:
-    """The session's id from the last line of a captured stream, which has none at its beginning."""
+    """Return the session's id from the last line of a captured stream, whose first line has none."""
     try:
         with opened(path) as file:
             file.seek(max(0, path.stat().st_size - TAIL_BYTES))
@@ -94,15 +91,11 @@ def _id_at_the_end(path: Path) -> str | None:
     return session_id if isinstance(session_id, str) and session_id else None
 
 
-# A session folder as a conversation: its log, with the files beside it, or one of those files alone.
+# A session folder as a conversation: its log with the files beside it, or one of those files alone.
 
 
 def read_session(found: Found, ledger: Ledger) -> Conversation | None:
-    """Return the conversation of a log, or of a file beside one."""
-    from copilog.sources.cli.conversation import conversation_from
-    from copilog.sources.cli.dispatch import messages_from
-    from copilog.sources.cli.reader import Reader
-
+    """Read a log, or a file beside one."""
     if is_companion(found.path):
         return _read_companion(found, ledger)
     companions = Companions(session_folder_of(found.path), ledger)
@@ -114,9 +107,7 @@ def read_session(found: Found, ledger: Ledger) -> Conversation | None:
 
 
 def _read_companion(found: Found, ledger: Ledger) -> Conversation | None:
-    """Return a stub of the session from its main file if there is no log, else None: the log includes these files."""
-    from copilog.sources.cli.conversation import stub_from
-
+    """Read a file beside a log: together with the log, or without one as a stub of the session."""
     count_companion(found.path, ledger)
     folder = session_folder_of(found.path)
     is_main = folder is not None and main_file(folder) == found.path

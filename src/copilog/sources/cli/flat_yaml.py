@@ -17,7 +17,7 @@ _INTEGER = re.compile(r"[-+]?[0-9]{1,18}$")
 _FLOAT = re.compile(r"[-+]?(?:[0-9]{1,18}\.[0-9]{0,18}|\.[0-9]{1,18})(?:[eE][-+]?[0-9]{1,2})?$")
 _ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|([^xuU]))", re.DOTALL)
 _SIMPLE_ESCAPES = dict(zip('0abt\tnvfre "/\\N_LP', '\0\a\b\t\t\n\v\f\r\x1b "/\\\x85\xa0\u2028\u2029', strict=True))
-_PLAIN = re.compile(r"([a-z_]+): ([A-Za-z0-9/][^#]*)$")  # what nearly all lines are: a key and a plain scalar
+_PLAIN = re.compile(r"([a-z_]+): ([A-Za-z0-9/][^#]*)$")  # the form of nearly all lines: a key and a plain scalar
 _WORDS: dict[str, bool | None] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
     **dict.fromkeys(("true", "True", "TRUE"), True),
@@ -28,7 +28,7 @@ _NO_SCALAR = ("&", "*", "!", "{", "[", "@", "`", "%", "- ")
 
 
 class FlatMap:
-    """What a text of YAML says: its values by key, and, line by line, what is no part of a flat map."""
+    """The values of a YAML text by key, and, line by line, what is not part of a flat map."""
 
     __slots__ = ("problems", "values")
 
@@ -37,7 +37,7 @@ class FlatMap:
         self.problems: list[tuple[int, str]] = []
 
     def text(self, key: str) -> str | None:
-        """A value as text; None when it is absent, empty or a yes or no."""
+        """Return a value as text, or None if it is absent, empty or a boolean."""
         value = self.values.get(key)
         if value is None or isinstance(value, bool) or value == "":
             return None
@@ -45,11 +45,11 @@ class FlatMap:
 
 
 def read_flat_map(text: str) -> FlatMap:
-    """Read a flat map. Never raises: what cannot be understood is in `problems`."""
+    """Read a flat map. Never raise: what cannot be parsed is in `problems`."""
     made = FlatMap()
     lines = text.replace("\r\n", "\n").removeprefix("\ufeff").split("\n")
     if lines[-1] == "":
-        lines.pop()  # what split() makes of the last line break
+        lines.pop()  # the empty line that split() returns for the last line break
     at = 0
     while at < len(lines):
         line = lines[at]
@@ -64,18 +64,18 @@ def read_flat_map(text: str) -> FlatMap:
             continue
         match = _KEY.match(line)
         if match is None:
-            made.problems.append((at + 1, "a line that is no `key: value`"))
+            made.problems.append((at + 1, "a line that is not `key: value`"))
             at += 1
             continue
         key = _key_from(match[1])
         if key in made.values:
-            made.problems.append((at + 1, "a key that was there before; the later one counts"))
+            made.problems.append((at + 1, "a repeated key; the last one counts"))
         at = _read_value(key, (match[2] or "").strip(" \t"), lines, at, made)
     return made
 
 
 def _goes_on(lines: list[str], at: int) -> bool:
-    """Whether the line below may be a part of the scalar on this one."""
+    """Return whether the line below may be a part of the scalar on this one."""
     return at + 1 < len(lines) and lines[at + 1].startswith((" ", "\t"))
 
 
@@ -86,7 +86,7 @@ def _key_from(text: str) -> str:
 
 
 def _read_value(key: str, first: str, lines: list[str], at: int, made: FlatMap) -> int:
-    """Read the value that begins on a line, and say on which line the next key may stand."""
+    """Read the value that begins on a line. Return the number of the line where the next key may be."""
     block = _BLOCK.match(first)
     end = at + 1
     if block is not None:
@@ -100,7 +100,7 @@ def _read_value(key: str, first: str, lines: list[str], at: int, made: FlatMap) 
         end += 1
     below = lines[at + 1 : end]
     if first.startswith(_NO_SCALAR) or (not first and any(_is_nested(line) for line in below)):
-        made.problems.append((at + 1, f"`{key}` is no scalar; kept as text"))
+        made.problems.append((at + 1, f"`{key}` is not a scalar; read as text"))
         made.values[key] = "\n".join([first, *below]).strip("\n")
         return end
     pieces = [_COMMENT.sub("", piece.strip()).strip() for piece in (first, *below)]
@@ -114,7 +114,7 @@ def _is_nested(line: str) -> bool:
 
 
 def _typed(text: str) -> Scalar:
-    """A plain scalar as what it stands for. Times stay text."""
+    """Return the typed value of a plain scalar. Times remain text."""
     if text in _WORDS:
         return _WORDS[text]
     if text[0] not in _BEGIN_NUMBERS:
@@ -141,7 +141,7 @@ def _read_quoted(key: str, first: str, lines: list[str], at: int, made: FlatMap)
         made.values[key] = text[1:]
         return end
     if _COMMENT.sub("", text[close + 1 :]).strip():
-        made.problems.append((at + 1, f"something behind the closing quote of `{key}`"))
+        made.problems.append((at + 1, f"text after the closing quote of `{key}`"))
     inner = _folded_quoted(text[1:close], is_double=quote == '"')
     made.values[key] = _unescaped(inner) if quote == '"' else inner.replace("''", "'")
     return end
@@ -200,7 +200,7 @@ def _unescaped(text: str) -> str:
 
 
 def _block_scalar(header: re.Match[str], lines: list[str]) -> str:
-    """A literal (|) or folded (>) block, its indentation taken off."""
+    """Return a literal (|) or folded (>) block without its indentation."""
     chomping = header[2] or header[5] or ""
     indent = int(header[3] or header[4] or 0) or _indent_of(lines)
     texts = [line[indent:] if line[:indent].strip(" ") == "" else line.lstrip(" ") for line in lines]

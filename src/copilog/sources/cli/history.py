@@ -103,8 +103,8 @@ def _conversation_from(state: Json, found: Found, ledger: Ledger) -> Conversatio
     return conversation
 
 
-# One session as the earliest releases wrote it: the messages as the model had them, and what the screen showed. The
-# messages have no times and the rows of the screen have no roles; they are joined by what they say and by order.
+# A session as the earliest releases wrote it: the messages that the model had, and the rows on the screen.
+# Messages have no times and rows have no roles; they are joined by their text and their order.
 
 
 ROLES: tuple[str, ...] = get_args(Role)
@@ -116,7 +116,7 @@ FAILURES = ("failure", "failed", "error", "rejected", "denied")
 
 
 class History:
-    """Reads the two lists of a session."""
+    """A reader of the two lists of a session."""
 
     def __init__(self, conversation: Conversation, ledger: Ledger, model: str | None) -> None:
         self.conversation = conversation
@@ -127,7 +127,7 @@ class History:
         self._unmatched: dict[str, Any] = {}  # calls without a row, and their arguments
         self._notices: dict[int | None, list[Message]] = {}
 
-    # --- what the model had -----------------------------------------------------------------------------------------
+    # --- messages of the model --------------------------------------------------------------------------------------
 
     def read_messages(self, items: list[Any]) -> None:
         for index, item in enumerate(items):
@@ -199,10 +199,10 @@ class History:
         if call_id in self.calls:
             self.calls[call_id].status = "complete"
 
-    # --- what the screen showed -------------------------------------------------------------------------------------
+    # --- rows on the screen -----------------------------------------------------------------------------------------
 
     def read_timeline(self, rows: list[Any]) -> None:
-        """Join the rows to the messages; a row that belongs to none is a notice of its own."""
+        """Join the rows to the messages. A row without a message becomes a notice."""
         prompts = iter([message for message in self.conversation.messages if message.role == "user"])
         turn: int | None = None
         for index, row in enumerate(rows):
@@ -224,7 +224,7 @@ class History:
         return kind in CALL_ROWS and self._join_call(kind, row, at)
 
     def _join_prompt(self, prompt: Message, row: Json, at: datetime | None) -> None:
-        """The screen has the user's own words, the model had them with all that was put around them."""
+        """Join a prompt: the row has the user's own text, the message has it with everything that was put around it."""
         shown = take_str(row, "text")
         words = prompt.parts[0] if prompt.parts and isinstance(prompt.parts[0], Text) else None
         if shown is not None and words is not None and words.text != shown:
@@ -280,7 +280,7 @@ class History:
                 del row["result"]
 
     def _call_of(self, row: Json) -> ToolCall | None:
-        """The call of a row: by its id, else the next one with the same arguments."""
+        """Return the call of a row: by its id, else the next one with the same arguments."""
         for key in ("callId", "toolCallId", "id"):
             value = row.get(key)
             if isinstance(value, str) and value in self.calls:
@@ -296,7 +296,7 @@ class History:
         self._notices.setdefault(turn, []).append(message)
 
     def _place_notices(self) -> None:
-        """Notices stand at the end of their turn; those before the first prompt at the beginning."""
+        """Put notices at the end of their turn, and those before the first prompt at the beginning."""
         placed = self._notices.pop(None, [])
         messages = self.conversation.messages
         for index, message in enumerate(messages):
@@ -312,7 +312,7 @@ def _as_role(role: str) -> Role:
 
 
 def _content_parts(content: Any, role: str) -> Iterator[AnyPart]:
-    """The parts of a message: a text, or a list of texts, images and whatever else there is."""
+    """Yield the parts of a message: of a text, or of a list of texts, images and other values."""
     if isinstance(content, str):
         if role == "user":
             yield from words_of(content)
@@ -330,7 +330,7 @@ def _content_parts(content: Any, role: str) -> Iterator[AnyPart]:
 
 
 def _same_form(arguments: Any) -> Any:
-    """Arguments in a form that can be compared, whether they came as text or as an object."""
+    """Return arguments in a form that can be compared, whether they are text or an object."""
     if isinstance(arguments, str):
         try:
             return jsonio.decode(arguments.encode("utf-8", "replace"))[0]

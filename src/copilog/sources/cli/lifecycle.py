@@ -13,10 +13,10 @@ from copilog.sources.cli.turns import is_of_subagent
 from copilog.sources.cli.usage import OF_CALL, OF_RECORD
 from copilog.sources.cli.user_messages import add_skill, mode_named
 
-# What the program itself had to say: one notice for each event that is neither talk nor tool.
+# Messages of the program itself: one notice for each event that is neither a message nor a tool call.
 
 
-# The topic of each event that is a notice and nothing else, and the field of its data that reads as text.
+# The topic of each event that becomes a notice and nothing else, and the field of its data that is its text.
 TOPICS: dict[str, tuple[str, str]] = {
     "assistant.fusion_phase_completed": ("fusion-phase", "content"),
     "assistant.fusion_phase_failed": ("fusion-phase-failed", "errorMessage"),
@@ -56,7 +56,7 @@ PROGRESS = "progress"
 
 
 def notice(reader: Reader, event: Event, topic: str, text_key: str = "") -> Message:
-    """A message that holds one notice: a text, and all the rest as data."""
+    """Add a message with one notice: a text, and all other data."""
     parent = reader.agents.parent_of(event)
     text = event.data.pop(text_key, "") if isinstance(event.data.get(text_key), str) else ""
     notes = notes_in(event.data, text)
@@ -65,7 +65,7 @@ def notice(reader: Reader, event: Event, topic: str, text_key: str = "") -> Mess
 
 
 def plain_notice(reader: Reader, event: Event) -> str | None:
-    """An event that is a notice and nothing else. A signal of the moment that says nothing is passed over."""
+    """Read an event that is a notice and nothing else. A short-lived signal without text is ignored."""
     if event.is_ephemeral and not event.data and not event.rest:
         return EMPTY_SIGNAL
     topic, text_key = TOPICS.get(event.type, ("", ""))
@@ -74,7 +74,7 @@ def plain_notice(reader: Reader, event: Event) -> str | None:
 
 
 def rewind(reader: Reader, event: Event) -> str | None:
-    """The conversation was rewound: turns that begin with a removed event no longer count. Only streams say so."""
+    """Read a rewind: turns that begin with a removed event no longer count. Only streams record it."""
     first, removed = event.data.get("upToEventId"), event.data.get("eventIds")
     names = {name for name in removed if isinstance(name, str)} if isinstance(removed, list) else set()
     is_removed = False
@@ -86,12 +86,12 @@ def rewind(reader: Reader, event: Event) -> str | None:
 
 
 def streaming_progress(reader: Reader, event: Event) -> str:  # noqa: ARG001
-    """How many bytes have come so far."""
+    """Read how many bytes have come so far."""
     return PROGRESS
 
 
 def unknown(reader: Reader, event: Event) -> None:
-    """An event of a type that nobody has described yet, kept as it came."""
+    """Read an event of a type without a description, and store it unchanged."""
     reader.ledger.meet_unknown(event.native)
     parent = reader.agents.parent_of(event)
     part = Unknown(type=event.native, raw=event.data, native=event.native)
@@ -107,7 +107,7 @@ def _topic_of(event_type: str) -> str:
 
 ERROR_FLAGS = {"quota": ["quota-exceeded"], "rate_limit": ["rate-limited"], "context_limit": ["incomplete"]}
 
-FORK, FORKED_AS = "fork", "forked-as"  # the relation of a fork to its parent, and the other way round
+FORK, FORKED_AS = "fork", "forked-as"  # the relation of a fork to its parent, and of a parent to its fork
 _FORKED_FROM = re.compile(r"Forked from .*\((\S+)\) as .*\((\S+)\)\.?", re.DOTALL)
 _FORKED_INTO = re.compile(r"Forked this session into .*\((\S+)\)\.?", re.DOTALL)
 
@@ -133,7 +133,7 @@ def session_start(reader: Reader, event: Event) -> None:
 
 
 def session_resume(reader: Reader, event: Event) -> None:
-    """The program was started again: what was under way before is cut off."""
+    """Read that the program was started again: what was running before is cut off."""
     reader.cut_off()
     reader.meter.resume()
     reader.turns.pause()
@@ -144,7 +144,7 @@ def session_resume(reader: Reader, event: Event) -> None:
 
 
 def session_shutdown(reader: Reader, event: Event) -> None:
-    """The program ended by itself, and says what was used."""
+    """Read that the program ended by itself, with its totals."""
     reader.cut_off()
     reader.meter.shut_down(event.data)
     text_key = "errorReason" if isinstance(event.data.get("errorReason"), str) else ""
@@ -156,7 +156,7 @@ def session_shutdown(reader: Reader, event: Event) -> None:
 
 
 def stream_result(reader: Reader, event: Event) -> None:
-    """The last line of a captured stream. It has no data: all stands beside the type."""
+    """Read the last line of a captured stream. It has no data: all fields are beside the type."""
     event.data, event.rest = event.rest or {}, None
     facts = reader.facts
     facts.session_id = facts.session_id or take_str(event.data, "sessionId")
@@ -167,7 +167,7 @@ def stream_result(reader: Reader, event: Event) -> None:
 
 
 def session_error(reader: Reader, event: Event) -> None:
-    """A failure of the model or the service: the turn failed, unless it was over, or an answer still comes."""
+    """Read a failure of the model or the service: the turn failed, unless it was over, or an answer still comes."""
     turn = reader.turns.current
     message, kind = event.data.get("message"), event.data.get("errorType")
     if turn is not None and event.agent_id is None and not reader.turns.is_finished(turn):
@@ -182,7 +182,7 @@ def session_error(reader: Reader, event: Event) -> None:
 
 
 def abort(reader: Reader, event: Event) -> None:
-    """The user, or a limit, ended the turn. What was streamed is given up when the next prompt comes."""
+    """Read that the user, or a limit, ended the turn. Streamed text is given up when the next prompt comes."""
     turn = reader.turns.current
     reader.calls.interrupt()
     if turn is not None and event.agent_id is None:
@@ -192,7 +192,7 @@ def abort(reader: Reader, event: Event) -> None:
 
 
 def session_handoff(reader: Reader, event: Event) -> None:
-    """The session goes on from one that ran elsewhere."""
+    """Read that the session continues one that ran elsewhere."""
     other = event.data.get("remoteSessionId")
     if isinstance(other, str) and other:
         relation = Relation(kind="continuation", other_id=f"cli:{other}", reason="handed over from elsewhere")
@@ -201,7 +201,7 @@ def session_handoff(reader: Reader, event: Event) -> None:
 
 
 def session_info(reader: Reader, event: Event) -> None:
-    """What the program tells the user; among it, that the session was forked, in the logs of both."""
+    """Read a message of the program to the user, such as that the session was forked, in the logs of both."""
     if event.data.get("infoType") == "fork" and isinstance(text := event.data.get("message"), str):
         _read_fork(reader, text)
     notice(reader, event, "info", "message")
@@ -230,7 +230,7 @@ def context_changed(reader: Reader, event: Event) -> None:
 
 
 def _enter_context(reader: Reader, context: Any) -> None:
-    """The folder that the session works in; the last one counts."""
+    """Set the folder that the session works in; the last one counts."""
     if not isinstance(context, dict):
         return
     made = workspace_from(dict(context))
@@ -240,7 +240,7 @@ def _enter_context(reader: Reader, context: Any) -> None:
 
 
 def workspace_from(context: Json) -> Workspace:
-    """A workspace from the context of an event. Takes it apart."""
+    """Return the workspace from the context of an event. Takes fields out of the context."""
     made = Workspace(
         folder=take_str(context, "cwd"),
         kind="folder",
@@ -262,7 +262,7 @@ def model_change(reader: Reader, event: Event) -> None:
 
 
 def model_deselected(reader: Reader, event: Event) -> None:
-    """The model is not available any more, and no other was chosen yet."""
+    """Read that the model is not available any more, and no other was selected yet."""
     reader.models.deselect()
     notice(reader, event, "model-deselected", "previousModel")
 
@@ -280,7 +280,7 @@ def auto_mode_resolved(reader: Reader, event: Event) -> None:
 
 
 def tools_updated(reader: Reader, event: Event) -> None:
-    """A captured stream has no beginning; this is the first that names the model."""
+    """Read the first event of a captured stream that names the model, as such a stream has no beginning."""
     model = event.data.get("model")
     if reader.models.selected is None and isinstance(model, str):
         reader.models.select(model, "session.tools_updated")
@@ -296,7 +296,7 @@ def mode_changed(reader: Reader, event: Event) -> None:
 
 
 def permissions_changed(reader: Reader, event: Event) -> None:
-    """Who has to allow tools, in either of two shapes."""
+    """Read who has to allow tools, in either of two shapes."""
     data = event.data
     level: Any = data.get("mode", data.get("allowAllPermissionMode"))
     if level is None and data.get("allowAllPermissions") is True:
@@ -318,12 +318,12 @@ def usage_checkpoint(reader: Reader, event: Event) -> None:
 
 
 def model_usage(reader: Reader, event: Event) -> None:
-    """What one call of the model took, in a captured stream."""
+    """Read the tokens and the cost of one call of the model, in a captured stream."""
     reader.meter.add_call(event.data, reader.turns.current, OF_CALL)
 
 
 def usage_record(reader: Reader, event: Event) -> None:
-    """What one call of the model took, in logs since 1.0.102. One that a resume wrote late is the last turn's."""
+    """Read the usage of one model call, in logs since 1.0.102. One written late by a resume is of the last turn."""
     parent = reader.agents.parent_of(event)
     usage = take_dict(event.data, "usage")
     if usage is None:
@@ -348,7 +348,7 @@ def title_changed(reader: Reader, event: Event) -> None:
 
 
 def agent_selected(reader: Reader, event: Event) -> None:
-    """From now on the main agent plays the part of a custom one. A sub-agent (since 1.0.89) only says what it is."""
+    """Read that the main agent becomes a custom one. In a sub-agent (since 1.0.89) the event only names its agent."""
     if is_of_subagent(event):
         notice(reader, event, "agent-selected", "agentName")
         return
@@ -375,7 +375,7 @@ def _play(reader: Reader, agent: CustomAgent | None) -> None:
 
 
 def skills_loaded(reader: Reader, event: Event) -> None:
-    """The skills that the model may use."""
+    """Read the skills that the model may use."""
     skills = event.data.get("skills")
     for skill in skills if isinstance(skills, list) else ():
         name = skill.get("name") if isinstance(skill, dict) else None
@@ -385,7 +385,7 @@ def skills_loaded(reader: Reader, event: Event) -> None:
 
 
 def offer_invoked(reader: Reader, event: Event) -> None:
-    """A skill was loaded in this turn."""
+    """Read that a skill was loaded in this turn."""
     name = event.data.get("name")
     if isinstance(name, str):
         trigger = event.data.get("trigger")

@@ -19,11 +19,11 @@ from copilog.sources.cli.tool_calls import Calls
 from copilog.sources.cli.turns import Agents, Models, Turns
 from copilog.sources.cli.usage import Meter
 
-# What is known at one point of a log, and where the messages go that come of its events.
+# The state at one point of a log, and the destination of the messages made from its events.
 
 
 class Facts:
-    """What a log says about the session as a whole."""
+    """What a log records about the session itself."""
 
     def __init__(self) -> None:
         self.session_id: str | None = None
@@ -33,7 +33,7 @@ class Facts:
         self.last_at: datetime | None = None
         self.title: str | None = None
         self.workspace: Workspace | None = None
-        self.header: Json = {}  # what the first event says
+        self.header: Json = {}  # fields of the first event
         self.relations: list[Relation] = []
         self.is_detached = False
         self.is_stream = False  # captured from the program's output
@@ -42,7 +42,7 @@ class Facts:
 
 
 class Reader:
-    """Takes the events of one log, one after the other, and holds the messages that are not ready to be given on."""
+    """The state while one log is read: takes its events in order, and holds the messages that are not complete yet."""
 
     def __init__(self, path: Path, ledger: Ledger, companions: Companions) -> None:
         self.path = path
@@ -59,10 +59,10 @@ class Reader:
         self.assets = Assets(path)
         self.checkpoints = companions.checkpoints
         self.client = companions.client
-        self.mode: Mode | None = None  # how the session runs now
-        self.custom_agent: CustomAgent | None = None  # whose part the main agent plays now
+        self.mode: Mode | None = None  # how the session runs at this point
+        self.custom_agent: CustomAgent | None = None  # the custom agent that the main agent runs as
         self.compaction_began_at: datetime | None = None
-        self.offered_skills: list[Skill] = []  # for the turn to come
+        self.offered_skills: list[Skill] = []  # for the next turn
         self.skill_texts: dict[str, str] = {}  # by the id that later events name
         self.last_thinking: dict[str | None, Thinking] = {}  # of each agent, as its last message has it
         self.said_reasoning: dict[str | None, Message] = {}  # of each agent, as an event of its own
@@ -82,7 +82,7 @@ class Reader:
         extra: Json | None = None,
         turn: Turn | None = None,
     ) -> Message:
-        """A message that came of an event, in the turn of its interaction unless another is given."""
+        """Add a message, to the turn of its interaction unless another is given."""
         if turn is None:
             turn = self.turns.of(interaction)
         message = Message(
@@ -98,11 +98,11 @@ class Reader:
         return message
 
     def withdraw(self, message: Message) -> None:
-        """Take back a message, if it was not given on yet."""
+        """Remove a message, unless it was yielded already."""
         self._waiting = [other for other in self._waiting if other is not message]
 
     def begin_turn(self, event: Event, interaction: str | None) -> Turn:
-        """A prompt begins a new turn; what the last one left undone stays so."""
+        """Begin a new turn with a prompt. What the last turn left open remains open."""
         self.cut_off()
         self.last_thinking.clear()
         self.said_reasoning.clear()
@@ -115,7 +115,7 @@ class Reader:
         return turn
 
     def answering(self, interaction: str | None) -> Turn:
-        """The turn that the assistant works on."""
+        """Return the turn that the assistant works on."""
         turn = self.turns.answering(interaction, self._waiting)
         if turn.model is None:
             turn.model = self.models.for_turn()
@@ -123,7 +123,7 @@ class Reader:
         return turn
 
     def take_interaction(self, event: Event, parent: str | None) -> str | None:
-        """The interaction that a message belongs to. Sub-agents have some of their own, which begin no turn."""
+        """Take the interaction of a message. Sub-agents have their own interactions, which begin no turn."""
         if parent is not None:
             return self.known_interaction(event)
         interaction = event.data.get("interactionId")
@@ -133,7 +133,7 @@ class Reader:
         return interaction
 
     def known_interaction(self, event: Event) -> str | None:
-        """The interaction of an event, if a turn of it has begun; one that has none stays in the data."""
+        """Return the interaction of an event if a turn of it has begun; any other stays in the data."""
         data = event.data
         interaction = data.get("interactionId")
         if not isinstance(interaction, str) or not self.turns.is_of(interaction):
@@ -142,16 +142,16 @@ class Reader:
         return interaction
 
     def cut_off(self) -> None:
-        """The program or the user went on: nothing that is under way will be completed."""
+        """Close everything that is running, as the program or the user went on without it."""
         self.calls.interrupt()
         self.deltas.give_up(self)
 
     def ready(self, *, at_turn_end: bool) -> list[Message]:
-        """The messages that can be given on. Within a turn, that is all or, while anything is under way, none."""
+        """Return the messages that can be yielded. Within a turn, these are all, or none while something is running."""
         if not at_turn_end and (self.asks.is_waiting or self.deltas.waiting or self.calls.has_running()):
             return []
         if self.turns.current is None and not at_turn_end:
-            return []  # they wait to learn whether a turn follows
+            return []  # they wait until a next turn is certain
         ready, self._waiting = self._waiting, []
         if at_turn_end:
             self.asks.stop_waiting()
@@ -160,7 +160,7 @@ class Reader:
         return ready
 
     def ready_before_turn(self) -> list[Message]:
-        """The messages of the turns before the one that has just begun."""
+        """Return the messages of the turns before the one that has just begun."""
         begun = self.turns.all[-1].index
         later = [message for message in self._waiting if message.turn == begun]
         self._waiting = [message for message in self._waiting if message.turn != begun]
@@ -169,12 +169,12 @@ class Reader:
         return ready
 
     def forget_past(self) -> None:
-        """Let go of what was given on: whoever streams a log has no use for it."""
+        """Drop what was yielded, as streaming a log does not need it."""
         self.turns.forget_past()
         self.meter.forget_past()
 
     def finish(self) -> list[Message]:
-        """What is left when the log is over."""
+        """Finish the log, and return the remaining messages."""
         self.deltas.give_up(self)
         self.turns.finish(is_running=not self.facts.is_ended)
         for message in self._waiting:
@@ -183,7 +183,7 @@ class Reader:
         self.remarks.close()
         return self.ready(at_turn_end=True)
 
-    # --- the books --------------------------------------------------------------------------------------------------
+    # --- the ledger -------------------------------------------------------------------------------------------------
 
     def count_parts(self, items: list[Any], event: Event, pointer: str) -> list[tuple[int, Json]]:
         """Count the pieces of a list, and return those that are objects with their positions."""
@@ -198,7 +198,7 @@ class Reader:
         return made
 
     def refuse_part(self, event: Event, reason: str, pointer: str) -> None:
-        """Count a part, already seen, as bad."""
+        """Count a part that was counted as seen as bad."""
         self.ledger.parts.bad.append(
             Diagnostic("bad-part", self.ledger.path, reason, "error", line=event.line, pointer=pointer)
         )

@@ -56,7 +56,7 @@ class RewindSnapshots(Source):
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
         from copilog.sources.documents import read_document
 
-        if found.path.parent.name == BACKUPS:  # a file as it was: the index says which one
+        if found.path.parent.name == BACKUPS:  # a copy of a file: the index names the file
             ledger.seen += 1
             _text_of(found.path, ledger)
             ledger.used += 1
@@ -85,7 +85,7 @@ class RewindSnapshots(Source):
 
 
 def _add_snapshot(raw: Any, position: int, made: Conversation, files: Files, *, is_late: bool) -> None:
-    """A snapshot was taken when a prompt came in, before anything was done about it; `is_late`: when its turn ended."""
+    """Add a snapshot that was taken before its prompt was handled, or, with `is_late`, when its turn ended."""
     if not isinstance(raw, dict):
         raise BadRecord(f"a snapshot that is {type(raw).__name__}, not an object")
     from copilog.fields import take_moment
@@ -108,12 +108,12 @@ def _add_snapshot(raw: Any, position: int, made: Conversation, files: Files, *, 
 
 
 def _is_half_written(name: str) -> bool:
-    """Return whether a file is an index that the program was about to put in place of the former one."""
+    """Return whether a file is a new index that the program had not yet renamed to replace the old one."""
     return name.startswith(f"{FILE}.tmp.")
 
 
 def _is_cut_off(path: Path) -> bool:
-    """Return whether an index was not written to its end. One that was, but never put in place, can be read."""
+    """Return whether an index is truncated. A complete one that was never renamed can be read."""
     if not _is_half_written(path.name):
         return False
     try:
@@ -138,7 +138,7 @@ class Files:
         self._versions.setdefault(key, []).append({"snapshotId": snapshot_id, **entry})
 
     def states(self) -> list[FileState]:
-        """Each file with its text before the first edit, where a backup holds it."""
+        """Return each file with its text before the first edit, where a backup holds it."""
         return [self._state(key, versions) for key, versions in self._versions.items()]
 
     def _state(self, key: str, versions: list[Json]) -> FileState:
@@ -156,7 +156,7 @@ class Files:
         return state
 
     def _text(self, name: str) -> str | None:
-        if not _BACKUP.fullmatch(name):  # it comes from the file, and must not lead out of the folder
+        if not _BACKUP.fullmatch(name):  # read from the file, so it must not lead out of the folder
             self._ledger.note("missing-content", "a backup is named by something that is no name of a backup")
             return None
         path = self._folder / name
@@ -170,12 +170,12 @@ class Files:
             return None
 
     def unnamed(self) -> Json:
-        """Paths that no snapshot has anything of."""
+        """Return the paths that are in no snapshot."""
         return {key: path for key, path in self._paths.items() if key not in self._versions}
 
 
 def _before(entry: Json) -> Json:
-    """Return what an entry says about the file before the turn: newer ones say it apart from what it became."""
+    """Return what an entry records about the file before the turn; newer ones separate it from the state after it."""
     before = entry.get("preimage")
     return before if isinstance(before, dict) else entry
 
@@ -190,7 +190,7 @@ def _text_of(path: Path, ledger: Ledger) -> str:
 
 
 def _uri_of(path: str) -> str:
-    """The address of a path of any system; what is no whole path stays as it is."""
+    """Return the URI of a path of any system. A path that is not absolute stays unchanged."""
     if _WINDOWS.match(path):
         path = path.replace("\\", "/")
         return f"file:{quote(path)}" if path.startswith("//") else f"file:///{quote(path, safe='/:')}"

@@ -61,7 +61,7 @@ class SessionTodos(Source):
 
 
 def _load(found: Found, ledger: Ledger) -> dict[str, list[Json]]:
-    """The rows of all tables. An agent may have made tables of its own."""
+    """Return the rows of all tables. An agent may have created tables of its own."""
     loaded: dict[str, list[Json]] = {}
     with sqliteio.open_copy(found.path) as snapshot:
         for note in snapshot.notes:
@@ -102,7 +102,7 @@ def _extras(tables: dict[str, list[Json]]) -> Json:
 
 
 def _documents(extra: Json) -> list[Document]:
-    """What the agent noted, to be read: its list, its inbox, and tables of its own."""
+    """Return the agent's notes as documents: its list, its inbox, and tables of its own."""
     made: list[Document] = []
     if "todos" in extra:
         made.append(Document(kind="todos", text="\n".join(map(todo_line, extra["todos"])), path=FILE))

@@ -18,9 +18,9 @@ from copilog.sources.cli.event import Event
 if TYPE_CHECKING:
     from copilog.sources.cli.reader import Reader
 
-# Pieces of messages, as they were streamed. They say nothing new once the whole message is there. Only captured
-# streams hold them. Whether a piece is used is known when its message comes, or when it is clear that it never
-# will: then the pieces are all that is left of it.
+# Pieces of messages, as they were streamed. They are redundant once the complete message comes. Only captured
+# streams hold them. Whether a piece is used is decided when its message comes, or when it is certain that it will
+# not: then the pieces are all that is left of it.
 
 
 REASON = "streaming-delta"
@@ -45,7 +45,7 @@ class Pieces:
     def add(self, text: str | None) -> None:
         if not text:
             return
-        # Output may come as all that there is so far, each time anew.
+        # Output may be repeated in full each time.
         if self.kind == "output" and self.texts and text.startswith(self.texts[-1]):
             self.texts[-1] = text
         else:
@@ -56,13 +56,13 @@ class Pieces:
 
 
 class Deltas:
-    """The pieces that wait for their whole."""
+    """The pieces that wait for the complete text."""
 
     def __init__(self) -> None:
         self.waiting: dict[tuple[Kind, str], Pieces] = {}  # empty in a log on disk
 
     def add(self, reader: Reader, event: Event) -> str:
-        """Keep a piece until its whole comes."""
+        """Hold a piece until the complete text comes."""
         data = event.data
         kind, id_key, text_key = KEYS[event.type]
         native_id = take_str(data, id_key) or ""
@@ -76,7 +76,7 @@ class Deltas:
         return DEFERRED
 
     def complete(self, reader: Reader, kind: Kind, native_id: str | None) -> str:
-        """The whole is there: its pieces say nothing new, but for output that was too long. Return what they say."""
+        """Drop the pieces of a complete text, but not those of output that was cut. Return the text of the pieces."""
         pieces = self.waiting.pop((kind, native_id), None) if native_id is not None else None
         if pieces is None:
             return ""
@@ -84,14 +84,14 @@ class Deltas:
         return pieces.text()
 
     def complete_reasoning(self, reader: Reader, text: str) -> None:
-        """A message holds the whole reasoning, but not its id."""
+        """Drop the pieces of reasoning that a message holds in full, without its id."""
         for key, pieces in list(self.waiting.items()):
             if pieces.kind == "reasoning" and pieces.text().strip() == text.strip():
                 del self.waiting[key]
                 reader.ledger.ignore(REASON, pieces.count)
 
     def give_up(self, reader: Reader) -> None:
-        """The whole will never come: what was streamed is all there is."""
+        """Use the pieces of a text that will never be completed."""
         if not self.waiting:
             return
         given_up, self.waiting = self.waiting, {}

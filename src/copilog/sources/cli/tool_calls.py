@@ -19,16 +19,16 @@ from copilog.model import Message, Terminal, ToolCall
 from copilog.sources.cli.event import Event, ms_between, with_more
 from copilog.sources.cli.turns import correct_by_tool
 
-# Tool calls: a request, a start and an end, of which any may be missing, made one.
+# Tool calls: one part from a request, a start and an end, any of which may be missing.
 
 
-INTENT = "report_intent"  # a tool that does nothing but say what the assistant is about to do
+INTENT = "report_intent"  # a tool that only announces what the assistant is about to do
 NOT_STARTED = ("prepared", "cancelled")
 CallStatus = Literal["complete", "failed", "denied", "skipped", "cancelled", "prepared", "unknown"]
 
 
 class Call(msgspec.Struct, gc=False):
-    """A call under way: the part that stands for it, the message it stands in, and what the end will need."""
+    """A running call: its part, the message of the part, and the data that its end needs."""
 
     part: ToolCall
     message: Message
@@ -37,7 +37,7 @@ class Call(msgspec.Struct, gc=False):
     terminal: Terminal | None = None
 
     def argument(self, name: str) -> str | None:
-        """An argument that is a text."""
+        """Return an argument if it is text."""
         value = self.arguments.get(name) if isinstance(self.arguments, dict) else None
         return value if isinstance(value, str) else None
 
@@ -76,13 +76,13 @@ class Calls:
             self._ended[call_id] = call
 
     def interrupt(self) -> None:
-        """What was under way has been cut off; an end that comes late still counts."""
+        """Close the running calls as cut off. A late end still counts."""
         for call in self.open.values():
             if call.part.status in ("unknown", "prepared"):
                 call.part.status = "cancelled"
 
     def has_running(self) -> bool:
-        """Whether an end is still to come."""
+        """Return whether an end is still to come."""
         return bool(self.open) and any(call.part.status != "cancelled" for call in self.open.values())
 
     def forget_ended(self) -> None:
@@ -97,7 +97,7 @@ class Calls:
 
 
 def requested_call(request: Json, position: int) -> tuple[ToolCall, Any]:
-    """The call that a message asks for, and its arguments as they were decoded."""
+    """Return the call that a message requests, with its decoded arguments."""
     raw = request.pop("arguments", None)
     arguments = _decoded(raw) if isinstance(raw, str) else raw
     call = ToolCall(
@@ -120,7 +120,7 @@ def requested_call(request: Json, position: int) -> tuple[ToolCall, Any]:
 
 
 def started_call(event: Event, origin: str | None = None) -> tuple[ToolCall, Any]:
-    """The call that an event starts without any message having asked for it."""
+    """Return the call of an event that starts one without a request in any message."""
     data = event.data
     raw = data.pop("arguments", None)
     arguments = _decoded(raw) if isinstance(raw, str) else raw
@@ -138,7 +138,7 @@ def started_call(event: Event, origin: str | None = None) -> tuple[ToolCall, Any
 
 
 def read_start(event: Event, call: Call) -> None:
-    """A call that was asked for has started: with the same arguments, or with others that somebody put there."""
+    """Read the start of a requested call: with the same arguments, or with arguments that were replaced."""
     data, part = event.data, call.part
     arguments = data.pop("arguments", None)
     if isinstance(arguments, str):
@@ -160,7 +160,7 @@ def read_start(event: Event, call: Call) -> None:
 
 
 def mark_started(event: Event, call: Call) -> None:
-    """Note when a call started, and all else that its start says."""
+    """Note when a call started, and all other data of its start."""
     part, data = call.part, event.data
     shell = data.get("shellToolInfo")
     shown = shell.get("displayCommand") if isinstance(shell, dict) else None
@@ -191,7 +191,7 @@ def _read_intent(call: ToolCall, arguments: Any) -> None:
 
 
 def _decoded(arguments: str) -> Any:
-    """Arguments as an object, where some writer put them into a text. Free text stays text."""
+    """Return arguments as an object, decoded where a writer put them into text. Free text stays text."""
     if arguments.startswith("{"):
         try:
             value, _ = jsonio.decode(arguments.encode("utf-8", "replace"))
@@ -202,7 +202,7 @@ def _decoded(arguments: str) -> Any:
 
 
 def arguments_text(arguments: Any) -> str | None:
-    """Arguments as they came: an object as JSON, the free text of a custom tool as it is."""
+    """Return arguments as text: an object as JSON, the free text of a custom tool unchanged."""
     if arguments is None or isinstance(arguments, str):
         return arguments
     return json_text(arguments)

@@ -28,11 +28,11 @@ from copilog.sources.cli.tool_calls import Call, CallStatus, mark_started, read_
 from copilog.sources.cli.tool_parts import file_edits, is_diff, is_writer, parts_at_start, with_recorded
 from copilog.sources.cli.turns import RESUMED, correct_by_tool, subagent_from
 
-# Tools: asked for by a user or a host, started, ended; and the sub-agents that some of them are.
+# Tools: requested by a user or a host, started, ended; and the sub-agents that some of them are.
 
 
 def user_requested(reader: Reader, event: Event) -> None:
-    """The user ran a tool."""
+    """Read that the user ran a tool."""
     known = reader.calls.get(_call_id(event))
     if known is None:
         known = _new_call(reader, event, "user", origin="user")
@@ -69,7 +69,7 @@ def execution_complete(reader: Reader, event: Event) -> None:
     interaction = reader.known_interaction(event)
     turn = reader.turns.of(interaction)
     outcome = outcome_from(reader, event, call_id or "")
-    if streamed.strip() not in outcome.result.text:  # of long output the result has the beginning, or the end
+    if streamed.strip() not in outcome.result.text:  # the result has the beginning of long output, or the end
         outcome.result.display = "\n".join(text for text in (outcome.result.display, streamed) if text)
     model = take_str(data, "model")
     message = reader.add(event, "tool", [outcome.result], turn=turn, parent=parent)
@@ -98,7 +98,7 @@ def _end_call(reader: Reader, call: Call, outcome: Outcome, event: Event) -> Non
     if outcome.status == "complete":
         edits = file_edits(call, outcome.detail or outcome.result.text) if is_writer(call) else []
         if edits and outcome.result.display is not None and is_diff(outcome.result.display):
-            outcome.result.display = None  # the edits have it
+            outcome.result.display = None  # the edits hold it
         _insert(call, with_recorded(call, edits, event.data.get("fileEdits")))
     if call.part.subagent is not None:
         call.part.subagent.result = outcome.result.text or None
@@ -108,7 +108,7 @@ def _end_call(reader: Reader, call: Call, outcome: Outcome, event: Event) -> Non
 
 
 def external_requested(reader: Reader, event: Event) -> None:
-    """The program around the agent is to run a tool."""
+    """Read that the host program is to run a tool."""
     data = event.data
     request_id = take_str(data, "requestId")
     call = reader.calls.get(_call_id(event))
@@ -142,7 +142,7 @@ def _call_id(event: Event) -> str | None:
 
 
 def _new_call(reader: Reader, event: Event, role: str, origin: str | None = None) -> Call:
-    """A call that no message asked for."""
+    """Return a call without a request in any message."""
     parent = reader.agents.parent_of(event)
     part, arguments = started_call(event, origin)
     part.id = part.id or f"{event.id or event.line}"
@@ -158,7 +158,7 @@ def _new_call(reader: Reader, event: Event, role: str, origin: str | None = None
 
 
 def _insert(call: Call, parts: Sequence[AnyPart]) -> None:
-    """Put parts right behind the call that they belong to."""
+    """Insert parts directly after their call."""
     if not parts:
         return
     others, asked = call.message.parts, call.part
@@ -193,7 +193,7 @@ def subagent_started(reader: Reader, event: Event) -> None:
 
 
 def subagent_configured(reader: Reader, event: Event) -> None:
-    """How a sub-agent works: its model, its reasoning effort, whether it takes further messages."""
+    """Read the settings of a sub-agent: its model, its reasoning effort, whether it takes further messages."""
     call_id = reader.agents.parent_of(event)
     part = reader.agents.running.get(call_id or "")
     if part is None or part.subagent is None:
@@ -209,7 +209,7 @@ def subagent_configured(reader: Reader, event: Event) -> None:
 
 
 def subagent_ended(reader: Reader, event: Event) -> None:
-    """A sub-agent completed or failed; one in the background does so long after its call ended."""
+    """Read the end of a sub-agent. In the background, it comes long after the end of its call."""
     call_id = _call_id(event)
     reader.agents.learn(event.agent_id, call_id)
     call = reader.calls.get(call_id)
@@ -237,7 +237,7 @@ def subagent_ended(reader: Reader, event: Event) -> None:
     subagent.extra = with_more(subagent.extra, data)
 
 
-# What a tool gave back: as the model got it, as the user saw it, and all that is no text.
+# The result of a tool: as the model got it, as the user saw it, and everything that is not text.
 
 
 DENIALS = ("denied", "rejected")
@@ -248,7 +248,7 @@ CONTENT_TYPES = frozenset({"text", "terminal", "shell_exit", "image", "audio", "
 
 
 class Outcome(msgspec.Struct, gc=False):
-    """How a call ended, and what came back."""
+    """How a call ended, and its result."""
 
     result: ToolResult
     status: CallStatus
@@ -266,7 +266,7 @@ def outcome_from(reader: Reader, event: Event, call_id: str) -> Outcome:
     exit_code = _recorded_exit_code(data)
     is_exit_alone = success is False and exit_code is not None and (error is None or "code" not in error)
     if is_exit_alone:
-        data["success"] = False  # of a command that the user ran: it ended, and its exit code is all that this repeats
+        data["success"] = False  # for a command that the user ran, this only repeats its end and its exit code
     status = "complete" if success is True or is_exit_alone else _status_of(success, raw, error)
     result = ToolResult(call_id=call_id, origin="model", is_error=status in FAILURES)
     made = Outcome(result, status, exit_code=exit_code)
@@ -305,13 +305,13 @@ def _recorded_exit_code(data: Json) -> int | None:
 
 
 def _status_of(success: Any, result: Any, error: Json | None) -> CallStatus:
-    """How a call ended that is not said to have succeeded."""
+    """Return how a call ended that did not report success."""
     if error is not None and error.get("code") == INTERRUPTED:
         return "cancelled"
     if error is not None:
         return "denied" if error.get("code") in DENIALS else "failed"
     if result is None:
-        return "cancelled"  # an end without anything: the call was aborted
+        return "cancelled"  # an end without any data: the call was aborted
     return "failed" if success is False else "complete"
 
 
@@ -347,7 +347,7 @@ def _read_contents(reader: Reader, event: Event, contents: list[Any], made: Outc
 
 
 def _content_item(block: Json, assets: Assets) -> ResultItem:
-    """One typed block. Types that nobody has described keep what they hold in `extra`."""
+    """Return one typed block. The content of a type without a description goes to `extra`."""
     kind = block.get("type")
     if kind in ("text", "image", "audio"):
         del block["type"]
@@ -366,7 +366,7 @@ def _content_item(block: Json, assets: Assets) -> ResultItem:
 
 
 def _binary_item(block: Json, assets: Assets) -> ResultItem:
-    """Bytes for the model: inline, kept elsewhere in the log, or left out."""
+    """Return bytes for the model: inline, stored elsewhere in the log, or left out."""
     item = ResultItem(mime_type=take_str(block, "mimeType"))
     item.data = bytes_from_base64(block, "data") or assets.take(block)
     item.extra = rest(block)

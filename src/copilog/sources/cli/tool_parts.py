@@ -20,7 +20,7 @@ WRITERS: dict[str, Action] = {
     "str_replace": "edit",
     "apply_patch": "edit",
 }
-ANY_EDITOR = "str_replace_editor"  # the older tool, which also reads; its argument `command` says what it does
+ANY_EDITOR = "str_replace_editor"  # the older tool, which also reads: its argument `command` decides
 WRITING_COMMANDS = ("create", "str_replace", "insert", "edit")
 
 _RECORDED: dict[str, Action] = {"create": "create", "delete": "delete", "rename": "rename", "move": "rename"}
@@ -34,7 +34,7 @@ _TODO_WORDS = {"pending": "not-started", "in_progress": "in-progress", "done": "
 
 
 def parts_at_start(call: Call) -> list[AnyPart]:
-    """What a call is, as far as its arguments tell."""
+    """Return the parts of a call that its arguments determine."""
     name = call.part.name
     if name in SHELLS:
         command = call.argument("command")
@@ -66,7 +66,7 @@ def _terminal(call: Call, command: str) -> Terminal:
 
 
 def _todo_items(arguments: Any) -> list[TodoItem]:
-    """The list as a Markdown checklist, or as objects."""
+    """Return the list, which is a Markdown checklist or objects."""
     todos = arguments.get("todos", arguments.get("todoList")) if isinstance(arguments, dict) else None
     if isinstance(todos, str):
         found = [match for line in todos.split("\n") if (match := _TODO.match(line))]
@@ -91,13 +91,13 @@ def _todo_item(item: dict[str, Any]) -> TodoItem:
 
 
 def is_writer(call: Call) -> bool:
-    """Whether a call changes files. The older editor also shows them."""
+    """Return whether a call changes files. The older editor also shows them."""
     name = call.part.name
     return name in WRITERS or (name == ANY_EDITOR and call.argument("command") in WRITING_COMMANDS)
 
 
 def file_edits(call: Call, detail: str | None) -> list[FileEdit]:
-    """The files that a successful call changed, each with its diff where the log has one."""
+    """Return the files that a successful call changed, each with its diff if the log has one."""
     diffs = _diffs_in(detail) if detail is not None else []
     touched = _touched_by(call)
     if len(diffs) == len(touched):
@@ -108,7 +108,7 @@ def file_edits(call: Call, detail: str | None) -> list[FileEdit]:
 
 
 def with_recorded(call: Call, edits: list[FileEdit], recorded: Any) -> list[FileEdit]:
-    """Return the edits of a call with whole paths, and those that only `fileEdits` (since 1.0.92) records."""
+    """Return the edits of a call with absolute paths, and those that only `fileEdits` (since 1.0.92) records."""
     made = list(edits)
     for item in recorded if isinstance(recorded, list) else ():
         path, kind = (item.get("path"), item.get("kind")) if isinstance(item, dict) else (None, None)
@@ -125,7 +125,7 @@ def with_recorded(call: Call, edits: list[FileEdit], recorded: Any) -> list[File
 
 
 def _is_end_of(path: str, whole: str) -> bool:
-    """Return whether a path is how another one ends: relative to some folder, or without its first slash."""
+    """Return whether another path ends with a path that is relative, or lacks its first slash."""
     parts = PurePath(path.replace("\\", "/").lstrip("/")).parts
     return bool(parts) and PurePath(whole.replace("\\", "/")).parts[-len(parts) :] == parts
 
@@ -156,7 +156,7 @@ def _files_of_patch(call: Call) -> list[tuple[Action, str | None]]:
 
 
 def _diffs_in(detail: str) -> list[str]:
-    """A text of diffs, cut where the next file begins; none when it is something else."""
+    """Return a text of diffs by file, or nothing if it is not one."""
     diffs = detail.lstrip("\n")
     if not diffs.startswith(DIFF):
         return []
@@ -190,7 +190,7 @@ def _action_in(diff: str) -> Action:
 
 
 def _path_in(diff: str) -> str | None:
-    """The path of the file; the slash at the beginning of an absolute one is lost in the diff."""
+    """Return the path of the file; the diff drops the first slash of an absolute one."""
     for pattern in (_NEW_PATH, _OLD_PATH):
         match = pattern.search(diff)
         if match and match[1] not in ("/dev/null", "dev/null"):

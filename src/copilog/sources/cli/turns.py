@@ -16,11 +16,11 @@ from copilog.model import (
 )
 from copilog.sources.cli.event import Event, ms_between, with_more
 
-# Turns: from one prompt to the next, and how each of them went.
+# Turns: from one prompt to the next, and how each of them ended.
 
 
 class Progress:
-    """How far a turn has come."""
+    """The progress of a turn."""
 
     __slots__ = ("has_answer", "is_open")
 
@@ -41,7 +41,7 @@ class Turns:
         self._forgotten = 0
 
     def is_of(self, interaction: str | None) -> bool:
-        """Whether a turn of this interaction has begun."""
+        """Return whether a turn of this interaction has begun."""
         return interaction in self._by_interaction
 
     def begin(self, event: Event | None, interaction: str | None) -> Turn:
@@ -59,23 +59,23 @@ class Turns:
         return turn
 
     def of(self, interaction: str | None) -> Turn | None:
-        """The turn that something belongs to: that of its interaction, else the current one."""
+        """Return the turn of an interaction, else the current one."""
         return self._by_interaction.get(interaction, self.current)
 
     def index(self, interaction: str | None = None) -> int:
-        """The number of the turn that something belongs to; between turns, that of the next one."""
+        """Return the number of the turn of an interaction; between turns, that of the next one."""
         turn = self.of(interaction)
         return len(self.all) if turn is None else turn.index
 
     def answering(self, interaction: str | None, waiting: list[Message]) -> Turn:
-        """The turn that the main agent is at work on.
+        """Return the turn that the main agent works on.
 
-        Without a prompt, the last turn goes on; an interaction of which nobody has heard begins a turn by itself.
-        `waiting` are messages that were given to the turn to come.
+        Without a prompt, the last turn continues; an unknown interaction begins a turn by itself. The messages in
+        `waiting` belong to the next turn.
         """
         turn = self._by_interaction.get(interaction)
         if turn is not None and self.current is not None:
-            return turn  # as nearly always
+            return turn  # nearly always
         turn = self.of(interaction) or (self.all[-1] if self.all else None)
         if turn is not None and interaction and interaction not in self._by_interaction:
             if "interactionId" in (turn.extra or {}):
@@ -97,13 +97,13 @@ class Turns:
         turn.extra = {**(turn.extra or {}), "interactionId": interaction}
 
     def forget_past(self) -> None:
-        """Let go of what earlier turns hold: whoever streams a log has no use for it."""
+        """Drop the data of earlier turns, as streaming a log does not need it."""
         for turn in self.all[self._forgotten : -1]:
             turn.rounds, turn.usage, turn.references, turn.skills = [], [], [], []
         self._forgotten = max(0, len(self.all) - 1)
 
     def pause(self) -> None:
-        """The program ended or began again: what comes now belongs to the next turn."""
+        """End the current turn, as the program ended or began again: later events belong to the next turn."""
         self.current = None
         self._rounds.clear()
 
@@ -114,7 +114,7 @@ class Turns:
         self._rounds[parent] = made
 
     def round_of(self, parent: str | None) -> Round | None:
-        """The round that an agent is in."""
+        """Return the round that an agent is in."""
         return self._rounds.get(parent)
 
     def end_round(self, parent: str | None, at: datetime | None) -> Round | None:
@@ -125,10 +125,10 @@ class Turns:
                 ended.extra = with_more(ended.extra, {"elapsed_ms": elapsed_ms})
         return ended
 
-    # --- how it went ------------------------------------------------------------------------------------------------
+    # --- outcomes ---------------------------------------------------------------------------------------------------
 
     def goes_on(self, turn: Turn, at: datetime | None, *, is_open: bool, has_answer: bool = False) -> None:
-        """The main agent did something in a turn."""
+        """Note that the main agent did something in a turn."""
         progress = self._progress[turn.index]
         progress.is_open = is_open
         progress.has_answer = progress.has_answer or has_answer
@@ -139,21 +139,21 @@ class Turns:
             timing.completed_at = at
 
     def is_answered(self, turn: Turn) -> bool:
-        """Whether the main agent has said something in a turn."""
+        """Return whether the main agent has answered in a turn."""
         return self._progress[turn.index].has_answer
 
     def is_finished(self, turn: Turn) -> bool:
-        """Whether the main agent has answered and has nothing more to do: what comes now is after the turn."""
+        """Return whether the main agent has answered and has nothing more to do: later events are after the turn."""
         progress = self._progress[turn.index]
         return progress.has_answer and not progress.is_open
 
     def recover(self, turn: Turn) -> None:
-        """An answer came after an error: the turn went well after all."""
+        """Note an answer after an error: the turn completed after all."""
         if turn.status == "failed":
             turn.status, turn.error = None, None
 
     def finish(self, *, is_running: bool) -> None:
-        """Say how each turn ended. `is_running`: the log has no end, so the last turn may still go on."""
+        """Set how each turn ended. `is_running`: the log has no end, so the last turn may continue."""
         for turn, progress in zip(self.all, self._progress, strict=True):
             if turn.status is not None:
                 continue
@@ -165,7 +165,7 @@ class Turns:
                 turn.status = "cancelled" if progress.has_answer else "unanswered"
 
 
-# Sub-agents: whose words are whose, in a log where they stand side by side.
+# Sub-agents: who wrote which message, in a log that interleaves them.
 
 
 MAIN = "main"
@@ -177,7 +177,7 @@ def is_of_subagent(event: Event) -> bool:
 
 
 class Agents:
-    """Which call started which sub-agent. An id of an agent is learned from any event that names the call, too."""
+    """Which call started which sub-agent. The id of an agent is also learned from any event that names the call."""
 
     def __init__(self) -> None:
         self._calls: dict[str, str] = {}
@@ -188,10 +188,10 @@ class Agents:
             self._calls[agent_id] = call_id
 
     def parent_of(self, event: Event) -> str | None:
-        """The call whose sub-agent wrote an event; None for the main agent. Takes the older mark out of the data.
+        """Return the call whose sub-agent wrote an event; None for the main agent. Remove the older mark from the data.
 
-        Before the call is known, the agent's own id stands for it, so that its words are never taken for the main
-        agent's; `settle` puts the call there later.
+        While the call is unknown, the agent's own id is used instead, so that its messages never count as
+        messages of the main agent; `settle` sets the call later.
         """
         agent_id = event.agent_id
         parent = None
@@ -204,7 +204,7 @@ class Agents:
         return self._calls.get(agent_id) or parent or agent_id
 
     def settle(self, messages: list[Message]) -> None:
-        """Put calls where only the id of an agent was known."""
+        """Set the calls where only the id of an agent was available."""
         if self._calls:
             for message in messages:
                 if message.parent_call_id is not None:
@@ -226,7 +226,7 @@ def give_models(messages: list[Message]) -> None:
 
 
 def subagent_from(event: Event, arguments: object) -> SubAgent:
-    """The sub-agent that an event names."""
+    """Return the sub-agent that an event names."""
     data = event.data
     prompt = arguments.get("prompt") if isinstance(arguments, dict) else None
     return SubAgent(
@@ -240,50 +240,50 @@ def subagent_from(event: Event, arguments: object) -> SubAgent:
     )
 
 
-# Which model answered: what a message says itself, else what its round, its tools or the session say.
+# Which model answered: the one that a message names, else its round, its tools or the session.
 
 
-ROUTER = "auto"  # stands for whatever model is picked
-RESUMED = "resumed"  # stands in ends of calls that a resume wrote for a killed program
+ROUTER = "auto"  # a name for whatever model is picked
+RESUMED = "resumed"  # in ends of calls that a resume wrote for a killed program
 FROM_MESSAGE = "assistant.message"
 FROM_ROUND = "assistant.turn_start"
 FROM_TOOL = "tool.execution_complete"
 
 
 class Models:
-    """What is known about models at this point of a log."""
+    """The models at this point of a log."""
 
     def __init__(self) -> None:
         self.selected: str | None = None
-        self.resolved: str | None = None  # what the router picked last
+        self.resolved: str | None = None  # the last pick of the router
         self.effort: str | None = None
         self._source: str | None = None
         self.of_agents: dict[str, str] = {}  # the call that started a sub-agent, and its model
 
     def select(self, model: str | None, source: str, effort: str | None = None) -> None:
-        """The session goes on with this model; None leaves it as it was."""
+        """Set the model of the session; None keeps the current one."""
         if effort is not None:
             self.effort = effort
         if model:
             self.selected, self.resolved, self._source = model, None, source
 
     def deselect(self) -> None:
-        """The session has no model until one is selected."""
+        """Remove the model of the session until one is selected."""
         self.selected = self.resolved = self._source = None
 
     def resolve(self, model: str | None) -> None:
-        """The router picked this model."""
+        """Set the model that the router picked."""
         if model:
             self.resolved = model
 
     def of_session(self) -> tuple[str | None, str | None]:
-        """The model in use, and what says so."""
+        """Return the current model, and where its name comes from."""
         if self.resolved is not None and self.selected in (None, ROUTER):
             return self.resolved, "session.auto_mode_resolved"
         return (None, None) if self.selected in (None, ROUTER) else (self.selected, self._source)
 
     def give_to(self, message: Message, recorded: str | None, of_round: str | None) -> None:
-        """Say which model wrote a message."""
+        """Set which model wrote a message."""
         parent = message.parent_call_id
         if recorded:
             message.model, message.model_source = recorded, FROM_MESSAGE
@@ -295,7 +295,7 @@ class Models:
             message.model, message.model_source = self.of_agents[parent], "subagent.started"
 
     def for_turn(self) -> Model | None:
-        """The model that a turn begins with."""
+        """Return the model that a turn begins with."""
         if not self.selected and not self.resolved:
             return None
         name = self.selected or ROUTER
@@ -303,7 +303,7 @@ class Models:
         return Model(id=name, name=name, resolved=resolved, extra=self._details())
 
     def correct_turn(self, turn: Turn, message: Message) -> None:
-        """Note which model first answered in a turn, beside the one that was selected; it is that one if none was."""
+        """Set the model that answered first in a turn, beside the selected one; without an answer, that one stays."""
         if message.model is None:
             return
         if turn.model is None:
@@ -316,6 +316,6 @@ class Models:
 
 
 def correct_by_tool(message: Message, model: str | None) -> None:
-    """A tool ran under this model, so the message that called it is of this model, unless it says so itself."""
+    """Set the model of the message that called a tool to the tool's model, unless the message names one."""
     if model and model not in (ROUTER, RESUMED) and message.model_source not in (FROM_MESSAGE, FROM_ROUND):
         message.model, message.model_source = model, FROM_TOOL

@@ -44,7 +44,7 @@ class CliPrompts(Source):
         return history_id(file.path)
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
-        """One conversation with the prompts, the oldest first; the file has the newest first."""
+        """Yield one conversation with the prompts, the oldest first; the file has the newest first."""
         if found.path.suffix == ".jsonl":
             typed = list(_typed_in(found.path, ledger))
             if typed:
@@ -69,7 +69,7 @@ class CliPrompts(Source):
 
 
 def _files_below(folder: Path) -> Iterator[Path]:
-    """Yield all files below a folder, whatever they are called: what cannot be read is reported."""
+    """Yield all files below a folder, with any name, so that unreadable ones are reported."""
     if folder.is_symlink():
         return
     yield from files_in(folder)

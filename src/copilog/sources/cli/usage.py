@@ -1,4 +1,4 @@
-"""Tokens and cost of a log: by answer, by compaction, by run of the program, and for the whole session."""
+"""Tokens and cost of a log: by answer, by compaction, by run of the program, and for the session."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import msgspec
 from copilog.fields import Json, rest, take_dict, take_int, take_number, take_str
 from copilog.model import Turn, Usage
 
-# What a whole session took, from the summaries that are written when the program ends. A log has one summary for
+# The totals of a session, from the summaries that are written when the program ends. A log has one summary for
 # each time the program ran. In older logs each counts from zero, so they add up; in newer ones each holds all that
 # came before, so the last one counts. A log may hold both, and the newer kind is known by a field,
 # `eventsFileSizeBytes`. Where the numbers went down, the counters began anew whatever the field says. What each run
 # of the program added is kept in `extra`, as `runs`: it was used by the turns of that run. Since 1.0.102
-# `accountingSnapshot` says whether credits were reported. Where they were `unavailable`, zero is no amount.
+# `accountingSnapshot` records whether credits were reported. Where they were `unavailable`, zero is not an amount.
 
 
 NANO = 1e9  # the unit of account is a billionth of a credit
@@ -37,7 +37,7 @@ Counters = dict[Key, float]
 
 
 class SessionTotals(msgspec.Struct):
-    """The sums: tokens by model, the bill, and how much code was changed."""
+    """The sums: tokens by model, the bill, and how many lines of code changed."""
 
     models: dict[str, Usage] = {}
     premium_requests: float | None = None
@@ -48,12 +48,12 @@ class SessionTotals(msgspec.Struct):
 
     @property
     def output(self) -> int:
-        """The tokens that all models put out."""
+        """Return the output tokens of all models."""
         return sum(usage.output or 0 for usage in self.models.values())
 
 
 def session_totals(shutdowns: Sequence[Json], checkpoint: Json | None = None) -> SessionTotals:
-    """The sums of a log's summaries, in the order of the log; `checkpoint` is a bill written after the last one."""
+    """Add up the summaries of a log in order. `checkpoint` is a bill written after the last one."""
     if not shutdowns and checkpoint is None:
         return SessionTotals()
     total: Counters = {}
@@ -117,7 +117,7 @@ def _count(made: Counters, model: str | None, values: Json, names: Iterable[str]
 
 
 def _continues(now: Counters, before: Counters) -> bool:
-    """Whether no counter of any model went down."""
+    """Return whether no counter of any model went down."""
     return all(now.get(key, 0) >= value for key, value in before.items() if key[0] is not None)
 
 
@@ -127,7 +127,7 @@ def _add(total: Counters, now: Counters) -> None:
 
 
 def _advance(total: Counters, before: Counters, now: Counters) -> None:
-    """Replace what the summary before said. A total that is left out now is what it was."""
+    """Replace the totals of the summary before. A total that is missing now stays as it was."""
     for key, value in now.items():
         total[key] = total.get(key, 0) - before.get(key, 0) + value
     for key, value in before.items():
@@ -136,7 +136,7 @@ def _advance(total: Counters, before: Counters, now: Counters) -> None:
 
 
 def _add_checkpoint(total: Counters, before: Counters, checkpoint: Json) -> None:
-    """A bill counts from the beginning of the session, unless it is smaller than the last."""
+    """Add a bill. It counts from the beginning of the session, unless it is smaller than the last."""
     now: Counters = {}
     _count(now, None, checkpoint, _TOTALS)
     for key, value in now.items():
@@ -164,7 +164,7 @@ def _totals_from(total: Counters, files: list[str], runs: list[Counters]) -> Ses
 
 
 def _usage_of(model: str, total: Counters, runs: list[Counters]) -> Usage:
-    """What one model took. Its share of the bill is in `extra`: the whole bill is counted once, for the session."""
+    """Return the usage of one model. Its share of the bill is in `extra`, as the bill counts once, for the session."""
     usage = Usage(model=model, scope="session", source=SOURCE)
     for name, field in _TOKENS.items():
         setattr(usage, field, _whole(total.get((model, name))))
@@ -188,7 +188,7 @@ def _whole(value: float | None) -> int | None:
     return None if value is None else int(value)
 
 
-# Tokens and cost, as a log tells them: by answer, by compaction, by program run.
+# Tokens and cost in a log: by answer, by compaction, by run of the program.
 
 
 OF_MESSAGE = "assistant.message"
@@ -212,13 +212,13 @@ class _Answer:
 
 
 class Meter:
-    """Collects what the events of a log say about tokens and cost."""
+    """A collector of the tokens and the cost in the events of a log."""
 
     def __init__(self) -> None:
         self.shutdowns: list[Json] = []
         self.compactions: list[Usage] = []
         self.checkpoint: Json | None = None  # the last bill since the last summary
-        self.result: Json | None = None  # what the last line of a captured stream says
+        self.result: Json | None = None  # from the last line of a captured stream
         self._tail: list[Usage] = []  # of answers since the last summary
         self._before_resume = (0, 0)  # how much of the tail and of the calls is of runs that were killed
         self._killed: list[Usage] = []  # of runs that were killed and that no summary covers
@@ -227,7 +227,7 @@ class Meter:
         self._answers: dict[str | None, _Answer] = {}  # the last one of each agent
 
     def add_message(self, data: Json, model: str | None, turn: Turn, parent: str | None) -> None:
-        """The tokens of an answer. All messages of one answer make one entry."""
+        """Add the tokens of an answer. All messages of one answer make one entry."""
         output = take_int(data, "outputTokens")
         call_id = data.get("apiCallId")
         if output is None:
@@ -235,7 +235,7 @@ class Meter:
         last = self._answers.get(parent)
         if last is not None and last.call_id == call_id:
             last.shares.append(output)
-            # Nobody has said how tokens are spread over the messages; the same number each time is the whole.
+            # How tokens are spread over the messages is not documented; the same number each time is the total.
             same = len(set(last.shares)) == 1
             last.usage.output = output if same else sum(last.shares)
             return
@@ -246,9 +246,9 @@ class Meter:
         self._tail.append(usage)
 
     def add_call(self, data: Json, turn: Turn | None, source: str, parent: str | None = None) -> None:
-        """Add what one call of the model took, as a log since 1.0.102 or a captured stream records it.
+        """Add the usage of one call of the model, as a log since 1.0.102 or a captured stream records it.
 
-        In a record each call has the multiplier of its model, but only those that the user asked for cost a request.
+        In a record each call has the multiplier of its model, but only calls that the user started cost a request.
         """
         is_asked = source != OF_RECORD or data.get("initiator") in (None, "user")
         usage = Usage(
@@ -269,7 +269,7 @@ class Meter:
         (turn.usage if turn is not None else self.unplaced).append(usage)
 
     def add_compaction(self, used: Json, stamp: str | None) -> Usage:
-        """What a compaction took, in either of its two shapes. It is no part of the other sums."""
+        """Add the usage of a compaction, in either of its two shapes. It is not part of the other sums."""
         if stamp is not None:
             used["created_at"] = stamp
         usage = Usage(
@@ -287,11 +287,11 @@ class Meter:
         return usage
 
     def resume(self) -> None:
-        """Start another run: what has no summary by now is of a run that was killed."""
+        """Start another run: usage without a summary so far is of a run that was killed."""
         self._before_resume = len(self._tail), len(self._calls)
 
     def shut_down(self, data: Json) -> None:
-        """Add a summary. It covers the run that ends with it, and killed ones before it if its numbers hold theirs."""
+        """Add a summary of the run that ends with it, and of killed ones before it if its numbers include theirs."""
         before = session_totals(self.shutdowns).output if any(self._before_resume) else 0
         self.shutdowns.append(data)
         if any(self._before_resume):
@@ -304,17 +304,17 @@ class Meter:
         self.checkpoint = None
 
     def forget_past(self) -> None:
-        """Let go of what was counted: whoever streams a log has no use for it."""
+        """Drop what was counted, as streaming a log does not need it."""
         self._tail.clear()
         self._calls.clear()
         self._before_resume = 0, 0
 
     def _recorded(self, answers: list[Usage], calls: list[Usage]) -> list[Usage]:
-        """Return calls as they were recorded one by one; the answers where none was."""
+        """Return calls as they were recorded one by one, or the answers if none was."""
         return [usage for usage in calls if usage.source == OF_RECORD] or calls or answers
 
     def code_changes(self) -> Json | None:
-        """How many lines were added and removed, and where."""
+        """Return how many lines were added and removed, and in which files."""
         totals = session_totals(self.shutdowns)
         if totals.lines_added is None and totals.lines_removed is None and not totals.files_modified:
             changes = take_dict(dict(self.result), "codeChanges") if self.result else None
@@ -324,7 +324,7 @@ class Meter:
         return {"added": totals.lines_added, "removed": totals.lines_removed, "files": totals.files_modified}
 
     def usages(self) -> list[Usage]:
-        """All entries for the session as a whole. No two of them count the same thing."""
+        """Return all entries for the session. No two of them count the same usage."""
         totals = session_totals(self.shutdowns, self.checkpoint)
         made = list(totals.models.values())
         made += _sums(self._killed, OF_KILLED_RUNS)
@@ -340,7 +340,7 @@ class Meter:
 
 
 def _sums(usages: list[Usage], covers: str) -> list[Usage]:
-    """Return what no summary covers, by model. Of answers only the output is known."""
+    """Return the usage that no summary covers, by model. Of answers only the output is available."""
     sums: dict[str | None, Usage] = {}
     for usage in usages:
         names = ("output",) if usage.source == OF_MESSAGE else TOKENS
@@ -366,7 +366,7 @@ def _first_int(used: Json, *names: str) -> int | None:
 
 
 def _credits_of(used: Json) -> float | None:
-    """Return what a call was billed; None if the program says that it does not know, whatever number it wrote."""
+    """Return what a call was billed, or None if the program reports no amount, whatever number it wrote."""
     bill = used.get("copilotUsage")
     nano = bill.get("totalNanoAiu") if isinstance(bill, dict) and used.get(CREDITS_STATUS) != UNAVAILABLE else None
     return nano / NANO if isinstance(nano, int | float) and not isinstance(nano, bool) else None

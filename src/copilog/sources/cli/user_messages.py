@@ -15,17 +15,17 @@ from copilog.sources.cli.event import Event
 if TYPE_CHECKING:
     from copilog.sources.cli.reader import Reader
 
-# Prompts: what a person typed, and what skills, schedules, the autopilot and other agents put in that place.
+# Prompts: typed by the user, or sent by skills, schedules, the autopilot and other agents.
 
 
 HUMAN_SOURCES = ("user", "human")
 SKILL_SOURCE = "skill-"
 SHELL_MODE = "shell"
-EMBEDDED_VERSION = "unknown"  # what VS Code has for the version of the CLI
+EMBEDDED_VERSION = "unknown"  # the name that VS Code uses for the version of the CLI
 
 
 def user_message(reader: Reader, event: Event) -> None:
-    """A prompt: typed by a person, or put there by a skill, a schedule, the autopilot, another agent."""
+    """Read a prompt: typed by the user, or sent by a skill, a schedule, the autopilot or another agent."""
     data = event.data
     parent = reader.agents.parent_of(event)
     interaction = reader.take_interaction(event, parent)
@@ -53,13 +53,13 @@ def user_message(reader: Reader, event: Event) -> None:
 
 
 def mode_named(name: str, permission_level: str | None, evidence: str) -> Mode:
-    """A mode of the program. All but the shell, in which the user runs commands, are ways for an agent to work."""
+    """Return a mode of the program. All but the shell, in which the user runs commands, are modes of the agent."""
     kind = None if name == SHELL_MODE else "agent"
     return Mode(kind=kind, id=name, name=name, permission_level=permission_level, evidence=evidence)
 
 
 def _label_of(data: Json) -> str | None:
-    """What put a prompt there; None for a person."""
+    """Return the sender of a prompt; None for the user."""
     source = data.get("source")
     if isinstance(source, str) and source and source not in HUMAN_SOURCES:
         return source
@@ -69,7 +69,7 @@ def _label_of(data: Json) -> str | None:
 
 
 def _begins_turn(reader: Reader, interaction: str | None, label: str | None) -> bool:
-    """Whether a prompt begins a turn. One of a running interaction does not, nor does a skill that was loaded."""
+    """Return whether a prompt begins a turn. One of a running interaction does not, nor does a loaded skill."""
     if reader.turns.is_of(interaction):
         return False
     is_skill = label is not None and label.startswith(SKILL_SOURCE)
@@ -93,7 +93,7 @@ def _prompt_parts(reader: Reader, event: Event, is_injected: bool) -> list[AnyPa
 
 
 def _is_typed(reader: Reader, sent: str | None) -> bool:
-    """Whether a prompt is what the user typed, tags and all: so the CLI writes it beside what it sent to the model.
+    """Return whether a prompt is the typed text, tags included: the CLI writes it beside the text for the model.
 
     Other programs, such as VS Code, put reminders into the prompts that they give to the CLI.
     """
@@ -115,7 +115,7 @@ def _attachments(reader: Reader, event: Event, items: list[Any]) -> list[Attachm
 
 
 def words_of(content: str) -> list[AnyPart]:
-    """The words of a prompt. Early logs, and those of VS Code, also hold what the program put around them."""
+    """Return the user's text of a prompt. Early logs, and those of VS Code, also hold text of the program around it."""
     own = tags.user_text(content) if "<" in content else None
     if own is None or own == content.strip():
         return [Text(text=content)]
@@ -123,7 +123,7 @@ def words_of(content: str) -> list[AnyPart]:
 
 
 def add_skill(turn: Turn, skill: Skill) -> None:
-    """A skill of a turn: once, with all that its records say."""
+    """Add a skill to a turn: once, with the data of all its records."""
     known = next((known for known in turn.skills if known.name == skill.name), None)
     if known is None:
         turn.skills.append(skill)
@@ -136,7 +136,7 @@ def add_skill(turn: Turn, skill: Skill) -> None:
 
 
 def messages_sent(reader: Reader, event: Event) -> None:
-    """What was sent to the model: all of the conversation so far, of which each text is kept the first time."""
+    """Read the messages sent to the model: all of the conversation so far. Each text is stored the first time."""
     data = event.data
     key = "messages" if "messages" in data else "requestMessages"
     sent = data.get(key)
@@ -158,7 +158,7 @@ def messages_sent(reader: Reader, event: Event) -> None:
 
 
 def system_message(reader: Reader, event: Event) -> None:
-    """The system prompt, which is repeated when it changes."""
+    """Read the system prompt, which is repeated when it changes."""
     text = take_str(event.data, "content") or ""
     parent = reader.agents.parent_of(event)
     interaction = reader.known_interaction(event)

@@ -30,20 +30,20 @@ from copilog.model import (
 from copilog.sources.tool_rounds import clean_id
 from copilog.sources.trajectories.trajectory_file import SUBAGENT, Place, is_subagent
 
-# Messages of a trajectory as messages of the model. What has no place there stays in `extra`, under `trajectory`.
+# Messages of a trajectory as messages of the model. Fields without an equivalent stay in `extra`, under `trajectory`.
 
 
 KEPT = "trajectory"
 UNREAD_CALL = "tool_calls"
 ROLES: dict[str, Role] = {role: role for role in get_args(Role)}
-PLACEHOLDER = "unknown"  # the role of a message that telemetry names and does not hold
+PLACEHOLDER = "unknown"  # the role of a message that telemetry names without its content
 MOST_IMAGES = 1000
 SUMMARY, SUMMARY_END = "<conversation-summary>", "</conversation-summary>"
 FIELDS = ("content", "mode", "model", "model_source", "model_conflict", "tool_calls", "tool_call_id", "reasoning")
 
 
 def messages_from(items: list[Any], ledger: Ledger, pointer: str) -> list[Message]:
-    """The messages of a line; each item is counted, and what is no message is told."""
+    """Return the messages of a line. Each item is counted, and an item that is not a message is reported."""
     ids = _ids_of_calls(items)
     made: list[Message] = []
     for position, item in enumerate(items):
@@ -71,12 +71,12 @@ def _complete_calls(messages: list[Message]) -> None:
 
 
 def is_injected(message: Message) -> bool:
-    """Whether a message of the user's place holds nothing but context."""
+    """Return whether a message with the user's role holds nothing but context."""
     return any(isinstance(part, Prompt) and part.scope == "conversation" for part in message.parts)
 
 
 def _message(raw: Json, ids: dict[str, str]) -> Message:
-    """One message. Takes it apart."""
+    """Return one message. Takes fields out of it."""
     message = Message(role=ROLES.get(raw["role"], "system"), parts=[])
     if raw["role"] in ROLES:
         del raw["role"]
@@ -93,7 +93,7 @@ def _message(raw: Json, ids: dict[str, str]) -> Message:
     message.model, message.model_source = take_str(raw, "model"), take_str(raw, "model_source")
     if raw.get("model_conflict") is True:
         del raw["model_conflict"]
-        message.model_conflict = "interactiveSession"  # which alone can disagree with the engine
+        message.model_conflict = "interactiveSession"  # only the engine's source can disagree
     message.extra = {KEPT: raw} if raw else None
     return message
 
@@ -116,7 +116,7 @@ def _content(raw: Json, role: Role, ids: dict[str, str]) -> list[AnyPart]:
 
 
 def _asked(text: str) -> list[AnyPart]:
-    """The user's words and the whole prompt around them, or context that Copilot sent by itself."""
+    """Return the user's text and the prompt around it, or context that Copilot sent by itself."""
     if tags.is_injected(text):
         prompt: AnyPart = Prompt(text=text, scope="conversation")
         summary = text.lstrip()
@@ -138,7 +138,7 @@ def _result(raw: Json, text: str, ids: dict[str, str]) -> ToolResult:
 
 
 def _images(raw: Json) -> list[AnyPart]:
-    """The images of a message, of which a trajectory knows only how many there were."""
+    """Return the images of a message, of which a trajectory has only the number."""
     number = raw.get("attachments")
     if not isinstance(number, int) or not 0 < number <= MOST_IMAGES or number is True:
         return []
@@ -171,7 +171,7 @@ def _call(item: Any, ids: dict[str, str]) -> AnyPart:
 
 
 def _ids_of_calls(items: list[Any]) -> dict[str, str]:
-    """The ids of all calls, and ours: without what the extension adds, unless two would then be one."""
+    """Return our ids of all calls: without the extension's suffix, unless two would then be equal."""
     ids: dict[str, str] = {}
     owners: dict[str, str] = {}
     for item in items:
@@ -193,7 +193,7 @@ def _id_of(call: Any) -> str | None:
     return name if isinstance(name, str) and name else None
 
 
-# A conversation out of its lines: its own, and those of its sub-agents.
+# A conversation from its lines: its own, and those of its sub-agents.
 
 
 MARK = "trajectory"
@@ -202,10 +202,10 @@ KINDS = ("ask", "edit", "agent")
 
 @dataclass(slots=True)
 class Line:
-    """One trajectory, taken apart."""
+    """One decoded trajectory."""
 
     place: Place
-    fields: Json  # all but its messages
+    fields: Json  # all fields but its messages
     messages: list[Message] = field(default_factory=list)
 
     @property
@@ -215,7 +215,7 @@ class Line:
 
 
 def line_from(trajectory: Json, place: Place, ledger: Ledger) -> Line:
-    """The messages of a trajectory, and all else it says. Takes it apart."""
+    """Return the messages and all other fields of a trajectory. Takes fields out of it."""
     items = take_list(trajectory, "messages") or []
     return Line(place, trajectory, messages_from(items, ledger, pointer_of(place)))
 
@@ -225,7 +225,7 @@ def pointer_of(place: Place) -> str:
 
 
 def conversation_from(native_id: str, lines: list[Line], source: str) -> Conversation:
-    """One conversation. A sub-agent whose parent is not there is told by itself."""
+    """Return one conversation. A sub-agent without its parent becomes a conversation of its own."""
     parent = next((line for line in lines if not is_subagent(line.fields)), None)
     subagents = [line for line in lines if line is not parent]
     made = Conversation(id=(parent or lines[0]).place.id, native_id=native_id, source=source, marks=[MARK])
@@ -254,7 +254,7 @@ def conversation_from(native_id: str, lines: list[Line], source: str) -> Convers
 
 
 def _turns_from(line: Line) -> list[Turn]:
-    """The turns of a conversation: each message of the user's begins one, and context goes with what it precedes."""
+    """Return the turns: each message of the user begins one. Context belongs to the message after it."""
     turns: list[Turn] = []
     waiting: list[Message] = []
     for position, message in enumerate(line.messages):
@@ -275,12 +275,12 @@ def _turns_from(line: Line) -> list[Turn]:
             _tell(turns[index], list(members))
     message_id = line.metadata.get("messageId")
     if turns and isinstance(message_id, str) and message_id:
-        turns[-1].response_id = message_id  # the extension's own id, which sessions and debug exports carry too
+        turns[-1].response_id = message_id  # the extension's own id, which is also in sessions and debug exports
     return turns
 
 
 def _tell(turn: Turn, messages: list[Message]) -> None:
-    """Say of a turn what its messages say: the mode, and the model that first answered, else the one asked for."""
+    """Set the mode and the model of a turn from its messages: the model that first answered, else the requested one."""
     asked = [message for message in messages if message.role == "user"]
     asked = [message for message in asked if not is_injected(message)] or asked
     mode = next((message.mode for message in asked if message.mode), None)
@@ -295,7 +295,7 @@ def _tell(turn: Turn, messages: list[Message]) -> None:
 
 
 def _place_subagents(made: Conversation, lines: list[Line]) -> Json:
-    """Put what sub-agents said behind the calls that started them, else at the end; return what else they tell."""
+    """Put the messages of sub-agents after the calls that started them, else at the end. Return their other fields."""
     waiting = {line.place.conversation_id.rpartition(SUBAGENT)[2]: line for line in lines}
     told: Json = {}
     spoken = deque(made.messages)
@@ -323,7 +323,7 @@ def _said_by(line: Line, caller: str, turn: int | None, told: Json) -> list[Mess
 
 
 def _turn_of(made: Conversation, caller: str) -> int | None:
-    """The turn of a sub-agent whose call is not there: telemetry may name the turn in its place."""
+    """Return the turn of a sub-agent whose call is missing: telemetry may name the turn instead."""
     if "headless" in made.marks:
         return 0
     return next((turn.index for turn in made.turns if turn.response_id == caller), None)

@@ -29,7 +29,7 @@ class TrajectoryFile(Source):
     is_index = True
 
     def claims(self, file: Probe) -> bool:
-        """By the first line; where that one is broken, by how we begin a line."""
+        """Decide by the first line; if that one is broken, by how copilog begins a line."""
         if file.suffix not in SUFFIXES or not file.may_hold_records or file.is_content:
             return False
         first = file.first_record
@@ -39,7 +39,7 @@ class TrajectoryFile(Source):
         return is_trajectory and not SIGNS.isdisjoint(first)
 
     def index(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
-        """One stub for each conversation; all lines are counted here, so that reading one counts none again."""
+        """Yield one stub for each conversation. All lines are counted here, so that reading one counts none again."""
         from copilog.sources.trajectories.conversation import pointer_of
 
         for native_id, places in survey(found.path, ledger).items():
@@ -52,7 +52,7 @@ class TrajectoryFile(Source):
             )
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
-        """All conversations; with a `native_id` that one, whose lines `index` has counted."""
+        """Yield all conversations; with a `native_id` that one, whose lines `index` has counted."""
 
         if found.native_id is None:
             places = survey(found.path, ledger)
@@ -70,7 +70,11 @@ class TrajectoryFile(Source):
         for place in places:
             trajectory = trajectory_at(found.path, place)
             if trajectory is None:
-                ledger.note("changed-while-reading", "another line stands here now", line=place.line)
+                ledger.note(
+                    "changed-while-reading",
+                    "the file has changed, and another line is at this offset now",
+                    line=place.line,
+                )
             else:
                 lines.append(line_from(trajectory, place, ledger))
         if lines:
@@ -80,7 +84,7 @@ class TrajectoryFile(Source):
 
 
 def _copies(places: list[Place]) -> list[list[Place]]:
-    """Lines that say the same id again, as in files that were joined, are copies of the conversation."""
+    """Count lines that repeat an id, as in files that were joined: they are copies of the conversation."""
     copies: list[list[Place]] = []
     met: dict[str, int] = {}
     for place in places:
@@ -91,11 +95,11 @@ def _copies(places: list[Place]) -> list[list[Place]]:
     return copies
 
 
-# Where in a file of trajectories each conversation stands, so that one can be read without the others.
+# The offset of each conversation in a file of trajectories, so that one can be read without the others.
 
 
 SUBAGENT = "#"  # between the id of a conversation and the call that started a sub-agent
-# Whose conversation a trajectory is of, going by the source that it was made from.
+# The source of a trajectory decides which conversation it belongs to.
 FAMILIES = {
     "cli-events": "cli",
     "cli-history": "cli",
@@ -104,15 +108,15 @@ FAMILIES = {
     "atif": "atif",
 }
 COPILOT_HOME = ".copilot"
-# Ids that copilog itself gave to conversations that carried none.
+# Ids that copilog itself gave to conversations without one.
 _OWN_ID = re.compile(r"(export|replay|atif|cli|vscode):[0-9a-f]{32}")
 
 
 class Place(NamedTuple):
-    """One line: whose it is, and where."""
+    """The owner and the offset of one line."""
 
-    conversation_id: str  # as it stands there
-    id: str  # our own of the conversation
+    conversation_id: str  # as it is in the line
+    id: str  # our own id of the conversation
     line: int
     offset: int
     length: int
@@ -123,7 +127,7 @@ Places = dict[str, list[Place]]
 
 
 def survey(path: Path, ledger: Ledger) -> Places:
-    """Return where each conversation stands. Each line is one record; nothing but places is kept."""
+    """Return the offsets of each conversation. Each line is one record; only offsets are held."""
     places: Places = {}
     for trajectory, line, offset, size in JsonLines(path, ledger, lambda value: "conversation_id" in value):
         try:
@@ -138,7 +142,7 @@ def survey(path: Path, ledger: Ledger) -> Places:
 
 
 def places_in(path: Path) -> Places:
-    """The same for a file whose records are counted already. A file that has not changed is looked at once."""
+    """Return the offsets in a file whose records are counted already. An unchanged file is read once."""
     try:
         stat = path.stat()
     except OSError as error:
@@ -152,7 +156,7 @@ def _remembered(path: Path, _size: int, _modified: int) -> Places:
 
 
 def trajectory_at(path: Path, place: Place) -> Json | None:
-    """Return the trajectory at a place; None when the file has changed since."""
+    """Return the trajectory at an offset, or None if the file has changed since."""
     try:
         trajectory = record_at(path, place.offset, place.length)
         is_same = isinstance(trajectory, dict) and _name_in(trajectory) == place.conversation_id
@@ -162,7 +166,7 @@ def trajectory_at(path: Path, place: Place) -> Json | None:
 
 
 def _name_in(trajectory: Json) -> str:
-    """The id of a line as it stands there; BadRecord for what is no trajectory."""
+    """Return the id of a line, unchanged. Raise BadRecord if the line is not a trajectory."""
     name = trajectory.get("conversation_id")
     if not isinstance(name, str) or not name:
         raise BadRecord("a trajectory without conversation_id")
@@ -172,9 +176,9 @@ def _name_in(trajectory: Json) -> str:
 
 
 def _owner_of(name: str, trajectory: Json) -> tuple[str, str]:
-    """The conversation that a line belongs to, by its native id and by ours; a sub-agent belongs to its parent.
+    """Return the conversation of a line, by its native id and by ours. A sub-agent belongs to its parent.
 
-    Our id is the one that the source gave which the trajectory is of; telemetry comes from VS Code.
+    Our id comes from the source that the trajectory was made from; telemetry comes from VS Code.
     """
     native_id = name.rpartition(SUBAGENT)[0] or name if is_subagent(trajectory) else name
     if _OWN_ID.fullmatch(native_id):

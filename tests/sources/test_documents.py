@@ -253,7 +253,7 @@ def test_a_torn_request_keeps_its_prompt_and_the_finished_parts_of_its_answer(
     assert (conversation.turns[-1].status, conversation.turns[-1].response_id) == (None, None)
     assert conversation.marks == ["damaged", "cut"]
     assert [bad.code for bad in ledger.bad] == ["torn-document"]
-    assert "finished" in ledger.notes[-1].reason
+    assert "complete part" in ledger.notes[-1].reason
 
 
 @pytest.mark.parametrize("ending", ["two, \\u00fcn", "two, ", "tw"])

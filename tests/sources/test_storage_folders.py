@@ -192,9 +192,9 @@ def test_a_window_without_a_folder_has_no_record(tmp_path: Path) -> None:
         (b"[" * 100_000, "not JSON"),
         (b"[]", "not a JSON object"),
         (b"{}", "neither"),
-        (b'{"folder": "/home/ana"}', "no URI"),
-        (b'{"folder": null}', "no URI"),
-        (b'{"configuration": {"id": 7}}', "no URI"),
+        (b'{"folder": "/home/ana"}', "not a URI"),
+        (b'{"folder": null}', "not a URI"),
+        (b'{"configuration": {"id": 7}}', "not a URI"),
     ],
 )
 def test_a_bad_record_is_named_in_plain_words(tmp_path: Path, content: bytes, reason: str) -> None:

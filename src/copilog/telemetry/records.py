@@ -34,7 +34,7 @@ LONGEST_WORD = 4096  # bytes of a number
 
 _CONTROL_CHARACTERS = bytes(range(0x20))
 _WORD = re.compile(rb"[-+.\w]{1,%d}" % LONGEST_WORD)
-_TYPES = {list: "an array", str: "a text", int: "a number", float: "a number", bool: "a truth value"}
+_TYPES = {list: "an array", str: "a text", int: "a number", float: "a number", bool: "a boolean"}
 
 
 def records(part: Part, recovery: bool) -> Iterator[Record]:

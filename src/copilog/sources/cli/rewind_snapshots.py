@@ -157,7 +157,7 @@ class Files:
 
     def _text(self, name: str) -> str | None:
         if not _BACKUP.fullmatch(name):  # read from the file, so it must not lead out of the folder
-            self._ledger.note("missing-content", "a backup is named by something that is no name of a backup")
+            self._ledger.note("missing-content", "an invalid backup name")
             return None
         path = self._folder / name
         if not is_plain_file(path) or self._folder.is_symlink():

@@ -106,4 +106,4 @@ def _prompt_from(entry: Any) -> Typed:
         for key in ("text", "prompt", "command"):
             if isinstance(entry.get(key), str):
                 return Typed(entry.pop(key), take_time(entry, "timestamp"), extra=entry or None)
-    raise BadRecord("a prompt that is no text")
+    raise BadRecord("a prompt that is not text")

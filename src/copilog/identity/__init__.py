@@ -12,7 +12,7 @@ from __future__ import annotations
 import msgspec
 
 from copilog.derive import unite_titles
-from copilog.identity.alignment import Group, align, has_answer
+from copilog.identity.alignment import align
 from copilog.identity.conflicts import Texts, overruled
 from copilog.identity.edits import join_edits, join_full_results, mark_undone
 from copilog.identity.field_union import conflicts_of, fill, fill_conversation, fill_turn, own_turn, unite_provenance
@@ -21,6 +21,7 @@ from copilog.identity.order import Fork, forks_in, in_order, numbered
 from copilog.identity.part_order import put_in_order
 from copilog.identity.superseding import newest_files, superseded_in
 from copilog.identity.traces import OF_ONE_TRACE, fullness, has_turns, lead_of, left_behind, own_name, traces_in
+from copilog.identity.turn_views import Group, has_answer
 from copilog.model import Branch, Conversation, Message, Turn
 
 __all__ = ["copy_of", "fill", "merge", "together"]

@@ -6,119 +6,31 @@ is another turn. Prompts that everybody types ("continue") need the time and a n
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import timedelta
 
-from copilog import jsonio
-from copilog.identity.traces import RETOLD, id_space, names_of
-from copilog.model import Conversation, Message, Prompt, ToolCall, Turn, prose_of
-from copilog.similarity import SAME_MOMENT_SECONDS, TELLING_LENGTH, ids_of, plain, without_blanks
+from copilog.identity.traces import id_space
+from copilog.identity.turn_views import (
+    CUT_LENGTH,
+    SAME_STEP,
+    Group,
+    View,
+    began_later,
+    began_within,
+    by_turn,
+    call_ids,
+    evidence_rank,
+    has_answer,
+    has_equal_answer,
+    has_other_ids,
+    inserted_by,
+    is_simultaneous,
+    may_be_same_time,
+    may_be_same_turn,
+    seconds_apart,
+)
+from copilog.model import Conversation
 
-SAME_TIME = timedelta(seconds=SAME_MOMENT_SECONDS)
-SAME_STEP = timedelta(seconds=1)  # two records of one step
-SAME_CLOCK = timedelta(seconds=15)  # two writers that each read the clock when they come to it
-LONGEST_TURN = timedelta(days=1)  # of a last turn that does not say when it ended
-CUT_LENGTH = 90  # a store of sessions may cut prompts at a hundred characters
-
-
-class View:
-    """A turn as one conversation has it, with what it is recognised by."""
-
-    __slots__ = (
-        "conversation",
-        "ids",
-        "inside",
-        "is_late",
-        "is_retold",
-        "is_sparse",
-        "messages",
-        "prompt",
-        "source",
-        "time",
-        "turn",
-        "until",
-    )
-
-    def __init__(self, conversation: Conversation, turn: Turn, messages: list[Message], following: Turn | None) -> None:
-        self.conversation = conversation
-        self.turn = turn
-        self.messages = messages
-        self.source = conversation.source
-        self.ids = ids_of(turn)
-        self.prompt = plain(" ".join(prose_of(message.parts) for message in prompts_in(messages)))
-        self.is_sparse = "rewind" in conversation.marks  # only of turns that changed files: neighbours say nothing
-        self.time = turn.timing.started_at
-        # A store of sessions writes a turn's row when the turn has ended.
-        self.is_late = "store-row" in conversation.marks
-        if self.time is None and self.is_sparse:  # newer snapshots are taken then, too
-            self.is_late = True
-            self.time = next((message.created_at for message in messages), None)
-        self.is_retold = not (RETOLD | {"rewind"}).isdisjoint(conversation.marks)
-        # Not a turn of its own: the prompt of the sub-agent of this call, or "" for what the product inserted.
-        self.inside: str | None = None
-        self.until = self._end(following)
-
-    def _end(self, following: Turn | None) -> datetime | None:
-        """Return the time by which the turn has ended, and a store of sessions has written its row."""
-        if self.time is None:
-            return None
-        if following is None:
-            return self.time + LONGEST_TURN
-        return max(following.timing.started_at or self.time, self.time)
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the traces that have the turn."""
-        return names_of(self.conversation, self.turn.traces)
-
-    @property
-    def is_telling(self) -> bool:
-        return len(self.prompt) >= TELLING_LENGTH
-
-
-def prompts_in(messages: list[Message]) -> Iterator[Message]:
-    return (message for message in messages if message.role == "user" and message.parent_call_id is None)
-
-
-class Group:
-    """One turn in all conversations that have it, the best first."""
-
-    __slots__ = ("names", "views")
-
-    def __init__(self, view: View) -> None:
-        self.views = [view]
-        self.names = set(view.names)
-
-    def add(self, view: View) -> None:
-        self.views.append(view)
-        self.names.update(view.names)
-
-    @property
-    def time(self) -> datetime | None:
-        """The start of the turn; the time at which a row was written counts only if there is no other."""
-        times = [view.time for view in self.views if view.time is not None and not view.is_late and view.inside is None]
-        return times[0] if times else min((view.time for view in self.views if view.time is not None), default=None)
-
-
-class Taken:
-    """The groups that turns of one conversation were added to: once, or once for each trace of a merged one."""
-
-    def __init__(self) -> None:
-        self._names: dict[int, set[str]] = {}
-
-    def is_free(self, group: Group, view: View) -> bool:
-        taken = self._names.get(id(group))
-        return not taken or taken.isdisjoint(view.names)
-
-    def add(self, group: Group, view: View) -> None:
-        self._names.setdefault(id(group), set()).update(view.names)
-
-
-def by_turn(conversation: Conversation) -> dict[int | None, list[Message]]:
-    messages: dict[int | None, list[Message]] = {}
-    for message in conversation.messages:
-        messages.setdefault(message.turn, []).append(message)
-    return messages
+SAME_CLOCK = timedelta(seconds=15)  # two writers that each read the clock when they write
 
 
 def align(conversations: list[Conversation]) -> list[Group]:
@@ -133,6 +45,20 @@ def align(conversations: list[Conversation]) -> list[Group]:
         ]
         groups = _with_views(groups, views) if groups else [Group(view) for view in views]
     return groups
+
+
+class Taken:
+    """The groups that turns of one conversation were added to: once, or once for each trace of a merged one."""
+
+    def __init__(self) -> None:
+        self._names: dict[int, set[str]] = {}
+
+    def is_free(self, group: Group, view: View) -> bool:
+        taken = self._names.get(id(group))
+        return not taken or taken.isdisjoint(view.names)
+
+    def add(self, group: Group, view: View) -> None:
+        self._names.setdefault(id(group), set()).update(view.names)
 
 
 def _with_views(groups: list[Group], views: list[View]) -> list[Group]:
@@ -175,7 +101,7 @@ def _joined(groups: list[Group], views: list[View], matched: dict[int, Group]) -
             continue
         for other in groups:
             is_free = id(other) in ungrouped and id(other) not in absorbed and other.names.isdisjoint(group.names)
-            if is_free and _may_be(view, other, comparable):
+            if is_free and may_be_same_turn(view, other, comparable):
                 group.views += other.views
                 group.names |= other.names
                 absorbed.add(id(other))
@@ -223,18 +149,18 @@ def _by_prompts(groups: list[Group], views: list[View], matched: dict[int, Group
                 candidates = [
                     place
                     for place in by_prompt.get(view.prompt[:CUT_LENGTH], ())
-                    if (low <= place < high or _is_simultaneous(view, groups[place]))
-                    and (most_apart is None or _is_near(most_apart, view, groups[place]))
+                    if (low <= place < high or is_simultaneous(view, groups[place]))
+                    and (most_apart is None or began_within(most_apart, view, groups[place]))
                     and taken.is_free(groups[place], view)
-                    and _may_be(view, groups[place], comparable)
+                    and may_be_same_turn(view, groups[place], comparable)
                     and (
                         is_telling
-                        or (view.is_sparse and _is_simultaneous(view, groups[place]))
+                        or (view.is_sparse and is_simultaneous(view, groups[place]))
                         or _has_neighbour(position, place, views, groups, matched, comparable)
                     )
                 ]
                 if candidates:
-                    found = groups[min(candidates, key=lambda place: _distance(view, groups[place]))]
+                    found = groups[min(candidates, key=lambda place: seconds_apart(view, groups[place]))]
                     matched[position] = found
                     taken.add(found, view)
             if position in matched:
@@ -251,7 +177,7 @@ def _by_time(groups: list[Group], views: list[View], matched: dict[int, Group]) 
         for group in groups:
             has_prompt = any(other.prompt for other in group.views)
             is_free = id(group) not in taken and not (view.prompt and has_prompt)
-            if is_free and _is_near(SAME_STEP, view, group) and not _have_other_ids(view, group, comparable):
+            if is_free and began_within(SAME_STEP, view, group) and not has_other_ids(view, group, comparable):
                 matched[position] = group
                 taken.add(id(group))
                 break
@@ -274,77 +200,6 @@ def _sources_with_common_ids(views: list[View], matched: dict[int, Group]) -> se
     return found
 
 
-def _may_be(view: View, group: Group, comparable: set[str]) -> bool:
-    if _have_other_ids(view, group, comparable):
-        return False
-    return any(
-        _same_prompt(view, other) and _same_time(view, other) is not False and _may_answer(view, other)
-        for other in group.views
-    )
-
-
-def _may_answer(view: View, other: View) -> bool:
-    """Return whether two answers may be of one turn. Only of a store's row this is asked: its time says little."""
-    if not (view.is_late or other.is_late) or (view.is_late and other.is_late):
-        return True
-    late, begun = (view, other) if view.is_late else (other, view)
-    row, answer = _answer(late).removesuffix("...").removesuffix("…"), _all_answers(begun)
-    return not row or not answer or row in answer or answer in row
-
-
-def _have_other_ids(view: View, group: Group, comparable: set[str]) -> bool:
-    return bool(view.ids) and any(
-        other.ids and id_space(other.source) in comparable and not _is_same_record(view, other) for other in group.views
-    )
-
-
-def _is_same_record(view: View, other: View) -> bool:
-    """Return whether two turns are one whose id was damaged: nobody asks the same twice in a thousandth of a second."""
-    if view.time is None or view.time != other.time or view.is_late or other.is_late:
-        return False
-    return bool(view.prompt) and view.prompt == other.prompt and view.source == other.source
-
-
-def _same_prompt(one: View, other: View) -> bool:
-    if one.prompt == other.prompt:
-        return True
-    return _is_cut(one, other) or _is_cut(other, one)
-
-
-def _is_cut(short: View, long: View) -> bool:
-    """Return whether a prompt is the other one as a store of sessions cuts it."""
-    if not short.is_late or len(short.prompt) < CUT_LENGTH:
-        return False
-    return long.prompt.startswith(short.prompt.removesuffix("...").removesuffix("…").rstrip())
-
-
-def _same_time(one: View, other: View) -> bool | None:
-    """Return whether two turns may be of the same time; None if one does not say."""
-    if one.time is None or other.time is None:
-        return None
-    if one.is_late == other.is_late:
-        return abs(one.time - other.time) <= SAME_TIME
-    late, begun = (one, other) if one.is_late else (other, one)
-    assert late.time is not None
-    assert begun.time is not None
-    return begun.time - SAME_STEP <= late.time <= (begun.until or begun.time) + SAME_TIME
-
-
-def _is_simultaneous(view: View, group: Group) -> bool:
-    return any(_same_time(view, other) for other in group.views)
-
-
-def _is_same_answer(view: View, other: View) -> bool:
-    mine, theirs = _answer(view), _answer(other)
-    return len(mine) >= TELLING_LENGTH / 2 and mine == theirs
-
-
-def _is_near(most_apart: timedelta, view: View, group: Group) -> bool:
-    """Return whether a turn began within some time of another. Times of rows that are written late say nothing."""
-    times = [other.time for other in group.views if other.time is not None and not other.is_late]
-    return view.time is not None and not view.is_late and any(abs(view.time - time) <= most_apart for time in times)
-
-
 def _has_neighbour(
     position: int, place: int, views: list[View], groups: list[Group], matched: dict[int, Group], comparable: set[str]
 ) -> bool:
@@ -362,29 +217,13 @@ def _has_neighbour(
         if known is not None:
             found += known is group
         else:
-            found += bool(beside.prompt) and _may_be(beside, group, comparable)
+            found += bool(beside.prompt) and may_be_same_turn(beside, group, comparable)
     view, group = views[position], groups[place]
     is_end_of_beginning = position == place == len(views) - 1  # the trace is how the others begin
-    if found == 2 or (found == 1 and is_end_of_beginning) or _is_near(SAME_STEP, view, group):
+    if found == 2 or (found == 1 and is_end_of_beginning) or began_within(SAME_STEP, view, group):
         return True
-    has_answer_too = any(_same_time(view, other) and _is_same_answer(view, other) for other in group.views)
-    return has_answer_too or (found == 1 and _is_simultaneous(view, group))
-
-
-def _began_later(view: View, group: Group) -> bool:
-    """Return whether a turn began after a record that may be of it, so that a turn before it fits better.
-
-    Without a prompt the record begins with the answer, and is never before its turn.
-    """
-    allowed = SAME_STEP if view.prompt else timedelta()
-    return view.time is not None and group.time is not None and group.time > view.time + allowed
-
-
-def _distance(view: View, group: Group) -> float:
-    """Return how far apart two turns began; of a store's row, how long before it the turn had begun."""
-    if view.time is None or group.time is None:
-        return 0
-    return abs((view.time - group.time).total_seconds())
+    has_answer_too = any(may_be_same_time(view, other) and has_equal_answer(view, other) for other in group.views)
+    return has_answer_too or (found == 1 and is_simultaneous(view, group))
 
 
 def _by_contents(groups: list[Group], views: list[View], matched: dict[int, Group]) -> None:
@@ -398,74 +237,24 @@ def _by_contents(groups: list[Group], views: list[View], matched: dict[int, Grou
     for position, view in enumerate(views):
         if position in matched:
             continue
-        calls = {group for name in _call_ids(view) for group in by_call.get(name, ())}
-        eligible = [group for group in groups if not _have_other_ids(view, group, comparable)]
+        calls = {group for name in call_ids(view) for group in by_call.get(name, ())}
+        eligible = [group for group in groups if not has_other_ids(view, group, comparable)]
         found = [
-            (evidence, _began_later(view, group), _distance(view, group), place, group)
+            (evidence, began_later(view, group), seconds_apart(view, group), place, group)
             for place, group in enumerate(eligible)
-            if (evidence := _evidence(view, group, group in calls)) is not None
+            if (evidence := evidence_rank(view, group, group in calls)) is not None
         ]
         if found:
             matched[position] = group = min(found, key=lambda item: item[:4])[4]
-            view.inside = next((name for other in group.views if (name := _inserted_by(other, view)) is not None), None)
-
-
-def _evidence(view: View, group: Group, shares_calls: bool) -> int | None:
-    """Return how well a view fits into the group, the smaller the better: by its text, calls, answer, time alone."""
-    found: list[int] = []
-    for other in group.views:
-        if other.inside is not None or (_same_time(view, other) is False and not _is_within(view, other)):
-            continue
-        if _inserted_by(other, view) is not None:
-            found.append(0)
-        elif shares_calls and not _is_unlike(view, other):
-            found.append(1)
-        elif (
-            not view.is_late
-            and _is_within(view, other)
-            and (_same_answer(view, other) or not (view.prompt or view.ids))
-        ):
-            found.append(2 if _same_answer(view, other) else 3)
-    return min(found, default=None)
-
-
-def _is_unlike(view: View, other: View) -> bool:
-    """Return whether two prompts cannot be the same turn: both say something, and something else."""
-    return view.is_telling and other.is_telling and not _same_prompt(view, other)
-
-
-def _is_within(view: View, other: View) -> bool:
-    if view.time is None or other.time is None or other.until is None:
-        return False
-    return other.time - SAME_TIME <= view.time < other.until
-
-
-def _same_answer(view: View, other: View) -> bool:
-    mine, theirs = _answer(view), _answer(other)
-    return len(mine) >= TELLING_LENGTH and (mine in theirs or theirs in mine) and bool(theirs)
-
-
-def _all_answers(view: View) -> str:
-    """Return all that was answered, by sub-agents as well."""
-    return "".join(without_blanks(prose_of(message.parts)) for message in view.messages if message.role == "assistant")
-
-
-def _answer(view: View) -> str:
-    answers = [message for message in view.messages if message.role == "assistant" and message.parent_call_id is None]
-    return "".join(without_blanks(prose_of(message.parts)) for message in answers)
+            view.inside = next((name for other in group.views if (name := inserted_by(other, view)) is not None), None)
 
 
 def _groups_by_call(groups: list[Group]) -> dict[str, list[Group]]:
     found: dict[str, list[Group]] = {}
     for group in groups:
-        for name in {name for view in group.views for name in _call_ids(view)}:
+        for name in {name for view in group.views for name in call_ids(view)}:
             found.setdefault(name, []).append(group)
     return {name: holders for name, holders in found.items() if len(holders) == 1}
-
-
-def _call_ids(view: View) -> set[str]:
-    calls = (part for message in view.messages for part in message.parts if isinstance(part, ToolCall))
-    return {name for call in calls for name in (call.id, *call.native_ids)}
 
 
 def _by_following(views: list[View], matched: dict[int, Group]) -> None:
@@ -479,37 +268,3 @@ def _by_following(views: list[View], matched: dict[int, Group]) -> None:
             matched[position] = following
         else:
             following = None
-
-
-def has_answer(messages: list[Message]) -> bool:
-    return any(message.role == "assistant" for message in messages)
-
-
-def _inserted_by(other: View, view: View) -> str | None:
-    """Return the call of a turn whose sub-agent was given this prompt, "" if the product inserted it; else None."""
-    if not view.prompt or view.prompt == other.prompt:  # the same prompt at another time is another turn
-        return None
-    for message in other.messages:
-        for part in message.parts:
-            if isinstance(part, ToolCall) and _is_given(view.prompt, part):
-                return part.id
-        if any(view.prompt == plain(text) for text in _inserted_texts(message)):
-            return ""
-    return None
-
-
-def _is_given(prompt: str, call: ToolCall) -> bool:
-    if call.subagent is not None and call.subagent.prompt is not None:
-        return plain(call.subagent.prompt) == prompt
-    return call.arguments is not None and _quoted(prompt) in plain(call.arguments.replace("\\n", " "))
-
-
-def _quoted(prompt: str) -> str:
-    """Return a prompt as it is within the JSON of arguments."""
-    return jsonio.encode(prompt)
-
-
-def _inserted_texts(message: Message) -> Iterator[str]:
-    if message.role in ("user", "system"):
-        yield prose_of(message.parts)
-        yield from (part.text for part in message.parts if isinstance(part, Prompt))

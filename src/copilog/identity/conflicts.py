@@ -13,7 +13,7 @@ import msgspec
 
 from copilog import jsonio
 from copilog.errors import BadRecord
-from copilog.identity.alignment import View
+from copilog.identity.turn_views import View
 from copilog.model import AnyPart, Conflict, Message, Text, ToolCall, Turn
 from copilog.similarity import without_blanks
 

@@ -15,9 +15,10 @@ from typing import NamedTuple
 import msgspec
 
 from copilog.identity import merge
-from copilog.identity.alignment import View, align, by_turn, prompts_in
+from copilog.identity.alignment import align
 from copilog.identity.conflicts import Texts, overruled
 from copilog.identity.traces import BROKEN, EARLIER, TORN, has_turns, name_of, traces_in
+from copilog.identity.turn_views import View, by_turn, prompts_in
 from copilog.model import Conversation, Message, Provenance, Text, ToolCall, ToolResult, Turn
 
 BAD_OUTCOMES = frozenset({"failed", "denied", "skipped", "cancelled"})

@@ -10,8 +10,8 @@ import msgspec
 
 from copilog.derive import one_agent
 from copilog.derive.model_names import is_same_model
-from copilog.identity.alignment import SAME_TIME
 from copilog.identity.traces import EARLIER, OF_ONE_TRACE
+from copilog.identity.turn_views import SAME_TIME
 from copilog.model import Conflict, Conversation, Model, Provenance, Turn, Usage
 
 # Fields of a turn in which traces can contradict each other. Ids differ by writer; lists are united.

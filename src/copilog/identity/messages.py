@@ -12,9 +12,9 @@ from typing import Any
 import msgspec
 
 from copilog.derive.outcomes import add_verdict
-from copilog.identity.alignment import View, prompts_in
 from copilog.identity.calls import is_recorded, same_calls
 from copilog.identity.traces import SESSION_FILES
+from copilog.identity.turn_views import View, prompts_in
 from copilog.model import (
     UNASKED,
     UNFINISHED,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import NamedTuple
 
-from copilog.identity.alignment import Group
 from copilog.identity.traces import LOG, Trace, own_name
+from copilog.identity.turn_views import Group
 
 
 def in_order(groups: list[Group], traces: dict[str, Trace]) -> list[Group]:

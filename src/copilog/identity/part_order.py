@@ -14,7 +14,7 @@ from itertools import pairwise
 
 import msgspec
 
-from copilog.identity.alignment import View
+from copilog.identity.turn_views import View
 from copilog.model import AnyPart, Message, Text, Thinking, ToolCall, Turn
 from copilog.similarity import without_blanks
 

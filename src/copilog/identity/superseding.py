@@ -5,9 +5,9 @@ docs/identity.md has a table of every pair of traces.
 
 from __future__ import annotations
 
-from copilog.identity.alignment import Group, View
 from copilog.identity.order import sequence_of
 from copilog.identity.traces import CLI_LOGS, EARLIER, FILE, LOG, Trace, is_newer, name_of, names_of
+from copilog.identity.turn_views import Group, View
 from copilog.model import AnyPart, Conversation, Notice
 
 REASONS = ("removed", "replaced", "rewound", "undone", "hidden", "absent")  # in order of precedence

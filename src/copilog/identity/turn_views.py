@@ -1,0 +1,277 @@
+"""Turns as single conversations have them, and whether two of them may be the same turn.
+
+`alignment` decides which turns are the same; this module compares one turn with another, or with a group of turns that
+are already matched. Docs: docs/identity.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from copilog import jsonio
+from copilog.identity.traces import RETOLD, id_space, names_of
+from copilog.model import Conversation, Message, Prompt, ToolCall, Turn, prose_of
+from copilog.similarity import SAME_MOMENT_SECONDS, TELLING_LENGTH, ids_of, plain, without_blanks
+
+SAME_TIME = timedelta(seconds=SAME_MOMENT_SECONDS)
+SAME_STEP = timedelta(seconds=1)  # two records of one step
+LONGEST_TURN = timedelta(days=1)  # of a last turn whose end is not recorded
+CUT_LENGTH = 90  # a store of sessions may cut prompts at a hundred characters
+
+
+class View:
+    """A turn as one conversation has it, with what it is recognised by."""
+
+    __slots__ = (
+        "conversation",
+        "ids",
+        "inside",
+        "is_late",
+        "is_retold",
+        "is_sparse",
+        "messages",
+        "prompt",
+        "source",
+        "time",
+        "turn",
+        "until",
+    )
+
+    def __init__(self, conversation: Conversation, turn: Turn, messages: list[Message], following: Turn | None) -> None:
+        self.conversation = conversation
+        self.turn = turn
+        self.messages = messages
+        self.source = conversation.source
+        self.ids = ids_of(turn)
+        self.prompt = plain(" ".join(prose_of(message.parts) for message in prompts_in(messages)))
+        self.is_sparse = "rewind" in conversation.marks  # only of turns that changed files: neighbours say nothing
+        self.time = turn.timing.started_at
+        # A store of sessions writes a turn's row when the turn has ended.
+        self.is_late = "store-row" in conversation.marks
+        if self.time is None and self.is_sparse:  # newer snapshots are taken then, too
+            self.is_late = True
+            self.time = next((message.created_at for message in messages), None)
+        self.is_retold = not (RETOLD | {"rewind"}).isdisjoint(conversation.marks)
+        # Not a turn of its own: the prompt of the sub-agent of this call, or "" for what the product inserted.
+        self.inside: str | None = None
+        self.until = self._end(following)
+
+    def _end(self, following: Turn | None) -> datetime | None:
+        """Return the time by which the turn has ended, and a store of sessions has written its row."""
+        if self.time is None:
+            return None
+        if following is None:
+            return self.time + LONGEST_TURN
+        return max(following.timing.started_at or self.time, self.time)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the traces that have the turn."""
+        return names_of(self.conversation, self.turn.traces)
+
+    @property
+    def is_telling(self) -> bool:
+        return len(self.prompt) >= TELLING_LENGTH
+
+
+def prompts_in(messages: list[Message]) -> Iterator[Message]:
+    return (message for message in messages if message.role == "user" and message.parent_call_id is None)
+
+
+class Group:
+    """One turn in all conversations that have it, the best first."""
+
+    __slots__ = ("names", "views")
+
+    def __init__(self, view: View) -> None:
+        self.views = [view]
+        self.names = set(view.names)
+
+    def add(self, view: View) -> None:
+        self.views.append(view)
+        self.names.update(view.names)
+
+    @property
+    def time(self) -> datetime | None:
+        """The start of the turn; the time at which a row was written counts only if there is no other."""
+        times = [view.time for view in self.views if view.time is not None and not view.is_late and view.inside is None]
+        return times[0] if times else min((view.time for view in self.views if view.time is not None), default=None)
+
+
+def by_turn(conversation: Conversation) -> dict[int | None, list[Message]]:
+    messages: dict[int | None, list[Message]] = {}
+    for message in conversation.messages:
+        messages.setdefault(message.turn, []).append(message)
+    return messages
+
+
+def has_answer(messages: list[Message]) -> bool:
+    return any(message.role == "assistant" for message in messages)
+
+
+def may_be_same_turn(view: View, group: Group, comparable: set[str]) -> bool:
+    if has_other_ids(view, group, comparable):
+        return False
+    return any(
+        _has_same_prompt(view, other) and may_be_same_time(view, other) is not False and _may_share_answer(view, other)
+        for other in group.views
+    )
+
+
+def _may_share_answer(view: View, other: View) -> bool:
+    """Return whether two answers may be of one turn. Only of a store's row this is asked: its time says little."""
+    if not (view.is_late or other.is_late) or (view.is_late and other.is_late):
+        return True
+    late, begun = (view, other) if view.is_late else (other, view)
+    row, answer = _answer(late).removesuffix("...").removesuffix("…"), _all_answers(begun)
+    return not row or not answer or row in answer or answer in row
+
+
+def has_other_ids(view: View, group: Group, comparable: set[str]) -> bool:
+    return bool(view.ids) and any(
+        other.ids and id_space(other.source) in comparable and not _is_same_record(view, other) for other in group.views
+    )
+
+
+def _is_same_record(view: View, other: View) -> bool:
+    """Return whether two turns are one whose id was damaged: nobody asks the same twice in a thousandth of a second."""
+    if view.time is None or view.time != other.time or view.is_late or other.is_late:
+        return False
+    return bool(view.prompt) and view.prompt == other.prompt and view.source == other.source
+
+
+def _has_same_prompt(one: View, other: View) -> bool:
+    if one.prompt == other.prompt:
+        return True
+    return _is_cut(one, other) or _is_cut(other, one)
+
+
+def _is_cut(short: View, long: View) -> bool:
+    """Return whether a prompt is the other one as a store of sessions cuts it."""
+    if not short.is_late or len(short.prompt) < CUT_LENGTH:
+        return False
+    return long.prompt.startswith(short.prompt.removesuffix("...").removesuffix("…").rstrip())
+
+
+def may_be_same_time(one: View, other: View) -> bool | None:
+    """Return whether two turns may be of the same time; None if one does not say."""
+    if one.time is None or other.time is None:
+        return None
+    if one.is_late == other.is_late:
+        return abs(one.time - other.time) <= SAME_TIME
+    late, begun = (one, other) if one.is_late else (other, one)
+    assert late.time is not None
+    assert begun.time is not None
+    return begun.time - SAME_STEP <= late.time <= (begun.until or begun.time) + SAME_TIME
+
+
+def is_simultaneous(view: View, group: Group) -> bool:
+    return any(may_be_same_time(view, other) for other in group.views)
+
+
+def began_within(most_apart: timedelta, view: View, group: Group) -> bool:
+    """Return whether a turn began within some time of another. Times of rows that are written late say nothing."""
+    times = [other.time for other in group.views if other.time is not None and not other.is_late]
+    return view.time is not None and not view.is_late and any(abs(view.time - time) <= most_apart for time in times)
+
+
+def began_later(view: View, group: Group) -> bool:
+    """Return whether a turn began after a record that may be of it, so that a turn before it fits better.
+
+    Without a prompt the record begins with the answer, and is never before its turn.
+    """
+    allowed = SAME_STEP if view.prompt else timedelta()
+    return view.time is not None and group.time is not None and group.time > view.time + allowed
+
+
+def seconds_apart(view: View, group: Group) -> float:
+    """Return how far apart two turns began; of a store's row, how long before it the turn had begun."""
+    if view.time is None or group.time is None:
+        return 0
+    return abs((view.time - group.time).total_seconds())
+
+
+def evidence_rank(view: View, group: Group, shares_calls: bool) -> int | None:
+    """Return how well a view fits into the group, the smaller the better: by its text, calls, answer, time alone."""
+    found: list[int] = []
+    for other in group.views:
+        if other.inside is not None or (may_be_same_time(view, other) is False and not _began_during(view, other)):
+            continue
+        if inserted_by(other, view) is not None:
+            found.append(0)
+        elif shares_calls and not _has_other_prompt(view, other):
+            found.append(1)
+        elif (
+            not view.is_late
+            and _began_during(view, other)
+            and (_has_similar_answer(view, other) or not (view.prompt or view.ids))
+        ):
+            found.append(2 if _has_similar_answer(view, other) else 3)
+    return min(found, default=None)
+
+
+def _has_other_prompt(view: View, other: View) -> bool:
+    """Return whether two prompts cannot be the same turn: both say something, and something else."""
+    return view.is_telling and other.is_telling and not _has_same_prompt(view, other)
+
+
+def _began_during(view: View, other: View) -> bool:
+    if view.time is None or other.time is None or other.until is None:
+        return False
+    return other.time - SAME_TIME <= view.time < other.until
+
+
+def has_equal_answer(view: View, other: View) -> bool:
+    mine, theirs = _answer(view), _answer(other)
+    return len(mine) >= TELLING_LENGTH / 2 and mine == theirs
+
+
+def _has_similar_answer(view: View, other: View) -> bool:
+    mine, theirs = _answer(view), _answer(other)
+    return len(mine) >= TELLING_LENGTH and (mine in theirs or theirs in mine) and bool(theirs)
+
+
+def _all_answers(view: View) -> str:
+    """Return all that was answered, by sub-agents as well."""
+    return "".join(without_blanks(prose_of(message.parts)) for message in view.messages if message.role == "assistant")
+
+
+def _answer(view: View) -> str:
+    answers = [message for message in view.messages if message.role == "assistant" and message.parent_call_id is None]
+    return "".join(without_blanks(prose_of(message.parts)) for message in answers)
+
+
+def call_ids(view: View) -> set[str]:
+    calls = (part for message in view.messages for part in message.parts if isinstance(part, ToolCall))
+    return {name for call in calls for name in (call.id, *call.native_ids)}
+
+
+def inserted_by(other: View, view: View) -> str | None:
+    """Return the call of a turn whose sub-agent was given this prompt, "" if the product inserted it; else None."""
+    if not view.prompt or view.prompt == other.prompt:  # the same prompt at another time is another turn
+        return None
+    for message in other.messages:
+        for part in message.parts:
+            if isinstance(part, ToolCall) and _is_prompt_of(view.prompt, part):
+                return part.id
+        if any(view.prompt == plain(text) for text in _inserted_texts(message)):
+            return ""
+    return None
+
+
+def _is_prompt_of(prompt: str, call: ToolCall) -> bool:
+    if call.subagent is not None and call.subagent.prompt is not None:
+        return plain(call.subagent.prompt) == prompt
+    return call.arguments is not None and _json_quoted(prompt) in plain(call.arguments.replace("\\n", " "))
+
+
+def _json_quoted(prompt: str) -> str:
+    """Return a prompt as it is within the JSON of arguments."""
+    return jsonio.encode(prompt)
+
+
+def _inserted_texts(message: Message) -> Iterator[str]:
+    if message.role in ("user", "system"):
+        yield prose_of(message.parts)
+        yield from (part.text for part in message.parts if isinstance(part, Prompt))

@@ -335,7 +335,7 @@ def test_a_scan_that_fails_does_not_stand_in_the_way_of_an_answer(
     result = asked(archive, lambda client: client.call_tool("search", {"query": "tide"}), Refresher(scan))
 
     assert data_of(result)["total"] > 0
-    assert data_of(result)["remarks"] == ["the archive could not be brought up to date, and may lack the latest"]
+    assert data_of(result)["remarks"] == ["the archive could not be updated, and may lack the latest conversations"]
     assert "the scan failed" in caplog.text
 
 

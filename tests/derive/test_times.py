@@ -159,7 +159,7 @@ def test_a_completion_more_than_a_day_after_the_start_alone_is_a_reload(status: 
         assert (each.elapsed_ms, each.waiting_ms, each.working_ms) == (None, None, None)
         [problem] = each.problems
         assert "completed 2,592,000,000 ms (30.0 days) after it started" in problem
-        assert "the session was opened again then" in problem
+        assert "the session was reopened then" in problem
     assert (first.elapsed_ms, first.problems) == (30_000, [])
 
 

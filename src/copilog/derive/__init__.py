@@ -1,7 +1,7 @@
-"""What follows from a conversation and is asked in many places. One decision, one function.
+"""Draw conclusions from a conversation that many callers need. One function for each decision.
 
 `conclude` runs once on a merged conversation and writes its conclusions into the model, so that every surface reads
-the same ones. It may run again at any time: conclusions are made from what was recorded, never from each other.
+the same ones. It may run again at any time: conclusions are drawn from recorded data, never from each other.
 """
 
 from copilog.derive.agents import agent_key, agent_name, one_agent

@@ -1,4 +1,4 @@
-"""What a chat participant is called. Copilot has had many names: `GitHubCopilot`, `Copilot`, `Github Copilot Chat`."""
+"""Name chat participants. Copilot has had many names: `GitHubCopilot`, `Copilot`, `Github Copilot Chat`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from copilog.model import Agent, Conversation
 from copilog.text_cache import remembered
 
 COPILOT = "GitHub Copilot"
-_COPILOT = frozenset({"copilot", "githubcopilot", "copilotchat", "githubcopilotchat"})  # letters of its names
+_COPILOT = frozenset(
+    {"copilot", "githubcopilot", "copilotchat", "githubcopilotchat"}
+)  # letters and digits of its names
 
 
 @remembered(1024)
@@ -17,16 +19,16 @@ def one_agent(name: str) -> str:
 
 
 def agent_key(name: str) -> str:
-    """Return what all spellings of an agent's name have in common."""
+    """Return the key that all spellings of an agent's name share."""
     return one_agent(name).casefold()
 
 
 def agent_name(agent: Agent) -> str:
-    """Return what a participant is called in lists, figures and filters."""
+    """Return the name of a participant for lists, figures and filters."""
     return one_agent(agent.name or agent.id)
 
 
 def conclude_assistant(conversation: Conversation) -> None:
-    """Give the assistant the one name that it has."""
+    """Replace the assistant by the name that all its spellings share."""
     if conversation.assistant:
         conversation.assistant = one_agent(conversation.assistant)

@@ -1,4 +1,4 @@
-"""Edits that are recorded only in the arguments of a call, not as a part of the answer."""
+"""Find edits that are recorded only in the arguments of a call, not as a part of the answer."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def conclude_argued_edits(walked: Walked) -> None:
     calls = [(turn, call) for turn, call in walked.calls if call.arguments and key_of(call) in WRITING_TOOLS]
     if not calls:
         return
-    told: dict[str, list[str]] = {}  # by call: files whose lines the edits in the answer tell
-    vague: dict[str, list[str]] = {}  # and those of which they only tell that there was an edit
-    by_turn: dict[int | None, list[str]] = {}  # files of edits of no call
+    told: dict[str, list[str]] = {}  # by call: files whose lines are recorded by edits in the answer
+    vague: dict[str, list[str]] = {}  # files whose edits in the answer have no line counts
+    by_turn: dict[int | None, list[str]] = {}  # files of edits without a call
     for turn, edit in walked.edits:
         path = edit.path or edit.uri or ""
         if edit.call_id is None:
@@ -37,7 +37,7 @@ def conclude_argued_edits(walked: Walked) -> None:
             call.edits = _edits_of(call, others, vague.get(call.id, []))
             if is_partly_done(call):
                 said = "\n".join(made_edits(result.text) for result in walked.results.get(call.id, ()))
-                # Which of the edits of a file failed is not known, so neither are the lines.
+                # It is unknown which edits of a file failed, so the lines are unknown too.
                 call.edits = [
                     ArguedEdit(path=edit.path, action=edit.action)
                     for edit in call.edits
@@ -67,7 +67,7 @@ def _edit_of(path: str, lines: Lines, *, is_new: bool) -> ArguedEdit:
 
 
 def is_among(path: str, others: Iterable[str]) -> bool:
-    """Return whether a file is one of others; one of both may be named from some folder on."""
+    """Return whether a file is one of others; either path may be relative to some folder."""
     plain = _plain(path)
     return any(plain == other or _is_end(plain, other) or _is_end(other, plain) for other in map(_plain, others))
 

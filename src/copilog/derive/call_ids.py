@@ -1,4 +1,4 @@
-"""Calls of several turns that go by the same id: some models count their calls anew in each turn.
+"""Give calls unique ids: some models count their calls anew in each turn, so calls of several turns share an id.
 
 Everything that belongs to a call is found by its id: the result, the terminal, edits, the messages of a sub-agent.
 """
@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from copilog.model import Conversation, ToolCall
 
-Key = tuple[int | None, str]  # the turn, and the id that was recorded
+Key = tuple[int | None, str]  # the turn, and the recorded id
 
 
 def tell_calls_apart(conversation: Conversation) -> None:
-    """Give each call an id that no call of another turn has; the recorded one stays among its native ids.
+    """Give each call an id that no call of another turn has; the recorded id stays in its native ids.
 
-    What belongs to a call goes with the call of its own turn, else with the last one before it.
+    What belongs to a call follows the call of its own turn, else the last such call before it.
     """
     final_ids = _final_ids(conversation)
-    latest: dict[str, str] = {}  # what an id stands for so far
+    latest: dict[str, str] = {}  # by recorded id: the id of the last call so far
 
     def renamed(turn: int | None, name: str) -> str:
         return final_ids.get((turn, name)) or latest.get(name, name)
@@ -41,7 +41,7 @@ def tell_calls_apart(conversation: Conversation) -> None:
 
 
 def _final_ids(conversation: Conversation) -> dict[Key, str]:
-    """The id of each call: the recorded one for the first turn that has it, else a longer spelling, else a number."""
+    """Return the id of each call: the recorded id for the first turn with it, else a longer spelling or a number."""
     found: dict[Key, str] = {}
     taken: set[str] = set()
     for message in conversation.messages:

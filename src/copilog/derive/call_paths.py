@@ -1,4 +1,4 @@
-"""Which files and folders the arguments of a tool call name."""
+"""Find the files and folders that the arguments of a tool call name."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 
 LONGEST_PATH = 1000
-LONGEST_SEARCHED = 1 << 20  # bytes of arguments; behind that there is file content, not paths
+LONGEST_SEARCHED = 1 << 20  # bytes of arguments; after that there is file content, not paths
 
 
 class _Arguments(msgspec.Struct, gc=False):
-    """The arguments of Copilot's tools that are paths. Others are skipped by the decoder, so content costs little."""
+    """The arguments of Copilot's tools that are paths. The decoder skips others, so content costs little."""
 
     path: Any = None  # view, edit, create, grep, glob of Copilot CLI; list_dir of VS Code
     paths: Any = None  # grep, rg

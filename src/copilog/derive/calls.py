@@ -1,4 +1,4 @@
-"""Records of single calls of a model, as a store of sessions has them: whose they are."""
+"""Assign the records of model calls in a store of sessions to turns."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ AT_ONCE = timedelta(seconds=2)
 
 
 def is_aside(usage: Usage) -> bool:
-    """Return whether a call was not the main agent's: a sub-agent's, a helper's, or one that compacted the history."""
+    """Return whether a call was not made by the main agent: by a sub-agent, a helper, or to compact the history."""
     told = usage.extra or {}
     by_other = usage.parent_call_id or told.get("agent_id") or told.get("parent_tool_call_id")
     return bool(by_other) or told.get("initiator") == "compaction" or helper_of(usage) is not None
 
 
 def turns_by_number(turns: list[Turn]) -> dict[int, int]:
-    """The turns by their number in a store, which counts prompts and may leave some out."""
+    """Return the turns by their number in a store, which counts prompts and may leave some out."""
     numbers = {turn.index: (turn.extra or {}).get("turn_index") for turn in turns}
     if any(number is not None for number in numbers.values()):
         return {number if isinstance(number, int) else index: index for index, number in numbers.items()}
@@ -34,7 +34,7 @@ class TurnsOfCalls:
     """The turns that calls of a store belong to.
 
     A call belongs to the last turn that began before it ended. The store's own number of the turn is not the turn: the
-    CLI uses it again when it ended before it wrote the turn's row. It decides only where no log has the times.
+    CLI reuses a number if it ended before it wrote the turn's row. The number decides only where no log has the times.
     """
 
     def __init__(self, turns: list[Turn]) -> None:
@@ -55,7 +55,7 @@ class TurnsOfCalls:
         }
 
     def of(self, usage: Usage) -> int | None:
-        """Return the index of the turn that a call belongs to; None if nothing says so."""
+        """Return the index of the turn that a call belongs to; None if it is unknown."""
         at = called_at(usage)
         number = (usage.extra or {}).get("turn_index")
         named = self._by_number.get(number) if isinstance(number, int) else None
@@ -68,7 +68,7 @@ class TurnsOfCalls:
 
 
 def _has_time_of_row(turn: Turn) -> bool:
-    """Whether a turn was rewound, and the log was not read before: then its time is that of its row in the store.
+    """Return whether the time of a turn is that of its row: it was rewound, and the log was not read before.
 
     The CLI writes the row after all calls of the turn: when the next prompt is sent, or when the program ends.
     """
@@ -76,10 +76,10 @@ def _has_time_of_row(turn: Turn) -> bool:
 
 
 def _written_late(turns: list[Turn]) -> set[int]:
-    """Return the turns whose row was written with the next prompt: its time says nothing about whose a call is.
+    """Return the turns whose row was written with the next prompt: its time does not show which turn a call is of.
 
-    The row bears the time of that prompt or one some milliseconds later. A row that was written when the program ended
-    is earlier; whatever was called between it and the next prompt still belongs to its turn.
+    The row has the time of that prompt, or one some milliseconds later. A row that was written when the program ended
+    is earlier; calls between it and the next prompt still belong to its turn.
     """
     late: set[int] = set()
     following: datetime | None = None
@@ -93,7 +93,7 @@ def _written_late(turns: list[Turn]) -> set[int]:
 
 
 def called_at(usage: Usage) -> datetime | None:
-    """Return when a call ended, as recorded; None if that is unknown."""
+    """Return the recorded time when a call ended; None if it is unknown."""
     text: Any = (usage.extra or {}).get("created_at")
     try:
         at = datetime.fromisoformat(text)
@@ -104,9 +104,9 @@ def called_at(usage: Usage) -> datetime | None:
 
 
 def unrecorded(calls: Sequence[Usage], records: Sequence[Usage]) -> list[Usage]:
-    """Return the calls of a store that are not among the records of a log: those of turns that were rewound.
+    """Return the calls of a store that the log lacks: those of turns that were rewound.
 
-    The program writes both at once: a call and its record have the same numbers and nearly the same time.
+    The program writes both at once: a call and its record have the same counts and nearly the same time.
     """
     waiting: dict[tuple[int | None, ...], list[Usage]] = {}
     for record in records:
@@ -127,6 +127,6 @@ def _numbers(usage: Usage) -> tuple[int | None, ...]:
 
 
 def _apart(one: Usage, other: Usage) -> timedelta:
-    """Return how far apart two calls were; nothing if one of the times is unknown."""
+    """Return the time between two calls; zero if one of the times is unknown."""
     at, then = called_at(one), called_at(other)
     return abs(at - then) if at is not None and then is not None else timedelta()

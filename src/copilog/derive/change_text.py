@@ -1,4 +1,4 @@
-"""What to show of a file's change: its diff, or the texts that edits put in where the file itself is not on disk."""
+"""Choose the text to show for a file's change: its diff, or the inserted texts if the file is not on disk."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 from copilog.model import FileChange
 
-TEXTS = ("txt", "text", "source")  # where VS Code's edits, operations and cells have their text
+TEXTS = ("txt", "text", "source")  # keys of the text in VS Code's edits, operations and cells
 
 
 def shown_diff(change: FileChange) -> str | None:
-    """Return the diff of a change, else the lines that its edits put in, each behind a plus; None if unknown."""
+    """Return the diff of a change, else its inserted lines, each with a leading plus; None if unknown."""
     if change.diff or not change.unapplied:
         return change.diff
     texts = [text for edit in change.unapplied for text in _texts_in(edit) if text]

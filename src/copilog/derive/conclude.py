@@ -1,4 +1,4 @@
-"""All conclusions about a conversation, in their order."""
+"""Draw all conclusions about a conversation, in their order."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Which turns count, where branches leave, and the linear conversations that a branched one consists of.
+"""Select the turns that count, and divide a branched conversation into linear ones.
 
-A superseded turn stays in the conversation, but figures, exports and agents leave it out unless it is asked for.
+A superseded turn stays in the conversation, but figures, exports and agents leave it out unless the user selects it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import msgspec
 
 from copilog.model import Branch, Conversation, Turn, is_counted
 
-# Why a turn no longer counts, in words.
+# Texts for the reasons why a turn no longer counts.
 REASONS = {
     "removed": "removed",
     "hidden": "hidden in VS Code",
@@ -21,11 +21,11 @@ REASONS = {
     "rewound": "rewound",
     "absent": "no longer in its file",
 }
-BRANCH_MARK = "~"  # between the id of a conversation and what names one of its branches
+BRANCH_MARK = "~"  # between the id of a conversation and the name of one of its branches
 
 
 class Placed(NamedTuple):
-    """A turn where it is read: `branches` lead to it, the outermost first; the trunk has none."""
+    """A turn in reading order, with the branches that lead to it, the outermost first; the trunk has none."""
 
     turn: Turn
     branches: tuple[Branch, ...]
@@ -45,33 +45,33 @@ def superseded_indexes(conversation: Conversation) -> set[int]:
 
 
 def last_number(conversation: Conversation) -> int | None:
-    """Return the number of the last turn if that is how many turns count; None where some are superseded."""
+    """Return the number of the last turn if it equals the number of turns that count; None if some are superseded."""
     return None if superseded_indexes(conversation) else len(conversation.turns)
 
 
 def reason_of(turn: Turn) -> str:
-    """Return in words why a turn does not count; empty for one that does."""
+    """Return a text for the reason why a turn does not count; empty if it counts."""
     return REASONS.get(turn.superseded, turn.superseded) if turn.superseded else ""
 
 
 def reasons_of(turns: Iterable[Turn]) -> list[str]:
-    """Return in words why turns do not count, each reason once."""
+    """Return a text for the reasons why turns do not count, each reason once."""
     return list(dict.fromkeys(reason_of(turn) for turn in turns))
 
 
 def branch_name(branch: Branch) -> str:
-    """Return what a branch is called within a sentence."""
+    """Return the name of a branch within a sentence."""
     return "branch" if branch.leaves_from is None else f"branch from turn {branch.leaves_from + 1}"
 
 
 def only_trace_of(turn: Turn, only_traces: Mapping[int, str]) -> str | None:
-    """Return the trace that alone has a turn; None if several have it, or if the turn's branch says so already."""
+    """Return the only trace that has a turn; None if several have it, or if the turn's branch names the trace."""
     path = only_traces.get(turn.index)
     return None if turn.branch is not None and turn.branch.trace == path else path
 
 
 def only_traces(conversation: Conversation) -> dict[int, str]:
-    """Return, by the index of a turn, the path of the trace that alone has it, where several have turns that count."""
+    """Return, by turn index, the path of the only trace that has the turn, where several have turns that count."""
     alone = {turn.index: turn.traces[0] for turn in conversation.turns if len(turn.traces) == 1}
     if not alone:
         return {}
@@ -94,9 +94,9 @@ def is_branched(conversation: Conversation) -> bool:
 
 
 def in_reading_order(conversation: Conversation) -> list[Placed]:
-    """Return all turns, those of a branch right after the turn that it leaves from.
+    """Return all turns, the turns of a branch right after the turn that it leaves from.
 
-    A branch that shares no turn with the trunk comes first, and one that leaves from a turn that is not there last.
+    A branch that shares no turn with the trunk comes first, and one that leaves from a missing turn last.
     """
     if not is_branched(conversation):
         return [Placed(turn, ()) for turn in conversation.turns]
@@ -106,7 +106,7 @@ def in_reading_order(conversation: Conversation) -> list[Placed]:
         assert line.branch is not None
         leaving.setdefault(line.branch.leaves_from, []).append(line)
     placed = list(_read(trunk, leaving, ()))
-    while leaving:  # from a turn that is not there, or from one another
+    while leaving:  # they leave from a missing turn, or from each other
         for line in leaving.pop(next(iter(leaving))):
             placed += _read(line, leaving, ())
     return placed
@@ -124,9 +124,9 @@ def _read(line: _Line, leaving: dict[int | None, list[_Line]], above: tuple[Bran
 
 
 def turns_before(conversation: Conversation) -> dict[int, Turn | None]:
-    """Return for each turn the counted one that was asked before it: for a branch's first, where the branch leaves."""
+    """Return the counted turn before each turn; for the first of a branch, the turn that the branch leaves from."""
     before: dict[int, Turn | None] = {}
-    up_to: dict[int | None, Turn | None] = {None: None}  # the last counted turn up to and with a turn
+    up_to: dict[int | None, Turn | None] = {None: None}  # the last counted turn up to and including a turn
     for line in lines_of(conversation):  # a branch leaves from a turn of a line before it
         last = up_to.get(line.branch.leaves_from) if line.branch is not None else None
         for turn in line.turns:
@@ -136,7 +136,7 @@ def turns_before(conversation: Conversation) -> dict[int, Turn | None]:
 
 
 def repeated_prompts(conversation: Conversation, prompts: Mapping[int, str]) -> set[int]:
-    """Return the turns that ask once more what the turn before them asked; `prompts` are by the index of a turn."""
+    """Return the turns that repeat the prompt of the turn before them; `prompts` are by the index of a turn."""
     before = turns_before(conversation)
     return {
         index
@@ -146,7 +146,7 @@ def repeated_prompts(conversation: Conversation, prompts: Mapping[int, str]) -> 
 
 
 def ends_of(conversation: Conversation) -> list[Conversation]:
-    """Return one linear conversation for each end, without superseded turns.
+    """Return one linear conversation for each last turn of a line, without superseded turns.
 
     The trunk comes first and keeps the id. A branch has the turns that lead to it, and an id of its own: that of the
     conversation and the request that the branch begins with, which stays the same when other branches come and go.
@@ -188,7 +188,7 @@ def _indexes(line: _Line) -> set[int]:
 
 
 def _leading_to(conversation: Conversation, index: int | None) -> set[int]:
-    """Return the indexes of the turns up to and with one, along its own branch and those it leaves from."""
+    """Return the indexes of the turns up to and including one, along its branch and those it leaves from."""
     found: set[int] = set()
     turns = {turn.index: turn for turn in conversation.turns}
     while index is not None and index in turns and index not in found:
@@ -199,7 +199,7 @@ def _leading_to(conversation: Conversation, index: int | None) -> set[int]:
 
 
 def _with_turns(conversation: Conversation, indexes: Collection[int]) -> Conversation:
-    """Return a copy with these turns, and all that belongs to no turn of the conversation."""
+    """Return a copy with these turns, and everything that belongs to no turn."""
     left_out = {turn.index for turn in conversation.turns}.difference(indexes)
     requests = {turn.request_id for turn in conversation.turns if turn.index in left_out and turn.request_id}
     changes = [change for change in conversation.file_changes if change.turn not in left_out]

@@ -1,4 +1,4 @@
-"""What the arguments of a tool that edits files say is to be written."""
+"""Count the lines that the arguments of an editing tool add and remove."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ PATHS = ("filePath", "path", "file_path", "target_file", "filename", "uri")
 BEFORE = ("oldString", "old_str", "old_string", "oldText", "old_text")
 AFTER = ("newString", "new_str", "new_string", "newText", "new_text", "content", "contents", "file_text",
          "insert_text", "code", "code_edit", "newCode")  # fmt: skip
-WHOLE = ("content", "contents", "file_text")  # the whole file, not a piece of it
-OF_A_CELL = "editType"  # what becomes of one cell of a notebook
+WHOLE = ("content", "contents", "file_text")  # the content of the file, not a piece of it
+OF_A_CELL = "editType"  # the operation on one cell of a notebook
 LISTS = ("replacements", "edits")
 PATCHES = ("input", "patch")
 PATCHED: dict[str, Action] = {
@@ -46,13 +46,13 @@ def joined(pieces: Iterable[Lines]) -> Lines:
 
 
 def lines_in_arguments(arguments: str | None) -> Iterator[tuple[str, Lines]]:
-    """What the arguments of an editing tool say is to be written, file by file; nothing for any other tool."""
+    """Return the lines that the arguments of an editing tool write, file by file; nothing for any other tool."""
     if not arguments or len(arguments) > MOST_CHARACTERS:
         return
     try:
         value = msgspec.json.decode(arguments.encode("utf-8", "replace"))
     except (msgspec.MsgspecError, ValueError, RecursionError):
-        value = arguments  # a patch may be all there is
+        value = arguments  # the patch may be the only argument
     if isinstance(value, str):
         yield from _lines_in_patch(value)
         return
@@ -74,7 +74,7 @@ def lines_in_arguments(arguments: str | None) -> Iterator[tuple[str, Lines]]:
 
 def _lines_in_piece(piece: dict[str, Any]) -> Lines | None:
     before, after = _text(piece, BEFORE), _text(piece, AFTER)
-    if OF_A_CELL in piece:  # nothing tells what the cell held before
+    if OF_A_CELL in piece:  # the earlier content of the cell is not recorded
         return Lines(lines_of(after or ""), is_rough=True)
     if after is None:
         return None
@@ -86,7 +86,7 @@ def _lines_in_piece(piece: dict[str, Any]) -> Lines | None:
 
 
 def _lines_in_patch(patch: str) -> Iterator[tuple[str, Lines]]:
-    """The files of a patch as models write them."""
+    """Return the lines of each file of a patch as models write them."""
     path: str | None = None
     lines = Lines()
     for line in lines_of(patch):

@@ -1,6 +1,6 @@
-"""What became of edits: kept, undone, changed by the user afterwards, or not yet decided upon.
+"""Conclude the outcomes of edits: kept, undone, changed by the user afterwards, or pending.
 
-VS Code tells it in two places. Each request lists what the user did, since the one before, with files that earlier
+VS Code records them twice. Each request lists what the user did, since the request before, with files that earlier
 turns had edited; and the editing session has a last state of each file. The first is nearer to the edit, so it counts
 before the second.
 """
@@ -17,7 +17,7 @@ _BY_DECISION = {"accepted": "kept", "rejected": "undone", "undecided": "pending"
 
 
 class Fates:
-    """The fates of one conversation's edits."""
+    """The outcomes of one conversation's edits."""
 
     def __init__(self, conversation: Conversation) -> None:
         self._told = _told_by_turns(conversation)
@@ -25,7 +25,7 @@ class Fates:
         self._is_known = bool(self._told or self._last)
 
     def of(self, uri: str | None, turn: int | None, is_undone: bool) -> str | None:
-        """What became of an edit of this file by this turn: undone, changed, kept, pending; None if nothing tells."""
+        """Return the outcome of this turn's edit of this file: undone, changed, kept, pending; None if not recorded."""
         if is_undone:
             return "undone"
         if not self._is_known or not uri:
@@ -40,19 +40,19 @@ class Fates:
 
 
 def _told_by_turns(conversation: Conversation) -> dict[str, list[tuple[int, str]]]:
-    """Of each file, the turns that say what was done with it before them, in their order."""
+    """Return, for each file, the turns that record what the user did with it before them, in their order."""
     told: dict[str, dict[int, str]] = {}
     for turn in conversation.turns:
         for event in turn.edited_files:
             if event.uri and event.action in _BY_ACTION:
                 by_turn = told.setdefault(_key(event.uri), {})
-                if by_turn.get(turn.index, "kept") == "kept":  # an action counts more than that nothing was done
+                if by_turn.get(turn.index, "kept") == "kept":  # an action outranks a record of no action
                     by_turn[turn.index] = _BY_ACTION[event.action]
     return {key: sorted(by_turn.items()) for key, by_turn in told.items()}
 
 
 def _key(uri: str) -> str:
-    """A URI such that spellings of the same file are equal: with or without escapes, with a drive of either case."""
+    """Normalise a URI so that spellings of a file are equal: with or without escapes, with a drive of either case."""
     plain = unquote(uri) if "%" in uri else uri
     if plain[9:10] == ":" and plain.startswith("file:///"):
         return plain[:8] + plain[8].lower() + plain[9:]

@@ -1,6 +1,6 @@
-"""The exit code of the command that a call ran: a fact of its own, beside the outcome of the call.
+"""Find the exit code of the command that a call ran: it is recorded separately from the outcome of the call.
 
-A command that goes on when its call returns ends in a later call, which reads the output of its shell. The exit code is
+A command that still runs when its call returns ends in a later call, which reads its shell's output. The exit code is
 then that of the first call whose result names it, so that each command counts once.
 """
 
@@ -24,26 +24,26 @@ _LAST_LINE = re.compile(
 
 
 def exit_code_of(part: ToolCall | Terminal) -> int | None:
-    """Return the exit code of the command that a call ran; where nothing was concluded yet, the recorded one."""
+    """Return the exit code of the command that a call ran; before conclusions are drawn, the recorded one."""
     if type(part) is ToolCall and part.outcome is not None:
-        return part.concluded_exit_code  # None where an earlier call has it
+        return part.concluded_exit_code  # None if an earlier call has it
     return part.exit_code if part.concluded_exit_code is None else part.concluded_exit_code
 
 
 def code_beside(call: ToolCall | None, part: Terminal) -> int | None:
-    """Return the exit code that a terminal tells beside its call, which tells one that is an error itself."""
+    """Return the exit code to show with a terminal; None if its call shows it, as it does for an error."""
     code = exit_code_of(part)
     return None if code and call is not None and exit_code_of(call) == code else code
 
 
 def find_exit_code(call: ToolCall, results: Iterable[ToolResult], terminal: Terminal | None) -> int | None:
-    """Return the recorded exit code, else the one that the last line of the result names; None if it is unknown."""
+    """Return the recorded exit code, else the one in the last line of the result; None if it is unknown."""
     if terminal is not None and terminal.exit_code is not None:
         return terminal.exit_code
     if call.exit_code is not None:
         return call.exit_code
     if terminal is None and key_of(call) not in SHELLS:
-        return None  # a file may end in the same words
+        return None  # a file may end with the same text
     for result in results:
         for text in (result.text, result.display):
             if text and (code := exit_code_in(text)) is not None:
@@ -52,7 +52,7 @@ def find_exit_code(call: ToolCall, results: Iterable[ToolResult], terminal: Term
 
 
 def exit_code_in(text: str) -> int | None:
-    """Return the exit code that the last line of a shell's result names."""
+    """Return the exit code in the last line of a shell's result."""
     end = text[-LONGEST_LAST_LINE:]
     if "exit" not in end:
         return None
@@ -62,7 +62,7 @@ def exit_code_in(text: str) -> int | None:
 
 
 def forget_repeated(calls: Iterable[ToolCall]) -> None:
-    """Leave the exit code of a command to the first call that names it, where its shell is read again."""
+    """Keep the exit code of a command only at the first call that names it, if its shell is read again."""
     told: set[str] = set()  # shells whose last command has ended in an earlier call
     for call in calls:
         key = key_of(call)

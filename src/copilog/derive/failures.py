@@ -1,4 +1,4 @@
-"""Whether a turn failed: only by what happened inside it."""
+"""Decide whether a turn failed, only from records of the turn itself."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from copilog.model import Turn
 
 
 def turn_status(turn: Turn) -> str | None:
-    """Return how a turn ended. One that records an error and no state has failed.
+    """Return the status of a turn. A turn that records an error and no status has failed.
 
-    A turn that was cancelled, or that still goes on, records that as an error too: nothing failed there. Neither does
-    a turn fail because a call of it did; the answer that follows may be all the better.
+    A cancelled or running turn records that as an error too, but has not failed. Neither does
+    a turn fail because one of its calls did.
     """
     return "failed" if turn.status is None and turn.error is not None else turn.status
 

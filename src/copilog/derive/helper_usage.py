@@ -1,4 +1,4 @@
-"""What was used by helpers: requests that write titles or summaries, or that other extensions made."""
+"""Sum the usage of helpers: requests that write titles or summaries, or that other extensions made."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Any
 from copilog.model import Conversation, Usage
 from copilog.model.questions import COUNTS
 
-HELPERS_ONLY = "helpers-only"  # the mark of a conversation that has nothing else: who was helped is not recorded
+HELPERS_ONLY = "helpers-only"  # mark: only helpers' usage, of an unrecorded conversation
 
 
 def helper_of(usage: Usage) -> str | None:
-    """Return the name of the helper that used it; None for what answered the user."""
+    """Return the name of the helper that a usage record is of; None for the usage of answers."""
     helper = usage.extra.get("helper") if usage.extra is not None else None
     return helper if isinstance(helper, str) else None
 
 
 def used_by_helpers(conversation: Conversation) -> Usage | None:
-    """Return the sum of what all helpers used, with their names as its source; None if there were none.
+    """Return the total usage of all helpers, with their names as its source; None if there were none.
 
-    Several places may have recorded the same requests: the one with most output counts.
+    Several sources may have recorded the same requests: the one with most output counts.
     """
     by_source: dict[str, list[Usage]] = {}
     for usage in conversation.usage:

@@ -1,4 +1,4 @@
-"""How many lines an edit added and removed: for figures, for every view of a conversation, and for blame."""
+"""Count the lines that edits added and removed: for figures, for every view of a conversation, and for blame."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from copilog.textdiff import count_changes
 UNKNOWN = (None, None)
 
 AnyEdit = FileEdit | FileChange | ArguedEdit
-Lines = tuple[int | None, int | None]  # added, removed; None for what cannot be known
+Lines = tuple[int | None, int | None]  # added, removed; None if unknown
 
 
 def changed_lines(edit: AnyEdit) -> Lines:
-    """Return how many lines an edit added and removed; None where that cannot be known, or the edit was not made."""
+    """Return the lines that an edit added and removed; None if unknown, or if the edit was not applied."""
     if type(edit) is FileEdit and not is_made(edit):
         return UNKNOWN
     if not isinstance(edit, ArguedEdit) and edit.added is None and edit.removed is None and edit.diff:
@@ -48,10 +48,10 @@ def counted_edits(conversation: Conversation) -> list[AnyEdit]:
 
 
 class RepeatedEdits:
-    """Which edits of answers are recorded a second time, in more detail.
+    """The edits of answers that are recorded a second time, in more detail.
 
-    The same edit may be known twice, from the answer and from the editing history. The history is exact, so where a
-    turn has it for a file, the edits of its answer to that file are not counted as well. And where an edit in the
+    The same edit may be recorded twice, in the answer and in the editing history. The history is exact, so where a
+    turn has it for a file, the edits of its answer to that file are not counted. And where an edit in the
     answer has no line counts, and the arguments of its call have, those count.
     """
 
@@ -62,7 +62,7 @@ class RepeatedEdits:
         self._argued = {part.id: part.edits for part in parts if type(part) is ToolCall and part.edits}
 
     def has(self, turn: int | None, edit: FileEdit | ArguedEdit) -> bool:
-        """Return whether an edit of this turn is not to be counted."""
+        """Return whether an edit of this turn is a repetition, which is not counted."""
         path = edit.path or (edit.uri if isinstance(edit, FileEdit) else None)
         if path is None:
             return False
@@ -74,12 +74,12 @@ class RepeatedEdits:
 
 
 def total_lines(edits: Iterable[AnyEdit]) -> Lines:
-    """Return the lines that edits added and removed together, as far as they are known of any."""
+    """Return the lines that edits added and removed in total; None if no edit has counts."""
     return sum_of_lines(map(changed_lines, edits))
 
 
 def sum_of_lines(each: Iterable[Lines]) -> Lines:
-    """Return the sums of lines added and removed, as far as they are known of any."""
+    """Return the sums of lines added and removed; None if no count is known."""
     added: list[int] = []
     removed: list[int] = []
     for lines in each:
@@ -90,19 +90,19 @@ def sum_of_lines(each: Iterable[Lines]) -> Lines:
 
 
 def signed_lines(lines: Lines, minus: str = "-") -> list[str]:
-    """Return `+12` and `-3`; what is not known is left out, and so is an edit that changed no line."""
+    """Return `+12` and `-3`; leave out unknown counts, and edits that changed no line."""
     if not any(lines):
         return []
     return [f"{sign}{count:,}" for sign, count in zip(("+", minus), lines, strict=True) if count is not None]
 
 
 def lines_words(lines: Lines, minus: str = "-") -> str:
-    """Return `+12 -3`, as far as it is known; empty if no line changed."""
+    """Return `+12 -3`, without unknown counts; empty if no line changed."""
     return " ".join(signed_lines(lines, minus))
 
 
 def whole_changes(changes: list[FileChange]) -> Iterator[FileChange]:
-    """The change of each file by each request; the steps of a request only where its total is not recorded."""
+    """Return the change of each file by each request; the steps of a request only if its total is not recorded."""
     whole = {(change.request_id, change.uri) for change in changes if change.checkpoint is None}
     for change in changes:
         if change.checkpoint is None or (change.request_id, change.uri) not in whole:

@@ -1,4 +1,4 @@
-"""Models are known by many names: `copilot/gpt-4.1`, `GPT-4.1`, `gpt-4.1-2025-04-14`. They are one model."""
+"""Compare names of models: `copilot/gpt-4.1`, `GPT-4.1` and `gpt-4.1-2025-04-14` are one model."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import re
 
 from copilog.text_cache import remembered
 
-ROUTERS = frozenset({"auto", "copilot-auto", "default"})  # keys of names that ask for whichever model suits
-DEPLOYMENT = "capi-"  # begins the name of a place where a model runs, which no user knows
-NO_NAMES = frozenset({"", "unknown", "undefined", "none", "null"})  # names that say nothing
+ROUTERS = frozenset({"auto", "copilot-auto", "default"})  # keys of names that let the product choose a model
+DEPLOYMENT = "capi-"  # prefix of the name of a server where a model runs, which no user sees
+NO_NAMES = frozenset({"", "unknown", "undefined", "none", "null"})  # names that identify no model
 
 _REMARK = re.compile(r"\s*\([^()]*\)$")  # Claude Sonnet 4 (Preview)
 _DATE = re.compile(r"[-@](?:20\d\d-?[01]\d-?[0-3]\d|(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01]))$")
@@ -18,22 +18,22 @@ _OLD_CLAUDE = re.compile(r"^claude-(sonnet|opus|haiku)-(3(?:-\d)?)(?=-|$)")  # C
 
 @remembered(4096)
 def plain_name(name: str) -> str:
-    """A model's name as it was written, without vendor, remark and date: `gpt-4.1` of `copilot/gpt-4.1-2025-04-14`."""
+    """Return a model's name without vendor, remark and date: `gpt-4.1` for `copilot/gpt-4.1-2025-04-14`."""
     return _DATE.sub("", _REMARK.sub("", name.strip().rpartition("/")[2]))
 
 
 @remembered(4096)
 def key_of(name: str) -> str:
-    """What is the same for all names of a model; empty where the name says nothing."""
+    """Return the key that all names of a model share; empty if the name identifies no model."""
     key = _OLD_CLAUDE.sub(r"claude-\2-\1", _BETWEEN.sub("-", plain_name(name)).casefold())
     return "" if key in NO_NAMES else key
 
 
 @remembered(4096)
 def name_in_details(details: str) -> str:
-    """The model that the line under an answer names, spelled as ids are: `gpt-5-mini` of `GPT-5 mini • 7.5 credits`.
+    """Return the model that the line under an answer names, as an id: `gpt-5-mini` for `GPT-5 mini • 7.5 credits`.
 
-    Empty if the line names none: a cost may stand alone.
+    Empty if the line names no model: it may only have a cost.
     """
     label = _SEPARATOR.split(details.strip(), maxsplit=1)[0].strip()
     if not label or _COST.match(label):
@@ -50,12 +50,12 @@ _OLD_LABEL = re.compile(r"^claude-(sonnet|opus|haiku)-(3(?:\.\d)?)(?=-|$)")
 
 
 def is_router(name: str) -> bool:
-    """Return whether a name asks for whichever model suits, and so names none."""
+    """Return whether a name lets the product choose a model, and so identifies none."""
     return key_of(name) in ROUTERS
 
 
 def is_same_model(one: str, other: str) -> bool:
-    """Return whether two names are of one model, of which one may name a release: `gemini-3-pro-preview`."""
+    """Return whether two names are of one model; either may include a release: `gemini-3-pro-preview`."""
     return _without_release(one) == _without_release(other)
 
 

@@ -1,6 +1,6 @@
-"""Which model a turn ran, beside the one that was asked for.
+"""Conclude which model a turn ran, which may differ from the requested one.
 
-`Turn.model` is what was recorded; `Turn.ran_model` is concluded from everything that says what ran.
+`Turn.model` is what was recorded; `Turn.ran_model` is concluded from all records of the model that ran.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ OF_TURN = "session"  # the source of a message's model where its trace names onl
 
 
 def model_of(turn: Turn) -> str | None:
-    """Return the model that a turn ran; the one that was asked for where nothing says what ran."""
+    """Return the model that a turn ran; the requested one if no record shows which model ran."""
     if turn.ran_model is not None:
         return turn.ran_model.name
     return turn.model.resolved or turn.model.name if turn.model is not None else None
 
 
 def model_of_message(message: Message, turn: Turn | None) -> str | None:
-    """Return the model that wrote a message; what the turn ran, where its trace only names the model of the turn."""
+    """Return the model that wrote a message; that of the turn if its trace only names the model of the turn."""
     if turn is not None and message.model_source == OF_TURN and message.role == "assistant":
         return model_of(turn) or message.model
     return message.model
 
 
 def names_of(turn: Turn) -> list[str]:
-    """Return every name of a turn's model: as it was asked for, as it was resolved, and as it ran."""
+    """Return every name of a turn's model: as requested, as resolved, and as it ran."""
     recorded = (turn.model.name, turn.model.id, turn.model.resolved) if turn.model is not None else ()
     return [name for name in (*recorded, turn.ran_model.name if turn.ran_model is not None else None) if name]
 
 
 def asked_for(turn: Turn) -> str | None:
-    """Return the model that was asked for, where another one ran: `auto`, for instance."""
+    """Return the requested model if another one ran: `auto`, for instance."""
     ran = model_of(turn)
     if turn.model is None or ran is None or key_of(turn.model.name) == key_of(ran):
         return None
@@ -44,7 +44,7 @@ def asked_for(turn: Turn) -> str | None:
 
 
 def conclude_models(conversation: Conversation) -> None:
-    """Write into each turn which model ran."""
+    """Set the model that ran in each turn."""
     answered = _answers_in(conversation.messages)
     if conversation.usage:
         answered = _models_of_calls(conversation) | answered
@@ -53,7 +53,7 @@ def conclude_models(conversation: Conversation) -> None:
 
 
 def _answers_in(messages: list[Message]) -> dict[int, str]:
-    """Return the model that first answered in each turn, where a message itself says so, sub-agents aside."""
+    """Return the model that first answered in each turn, if a message names it, ignoring sub-agents."""
     found: dict[int, str] = {}
     for message in messages:
         turn, model = message.turn, message.model
@@ -65,7 +65,7 @@ def _answers_in(messages: list[Message]) -> dict[int, str]:
 
 
 def _models_of_calls(conversation: Conversation) -> dict[int, str]:
-    """Return the model that the main agent called first in each turn, where calls are recorded beside the turns."""
+    """Return the model that the main agent called first in each turn, if calls are recorded outside the turns."""
     found: dict[int, str] = {}
     turns: TurnsOfCalls | None = None
     for usage in conversation.usage:
@@ -85,12 +85,12 @@ def _ran_model(turn: Turn, answered: str | None) -> RanModel | None:
     if turn.model is not None:
         name = name.removeprefix(f"{turn.model.vendor}/") if turn.model.vendor else name
         if is_same_model(turn.model.name, name):
-            name = turn.model.name  # the spelling of the request is the one that other turns have as well
+            name = turn.model.name  # other turns have the spelling of the request as well
     return RanModel(name=name, evidence=evidence)
 
 
 def _evidence(turn: Turn, answered: str | None) -> Iterator[tuple[str, str]]:
-    """Yield what says which model ran, the best first."""
+    """Yield the evidence for the model that ran, the best first."""
     label = name_in_details(turn.details) if turn.details else ""
     for name, evidence in _recorded(turn, answered, label):
         if name and key_of(name) and not is_router(name) and not (label and name.startswith(DEPLOYMENT)):
@@ -115,7 +115,7 @@ def _recorded(turn: Turn, answered: str | None, label: str) -> Iterator[tuple[st
 
 
 def _largest(totals: list[Usage], preferred: str | None) -> str | None:
-    """Return the model of a turn's totals: the one that other evidence names, else the one that wrote most."""
+    """Return the model of a turn's totals: the one that other evidence names, else the one with most output."""
     named = [usage for usage in totals if usage.model]
     for usage in named:
         if preferred and key_of(usage.model or "") == key_of(preferred):
@@ -124,7 +124,7 @@ def _largest(totals: list[Usage], preferred: str | None) -> str | None:
 
 
 def _is_evidence(turn: Turn, label: str) -> bool:
-    """Return whether the line under the answer says what ran: models of other vendors are called as users like."""
+    """Return whether the line under the answer proves what ran: users name models of other vendors freely."""
     asked = turn.model
     return (
         asked is None or asked.vendor in (None, "copilot") or is_router(asked.name) or is_same_model(asked.name, label)

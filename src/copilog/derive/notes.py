@@ -1,4 +1,4 @@
-"""What is shown with a part or a turn beyond its own text: tooltips, reasons, buttons, what a hook was given."""
+"""Collect notes of parts and turns to show with their text: tooltips, reasons, buttons, the input of a hook."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RULE = "rule"
 GIVEN = "given"
 PREVIEW = "preview of the whole output"
 IN_PAGE = "in the page"  # attributes and styles of an element that the user attached
-SHOWN_INPUT = "input as shown"  # where it is another text than the arguments
+SHOWN_INPUT = "input as shown"  # if it differs from the arguments
 APP = "page of the app"  # HTML that an MCP server showed for a call
 CHANGES = ("diff", "new contents")  # of a file, before the user allowed them
 ARGUMENTS = "arguments of the button"
@@ -44,7 +44,7 @@ DETAILS = (
 
 
 class Note(NamedTuple):
-    """A text, and what it is."""
+    """A text with its label."""
 
     label: str
     text: str
@@ -55,7 +55,7 @@ class Note(NamedTuple):
 
 
 def notes_of(part: AnyPart) -> list[Note]:
-    """Return the texts to show with a part, in order."""
+    """Return the notes to show with a part, in order."""
     notes = [Note(label, text) for label, text in part.notes.items() if text.strip()] if part.notes else []
     if part.extra is not None:
         notes = _with_recorded(part, part.extra, notes)
@@ -73,7 +73,7 @@ def notes_of(part: AnyPart) -> list[Note]:
 
 
 def _with_recorded(part: AnyPart, extra: Extra, notes: list[Note]) -> list[Note]:
-    """Add what people read of fields that have no place of their own: exit codes, lines of files, pull requests."""
+    """Add notes for fields that are not shown elsewhere: exit codes, lines of files, pull requests."""
     if isinstance(part, Attachment) and type(code := extra.get("exitCode")) is int:
         notes.append(Note("exit code", str(code)))
     elif isinstance(part, Notice) and isinstance(data := extra.get("multiDiffData"), dict):
@@ -93,7 +93,7 @@ def _lines_of(resource: Extra) -> str:
 
 
 def _beside(files: str, counts: list[str]) -> str:
-    """The files, a line each, with what was counted of each."""
+    """Return one line for each file, with its counts."""
     names = files.split("\n")
     if len(names) != len(counts):
         return files
@@ -101,9 +101,9 @@ def _beside(files: str, counts: list[str]) -> str:
 
 
 def notes_of_turn(turn: Turn, conversation: Conversation) -> list[Note]:
-    """Return what is recorded beside the answer: why it was to be voted down, what buttons below an error pass on.
+    """Return the notes of a turn: the reason for a vote down, and what the buttons below an error pass on.
 
-    And texts before code blocks that the answer itself does not have.
+    Also texts before code blocks that the answer itself lacks.
     """
     passed_on = turn.error.passed_on if turn.error is not None else None
     told = (("reason to vote down", turn.reason_without_vote), (ARGUMENTS, passed_on))
@@ -120,12 +120,12 @@ def notes_of_turn(turn: Turn, conversation: Conversation) -> list[Note]:
 
 
 def followup_words(followup: Followup) -> str:
-    """Return a suggested next question as it was shown, with its tooltip."""
+    """Return a suggested follow-up question as it was shown, with its tooltip."""
     words = followup.title or followup.text
     return f"{words} ({followup.tooltip})" if followup.tooltip and followup.tooltip != words else words
 
 
 def error_facts(error: TurnError) -> list[str]:
-    """Return what is known of an error beside its message: its code, what it means, what the user was offered."""
+    """Return the facts of an error besides its message: its code, its meaning, the buttons that were offered."""
     offered = [f"offered: {', '.join(error.buttons)}"] if error.buttons else []
     return [fact for fact in (error.code or "", *error.flags, *offered) if fact]

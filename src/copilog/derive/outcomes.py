@@ -1,9 +1,9 @@
-"""How each tool call ended, concluded from all that was recorded of it.
+"""Conclude how each tool call ended, from everything that was recorded about it.
 
 In this order: denied, skipped or cancelled, as recorded by VS Code's confirmation, by the trace, or in the extension's
-own text; else failed, if any trace says so; else succeeded, if any says so; else running, if the call has begun and the
-conversation may still go on; else unknown. A command that ran to its end has succeeded, whatever its exit code, which
-is a fact of its own. What was recorded and says otherwise is kept in `against`.
+own text; else failed, if any trace says so; else succeeded, if any says so; else running, if the call began and the
+conversation may still run; else unknown. A command that ran to its end has succeeded, whatever its exit code, which
+is recorded separately. Records that contradict the outcome are listed in `against`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ NOT_DONE: frozenset[OutcomeKind | None] = frozenset({"denied", "skipped", "cance
 KINDS: dict[str, OutcomeKind] = {
     "complete": "succeeded", "failed": "failed", "denied": "denied", "skipped": "skipped", "cancelled": "cancelled",
 }  # fmt: skip
-# Where "complete" only says that the call ended, and not how.
+# Sources whose "complete" only means that the call ended, not how.
 ENDED_ONLY = frozenset({"toolInvocationSerialized", "toolCallRounds"})
 ENDED_ONLY_SOURCES = frozenset({"chat-replay", "copilot-markdown", "atif", "trajectory-file"})  # it has a result
 CLI = "cli:"  # ids of sessions of Copilot CLI, which has error flags and none of the extension's texts
@@ -45,7 +45,7 @@ PARTLY = "some of its edits: failed"
 
 
 class Fact(NamedTuple):
-    """One thing that was recorded about how a call ended. A weak one is not worth showing where others disagree."""
+    """One record of how a call ended. A weak one is not shown if others contradict it."""
 
     kind: OutcomeKind
     evidence: str
@@ -54,7 +54,7 @@ class Fact(NamedTuple):
 
 
 class Walked(NamedTuple):
-    """The calls and the edits of a conversation, each with its turn, and results, for what else is concluded."""
+    """The calls and edits of a conversation, each with its turn, and results, for further conclusions."""
 
     calls: list[tuple[int | None, ToolCall]]
     edits: list[tuple[int | None, FileEdit]]
@@ -90,14 +90,14 @@ def conclude_outcomes(conversation: Conversation) -> Walked:
         return Walked(calls, edits, results)
     if len(calls) > 1 and _share_ids(calls):
         tell_calls_apart(conversation)
-        return conclude_outcomes(conversation)  # what belongs to which call was found by the ids
+        return conclude_outcomes(conversation)  # results and edits were assigned to calls by these ids
     open_turn = _open_turn(conversation)
     has_own_texts, source = not conversation.id.startswith(CLI), conversation.source
     for turn, call in calls:
         given, terminal = results.get(call.id, _NO_RESULTS), terminals.get(call.id)
         exit_code = call.concluded_exit_code = _exit_code(call, given, terminal)
         if terminal is not None:
-            terminal.concluded_exit_code = exit_code  # a terminal is shown without its call in some places
+            terminal.concluded_exit_code = exit_code  # some surfaces show a terminal without its call
         facts = _facts(call, given, terminal, exit_code, source, has_own_texts)
         call.outcome = _weighed(tuple(facts), turn is not None and turn == open_turn)
     if any(call.concluded_exit_code is not None and key_of(call) in SHELL_READERS for _, call in calls):
@@ -110,7 +110,7 @@ def conclude_outcomes(conversation: Conversation) -> Walked:
 
 
 def _share_ids(calls: list[tuple[int | None, ToolCall]]) -> bool:
-    """Whether calls of several turns go by one id."""
+    """Return whether calls of several turns share an id."""
     if len({call.id for _, call in calls}) == len(calls):
         return False
     turns: dict[str, int | None] = {}
@@ -120,7 +120,7 @@ def _share_ids(calls: list[tuple[int | None, ToolCall]]) -> bool:
 def add_verdict(
     call: ToolCall, theirs: ToolCall, results: Iterable[ToolResult], terminal: Terminal | None, source: str
 ) -> None:
-    """Keep what another trace says about how a call ended: `theirs` is the same call there, with what belongs to it."""
+    """Record how a call ended according to another trace: `theirs` is the same call there, with its result."""
     results = list(results)
     exit_code = _exit_code(theirs, results, terminal)
     facts = _facts(theirs, results, terminal, exit_code, source, has_own_texts=not source.startswith("cli"))
@@ -134,7 +134,7 @@ def add_verdict(
 
 
 def settle_running(conversation: Conversation) -> None:
-    """Replace the outcome `running` of calls that were left unfinished since the conversation was stored."""
+    """Replace the outcome `running` of calls that ended unfinished after the conversation was stored."""
     last = _last_turn(conversation)
     if last is None or last.status not in OPEN or _open_turn(conversation) is not None:
         return
@@ -149,17 +149,17 @@ def settle_running(conversation: Conversation) -> None:
 
 
 def outcome_of(call: ToolCall) -> Outcome:
-    """Return how a call ended; where nothing was concluded yet, what the trace itself says."""
+    """Return how a call ended; before conclusions are drawn, the status that the trace records."""
     return call.outcome or Outcome(kind=KINDS.get(call.status, "unknown"))
 
 
 def is_done(call: ToolCall) -> bool:
-    """Return whether a call did what it was to do, as far as is known: it neither failed nor was kept from running."""
+    """Return whether a call is not known to have failed or to have been prevented from running."""
     return outcome_of(call).kind not in NOT_DONE
 
 
 def count_failures(calls: Iterable[ToolCall]) -> tuple[int, int]:
-    """Return how many calls failed, and how many ran a command that ended with an error: two facts, counted apart."""
+    """Count the calls that failed, and separately the calls whose command ended with an error."""
     failed = errors = 0
     for call in calls:
         failed += outcome_of(call).kind == "failed"
@@ -168,17 +168,17 @@ def count_failures(calls: Iterable[ToolCall]) -> tuple[int, int]:
 
 
 def is_partly_done(call: ToolCall) -> bool:
-    """Return whether some edits of a call failed and others were made; which lines those are is not recorded."""
+    """Return whether some edits of a call failed and others were applied; which lines is not recorded."""
     return call.outcome is not None and PARTLY in call.outcome.against
 
 
 def is_failure(result: ToolResult, call: ToolCall | None) -> bool:
-    """Return whether a result says why its call failed, rather than what it gave back."""
+    """Return whether a result is the reason why its call failed, rather than its output."""
     return result.is_error or (call is not None and outcome_of(call).kind == "failed")
 
 
 def is_made(edit: FileEdit) -> bool:
-    """Return whether an edit counts: the call that was to make it is not known to have failed or not to have run."""
+    """Return whether an edit counts: its call is not known to have failed, or not to have run."""
     return edit.outcome not in NOT_DONE
 
 
@@ -188,7 +188,7 @@ def is_made(edit: FileEdit) -> bool:
 def facts_of(
     call: ToolCall, results: list[ToolResult], terminal: Terminal | None, *, source: str, has_own_texts: bool
 ) -> list[Fact]:
-    """Return everything that was recorded about how a call ended."""
+    """Return all records of how a call ended."""
     return _facts(call, results, terminal, _exit_code(call, results, terminal), source, has_own_texts)
 
 
@@ -226,9 +226,9 @@ def _facts(
 
 @lru_cache(maxsize=256)
 def _weighed(facts: tuple[Fact, ...], may_go_on: bool) -> Outcome:
-    """Return the outcome that the facts speak for; those who know of no success support each other.
+    """Return the outcome that the facts support; all facts that report no success support each other.
 
-    Of most calls the same few facts are known, so that they share an outcome, which nobody changes.
+    Most calls have the same few facts, so they share one outcome object, which must not be changed.
     """
     for kind in PRECEDENCE:
         first = next((fact for fact in facts if fact.kind == kind), None)
@@ -271,7 +271,7 @@ def _last_turn(conversation: Conversation) -> Turn | None:
 
 
 def _open_turn(conversation: Conversation) -> int | None:
-    """Return the index of the last turn, if it may still go on: it has not ended, and not long ago it was at work."""
+    """Return the index of the last turn if it may still run: it has no end, and was active recently."""
     last = _last_turn(conversation)
     if last is None:
         return None

@@ -1,18 +1,18 @@
-"""Whether the text of a result is what Copilot's extension wrote itself, in place of what the tool gave back.
+"""Decide whether Copilot's extension wrote the text of a result itself, instead of the tool.
 
 The extension has no other way to record a failure: `isComplete` is true of every call that ended, and only some results
-carry an error flag. So the text itself is the evidence, but only as its own: a file, a terminal's output or a search
-hit may begin with the same words.
+carry an error flag. So the text itself is the evidence, but only if no tool read it: a file, a terminal's output or a
+search hit may begin with the same text.
 
 - A text that begins with `ERROR while calling tool: `, `ERROR: Your input to the tool was invalid` or
   `ERROR: The tool "` is the extension's if it also ends as the extension ends all of them, with "Please check your
-  input and try again.": nothing that was read follows.
-- A tool that changes something reads nothing out, and a few others put words of their own before what they read. What
-  they give back begins with the extension's wording, so the beginning is enough (`TOOL_FAILURES`).
-- A tool that the user has switched off is named by the whole text.
-- What hooks added for the model before or behind a text is not part of it.
+  input and try again.": no output follows.
+- A tool that changes something returns no content, and a few others write a text of their own before the content. A
+  failure begins with the extension's wording, so the beginning is enough (`TOOL_FAILURES`).
+- The message about a tool that the user has disabled is recognised as one complete text.
+- Text that hooks added for the model before or after a text is not part of it.
 - Output that VS Code recorded as the tool's is output, whatever it looks like: that of a command that is known to have
-  run, what VS Code showed as the result, and what names the places that were found. An exit code above 0 alone says
+  run, the result that VS Code showed, and a list of search hits. An exit code above 0 alone proves
   nothing: the command may have been cancelled, or the tool may have failed after it.
 """
 
@@ -34,7 +34,7 @@ CANCELLED = "The user cancelled the tool call."
 CANCELLED_FLAGGED = frozenset({"Canceled: Canceled", "ERROR: Canceled", "Canceled"})  # only with an error flag
 _LONGEST_SKIPPED = 200
 
-# Tools that change something and read nothing out.
+# Tools that change something and return no content.
 WRITING_TOOLS = EDITING_TOOLS | {"createdirectory", "managetodolist"}
 EDIT_FAILURES = (
     "String replacement failed",
@@ -58,7 +58,7 @@ TOOL_FAILURES: dict[str, tuple[str, ...]] = {
     "viewimage": ("Cannot view image file ",),
     "getchangedfiles": ("The workspace does not contain a git repository",),
 }
-# The same with a name in the middle.
+# The same, with a name in the middle.
 _NOT_ALLOWED = re.compile(r"File .+ is not in the set of allowed files for this edit request\.")
 _PATTERNS = {
     **dict.fromkeys(EDITING_TOOLS, _NOT_ALLOWED),
@@ -66,25 +66,25 @@ _PATTERNS = {
     "runvscodecommand": re.compile(r"Command `[^`\n]+` exists, but its preconditions are not currently met\."),
 }
 _SWITCHED_OFF = re.compile(r"Tool (\S+) is currently disabled by the user, and cannot be called\.\s*")
-SHOWN = "output that VS Code showed"  # who says that a call succeeded whose result looks like one of these texts
+SHOWN = "output that VS Code showed"  # evidence that outweighs a text that looks like a failure
 HOOK_BEFORE = "<PreToolUse-context>", "</PreToolUse-context>"
 HOOK_BEHIND = "<PostToolUse-context>", "</PostToolUse-context>"
-_SUSPECTS = ("ERROR", "The user c", "Canceled", "Tool ")  # how each of the other texts begins
+_SUSPECTS = ("ERROR", "The user c", "Canceled", "Tool ")  # the beginnings of the other texts
 _BEGINNINGS = tuple({beginning for beginnings in TOOL_FAILURES.values() for beginning in beginnings})
 _ALL_SUSPECTS = (*_SUSPECTS, *_BEGINNINGS, "File ", "Cell ", "Command `", HOOK_BEFORE[0])
 EDIT_SUCCESS = ("was applied successfully", "successfully edited")  # of another file by the same call
-EDITED_FILES = "successfully edited:"  # behind which their names follow
+EDITED_FILES = "successfully edited:"  # the names of the files follow
 
 
 class OwnText(NamedTuple):
-    """What the extension says in a result of its own."""
+    """The outcome that a text of the extension reports."""
 
     kind: OwnKind
     reason: str
 
 
 def own_text(result: ToolResult, call: ToolCall, terminal: Terminal | None) -> OwnText | None:
-    """Return what the extension says in the result of a call, or None if the text is the tool's."""
+    """Return what the extension reports in the result of a call; None if the text is the tool's."""
     text = result.text
     if not text.startswith(_ALL_SUSPECTS):
         return None
@@ -109,7 +109,7 @@ def own_text(result: ToolResult, call: ToolCall, terminal: Terminal | None) -> O
 
 
 def failed_edits(result: ToolResult, call: ToolCall) -> str | None:
-    """Return what the result of a call says of those of its edits that failed, where others were made; else None."""
+    """Return the text about failed edits in the result of a call whose other edits were applied; else None."""
     key = key_of(call)
     if key not in EDITING_TOOLS or not any(word in result.text for word in EDIT_SUCCESS):
         return None
@@ -119,7 +119,7 @@ def failed_edits(result: ToolResult, call: ToolCall) -> str | None:
 
 
 def made_edits(text: str) -> str:
-    """Return those lines of a result that say what was edited, where other edits of the call failed."""
+    """Return the lines of a result that report applied edits, if other edits of the call failed."""
     lines = [line for line in text.split("\n") if not line.startswith(EDIT_FAILURES) and not _NOT_ALLOWED.match(line)]
     first = next((number for number, line in enumerate(lines) if line.rstrip().endswith(EDITED_FILES)), len(lines))
     return "\n".join([*(line for line in lines[:first] if any(word in line for word in EDIT_SUCCESS)), *lines[first:]])
@@ -131,7 +131,7 @@ def is_suspect(text: str) -> bool:
 
 
 def _begins_as_failure(text: str, key: str) -> bool:
-    """Whether a tool gives back words of its own that say that the call did not do its job."""
+    """Return whether the text begins as a tool begins its own report of a failure."""
     if text.startswith(TOOL_FAILURES.get(key, ())):
         return True
     pattern = _PATTERNS.get(key)
@@ -147,7 +147,7 @@ def _without_hooks(text: str) -> str:
 
 
 def _has_run(terminal: Terminal | None, text: str) -> bool:
-    """Whether the command of a terminal is known to have run: it ended well, or printed something and ended, or this.
+    """Return whether a terminal's command is known to have run: it ended with 0, or printed this or more and ended.
 
     Old releases recorded no output.
     """
@@ -159,7 +159,7 @@ def _has_run(terminal: Terminal | None, text: str) -> bool:
 
 
 def _is_shown(result: ToolResult, call: ToolCall, key: str) -> bool:
-    """Whether VS Code has the text as output of the tool itself, or the places that it found."""
+    """Return whether VS Code recorded the text as output of the tool itself, or as search hits."""
     if key in WRITING_TOOLS or result.is_error:
         return False
     return bool(result.places) or any(

@@ -1,7 +1,7 @@
-"""Prompts that were typed, and the conversations that have them.
+"""Link typed prompts of histories to the conversations that contain them.
 
-Histories of typed prompts say nothing about sessions. A prompt that some conversation has is linked to that one; what
-is left is a conversation of prompts alone. Texts are compared by a key, so that none has to be stored twice.
+Histories of typed prompts do not record sessions. A prompt that some conversation has is linked to that one; the rest
+becomes a conversation of prompts alone. Texts are compared by a key, so that no text is stored twice.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from copilog.model import Conversation, Message, Relation, Text
 
 HISTORIES = ("vscode-prompts", "cli-prompts")  # the sources of histories
 PROMPTS_ONLY = "prompts-only"  # the mark of such a conversation
-RELATION = "prompts-of"  # from a history to a conversation that has prompts of it
-RELATION_BACK = "prompts-in"  # and back
-KNOWN = "known_prompts"  # in `extra`: keys of the prompts that are known, by conversation
+RELATION = "prompts-of"  # from a history to a conversation that contains its prompts
+RELATION_BACK = "prompts-in"  # from such a conversation to the history
+KNOWN = "known_prompts"  # in `extra`: keys of the linked prompts, by conversation
 TELLING_LENGTH = 24  # shorter prompts ("continue", "fix it") are typed by everybody
 
 
@@ -29,11 +29,11 @@ class Owner(NamedTuple):
     key: int
     id: str
     workspace: str | None
-    path: str | None  # of its first trace
+    path: str | None  # path of its first trace
 
 
 def prompt_key(text: str) -> int | None:
-    """Return a number that is the same for the same words, or None if there are none.
+    """Return a number that is equal for texts with the same words; None if there are none.
 
     It is odd for prompts that are long enough to be distinctive.
     """
@@ -45,7 +45,7 @@ def prompt_key(text: str) -> int | None:
 
 
 def keys_by_turn(conversation: Conversation) -> dict[int, int]:
-    """Return the key of what the user typed in each turn, as far as something was."""
+    """Return the key of the typed text of each turn that has one."""
     keys: dict[int, int] = {}
     for message in conversation.messages:
         if message.role == "user" and message.turn is not None and message.parent_call_id is None:
@@ -56,7 +56,7 @@ def keys_by_turn(conversation: Conversation) -> dict[int, int]:
 
 
 def queued_keys(conversation: Conversation) -> list[int]:
-    """Return the keys of the prompts that wait to be sent."""
+    """Return the keys of the queued prompts."""
     keys = (prompt_key(_typed_text(queued.message)) for queued in conversation.queued)
     return [key for key in keys if key is not None]
 
@@ -71,7 +71,7 @@ def is_history(conversation: Conversation) -> bool:
 
 
 def known_keys(history: Conversation) -> dict[int, str]:
-    """Return the keys of the prompts that were found in conversations, each with the id of the conversation."""
+    """Return the keys of the prompts that are linked to conversations, each with the id of the conversation."""
     known = (history.extra or {}).get(KNOWN, {})
     return {key: owner for owner, keys in known.items() for key in keys}
 
@@ -103,7 +103,7 @@ def _is_near(history: Conversation, owner: Owner) -> bool:
 
 
 def with_former(history: Conversation, before: Conversation) -> Conversation:
-    """Return a history with the prompts that it had when it was read before: programs drop the oldest ones."""
+    """Return a history with the prompts of its earlier reading added: programs drop the oldest ones."""
     present = set(keys_by_turn(history).values())
     former = {index for index, key in keys_by_turn(before).items() if key not in present}
     if not former:
@@ -131,7 +131,7 @@ def with_former(history: Conversation, before: Conversation) -> Conversation:
 
 
 def without_known(history: Conversation, owners: Mapping[int, str]) -> Conversation:
-    """Return a history without the prompts that a conversation has, but with a relation to each such conversation."""
+    """Return a history without the prompts that conversations contain, with a relation to each such conversation."""
     keys = keys_by_turn(history)
     kept = [turn for turn in history.turns if keys.get(turn.index) not in owners]
     numbers = {turn.index: number for number, turn in enumerate(kept)}

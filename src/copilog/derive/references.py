@@ -1,4 +1,4 @@
-"""What an answer was based on, each file once however many of its ranges were recorded."""
+"""List the files that an answer was based on, each file once, however many of its ranges were recorded."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from copilog.model import Turn, UsedReference
 
-STATUSES = (None, "complete", "partial", "omitted")  # of several references to a file the best counts
+STATUSES = (None, "complete", "partial", "omitted")  # the best of several references to a file counts
 
 
 class UsedFile(NamedTuple):
@@ -18,15 +18,15 @@ class UsedFile(NamedTuple):
 
     @property
     def status_words(self) -> str:
-        """How much of it was used: as the user read it, else in a word; empty if all of it was."""
+        """Return how much of it was used: the text shown to the user, else the status; empty if all of it was."""
         written = next((each.status_text for each in self.references if each.status_text), None)
         return written or (self.status if self.status in ("partial", "omitted") else "") or ""
 
 
 def used_files(turn: Turn, folder: str | None) -> list[UsedFile]:
-    """Return what a turn refers to, in the order of the first reference to each.
+    """Return the files that a turn refers to, in the order of the first reference to each.
 
-    `folder` is that of the workspace, if it is known: relative paths start there.
+    `folder` is the folder of the workspace, if known: relative paths start there.
     """
     groups: dict[str, list[UsedReference]] = {}
     for reference in turn.references:
@@ -44,7 +44,7 @@ def _key_of(reference: UsedReference, folder: str | None) -> str:
 
 
 def _whole_path(path: str, folder: str | None) -> str:
-    """Return a path from its root on, if that is known, in one spelling. Windows does not mind capitals."""
+    """Return the normalised absolute path if its root is known. Windows paths ignore case."""
     is_absolute = path.startswith(("/", "\\")) or _is_windows(path)
     if folder and not is_absolute:
         path = f"{folder}/{path}"

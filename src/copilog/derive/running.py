@@ -1,4 +1,4 @@
-"""Whether a turn that has not ended may still be at work."""
+"""Decide whether a turn without an end may still be running."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from datetime import UTC, datetime, timedelta
 
 from copilog.model import Turn
 
-STILL_GOING = timedelta(days=1)  # after that, a turn without an end was left behind
+STILL_GOING = timedelta(days=1)  # after that, a turn without an end counts as abandoned
 OPEN = ("pending", "needs-input")
 
 
 def is_going(status: str | None, *seen_at: datetime | None) -> bool:
-    """Return whether a turn may still go on: it has no end, and something of it was written not long ago."""
+    """Return whether a turn may still run: it has no end, and something of it was written recently."""
     if status not in OPEN:
         return False
     last = max(filter(None, seen_at), default=None)
@@ -19,7 +19,7 @@ def is_going(status: str | None, *seen_at: datetime | None) -> bool:
 
 
 def status_words(turn: Turn) -> str | None:
-    """Return how a turn ended; one that has no end and was left behind is not finished, rather than pending."""
+    """Return a text for the status of a turn; an abandoned turn is `not finished`, rather than pending."""
     if turn.status in OPEN and not is_going(turn.status, turn.timing.started_at, turn.timing.completed_at):
         return "not finished"
     return turn.status

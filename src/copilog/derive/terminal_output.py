@@ -1,6 +1,6 @@
-"""Terminal output that is recorded twice: as the terminal showed it, and in the result that the model was given.
+"""Compare terminal output that is recorded twice: as the terminal showed it, and in the result for the model.
 
-The two are laid out differently: one has colours and movements of the cursor, the other lines that end where the
+The two are laid out differently: one has colours and cursor movements, the other has lines that end where the
 terminal was full, notes of the tool before them, and a gap where the output was too long. So they are compared without
 escape sequences and white space.
 """
@@ -20,9 +20,9 @@ _ESCAPE_SEQUENCE = re.compile(
 
 
 def texts_to_search(output: str, result: str) -> tuple[str, str]:
-    """Return the output of a terminal and the result of its call as they are searched: what both have is in one.
+    """Return the output of a terminal and the result of its call for the search index, common text only once.
 
-    The result is preferred, unless it breaks words of the output or leaves some out.
+    The result is preferred, unless it breaks or omits words of the output.
     """
     output = _without_escapes(output)
     if _is_plainly_in(output, result) or _words(output) in _words(result):
@@ -31,9 +31,9 @@ def texts_to_search(output: str, result: str) -> tuple[str, str]:
 
 
 def beyond_output(result: ToolResult, terminals: Sequence[Terminal]) -> ToolResult:
-    """Return the result with only those lines of its texts that are not among the output of its terminals.
+    """Return the result with only those lines that are not in the output of its terminals.
 
-    The result itself if it is something else than the output.
+    Return the result itself if it is not the output.
     """
     output = _squeezed("\n".join(terminal.output for terminal in terminals if terminal.output))
     if not output:
@@ -63,7 +63,7 @@ def _squeezed(text: str) -> str:
 
 
 def _is_plainly_in(output: str, result: str) -> bool:
-    """Return whether the result has the output as it is, which saves taking both apart; it is so for most."""
+    """Return whether the result contains the output unchanged: a quick check that suffices for most."""
     output = output.strip()
     start = result.find(output) if output else -1
     if start < 0:

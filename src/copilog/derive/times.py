@@ -1,7 +1,7 @@
-"""How long turns took: elapsed, of that waiting for the user, and the rest working.
+"""Conclude how long turns took: the elapsed time, and how much of it was waiting for the user and working.
 
-What was recorded is in `Timing` and may contradict itself: VS Code writes a completion time when a session is opened
-again, and a wait that goes on after the turn has ended. Formats: docs/formats/vscode-chat.md
+The records in `Timing` may contradict each other: VS Code writes a completion time when a session is opened
+again, and a wait that continues after the turn has ended. Formats: docs/formats/vscode-chat.md
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from copilog.derive.counting import lines_of
 from copilog.model import Conversation, Duration, Turn
 
 # A turn that was running when its window closed is cancelled when the session is opened again, perhaps days later.
-# Such a turn records no time of its own; a user who stops a turn does so sooner.
+# Such a turn records no time of its own; users stop a turn sooner.
 LATEST_CANCELLATION_MS = 3_600_000
-# An answer is not completed later than that after its generation, if nothing tells of a wait.
+# An answer is completed within this time after its generation, if no wait is recorded.
 LATEST_COMPLETION_MS = LATEST_CANCELLATION_MS
-# A longer time that nothing but the completion tells is one of a session that was opened again.
+# A longer time that only the completion shows is that of a session that was opened again.
 LONGEST_SPAN_MS = 24 * 3_600_000
-LEEWAY_MS = 1_000  # clocks of several processes: no contradiction is reported below that
-ONE_RELOAD = timedelta(seconds=2)  # turns that a session opened again completes, one after the other
+LEEWAY_MS = 1_000  # clocks of several processes: smaller contradictions are not reported
+ONE_RELOAD = timedelta(seconds=2)  # turns that are completed one after the other when a session is opened again
 
 
 def conclude_durations(conversation: Conversation) -> None:
-    """Write into each turn how long it took, and what of its recorded times is impossible."""
+    """Set the duration of each turn, and list its impossible recorded times."""
     turns = conversation.turns
     if len(turns) == 1:
         turns[0].duration = _duration_of(turns[0], turns[0].timing.completed_at, _Next(None, None))
@@ -38,9 +38,9 @@ def conclude_durations(conversation: Conversation) -> None:
 
 
 def _reloads(turns: Iterable[Turn]) -> set[datetime]:
-    """Return the completion times of a session that was opened again: several turns have them, or nearly so.
+    """Return the completion times that were written when the session was opened again: several turns share them.
 
-    A turn that started only just before it was completed may have followed the end of another.
+    A turn that started just before it was completed may have followed the end of another.
     """
     found: set[datetime] = set()
     last: datetime | None = None
@@ -58,7 +58,7 @@ def _reloads(turns: Iterable[Turn]) -> set[datetime]:
 
 
 class _Next(NamedTuple):
-    """When the next turn of the same line started, and the next that started later; None if there is none."""
+    """The start of the next turn of the same line, and the next later start; None if there is none."""
 
     start: datetime | None
     later_start: datetime | None
@@ -71,14 +71,14 @@ def next_starts(conversation: Conversation) -> dict[int, datetime]:
 
 
 def last_activity(turns: list[Turn]) -> datetime | None:
-    """Return when turns last went on: a completion time that is not the end of its turn does not count."""
+    """Return the time of the last activity: a completion time that is not the end of its turn does not count."""
     reloads = _reloads(turns)
     ends = (time for turn in turns for time in (_end_of(turn, reloads), turn.timing.responded_at) if time is not None)
     return max(ends, default=None)
 
 
 def _end_of(turn: Turn, reloads: set[datetime]) -> datetime | None:
-    """Return when a turn ended; if that is unknown, when it started."""
+    """Return the end of a turn; its start if the end is unknown."""
     started_at = turn.timing.started_at
     completed_at = None if turn.timing.completed_at in reloads else turn.timing.completed_at
     if started_at is None or (completed_at is not None and _ms(completed_at - started_at) <= LATEST_COMPLETION_MS):
@@ -94,7 +94,9 @@ def _end_of(turn: Turn, reloads: set[datetime]) -> datetime | None:
 def _following(conversation: Conversation) -> dict[int, _Next]:
     found: dict[int, _Next] = {}
     for line in lines_of(conversation):
-        starts: list[datetime] = []  # of the turns behind, the next one last, without those that a later one precedes
+        starts: list[
+            datetime
+        ] = []  # starts of the following turns, the next one last, without those that a later turn precedes
         following: datetime | None = None
         for turn in reversed(line.turns):
             start = turn.timing.started_at
@@ -122,7 +124,7 @@ def _duration_of(turn: Turn, completed_at: datetime | None, following: _Next) ->
 
 
 def _working_ms(turn: Turn, elapsed: float | None, waiting: float | None) -> float | None:
-    """Return elapsed without waiting. Without a recorded wait, the time for generating the answer has none in it."""
+    """Return the elapsed time without waiting. Without a recorded wait, the generation time includes none."""
     if elapsed is None or waiting is not None:
         return elapsed - waiting if elapsed is not None and waiting is not None else None
     if turn.timing.waited_ms:  # recorded, but impossible
@@ -132,7 +134,7 @@ def _working_ms(turn: Turn, elapsed: float | None, waiting: float | None) -> flo
 
 
 def _elapsed_ms(turn: Turn, completed_at: datetime | None, following: _Next, problems: list[str]) -> float | None:
-    """Return the smallest of what was recorded, not past the start of the next turn; None if that is nothing."""
+    """Return the smallest recorded time, limited by the start of the next turn; None if none is left."""
     timing = turn.timing
     whole = _above_zero(timing.elapsed_ms, "for the whole turn", problems)
     generated = _above_zero(timing.generated_ms, "for generating the answer", problems)
@@ -159,7 +161,7 @@ def _elapsed_ms(turn: Turn, completed_at: datetime | None, following: _Next, pro
 
 
 def _is_of_reload(span: float, turn: Turn, following: _Next) -> bool:
-    """Whether a turn cannot have taken so long: more than a day without its wait, and up to the next turn."""
+    """Return whether a turn cannot have taken so long: more than a day without its wait, and up to the next turn."""
     started_at, later = turn.timing.started_at, following.later_start
     if started_at is not None and later is not None:
         span = min(span, _ms(later - started_at))
@@ -168,13 +170,13 @@ def _is_of_reload(span: float, turn: Turn, following: _Next) -> bool:
 
 def _reload_words(span: float) -> str:
     return (
-        f"completed {span:,.0f} ms ({span / LONGEST_SPAN_MS:.1f} days) after it started, and nothing else tells "
-        "how long it took: the session was opened again then, so the time is unknown"
+        f"completed {span:,.0f} ms ({span / LONGEST_SPAN_MS:.1f} days) after it started, and no other record "
+        "has its duration: the session was reopened then, so the duration is unknown"
     )
 
 
 def _above_zero(recorded: float | None, what: str, problems: list[str]) -> float | None:
-    """Return a recorded time, or None if it says nothing: no turn takes no time."""
+    """Return a recorded time; None if it is not positive: every turn takes some time."""
     if recorded is None or recorded > 0:
         return recorded
     problems.append(f"{recorded:,.0f} ms {what}")
@@ -182,7 +184,7 @@ def _above_zero(recorded: float | None, what: str, problems: list[str]) -> float
 
 
 def _span_ms(turn: Turn, completed_at: datetime | None, problems: list[str]) -> float | None:
-    """Return the time from start to completion, where the completion is the end of the turn."""
+    """Return the time from start to completion, if the completion is the end of the turn."""
     started_at = turn.timing.started_at
     if started_at is None or completed_at is None:
         return None

@@ -1,4 +1,4 @@
-"""The title of a conversation, and where it is from.
+"""Choose the title of a conversation, and record its origin.
 
 Sources add each title that they find with `add_title`, merging unites them with `unite_titles`, and `conclude_title`
 chooses one to show. All three rank by `TITLE_ORIGINS`, so that a conversation has the same title on every surface.
@@ -14,21 +14,21 @@ TITLE_ORIGINS: tuple[TitleOrigin, ...] = (  # best first: what VS Code and Copil
     "custom",  # customTitle of a session or of vscode.metadata.json: renamed by the user, or by VS Code's own request
     "computed",  # computedTitle of old session files, which VS Code takes over as customTitle
     "named",  # workspace.yaml of Copilot CLI, named by the user
-    "index",  # VS Code's index of sessions
-    "session list",  # VS Code's list of agent sessions
+    "index",  # from VS Code's index of sessions
+    "session list",  # from VS Code's list of agent sessions
     "generated",  # written by a model: workspace.yaml, a title request in a replay, an export of spans
     "summary",  # the older summary in workspace.yaml
     "store",  # the first line of the summary in a session store
     "first prompt",  # the first line of the first prompt
-    "placeholder",  # what an index calls a session without a prompt: "New Chat" in the user's language
+    "placeholder",  # title of a session without a prompt in an index: "New Chat" in the user's language
 )
 SESSIONS = ("vscode-session", "vscode-session-log")
-NEW_CHAT = "New Chat"  # what VS Code calls a session without a prompt
+NEW_CHAT = "New Chat"  # VS Code's title of a session without a prompt
 _RANK = {origin: rank for rank, origin in enumerate(TITLE_ORIGINS)}
 
 
 def add_title(conversation: Conversation, text: str | None, origin: TitleOrigin) -> None:
-    """Record a title that a trace has; the best one so far becomes the conversation's."""
+    """Record a title of a trace; the best title so far becomes the conversation's."""
     if not text or not text.strip():
         return
     title = Title(text=text, origin=origin)
@@ -38,14 +38,14 @@ def add_title(conversation: Conversation, text: str | None, origin: TitleOrigin)
 
 
 def recorded_titles(conversation: Conversation) -> list[Title]:
-    """Return every title that was recorded; documents of earlier versions have one, without its origin."""
+    """Return every recorded title; documents of earlier versions have one title without origin."""
     if conversation.titles or not conversation.title or conversation.title_origin in ("first prompt", "placeholder"):
         return conversation.titles
     return [Title(text=conversation.title, origin=conversation.title_origin)]
 
 
 def unite_titles(lead: Conversation, others: Iterable[Conversation]) -> None:
-    """Give the lead every title that a trace has. Of equally good ones the lead's, else the first other's, is shown."""
+    """Add the titles of all traces to the lead. Of equally good ones the lead's, else the first other's, is shown."""
     own = recorded_titles(lead)
     united = list(own)
     for other in others:
@@ -56,7 +56,7 @@ def unite_titles(lead: Conversation, others: Iterable[Conversation]) -> None:
 
 
 def conclude_title(conversation: Conversation) -> None:
-    """Choose the title to show: the best that was recorded, else the first line of the first prompt."""
+    """Choose the title to show: the best recorded one, else the first line of the first prompt."""
     conversation.titles = recorded_titles(conversation)
     best = _best(conversation.titles)
     is_enough = best is not None and _rank_of(best.origin) <= _RANK["first prompt"]
@@ -75,7 +75,7 @@ def _show_best(conversation: Conversation) -> None:
 
 
 def _best(titles: list[Title]) -> Title | None:
-    """Return the title of the best origin; of equally good ones the first."""
+    """Return the title with the best origin; the first of equally good ones."""
     if len(titles) <= 1:
         return titles[0] if titles else None
     return min(titles, key=lambda title: _rank_of(title.origin))

@@ -1,4 +1,4 @@
-"""Tools by their many names: the one that the model uses, and the one that VS Code registered."""
+"""Compare names of tools: the name that the model uses, and the name that VS Code registered."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from copilog.model import ToolCall
 from copilog.text_cache import remembered
 
-# Where the name the model uses and the registered name do not follow from each other.
+# Tools whose name for the model and registered name cannot be derived from each other.
 REGISTERED_NAMES = {
     "list_dir": "listdirectory",
     "grep_search": "findtextinfiles",
@@ -25,22 +25,22 @@ EDITING_TOOLS = frozenset(
     {"replacestring", "multireplacestring", "createfile", "applypatch", "insertedit", "editnotebook"}
 )
 OF_SEVERAL_FILES = frozenset({"multireplacestring", "applypatch"})
-# Tools of Copilot CLI that wait for a command which another call began; those that write may begin another.
+# Tools of Copilot CLI that wait for a command that another call started; those that write may start another.
 SHELL_READERS = frozenset({"readbash", "readpowershell"})
 SHELL_WRITERS = frozenset({"writebash", "writepowershell"})
 SHELLS = frozenset({"runinterminal", "bash", "powershell", "localshell", "shell"}) | SHELL_READERS | SHELL_WRITERS
-# Tools of VS Code itself by which another tool does its work, and that other tool.
+# Tools of VS Code that another tool uses to do its work, and that other tool.
 INNER_TOOLS = {"editfileinternal": "insertedit", "fetchwebpageinternal": "fetchwebpage"}
 _NOT_IN_KEY = re.compile(r"[^a-z0-9]")
 
 
 @remembered(1024)
 def tool_key(name: str) -> str:
-    """Return one key for the name the model uses and the name the tool is registered by."""
+    """Return one key for the name that the model uses and the name that is registered."""
     known = REGISTERED_NAMES.get(name)
     return known or _NOT_IN_KEY.sub("", name.removeprefix("copilot_").removeprefix("vscode_").lower())
 
 
 def key_of(call: ToolCall) -> str:
-    """Return the key of the tool that a call is of."""
+    """Return the key of the tool that a call uses."""
     return tool_key(call.tool_id or call.name)

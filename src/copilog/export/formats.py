@@ -1,4 +1,4 @@
-"""The formats that conversations are exported in. A new one is a module with a `FORMAT`, and a line here."""
+"""List the formats for exporting conversations. A new one is a module with a `FORMAT`, and a line here."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ MODULES = {
     "html": "copilog.export.html",
     "markdown": "copilog.export.markdown",
 }
-NAMES = tuple(MODULES)  # as command lines offer them
+NAMES = tuple(MODULES)  # names on the command line
 
 
 class Making(NamedTuple):
-    """What a file says of its own making."""
+    """Facts about the export that a file records."""
 
     by: str
     at: datetime | None = None
 
 
 class Format(NamedTuple):
-    """A kind of file, and the function that writes conversations in it, piece by piece; an index is for several."""
+    """A kind of file, and the function that writes conversations to it, piece by piece; several get an index."""
 
     name: str
     title: str
@@ -37,7 +37,7 @@ class Format(NamedTuple):
 
 
 def format_named(name: str) -> Format | None:
-    """Return a format, its module loaded only now; None for a name that no format has."""
+    """Import and return a format; None if no format has this name."""
     if name not in MODULES:
         return None
     found: Format = import_module(MODULES[name]).FORMAT

@@ -1,7 +1,7 @@
-"""Conversations as one HTML file that needs nothing else and can do nothing: the viewer's templates, without scripts.
+"""Export conversations as one self-contained HTML file without scripts, from the viewer's templates.
 
 Styles are in the page, pictures are data in it, and its policy allows just these: opened from a disk or sent by mail,
-it loads nothing and tells nobody.
+it loads nothing and sends nothing.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _PICTURE_LINK = re.compile(r'<a class="picture" href="data:[^"]*"[^<>]*>')
 
 
 def html_page(conversation: Conversation, *, made_by: str, made_at: datetime | None = None) -> str:
-    """One conversation as an HTML document."""
+    """Return one conversation as an HTML document."""
     return "".join(html_pieces([conversation], [entry_of(conversation)], made_by=made_by, made_at=made_at))
 
 
@@ -46,9 +46,9 @@ def html_pieces(
     made_at: datetime | None = None,
     missing: str = "",
 ) -> Iterator[str]:
-    """Several conversations as one document with an index, piece by piece: only one of them is in memory at a time.
+    """Yield several conversations as one document with an index, piece by piece: only one is in memory at a time.
 
-    `missing` is said at the end: what was asked for and could not be read.
+    The end lists `missing`: conversations that were selected and could not be read.
     """
     style = stylesheet(*STYLES)
     only = index[0].title if len(index) == 1 else counted(len(index), "conversation")
@@ -69,7 +69,7 @@ def html_pieces(
 
 
 class _Section:
-    """One conversation in a document, its messages drawn one after another."""
+    """One conversation in a document, with its messages rendered one by one."""
 
     def __init__(self, conversation: Conversation, number: int) -> None:
         self.anchor = f"c{number}"
@@ -85,11 +85,11 @@ class _Section:
         self.messages = pages.items()
 
     def for_paper(self, drawn: Markup) -> Markup:
-        """What a template has drawn, with anchors of this conversation, and without what only scripts can use."""
+        """Return the output of a template with the anchors of this conversation, without elements that need scripts."""
         return Markup(_TAG.sub(self._tag_for_paper, str(drawn).replace(_COPY_BUTTON, "")))  # noqa: S704 - a template
 
     def _tag_for_paper(self, match: re.Match[str]) -> str:
-        tag = _PICTURE_LINK.sub('<a class="picture">', match[0])  # a picture is no link to itself
+        tag = _PICTURE_LINK.sub('<a class="picture">', match[0])  # a picture does not link to itself
         return _ANCHOR.sub(rf" \1{self.anchor}-", tag)
 
 

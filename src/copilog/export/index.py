@@ -1,4 +1,4 @@
-"""What an exported file with several conversations says of each before it comes."""
+"""Make the index of an exported file with several conversations."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class Entry(NamedTuple):
 
 
 def entry_of(conversation: Conversation) -> Entry:
-    """The line of one conversation."""
+    """Return the line of one conversation."""
     turns = len(without_superseded(conversation).turns)
     return entry(title_of(conversation), conversation.updated_at or conversation.started_at, turns)
 
 
 def entry(title: str, moment: datetime | None, turns: int) -> Entry:
-    """A line from what a list knows."""
+    """Return a line from the fields of a list."""
     facts = [moment_words(moment)[:16] if moment is not None else "", counted(turns, "turn")]
     return Entry(clean_line(title, LONGEST_TITLE) or "(untitled)", ", ".join(fact for fact in facts if fact))

@@ -1,4 +1,4 @@
-"""Conversations as one Markdown document."""
+"""Export conversations as one Markdown document."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from copilog.writers.markdown_text import plain
 
 
 def markdown_page(conversation: Conversation) -> str:
-    """One conversation as a document."""
+    """Return one conversation as a document."""
     return "".join(markdown_pieces([conversation], []))
 
 
 def markdown_pieces(
     conversations: Iterable[Conversation], index: Sequence[Entry], *, title: str | None = None, missing: str = ""
 ) -> Iterator[str]:
-    """Several conversations as one document with an index, piece by piece."""
+    """Yield several conversations as one document with an index, piece by piece."""
     if len(index) > 1:
         yield f"# {plain(title or counted(len(index), 'conversation'))}\n\n"
         for number, entry in enumerate(index, 1):

@@ -1,9 +1,9 @@
-"""When two conversations are one, and what the one is then.
+"""Merge all traces of a conversation into one conversation.
 
-Equal ids say so: a session as .json and as .jsonl, its copies in other workspaces, its entry in the index, its
+Equal ids connect traces: a session as .json and as .jsonl, its copies in other workspaces, its entry in the index, its
 editing history and its spilled tool output all carry the session's id. Turns are aligned over all traces and united;
-no trace is trusted to be complete. The fullest leads where traces contradict each other, gaps are filled from all, and
-every trace stays in `provenance`, with what it said and another one overruled. The order of the traces makes no
+no trace is trusted to be complete. The fullest trace wins where traces contradict each other, gaps are filled from all
+traces, and every trace stays in `provenance`, with its values that were overruled. The order of the traces makes no
 difference. docs/identity.md has the rules.
 """
 
@@ -28,7 +28,7 @@ __all__ = ["copy_of", "fill", "merge", "together"]
 
 
 def merge(traces: list[Conversation]) -> Conversation:
-    """Return one conversation from all its traces: the one that leads, changed. The others' provenance is, too."""
+    """Return one conversation from all its traces: the leading trace, changed. The others' provenance changes too."""
     if len(traces) == 1:
         return traces[0]
     stale = left_behind(traces)
@@ -57,7 +57,7 @@ def merge(traces: list[Conversation]) -> Conversation:
 
 
 def together(traces: list[Conversation]) -> list[list[Conversation]]:
-    """Return traces by conversation. A trajectory does not record its program: it joins the session that has its id."""
+    """Group traces by conversation. A trajectory does not record its program: it joins the session that has its id."""
     named: dict[str, str] = {}
     for trace in traces:
         if trace.native_id is not None and "trajectory" not in trace.marks:
@@ -71,7 +71,7 @@ def together(traces: list[Conversation]) -> list[list[Conversation]]:
 
 
 def copy_of(trace: Conversation) -> Conversation:
-    """Return a copy that can be merged without changing the original: its lists are its own."""
+    """Return a copy, with lists of its own, that can be merged without changing the original."""
     return msgspec.structs.replace(
         trace,
         marks=list(trace.marks),
@@ -109,7 +109,7 @@ def _unite_turns(lead: Conversation, conversations: list[Conversation], stale: s
 
 
 def _renumber_conflicts(order: list[Group]) -> None:
-    """Let conflicts of conversations that were merged before name their turns by the new numbers."""
+    """Update the turn numbers in the conflicts of conversations that were merged before."""
     numbers: dict[int, dict[int | None, int]] = {}
     conversations: dict[int, Conversation] = {}
     for index, group in enumerate(order):
@@ -133,12 +133,12 @@ def _branch(fork: Fork | None, index_of: dict[int, int]) -> Branch | None:
 
 
 def _united(group: Group, index: int, lead: Conversation, stale: set[int]) -> tuple[Turn, list[Message]]:
-    """Return one turn of all its traces, with its messages."""
+    """Return one turn merged from all its traces, with its messages."""
     first, *others = group.views
     turn = own_turn(first.turn)
     turn.index = index
     if first.conversation is not lead:
-        turn.pointer = None  # it leads into another file
+        turn.pointer = None  # it points into another file
     messages = [own_message(message) for message in first.messages]
     for view in others:
         if view.inside is not None:
@@ -160,14 +160,14 @@ def _united(group: Group, index: int, lead: Conversation, stale: set[int]) -> tu
     return turn, messages
 
 
-# --- beside turns -----------------------------------------------------------------------------------------------
+# --- outside turns ----------------------------------------------------------------------------------------------
 
 
 def _take_loose_messages(lead: Conversation, others: list[Conversation]) -> None:
-    """Take over the messages that belong to no turn, such as checkpoints, from every trace."""
+    """Copy the messages that belong to no turn, such as checkpoints, from every trace to the lead."""
     for other in others:
         if "resource" in other.marks:
-            continue  # full results have a way of their own
+            continue  # `join_full_results` attaches full results
         if loose := loose_messages(other):
             known = [message.parts for message in lead.messages if message.turn is None]
             lead.messages = [*lead.messages, *(message for message in loose if message.parts not in known)]
@@ -175,7 +175,7 @@ def _take_loose_messages(lead: Conversation, others: list[Conversation]) -> None
 
 
 def loose_messages(conversation: Conversation) -> list[Message]:
-    """Return copies of the messages that belong to no turn that there is."""
+    """Return copies of the messages that belong to no existing turn."""
     indexes = {turn.index for turn in conversation.turns}
     found = [own_message(message) for message in conversation.messages if message.turn not in indexes]
     for message in found:
@@ -184,7 +184,7 @@ def loose_messages(conversation: Conversation) -> list[Message]:
 
 
 def _take_name(lead: Conversation, others: list[Conversation]) -> None:
-    """Give a conversation that was found without its id the id of a trace that has one."""
+    """Give a conversation without an id the id of a trace that has one."""
     if lead.native_id is None:
         named = next((other for other in others if other.native_id is not None), None)
         if named is not None:

@@ -1,4 +1,4 @@
-"""Which turns of several traces are the same turn.
+"""Match turns of several traces that are the same turn.
 
 Ids of requests and answers decide. Without them the prompt does, together with the time: the same text at another time
 is another turn. Prompts that everybody types ("continue") need the time and a neighbour. Docs: docs/identity.md
@@ -48,7 +48,7 @@ def align(conversations: list[Conversation]) -> list[Group]:
 
 
 class Taken:
-    """The groups that turns of one conversation were added to: once, or once for each trace of a merged one."""
+    """The groups that already have a turn of one conversation: one turn each, or one per trace if it was merged."""
 
     def __init__(self) -> None:
         self._names: dict[int, set[str]] = {}
@@ -62,7 +62,7 @@ class Taken:
 
 
 def _with_views(groups: list[Group], views: list[View]) -> list[Group]:
-    """Add the turns of one more conversation, each to the group it belongs to, or as a group of its own."""
+    """Add the turns of one more conversation, each to the group it belongs to, or as a new group."""
     matched = _by_ids(groups, views)
     _by_prompts(groups, views, matched)
     _by_time(groups, views, matched)
@@ -89,7 +89,7 @@ def _begins_before(group: Group, view: View) -> bool:
 
 
 def _joined(groups: list[Group], views: list[View], matched: dict[int, Group]) -> list[Group]:
-    """Return the groups, those made one that a turn shows to be one: it has the id of this and the prompt of that."""
+    """Join groups that a turn shows to be one: it has the id of the first and the prompt of the second."""
     ungrouped = {id(group) for group in groups}.difference(id(group) for group in matched.values())
     if not ungrouped or not any(view.ids for view in views):
         return list(groups)
@@ -125,7 +125,7 @@ def _by_ids(groups: list[Group], views: list[View]) -> dict[int, Group]:
 
 
 def _by_prompts(groups: list[Group], views: list[View], matched: dict[int, Group]) -> None:
-    """Match what has no id in common by prompt and time, between the matches around it."""
+    """Match turns without a common id by prompt and time, between the matches around them."""
     if len(matched) == len(views):
         return
     place_of = {id(group): place for place, group in enumerate(groups)}
@@ -137,7 +137,7 @@ def _by_prompts(groups: list[Group], views: list[View], matched: dict[int, Group
     taken = Taken()
     for position, group in matched.items():
         taken.add(group, views[position])
-    # The nearest in time first, so that a prompt that was typed again goes to its own turn. What everybody types needs
+    # The nearest in time first, so that a repeated prompt is matched with its own turn. Short, common prompts need
     # neighbours that are matched already.
     nearest = (True, SAME_STEP), (True, SAME_CLOCK), (True, None), (False, SAME_STEP), (False, None)
     for is_telling, most_apart in nearest:
@@ -168,7 +168,7 @@ def _by_prompts(groups: list[Group], views: list[View], matched: dict[int, Group
 
 
 def _by_time(groups: list[Group], views: list[View], matched: dict[int, Group]) -> None:
-    """Match turns of the very same time of which one has no prompt."""
+    """Match turns that began at the same time if one of them has no prompt."""
     taken = {id(group) for group in matched.values()}
     comparable = _sources_with_common_ids(views, matched)
     for position, view in enumerate(views):
@@ -184,7 +184,7 @@ def _by_time(groups: list[Group], views: list[View], matched: dict[int, Group]) 
 
 
 def _next_matches(count: int, matched: dict[int, Group], place_of: dict[int, int], most: int) -> list[int]:
-    """Return, for each view, the place of the group that the next matched view belongs to."""
+    """Return, for each view, the index of the group that the next matched view belongs to."""
     ahead = [most] * count
     for position in range(count - 2, -1, -1):
         following = matched.get(position + 1)
@@ -193,7 +193,7 @@ def _next_matches(count: int, matched: dict[int, Group], place_of: dict[int, int
 
 
 def _sources_with_common_ids(views: list[View], matched: dict[int, Group]) -> set[str]:
-    """Return the sources whose ids can be compared with those of the views: unequal ones are different turns."""
+    """Return the sources whose ids can be compared with those of the views: unequal ids are different turns."""
     found = {id_space(view.source) for view in views}
     for position, group in matched.items():
         found |= {id_space(view.source) for view in group.views if not view.ids.isdisjoint(views[position].ids)}
@@ -203,9 +203,9 @@ def _sources_with_common_ids(views: list[View], matched: dict[int, Group]) -> se
 def _has_neighbour(
     position: int, place: int, views: list[View], groups: list[Group], matched: dict[int, Group], comparable: set[str]
 ) -> bool:
-    """Return whether the turns beside this one may be the turns beside that group: both, or one if the times agree.
+    """Return whether the neighbours of a turn match those of a group: both, or one if the times agree.
 
-    The first turn of both has the same neighbour before it, none; so has the last behind it.
+    Two first turns count as having the same neighbour before them, and two last turns after them.
     """
     found = 0
     for step, edge, end in ((-1, 0, 0), (1, len(views) - 1, len(groups) - 1)):
@@ -219,7 +219,7 @@ def _has_neighbour(
         else:
             found += bool(beside.prompt) and may_be_same_turn(beside, group, comparable)
     view, group = views[position], groups[place]
-    is_end_of_beginning = position == place == len(views) - 1  # the trace is how the others begin
+    is_end_of_beginning = position == place == len(views) - 1  # the trace is a prefix of the others
     if found == 2 or (found == 1 and is_end_of_beginning) or began_within(SAME_STEP, view, group):
         return True
     has_answer_too = any(may_be_same_time(view, other) and has_equal_answer(view, other) for other in group.views)
@@ -227,9 +227,9 @@ def _has_neighbour(
 
 
 def _by_contents(groups: list[Group], views: list[View], matched: dict[int, Group]) -> None:
-    """Match turns of a trace that divides a conversation in other ways: what it takes for a turn is part of one.
+    """Match turns of a trace that divides a conversation differently: what it records as a turn is part of one.
 
-    A transcript that begins late has no prompt, and the prompts of sub-agents; a store has rows for what the product
+    A transcript that begins late has no prompt, or prompts of sub-agents; a store has rows for what the product
     inserted, such as the text of a skill.
     """
     comparable = _sources_with_common_ids(views, matched)
@@ -258,7 +258,7 @@ def _groups_by_call(groups: list[Group]) -> dict[str, list[Group]]:
 
 
 def _by_following(views: list[View], matched: dict[int, Group]) -> None:
-    """Match what is not a turn, such as the summary that a cut history begins with, with the turn that follows it."""
+    """Match views that are not turns, such as the summary that begins a cut history, with the following turn."""
     following: Group | None = None
     for position in range(len(views) - 1, -1, -1):
         view = views[position]

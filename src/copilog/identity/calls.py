@@ -1,7 +1,7 @@
-"""Which tool calls of two traces of a turn are the same call.
+"""Match tool calls of two traces of a turn that are the same call.
 
-Calls of one id are. VS Code, its extension and the model may each have an id of their own for the same call; then equal
-arguments prove it, and where a trace has none of them, its place does. Two recorded ids of one form with other
+Calls with one id are. VS Code, its extension and the model may each have an id of their own for the same call; then
+equal arguments prove it, or, where a trace has no arguments, its position. Two recorded ids of one form with other
 arguments are two calls.
 """
 
@@ -16,16 +16,18 @@ from copilog.errors import BadRecord
 from copilog.model import UNASKED, ToolCall
 from copilog.similarity import without_blanks
 
-_MADE_UP = re.compile(r"(?:(?:part|call)-\d+|[0-9a-f]{16}(?::\d+)?)?")  # by readers, where a trace has no id
+_MADE_UP = re.compile(
+    r"(?:(?:part|call)-\d+|[0-9a-f]{16}(?::\d+)?)?"
+)  # ids that readers make up where a trace has none
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _PREFIX = re.compile(r"[A-Za-z]+(?=[_-])")  # call_..., toolu_..., tooluse_...
-_CUT_END = re.compile(r"(?:\.\.\.|…|(?:\.\.\.)?\[truncated[^\]]*\])\Z")  # a store, a debug log, spans
+_CUT_END = re.compile(r"(?:\.\.\.|…|(?:\.\.\.)?\[truncated[^\]]*\])\Z")  # as a store, a debug log and spans cut texts
 
 Pairs = dict[str, tuple[ToolCall, ToolCall]]
 
 
 def same_calls(mine: list[ToolCall], theirs: list[ToolCall]) -> Pairs:
-    """Return the calls that both have, by the other's id: by their ids, else by tool and arguments, else by place."""
+    """Pair the calls that both have, by the other's id: by ids, else by tool and arguments, else by position."""
     by_id = {name: call for call in mine for name in (call.id, *call.native_ids)}
     same: Pairs = {}
     for call in theirs:
@@ -47,12 +49,12 @@ def same_calls(mine: list[ToolCall], theirs: list[ToolCall]) -> Pairs:
 
 
 def is_recorded(name: str) -> bool:
-    """Return whether a trace recorded an id, and no reader made it up."""
+    """Return whether a trace recorded an id, rather than a reader making it up."""
     return _MADE_UP.fullmatch(name) is None
 
 
 def _match_by_place(mine: list[ToolCall], theirs: list[ToolCall], same: Pairs) -> None:
-    """Match calls of one tool between the same neighbours, if neither ids nor arguments say that they are two."""
+    """Match calls of one tool between the same neighbours, if neither ids nor arguments show that they differ."""
     places = {id(call): place for place, call in enumerate(mine)}
     taken = {places[id(own)] for own, _ in same.values()}
     known = [places[id(same[call.id][0])] if call.id in same else None for call in theirs]
@@ -77,7 +79,7 @@ def _may_be_same(one: ToolCall, other: ToolCall) -> bool:
 
 
 def _form_of(name: str) -> str:
-    """Return who counts calls in this way, as the form of an id shows it; empty for one that was made up."""
+    """Return the form of an id, which shows the program that assigned it; empty for an id that a reader made up."""
     if not is_recorded(name):
         return ""
     if _UUID.fullmatch(name):
@@ -91,7 +93,7 @@ def _is_same_tool(one: ToolCall, other: ToolCall) -> bool:
 
 
 def _have_same_arguments(one: ToolCall, other: ToolCall) -> bool:
-    """Return whether two calls have the same arguments, as JSON values; either may be cut at its end."""
+    """Return whether two calls have the same arguments, as JSON values; either may be truncated."""
     mine, theirs = one.arguments, other.arguments
     if mine is None or theirs is None:
         return False
@@ -112,7 +114,7 @@ def _is_same_value(one: Any, other: Any) -> bool:
 
 
 def _is_same_text(one: str, other: str) -> bool:
-    """Return whether two texts are equal, or one is the beginning of the other and says that it was cut."""
+    """Return whether two texts are equal, or one is the beginning of the other and marked as truncated."""
     one, other = without_blanks(one), without_blanks(other)
     if one == other:
         return True

@@ -1,4 +1,4 @@
-"""What a trace says in a turn and the united turn does not have: it stays in the provenance, as conflicts.
+"""Record what a trace has in a turn and the united turn has not, as conflicts in the provenance.
 
 This is the last step for each turn, so no text that a trace has is lost, whatever was chosen before.
 """
@@ -17,8 +17,8 @@ from copilog.identity.turn_views import View
 from copilog.model import AnyPart, Conflict, Message, Text, ToolCall, Turn
 from copilog.similarity import without_blanks
 
-SHORTEST_TEXT = 4  # shorter ones are marks
-# Keys whose values are ids, names and marks of one writer: what they say is elsewhere, or nothing to a reader.
+SHORTEST_TEXT = 4  # shorter texts are marks
+# Keys whose values are ids, names and marks of one writer: they are recorded elsewhere, or not meant for readers.
 NOT_TEXT = frozenset({
     "kind", "native", "position", "extra", "id", "call_id", "round_id", "native_ids", "run_id", "tool_id", "server",
     "origin", "type", "status", "outcome", "verdicts", "evidence", "mime_type", "model", "language", "started_at",
@@ -28,7 +28,7 @@ LISTS_OF_TEXTS = ("rounds", "code_blocks")
 
 
 class Texts:
-    """All texts of a united turn. They are compared without white space, each first as it is, which is cheap."""
+    """All texts of a united turn. They are compared exactly first, which is cheap, then without white space."""
 
     def __init__(self, messages: list[Message], turn: Turn) -> None:
         self._messages = messages
@@ -63,7 +63,7 @@ class Texts:
         return len(squeezed) < SHORTEST_TEXT or squeezed in self._joined
 
     def has_arguments(self, arguments: str) -> bool:
-        """Return whether a call has these arguments, in whatever spelling."""
+        """Return whether some call has these arguments, compared as JSON values."""
         parsed = _parsed(arguments)
         return parsed is not None and parsed in self._arguments
 
@@ -76,7 +76,7 @@ def _parsed(arguments: str | None) -> Any:
 
 
 def texts_in(value: Any) -> Iterator[str]:
-    """Yield the texts of a JSON value that a person may read."""
+    """Yield the texts of a JSON value that are meant for readers."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -89,7 +89,7 @@ def texts_in(value: Any) -> Iterator[str]:
 
 
 def overruled(view: View, texts: Texts, index: int) -> Iterator[Conflict]:
-    """Yield what a trace has in a turn and the united turn has not: prompt, answer, and other parts by their kind."""
+    """Yield what a trace has in a turn and the united turn lacks: prompt, answer, and other parts by their kind."""
     for field, parts in _fields(view.messages):
         missing = [part for part in parts if not _is_there(part, texts, is_cut=view.is_late)]
         if not missing:
@@ -105,7 +105,7 @@ def overruled(view: View, texts: Texts, index: int) -> Iterator[Conflict]:
 
 
 def _fields(messages: Iterable[Message]) -> Iterator[tuple[str, list[AnyPart]]]:
-    """Yield the parts of messages by the field that they are: prompt, answer, or the kind of part."""
+    """Yield the parts of messages by field: prompt, answer, or the kind of part."""
     fields: dict[str, list[AnyPart]] = {}
     for message in messages:
         for part in message.parts:

@@ -1,9 +1,9 @@
-"""What an earlier reading of a conversation had, and the present reading has not.
+"""Keep what an earlier reading of a conversation had and the present reading lacks.
 
-An archive outlives the files that it was read from. What it has stored is one more trace:
+An archive outlives the files that it was read from. The stored conversation is one more trace:
 
-- a file that was not read this time, or that is gone, keeps its turns;
-- a file that was read again and now lacks a turn is the newer state of what it was before. What it was before is a
+- a file that was not read this time, or that no longer exists, keeps its turns;
+- a file that was read again and now lacks a turn is a newer state of the file. Its earlier state is a
   trace of its own, with the role `earlier`.
 """
 
@@ -23,14 +23,14 @@ from copilog.model import Conversation, Message, Provenance, Text, ToolCall, Too
 
 BAD_OUTCOMES = frozenset({"failed", "denied", "skipped", "cancelled"})
 DAMAGED = BROKEN | {TORN}
-# Their files are made anew as a whole from other data, and say the same in other words each time.
+# Their files are generated from other data each time, with other wording for the same content.
 NOT_KEPT = frozenset({"trajectory-file", "copilot-markdown"})
 
 
 def with_earlier(now: Conversation, before: Conversation, is_gone: Callable[[str], bool]) -> Conversation:
-    """Return the present reading united with what only the earlier one has. Both may be changed.
+    """Unite the present reading with what only the earlier one has, and return it. Both may be changed.
 
-    `is_gone` says whether there is no file at a path any more.
+    `is_gone` returns whether the file at a path no longer exists.
     """
     if not has_turns(now) or not has_turns(before):
         return now
@@ -46,10 +46,10 @@ def with_earlier(now: Conversation, before: Conversation, is_gone: Callable[[str
 
 
 def _give_back(now: Conversation, earlier: Conversation) -> None:
-    """Tell what was said in turns of the earlier reading that the present one lacks.
+    """Return messages to the turns of the earlier reading that the present one lacks.
 
-    Where the line of a prompt is damaged, what followed it looks as if it belonged to the turn before, from which it is
-    taken, or to a turn that nobody asked for, which is that turn.
+    Where the line of a prompt is damaged, the messages after it seem to belong to the turn before, and are removed from
+    it, or to a turn without a prompt, which is that turn.
     """
     if all(trace.marks.isdisjoint(DAMAGED) for trace in traces_in([now]).values()):
         return
@@ -65,7 +65,7 @@ def _give_back(now: Conversation, earlier: Conversation) -> None:
         found = [told.turn_of(message) for message in mine]
         owner = None
         if turn.request_id is None and not any(True for _ in prompts_in(mine)):
-            # Where nothing but its start is left, it is the first of them.
+            # A turn of which only the start is left is the first lost one.
             owner = next((index for index in (found if mine else lost) if index in lost), None)
         if owner is not None:
             one = lost.pop(owner)
@@ -75,7 +75,7 @@ def _give_back(now: Conversation, earlier: Conversation) -> None:
 
 
 class _Told:
-    """What was said in some turns, by which it is known again in another reading of the same log."""
+    """The calls and texts of some turns, to recognise their messages in another reading of the same log."""
 
     def __init__(self, turns: dict[int, Turn], messages: list[Message]) -> None:
         self._starts = {index: turn.timing.started_at for index, turn in turns.items()}
@@ -87,7 +87,7 @@ class _Told:
                 self._texts.update(dict.fromkeys(_texts_of(message), message.turn))
 
     def turn_of(self, message: Message) -> int | None:
-        """Return the turn in which a message was said; None if in none of them."""
+        """Return the turn that a message belongs to; None if it is not one of these turns."""
         texts = _texts_of(message)
         if message.role == "user" or not all(text in self._texts for text in texts):
             return None
@@ -96,7 +96,7 @@ class _Told:
         ]
         begun = self._starts[names[0]] if names else None
         if begun is not None and message.created_at is not None and message.created_at < begun:
-            return None  # the same words were said before
+            return None  # a repeated text: it was there before this turn
         return names[0] if names else None
 
 
@@ -116,7 +116,7 @@ class Pair(NamedTuple):
     now: View | None
 
     def says_more(self) -> bool:
-        """Return whether the earlier turn has a text, or the outcome of a call, that the present one lacks."""
+        """Return whether the earlier turn has a text, or an outcome of a call, that the present one lacks."""
         if self.now is None:
             return True
         if _outcomes(self.before) - _outcomes(self.now):
@@ -124,18 +124,18 @@ class Pair(NamedTuple):
         return any(overruled(self.before, Texts(self.now.messages, self.now.turn), self.now.turn.index))
 
     def was_removed(self) -> bool:
-        """Return whether the turn was superseded, and nothing in the present reading says so."""
+        """Return whether the turn was superseded, and the present reading has no record of it."""
         return self.before.turn.superseded is not None and (self.now is None or self.now.turn.superseded is None)
 
 
 def _earlier_trace(now: Conversation, before: Conversation, is_gone: Callable[[str], bool]) -> Conversation | None:
-    """Return the turns that are to be kept, as a trace; None if there are none."""
+    """Return the turns to keep, as a trace; None if there are none."""
     places = _places_of(before)
     states = _States(now, places)
     pairs = list(_pairs(now, before))
     unread = {name for name, place in places.items() if name not in states.present and place.role != EARLIER}
     gone = {name for name in unread if is_gone(places[name].path)}
-    # A file that is gone is kept for its texts and for what it says of removed turns; one that moved has neither.
+    # A deleted file keeps its texts and its records of removed turns; a file that only moved has neither.
     if not any(pair.was_removed() for pair in pairs):
         telling = {
             name
@@ -183,7 +183,7 @@ def _outcomes(view: View) -> set[tuple[str, str]]:
 
 
 def _places_of(before: Conversation) -> dict[str, Provenance]:
-    """Return the traces of the earlier reading by name, each with its own marks: a damaged file stays a damaged one."""
+    """Return the traces of the earlier reading by name, each with its own marks: a damaged file stays damaged."""
     marks = {name: sorted(trace.marks) for name, trace in traces_in([before]).items()}
     return {
         name: msgspec.structs.replace(place, marks=marks.get(name, place.marks))
@@ -203,7 +203,7 @@ class _States:
         self._damaged = {trace.name for trace in traces if not trace.marks.isdisjoint(DAMAGED)}
 
     def has_lost(self, name: str, pair: Pair) -> bool:
-        """Return whether a file had a turn, or texts of it, that it has no longer."""
+        """Return whether a file lost a turn, or texts of it, since the earlier reading."""
         place = self._places[name]
         is_earlier = place.role == EARLIER
         if is_earlier:

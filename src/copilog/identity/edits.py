@@ -1,4 +1,4 @@
-"""What is kept beside a session and belongs to its turns and calls: the history of edits, and spilled tool output."""
+"""Attach what is stored next to a session to its turns and calls: the history of edits, and spilled tool output."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from copilog.model import Conflict, Conversation, FileChange, FileEdit, ToolCall
 Diff = tuple[str, int | None, int | None]
 
 
-UNDONE_REQUESTS = "undoneRequests"  # in the extra of a history of edits
+UNDONE_REQUESTS = "undoneRequests"  # key in the `extra` of a history of edits
 
 
 def mark_undone(lead: Conversation, others: list[Conversation]) -> None:
-    """Mark the last turns as undone where the history of edits was taken back to before them.
+    """Mark the last turns as undone where the history of edits was rewound to before them.
 
-    A log of VS Code lacks the mark of a request that was saved when it had ended.
+    A log of VS Code lacks this mark for a request that was saved after it had ended.
     """
     extras = [other.extra for other in others if other.extra and "orphan-edits" in other.marks]
     undone = {name for extra in extras for name in extra.get(UNDONE_REQUESTS, ())}
@@ -63,7 +63,7 @@ def join_edits(lead: Conversation, others: list[Conversation]) -> None:
 
 
 def _key(change: FileChange) -> tuple[Any, ...]:
-    """Return what a change is known by; one without a request by all that it holds."""
+    """Return the key that identifies a change; its whole content if it has no request."""
     if change.request_id is None:
         return change.uri, *_content(change)
     return change.request_id, change.uri, change.checkpoint
@@ -74,7 +74,7 @@ def _content(change: FileChange) -> tuple[str | None, ...]:
 
 
 def _give_diffs(lead: Conversation, diffs: dict[tuple[int, str], Diff]) -> None:
-    """Give the only edit of a file in a turn the diff that the history has."""
+    """Copy the diff of the history to the edit of a file, if the turn has only one edit of it."""
     edits: dict[tuple[int, str], list[FileEdit]] = {}
     for message in lead.messages:
         for part in message.parts:
@@ -86,7 +86,7 @@ def _give_diffs(lead: Conversation, diffs: dict[tuple[int, str], Diff]) -> None:
 
 
 def join_full_results(lead: Conversation, others: list[Conversation]) -> None:
-    """Give results their full text; what fits nowhere becomes a message behind its call, or at the end."""
+    """Give results their full text; text without a result becomes a message after its call, or at the end."""
     spilled = [message for other in others if "resource" in other.marks for message in other.messages]
     if not spilled:
         return
@@ -107,10 +107,10 @@ def join_full_results(lead: Conversation, others: list[Conversation]) -> None:
 
 
 def _owner_of(full: ToolResult, calls: list[tuple[int | None, ToolCall]]) -> tuple[int | None, str]:
-    """Return the turn and the id of the call that spilled output is of; no turn if the call is not known.
+    """Return the turn and the id of the call whose output was spilled; None as the turn if there is no such call.
 
-    Calls of several turns may go by one id. The folder of the output has the id as the extension spells it, which no
-    other call has; without that, the last call has written over what the others left there.
+    Calls of several turns may share an id. The folder of the output is named by the id of the extension, which no
+    other call has; without that, the last call has overwritten the output of the others.
     """
     folder = (full.full_text_path or "").replace("\\", "/").split("/")[-2:-1]
     for name in (*folder, full.call_id):

@@ -1,4 +1,4 @@
-"""Fields of one conversation from all its traces: gaps are filled, and what is overruled stays in the provenance."""
+"""Unite fields of all traces of a conversation: fill gaps, and keep overruled values in the provenance."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ CONTESTED = (
 UNITED_LISTS = ("skills", "followups", "references", "citations", "edited_files")
 CONTESTED_TIMES = ("started_at", "completed_at", "first_progress_ms", "elapsed_ms", "generated_ms", "waited_ms")
 NAMED_OTHERWISE = frozenset({"agent"})  # the extension's own records call the participant by its title
-SAME_TIME_MS = 2_000  # writers read the clock at different steps
+SAME_TIME_MS = 2_000  # writers read the clock at different steps of a turn
 OF_ONE_FILE = frozenset({
     "index", "pointer", "superseded", "branch", "traces", "part_orders", "duration", "ran_model", "extra",
 })  # fmt: skip
-# What the user may have taken back since: a file that was left behind must not bring it into a newer one again.
+# What the user may have withdrawn since: an outdated file must not bring it back into a newer one.
 TAKEN_BACK = frozenset({"undone_from", "is_undone", "is_hidden", "error"})
 FILLED = ("assistant", "application", "location", "started_at", "updated_at", "has_pending_edits")
-# These change, and each writer begins at another step; the lead is right.
+# These change, and each writer records another step; the lead wins.
 NOT_CONTESTED = frozenset({"started_at", "updated_at", "has_pending_edits"})
 
 
 def fill(lead: Any, other: Any, *, but: Iterable[str] = ()) -> None:
-    """Fill what the lead lacks: what is absent or empty."""
+    """Fill absent and empty fields of the lead from the other."""
     for name in lead.__struct_fields__:
         if name not in but and getattr(lead, name) in (None, []):
             setattr(lead, name, getattr(other, name))
@@ -46,7 +46,7 @@ def fill(lead: Any, other: Any, *, but: Iterable[str] = ()) -> None:
 def fill_turn(mine: Turn, theirs: Turn, conflicts: list[Conflict], *, is_stale: bool, is_retold: bool) -> None:
     """Fill the gaps of a turn from the same turn of another trace, and note where the two contradict each other.
 
-    A turn that says it was completed gets no error from elsewhere.
+    A turn that is recorded as completed gets no error from another trace.
     """
     conflicts += _contradictions(mine, theirs, mine.index, is_retold=is_retold)
     but = OF_ONE_FILE | TAKEN_BACK if is_stale else OF_ONE_FILE
@@ -65,7 +65,7 @@ def fill_turn(mine: Turn, theirs: Turn, conflicts: list[Conflict], *, is_stale: 
 
 
 def _unite_list(mine: Turn, theirs: Turn, name: str, conflicts: list[Conflict], *, is_stale: bool) -> None:
-    """Add the items that only the other trace has; of a file that was left behind they are overruled."""
+    """Add the items that only the other trace has; items of an outdated file are overruled."""
     known = getattr(mine, name)
     missing = [item for item in getattr(theirs, name) if item not in known]
     if missing and is_stale:
@@ -75,9 +75,9 @@ def _unite_list(mine: Turn, theirs: Turn, name: str, conflicts: list[Conflict], 
 
 
 def _united_usage(mine: list[Usage], theirs: list[Usage]) -> list[Usage]:
-    """Return what was used by all records of it: of a source that both have, the calls that only one has.
+    """Return the usage of both; of a source that both have, add only the calls that one of them lacks.
 
-    Each source counts the same calls: views choose one.
+    Each source counts the same calls: readers choose one source.
     """
     known = {usage.source for usage in mine}
     return [
@@ -90,7 +90,7 @@ def _contradictions(mine: Turn, theirs: Turn, index: int, *, is_retold: bool) ->
     for name in CONTESTED:
         if not (is_retold and name in NAMED_OTHERWISE):
             yield from _conflict(name, getattr(mine, name), getattr(theirs, name), index)
-    # The extension's own records measure other spans: from the first call of a model, or to the writing of a row.
+    # The extension's own records measure other spans: from the first call of a model, or until a row is written.
     for name in () if is_retold else CONTESTED_TIMES:
         yield from _conflict(name, getattr(mine.timing, name), getattr(theirs.timing, name), index)
 
@@ -102,7 +102,7 @@ def _conflict(name: str, mine: Any, theirs: Any, index: int | None) -> Iterable[
 
 
 def _is_about(mine: Any, theirs: Any) -> bool:
-    """Return whether two times or durations are the same but for when the clock was read."""
+    """Return whether two values agree: times and durations within tolerance, structs where both have a value."""
     if isinstance(mine, datetime) and isinstance(theirs, datetime):
         return abs(mine - theirs) <= SAME_TIME
     if isinstance(mine, float | int) and isinstance(theirs, float | int):
@@ -110,7 +110,7 @@ def _is_about(mine: Any, theirs: Any) -> bool:
     if isinstance(mine, Model) and isinstance(theirs, Model):
         return any(is_same_model(one, other) for one in _names(mine) for other in _names(theirs))
     if isinstance(mine, msgspec.Struct) and isinstance(theirs, msgspec.Struct):
-        # A value that says less does not contradict one that says more.
+        # A value with fewer fields does not contradict one with more.
         pairs = [(getattr(mine, name), getattr(theirs, name, None)) for name in mine.__struct_fields__]
         said = [(one, other) for one, other in pairs if one not in (None, "", []) and other not in (None, "", [])]
         return all(one == other for one, other in said)
@@ -118,7 +118,7 @@ def _is_about(mine: Any, theirs: Any) -> bool:
 
 
 def _names(model: Model) -> set[str]:
-    """Return the names of a model without those of its vendor."""
+    """Return the names of a model without its vendor."""
     return {name.rpartition("/")[2] for name in (model.id, model.name, model.resolved) if name}
 
 
@@ -131,7 +131,7 @@ def own_turn(turn: Turn) -> Turn:
 
 
 def fill_conversation(lead: Conversation, other: Conversation, *, is_stale: bool) -> None:
-    """Fill what belongs to no turn."""
+    """Fill the fields that belong to no turn."""
     conflicts = conflicts_of(other)
     for name in FILLED:
         mine, theirs = getattr(lead, name), getattr(other, name)
@@ -162,7 +162,7 @@ def fill_conversation(lead: Conversation, other: Conversation, *, is_stale: bool
 
 
 def conflicts_of(conversation: Conversation) -> list[Conflict]:
-    """Return the list that takes what a conversation says and another one overrules."""
+    """Return the list of the provenance that records overruled values of a conversation."""
     if not conversation.provenance:
         return []
     place = conversation.provenance[0]
@@ -174,7 +174,7 @@ def conflicts_of(conversation: Conversation) -> list[Conflict]:
 def joined_extra(
     mine: dict[str, Any] | None, theirs: dict[str, Any] | None, conflicts: list[Conflict], index: int | None
 ) -> dict[str, Any] | None:
-    """Return what both know beyond the model."""
+    """Return the united `extra` of both, and record values that contradict each other."""
     if not theirs or mine == theirs:
         return mine
     if not mine:
@@ -189,13 +189,13 @@ def joined_extra(
 
 
 def _fill_workspace(lead: Conversation, other: Conversation) -> None:
-    """Fill what is known of the folder, but not from a copy that belongs to another one."""
+    """Fill the fields of the workspace, but not from a copy that belongs to another folder."""
     mine, theirs = lead.workspace, other.workspace
     if mine is None or theirs is None:
         lead.workspace = mine or theirs
     elif mine != theirs:
         if mine.uri is None or theirs.uri in (None, mine.uri):
-            lead.workspace = msgspec.structs.replace(mine)  # the same object may stand for a whole folder
+            lead.workspace = msgspec.structs.replace(mine)  # conversations of one folder may share the object
             fill(lead.workspace, theirs)
         if not _is_about(lead.workspace, theirs):
             conflicts_of(other).append(Conflict(field="workspace", value=msgspec.to_builtins(theirs)))

@@ -1,7 +1,7 @@
-"""The messages of one turn from all its traces.
+"""Unite the messages of one turn from all its traces.
 
-The best trace gives the messages. Others add what it has none of: an answer, thinking, results, calls. What they have
-beyond that is for overruled.py to keep.
+The best trace gives the messages. Others add the kinds of parts that it lacks: an answer, thinking, results, calls.
+Whatever else they have, `conflicts` records.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ from copilog.model import (
 )
 from copilog.similarity import without_blanks
 
-# Parts that belong to prose or to a position in one file, and say nothing without it.
+# Parts that belong to prose or to a position in one file, and mean nothing without it.
 OF_PROSE = (Text, Reference, Mention)
 # Parts that are added one by one: by the id of their call, or by their text.
 ONE_BY_ONE = (ToolCall, ToolResult, Terminal, Compaction)
 OF_PROMPT = (Attachment, Prompt)
 CONCLUDED = frozenset({"outcome", "concluded_exit_code", "edits"})
 NOT_FILLED = CONCLUDED | {"id", "name", "status", "exit_code", "verdicts", "position", "native", "extra"}
-CHECKPOINT = "checkpoint"  # as a store of sessions has it
+CHECKPOINT = "checkpoint"  # as a store of sessions calls it
 
 
 def unite_messages(mine: list[Message], view: View, turn: Turn, *, is_stale: bool) -> list[Message]:
-    """Return the messages of a turn with what another trace has beyond them."""
+    """Return the messages of a turn with what only another trace has."""
     theirs, is_cut = view.messages, view.is_late
     if not theirs:
         return mine
@@ -66,7 +66,7 @@ def unite_messages(mine: list[Message], view: View, turn: Turn, *, is_stale: boo
 
 
 def unite_inside(mine: list[Message], view: View, call_id: str) -> list[Message]:
-    """Return the messages of a turn with those of a part of it: of the sub-agent of a call, or of the main agent."""
+    """Add messages of a part of the turn: those of the sub-agent of a call, or of the main agent."""
     theirs = [own_message(message) for message in view.messages]
     if call_id:
         for message in theirs:
@@ -90,7 +90,7 @@ def own_message(message: Message) -> Message:
 
 
 def _with_prompt(mine: list[Message], theirs: list[Message]) -> list[Message]:
-    """Add the prompt, or what went with it: attachments, and what was really sent."""
+    """Add the prompt, or what belongs to it: attachments, and the text that was sent to the model."""
     my_prompt, their_prompt = next(prompts_in(mine), None), next(prompts_in(theirs), None)
     if their_prompt is None:
         return mine
@@ -125,7 +125,7 @@ def _with_answer(mine: list[Message], theirs: list[Message], turn: Turn, *, is_c
 
 
 def _rest_behind(said: str, also: str) -> str:
-    """Return what a text has behind another one that it begins with, white space apart; empty if it does not."""
+    """Return the rest of a text after its beginning, ignoring white space; empty if it begins otherwise."""
     begun = without_blanks(said)
     if not without_blanks(also).startswith(begun):
         return ""
@@ -146,7 +146,7 @@ def _prose(messages: Iterable[Message]) -> str:
 
 
 def without_repeated_checkpoints(messages: list[Message]) -> list[Message]:
-    """Return the messages without checkpoints of a store that the conversation's own record of them has as well."""
+    """Drop checkpoints of a store that the conversation's own record has as well."""
     own = {without_blanks(part.text) for part in _parts(messages, Compaction) if part.native != CHECKPOINT}
     made: list[Message] = []
     for message in messages:
@@ -159,7 +159,7 @@ def without_repeated_checkpoints(messages: list[Message]) -> list[Message]:
 
 
 def _is_repeated(part: AnyPart, own: set[str]) -> bool:
-    """Return whether the conversation's own record has a checkpoint of a store, which leaves out the title."""
+    """Return whether a checkpoint of a store, which lacks the title, is in the conversation's own record."""
     if not isinstance(part, Compaction) or part.native != CHECKPOINT:
         return False
     text = without_blanks(part.text)
@@ -167,7 +167,7 @@ def _is_repeated(part: AnyPart, own: set[str]) -> bool:
 
 
 def _fill_names(mine: list[Message], theirs: list[Message]) -> None:
-    """Fill the mode of prompts, and the model of answers where the other trace knows of only one."""
+    """Fill the mode of prompts, and the model of answers where the other trace names only one."""
     mode = next((message.mode for message in theirs if message.role == "user" and message.mode), None)
     known = {message.model: message for message in theirs if message.role == "assistant" and message.model}
     answer = known.popitem()[1] if len(known) == 1 else None
@@ -200,7 +200,7 @@ def _with_calls(mine: list[Message], theirs: list[Message], source: str) -> list
 
 
 def _with_texts_of_subagents(mine: list[Message], theirs: list[Message], ids: dict[str, str]) -> list[Message]:
-    """Add what sub-agents said where the turn has nothing of it: VS Code keeps their calls without their texts."""
+    """Add texts of sub-agents that the turn lacks: VS Code stores their calls without their texts."""
     known = {call.id for call in _parts(mine, ToolCall)}
     told = {message.parent_call_id for message in mine if message.role == "assistant" and prose_of(message.parts)}
     made = list(mine)
@@ -216,7 +216,7 @@ def _with_texts_of_subagents(mine: list[Message], theirs: list[Message], ids: di
 
 
 def _insert_said(messages: list[Message], said: Message, calls: set[str], caller: str) -> None:
-    """Insert what a sub-agent said before the calls that it made with it, else behind all that it did so far."""
+    """Insert a text of a sub-agent before the calls of the same message, else after all its messages so far."""
     for own in messages:
         for position, part in enumerate(own.parts):
             if isinstance(part, ToolCall) and part.id in calls:
@@ -231,11 +231,11 @@ def _insert_said(messages: list[Message], said: Message, calls: set[str], caller
 
 
 def _fill_call(mine: ToolCall, theirs: ToolCall) -> None:
-    """Fill the gaps of a call; how it ended there is a verdict of its own."""
+    """Fill the gaps of a call; its outcome in the other trace is recorded as a verdict."""
     if mine.status == "unknown":
         mine.status = theirs.status
     if mine.name == mine.tool_id and theirs.name and theirs.tool_id is None:
-        mine.name = theirs.name  # VS Code only has the registered names of tools that sub-agents used
+        mine.name = theirs.name  # VS Code records only the registered names of tools that sub-agents used
     for name in mine.__struct_fields__:
         if name not in NOT_FILLED and getattr(mine, name) in (None, []):
             setattr(mine, name, getattr(theirs, name))
@@ -267,7 +267,7 @@ def _with_results(mine: list[Message], theirs: list[Message], calls: dict[str, T
 
 
 def place_behind_call(messages: list[Message], message: Message, call_id: str, turn: int | None = None) -> None:
-    """Insert a message behind the call that it belongs to, that of the turn if one is given, else at the end."""
+    """Insert a message after the call that it belongs to, in the given turn if any, else at the end."""
     for position, asking in enumerate(messages):
         if turn is not None and asking.turn != turn:
             continue
@@ -279,7 +279,7 @@ def place_behind_call(messages: list[Message], message: Message, call_id: str, t
 
 
 def _with_missing_calls(mine: list[Message], theirs: list[Message], missing: set[str]) -> list[Message]:
-    """Add the calls of these ids with what belongs to them, each behind the messages that came before it there."""
+    """Add the calls with these ids and their results, each after the messages that precede it in its trace."""
     if not missing:
         return mine
     made = list(mine)
@@ -301,7 +301,7 @@ def _with_missing_calls(mine: list[Message], theirs: list[Message], missing: set
 
 
 def _behind_results(messages: list[Message], position: int) -> int:
-    """Return the place behind a message with calls and the messages that have nothing but what belongs to them."""
+    """Return the index after a message with calls and the messages that only have results of these calls."""
     calls = {part.id for part in messages[position].parts if isinstance(part, ToolCall)}
     place = position + 1
     while place < len(messages) and all(getattr(part, "call_id", None) in calls for part in messages[place].parts):
@@ -317,7 +317,7 @@ def _call_of(part: AnyPart) -> str | None:
 
 
 def _with_other_kinds(mine: list[Message], theirs: list[Message]) -> list[Message]:
-    """Add kinds of part that the turn has none of yet, and further thinking and checkpoints."""
+    """Add kinds of parts that the turn lacks, and further thinking and checkpoints."""
     present = {type(part) for message in mine for part in message.parts}
     has_system_prompt = any(
         isinstance(part, Prompt) for message in mine if message.role == "system" for part in message.parts
@@ -365,7 +365,7 @@ def _with_other_parts(mine: list[Message], theirs: list[Message]) -> list[Messag
 
 
 def _known_by(part: AnyPart) -> tuple[Any, ...] | None:
-    """Return what an edit or an attachment is known by; None for other parts."""
+    """Return the key that identifies an edit or an attachment; None for other parts."""
     if isinstance(part, FileEdit):
         return FileEdit, part.uri or part.path
     if isinstance(part, Attachment):
@@ -387,7 +387,7 @@ def _insert_thinking(messages: list[Message], thinking: Message, origin: Message
 
 
 def _begins_with(part: AnyPart, text: str) -> bool:
-    """Return whether a part is how a text, without its white space, begins."""
+    """Return whether a text begins with a part, ignoring white space."""
     own = without_blanks(part.text) if isinstance(part, Text) else ""
     return bool(own) and text.startswith(own)
 

@@ -1,4 +1,4 @@
-"""The order of united turns, and the branches of copies that continued separately."""
+"""Order united turns, and find the branches of copies that continued separately."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from copilog.identity.turn_views import Group
 
 
 def in_order(groups: list[Group], traces: dict[str, Trace]) -> list[Group]:
-    """Return the turns in the order of each trace, and by time where no trace says more.
+    """Return the turns in the order of each trace, and by time where no trace decides.
 
-    Of traces that disagree the better one is right. A turn without a time follows the one that it follows in its trace.
+    Of traces that disagree the better one wins. A turn without a time follows its predecessor in its trace.
     """
     order: list[Group] = []
     index: dict[int, int] = {}
@@ -41,7 +41,7 @@ def sequence_of(groups: list[Group], name: str) -> list[Group]:
 
 
 def _next_index(sequence: list[Group], position: int, index: dict[int, int], place: int) -> int | None:
-    """Return where the next turn of a trace is that has a place already, if it is behind one."""
+    """Return the index of the next turn of a trace that is already placed, if it is after the given one."""
     for group in sequence[position + 1 :]:
         if id(group) in index:
             return index[id(group)] if index[id(group)] >= place else None
@@ -49,7 +49,7 @@ def _next_index(sequence: list[Group], position: int, index: dict[int, int], pla
 
 
 def _place_in_time(group: Group, order: list[Group], start: int, end: int | None, *, is_first: bool) -> int:
-    """Return the place for a turn between two others of its trace: behind what began before it."""
+    """Return the index for a turn between two others of its trace: after the turns that began before it."""
     last = end if end is not None else len(order)
     if group.time is None:
         return last if is_first else start
@@ -69,18 +69,18 @@ def _place_in_time(group: Group, order: list[Group], start: int, end: int | None
 class Line(NamedTuple):
     """A copy of the session: the turns in one home, in order."""
 
-    name: str  # of the trace that stands for the copy
+    name: str  # of the trace that represents the copy
     groups: list[Group]
     is_broken: bool
-    span: tuple[datetime, datetime] | None  # between these nothing is lost: when its first and last turn began
+    span: tuple[datetime, datetime] | None  # times of its first and last turn; no turn between them can be lost
 
     def would_have(self, group: Group) -> bool:
-        """Return whether the copy would have a turn, had it been made in this copy."""
+        """Return whether the copy would contain a turn if the turn had been made in it."""
         return self.span is not None and group.time is not None and self.span[0] < group.time < self.span[1]
 
 
 class Fork(NamedTuple):
-    """Where a branch leaves, and the trace that has it."""
+    """The turn that a branch leaves from, and the trace that has the branch."""
 
     leaves_from: Group | None
     name: str
@@ -89,10 +89,10 @@ class Fork(NamedTuple):
 def forks_in(
     order: list[Group], traces: dict[str, Trace], superseded: set[int], newest: dict[str, str]
 ) -> dict[int, Fork]:
-    """Return the branch of each turn that is not on the trunk, by the identity of its group.
+    """Return the branch of each turn that is not on the trunk, by the `id()` of its group.
 
-    The trunk is the copy that was used last. A copy branches off if both it and what it leaves continued. What a
-    damaged copy lacks may be lost: it counts only if one of both would have a turn that only the other has.
+    The trunk is the copy that was used last. A copy branches off if both it and the copy that it leaves continued. What
+    a damaged copy lacks may be lost: that counts only if one of the two would have a turn that only the other has.
     """
     lines = _lines(order, traces, newest)
     if len(lines) < 2:
@@ -105,7 +105,7 @@ def forks_in(
     for number, line in enumerate(lines[1:], start=1):
         common = [place for place, group in enumerate(line.groups) if id(group) in placed]
         tail = line.groups[common[-1] + 1 :] if common else line.groups
-        # A turn that no longer counts is not shown: the branch leaves from the last that is.
+        # A superseded turn is not shown: the branch leaves from the last turn that is shown.
         base = next((line.groups[at] for at in reversed(common) if id(line.groups[at]) not in superseded), None)
         beyond = _continuation(base, order, placed, forks, place_of)
         continued = _has_counted(tail, superseded) and _has_counted(beyond, superseded)
@@ -120,7 +120,7 @@ def forks_in(
 
 
 def _lines(order: list[Group], traces: dict[str, Trace], newest: dict[str, str]) -> list[Line]:
-    """Return the copies of the session, each with the other traces of its home. Files left behind are not copies."""
+    """Return the copies of the session, each with the other traces of its home. Outdated files are not copies."""
     homes: dict[object, list[Trace]] = {}
     for trace in traces.values():
         if trace.is_session_file and trace.name not in newest:
@@ -144,7 +144,7 @@ def _span(groups: list[Group], copies: list[Trace]) -> tuple[datetime, datetime]
 
 
 def _are_apart(line: Line, tail: list[Group], others: list[Line], beyond: list[Group], superseded: set[int]) -> bool:
-    """Whether a copy and the copies before it continued separately, though one of them is damaged."""
+    """Return whether a copy and the copies before it continued separately, though one of them is damaged."""
     own = {id(group) for group in line.groups}
     theirs = [group for group in beyond if id(group) not in own | superseded]
     if any(line.would_have(group) for group in theirs):
@@ -155,7 +155,7 @@ def _are_apart(line: Line, tail: list[Group], others: list[Line], beyond: list[G
 
 
 def _last_use(line: Line, superseded: set[int]) -> float:
-    """Return when a copy was used last: when its last turn began, or what the copy itself says if turns do not."""
+    """Return when a copy was used last: when its last turn began, else the time that the copy itself records."""
     times = [group.time for group in line.groups if group.time is not None and id(group) not in superseded]
     if not times:
         views = [view for group in line.groups for view in group.views if own_name(view.conversation) == line.name]
@@ -170,14 +170,14 @@ def _has_counted(groups: list[Group], superseded: set[int]) -> bool:
 def _continuation(
     base: Group | None, order: list[Group], placed: set[int], forks: dict[int, Fork], place_of: dict[int, int]
 ) -> list[Group]:
-    """Return the turns behind one on its own branch, or all turns of the trunk."""
+    """Return the turns after the given one on its branch, or all turns of the trunk."""
     fork = forks.get(id(base)) if base is not None else None
     start = place_of[id(base)] + 1 if base is not None else 0
     return [group for group in order[start:] if id(group) in placed and forks.get(id(group)) == fork]
 
 
 def numbered(order: list[Group], forks: dict[int, Fork]) -> list[Group]:
-    """Return the turns as they are numbered: the trunk, then each branch, a branch of a branch behind it."""
+    """Return the turns in the order of their numbers: the trunk, then each branch followed by its own branches."""
     if not forks:
         return order
     made = [group for group in order if id(group) not in forks]

@@ -1,6 +1,6 @@
-"""The order of calls, thinking and answers of a turn that several traces have.
+"""Order the calls, thinking and answers of a turn that several traces have.
 
-What a trace has in one order comes in that order. Where no trace decides, thinking comes before calls and texts last,
+Parts keep the order that they have in a trace. Where no trace decides, thinking comes before calls and texts last,
 so that the order does not depend on which traces were merged first. Then the turn keeps the orders of its traces: a
 trace that is merged later may decide.
 """
@@ -42,7 +42,7 @@ def put_in_order(messages: list[Message], views: Sequence[View], turn: Turn) -> 
 
 
 def _names_in(messages: list[Message]) -> dict[str, str]:
-    """Return the ids of calls by every spelling."""
+    """Return the ids of calls by each of their spellings."""
     calls = [part for message in messages for part in message.parts if isinstance(part, ToolCall)]
     spellings = {name: call.id for call in calls for name in call.native_ids}
     return spellings | {call.id: call.id for call in calls}
@@ -61,7 +61,7 @@ def _renamed(key: str, names: dict[str, str]) -> str:
 
 
 def _keys_in(messages: list[Message], names: dict[str, str]) -> dict[tuple[int, int], str]:
-    """Return what each part of the main agent is known by, by the place of its message and its own."""
+    """Return the key of each part of the main agent, by the indexes of its message and the part."""
     found: dict[tuple[int, int], str] = {}
     seen: dict[str, int] = {}
     for place, message in enumerate(messages):
@@ -89,9 +89,9 @@ def _rank(key: str) -> tuple[int, str]:
 
 
 def _united(chains: Iterable[tuple[str, ...]], current: list[str]) -> tuple[list[str], bool]:
-    """Return all keys in an order that has every chain, and whether it is the only one; made from its end.
+    """Return all keys in an order that respects every chain, and whether no other order does; built from the end.
 
-    Of traces that contradict each other the order so far decides.
+    Where traces contradict each other the current order decides.
     """
     before: dict[str, set[str]] = {key: set() for key in current}
     for chain in chains:
@@ -137,7 +137,7 @@ def _is_within(chain: tuple[str, ...], other: tuple[str, ...]) -> bool:
 
 
 def _rearranged(messages: list[Message], keys: dict[tuple[int, int], str], order: list[str]) -> list[Message]:
-    """Return the messages with these parts in this order; what follows a part, or belongs to a call, goes with it."""
+    """Return the messages with parts in this order; what follows a part, or belongs to a call, moves with it."""
     blocks: dict[str, list[tuple[int, list[AnyPart]]]] = {"": []}
     block_of_call: dict[str, str] = {}
     current = ""

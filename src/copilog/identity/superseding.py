@@ -1,4 +1,4 @@
-"""Which united turns are superseded: removed by a record of some trace. Absence alone is not removal.
+"""Find united turns that are superseded: removed by a record of some trace. Absence alone is not removal.
 
 docs/identity.md has a table of every pair of traces.
 """
@@ -11,14 +11,14 @@ from copilog.identity.turn_views import Group, View
 from copilog.model import AnyPart, Conversation, Notice
 
 REASONS = ("removed", "replaced", "rewound", "undone", "hidden", "absent")  # in order of precedence
-# Conclusions from other traces, which are made again; a program's own stream of a rewind is "removed".
+# Conclusions from other traces, which are drawn again; a rewind in a program's own stream is "removed".
 CONCLUDED = frozenset({"absent", "rewound"})
 REWIND = "rewind"
-LEFT_OUT = "left_out_of_later_prompts"  # what traces of the extension say of a turn
+LEFT_OUT = "left_out_of_later_prompts"  # key that traces of the extension set for a turn
 
 
 def superseded_in(order: list[Group], traces: dict[str, Trace]) -> dict[int, str]:
-    """Return why turns are superseded, by the identity of their groups."""
+    """Return the reasons why turns are superseded, by the `id()` of their groups."""
     newest = newest_files(traces)
     replaced = {name for group in order for view in group.views if (name := _replaced_request_id(view)) is not None}
     found: dict[int, str] = {}
@@ -40,7 +40,7 @@ def superseded_in(order: list[Group], traces: dict[str, Trace]) -> dict[int, str
 
 
 def _left_out(order: list[Group], traces: dict[str, Trace]) -> list[Group]:
-    """Return the turns that VS Code no longer had: neither its session has them, nor what a model was sent later."""
+    """Return the turns that VS Code had dropped: its session lacks them, and so do later requests to a model."""
     files = {trace.name for trace in traces.values() if trace.place.source in (LOG, FILE) and trace.is_session_file}
     if not files or any(traces[name].is_broken for name in files):
         return []
@@ -57,7 +57,7 @@ def _precedence(reason: str) -> tuple[int, str]:
 
 
 def newest_files(traces: dict[str, Trace]) -> dict[str, str]:
-    """Return, for each file that the program left behind, the newest whole file of its home that continues it."""
+    """Return, for each file that was continued elsewhere, the newest intact file of its home that continues it."""
     found: dict[str, str] = {}
     for older in traces.values():
         if not older.is_session_file:
@@ -82,7 +82,7 @@ def _replaced_request_id(view: View) -> str | None:
 
 
 def _recorded(view: View, group: Group, newest: dict[str, str]) -> str | None:
-    """Return the removal that a turn itself records, unless a newer file of the same folder has the turn without it."""
+    """Return the removal that a turn itself records, unless a newer file of the folder has the turn without it."""
     reason = view.turn.superseded
     if reason is None or (reason in CONCLUDED and not _is_sticky(view)):
         return None
@@ -95,7 +95,7 @@ def _recorded(view: View, group: Group, newest: dict[str, str]) -> str | None:
 
 
 def _is_sticky(view: View) -> bool:
-    """Return whether a conclusion cannot be made again, because what it was made from is no longer there."""
+    """Return whether a conclusion cannot be drawn again, because its evidence no longer exists."""
     if EARLIER not in view.conversation.marks:
         return False
     own = {name_of(place) for place in view.conversation.provenance if place.role == EARLIER}
@@ -103,7 +103,7 @@ def _is_sticky(view: View) -> bool:
 
 
 def _rewound(order: list[Group], traces: dict[str, Trace]) -> list[Group]:
-    """Return the turns that a log of Copilot CLI lacks where it says that the conversation was rewound."""
+    """Return the turns that a log of Copilot CLI lacks where it records that the conversation was rewound."""
     found: list[Group] = []
     for conversation in {id(view.conversation): view.conversation for group in order for view in group.views}.values():
         for name, turn in _rewinds(conversation, traces):

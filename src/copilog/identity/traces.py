@@ -1,7 +1,7 @@
-"""What is known of each trace that a conversation was read from, also after several were merged.
+"""Describe the traces that a conversation was read from, also after several were merged.
 
-A merged conversation can be merged again with further traces. So whatever merging needs to know of a single trace is
-kept in its provenance: its source, its path, and its own marks.
+A merged conversation can be merged again with further traces. So whatever merging needs from a single trace is
+stored in its provenance: its source, its path, and its own marks.
 """
 
 from __future__ import annotations
@@ -13,26 +13,26 @@ from typing import Any
 from copilog.model import Conversation, Provenance
 
 PARTIAL = frozenset({"stub", "orphan-edits", "resource", "memory", "todos", "rewind", "prompts-only", "helpers-only"})
-# Marks of traces that retell a conversation with less than its own file has: they fill gaps and never lead over it.
+# Marks of traces that repeat a conversation with less detail than its own file: they fill gaps and never lead.
 RETOLD = frozenset({"transcript", "debug-log", "trace", "store-row", "trajectory"})
 BROKEN = frozenset({"damaged", "headless"})
-CUT = "cut"  # of a damaged file: what is lost came behind all that could be read
+CUT = "cut"  # of a damaged file: everything before the damage could be read
 TORN = "torn"  # of a log whose last line breaks off
 EARLIER = "earlier"  # what an earlier scan read; as a role, a file in the state that it had then
-# Marks that need not hold for the merged conversation.
+# Marks that may not hold for the merged conversation.
 OF_ONE_TRACE = PARTIAL | RETOLD | BROKEN | {"inside", "empty", CUT, EARLIER}
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 LOG, FILE, STATE = "vscode-session-log", "vscode-session", "vscode-state"
 CLI_LOGS = frozenset({"cli-events", "cli-history"})
-SESSION_FILES = frozenset({LOG, FILE, STATE}) | CLI_LOGS  # what a program continues to write a session into
-VSCODE = frozenset({LOG, FILE, STATE, "chat-export"})  # their ids of requests and calls are the same
+SESSION_FILES = frozenset({LOG, FILE, STATE}) | CLI_LOGS  # files that a program continues to write a session to
+VSCODE = frozenset({LOG, FILE, STATE, "chat-export"})  # they use the same ids of requests and calls
 SESSION_FOLDERS = frozenset({"chatSessions", "emptyWindowChatSessions", "transferredChatSessions"})
 EXTENSION_FOLDERS = frozenset({"github.copilot-chat", "github.copilot"})
 CLI_SESSIONS = frozenset({"session-state", "history-session-state"})
 
 
 def has_turns(conversation: Conversation) -> bool:
-    """Return whether a trace has turns to unite. Snapshots for a rewind have the prompts that they were taken at."""
+    """Return whether a trace has turns to unite. Snapshots for a rewind have the prompts at which they were taken."""
     return bool(conversation.turns) and (is_whole(conversation) or "rewind" in conversation.marks)
 
 
@@ -47,7 +47,7 @@ class Trace:
         self.marks = marks
         self.home = _home_of(place)
         self.turns = 0
-        self.last_at: datetime | None = None  # when its last turn began
+        self.last_at: datetime | None = None  # start of its last turn
 
     @property
     def is_broken(self) -> bool:
@@ -55,9 +55,9 @@ class Trace:
 
     @property
     def has_holes(self) -> bool:
-        """Return whether turns may be lost between those that could be read, and not only before or behind them.
+        """Return whether turns may be lost between those that could be read, and not only before or after them.
 
-        A log of events without its beginning goes on without a gap; one of changes may name turns of the lost state.
+        A log of events without its beginning continues without a gap; a log of changes may refer to the lost state.
         """
         if "damaged" in self.marks:
             return CUT not in self.marks
@@ -87,7 +87,7 @@ def name_of(place: Provenance) -> str:
 
 
 def names_of(conversation: Conversation, turn_names: list[str]) -> list[str]:
-    """Return the names of the traces that have a turn: those it names, else the only one of the conversation."""
+    """Return the names of the traces that have a turn: those it lists, else the only one of the conversation."""
     return turn_names or [own_name(conversation)]
 
 
@@ -116,7 +116,7 @@ def traces_in(conversations: list[Conversation]) -> dict[str, Trace]:
 
 
 def _home_of(place: Provenance) -> PurePath:
-    """Return the folder in which a program keeps its sessions: what is in the same one is the same copy."""
+    """Return the folder where a program stores its sessions: files in one such folder are one copy."""
     path = PurePath(place.path)
     for folder in path.parents:
         if folder.name in CLI_SESSIONS or folder.name in SESSION_FOLDERS or folder.name.lower() in EXTENSION_FOLDERS:
@@ -125,7 +125,7 @@ def _home_of(place: Provenance) -> PurePath:
 
 
 def id_space(source: str) -> str:
-    """Return the name of the ids that a source uses: those of one space can be compared."""
+    """Return the name of the id space that a source uses: ids of one space can be compared."""
     return "vscode" if source in VSCODE else source
 
 
@@ -141,7 +141,7 @@ def is_broken(conversation: Conversation) -> bool:
 
 
 def left_behind(conversations: list[Conversation]) -> set[int]:
-    """Return the identities of those that VS Code left behind when it continued in another file."""
+    """Return the `id()` of each trace that VS Code stopped writing when it continued in another file."""
     older = [one for one in conversations if one.source in (LOG, FILE, STATE) and is_whole(one)]
     if len(older) < 2:
         return set()
@@ -149,7 +149,7 @@ def left_behind(conversations: list[Conversation]) -> set[int]:
 
 
 def lead_of(conversations: list[Conversation], stale: set[int]) -> Conversation:
-    """Return the fullest of those that were not left behind."""
+    """Return the fullest trace that is not outdated."""
     current = [one for one in conversations if id(one) not in stale]
     fullest = max(current, key=fullness)
     if fullest.source == FILE:
@@ -161,9 +161,9 @@ def lead_of(conversations: list[Conversation], stale: set[int]) -> Conversation:
 
 
 def outdates(newer: Conversation, older: Conversation) -> bool:
-    """Return whether VS Code turned one trace into the other, and left the older one as it was.
+    """Return whether VS Code converted the older trace to the newer one, and left the older one unchanged.
 
-    A file without any turn does not count: that is what a failed write leaves.
+    A file without any turn does not count: a failed write leaves such a file.
     """
     return bool(newer.turns) and not is_broken(newer) and _continues(newer, older)
 
@@ -179,7 +179,7 @@ def _last_at(conversation: Conversation) -> datetime | None:
 
 
 def is_newer(newer: Provenance, newer_last: datetime | None, older: Provenance, older_last: datetime | None) -> bool:
-    """Return whether one file continues what the other, of the same home, had so far.
+    """Return whether one file continues the other one, which is of the same home.
 
     The present state of a file continues its earlier one. A log continues a flat file, unless logs were switched off
     again: then the flat file was written later, and has a later turn.
@@ -187,7 +187,7 @@ def is_newer(newer: Provenance, newer_last: datetime | None, older: Provenance, 
     if newer.role == EARLIER:
         return False
     if older.role == EARLIER and (newer.path, newer.row, newer.pointer) == (older.path, older.row, older.pointer):
-        return TORN not in newer.marks  # what the file lacks may have been in the line that breaks off
+        return TORN not in newer.marks  # what the file lacks may have been in the torn line
     if newer.source not in (LOG, FILE) or _home_of(newer) != _home_of(older) or newer is older:
         return False
     if older.source == STATE:
@@ -208,7 +208,7 @@ def fullness(conversation: Conversation) -> tuple[Any, ...]:
         EARLIER not in conversation.marks,
         is_whole(conversation),
         RETOLD.isdisjoint(conversation.marks),
-        "store-row" not in conversation.marks,  # it cuts texts
+        "store-row" not in conversation.marks,  # a store truncates texts
         sum(turn.superseded in (None, "absent") for turn in conversation.turns),
         len(conversation.turns),
         not is_broken(conversation),

@@ -1,6 +1,6 @@
-"""Turns as single conversations have them, and whether two of them may be the same turn.
+"""Compare turns of different conversations: whether two of them may be the same turn.
 
-`alignment` decides which turns are the same; this module compares one turn with another, or with a group of turns that
+`alignment` decides which turns match; this module compares one turn with another, or with a group of turns that
 are already matched. Docs: docs/identity.md
 """
 
@@ -21,7 +21,7 @@ CUT_LENGTH = 90  # a store of sessions may cut prompts at a hundred characters
 
 
 class View:
-    """A turn as one conversation has it, with what it is recognised by."""
+    """A turn as one conversation has it, with the fields that identify it."""
 
     __slots__ = (
         "conversation",
@@ -45,11 +45,11 @@ class View:
         self.source = conversation.source
         self.ids = ids_of(turn)
         self.prompt = plain(" ".join(prose_of(message.parts) for message in prompts_in(messages)))
-        self.is_sparse = "rewind" in conversation.marks  # only of turns that changed files: neighbours say nothing
+        self.is_sparse = "rewind" in conversation.marks  # only turns that changed files: neighbours prove nothing
         self.time = turn.timing.started_at
         # A store of sessions writes a turn's row when the turn has ended.
         self.is_late = "store-row" in conversation.marks
-        if self.time is None and self.is_sparse:  # newer snapshots are taken then, too
+        if self.time is None and self.is_sparse:  # newer snapshots are taken at the end of a turn, too
             self.is_late = True
             self.time = next((message.created_at for message in messages), None)
         self.is_retold = not (RETOLD | {"rewind"}).isdisjoint(conversation.marks)
@@ -67,7 +67,7 @@ class View:
 
     @property
     def names(self) -> list[str]:
-        """The names of the traces that have the turn."""
+        """Return the names of the traces that have the turn."""
         return names_of(self.conversation, self.turn.traces)
 
     @property
@@ -94,7 +94,7 @@ class Group:
 
     @property
     def time(self) -> datetime | None:
-        """The start of the turn; the time at which a row was written counts only if there is no other."""
+        """Return the start of the turn; the time when a row was written counts only if there is no other."""
         times = [view.time for view in self.views if view.time is not None and not view.is_late and view.inside is None]
         return times[0] if times else min((view.time for view in self.views if view.time is not None), default=None)
 
@@ -120,7 +120,7 @@ def may_be_same_turn(view: View, group: Group, comparable: set[str]) -> bool:
 
 
 def _may_share_answer(view: View, other: View) -> bool:
-    """Return whether two answers may be of one turn. Only of a store's row this is asked: its time says little."""
+    """Return whether two answers may be of one turn. Only a row of a store can fail this: its time proves little."""
     if not (view.is_late or other.is_late) or (view.is_late and other.is_late):
         return True
     late, begun = (view, other) if view.is_late else (other, view)
@@ -135,7 +135,7 @@ def has_other_ids(view: View, group: Group, comparable: set[str]) -> bool:
 
 
 def _is_same_record(view: View, other: View) -> bool:
-    """Return whether two turns are one whose id was damaged: nobody asks the same twice in a thousandth of a second."""
+    """Return whether two turns are one whose id was damaged: same prompt, in the same millisecond."""
     if view.time is None or view.time != other.time or view.is_late or other.is_late:
         return False
     return bool(view.prompt) and view.prompt == other.prompt and view.source == other.source
@@ -148,14 +148,14 @@ def _has_same_prompt(one: View, other: View) -> bool:
 
 
 def _is_cut(short: View, long: View) -> bool:
-    """Return whether a prompt is the other one as a store of sessions cuts it."""
+    """Return whether a prompt is the other one as truncated by a store of sessions."""
     if not short.is_late or len(short.prompt) < CUT_LENGTH:
         return False
     return long.prompt.startswith(short.prompt.removesuffix("...").removesuffix("…").rstrip())
 
 
 def may_be_same_time(one: View, other: View) -> bool | None:
-    """Return whether two turns may be of the same time; None if one does not say."""
+    """Return whether two turns may be of the same time; None if one has no time."""
     if one.time is None or other.time is None:
         return None
     if one.is_late == other.is_late:
@@ -171,7 +171,7 @@ def is_simultaneous(view: View, group: Group) -> bool:
 
 
 def began_within(most_apart: timedelta, view: View, group: Group) -> bool:
-    """Return whether a turn began within some time of another. Times of rows that are written late say nothing."""
+    """Return whether a turn began within some time of another. Times of rows that are written late do not count."""
     times = [other.time for other in group.views if other.time is not None and not other.is_late]
     return view.time is not None and not view.is_late and any(abs(view.time - time) <= most_apart for time in times)
 
@@ -186,14 +186,14 @@ def began_later(view: View, group: Group) -> bool:
 
 
 def seconds_apart(view: View, group: Group) -> float:
-    """Return how far apart two turns began; of a store's row, how long before it the turn had begun."""
+    """Return the seconds between the starts of two turns; for a row of a store, between the start and the row."""
     if view.time is None or group.time is None:
         return 0
     return abs((view.time - group.time).total_seconds())
 
 
 def evidence_rank(view: View, group: Group, shares_calls: bool) -> int | None:
-    """Return how well a view fits into the group, the smaller the better: by its text, calls, answer, time alone."""
+    """Rank how well a view fits into the group, the smaller the better: by text, calls, answer, or time alone."""
     found: list[int] = []
     for other in group.views:
         if other.inside is not None or (may_be_same_time(view, other) is False and not _began_during(view, other)):
@@ -212,7 +212,7 @@ def evidence_rank(view: View, group: Group, shares_calls: bool) -> int | None:
 
 
 def _has_other_prompt(view: View, other: View) -> bool:
-    """Return whether two prompts cannot be the same turn: both say something, and something else."""
+    """Return whether two prompts cannot be of the same turn: both are long enough, and they differ."""
     return view.is_telling and other.is_telling and not _has_same_prompt(view, other)
 
 
@@ -233,7 +233,7 @@ def _has_similar_answer(view: View, other: View) -> bool:
 
 
 def _all_answers(view: View) -> str:
-    """Return all that was answered, by sub-agents as well."""
+    """Return the text of all answers, including those of sub-agents."""
     return "".join(without_blanks(prose_of(message.parts)) for message in view.messages if message.role == "assistant")
 
 
@@ -248,7 +248,7 @@ def call_ids(view: View) -> set[str]:
 
 
 def inserted_by(other: View, view: View) -> str | None:
-    """Return the call of a turn whose sub-agent was given this prompt, "" if the product inserted it; else None."""
+    """Return the id of the call that gave this prompt to a sub-agent, "" if the product inserted it, else None."""
     if not view.prompt or view.prompt == other.prompt:  # the same prompt at another time is another turn
         return None
     for message in other.messages:
@@ -267,7 +267,7 @@ def _is_prompt_of(prompt: str, call: ToolCall) -> bool:
 
 
 def _json_quoted(prompt: str) -> str:
-    """Return a prompt as it is within the JSON of arguments."""
+    """Return a prompt as JSON arguments contain it."""
     return jsonio.encode(prompt)
 
 

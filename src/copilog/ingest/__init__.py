@@ -1,4 +1,4 @@
-"""From folders to conversations: discover, read, merge; and the books of each file."""
+"""Read conversations from folders: discover, read, merge; with a ledger for each file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from copilog.ingest.reading import WorkspaceDefinitions, read
     from copilog.ingest.scan_roots import find_roots
 
-# Name -> module, looked up on first use: a scan that finds nothing changed reads nothing, and loads no readers.
+# Name -> module, imported on first use: a scan without changes reads nothing, and imports no readers.
 _EXPORTS = {
     "WorkspaceDefinitions": "copilog.ingest.reading",
     "contained": "copilog.ingest.containment",

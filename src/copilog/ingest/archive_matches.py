@@ -1,7 +1,7 @@
-"""Conversations of the archive that do not say which they are, compared with those that they may be.
+"""Compare archived conversations without an id with those that they may be the same as.
 
-As among the files of a folder, what has a name takes all that is the same; of what is left, the longest does. A short
-export may fit two conversations that went different ways, so one part is never a reason to take in another.
+As among the files of a folder, a conversation with an id takes all equal ones; among the rest, the longest does. A
+short export may fit two conversations that continued differently, so a part is never a reason to join another one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NAMELESS = tuple(source.name for source in SOURCES if source.is_nameless)
 
 
 class Group:
-    """A conversation of the archive; its parts are looked at when somebody asks."""
+    """A conversation of the archive; its parts are loaded on first use."""
 
     def __init__(self, connection: sqlite3.Connection, row: Standing) -> None:
         self.connection = connection
@@ -47,19 +47,19 @@ class Group:
 
 
 class Regrouping(NamedTuple):
-    """Conversations without a name, and where each of their parts belongs: to one that has its id, or to another."""
+    """Conversations without an id, and the conversation that each of their parts belongs to."""
 
     groups: list[Group]
     homes: dict[str, str]
 
     def moved(self) -> dict[str, tuple[str, str]]:
-        """The parts that belong elsewhere, with where they are and where they should be."""
+        """Return the parts that belong elsewhere, each with its present and its new conversation."""
         known = ((part, group.id, self.homes[part]) for group in self.groups for part in group.prints)
         return {part: (old, home) for part, old, home in known if old != home}
 
 
 class Comparison:
-    """Some conversations without a name, and those that may be the same as each, unless all were compared before."""
+    """Conversations without an id, and those that may be the same as each, unless all were compared before."""
 
     def __init__(self, connection: sqlite3.Connection, numbers: Collection[int]) -> None:
         self._near = alike(connection, numbers, TELLING_LENGTH)
@@ -67,7 +67,7 @@ class Comparison:
         self._groups = {number: Group(connection, standing(connection, number)) for number in everybody}
 
     def regroupings(self) -> Iterator[Regrouping]:
-        """Where everything belongs, for those together that have to do with one another."""
+        """Yield where the parts belong, for each cluster of similar conversations."""
         for cluster in self._clusters():
             groups = [self._groups[number] for number in sorted(cluster)]
             nameless = [group for group in groups if group.is_nameless]
@@ -81,9 +81,9 @@ class Comparison:
             yield Regrouping(nameless, homes | _by_the_longest(left))
 
     def doubts(self) -> dict[str, dict[str, str | None]]:
-        """By the ids of conversations, which others each may be the same as, and why; None where it is not so.
+        """Return, by id, the conversations that each may be the same as, with the reason; None if they differ.
 
-        For a comparison of what was left when all else had found its home.
+        Call this for the conversations that remain after regrouping.
         """
         told: dict[str, dict[str, str | None]] = {}
         for number in {number for cluster in self._clusters() for number in cluster}:
@@ -98,7 +98,7 @@ class Comparison:
         return told
 
     def _clusters(self) -> Iterator[set[int]]:
-        """Numbers of conversations without a name that are near one another, if anything about them is new."""
+        """Yield clusters of similar conversations without an id, by number, unless all were compared before."""
         links: dict[int, set[int]] = {number: set() for number in self._near}
         for number, near in self._near.items():
             for other in near & self._near.keys():
@@ -123,7 +123,7 @@ class Comparison:
 
 
 def _by_the_longest(prints: dict[str, Fingerprint]) -> dict[str, str]:
-    """The longest, with all that is the same as it; then the longest that is left."""
+    """Assign to the longest all that are the same as it; then repeat with the longest of the rest."""
     homes: dict[str, str] = {}
     for name in sorted(prints, key=lambda name: (-len(prints[name].turns), name)):
         if name in homes:
@@ -140,6 +140,6 @@ def _are_same(one: Fingerprint, other: Fingerprint) -> bool:
 
 
 def _likeness(one: Group, other: Group) -> Likeness:
-    """As a folder's files are compared: what has a name comes first, so that reasons are the same."""
+    """Compare as files of a folder are compared: one with an id comes first, so that reasons are the same."""
     first, second = sorted((one, other), key=lambda group: (group.is_nameless, group.id))
     return likeness_of(first.prints, second.prints)

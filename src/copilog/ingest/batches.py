@@ -1,4 +1,4 @@
-"""Units, read some at a time by whichever process is free: from what was found to what the archive takes."""
+"""Read batches of units in parallel: from discovered traces to entries for the archive."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from copilog.sqliteio import keep_copies
 from copilog.store.entries import Entry, entry_of
 
 BATCH_BYTES, BATCH_UNITS = 4 << 20, 64
-UNREAD = ""  # the state of a unit that must be read again, whatever state its files are in
+UNREAD = ""  # the state of a unit that must be read again even if its files are unchanged
 
 
 class Task(msgspec.Struct):
@@ -27,7 +27,7 @@ class Task(msgspec.Struct):
 
 
 class Outcome(msgspec.Struct):
-    """What was read of them."""
+    """The result of a task: units with their entries, and ledgers."""
 
     units: list[tuple[str, str, list[Entry]]]
     ledgers: list[Ledger]
@@ -35,7 +35,7 @@ class Outcome(msgspec.Struct):
 
 
 def tasks_of(units: Iterable[tuple[Packed, int]], definitions: WorkspaceDefinitions | None) -> Iterator[Task]:
-    """Units, each with its size, in batches of some megabytes."""
+    """Yield units in batches of some megabytes."""
     batch: list[Packed] = []
     size = 0
     for unit, unit_size in units:
@@ -63,7 +63,7 @@ def read_units(task: Task) -> Outcome:
 
 
 def _ledgers_of(report: Report, key: str) -> Iterator[Ledger]:
-    """The books of a unit. A file of many conversations has its own, from discovery; a row of it is told apart."""
+    """Return the ledgers of a unit. A file of many conversations has its own, from discovery; each row has another."""
     for ledger in report.files.values():
         source = BY_NAME.get(ledger.source or "")
         if source is not None and source.is_index:

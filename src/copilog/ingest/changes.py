@@ -1,4 +1,4 @@
-"""What is not as the last scan left it: files that changed, conversations they belong to, folders that hold those."""
+"""Find what changed since the last scan: files, the conversations they belong to, and the folders of these."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from copilog.ingest.footprints import Look, Seen, States
 from copilog.sources.roots import StorageFolder
 from copilog.store.units import count_states, states_around
 
-_FEW_FILES = 1000  # that have changed; where there are more, everything is discovered
+_FEW_FILES = 1000  # changed files; if there are more, everything is discovered
 
 
 class Comparison:
-    """Files, compared with what the archive knows of them. As a rule none is kept: there may be very many."""
+    """Compares files with their states in the archive. It usually stores no file: there may be very many."""
 
     def __init__(self, look: Look, connection: sqlite3.Connection, root: str, absent: Sequence[str] = ()) -> None:
         self.known = count_states(connection, root, absent)
@@ -26,7 +26,7 @@ class Comparison:
         self._root = root
 
     def fresh_of(self, batch: Iterable[Seen]) -> States:
-        """The files of what was met that are new, or not as they were."""
+        """Return the files of a batch that are new or changed."""
         states: States = {}
         for seen in batch:
             states.update(seen.states)
@@ -39,7 +39,7 @@ class Comparison:
     def _unlike_known(self, states: States) -> States:
         unlike: States = {}
         files = len(states)
-        # What is met together lies together, so that there is little else between the first and the last.
+        # Files of a batch are neighbours on disk, so the range from the first to the last has few others.
         for path, known in states_around(self._connection, self._root, states):
             state = states.pop(path, None)
             if state is not None and state != known:
@@ -49,19 +49,19 @@ class Comparison:
 
     @property
     def has_gone(self) -> bool:
-        """Whether files that were there are no more."""
+        """Return whether files of the last scan no longer exist."""
         return self._known_and_there < self.known
 
 
 class Changes:
-    """The files of roots that have changed, and whose they are, as long as they are few."""
+    """The changed files of roots with their conversations, while they are few."""
 
     def __init__(self, look: Look, connection: sqlite3.Connection, root: str, absent: Sequence[str] = ()) -> None:
         self.fresh: States = {}
         self.comparison = Comparison(look, connection, root, absent)
         self._look = look
-        self._owners: dict[str, tuple[int | None, str | None]] = {}  # of fresh files: their folder and conversation
-        self._keys, self._folders = array("q"), array("L")  # hashes of keys, and where there is something of them
+        self._owners: dict[str, tuple[int | None, str | None]] = {}  # folder and conversation of each changed file
+        self._keys, self._folders = array("q"), array("L")  # hashes of keys, and the number of the folder of each
         for batch in look.batches() if self.comparison.known else ():
             self._add(batch)
             if len(self.fresh) > _FEW_FILES:
@@ -80,7 +80,7 @@ class Changes:
 
     @property
     def are_few(self) -> bool:
-        """Whether it is enough to look at what belongs to them. What is gone may have belonged to anything."""
+        """Return whether scanning what belongs to changed files is enough. Deleted files may belong to anything."""
         return bool(self.comparison.known) and len(self.fresh) <= _FEW_FILES and not self.comparison.has_gone
 
     @property
@@ -88,13 +88,13 @@ class Changes:
         return self.are_few and not self.fresh
 
     def keys(self) -> tuple[set[str], list[StorageFolder]]:
-        """The conversations that changed files belong to, and the folders of files that speak of several."""
+        """Return the conversations of changed files, and the folders of files that concern several conversations."""
         keys = {key for _, key in self._owners.values() if key is not None}
         folders = {number for number, key in self._owners.values() if key is None and number is not None}
         return keys, [self._look.folders[number] for number in sorted(folders)]
 
     def folders_of(self, keys: Iterable[str], traces: Iterable[str]) -> list[StorageFolder]:
-        """All folders that hold something of some conversations: files of theirs, and indexes that spoke of them."""
+        """Return all folders with traces of some conversations: their files, and indexes that named them."""
         numbers_by_path = {str(folder.path): number for number, folder in enumerate(self._look.folders)}
         numbers = {numbers_by_path[above] for path in traces if (above := _first_above(path, numbers_by_path))}
         hashes = {hash(key) for key in keys}
@@ -103,8 +103,8 @@ class Changes:
 
 
 def _first_above(path: str, folders: dict[str, int]) -> str | None:
-    """The nearest of some folders that a file lies in."""
-    above = os.path.dirname(path)  # noqa: PTH120 - a `Path` for each folder above takes its time
+    """Return the nearest of these folders that contains a file."""
+    above = os.path.dirname(path)  # noqa: PTH120 - a `Path` for each parent folder is slow
     while above not in folders:
         path, above = above, os.path.dirname(above)  # noqa: PTH120
         if above == path:

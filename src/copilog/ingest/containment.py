@@ -1,4 +1,4 @@
-"""The one place that takes whatever escapes from a file: the run goes on, and the file's books say what happened."""
+"""Catch every exception while a file is read: the run continues, and the file's ledger records the exception."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Reader = Callable[[Found, Ledger], Iterator[Conversation]]
 
 
 def contained(reader: Reader, found: Found, ledger: Ledger) -> Iterator[Conversation]:
-    """Pass conversations on; a file that cannot be read, or that breaks its reader, ends there and is told."""
+    """Yield the conversations of a file; stop at an error of the file or its reader, and record it in the ledger."""
     conversations: Iterator[Conversation] | None = None
     while True:
         try:
@@ -28,7 +28,7 @@ def contained(reader: Reader, found: Found, ledger: Ledger) -> Iterator[Conversa
         except BadFile as error:
             ledger.note(error.code, str(error), "error")
             return
-        except Exception as error:  # noqa: BLE001 - a bug of ours must not end the run
+        except Exception as error:  # noqa: BLE001 - a bug of copilog must not end the run
             _tell_crash(error, ledger)
             _balance(ledger)
             return
@@ -36,7 +36,7 @@ def contained(reader: Reader, found: Found, ledger: Ledger) -> Iterator[Conversa
 
 
 def enriched(enrich: Callable[[], None], ledger: Ledger) -> None:
-    """Add to a conversation that was read; should that break, the conversation stays as it is, and it is told."""
+    """Call `enrich` on a conversation; if it raises, keep the conversation as it is and record the error."""
     try:
         enrich()
     except Exception as error:  # noqa: BLE001 - as above
@@ -44,7 +44,7 @@ def enriched(enrich: Callable[[], None], ledger: Ledger) -> None:
 
 
 def _tell_crash(error: Exception, ledger: Ledger) -> None:
-    """Note a bug of ours with its place; tests and --debug want to see it raised."""
+    """Record a bug of copilog with its source line; raise it for tests and --debug."""
     if os.environ.get("COPILOG_RAISE"):
         raise error
     last = traceback.extract_tb(error.__traceback__)[-1]
@@ -52,7 +52,7 @@ def _tell_crash(error: Exception, ledger: Ledger) -> None:
 
 
 def _balance(ledger: Ledger) -> None:
-    """Count what was under way when a reader broke."""
+    """Count the records that were being read when a reader crashed as ignored."""
     for tally in (ledger, ledger.parts):
         missing = tally.seen - tally.used - sum(tally.ignored.values()) - tally.bad_count()
         if missing > 0:

@@ -1,4 +1,4 @@
-"""What people defined for Copilot on this machine: for all workspaces, and in the folders of some."""
+"""Find definitions for Copilot on this machine: those for all workspaces, and those in workspace folders."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from copilog.sources.roots import Root, storage_folders
 
 
 def definitions_on_this_machine(workspaces: Iterable[str], places: Iterable[Root]) -> list[Definition]:
-    """The definitions in these folders, as far as they are here, then those of the user; each file once.
+    """Return the definitions in these folders, if they exist here, then those of the user; each file once.
 
-    Last come agents that VS Code remembers: their files may be gone, or in an extension.
+    Agents that VS Code remembers come last: their files may be deleted, or in an extension.
     """
     places = list(places)
     found: dict[tuple[str, str], Definition] = {}
@@ -29,7 +29,7 @@ def _in_stores(places: Iterable[Root]) -> Iterator[Definition]:
 
 
 def definitions_of_places(places: Iterable[Root]) -> Iterator[Definition]:
-    """What a person defined for all workspaces, in the places where VS Code and Copilot CLI keep their things."""
+    """Yield the user's definitions for all workspaces, in the folders of VS Code and Copilot CLI."""
     for root in places:
         if root.exists and root.kind in ("copilot-home", "vscode"):
             yield from definitions_of_user(root.path, root.path / "User" if root.kind == "vscode" else None)
@@ -37,5 +37,5 @@ def definitions_of_places(places: Iterable[Root]) -> Iterator[Definition]:
 
 def _in_folders(workspaces: Iterable[str]) -> Iterator[Definition]:
     for folder in dict.fromkeys(map(Path, workspaces)):
-        if folder.is_absolute() and folder.is_dir():  # others are of another machine
+        if folder.is_absolute() and folder.is_dir():  # other paths are of another machine
             yield from definitions_in(folder)

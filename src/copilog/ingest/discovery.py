@@ -1,4 +1,4 @@
-"""Where conversations are: on this machine, in a folder, at a path. What carries one id is found as one."""
+"""Discover conversations on this machine, in a folder, or at a path. Traces with the same id are discovered as one."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from copilog.sqliteio import remove_stale_copies
 def discover(roots: Iterable[Root | Path | str] | None = None, *, report: Report | None = None) -> Iterator[Found]:
     """Yield one `Found` for each conversation on this machine, with all its traces.
 
-    `roots` may name folders to look at instead: home folders, user data folders, workspace storage, or any
-    folder with such ones at any depth.
+    `roots` may name folders to search instead: home folders, user data folders, workspace storage, or any
+    folder that contains such folders at any depth.
     """
     remove_stale_copies()
     take_passed_over()
@@ -52,7 +52,7 @@ def discover(roots: Iterable[Root | Path | str] | None = None, *, report: Report
 
 
 def discover_seen(look: Look, traces: Traces, met: Callable[[list[Seen]], None], *, report: Report) -> None:
-    """The same while roots are looked at: `met` is told of all files, and `traces` takes in what they are of."""
+    """Discover traces during a look at roots: call `met` with all files, and add their traces to `traces`."""
     remove_stale_copies()
     gathering = Gathering(report, traces)
     for path in look.single_files:
@@ -68,7 +68,7 @@ def discover_seen(look: Look, traces: Traces, met: Callable[[list[Seen]], None],
 def discover_in(
     folders: Iterable[StorageFolder], report: Report, only: Container[str] | None = None
 ) -> Iterator[Found]:
-    """The same for single storage folders. `only` names the ids that matter; files without an id come with them."""
+    """Discover conversations in single storage folders: those with the ids of `only`, and files without an id."""
     traces = TracesInMemory()
     gathering = Gathering(report, traces, only)
     for folder in folders:
@@ -86,7 +86,7 @@ def _as_roots(roots: Iterable[Root | Path | str] | None, skipped: list[tuple[Pat
 
 
 class Gathering:
-    """Asks sources for traces and indexes for what they know, and gives both to whoever takes them."""
+    """Gets traces from sources and hints from indexes, and adds both to a collection of traces."""
 
     def __init__(self, report: Report, traces: Traces, only: Container[str] | None = None) -> None:
         self.report = report
@@ -95,14 +95,14 @@ class Gathering:
         self.workspaces: dict[Path, Workspace | None] = {}
 
     def add_folder(self, folder: StorageFolder) -> None:
-        """Everything of one storage folder."""
+        """Add everything in one storage folder."""
         self.workspace_of(folder)
         for source in SOURCES:
             for found in source.locate(folder):
                 self.add_located(folder, source, found)
 
     def add_located(self, folder: StorageFolder, source: Source | None, found: Found | None) -> None:
-        """What a source has in a storage folder; without a source, what the folder stands for."""
+        """Add what a source locates in a storage folder; without a source, the workspace of the folder."""
         workspace = self.workspace_of(folder)
         if source is None or found is None:
             return
@@ -113,12 +113,12 @@ class Gathering:
         self.add(source, replace(found, workspace=found.workspace or workspace, application=known))
 
     def add_file(self, path: Path) -> None:
-        """A single file, with all conversations in it; UsageError when it is of no known format."""
+        """Add a single file, with all its conversations; raise UsageError if its format is unknown."""
         found = found_at(path, companions=False)
         self.add(BY_NAME[found.source], found)
 
     def note_skipped(self, skipped: Iterable[tuple[Path, str]]) -> None:
-        """Folders that could not be looked at."""
+        """Record folders that could not be searched."""
         for path, reason in skipped:
             ledger = self.report.open(str(path), None)
             if reason.startswith(NOT_SEARCHED):
@@ -129,7 +129,7 @@ class Gathering:
                     ledger.note(code, reason)
 
     def add(self, source: Source, found: Found) -> None:
-        """One trace; a file that speaks of several conversations is asked for all of them."""
+        """Add one trace; for a file with several conversations, add each of them."""
         if found.native_id is not None:
             self.traces.add(found.native_id, found)
         elif source.is_index:
@@ -148,7 +148,7 @@ class Gathering:
                 self.traces.add_hint(native_id, stub)
 
     def workspace_of(self, folder: StorageFolder) -> Workspace | None:
-        """The workspace that a storage folder stands for; a broken workspace.json is told once."""
+        """Return the workspace of a storage folder; record a broken workspace.json once."""
         if folder.path not in self.workspaces:
             self.workspaces[folder.path] = self._read_workspace(folder)
         return self.workspaces[folder.path]
@@ -165,17 +165,17 @@ class Gathering:
             return None
 
 
-# --- files named by hand ----------------------------------------------------------------------------------------
+# --- files named by the user ----------------------------------------------------------------------------------------
 
 
 def found_at(path: Path, *, companions: bool = True) -> Found:
-    """What a single file is; raise UsageError when it is missing, unreadable or of no known format."""
+    """Identify a single file; raise UsageError if it is missing, unreadable or of an unknown format."""
     if not path.exists():
         raise UsageError(f"{path}: no such file or folder")
     if not os.access(path, os.R_OK):
         raise UsageError(f"{path}: not readable; check its permissions")
     if not path.is_dir() and (reason := refusal(path.stat().st_mode)):
-        raise UsageError(f"{path}: {reason}; copy what is to be read into a file and name that")
+        raise UsageError(f"{path}: {reason}; copy its content into a file and pass the path of that file")
     probe = Probe(path)
     source = identify(probe)
     if source is None and path.is_file() and not path.stat().st_size:
@@ -202,7 +202,7 @@ def _found(path: Path, source: Source, probe: Probe, gathering: Gathering) -> Fo
 
 
 def _companions(found: Found, folder: StorageFolder, gathering: Gathering) -> list[Found]:
-    """What belongs to a session named by hand, but not its twin or copies: that very file was asked for."""
+    """Return the companions of a session that the user named, but not its twin or copies: it was selected by path."""
     others: list[Found] = []
     for source in SOURCES:
         if source.is_index:
@@ -215,7 +215,7 @@ def _companions(found: Found, folder: StorageFolder, gathering: Gathering) -> li
 
 
 def walk(folder: Path) -> Iterator[Path]:
-    """All plain files below a folder, by name; links are not followed."""
+    """Yield all regular files below a folder, by name; links are not followed."""
     for parent, names, files in os.walk(folder, followlinks=False):
         names.sort()
         for name in sorted(files):
@@ -225,7 +225,7 @@ def walk(folder: Path) -> Iterator[Path]:
 
 
 def founds_in(folder: Path, report: Report, passed_over: Container[Path] = ()) -> Iterator[Found]:
-    """The conversations of all files below a folder, whatever folder it is."""
+    """Return the conversations of all files below any folder."""
     traces = TracesInMemory()
     gathering = Gathering(report, traces)
     for path in walk(folder):
@@ -239,7 +239,7 @@ def founds_in(folder: Path, report: Report, passed_over: Container[Path] = ()) -
 
 
 def identify_or_note(probe: Probe, report: Report) -> Source | None:
-    """The source of a file met on the way; one that two sources claim is told and passed over."""
+    """Return the source of a file in a folder; None if it is unknown, or if two sources claim it, which is recorded."""
     try:
         return identify(probe)
     except UsageError as error:
@@ -248,7 +248,7 @@ def identify_or_note(probe: Probe, report: Report) -> Source | None:
 
 
 def _content_key(path: Path) -> str:
-    """Files with the same bytes are copies of one another."""
+    """Return a key that is the same for files with the same bytes, which are copies."""
     import hashlib
 
     try:

@@ -1,4 +1,4 @@
-"""One conversation of its parts: what was read under its own id, and the exports that have joined it."""
+"""Merge a conversation from its parts: what was read under its own id, and the exports that joined it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from copilog.model import Conversation, Relation
 from copilog.similarity import Fingerprint, Likeness, compare, fingerprint_of
 from copilog.store.parts import DOUBT, without_doubts
 
-Prints = Mapping[str, Fingerprint]  # of the parts of a conversation, by their ids
+Prints = Mapping[str, Fingerprint]  # fingerprints of the parts of a conversation, by id
 
 
 def prints_of(members: Mapping[str, Conversation]) -> dict[str, Fingerprint]:
@@ -18,7 +18,7 @@ def prints_of(members: Mapping[str, Conversation]) -> dict[str, Fingerprint]:
 
 
 def likeness_of(one: Prints, other: Prints) -> Likeness:
-    """The same if any part of one is the same as any of the other; else doubtful if any may be."""
+    """Compare two conversations: same if any parts are the same, else doubtful if any may be."""
     verdicts = [compare(mine, theirs) for _, mine in sorted(one.items()) for _, theirs in sorted(other.items())]
     for verdict in ("same", "doubtful"):
         for likeness in verdicts:
@@ -28,12 +28,12 @@ def likeness_of(one: Prints, other: Prints) -> Likeness:
 
 
 def fitting(name: str, prints: Prints) -> set[str]:
-    """The part of this name, and all that are the same as it."""
+    """Return the part with this id, and all parts that are the same."""
     return {part for part in prints if part == name or compare(prints[name], prints[part]).verdict == "same"}
 
 
 def whole_from(name: str, members: Mapping[str, Conversation], doubts: Iterable[Relation]) -> Conversation:
-    """The conversation of this name, of all its parts; takes them apart."""
+    """Merge all parts into the conversation with this id. The parts are changed."""
     native_id = members[name].native_id
     for member in members.values():
         member.relations = without_doubts(member)
@@ -44,7 +44,7 @@ def whole_from(name: str, members: Mapping[str, Conversation], doubts: Iterable[
 
 
 def with_doubts(conversation: Conversation, doubts: Iterable[Relation]) -> Conversation:
-    """Tell of a conversation what it may be the same as; what it says of that itself stays. Changes it."""
+    """Set what a conversation may be the same as, besides its own such relations, and return it."""
     told = {doubt.other_id: doubt for doubt in doubts}
     told |= {relation.other_id: relation for relation in conversation.relations if relation.kind == DOUBT}
     conversation.relations = [*without_doubts(conversation), *(told[name] for name in sorted(told))]

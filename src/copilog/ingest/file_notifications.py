@@ -1,4 +1,4 @@
-"""Notices of the system about changes in folders, through `watchfiles` where that is installed."""
+"""Listen to file change notifications of the system, through `watchfiles` if it is installed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from copilog.ingest.watched_folders import WatchedFolders
 LIBRARY = "watchfiles"
 STEP_MS, WAIT_MS = 50, 100
 
-# File systems whose changes are made elsewhere, and of which this system hears nothing.
+# File systems with changes from other machines, of which this system gets no notifications.
 _NETWORK = {
     "9p",
     "afpfs",
@@ -32,20 +32,20 @@ _NETWORK = {
     "nfs4",
 }
 _NETWORK |= {"smb2", "smb3", "smbfs"}
-_OF_A_HOST = {"fakeowner", "grpcfuse", "prl_fs", "vboxsf", "virtiofs", "vmhgfs"}  # seen from a virtual machine
+_OF_A_HOST = {"fakeowner", "grpcfuse", "prl_fs", "vboxsf", "virtiofs", "vmhgfs"}  # as a virtual machine sees them
 _FUSE = "fuse."  # sshfs, rclone and the like
 _MOUNTS = Path("/proc/mounts")
 
 
 class CannotListen(Exception):  # noqa: N818 - no fault: there is another way
-    """Why the system's notices cannot be had."""
+    """The reason why the system's notifications are unavailable."""
 
 
 class Notices:
-    """Listens to folders from its making until it is closed.
+    """Listens to folders from its creation until it is closed.
 
-    Linux wants to be asked about each folder by itself; so only those that matter are asked about. Elsewhere one asks
-    about whole trees, but not about the folders above them, in which applications write all the time.
+    Linux needs a subscription for each folder, so only relevant folders are subscribed. Other systems subscribe to
+    complete trees, but not to the folders above them, in which applications write all the time.
     """
 
     def __init__(self, folders: WatchedFolders, *, is_linux: bool = sys.platform == "linux") -> None:
@@ -54,29 +54,29 @@ class Notices:
         self._names = _by_real_name(self._asked)
         readable = [name for name in self._names if os.access(name, os.R_OK)]
         self._changes = _changes(readable, is_linux=is_linux)
-        self._early = self._next()  # only now it listens
+        self._early = self._next()  # it starts to listen here
 
     def close(self) -> None:
         self._changes.close()
 
     def wait(self) -> set[str]:
-        """The paths of which something was heard; after a short while none."""
+        """Wait for notifications and return their paths; empty after a short time without any."""
         early, self._early = self._early, set()
         return early or self._next()
 
     def is_about(self, folders: WatchedFolders) -> bool:
-        """Whether these are still the folders that are listened to."""
+        """Return whether these are still the subscribed folders."""
         return self._asked == self._to_ask(folders)
 
     def not_heard(self, folders: WatchedFolders) -> list[str]:
-        """The folders of which nothing will be heard: new ones, and those above whole trees."""
+        """Return the folders without notifications: new folders, and those above complete trees."""
         if self._is_linux:
             return [name for name in folders.folders if name not in self._asked]
         trees = tuple(name + os.sep for name in self._asked)
         return [name for name in folders.folders if not (name + os.sep).startswith(trees)]
 
     def _to_ask(self, folders: WatchedFolders) -> dict[str, int]:
-        """Names of folders, and their numbers: what is listened to is the folder, whatever its name becomes."""
+        """Return folders by name with their inode numbers: a subscription follows the folder even if it is renamed."""
         names = folders.folders if self._is_linux else folders.trees()
         return {name: folders.folders[name].number for name in names}
 
@@ -91,7 +91,7 @@ class Notices:
             raise CannotListen(str(error).split(" about ")[0]) from error
 
     def _as_asked(self, path: str) -> str:
-        """Links are resolved in notices; we know folders by the names that lead to them."""
+        """Return a path of a notification, in which links are resolved, below the name that was subscribed."""
         folder = path
         while folder not in self._names:
             above = os.path.dirname(folder)  # noqa: PTH120
@@ -115,13 +115,13 @@ def _changes(names: list[str], *, is_linux: bool) -> Generator[set[tuple[Any, st
         yield_on_timeout=True,
         force_polling=False,
         recursive=not is_linux,
-        ignore_permission_denied=False,  # True hides all other errors as well, such as too many folders
+        ignore_permission_denied=False,  # True also hides all other errors, such as too many folders
     )
     return changes
 
 
 def _by_real_name(names: Iterable[str]) -> dict[str, str]:
-    """Names by what they are without links. Only the uppermost can hold some: below, links are not followed."""
+    """Return names by their resolved paths. Only the top folders can contain links: below, links are not followed."""
     real: dict[str, str] = {}
     for name in sorted(names):
         above, own = os.path.split(name)
@@ -130,14 +130,14 @@ def _by_real_name(names: Iterable[str]) -> dict[str, str]:
 
 
 def is_silent(path: str, mounts: Path = _MOUNTS) -> bool:
-    """Whether nothing is heard of changes to a path, as they are made elsewhere: over a network, or by Windows."""
+    """Return whether changes to a path cause no notifications: it is on a network share or a Windows drive."""
     real = os.path.realpath(path)
     if sys.platform == "win32":
         return real.startswith("\\\\")  # a share, or \\wsl$
     try:
         lines = mounts.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except OSError:
-        return False  # a system without such a list
+        return False  # a system without a list of mounts
     kinds = {_unescaped(fields[1]): fields[2] for fields in map(str.split, lines) if len(fields) > 2}
     while real not in kinds and real != os.path.dirname(real):  # noqa: PTH120
         real = os.path.dirname(real)  # noqa: PTH120
@@ -146,5 +146,5 @@ def is_silent(path: str, mounts: Path = _MOUNTS) -> bool:
 
 
 def _unescaped(mount: str) -> str:
-    """Spaces and the like are written as \\040 in the list of mounts."""
+    """Decode escapes such as \\040 for a space in the list of mounts."""
     return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), mount)

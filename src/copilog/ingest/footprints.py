@@ -1,4 +1,4 @@
-"""What tells, without reading, whether the files of a conversation have changed: their sizes and times."""
+"""Detect without reading whether the files of a conversation have changed: by their sizes and times."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ from copilog.sources import SOURCES, Found, Source
 from copilog.sources.roots import Root, StorageFolder, storage_folders
 from copilog.store.units import FileState
 
-# Folders that belong to one conversation: all that lies in them is read with it.
+# Folders with a subfolder for each conversation: all files below it are read with the conversation.
 _OWN_FOLDERS = frozenset({"session-state", "chatEditingSessions", "history-session-state"})
-_MOST_FILES = 10_000  # of one conversation's folder; what lies beyond is not looked at
+_MOST_FILES = 10_000  # files of one conversation's folder; further ones are not checked
 _BATCH_SIZE = 1000
 _DATABASES = (".vscdb", ".db", ".sqlite")
 
-States = dict[str, FileState]  # by the paths of files
+States = dict[str, FileState]  # by path
 
 
 class Seen(NamedTuple):
-    """What a look has met: a trace of a conversation, the name of a workspace, or a file that somebody named."""
+    """One finding of a look: a trace of a conversation, the name of a workspace, or a file that the user named."""
 
     folder: int | None  # the number of its storage folder
     source: Source | None
     found: Found | None
-    states: States  # its files, as far as they are not those of something met before
-    key: str | None  # the conversation that it belongs to; None when that may be several
+    states: States  # its files, except those of earlier findings
+    key: str | None  # the conversation that it belongs to; None if that may be several
 
 
 class Look:
-    """A quick look at roots: all files that a source would read, and how they are.
+    """A quick look at roots: all files that a source would read, with their states.
 
-    There may be very many. So nothing is kept of them here, and who needs them again has to look again.
+    There may be very many, so the files are not stored here: a caller who needs them again repeats the look.
     """
 
     def __init__(self, roots: Iterable[Root]) -> None:
         self.folders: list[StorageFolder] = []
-        self.skipped: list[tuple[Path, str]] = []  # folders that are not looked at, and why
+        self.skipped: list[tuple[Path, str]] = []  # folders that are not searched, and why
         self.single_files: list[Path] = []
-        take_passed_over()  # what others listed before is no matter of these roots
+        take_passed_over()  # discard what was listed before: it does not concern these roots
         seen = SeenFolders()
         for root in roots:
             if root.kind == "file":
@@ -53,12 +53,12 @@ class Look:
 
     @property
     def may_meet_twice(self) -> bool:
-        """Whether one file may be met in two ways: by its name and in its folder, or in a folder within another."""
+        """Return whether a file may be listed twice: by name and in its folder, or in nested folders."""
         paths = sorted(f"{folder.path}{os.sep}" for folder in self.folders)
         return bool(self.single_files) or any(below.startswith(path) for path, below in pairwise(paths))
 
     def batches(self) -> Iterator[list[Seen]]:
-        """All that there is, some hundred things and files at a time: those that lie together, by name."""
+        """Yield all findings in batches of some hundred findings and files: neighbours on disk together, by name."""
         yield [Seen(None, None, None, _states_at(str(path)), None) for path in self.single_files]
         for _, neighbours in groupby(enumerate(self.folders), lambda numbered: numbered[1].path.parent):
             yield from _in_batches(seen for number, folder in neighbours for seen in _seen_in(folder, number))
@@ -77,10 +77,10 @@ def _in_batches(everything: Iterable[Seen]) -> Iterator[list[Seen]]:
 
 
 def _seen_in(folder: StorageFolder, number: int) -> Iterator[Seen]:
-    """All that sources have in a storage folder."""
+    """Yield everything that sources locate in a storage folder."""
     top = str(folder.path)
-    taken: set[str] = set()  # names below the folder, as there may be very many
-    name = f"{top}{os.sep}workspace.json"  # all that lies here belongs to it
+    taken: set[str] = set()  # relative names, to save memory: there may be very many
+    name = f"{top}{os.sep}workspace.json"  # everything in this folder belongs to it
     yield Seen(number, None, None, _states_at(name), None)
     for source in SOURCES:
         for found in source.locate(folder):
@@ -94,12 +94,12 @@ def _seen_in(folder: StorageFolder, number: int) -> Iterator[Seen]:
 
 
 def signature_of_states(states: States) -> str:
-    """The state of some files."""
+    """Return a digest of the states of files."""
     return digest_of(lines_of(states))
 
 
 def lines_of(states: States) -> list[bytes]:
-    """A line for each file, in order."""
+    """Return a line for each file, in order."""
     lines = [f"{path}\0{size}\0{modified_ns}\n" for path, (size, modified_ns) in states.items()]
     return sorted(line.encode("utf-8", "surrogateescape") for line in lines)
 
@@ -111,7 +111,7 @@ def digest_of(lines: Iterable[bytes]) -> str:
 
 
 def states_below(paths: Iterable[Path]) -> States:
-    """Files that were named, and all files of folders that were."""
+    """Return the states of named files, and of all files in named folders."""
     states: States = {}
     for path in paths:
         states.update(_states_below(str(path), None) if path.is_dir() else _states_at(str(path)))
@@ -119,15 +119,15 @@ def states_below(paths: Iterable[Path]) -> States:
 
 
 def place_of(path: str) -> str:
-    """The folder of the conversation that a file belongs to, else the file itself: what is read together."""
-    *_, above, near, folder, name = ("", "", "", *path.rsplit(os.sep, 4))  # a `Path` takes longer than the disk
+    """Return the path whose files are read together: the folder of a file's conversation, else the file itself."""
+    *_, above, near, folder, name = ("", "", "", *path.rsplit(os.sep, 4))  # a `Path` is slower than the disk
     if near in _OWN_FOLDERS:
         return path[: -len(name) - 1]
     return path[: -len(folder) - len(name) - 2] if above in _OWN_FOLDERS else path
 
 
 def states_of(path: str) -> States:
-    """The files that go with a file which a source names."""
+    """Return the states of the files that are read with a file."""
     return _states_in(place_of(path), path)
 
 
@@ -136,11 +136,11 @@ def _states_in(place: str, path: str) -> States:
 
 
 def _states_at(path: str) -> States:
-    """A file; of a database also what was written and is not yet in it."""
+    """Return the state of a file; of a database, also that of its write-ahead log."""
     states: States = {}
     for spelled in (path, f"{path}-wal") if path.endswith(_DATABASES) else (path,):
         try:
-            stat = os.stat(spelled)  # noqa: PTH116 - thousands of them, at every start
+            stat = os.stat(spelled)  # noqa: PTH116 - thousands of files, at every start
         except OSError:
             continue
         states[spelled] = FileState(stat.st_size, stat.st_mtime_ns)

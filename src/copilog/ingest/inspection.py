@@ -1,4 +1,4 @@
-"""The books of each file, read by itself."""
+"""Read each file by itself and return its ledger."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from copilog.sources import BY_NAME, Found, Probe
 
 
 def inspect(paths: Sequence[Path], *, source: str | None = None) -> Iterator[Ledger]:
-    """The books of each file; files of no known format inside a folder have no source."""
+    """Return the ledger of each file; files of unknown formats inside a folder have no source."""
     for path in paths:
         if not path.exists():
             raise UsageError(f"{path}: no such file or folder")
@@ -30,7 +30,7 @@ def inspect(paths: Sequence[Path], *, source: str | None = None) -> Iterator[Led
 
 
 def inspect_file(path: Path, source_name: str | None = None) -> Ledger:
-    """The books of one file."""
+    """Return the ledger of one file."""
     probe = Probe(path)
     report = Report()
     source = BY_NAME[source_name] if source_name else identify_or_note(probe, report)

@@ -1,9 +1,9 @@
-"""How conversations are put into the archive when some of them turn out to be one.
+"""Put conversations into the archive, and join those that turn out to be the same.
 
-An export does not say which conversation it is of. It is stored like any other, and joins the one that it fits before
-the scan has done with a place. Both are kept as they were read, as parts, and the whole is made anew whenever one of
-them is read again. So it is the same in whichever order they were met, and however often a scan was ended in between.
-A part that fits no longer, because the conversation took another way since, stands alone again.
+An export does not record its conversation. It is stored like any other, and joins the one that it fits before
+the scan of a scope ends. Both are stored as they were read, as parts, and the merged conversation is made again
+whenever one of them is read again. So the result does not depend on their order, or on scans that were interrupted.
+A part that no longer fits, because the conversation has changed since, becomes a separate conversation again.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from copilog.store.writing import Outcome, absorb, lacks_something_stored, repla
 
 
 class Joined(NamedTuple):
-    """What was a conversation of its own until now, and what it is a part of, with the numbers of their messages."""
+    """A former conversation and the merged one that it became a part of, with the numbers of their messages."""
 
     id: str
     messages: int
@@ -55,7 +55,7 @@ class Joined(NamedTuple):
 
 
 class Joining:
-    """For one scan: what is put into the archive, and what becomes one there."""
+    """Puts the conversations of one scan into the archive, and joins them there."""
 
     def __init__(self, archive: Archive) -> None:
         self.archive = archive
@@ -68,7 +68,7 @@ class Joining:
     # --- one that was read -------------------------------------------------------------------------------------
 
     def put(self, entry: Entry, signature: str) -> tuple[Outcome, Entry]:
-        """Store what was read; returns what was stored for it, which is the whole where it is a part."""
+        """Store a reading; return what was stored: for a part, the merged conversation."""
         if entry.row.source in HISTORIES:
             entry = self._without_known_prompts(entry)
         if entry.id not in self._special:
@@ -85,9 +85,9 @@ class Joining:
             return self.archive.put(entry, signature, is_united=bool(entry.turns)), entry
 
     def _with_earlier(self, entry: Entry) -> Entry:
-        """Return what was read with what its files had when they were read before, and lack now.
+        """Return a reading with what its files contained when they were read before, and lack now.
 
-        A file that lost all of its turns is what a failed write leaves: then what was stored stays.
+        A file that lost all of its turns is the result of a failed write: then the stored conversation stays.
         """
         if entry.row.source in HISTORIES:
             return entry
@@ -103,7 +103,7 @@ class Joining:
         return entry_of(united)
 
     def _without_known_prompts(self, entry: Entry) -> Entry:
-        """Leave out prompts that conversations have, and those of conversations that the user removed."""
+        """Leave out prompts that conversations contain, and those of conversations that the user removed."""
         history = _conversation_of(entry)
         number = number_of(self.connection, entry.id)
         before = stored_conversation(self.connection, number) if number is not None else None
@@ -114,7 +114,7 @@ class Joining:
         return entry_of(left)
 
     def _owners_of(self, history: Conversation, before: Conversation | None) -> dict[int, str]:
-        """Return who has the prompts of a history; what a removed conversation had stays known."""
+        """Return the conversations that contain prompts of a history; removed conversations stay recorded."""
         removed = {
             key: owner
             for key, owner in (known_keys(before) if before is not None else {}).items()
@@ -124,7 +124,7 @@ class Joining:
         return removed | owners_of(history, owners_with(self.connection, keys))
 
     def _with_known_doubts(self, entry: Entry) -> Entry:
-        """What was found out when it was compared stays until it is compared again."""
+        """Return a conversation with its stored doubts: they stay until it is compared again."""
         known = doubts_of(self.connection, entry.id)
         conversation = _conversation_of(entry)
         told = {relation.other_id for relation in conversation.relations if relation.kind == DOUBT}
@@ -141,7 +141,7 @@ class Joining:
         made = entry_of(whole_from(name, {part: members[part] for part in fits}, doubts))
         own_signature = signature if entry.id == name else signature_of(self.connection, name)
         outcome = self.archive.put(made, own_signature, _paths_of(others.values()))
-        if self.archive.digest_of(name) == made.digest:  # else there was less to read than is stored
+        if self.archive.digest_of(name) == made.digest:  # else less was read than is stored
             put_part(self.connection, name, entry.id, signature, _conversation_of(entry))
             self._let_go(others)
             forget_single(self.connection, name)
@@ -149,7 +149,7 @@ class Joining:
 
     def _let_go(self, members: Mapping[str, Conversation]) -> None:
         for part, member in members.items():
-            conclude(member)  # earlier versions stored parts without
+            conclude(member)  # earlier versions stored parts without it
             self.archive.put(entry_of(member), signature_of(self.connection, part))
             move_part(self.connection, part, part)
             forget_single(self.connection, part)
@@ -159,7 +159,7 @@ class Joining:
     # --- what is stored ----------------------------------------------------------------------------------------
 
     def join(self) -> list[Joined]:
-        """Compare what has no name with what was stored since the last time; returns what became a part."""
+        """Compare conversations without an id with those stored since the last call; return those that became parts."""
         if not uncompared(self.connection):
             return []
         with transaction(self.connection):
@@ -170,7 +170,7 @@ class Joining:
         return joined
 
     def _link_prompts(self) -> None:
-        """Take prompts out of histories that conversations have which were stored since the last time."""
+        """Remove prompts from histories if conversations that were stored since the last call contain them."""
         fresh = set(uncompared(self.connection))
         all_of_them = histories(self.connection)
         near = histories_near(self.connection, fresh - all_of_them) if all_of_them - fresh else set()
@@ -196,11 +196,11 @@ class Joining:
         return joined
 
     def _compare(self) -> Comparison:
-        self.archive.index_pending()  # words are looked up in it
+        self.archive.index_pending()  # the comparison looks words up in the index
         return Comparison(self.connection, nameless(self.connection, NAMELESS))
 
     def _regroup(self, regrouping: Regrouping) -> list[Joined]:
-        """Make the conversations anew whose parts are others now; some end, and some begin to be."""
+        """Merge conversations again whose parts changed; some end, and new ones begin."""
         concerned: set[str] = set()
         for part, (old, home) in regrouping.moved().items():
             move_part(self.connection, part, home)
@@ -227,7 +227,7 @@ class Joining:
         return Joined(group.id, group.messages, home, self.archive.count_messages([home]))
 
     def _tell(self, name: str, doubts: Mapping[str, str | None]) -> None:
-        """Say what a conversation may be the same as; a doubt without a reason is one no more."""
+        """Store what a conversation may be the same as; a doubt without a reason is removed."""
         known = {doubt.other_id: doubt.reason for doubt in doubts_of(self.connection, name)}
         wanted = {other: reason for other, reason in {**known, **doubts}.items() if reason is not None}
         if wanted == known:

@@ -1,4 +1,4 @@
-"""Conversations of a path that somebody named: of any source, and out of telemetry."""
+"""Read conversations of a path that the user named: of any source, and from telemetry."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from copilog.telemetry.spool import spool_folder
 
 
 class Named:
-    """A file or a folder; `report` has the books of looking at it."""
+    """A file or a folder that the user named; `report` has the ledgers of its discovery."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -25,9 +25,9 @@ class Named:
         self.inputs = sort_inputs([path])
 
     def independent_founds(self) -> list[Found] | None:
-        """What is in a folder, if each of it can be read without the rest.
+        """Return the conversations of a folder, if each can be read without the others.
 
-        None where files do not say which conversation they are of, as those join whatever they fit, and where there
+        None if some files do not name their conversation, as these join any conversation that they fit, or if there
         is telemetry, as the events of a conversation may be anywhere.
         """
         if self.inputs.telemetry or not self.path.is_dir():
@@ -36,7 +36,7 @@ class Named:
         return None if any(BY_NAME[found.source].is_nameless for found in founds) else founds
 
     def conversations(self, report: Report, *, jobs: int = 1) -> Iterator[Conversation]:
-        """All conversations; telemetry is rebuilt, and comes last."""
+        """Yield all conversations; those of telemetry are rebuilt, and come last."""
         for path in self.inputs.files:
             yield from read(path, report=report)
         for folder in self.inputs.folders:
@@ -46,7 +46,7 @@ class Named:
 
 
 def _rebuilt(inputs: Inputs, report: Report, jobs: int) -> Iterator[Conversation]:
-    """Trajectories are spooled, and read like any file of them; then they say which file of events they are from."""
+    """Yield conversations from telemetry: spool its trajectories, read them, and restore the paths of their files."""
     options = Options(jobs=jobs, require_system_first=False)
     with spool_folder() as folder:
         spooled = Path(folder, "trajectories.jsonl")
@@ -54,7 +54,7 @@ def _rebuilt(inputs: Inputs, report: Report, jobs: int) -> Iterator[Conversation
             for line in lines:
                 file.write(line + b"\n")
         if not spooled.stat().st_size:
-            return  # nothing in it was a conversation
+            return  # it has no conversation
         for conversation in read(spooled, report=Report()):
             kept = (conversation.extra or {}).get("trajectory", {})
             for trace in conversation.provenance:

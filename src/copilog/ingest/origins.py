@@ -1,9 +1,10 @@
-"""What an archive is made from: each scan remembers it, and a later command updates the archive from that alone.
+"""Record what an archive is made from: each scan stores its origins, and later commands update only from these.
 
-The user's own archive, which is used where none is named, is made from this machine, whatever else was put into it; at
+The user's own archive, which is the default, is made from this machine, whatever else was put into it; at
 another path (COPILOG_ARCHIVE) only if it was not made from another home folder. Any other one is made from the folders
-and files that were named when it was filled; from the usual places of a machine only if it was filled from these, and
-on that machine. What is not there today, such as a disk that is not mounted, is left alone: nothing of it is gone.
+and files that were named when it was filled; from the default folders of a machine only if it was filled from these,
+and on that machine. A folder that does not exist now, such as that of a disk that is not mounted, is skipped:
+none of its conversations counts as gone.
 """
 
 from __future__ import annotations
@@ -20,20 +21,20 @@ from copilog.store.archive import Archive
 from copilog.store.database import archive_path, own_archive_path, real_path
 from copilog.store.units import MACHINE, known_origins, paths_of_root, put_origin
 
-NAMED = frozenset({"--root", "named", "bundled sample"})  # why a root is looked at, when the user named it
+NAMED = frozenset({"--root", "named", "bundled sample"})  # values of `Root.why` for roots that the user named
 CONFIGURED = "config file"
 
 
 class Scope(NamedTuple):
-    """Places that are scanned as one: traces of one conversation may be in several of them."""
+    """Roots that are scanned together: traces of one conversation may be in several of them."""
 
     name: str
     roots: list[Root]
-    absent: list[str]  # folders that belong to it and are not there today
+    absent: list[str]  # folders that belong to it and do not exist now
 
 
 class Origins(NamedTuple):
-    """What an archive is updated from. `notes` say what is left alone, and why."""
+    """The origins of an archive. `notes` say which are not updated, and why."""
 
     scopes: list[Scope]
     paths: list[Path]
@@ -49,7 +50,7 @@ class Origins(NamedTuple):
 
 
 def scope_of(roots: Sequence[Root]) -> Scope:
-    """Return what a scan of these roots answers for: what it once found there, and finds no more, is gone."""
+    """Return the scope of these roots: conversations that were discovered in it, and no longer are, are gone."""
     absent = [str(root.path) for root in roots if root.why == CONFIGURED and not root.exists]
     there = [root for root in roots if root.exists]
     if all(root.why in NAMED for root in roots):
@@ -58,7 +59,7 @@ def scope_of(roots: Sequence[Root]) -> Scope:
 
 
 def named_origins(roots: Sequence[Root], paths: Sequence[Path]) -> Origins:
-    """Return what the user named, to be scanned."""
+    """Return the roots and paths that the user named as origins to scan."""
     return Origins([scope_of(roots)] if roots else [], list(paths), [])
 
 
@@ -67,7 +68,7 @@ def list_of(paths: Iterable[str]) -> str:
 
 
 def remember(archive: Archive, scopes: Iterable[Scope], paths: Iterable[Path]) -> None:
-    """Note that an archive is made from these places, too."""
+    """Store these scopes and paths as further origins of an archive."""
     for scope in scopes:
         kind = "machine" if scope.name == MACHINE else "roots"
         put_origin(archive.connection, scope.name, kind, str(Path.home()) if kind == "machine" else None)
@@ -76,12 +77,12 @@ def remember(archive: Archive, scopes: Iterable[Scope], paths: Iterable[Path]) -
 
 
 def origins_of(archive: Archive, machine: Callable[[], list[Root]]) -> Origins:
-    """Return what an archive is made from; `machine` gives the usual places of this machine."""
+    """Return the origins of an archive; `machine` returns the default folders of this machine."""
     known = known_origins(archive.connection)
     path, origins = real_path(archive.path), Origins([], [], [])
     if path == real_path(own_archive_path()) or (not known and _is_new(archive)):
         return Origins([scope_of(machine())], [], [])
-    if path == real_path(archive_path()):  # the user's own, at another path
+    if path == real_path(archive_path()):  # the user's own archive, at another path
         (home,) = [home for _, kind, home in known if kind == "machine"] or [str(Path.home())]
         _add_machine(origins, archive, machine, home)
         return origins
@@ -98,7 +99,7 @@ def origins_of(archive: Archive, machine: Callable[[], list[Root]]) -> Origins:
 
 
 def roots_of(path: Path, machine: Callable[[], list[Root]]) -> list[Root]:
-    """Return the folders that the archive at a path is made from; none while it cannot be opened."""
+    """Return the folders that the archive at a path is made from; empty if it cannot be opened."""
     try:
         with Archive(path) as archive:
             return origins_of(archive, machine).roots
@@ -112,7 +113,7 @@ def _is_new(archive: Archive) -> bool:
 
 def _add_machine(origins: Origins, archive: Archive, machine: Callable[[], list[Root]], home: str | None) -> None:
     scope = scope_of(machine())
-    if home is None:  # an earlier version did not note whose machine it was
+    if home is None:  # an earlier version did not record the machine
         tops = tuple(f"{root.path}{os.sep}" for root in scope.roots)
         is_here = any(path.startswith(tops) for path in paths_of_root(archive.connection, MACHINE))
     else:
@@ -126,13 +127,13 @@ def _add_machine(origins: Origins, archive: Archive, machine: Callable[[], list[
 
 
 def _add_named(origins: Origins, folders: list[str], kind: str) -> None:
-    """Add folders that were named together, or a file or folder that was read by itself."""
+    """Add folders that were named together, or a single file or folder."""
     roots: list[Root] = []
     absent: list[str] = []
     for folder in folders:
         try:
             roots += find_roots([Path(folder)]) if kind != "path" else []
-        except UsageError:  # it is not there, or nothing that we know is in it
+        except UsageError:  # it does not exist, or contains nothing in a known format
             absent.append(folder)
     if roots:
         origins.scopes.append(Scope(list_of(folders), roots, absent))
@@ -144,7 +145,7 @@ def _add_named(origins: Origins, folders: list[str], kind: str) -> None:
 
 
 def _holds_anything(path: Path) -> bool:
-    """Return whether a path is there; an empty folder may be where a disk is mounted on other days."""
+    """Return whether a path has content; an empty folder may be the mount point of an absent disk."""
     try:
         return path.is_file() or any(path.iterdir())
     except OSError:

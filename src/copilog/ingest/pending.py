@@ -1,4 +1,4 @@
-"""What was found and is not yet read: all traces of a conversation, and what tells whether they have changed.
+"""Hold discovered conversations that are not yet read: their traces, and a signature that shows changes.
 
 Traces wait as tuples of plain values: there may be very many, and objects take several times as long to pack.
 """
@@ -22,7 +22,7 @@ from copilog.sources import Found
 
 
 class Trace(NamedTuple):
-    """One trace of a conversation by itself: a `Found` without its siblings, and without what an index says."""
+    """One trace of a conversation: a `Found` without its siblings, and without hints of an index."""
 
     path: str
     source: str
@@ -41,12 +41,12 @@ def trace_of(found: Found) -> Trace:
 
 
 class Unread(NamedTuple):
-    """A unit as it is seen where nothing is read."""
+    """A unit whose files have not been read."""
 
-    number: int | None  # of its first trace
-    hint: int | None  # the number of what an index says
-    traces: list[Trace]  # the one that speaks for the conversation comes first
-    lines: list[bytes]  # of its files
+    number: int | None  # number of its first trace
+    hint: int | None  # number of the hint of an index
+    traces: list[Trace]  # the one that represents the conversation comes first
+    lines: list[bytes]  # states of its files
     hint_json: bytes
 
     @property
@@ -54,7 +54,7 @@ class Unread(NamedTuple):
         return self.traces[0].native_id or self.traces[0].path
 
     def signature(self) -> str:
-        """The state of everything that a conversation is read from, in a few letters."""
+        """Return a short digest of the states of all files that a conversation is read from."""
         first = self.traces[0]
         digest = blake2b(digest_size=16)
         for trace in self.traces:
@@ -66,17 +66,17 @@ class Unread(NamedTuple):
         return digest.hexdigest()
 
     def size(self) -> int:
-        """How much there is to read; a file of many conversations counts for each of them."""
+        """Return the bytes to read; a file of many conversations counts for each of them."""
         return sum(_size_of(trace.path) for trace in self.traces)
 
 
 class Packed(NamedTuple):
-    """A unit on its way to where it is read."""
+    """A unit packed for the process that reads it."""
 
     key: str
     signature: str
     traces: list[bytes]
-    stub: bytes | None  # what an index says, and all there is when there are no traces
+    stub: bytes | None  # the hint of an index, which is everything if there are no traces
 
     def found(self) -> Found:
         stub: Any = unpack(self.stub) if self.stub is not None else None
@@ -85,7 +85,7 @@ class Packed(NamedTuple):
 
 
 def as_json(value: object) -> bytes:
-    """What tells whether something has changed; also where names in it are no text."""
+    """Encode a value as JSON to compare it; file names that are not valid text are allowed."""
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:

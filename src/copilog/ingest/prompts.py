@@ -1,6 +1,6 @@
-"""Histories of typed prompts, read from the disk: what conversations near them have is left out of them.
+"""Link histories of typed prompts that are read from disk: leave out the prompts that conversations contain.
 
-In the archive, `joining` does the same with all conversations that are stored.
+In the archive, `joining` does the same with all stored conversations.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Reader = Callable[[Found, Report], Iterator[Conversation]]
 
 
 def link_within(conversations: Iterator[Conversation]) -> Iterator[Conversation]:
-    """Yield conversations, and at the end what the histories among them have and no other conversation does."""
+    """Yield conversations, and at the end the histories with the prompts that no other conversation contains."""
     owners: list[Owner] = []
     held: list[Conversation] = []
     for conversation in conversations:
@@ -33,7 +33,7 @@ def link_within(conversations: Iterator[Conversation]) -> Iterator[Conversation]
 
 
 def link_to_neighbours(conversations: Iterator[Conversation], read: Reader) -> Iterator[Conversation]:
-    """Yield conversations; of a history what no conversation of the same storage folder has. Those are read for it."""
+    """Yield conversations; histories without the prompts of conversations of their storage folder, which it reads."""
     for conversation in conversations:
         if not is_history(conversation):
             yield conversation

@@ -1,4 +1,4 @@
-"""From what was found to conversations: every trace is read, and those that belong together become one."""
+"""Read discovered conversations: read every trace, and merge those that belong together."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def read(
     definitions: WorkspaceDefinitions | None = None,
     links_prompts: bool = True,
 ) -> Iterator[Conversation]:
-    """Yield the conversations of what `discover` found, of a file, or of all files in a folder.
+    """Yield the conversations of a `Found` of `discover`, of a file, or of all files in a folder.
 
-    With `definitions`, the custom agents and skills that a conversation's workspace defines help to tell which were
-    used; without, the workspace's own folder is not looked at. With `links_prompts`, a history of typed prompts comes
-    without those that conversations beside it have, which are read for that.
+    With `definitions`, the custom agents and skills that a conversation's workspace defines help to detect which were
+    used; without, the workspace's own folder is not read. With `links_prompts`, a history of typed prompts comes
+    without those that conversations of its storage folder contain, which are read for that.
     """
     report = report if report is not None else Report()
     conversations = _read(target, report)
@@ -46,7 +46,7 @@ def read(
 def with_detected(
     conversations: Iterator[Conversation], report: Report, definitions: WorkspaceDefinitions | None = None
 ) -> Iterator[Conversation]:
-    """The same conversations with the custom agents and skills that were used in them."""
+    """Yield the conversations with the custom agents and skills that were used in them."""
     for conversation in conversations:
         defined = definitions.of(conversation) if definitions is not None else ()
         first = conversation.provenance[0]
@@ -58,7 +58,7 @@ def with_detected(
 
 
 def note_times(conversation: Conversation, ledger: Ledger) -> None:
-    """Note recorded times of turns that are impossible; what follows from them stays unknown."""
+    """Record impossible times of turns in the ledger; durations that depend on them stay unknown."""
     for turn in conversation.turns:
         if turn.duration is not None:
             for problem in turn.duration.problems:
@@ -75,16 +75,16 @@ def _read(target: Found | Path | str, report: Report) -> Iterator[Conversation]:
 
 
 class WorkspaceDefinitions:
-    """What workspaces on this machine define, each looked at once, when it is first asked for."""
+    """The definitions of workspaces on this machine; each is read once, on first use."""
 
     def __init__(self, *user_definitions: Definition) -> None:
         self._user = user_definitions
         self._in_folders: dict[str, tuple[Definition, ...]] = {}
         self._in_stores: dict[Path, tuple[Definition, ...]] = {}
-        self._around: dict[str, tuple[Definition, ...]] = {}  # in the store of the storage folder around a folder
+        self._around: dict[str, tuple[Definition, ...]] = {}  # agents in the store of the enclosing storage folder
 
     def of(self, conversation: Conversation) -> tuple[Definition, ...]:
-        """Return what the workspace of a conversation defines, then what the user does, then what VS Code remembers."""
+        """Return the definitions of the conversation's workspace, then the user's, then those VS Code remembers."""
         workspace = conversation.workspace
         folder = workspace.folder if workspace is not None and workspace.authority is None else None
         found = self._user if folder is None else (*self._of_folder(folder), *self._user)
@@ -109,12 +109,12 @@ class WorkspaceDefinitions:
 
 
 def read_folder(path: Path, report: Report, passed_over: Container[Path] = ()) -> Iterator[Conversation]:
-    """Read all files below a folder; those that do not say which conversation they are of join the one they fit."""
+    """Read all files below a folder; files without a conversation id join the conversation that they fit."""
     founds = list(founds_in(path, report, passed_over))
     register = Register()
     for found in founds:
         if BY_NAME[found.source].is_nameless:
-            for conversation in read_found(found, Report()):  # read again, and counted, when it is yielded
+            for conversation in read_found(found, Report()):  # it is read again, and counted, when it is yielded
                 register.add(found, conversation)
     for found in founds:
         if not BY_NAME[found.source].is_nameless:
@@ -127,7 +127,7 @@ def read_folder(path: Path, report: Report, passed_over: Container[Path] = ()) -
 
 
 def _joined(conversation: Conversation, matches: Matches, report: Report) -> Conversation:
-    """One conversation of those that are the same; those that only may be stay apart, with a relation."""
+    """Merge conversations that are the same; doubtful ones stay separate, with a relation."""
     same = [trace for entry in matches.same if (trace := _read_again(entry, report)) is not None]
     merged = identity.merge([conversation, *same]) if same else conversation
     merged.relations += [
@@ -141,14 +141,14 @@ def _read_again(entry: Entry, report: Report) -> Conversation | None:
 
 
 def read_found(found: Found, report: Report) -> Iterator[Conversation]:
-    """Read all traces of a conversation and make one of them; should that break, the run goes on."""
+    """Read all traces of a conversation and merge them; an error of one does not end the run."""
     ledger = report.open(str(found.path), found.source)
     return contained(lambda found, _: _read_traces(found, report), found, ledger)
 
 
 def _read_traces(found: Found, report: Report) -> Iterator[Conversation]:
     if found.native_id is None and not found.others and found.hint is None and not found.is_index_entry:
-        # A file that may hold thousands: traces of one conversation stand together, and only those are held at once.
+        # A file may hold thousands: traces of one conversation are consecutive, and only these are held at once.
         for _, same in groupby(read_file(found, report), key=lambda trace: trace.id):
             yield _merged(list(same), report)
         return
@@ -169,7 +169,7 @@ def _merged(traces: list[Conversation], report: Report) -> Conversation:
 
 
 def _note_orphan(conversation: Conversation, report: Report) -> None:
-    """Edits without requests are worth telling: the conversation is lost, or lies elsewhere."""
+    """Record edits without requests in the ledger: their conversation is lost, or stored elsewhere."""
     if not conversation.file_changes or conversation.turns:
         return
     for trace in conversation.provenance:
@@ -179,7 +179,7 @@ def _note_orphan(conversation: Conversation, report: Report) -> None:
 
 
 def read_file(found: Found, report: Report) -> Iterator[Conversation]:
-    """What one file says, without the other traces."""
+    """Return the conversations of one file, without their other traces."""
     ledger = report.open(str(found.path), found.source)
     for conversation in contained(BY_NAME[found.source].read, found, ledger):
         ledger.conversations += 1

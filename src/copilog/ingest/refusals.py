@@ -1,4 +1,4 @@
-"""Conversations that the archive cannot take, told in the books of the file that holds them; and files that refuse."""
+"""Record conversations that the archive cannot store in the ledger of their file; and detect unreadable files."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ if TYPE_CHECKING:
 
 
 class Refusal(NamedTuple):
-    """What there is to tell: little, as the conversation itself is large."""
+    """The source, path and reason of a refused conversation, which itself is large."""
 
     source: str
     path: str
-    row: str  # how the books of a file of many conversations name this one
+    row: str  # name of this conversation's ledger in a file of many conversations
     reason: str
 
 
 def refusal_of(entry: Entry) -> Refusal:
-    """Why a conversation is not stored, and which file it was read from."""
+    """Return the reason why a conversation is not stored, and the file it was read from."""
     trace = min(entry.traces, key=lambda trace: trace.role != "lead")
     reason = f"the conversation has {len(entry.messages) - 1:,} messages, more than the archive can number"
     return Refusal(trace.source, trace.path, f"{trace.path}#{entry.id.partition(':')[2]}", reason)
 
 
 def tell_refusals(refusals: Iterable[Refusal], books: list[Ledger]) -> None:
-    """Write them into the books of their files, which are begun where there are none."""
+    """Record refusals in the ledgers of their files; add a ledger for a file that has none."""
     for refusal in refusals:
         ledger = next((book for book in books if book.path in (refusal.path, refusal.row)), None)
         if ledger is None:
@@ -38,5 +38,5 @@ def tell_refusals(refusals: Iterable[Refusal], books: list[Ledger]) -> None:
 
 
 def could_not_be_read(ledger: Ledger) -> bool:
-    """Whether the system would not let anybody read a file; later it may."""
+    """Return whether the system denied access to a file, which the next scan tries again."""
     return any(note.code == "unreadable" for note in ledger.notes)

@@ -1,4 +1,4 @@
-"""The places that are read: the usual ones of this machine, or those that somebody named."""
+"""Find the folders to read: the default ones of this machine, or those that the user named."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from copilog.sources.roots import Root, StorageFolder, default_roots, is_plain_f
 
 
 def find_roots(paths: Sequence[Path] = (), skipped: list[Skipped] | None = None) -> list[Root]:
-    """The places to look at: those at and below the paths named, and nothing else of this machine; else the usual ones.
+    """Return the roots to search: those at and below the named paths only, else the default ones of this machine.
 
     Folders that were not searched go to `skipped`, each with a reason.
     """
@@ -38,14 +38,14 @@ def find_roots(paths: Sequence[Path] = (), skipped: list[Skipped] | None = None)
 
 
 class SeenFolders:
-    """Storage folders that were met, by their real places: roots may lie within one another."""
+    """Storage folders seen so far, by their real paths: roots may be nested."""
 
     def __init__(self) -> None:
         self._places: set[str] = set()
-        self._real: dict[Path, str] = {}  # folders above them, of which there are few
+        self._real: dict[Path, str] = {}  # real paths of their parent folders, which are few
 
     def is_new(self, folder: StorageFolder) -> bool:
-        """Whether a folder is met for the first time."""
+        """Return whether a folder has not been seen before."""
         place = self._place_of(folder.path)
         is_new = place not in self._places
         self._places.add(place)

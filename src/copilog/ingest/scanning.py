@@ -1,14 +1,14 @@
-"""From disk to archive: what has changed is read, in parallel, and stored, one conversation at a time.
+"""Scan the disk into the archive: read what has changed, in parallel, and store one conversation at a time.
 
     look       sizes and times of all files           nothing changed: done
     discover   files -> units (all traces of one conversation)
-    compare    units whose state is in the archive are left alone
+    compare    units whose state is in the archive are skipped
     read       changed units -> entries               in parallel
-    store      a conversation whole or not at all; the full-text index in bulk, in between and at the end
-    join       exports become parts of the conversations that they are of
+    store      each conversation in one transaction; the full-text index in bulk, in between and at the end
+    join       exports become parts of the conversations that they belong to
 
-A unit is remembered when all of it is stored, and files when all units are. A scan that is ended anywhere is taken up
-by the next one, with the same result.
+A unit is recorded when all of it is stored, and files when all units are. An interrupted scan is continued by the
+next one, with the same result.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from copilog.store.units import (
     with_wholes,
 )
 
-# What reads is loaded where something is read: as a rule nothing has changed, and then a scan is over in no time.
+# Readers are imported only where files are read: usually nothing has changed, and then a scan is quick.
 if TYPE_CHECKING:
     from copilog.engine import Engine
     from copilog.ingest.joining import Joined, Joining
@@ -61,25 +61,25 @@ if TYPE_CHECKING:
     from copilog.store.entries import Entry
 
 Definitions = Callable[[], "WorkspaceDefinitions | None"]
-Progress = Callable[[int, int], None]  # bytes done, of all
+Progress = Callable[[int, int], None]  # bytes done, bytes in total
 
-INDEX_BYTES = 16 << 20  # text that waits for the index before it is indexed in bulk
+INDEX_BYTES = 16 << 20  # bytes of text to collect before it is indexed in bulk
 LAST_BYTES, LAST_INDEX_BYTES = 32 << 20, 3 << 20  # while the last files are read, so that little remains after them
 WORTH_PROCESSES = 8 << 20
-READ_AHEAD = 6  # batches for each process, as indexing takes the time of some
+READ_AHEAD = 6  # batches for each process to prepare, as indexing takes as long as reading some
 LOCK_SECONDS = 60.0
 FEW_FOLDERS = 12
 
 
 class ScanResult(msgspec.Struct):
-    """What a scan did."""
+    """The counts and ids of a scan."""
 
     new: int = 0
     changed: int = 0
     unchanged: int = 0
     gone: int = 0
-    removed: int = 0  # not stored again, because somebody removed them
-    refused: int = 0  # more than the archive can take, which the books of their files tell
+    removed: int = 0  # not stored again, because the user removed them
+    refused: int = 0  # too large for the archive, as recorded in the ledgers of their files
     messages_new: int = 0
     messages_changed: int = 0
     messages_unchanged: int = 0
@@ -102,10 +102,10 @@ def scan(
     definitions: WorkspaceDefinitions | Definitions | None = None,
     lock_seconds: float = LOCK_SECONDS,
 ) -> ScanResult:
-    """Bring the archive up to date with what is on disk: the places named, and no others.
+    """Update the archive from the named roots and paths, and no others.
 
-    They are remembered: the archive is made from them. `definitions` are those of this machine, or a function that
-    finds them, asked when there is something to read.
+    They are stored as its origins. `definitions` are those of this machine, or a function that
+    finds them, which is called only if there is something to read.
     """
     return update(
         archive,
@@ -128,7 +128,7 @@ def update(
     definitions: WorkspaceDefinitions | Definitions | None = None,
     lock_seconds: float = LOCK_SECONDS,
 ) -> ScanResult:
-    """Bring the archive up to date with what it is made from, as `origins_of` gives it."""
+    """Update the archive from its origins, as `origins_of` returns them."""
     report = report if report is not None else Report()
     result = ScanResult()
     with ScanLock(archive.path, wait_seconds=lock_seconds):
@@ -161,17 +161,17 @@ class _Scan:
         self.definitions = definitions
         self.result = result
         self.now = now()
-        self.waiting = 0  # bytes of text that are stored and not indexed
-        self.refusals: list[Refusal] = []  # not told yet
+        self.waiting = 0  # bytes of text that are stored but not indexed
+        self.refusals: list[Refusal] = []  # not yet recorded in a ledger
         self.unreadable: set[str] = set()  # files that the next scan must try again
-        self.lost: set[str] = set()  # conversations that some unit of the place no longer has
-        self.missing: set[str] = set()  # units that are no longer there
-        self.shrunken: dict[str, Unit] = {}  # units that are there, with less in them
+        self.lost: set[str] = set()  # conversations that some unit of the scope no longer has
+        self.missing: set[str] = set()  # units that no longer exist
+        self.shrunken: dict[str, Unit] = {}  # units that exist with fewer conversations
         self.gone: set[str] = set()
         self.read_files: set[str] = set()
-        self.absent: list[str] = []  # folders of the scope that are not there today
+        self.absent: list[str] = []  # folders of the scope that do not exist now
 
-    # --- roots: many files, and units of one conversation each, whose traces may lie in several roots -----------
+    # --- roots: many files, and units of one conversation each, whose traces may be in several roots -----------
 
     def scan_roots(self, scope: Scope) -> None:
         name, roots, self.absent = scope
@@ -195,7 +195,7 @@ class _Scan:
         self._settle(name, changes.fresh, ())
 
     def _scan_all(self, look: Look, name: str, units: KnownUnits, report: Report) -> None:
-        """Discover everything. What was found waits on disk, so that memory does not grow with it."""
+        """Discover everything. Discovered traces are spooled to disk, so that memory does not grow with them."""
         from copilog.engine import Serial, engine_for
         from copilog.ingest.batches import read_units
         from copilog.ingest.discovery import discover_seen
@@ -209,7 +209,7 @@ class _Scan:
                 spool.add_places(batch)
                 if comparison.known:
                     spool.add_paths(batch)
-                if spool.fresh_bytes >= WORTH_PROCESSES:  # processes start while more is being found
+                if spool.fresh_bytes >= WORTH_PROCESSES:  # processes start during discovery
                     engine.prepare(read_units)
 
             discover_seen(look, spool, meet, report=report)
@@ -222,7 +222,7 @@ class _Scan:
             self._settle(name, spool, gone)
 
     def _engine_for(self, fresh: Iterable[FileState], *, is_much: bool) -> Engine:
-        """Processes, if there is enough to read for them; they start while what changed is still being found."""
+        """Return an engine with processes if there is enough to read; they start during discovery."""
         from copilog.engine import engine_for
         from copilog.ingest.batches import read_units
 
@@ -240,7 +240,7 @@ class _Scan:
         report: Report,
         looked_for: Iterable[str],
     ) -> None:
-        """The same for what was found in a place where that is little."""
+        """Read and store discovered conversations, if they are few."""
         from copilog.ingest.spool import Spool
 
         with Spool() as spool:
@@ -249,9 +249,9 @@ class _Scan:
             self._read_changed(engine, name, spool, units, report, looked_for)
 
     def _few_founds(self, changes: Changes, units: KnownUnits, report: Report) -> tuple[list[Found], set[str]] | None:
-        """What changed files belong to, with all other traces of it, and the keys of what was looked for.
+        """Return the conversations of changed files, with all their traces, and the keys that were searched for.
 
-        None when looking at everything is no dearer.
+        None if scanning everything costs no more.
         """
         from copilog.ingest.discovery import discover_in
 
@@ -259,10 +259,10 @@ class _Scan:
         if len(indexes) > FEW_FOLDERS:
             return None
         keys.update(found.native_id or str(found.path) for found in discover_in(indexes, Report()))
-        if indexes:  # they may have forgotten what they named
+        if indexes:  # they may no longer name a conversation
             keys |= units.keys_of(self.archive.ids_at(changes.fresh))
         ids = [name for key in keys if key in units for name in units[key].ids]
-        # An index may name what is nowhere else.
+        # An index may name a conversation without files.
         folders = changes.folders_of(keys, [*changes.fresh, *self.archive.paths_of(ids)])
         if len(folders) > FEW_FOLDERS:
             return None
@@ -278,8 +278,8 @@ class _Scan:
         report: Report,
         looked_for: Iterable[str],
     ) -> None:
-        """Read what has changed of what was found; units that were looked for and not found any more are gone."""
-        kept = keys_below(self.connection, root, self.absent)  # as they are, until all of them is there again
+        """Read discovered units that have changed; units that were searched for and are missing are gone."""
+        kept = keys_below(self.connection, root, self.absent)  # unchanged, until all their folders exist again
         met = set(kept)
         read_again: set[str] = set()
         for found in spool.unread():
@@ -305,7 +305,7 @@ class _Scan:
         self.progress(done, total)
         tasks = tasks_of(spool.units(), self._defined() if total else None)
         for outcome in engine.map(read_units, tasks):
-            with transaction(self.connection):  # one for all that was read together: a third of the writing is saved
+            with transaction(self.connection):  # one per batch: saves a third of the writing
                 for key, signature, entries in outcome.units:
                     self._store(entries, signature)
                     unit = Unit(signature, [entry.id for entry in entries])
@@ -318,11 +318,11 @@ class _Scan:
     def _defined(self) -> WorkspaceDefinitions | None:
         return self.definitions() if callable(self.definitions) else self.definitions
 
-    # --- a path that somebody named -----------------------------------------------------------------------------
+    # --- a path that the user named -----------------------------------------------------------------------------
 
     def scan_path(self, path: Path) -> None:
-        """Read what has changed of the files in a folder; all of them where one may speak of what another holds."""
-        from copilog.ingest.named_paths import Named  # telemetry is not needed for what lies in its usual places
+        """Read the changed files of a folder; all of them if a file may concern the conversation of another one."""
+        from copilog.ingest.named_paths import Named  # default folders need no telemetry
 
         name, self.absent = str(path.absolute()), []
         states = states_below([path])
@@ -332,7 +332,7 @@ class _Scan:
         if units and before == states:
             self._count_unchanged(name)
             return
-        if units and not states:  # a folder from which everything was taken
+        if units and not states:  # everything in the folder was deleted
             self._forget(units)
             self._settle(name, states, before)
             return
@@ -391,7 +391,7 @@ class _Scan:
         return Joining(self.archive)
 
     def _count_joined(self, joined: Joined) -> None:
-        """An export that this scan has stored, and that is no conversation of its own, has changed another one."""
+        """Count an export that this scan stored and joined as a change of the conversation that it joined."""
         self.gone.discard(joined.id)
         if joined.id in self.result.new_ids:
             self.result.new_ids.remove(joined.id)
@@ -403,7 +403,7 @@ class _Scan:
             self.result.changed_ids.remove(joined.id)
             self.result.messages_changed += joined.whole_messages - joined.messages
         else:
-            return  # stored earlier: this scan has found the other one, and counted it
+            return  # stored earlier: this scan has counted the other one
         if joined.whole not in (*self.result.new_ids, *self.result.changed_ids):
             self.result.changed_ids.append(joined.whole)
 
@@ -413,13 +413,13 @@ class _Scan:
             self.waiting = 0
 
     def _count_unchanged(self, root: str, others: Iterable[str] = ()) -> None:
-        """All units of a root are unchanged, but for some others."""
+        """Count all units of a root as unchanged, except `others`."""
         conversations, messages = count_units(self.connection, root, others)
         self.result.unchanged += conversations
         self.result.messages_unchanged += messages
 
     def _remember(self, root: str, key: str, unit: Unit, known: Unit | None) -> None:
-        """Note that a unit is stored. One that has lost a conversation fits no state until that is told."""
+        """Record that a unit is stored. One that lost a conversation matches no state until `_settle` reports that."""
         lost = set(known.ids) - set(unit.ids) if known is not None else set()
         if lost:
             self.lost |= lost
@@ -428,7 +428,7 @@ class _Scan:
         put_unit(self.connection, root, key, unit)
 
     def _is_out_of_reach(self, unit: Unit, closed: list[str]) -> bool:
-        """Return whether a file of a unit cannot be looked at, so that nothing shows that it is gone."""
+        """Return whether a file of a unit cannot be checked, so that it may still exist."""
         paths = self.archive.paths_of(unit.ids)
         return any(is_below(path, closed) or not (is_gone(path) or os.path.lexists(path)) for path in paths)
 
@@ -438,7 +438,7 @@ class _Scan:
         self.missing.update(units)
 
     def _settle(self, root: str, states: FileStates, gone: Iterable[str]) -> None:
-        """End with a place, in one step: before it, a scan that is ended has forgotten nothing that must be told."""
+        """Finish a scope in one transaction, so that an interrupted scan loses no change that must be reported."""
         for joined in self.joining.join():
             self._count_joined(joined)
         with transaction(self.connection):
@@ -467,12 +467,12 @@ class _Scan:
         self.archive.put_ledgers(books)
 
     def finish(self) -> None:
-        """Index what waits, and tell what is gone from all places: what left one of them may be in another."""
+        """Index pending texts, and count conversations that are gone from all scopes: some may be in another scope."""
         gone = self.gone - ids_of_all_units(self.connection) if self.gone else self.gone
         self.result.gone_ids = sorted(gone)
         self.result.gone = len(gone)
         self.result.files_read = len(self.read_files)
-        self.result.files = max(self.result.files, len(self.read_files))  # what is beside a named file is read with it
+        self.result.files = max(self.result.files, len(self.read_files))  # companions of a named file are read with it
         self.archive.index_pending()
 
 

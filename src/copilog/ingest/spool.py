@@ -1,7 +1,7 @@
-"""What a scan has found and not yet read. It lies on disk, so that memory does not grow with what there is to read.
+"""Spool what a scan has discovered and not yet read to disk, so that memory does not grow with it.
 
-SQLite keeps a database without a name in a temporary file: this user alone can read it, and it is gone with the
-process, however that ends.
+SQLite keeps a database without a name in a temporary file: only this user can read it, and it is deleted with the
+process, even after a crash.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from copilog.sources import Found
 from copilog.store.units import FileState
 
 _CACHE_KIB = 1024
-_ROWS = 500  # that are put in at once
+_ROWS = 500  # rows that are inserted at once
 _SCHEMA = """
     CREATE TABLE fresh (path BLOB, size INTEGER, modified_ns INTEGER);      -- files that have changed
     CREATE TABLE path (path BLOB PRIMARY KEY) WITHOUT ROWID;                -- all files
@@ -40,12 +40,12 @@ _BY_CONVERSATION = """
 
 
 class Spool:
-    """Files that have changed, traces of conversations, and units that are to be read."""
+    """Files that have changed, traces of conversations, and units to read."""
 
     def __init__(self) -> None:
         self.fresh_bytes = 0
         self.bytes_to_read = 0
-        self._traces: list[tuple[bytes, bytes, bytes]] = []  # that wait to be put in, as do units
+        self._traces: list[tuple[bytes, bytes, bytes]] = []  # rows to insert, as are units
         self._units: list[tuple[int | None, int | None, bytes, str, int]] = []
         self._database = sqlite3.connect("", isolation_level=None)
         self._database.execute("PRAGMA temp_store = FILE")
@@ -62,18 +62,18 @@ class Spool:
     # --- files ---------------------------------------------------------------------------------------------------
 
     def add_fresh(self, states: States) -> None:
-        """Files that are new, or not as they were."""
+        """Add files that are new or changed."""
         rows = [(_encoded(path), size, modified_ns) for path, (size, modified_ns) in states.items()]
         self.fresh_bytes += sum(size for _, size, _ in rows)
         self._database.executemany("INSERT INTO fresh VALUES (?, ?, ?)", rows)
 
     def items(self) -> Iterator[tuple[str, FileState]]:
-        """The files that have changed, each with its state."""
+        """Yield the changed files, each with its state."""
         for path, size, modified_ns in self._database.execute("SELECT * FROM fresh"):
             yield _decoded(path), FileState(size, modified_ns)
 
     def add_paths(self, batch: Iterable[Seen]) -> None:
-        """Files that are there, changed or not."""
+        """Add existing files, changed or not."""
         rows = [(_encoded(path),) for seen in batch for path in seen.states]
         self._database.executemany("INSERT OR IGNORE INTO path VALUES (?)", rows)
 
@@ -81,7 +81,7 @@ class Spool:
         return self._database.execute("SELECT 1 FROM path WHERE path = ?", (_encoded(path),)).fetchone() is not None
 
     def add_places(self, batch: Iterable[Seen]) -> None:
-        """The files that go with what sources have found."""
+        """Add the files that are read with the traces of a batch."""
         rows = [
             (_encoded(place_of(str(seen.found.path))), pack(lines_of(seen.states)))
             for seen in batch
@@ -113,7 +113,7 @@ class Spool:
         self._database.execute("UPDATE hint SET stub = ?, json = ? WHERE key = ?", row)
 
     def add_found(self, found: Found) -> None:
-        """A conversation with all its traces."""
+        """Add a conversation with all its traces."""
         key = found.native_id or str(found.path)
         if found.hint is not None:
             self.add_hint(key, found.hint)
@@ -128,7 +128,7 @@ class Spool:
     # --- units ---------------------------------------------------------------------------------------------------
 
     def unread(self) -> Iterator[Unread]:
-        """One for each conversation: those that have files, and then those that only an index knows."""
+        """Yield one unit for each conversation: those that have files, then those that only an index names."""
         self._put_traces()
         self._database.executescript(_BY_CONVERSATION)
         rows = self._database.execute(
@@ -148,7 +148,7 @@ class Spool:
             yield Unread(None, number, [trace], _lines(trace, known[0] if known is not None else None), json)
 
     def add_unit(self, unread: Unread, signature: str) -> None:
-        """One that is to be read."""
+        """Add a unit to read."""
         size = unread.size()
         self.bytes_to_read += size
         self._units.append((unread.number, unread.hint, _encoded(unread.key), signature, size))
@@ -161,7 +161,7 @@ class Spool:
         self._units.clear()
 
     def units(self) -> Iterator[tuple[Packed, int]]:
-        """All that are to be read, each with its size."""
+        """Yield all units to read, each with its size."""
         self._put_units()
         rows = self._database.execute(
             "SELECT unit.number, unit.key, signature, size, trace, stub FROM unit "
@@ -188,13 +188,13 @@ def _unread(number: int, rows: list[tuple[int, bytes, bytes | None, int | None, 
 
 
 def _lines(trace: Trace, known: bytes | None) -> list[bytes]:
-    """Those of the files that go with a trace: as they were met, or as they are."""
+    """Return the lines of the files that are read with a trace: as recorded by the look, else as they are now."""
     lines: list[bytes] = lines_of(states_of(trace.path)) if known is None else unpack(known)
     return lines
 
 
 def _encoded(text: str) -> bytes:
-    """A name as SQLite takes it, also where it is no text."""
+    """Encode a file name for SQLite, even if it is not valid text."""
     return text.encode("utf-8", "surrogatepass")
 
 

@@ -1,4 +1,4 @@
-"""Traces by the id of their conversation, and what indexes say about conversations that are kept elsewhere."""
+"""Collect traces by the id of their conversation, and hints of indexes about conversations stored elsewhere."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from copilog import identity
 from copilog.model import Conversation
 from copilog.sources import SOURCES, Found
 
-# The trace that speaks for a conversation before it is read, best first.
+# Sources of the trace that represents a conversation before it is read, best first.
 ORDER = {source.name: position for position, source in enumerate(SOURCES)}
 
 
 class Traces(Protocol):
-    """Takes in what is found, in any order."""
+    """Collects traces in any order."""
 
     def add(self, key: str, found: Found) -> None:
-        """One more trace of a conversation."""
+        """Add a trace of a conversation."""
 
     def add_once(self, key: str, found: Found) -> None:
-        """The same for one that may have been met before."""
+        """Add a trace unless it was added before."""
 
     def add_hint(self, key: str, stub: Conversation) -> None:
-        """What an index says about a conversation; what several say is put together."""
+        """Add the hint of an index about a conversation; several hints are combined."""
 
 
 class TracesInMemory:
-    """For as many conversations as are asked for at once."""
+    """Holds all traces in memory, for conversations that are returned at once."""
 
     def __init__(self) -> None:
         self.groups: dict[str, list[Found]] = {}
@@ -48,7 +48,7 @@ class TracesInMemory:
         self.hints[key] = stub if known is None else identity.merge([known, stub])
 
     def founds(self) -> Iterator[Found]:
-        """One for each conversation: those that have files, and then those that only an index knows."""
+        """Return one for each conversation: those that have files, then those that only an index names."""
         for key, traces in self.groups.items():
             yield replace(found_of(traces), hint=self.hints.pop(key, None))
         for hint in self.hints.values():
@@ -56,12 +56,12 @@ class TracesInMemory:
 
 
 def found_of(traces: Iterable[Found]) -> Found:
-    """All traces of a conversation as one."""
+    """Combine all traces of a conversation."""
     first, *others = sorted(traces, key=lambda found: ORDER[found.source])
     return replace(first, others=tuple(others)) if others else first
 
 
 def found_in_index(hint: Conversation) -> Found:
-    """A conversation of which there is nothing but what an index says; without that."""
+    """Return a conversation that only an index names, without the hint."""
     path = Path(hint.provenance[0].path)
     return Found(path, hint.source, hint.native_id, hint.workspace, hint.application, is_index_entry=True)

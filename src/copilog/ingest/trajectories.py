@@ -1,7 +1,7 @@
-"""Trajectories of whatever is named: telemetry is rebuilt, conversations of every other source are rewritten.
+"""Write trajectories of named files and folders: rebuild telemetry, rewrite conversations of every other source.
 
-Telemetry comes first, in first-seen order; then conversations in the order of their files. What stands in both is
-written once, as telemetry tells it.
+Telemetry comes first, in first-seen order; then conversations in the order of their files. A conversation in both is
+written once, as telemetry has it.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ def extract(
 ) -> Iterator[ConversationTrajectory]:
     """Yield one trajectory per conversation of the named files and folders.
 
-    The options are those of `copilog extract`. Without `correlate` a message is only its role and text, and no other
-    event is asked for modes and models. Without `streaming` files are read in one part each; the result is the same.
-    A summary of tags is written when it is told where.
+    The options are those of `copilog extract`. Without `correlate` a message has only role and text, and no other
+    event is used for modes and models. Without `streaming` files are read in one part each; the result is the same.
+    A summary of tags is written if its path is given.
     """
     options = Options(
         sample=sample,
@@ -87,7 +87,7 @@ def _decoded(run: Trajectories, summary_folder: AnyPath | None) -> Iterator[Conv
 
 
 class Trajectories:
-    """One run. What is wrong with paths and options is told at once; `lines` does the work."""
+    """One run of `extract`. Wrong paths and options raise at once; `lines` does the work."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class Trajectories:
     ) -> None:
         self.report = report if report is not None else Report()
         self.conversations = 0
-        self.told_already = 0  # conversations of other sources that telemetry tells as well
+        self.told_already = 0  # conversations of other sources that telemetry also has
         self.options = _checked(options)
         given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
         self.inputs = sort_inputs(given)
@@ -111,15 +111,15 @@ class Trajectories:
 
     @property
     def summary(self) -> TagSummary | None:
-        """The tags of all messages that were written."""
+        """Return the tags of all messages that were written."""
         if self._telemetry.summary is None:
             return None
         return self._telemetry.summary.combine(self._own_summary)
 
     def failures(self) -> list[str]:
-        """Return why the output of this run must not replace an earlier one; nothing when all went well.
+        """Return why the output of this run must not replace an earlier one; empty if all inputs were usable.
 
-        A file that was named could not be opened or decoded at all, a library is missing, or there was nothing to use.
+        A named file could not be opened or decoded at all, a library is missing, or there was no usable record.
         """
         reasons = [reason for path in self._named if (reason := self._failure_of(path))]
         for ledger in self.report.files.values():
@@ -138,7 +138,7 @@ class Trajectories:
         return f"{shown}: {fatal[0].reason}" if is_undecodable else None
 
     def lines(self) -> Generator[bytes, None, None]:
-        """The trajectories as JSON, without line breaks."""
+        """Yield the trajectories as JSON, without line breaks."""
         wanted = None
         if self.options.sample is not None and self.inputs.has_conversations:
             rivals = [trajectory.conversation_id for trajectory in self._fitting(Report())]
@@ -171,7 +171,7 @@ class Trajectories:
                 ledger.note("empty-file", "there is nothing in the file")
 
     def _fitting(self, report: Report) -> Iterator[ConversationTrajectory]:
-        """The conversations that are no telemetry, and that the pattern does not rule out."""
+        """Yield the conversations that are not telemetry, and that match the pattern."""
         pattern = re.compile(self.options.regex) if self.options.regex is not None else None
         for conversation in self.inputs.conversations(report):
             for trajectory in trajectories_of(conversation):
@@ -180,7 +180,7 @@ class Trajectories:
 
 
 def _usable(ledger: Ledger) -> int:
-    """Return how many records could be used, also those that an option leaves out."""
+    """Return the number of usable records, including those that an option leaves out."""
     return ledger.used + ledger.ignored.get("not_system_first", 0)
 
 
@@ -203,21 +203,21 @@ def _checked(options: Options) -> Options:
 
 
 class Inputs(msgspec.Struct):
-    """What was named, by how it is read."""
+    """The named files and folders, by how they are read."""
 
     telemetry: list[InputFile] = []
     files: list[Path] = []
     folders: list[Path] = []
-    passed_over: frozenset[Path] = frozenset()  # telemetry in those folders
+    passed_over: frozenset[Path] = frozenset()  # telemetry files in those folders
     left_out: list[LeftOut] = []
-    unknown: list[str] = []  # files that could have been telemetry, and are neither that nor conversations
+    unknown: list[str] = []  # files with a suffix of telemetry that are neither telemetry nor conversations
 
     @property
     def has_conversations(self) -> bool:
         return bool(self.files or self.folders)
 
     def paths(self) -> Iterator[str | Path]:
-        """All files that were named, and those of named folders that are telemetry."""
+        """Return all named files, and the telemetry files of named folders."""
         yield from (file.path for file in self.telemetry)
         yield from self.files
 
@@ -229,7 +229,7 @@ class Inputs(msgspec.Struct):
 
 
 def sort_inputs(given: Sequence[AnyPath]) -> Inputs:
-    """Tell telemetry from other files: by its first event; what no source claims is taken for telemetry, too."""
+    """Separate telemetry from other files, by its first event; a file that no source claims counts as telemetry."""
     inputs = Inputs()
     telemetry: list[InputFile] = []
     for path in given:
@@ -249,7 +249,7 @@ def _sort_folder(folder: AnyPath, inputs: Inputs) -> list[InputFile]:
     try:
         candidates = list_files([folder], inputs.left_out)
         nothing: UsageError | None = None
-    except UsageError as error:  # there may still be databases of conversations
+    except UsageError as error:  # the folder may still have databases of conversations
         candidates, nothing = [], error
     events = [file for file in candidates if looks_like_telemetry(Path(file.path))]
     passed_over = frozenset(Path(file.path) for file in events)
@@ -267,7 +267,7 @@ def _sort_folder(folder: AnyPath, inputs: Inputs) -> list[InputFile]:
 
 
 def _in_order(files: list[InputFile]) -> list[InputFile]:
-    """Sorted and numbered anew, each file once (R-1)."""
+    """Sort and renumber the files, each once (R-1)."""
     by_place: dict[str, InputFile] = {}
     for file in sorted(files, key=lambda file: file.shown):
         by_place.setdefault(os.path.realpath(file.path), file)

@@ -1,6 +1,6 @@
-"""Files that do not say which conversation they are of, by what was said in them.
+"""Match files without a conversation id by their content.
 
-Only fingerprints are kept, not the conversations: a file that fits is read again when it is needed.
+Only fingerprints are stored, not the conversations: a matching file is read again when it is needed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from copilog.sources import Found
 
 @dataclass(slots=True)
 class Entry:
-    """One conversation of a file without a name."""
+    """One conversation of a file without a conversation id."""
 
     found: Found
     id: str
@@ -26,14 +26,14 @@ class Entry:
 
 @dataclass(slots=True)
 class Matches:
-    """What fits a conversation: entries that are the same, and ids of those that may be, each with a reason."""
+    """The matches of a conversation: entries that are the same, and ids of doubtful ones, each with a reason."""
 
     same: list[Entry] = field(default_factory=list)
     doubtful: list[tuple[str, str]] = field(default_factory=list)
 
 
 class Register:
-    """All conversations of files without a name."""
+    """All conversations of files without a conversation id."""
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
@@ -46,11 +46,11 @@ class Register:
             self._by_key.setdefault(key, []).append(entry)
 
     def matches(self, conversation: Conversation) -> Matches:
-        """What fits a conversation that has a name."""
+        """Return the matches of a conversation that has an id."""
         return self._matches_of(conversation.id, fingerprint_of(conversation))
 
     def leftovers(self) -> Iterator[tuple[Entry, Matches]]:
-        """Entries that fit no conversation with a name, the longest first, with those that fit them."""
+        """Yield entries that match no conversation with an id, the longest first, with their own matches."""
         for entry in sorted(self.entries, key=lambda entry: (-len(entry.fingerprint.turns), entry.id)):
             if entry.is_taken:
                 continue

@@ -1,7 +1,7 @@
-"""The folders that hold conversations as they were when last looked at, and what has changed since.
+"""Detect changes in folders that hold conversations, since they were last checked.
 
-Nothing is opened: names, sizes and times tell. Only folders that a source looks into are entered, so that the data of
-other extensions, which lies beside ours and may be large, costs nothing.
+No file is opened: names, sizes and times suffice. Only folders that a source reads are entered, so that the data of
+other extensions, which is in the same folders and may be large, costs nothing.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from stat import S_ISDIR
 
 from copilog.sources.roots import Root, roots_from
 
-Stamp = tuple[int, int]  # size and time of change; two files of equal stamps are taken for the same
+Stamp = tuple[int, int]  # size and time of change; a file with an equal stamp counts as unchanged
 
-# A folder's time says whether names came or went, but only as finely as the file system keeps time; FAT: two seconds.
+# A folder's time changes when names come or go, but only at the resolution of the file system; FAT: two seconds.
 SETTLED_SECONDS = 2.5
 # SQLite writes into a log first, which belongs to the database. Its other files come and go with every reader.
 WRITE_AHEAD, PASSING = "-wal", ("-shm", "-journal")
@@ -26,16 +26,16 @@ WRITE_AHEAD, PASSING = "-wal", ("-shm", "-journal")
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What matters in a folder: some files, and folders by their names, each with a rule of its own."""
+    """The relevant files of a folder, and its relevant folders by name, each with a rule of its own."""
 
-    files: frozenset[str] | None = frozenset()  # None: all of them
-    folders: Mapping[str, str] = field(default_factory=dict)  # in small letters: some systems do not mind
+    files: frozenset[str] | None = frozenset()  # None: all files
+    folders: Mapping[str, str] = field(default_factory=dict)  # in lower case: some systems ignore case
     others: str | None = None  # the rule of all other folders
-    writes_once: bool = False  # what is there does not change any more
-    is_way: bool = False  # only leads to what matters, and applications write beside that all the time
+    writes_once: bool = False  # existing files no longer change
+    is_way: bool = False  # it only contains relevant folders, and applications write other files in it all the time
 
     def wants(self, name: str) -> bool:
-        """Whether a file matters."""
+        """Return whether a file is relevant."""
         if name.endswith(PASSING):
             return False
         return self.files is None or name.removesuffix(WRITE_AHEAD) in self.files
@@ -44,7 +44,7 @@ class Rule:
         return self.folders.get(folder.lower(), self.others)
 
     def joined_with(self, other: Rule) -> Rule:
-        """A rule for what matters to either, where two places to look at lie within one another."""
+        """Return a rule for what is relevant to either, for nested folders."""
         files = None if self.files is None or other.files is None else self.files | other.files
         return Rule(
             files,
@@ -66,7 +66,7 @@ _STORAGE = Rule(
         "github.copilot-chat": "extension",
     },
 )
-# The first ones are the kinds of roots.
+# The first rules are for the kinds of roots.
 RULES: dict[str, Rule] = {
     "vscode": Rule(folders={"user": "vscode-user"}, is_way=True),
     "vscode-user": Rule(
@@ -95,19 +95,19 @@ RULES: dict[str, Rule] = {
 
 @dataclass(slots=True)
 class Folder:
-    """A folder as it was."""
+    """The state of a folder when it was last checked."""
 
     rule: Rule
-    number: int = 0  # that the file system gave it: another folder may have taken the name of one that is gone
+    number: int = 0  # its inode number: another folder may have got the name of a deleted one
     modified_ns: int = -1
-    since: float = 0.0  # when it was first seen with this time, by our own clock: that of a server may be wrong
+    since: float = 0.0  # when it was first seen with this time, by the local clock: that of a server may be wrong
     newest_ns: int = 0
     files: dict[str, Stamp] = field(default_factory=dict)
     folders: set[str] = field(default_factory=set)
 
 
 def rules_of(places: Iterable[Root | Path | str]) -> dict[str, Rule]:
-    """The folders to begin with, there or not, each with its rule."""
+    """Return the top folders, existing or not, each with its rule."""
     tops: dict[str, Rule] = {}
     for place in places:
         for path, rule in _rules_of(place):
@@ -133,7 +133,7 @@ def _rule_of_file(path: Path) -> tuple[Path, Rule]:
 
 
 class WatchedFolders:
-    """All folders below some tops that matter, and how they were."""
+    """All relevant folders below some top folders, with their last states."""
 
     def __init__(self, tops: Mapping[str, Rule] | None = None) -> None:
         self.tops: dict[str, Rule] = {}
@@ -141,7 +141,7 @@ class WatchedFolders:
         self.begin_at(tops or {})
 
     def begin_at(self, tops: Mapping[str, Rule]) -> set[Path]:
-        """Take these tops instead of those before; tells what is new with them."""
+        """Replace the top folders; return the files that are new with them."""
         changed: set[Path] = set()
         for top in self.tops.keys() - tops.keys():
             self._forget(top, changed)
@@ -150,7 +150,7 @@ class WatchedFolders:
         return changed | self.look_for(fresh)
 
     def look_for_missing(self) -> set[Path]:
-        """Look whether tops that were not there have appeared."""
+        """Return the files of top folders that have appeared since the last call."""
         return self.look_for(top for top in self.tops if top not in self.folders)
 
     def look_for(self, tops: Iterable[str]) -> set[Path]:
@@ -161,35 +161,35 @@ class WatchedFolders:
         return changed
 
     def look(self, names: Iterable[str] | None = None, *, lists: bool = False) -> set[Path]:
-        """Look at some folders, or at all, and tell which files have changed, come or gone.
+        """Check some folders, or all, and return the files that have changed, come or gone.
 
-        Names are listed again where a folder's time says that some came or went, or always with `lists`.
+        Names are listed again if a folder's time shows that some came or went, or always with `lists`.
         """
         changed: set[Path] = set()
         for name in list(self.folders) if names is None else names:
             folder = self.folders.get(name)
-            if folder is not None:  # it may have gone with another one, a moment ago
+            if folder is not None:  # it may have been forgotten with another one just before
                 self._look_at(name, folder, changed, lists)
         return changed
 
     def busiest(self, number: int) -> list[str]:
-        """The folders in which something was written last."""
+        """Return the folders that were written to last."""
         return nlargest(number, self.folders, key=lambda name: self.folders[name].newest_ns)
 
     def trees(self) -> Iterator[str]:
-        """The topmost folders of which all that lies below may matter."""
+        """Return the topmost folders below which everything may be relevant."""
         for name, folder in self.folders.items():
             above = self.folders.get(os.path.dirname(name))  # noqa: PTH120
             if not folder.rule.is_way and (above is None or above.rule.is_way):
                 yield name
 
     def take_over(self, others: WatchedFolders) -> None:
-        """Know what others knew."""
+        """Copy the states that another instance recorded."""
         self.tops.update(others.tops)
         self.folders.update(others.folders)
 
     def folders_of(self, path: str) -> Iterator[str]:
-        """The folders to look at when something is heard of a path: its own, and itself if it is one."""
+        """Return the folders to check after a notification for a path: its parent, and the path if it is a folder."""
         for name in (os.path.dirname(path), path):  # noqa: PTH120
             if name in self.folders:
                 yield name
@@ -202,7 +202,7 @@ class WatchedFolders:
             self._forget(name, changed)
             return
         except OSError:
-            return  # a disk that does not answer: nothing is known to have changed
+            return  # a disk that does not respond: assume no change
         if (info.st_ino, info.st_mtime_ns) != (folder.number, folder.modified_ns):
             folder.number, folder.modified_ns, folder.since = info.st_ino, info.st_mtime_ns, now
             lists = True
@@ -212,7 +212,7 @@ class WatchedFolders:
             self._compare(name, folder, list(folder.files), changed)
 
     def _list(self, name: str, rule: Rule, changed: set[Path]) -> None:
-        """Compare the names in a folder with those it had, and go on into folders that are new."""
+        """Compare the names in a folder with its earlier names, and descend into new folders."""
         folder = self.folders.get(name)
         if folder is None:
             folder = self.folders[name] = Folder(rule, since=time.monotonic())
@@ -254,7 +254,7 @@ class WatchedFolders:
                 folder.newest_ns = max(folder.newest_ns, stamp[1])
 
     def _forget(self, name: str, changed: set[Path]) -> None:
-        """A folder is gone, with all that was in it."""
+        """Forget a deleted folder with everything in it; return its files as gone."""
         waiting = [name]
         while waiting:
             gone = waiting.pop()
@@ -265,7 +265,7 @@ class WatchedFolders:
 
 
 def _names_in(name: str, rule: Rule) -> tuple[list[str], dict[str, str]]:
-    """The files and folders that matter, the latter with their rules. Links are not followed."""
+    """Return the relevant files and folders, the folders with their rules. Links are not followed."""
     files: list[str] = []
     folders: dict[str, str] = {}
     with os.scandir(name) as entries:

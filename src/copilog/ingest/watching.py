@@ -1,8 +1,8 @@
-"""Changes on disk, in batches, soon after they were made.
+"""Watch for changes on disk, and report them in batches soon after they are made.
 
-Where the system tells of changes, `watchfiles` (optional) listens to it. What is heard only says where to look: what
-has changed is always found by comparing sizes and times. Elsewhere, such as on network and WSL mounts, the same
-comparison is made at every interval. So both ways find the same, and a notice that gets lost costs nothing but time.
+Where the system sends notifications, `watchfiles` (optional) listens to them. A notification only says where to look:
+changes are always detected by comparing sizes and times. Elsewhere, such as on network and WSL mounts, the same
+comparison is made at every interval. So both ways detect the same changes, and a lost notification only costs time.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from copilog.sources.roots import Root
 
 Places = Iterable[Root | Path | str]
 
-QUIET_SECONDS = 0.3  # without a change, and what has changed makes a batch
-LONGEST_SECONDS = 1.5  # from the first change to its batch, however long the writing goes on
+QUIET_SECONDS = 0.3  # quiet time after which changes make a batch
+LONGEST_SECONDS = 1.5  # longest time from the first change to its batch, even if writing continues
 STEP_SECONDS = 0.1
-THOROUGH_SECONDS = 30.0  # between looks at everything, whatever was heard and whatever the times of folders say
-SLOW_SHARE = 0.2  # of the time may go into looking; on slow disks only the busiest folders are looked at in between
+THOROUGH_SECONDS = 30.0  # between checks of everything, regardless of notifications and times of folders
+SLOW_SHARE = 0.2  # share of the time for checks; on slow disks only the busiest folders are checked in between
 BUSY_FOLDERS = 64
 MOST_FAILURES = 3
 
@@ -36,7 +36,7 @@ def watch(
 ) -> Iterator[set[Path]]:
     """Yield the files that changed, came or went, a burst of writing as one batch, until `stop()` is true.
 
-    `folders` are roots, or other folders and files; they need not be there yet. A function that gives them is asked
+    `folders` are roots, or other folders and files; they need not exist yet. A function that returns them is called
     again at every interval. `poll` is None to decide for each place by its file system.
     """
     with Watcher(folders, poll=poll, interval_seconds=interval_seconds) as watcher:
@@ -44,7 +44,7 @@ def watch(
 
 
 class Watcher:
-    """Knows how things are from its making on; what changes then is told by `batches`."""
+    """Records the state of folders when it is created; `batches` reports the changes after that."""
 
     def __init__(
         self, folders: Places | Callable[[], Places], *, poll: bool | None = None, interval_seconds: float = 1.0
@@ -55,7 +55,7 @@ class Watcher:
         self._interval = interval_seconds
         self._notices: Notices | None = None
         self._failures = 0
-        self._silent: dict[str, bool] = {}  # tops on file systems of which nothing is heard
+        self._silent: dict[str, bool] = {}  # top folders on file systems without notifications
         self._heard, self._polled = WatchedFolders(), WatchedFolders()
         self._begin_at(rules_of(folders() if callable(folders) else folders))
         self._listen()
@@ -71,11 +71,11 @@ class Watcher:
         self._stop_listening()
 
     def counts(self) -> tuple[int, int]:
-        """How many folders are listened to, and how many are polled."""
+        """Return the number of folders with notifications, and of folders that are polled."""
         return len(self._heard.folders), len(self._polled.folders)
 
     def batches(self, stop: Callable[[], bool]) -> Iterator[set[Path]]:
-        """Yield what has changed, each time a burst of changes is over or goes on for too long, and at the end."""
+        """Yield changes each time a burst of changes is over or lasts too long, and at the end."""
         changed: set[Path] = set()
         first = latest = 0.0
         while not stop():
@@ -86,7 +86,7 @@ class Watcher:
                 first = first if changed else unchanged_until
                 latest = now
                 changed |= found
-                self._next_look = min(self._next_look, now + QUIET_SECONDS)  # is it over?
+                self._next_look = min(self._next_look, now + QUIET_SECONDS)  # check whether the burst is over
             if changed and (now - latest >= QUIET_SECONDS or now - first >= LONGEST_SECONDS):
                 yield changed
                 changed = set()
@@ -96,7 +96,7 @@ class Watcher:
     # --- one step ----------------------------------------------------------------------------------------------
 
     def _step(self) -> set[Path]:
-        """Wait a little, and tell what has changed."""
+        """Wait a little, and return what has changed."""
         changed: set[Path] = set()
         if self._notices is None:
             time.sleep(STEP_SECONDS)
@@ -119,7 +119,7 @@ class Watcher:
         return self._heard.look({name for path in paths for name in self._heard.folders_of(path)}, lists=True)
 
     def _look_around(self) -> set[Path]:
-        """What nobody tells: places that appear, folders that are polled, and all others once in a while."""
+        """Return changes without notifications: in new folders, polled folders, and at times in all others."""
         changed = self._ask_again()
         changed |= self._heard.look_for_missing() | self._polled.look_for_missing()
         if self._notices is not None:
@@ -142,7 +142,7 @@ class Watcher:
         try:
             return self._begin_at(rules_of(self._ask())) if self._ask is not None else set()
         except (CopilogError, OSError):
-            return set()  # one of the places cannot be found just now
+            return set()  # one of the folders is missing at present
 
     def _begin_at(self, tops: Mapping[str, Rule]) -> set[Path]:
         polled = {top: rule for top, rule in tops.items() if self._is_polled(top)}
@@ -157,13 +157,13 @@ class Watcher:
         return self._silent[top]
 
     def _listen(self) -> set[Path]:
-        """Listen to the folders that are there by now; tells what changed while nobody listened."""
+        """Listen to the folders that exist now; return what changed before that."""
         if self._poll or not self._heard.folders or (self._notices and self._notices.is_about(self._heard)):
             return set()
         self._stop_listening()
         try:
             self._notices = Notices(self._heard)
-        except FileNotFoundError as error:  # a folder went away just now
+        except FileNotFoundError as error:  # a folder was deleted just now
             self._failures += 1
             if self._failures > MOST_FAILURES:
                 self._give_up_listening(str(error))

@@ -1,4 +1,4 @@
-"""What the tools answer, as types: the SDK makes the schemas of them that clients see."""
+"""Types of the answers of the tools. The SDK generates the schemas for clients from them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ NOTICE = (
 
 
 class Answer(BaseModel):
-    """What all answers share."""
+    """The fields that all answers share."""
 
     notice: str = Field(default=NOTICE, description="How to treat the recorded text in this answer.")
-    remarks: list[str] = Field(default=[], description="What to know about this answer.")
+    remarks: list[str] = Field(default=[], description="Notes about this answer.")
 
 
 class Hit(BaseModel):
@@ -28,7 +28,7 @@ class Hit(BaseModel):
     message: int = Field(description="Position of the message, for read_conversation's around.")
     role: str
     superseded: str | None = Field(
-        default=None, description="Why its turn no longer counts; read_conversation leaves such turns out."
+        default=None, description="The reason why its turn no longer counts; read_conversation leaves such turns out."
     )
     field: str = Field(description="What matched: title, user, answer, thinking, arguments, result or path.")
     snippet: str = Field(description="The matching text, with **marks** around what matched.")
@@ -39,9 +39,9 @@ class SearchAnswer(Answer):
 
     query: str
     total: int = Field(description="How many messages match in all conversations.")
-    total_is_exact: bool = Field(description="False: there are at least so many.")
+    total_is_exact: bool = Field(description="False if this is only a lower bound.")
     hits: list[Hit]
-    next_offset: int | None = Field(default=None, description="The offset to go on from; null when there is no more.")
+    next_offset: int | None = Field(default=None, description="The offset of the next page; null on the last page.")
 
 
 class ConversationLine(BaseModel):
@@ -62,14 +62,14 @@ class ConversationLine(BaseModel):
     modes: list[str] = []
     labels: list[str] = []
     is_starred: bool = False
-    is_gone: bool = Field(default=False, description="Whether only the archive still has it.")
+    is_gone: bool = Field(default=False, description="Whether its files were deleted, so that only the archive has it.")
 
 
 class ListAnswer(Answer):
     """Conversations, newest first."""
 
     conversations: list[ConversationLine]
-    next_offset: int | None = Field(default=None, description="The offset to go on from; null when there is no more.")
+    next_offset: int | None = Field(default=None, description="The offset of the next page; null on the last page.")
 
 
 class WindowAnswer(Answer):
@@ -78,19 +78,21 @@ class WindowAnswer(Answer):
     id: str
     title: str
     workspace: str | None = None
-    turns: int = Field(description="How many turns of the whole conversation count.")
-    superseded: int = Field(default=0, description="How many of its turns no longer count; turn numbers include them.")
+    turns: int = Field(description="The number of turns of the conversation that count.")
+    superseded: int = Field(
+        default=0, description="The number of its turns that no longer count; turn numbers include them."
+    )
     first_turn: int | None = Field(default=None, description="First turn in this window, counted from 1.")
     last_turn: int | None = Field(default=None, description="Last turn in this window.")
     text: str
-    tokens: int = Field(description="About how many tokens the text takes: a quarter of its bytes.")
+    tokens: int = Field(description="The approximate number of tokens of the text: a quarter of its bytes.")
     tool_results_shortened: bool = Field(description="Whether arguments or results of tools were shortened to fit.")
-    thinking_left_out: int = Field(description="How many passages of thinking were left out.")
-    next_cursor: str | None = Field(default=None, description="Give this as cursor to go on; null at the end.")
+    thinking_left_out: int = Field(description="The number of passages of thinking that were left out.")
+    next_cursor: str | None = Field(default=None, description="The cursor of the next page; null at the end.")
 
 
 class ModelUsage(BaseModel):
-    """Tokens of one model. Null where nothing was recorded, or nothing had to be estimated."""
+    """Tokens of one model. Null if nothing was recorded, or if nothing had to be estimated."""
 
     model: str
     input: int | None = None
@@ -99,21 +101,21 @@ class ModelUsage(BaseModel):
     cache_write: int | None = None
     reasoning: int | None = None
     estimated_input: int | None = Field(
-        default=None, description="For turns that recorded no input: a quarter of the characters, history left out."
+        default=None, description="For turns without recorded input: a quarter of the characters, without the history."
     )
-    estimated_output: int | None = Field(default=None, description="For turns that recorded no output.")
+    estimated_output: int | None = Field(default=None, description="For turns without recorded output.")
 
 
 class UsageAnswer(Answer):
-    """Tokens and cost as Copilot recorded them, and estimates of what it did not record."""
+    """Tokens and cost as Copilot recorded them, and estimates where it recorded none."""
 
-    conversations: int = Field(description="How many conversations were looked at.")
-    without_usage: int = Field(description="How many of them recorded no tokens.")
+    conversations: int = Field(description="The number of selected conversations.")
+    without_usage: int = Field(description="The number of them without recorded tokens.")
     models: list[ModelUsage] = Field(description="Tokens by model, largest first.")
     premium_requests: float | None = None
     credits: float | None = None
-    is_estimated: bool = Field(description="Whether there are estimates, which are never part of the other numbers.")
-    is_partial: bool = Field(description="Whether some conversations or turns recorded only part of it.")
+    is_estimated: bool = Field(description="Whether there are estimates, which are not included in the other numbers.")
+    is_partial: bool = Field(description="Whether some conversations or turns have incomplete records.")
 
 
 class FileWork(BaseModel):
@@ -126,7 +128,7 @@ class FileWork(BaseModel):
     path: str
     turns: list[int] = Field(description="The turns that changed it, counted from 1.")
     actions: list[str] = Field(description="What was done: edit, create, delete, rename.")
-    added: int | None = Field(default=None, description="Lines added, where that was recorded.")
+    added: int | None = Field(default=None, description="Lines added, if recorded.")
     removed: int | None = None
 
 
@@ -135,4 +137,4 @@ class FileAnswer(Answer):
 
     file: str
     work: list[FileWork]
-    more: bool = Field(description="Whether there are more than the limit.")
+    more: bool = Field(description="Whether there are more conversations than the limit.")

@@ -1,7 +1,7 @@
-"""The server over HTTP, for clients that cannot start a process: on this machine alone, and only with the token.
+"""Serve over HTTP, for clients that cannot start a process: only on this machine, and only with the token.
 
-Any web page that a browser shows can send requests to this machine. So a request must come to our own name (a page that
-made its name point here has another), must not come from a page of another origin, and must bring the token.
+Any web page in a browser can send requests to this machine. So a request must use the server's own host name (a page
+whose DNS name was pointed here has another), must not come from a page of another origin, and must have the token.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 class Guard:
-    """Lets requests through that came to this machine by name, from no strange page, and with the token."""
+    """Accepts only requests with the server's own host name, without a foreign origin, and with the token."""
 
     def __init__(self, application: Application, token: str, port: int) -> None:
         self._application = application
@@ -48,7 +48,7 @@ class Guard:
             await self._application(scope, receive, send)
 
     def _refusal(self, headers: list[tuple[bytes, bytes]]) -> tuple[int, str] | None:
-        """The status and the reason, for a request that is not to be answered."""
+        """Return the status and the reason if a request must be refused."""
         given: dict[bytes, list[bytes]] = {}
         for name, value in headers:
             given.setdefault(name.lower(), []).append(value.strip())
@@ -75,18 +75,18 @@ async def _answer(send: Send, status: int, reason: str) -> None:
 
 
 def guarded(server: MCPServer[Any], token: str, port: int) -> Application:
-    """The server as an application that asks for the token. The SDK checks Host and Origin once more."""
+    """Return the server as an application that requires the token. The SDK checks Host and Origin again."""
     return Guard(server.streamable_http_app(streamable_http_path=PATH, max_sessions=MOST_SESSIONS), token, port)
 
 
 def listen(port: int) -> socket.socket:
-    """A socket that this machine alone can reach; port 0 takes any that is free."""
+    """Return a socket that only this machine can reach; port 0 takes any free port."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
-        if sys.platform != "win32":  # there, it would let another program take the port from us
+        if sys.platform != "win32":  # on Windows it would let another program take over the port
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((LOOPBACK, port))
-        listener.listen()  # from now on who connects waits, so that the address may be told
+        listener.listen()  # from now on clients can connect and wait, so the address may be announced
     except OSError as error:
         listener.close()
         raise CopilogError(f"cannot listen on port {port}: {error.strerror or error}; choose one with --port") from None
@@ -94,9 +94,9 @@ def listen(port: int) -> socket.socket:
 
 
 def serve(server: MCPServer[Any], token: str, listener: socket.socket) -> None:
-    """Serve until the process is told to end."""
+    """Serve until the process is asked to end."""
     application = guarded(server, token, listener.getsockname()[1])
-    # Without a configuration of its own uvicorn writes nothing but warnings, and those to standard error.
+    # Without a logging configuration uvicorn writes only warnings, to standard error.
     config = uvicorn.Config(application, log_config=None, log_level="warning", access_log=False, server_header=False)
     with listener:
         anyio.run(lambda: uvicorn.Server(config).serve(sockets=[listener]))

@@ -1,4 +1,4 @@
-"""What can be asked of the archive, and the answers. Everything is bounded, and cleaned of what cannot be seen."""
+"""Answer the questions of the tools from the archive. All answers are limited, and without invisible characters."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _WORK = """
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Where a window begins, as the asker wrote it."""
+    """The start of a window as the client gave it."""
 
     turn: int | None = None
     around: int | None = None
@@ -77,7 +77,7 @@ class Start:
 
 
 def search(archive: Archive, query: str, limit: int, offset: int, per_conversation: int) -> SearchAnswer:
-    """The best matching messages, only so many of one conversation."""
+    """Return the best matching messages, at most some of each conversation."""
     found = archive.search(query, limit=limit + 1, offset=offset, per_conversation=per_conversation)
     return SearchAnswer(
         query=plain(query),
@@ -114,7 +114,7 @@ def _marked(text: str, highlights: list[tuple[int, int]]) -> str:
 
 
 def list_conversations(archive: Archive, selection: Selection, limit: int, offset: int) -> ListAnswer:
-    """Conversations, the one that was last active first."""
+    """Return conversations, the last active one first."""
     found = archive.list_selected(selection, limit + 1, offset)
     return ListAnswer(
         conversations=[_line_of(summary) for summary in found[:limit]],
@@ -147,7 +147,7 @@ def _line_of(summary: Summary) -> ConversationLine:
 
 
 def read_window(archive: Archive, name: str, start: Start, budget: int) -> WindowAnswer:
-    """A part of a conversation that fits a budget of tokens."""
+    """Return a part of a conversation that fits a budget of tokens."""
     conversation = archive.get(_id_of(archive, name))
     reader = Reader(conversation)
     window = reader.window(start.cursor_in(reader, budget), budget, focus=start.around)
@@ -169,7 +169,7 @@ def read_window(archive: Archive, name: str, start: Start, budget: int) -> Windo
 
 
 def _remarks_on(conversation: Conversation) -> Iterator[str]:
-    """What to know about the turns that are left out, and about those that were asked in a copy."""
+    """Return notes about the turns that are left out, and about branches."""
     superseded = [turn for turn in conversation.turns if not is_counted(turn)]
     if superseded:
         verb = "counts and is" if len(superseded) == 1 else "count and are"
@@ -180,7 +180,7 @@ def _remarks_on(conversation: Conversation) -> Iterator[str]:
 
 
 def _id_of(archive: Archive, name: str) -> str:
-    """The id of the conversation that is meant: `last` is the one that was last active."""
+    """Resolve the id of a conversation: `last` is the last active one."""
     if name == LAST:
         for summary in archive.list(limit=1):
             return summary.id
@@ -188,7 +188,7 @@ def _id_of(archive: Archive, name: str) -> str:
 
 
 def window_text(answer: WindowAnswer) -> str:
-    """The window as a text of its own, between marks that the recorded text cannot know."""
+    """Return the window as text, between marks that the recorded text cannot predict."""
     mark = secrets.token_hex(4)
     facts = [f"{answer.title} ({answer.id})", answer.workspace or "", counted(answer.turns, "turn")]
     if answer.superseded:
@@ -197,12 +197,12 @@ def window_text(answer: WindowAnswer) -> str:
         " · ".join(filter(None, facts)),
         answer.notice,
         f"--- recorded text {mark} begins ---",
-        answer.text or "(nothing was said)",
+        answer.text or "(no messages)",
         f"--- recorded text {mark} ends ---",
     ]
     lines += answer.remarks
     if answer.tool_results_shortened:
-        lines.append('Arguments and results of tools were shortened; tool_results="full" gives them whole.')
+        lines.append('Arguments and results of tools were shortened; use tool_results="full" for the full text.')
     if answer.next_cursor is not None:
         lines.append(f'There is more: read_conversation(id="{answer.id}", cursor="{answer.next_cursor}")')
     return "\n".join(lines)
@@ -212,9 +212,9 @@ def window_text(answer: WindowAnswer) -> str:
 
 
 def get_usage(archive: Archive, name: str | None, selection: Selection) -> UsageAnswer:
-    """What one conversation used, or all of a selection."""
+    """Return the usage of one conversation, or of a selection."""
     if name is not None and selection != Selection():
-        raise UsageError("give an id, or a period and filters, not both")
+        raise UsageError("give either an id, or a period and filters, not both")
     selected = [_id_of(archive, name)] if name is not None else archive.list_selected(selection)
     ids = [each if isinstance(each, str) else each.id for each in selected]
     total = total_usage(archive.connection, ids)
@@ -231,7 +231,7 @@ def get_usage(archive: Archive, name: str | None, selection: Selection) -> Usage
 
 
 def work_on_file(archive: Archive, file: str, limit: int) -> FileAnswer:
-    """The conversations that changed a file, found by its path or the end of it."""
+    """Return the conversations that changed a file, given its path or the end of it."""
     path = file.strip().replace("\\", "/").removeprefix("./")
     if not path.strip("/"):
         raise UsageError("name a file, such as lookup.py or src/app/lookup.py")

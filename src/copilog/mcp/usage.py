@@ -1,4 +1,4 @@
-"""What conversations used: sums over the archive's `spending`, in which each token is once."""
+"""Sum the usage of conversations from the archive's `spending`, which counts each token once."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ _WHOLE = """
 
 @dataclass
 class Total:
-    """Sums over conversations. A model's sum is None where no number was recorded."""
+    """Sums over conversations. A model's sum is None if no number was recorded."""
 
     models: dict[str, dict[str, int | None]] = field(default_factory=dict)
     premium_requests: float | None = None
     credits: float | None = None
     is_estimated: bool = False
-    with_tokens: int = 0  # conversations that recorded any
+    with_tokens: int = 0  # number of conversations with recorded tokens
 
 
 def total_usage(connection: sqlite3.Connection, ids: Iterable[str]) -> Total:
-    """The usage of conversations."""
+    """Return the total usage of conversations."""
     names = msgspec.json.encode(list(ids)).decode()
     total = Total()
     for model, is_estimated, *sums in connection.execute(_BY_MODEL, (names,)):

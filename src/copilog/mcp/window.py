@@ -1,6 +1,6 @@
-"""A window of a conversation: as much as a budget of tokens allows, from a place on, and where to go on from there.
+"""Return a window of a conversation: as much as a budget of tokens allows, from a position on, with the next cursor.
 
-When not all of the rest fits, the results of tools are shortened first, then the window ends earlier. What people and
+If the rest does not fit, the results of tools are shortened first, then the window ends earlier. Texts of users and
 models wrote is cut only where a single message is longer than the whole budget.
 """
 
@@ -19,9 +19,9 @@ from copilog.writers.mcp_text import BYTES_PER_TOKEN, beginning_of, one_line, si
 
 ToolResults = Literal["short", "full", "none"]
 
-LIMITS = (None, 1200, 300)  # characters of a tool's arguments or result: the first with which the rest fits
-BEFORE = 0.35  # of the budget: what came before the message that a window is opened around
-SMALLEST_CUT = 400  # bytes: less than this of a message is not worth beginning it
+LIMITS = (None, 1200, 300)  # limits in characters of a tool's arguments or result: the first with which the rest fits
+BEFORE = 0.35  # share of the budget for the text before the message that a window is around
+SMALLEST_CUT = 400  # bytes: a message does not begin with less than this
 MODES: dict[str, ToolResults] = {"s": "short", "f": "full", "n": "none"}
 
 _CURSOR = re.compile(r"(\d{1,9})\.(\d{1,9})\.([sfn])(t?)")
@@ -29,7 +29,7 @@ _CURSOR = re.compile(r"(\d{1,9})\.(\d{1,9})\.([sfn])(t?)")
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """Where a window begins, and how it is written: a page and the next one must agree on that."""
+    """The start of a window, with the options that all its pages share."""
 
     piece: int = 0
     offset: int = 0
@@ -49,7 +49,7 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What fitted. Turns count from 1; `next_cursor` is None at the end."""
+    """The text of a window. Turns count from 1; `next_cursor` is None at the end."""
 
     text: str
     tokens: int
@@ -71,7 +71,7 @@ class Reader:
         self._pieces = pieces_of(conversation)
 
     def at_turn(self, number: int, tool_results: ToolResults = "short", *, thinking: bool = False) -> Cursor:
-        """The beginning of a turn, counted from 1."""
+        """Return the index of the first piece of a turn, counted from 1."""
         count = len(self._turns)
         if not 1 <= number <= max(count, 1):
             raise UsageError(f"there is no turn {number}: its turns are numbered 1 to {count:,}")
@@ -84,8 +84,8 @@ class Reader:
     def around(
         self, message: int, budget: int, tool_results: ToolResults = "short", *, thinking: bool = False
     ) -> Cursor:
-        """A place before a message, so that it and some of what led to it are in the window."""
-        if not 0 <= message <= self._messages:  # the place after the last one stands for the title
+        """Return the index of a piece before a message, so that the window has the message and some text before it."""
+        if not 0 <= message <= self._messages:  # the position after the last message is that of the title
             raise UsageError(f"there is no message {message}: the conversation has {self._messages:,}, counted from 0")
         if message == self._messages:
             return Cursor(0, 0, tool_results, thinking)
@@ -99,14 +99,14 @@ class Reader:
         return Cursor(start, 0, tool_results, thinking)
 
     def _piece_of(self, message: int) -> int:
-        """The first piece of a message: results stand with their calls, so messages are not in their order."""
+        """Return the first piece of a message: results are next to their calls, so pieces are not in message order."""
         numbers = [piece.message for piece in self._pieces]
         if message in numbers:
             return numbers.index(message)
         return next((index for index, number in enumerate(numbers) if number >= message), 0)
 
     def window(self, cursor: Cursor, budget: int, focus: int | None = None) -> Window:
-        """What fits a budget of tokens from a place on; the results of the message in focus are shortened less."""
+        """Return what fits a budget of tokens from a position on; results of the focused message are shortened less."""
         if cursor.piece > len(self._pieces):
             raise UsageError(
                 f"the cursor {cursor} is after the end of the conversation; give start_turn or around instead"
@@ -117,7 +117,7 @@ class Reader:
 
 
 class _Filling:
-    """One window while it is filled."""
+    """A window while it is filled."""
 
     def __init__(
         self,
@@ -166,14 +166,14 @@ class _Filling:
         )
 
     def _add(self, index: int, piece: Piece) -> Cursor | None:
-        """Add a piece, or as much of it as there is room for; then return where to go on."""
+        """Add a piece, or as much of it as fits; return the position to continue at if it did not fit."""
         offset = self._cursor.offset if index == self._cursor.piece else 0
         heading = self._heading_of(piece, is_continued=offset > 0)
         limit = self._limit_of(piece)
         text = piece.written(limit)[offset:]
         if not text:
             return None
-        room = self._size - self._used - size_of(heading) - 4  # the blank lines between
+        room = self._size - self._used - size_of(heading) - 4  # the blank lines between pieces
         if size_of(text) > room:
             is_first = not self._texts
             is_long = piece.kind in ("prose", "thinking") and size_of(text) > self._size // 2
@@ -201,14 +201,14 @@ class _Filling:
         return piece.kind != "result" or self._cursor.tool_results != "none"
 
     def _choose_limit(self) -> int | None:
-        """How far tools are shortened: not at all where everything from here on fits."""
+        """Return the limit for tool texts: none if everything from here on fits."""
         if self._cursor.tool_results == "full":
             return None
         for limit in LIMITS[:-1]:
             room = self._size
             for piece in self._pieces[self._cursor.piece :]:
                 if self._is_wanted(piece):
-                    room -= size_of(piece.written(limit)) + 40  # a heading now and then
+                    room -= size_of(piece.written(limit)) + 40  # space for headings
                 if room < 0:
                     break
             else:
@@ -221,7 +221,7 @@ class _Filling:
         return self._limit
 
     def _heading_of(self, piece: Piece, *, is_continued: bool) -> str:
-        """Headings where the turn or the speaker changes."""
+        """Return headings if the turn or the role changes."""
         before = self._shown[-1] if self._shown else None
         lines = []
         if before is None or before.turn != piece.turn:

@@ -1,4 +1,4 @@
-"""Whether every text of a file is found again in what was read of it.
+"""Whether every text of a file is in the conversations that were read from it.
 
 A leaf is a string of a file of SHORTEST characters or more. `leaves_of` walks all leaves of a file: each is found
 again in the stored conversations, outside `extra`, or has a path that one of the rules names, or is unaccounted for.

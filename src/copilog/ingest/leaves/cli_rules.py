@@ -1,4 +1,4 @@
-"""Rules for Copilot CLI: event logs and the files beside them, first sessions, stores, and transcripts of VS Code.
+"""Rules for Copilot CLI: event logs and their companion files, first sessions, stores, and transcripts of VS Code.
 
 Format notes: docs/formats/copilot-cli.md, docs/formats/session-store.md
 """

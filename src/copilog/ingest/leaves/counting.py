@@ -1,4 +1,4 @@
-"""The leaves of one file, counted: found again, ids and times, by reason, and those that nothing accounts for."""
+"""Count the leaves of one file: those that are stored, ids and times, those with a reason, and the rest."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from copilog.ingest.leaves.walk import ENTRY, JOINED, Raw, leaves_below, name_in
 
 
 def leaves_of(path: Path, source: str, stored: Sequence[object], ledger: Ledger | None = None) -> LeafCounts:
-    """Walk the leaves of a file, and look for each in what is stored of it."""
+    """Walk the leaves of a file, and search for each in the stored conversations of the file."""
     walk = _Walk(source, Lookup(stored))
     bad = [*ledger.bad, *ledger.parts.bad] if ledger is not None else []
     with suppress(BadFile):  # the ledger reports it
@@ -28,7 +28,7 @@ def leaves_of(path: Path, source: str, stored: Sequence[object], ledger: Ledger 
 
 
 class _Walk:
-    """Counts leaf after leaf."""
+    """Counts leaves one by one."""
 
     def __init__(self, source: str, lookup: Lookup) -> None:
         self._source = source
@@ -57,7 +57,7 @@ class _Walk:
             self._unaccounted[path] += 1
 
     def add_bad(self, value: Any, path: str) -> None:
-        """Count what is in a record that the ledger reports as bad. What people wrote counts like anywhere else."""
+        """Count the leaves of a record that the ledger reports as bad. Texts of users and models count as usual."""
         for leaf_path, text in leaves_below(value, path):
             if is_protected(self._source, leaf_path):
                 self.add(leaf_path, text)
@@ -69,7 +69,7 @@ class _Walk:
 
 
 def _without_bad(raw: Raw, bad: list[Diagnostic], walk: _Walk) -> Iterator[Raw]:
-    """The record without what the ledger reports as bad."""
+    """Return the record without the values that the ledger reports as bad."""
     value = raw.value
     for diagnostic in bad:
         is_line = diagnostic.line is not None and str(diagnostic.line) == raw.place
@@ -83,7 +83,7 @@ def _without_bad(raw: Raw, bad: list[Diagnostic], walk: _Walk) -> Iterator[Raw]:
 
 
 def _taken(value: Any, names: list[str]) -> Any:
-    """Take what a pointer leads to out of a document."""
+    """Remove the value at a pointer from a document and return it."""
     for name in names[:-1]:
         value = _below(value, name)
     taken = _below(value, names[-1])

@@ -1,4 +1,4 @@
-"""Rules for what the Copilot Chat extension writes about its own work: debug logs, and spans in three forms.
+"""Rules for the records of the Copilot Chat extension about its own work: debug logs, and spans in three forms.
 
 Format notes: docs/formats/copilot-chat-extension.md
 """
@@ -28,7 +28,7 @@ _SAID = (
 
 
 def attributes(prefix: str) -> Rules:
-    """Rules for the attributes of a span, wherever they are."""
+    """Return rules for the attributes of a span at any path."""
     return (
         (f"{prefix}/{_SAID}**/type", "kind"),
         (f"{prefix}/{_SAID}**/{{external,fsPath,scheme,path}}", "address"),
@@ -41,7 +41,7 @@ def attributes(prefix: str) -> Rules:
 
 
 def said(prefix: str) -> tuple[str, ...]:
-    """What people and models wrote, in attributes of a span."""
+    """Return the paths of texts of users and models in attributes of a span."""
     return (
         f"{prefix}/{_SAID}",
         f"{prefix}/{_SAID}/**/{{content,text,response,result,arguments}}",

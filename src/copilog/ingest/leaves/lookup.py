@@ -1,4 +1,4 @@
-"""The texts of stored conversations, and whether some text is among them."""
+"""Look up whether a text is among the texts of stored conversations."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from copilog.errors import BadRecord
 from copilog.model import Notice, Provenance, Unknown
 from copilog.uris import with_named_links
 
-SHORTEST = 12  # characters of a text that is looked for
+SHORTEST = 12  # characters of a text to search for
 LONGEST_ADDRESS = 4096
-# Fields that keep what nobody has described: a text that is only there is not found.
+# Fields that store undescribed data: a text that is only there does not count as stored.
 _APART = {Notice: "data", Unknown: "raw", Provenance: "path"}
 _PICTURE = re.compile(r'<promptTsxImg src="[^"]*"\s*/>')
-_MARKS = "+->|` \t\r"  # what diffs and quotations put around a line
+_MARKS = "+->|` \t\r"  # characters that diffs and quotations put around a line
 _DRIVE = re.compile(r"(?<![A-Za-z])/?([A-Za-z]):[\\/]")
 
 
 class Lookup:
-    """All texts of some conversations outside `extra`, for the question whether they contain a text."""
+    """All texts of some conversations outside `extra`, to check whether they contain a text."""
 
     def __init__(self, conversations: Iterable[object]) -> None:
         self._texts = {text for conversation in conversations for text in _texts_of(conversation)}
@@ -42,7 +42,7 @@ class Lookup:
         return "\0".join(self._texts)
 
     def has(self, text: str) -> bool:
-        """Whether a text is stored: as it is, within a longer one, or line by line in the order of one."""
+        """Return whether a text is stored: unchanged, within a longer text, or line by line in the order of one."""
         return any(self._has(form) for form in _forms_of(text))
 
     def _has(self, text: str) -> bool:
@@ -52,7 +52,7 @@ class Lookup:
         return len(lines) > 1 and any(_has_in_order(stored, lines) for stored in self._texts_with(max(lines, key=len)))
 
     def has_joined(self, text: str) -> bool:
-        """Whether a text is stored in two: a prompt, a line break, and the answer; or one answer and the next."""
+        """Return whether a text is stored in two pieces: a prompt, a line break, and the answer; or two answers."""
         breaks = [found.start() for found in re.finditer("\n", text)]
         breaks += [len(stored) for stored in self._texts if len(stored) < len(text) and text.startswith(stored)]
         return any(self._is_piece(text[:at].strip()) and self._is_piece(text[at:].strip()) for at in breaks)
@@ -61,7 +61,7 @@ class Lookup:
         return text in self._texts or (len(text) >= SHORTEST and self.has(text))
 
     def _texts_with(self, line: str) -> Iterator[str]:
-        """The stored texts that contain a line."""
+        """Return the stored texts that contain a line."""
         at = self._all.find(line)
         while at >= 0:
             end = self._all.find("\0", at)
@@ -71,7 +71,7 @@ class Lookup:
 
 
 def _has_in_order(stored: str, lines: list[str]) -> bool:
-    """Whether a text has the lines one after the other, perhaps with others between them, as a diff has."""
+    """Return whether a text has the lines in order, perhaps with others between them, as a diff has."""
     wanted = iter(lines)
     line = next(wanted)
     for other in stored.split("\n"):
@@ -87,7 +87,7 @@ def _has_in_order(stored: str, lines: list[str]) -> bool:
 
 
 def decoded_json(text: str) -> Any:
-    """The object or list that a text is the JSON of; None for any other text."""
+    """Decode a text that is a JSON object or list; return None for any other text."""
     if text[:1] not in ("{", "["):
         return None
     try:
@@ -98,7 +98,7 @@ def decoded_json(text: str) -> Any:
 
 
 def _texts_of(value: object) -> Iterator[str]:
-    """The strings below a value of the model, without what is kept apart."""
+    """Yield the strings below a value of the model, without undescribed data."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, bytes):
@@ -116,7 +116,7 @@ def _texts_of(value: object) -> Iterator[str]:
 
 
 def _strings_in(value: Any) -> Iterator[str]:
-    """The strings of a JSON value, names of keys too."""
+    """Yield the strings of a JSON value, including its keys."""
     if isinstance(value, str):
         yield value
         if (inner := decoded_json(value)) is not None:
@@ -131,7 +131,7 @@ def _strings_in(value: Any) -> Iterator[str]:
 
 
 def _forms_of(text: str) -> Iterator[str]:
-    """A text in the forms that readers give it: as it is, without its edges, as an address, as shown."""
+    """Yield a text in the forms that readers give it: unchanged, stripped, as an address, as shown."""
     yield text
     bare = text.strip().replace("\r\n", "\n")
     if bare != text:
@@ -162,7 +162,7 @@ def _unescaped(text: str) -> str:
 
 
 def _same_base64(text: str) -> str:
-    """Base64 as we would write it: its last letter may have bits that mean nothing."""
+    """Return Base64 in canonical form: its last letter may have unused bits."""
     try:
         return b64encode(b64decode(text, validate=True)).decode()
     except (NotBase64, ValueError):
@@ -174,6 +174,6 @@ def _is_address(text: str) -> bool:
 
 
 def _address(text: str) -> str:
-    """A path or an address in one spelling: decoded, with slashes, the letter of a drive small."""
+    """Normalise a path or an address: decoded, with slashes, with a lower-case drive letter."""
     decoded = unquote(text) if "%" in text else text
     return _DRIVE.sub(lambda found: f"{found[1].lower()}:/", decoded).replace("\\", "/")

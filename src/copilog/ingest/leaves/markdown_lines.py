@@ -1,7 +1,7 @@
-"""The lines of a log entry as Markdown, each with a path: where it is by the headings of the format.
+"""Give each line of a log entry in Markdown a path, by the headings of the format.
 
-The reader takes no part in this, so that what it drops is noticed. A path names what only the format itself writes (a
-heading, a mark, a value of the metadata); any other line below the metadata is `/body`, and is found again or reported.
+This does not use the reader, so that texts which the reader drops are noticed. A path names what the format writes (a
+heading, a mark, a value of the metadata); any other line below the metadata is `/body`, and is stored or reported.
 Format notes: docs/formats/chat-replay.md, "Markdown".
 """
 
@@ -28,7 +28,7 @@ _QUOTE = re.compile(r'(?<!\\)((?:\\\\)*)"')
 
 
 def lines_of(text: str) -> Iterator[tuple[str, str]]:
-    """The lines of an entry that are not blank, with their paths; of arguments, what is in their strings."""
+    """Yield the non-blank lines of an entry, with their paths; of arguments, only the content of strings."""
     lines = [line.rstrip("\r") for line in text.split("\n")]
     start = next((index for index, line in enumerate(lines) if line.startswith("## ")), len(lines))
     for line in lines[:start]:
@@ -43,7 +43,7 @@ def lines_of(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _start_of_style(lines: list[str], start: int) -> int:
-    """Where the style begins that the log ends with; the end of the lines if it ends with anything else."""
+    """Return the index where the style at the end of the log begins; the number of lines if there is none."""
     style = next((index for index in range(len(lines) - 1, start, -1) if lines[index].strip() == "<style>"), len(lines))
     last = next((line.strip() for line in reversed(lines) if line.strip()), "")
     before = next((line.strip() for line in reversed(lines[start:style]) if line.strip()), "")
@@ -64,7 +64,7 @@ def _of_head(line: str) -> Iterator[tuple[str, str]]:
 
 
 def _of_metadata(lines: list[str]) -> Iterator[tuple[str, str]]:
-    """The values of the metadata by their keys. The list of tools is JSON of many lines, at times folded away."""
+    """Yield the values of the metadata by key. The list of tools is JSON of many lines, sometimes folded."""
     in_tools = False
     for line in lines:
         tools, pair = _TOOLS.fullmatch(line), _PAIR.fullmatch(line)
@@ -110,6 +110,6 @@ def _of_body(lines: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _strings_in(line: str) -> Iterator[str]:
-    """What is between the quotation marks of a line of JSON, in which strings may go over several lines."""
+    """Return the text between the quotation marks of a line of JSON, in which strings may span several lines."""
     for piece in _QUOTE.sub(r"\1" + "\0", line).split("\0"):
         yield piece.rstrip("\\")

@@ -1,8 +1,8 @@
-"""Which leaves need not be found again, and why: reasons, and the paths that each covers.
+"""Define which leaves need not be stored, and why: reasons, and the paths that each covers.
 
-A rule goes by path and never by what became of the text. Paths of what people and models wrote are protected: no rule
-covers them, so a text at such a path is found again or reported. In a pattern `*` is one name, `**` any number of
-names, `{a,b}` either, and `*x` a name that ends in x. The first rule that matches counts; an empty reason is none.
+A rule depends on the path, never on whether the text is stored. Paths of texts of users and models are protected: no
+rule covers them, so a text at such a path is stored or reported. In a pattern `*` is one name, `**` any number of
+names, `{a,b}` either, and `*x` a name that ends in x. The first match counts; an empty reason means no reason.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ REASONS: dict[str, str] = {
 }
 
 # --- ids and times ------------------------------------------------------------------------------------------------
-# By shape: UUIDs, hexadecimal, numbers, times; prefixes that are known. By path: a name that says id, and no space.
+# By shape: UUIDs, hexadecimal, numbers, times; known prefixes. By path: a name that contains id, and no space.
 
 _SHAPES = re.compile(
     r"""(?: [\w.]{0,40}[-_:.]? )? \{?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\}? [\w:.-]{0,40}
@@ -47,7 +47,7 @@ _NO_SPACE = re.compile(r"\S{1,500}")
 
 
 def is_id_or_time(path: str, text: str) -> bool:
-    """Whether a leaf is an id or a time, by its shape, or by its name and having no space."""
+    """Return whether a leaf is an id or a time, by its shape, or by its name and the absence of spaces."""
     if _SHAPES.fullmatch(text):
         return True
     name = path.removesuffix("/*").rpartition("/")[2]
@@ -69,7 +69,7 @@ _TOKENS = re.compile(r"\*\*|\*|\{[^}]*\}|[^*{}]+")
 
 @lru_cache(maxsize=100_000)
 def reason_for(source: str, path: str) -> str | None:
-    """The reason that covers a path in files of a source; None if no rule names it, or if it is protected."""
+    """Return the reason that covers a path in files of a source; None if no rule covers it, or if it is protected."""
     if is_protected(source, path):
         return None
     return next((reason or None for pattern, reason in RULES.get(source, ()) if matches(pattern, path)), None)
@@ -77,7 +77,7 @@ def reason_for(source: str, path: str) -> str | None:
 
 @lru_cache(maxsize=100_000)
 def is_protected(source: str, path: str) -> bool:
-    """Whether people or models wrote what is at a path, so that no reason may cover it; also if it was replaced."""
+    """Return whether a path is of texts of users or models, which no reason may cover; also if it was replaced."""
     path = path.removeprefix(vscode_rules.OVERWRITTEN)
     return any(matches(pattern, path) for pattern in PROTECTED.get(source, ()))
 

@@ -1,4 +1,4 @@
-"""What is stored of one file: the conversations that it gives, or those of the file that it goes with."""
+"""Return what is stored of one file: its conversations, or those of the file that it is a companion of."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from copilog.sources import BY_NAME, Found, Probe
 
 
 def stored_of(found: Found, read: Sequence[Conversation]) -> list[object]:
-    """The conversations of a file as they are stored, each merged of all that the file says about it, and its agents.
+    """Return the conversations of a file as they are stored, each merged from all its traces in it, and its agents.
 
-    A file that is read with another, such as a plan beside a log, is looked for in what that one gives.
+    For a file that is read with another one, such as a plan next to a log, return the conversations of that file.
     """
     if found.source == "vscode-workspace":
         from copilog.sources.vscode.workspace import workspace_from
@@ -36,7 +36,7 @@ def stored_of(found: Found, read: Sequence[Conversation]) -> list[object]:
 
 
 def _owner_of(found: Found) -> Path | None:
-    """The file that a companion is read with."""
+    """Return the file that a companion is read with."""
     path, folder = found.path, found.path.parent
     if found.source == "cli-events":
         from copilog.sources.cli.companions import main_file, session_folder_of
@@ -47,5 +47,5 @@ def _owner_of(found: Found) -> Path | None:
     if found.source in names and (folder.parent / names[found.source]).is_file():
         return folder.parent / names[found.source]
     if found.source == "vscode-editing":
-        return min(folder.iterdir(), default=None)  # where the state is gone, the first text stands for all
+        return min(folder.iterdir(), default=None)  # without the state, the first text is used for all
     return folder / "main.jsonl" if found.source == "debug-logs" and (folder / "main.jsonl").is_file() else None

@@ -9,11 +9,11 @@ Rules = tuple[tuple[str, str], ...]
 
 
 def below(prefix: str, rules: Rules) -> Rules:
-    """The same rules for what is kept inside something else."""
+    """Return the rules for values nested below a path."""
     return tuple((prefix + pattern, reason) for pattern, reason in rules)
 
 
-# What people and models wrote: prompts, answers, thinking, arguments, results, edits, commands and their output.
+# Texts of users and models: prompts, answers, thinking, arguments, results, edits, commands and their output.
 _WRITTEN = (
     "/requests/*/message",
     "/requests/*/message/text",
@@ -71,7 +71,9 @@ _WRITTEN = (
     "/requests/*/response/*/resultDetails/mcpOutput/content/*/text",
 )
 
-OVERWRITTEN = "/:overwritten"  # before paths of what a later line of a log replaced; no key is written like this
+OVERWRITTEN = (
+    "/:overwritten"  # prefix of the path of a value that a later line of a log replaced; no key is written like this
+)
 
 _MODEL = (
     ("/auth/**", "account"),
@@ -130,11 +132,11 @@ SESSION: Rules = (
         "/requests/*/variableData/variables/*/{value/filterUri,historyItemChangeStart/uri,historyItemChangeEnd/uri}{,/**}",
         "address",
     ),
-    # who was signed in
+    # accounts
     ("/requests/*/variableData/variables/**/historyItem/{author,authorEmail}", "account"),
     ("/requesterUsername", "account"),
     ("/{requester,responder}AvatarIcon*/**", "icon"),
-    # what the program says about itself
+    # texts of the program about itself
     *below("/requests/*/agent", _AGENT),
     *below("/requests/*/message/parts/*/agent", _AGENT),
     *below("/requests/*/slashCommand", _COMMAND),
@@ -167,10 +169,10 @@ SESSION: Rules = (
     ("/requests/*/result/metadata/summaries/*/summarizationMode", "program-info"),
     ("/requests/*/result/nextQuestion/{command,participant}", "program-info"),
     ("/welcomeMessage/*/**", "program-info"),
-    # the folder that was worked on
+    # the workspace folder
     ("/repoData/*", "workspace"),
     ("/repoData/diffs/*/{relativePath,oldRelativePath,changeType,status}", "workspace"),
-    # names out of fixed lists
+    # names from fixed lists
     ("/initialLocation", "kind"),
     ("/requests/*/response/*/{kind,presentation,answerPresentation,toolSpecificData/kind}", "kind"),
     ("/requests/*/response/*/{metadata/stopReason,actions/*/permissionLevel,resultDetails/inputLanguage}", "kind"),
@@ -182,10 +184,10 @@ SESSION: Rules = (
     ("/requests/*/result/metadata/toolCallRounds/*/{phase,phaseModelId}", "kind"),
     ("/requests/*/codeCitations/*/kind", "kind"),
     ("/requests/*/modelState/reason", "kind"),
-    # shown while a tool ran
+    # texts shown while a tool ran
     ("/requests/*/response/*/invocationMessage", "passing"),
     ("/requests/*/response/*/invocationMessage/value", "passing"),
-    # for the service that answers
+    # data for the service that answers
     ("/requests/*/result/metadata/toolCallRounds/*/statefulMarker", "sealed"),
     ("/requests/*/result/metadata/{renderedUserMessage,renderedGlobalContext}/*/cacheType", "kind"),
     ("/requests/*/result/metadata/toolCallRounds/*/thinking/{encrypted,id}", "sealed"),
@@ -220,7 +222,7 @@ _EDITED = (
 
 SESSIONS_IN_STORE = "/ItemTable/{interactive.sessions,chat.workspaceTransfer}/#/*"
 
-# Keys of the store that are about chat: only the rules above name what need not be found in them.
+# Keys of the store that concern chat: only the rules above define what need not be stored of them.
 CHAT_KEYS = (
     "{interactive.*,chat.*,ChatSessionStore.*,agentSessions.*,memento~1interactive-session*,"
     "*inline-chat*,memento~1chat-*,GitHub.copilot-chat,github.copilot*}"

@@ -1,4 +1,4 @@
-"""Every string of a file, with its path.
+"""Walk every string of a file, with its path.
 
 A path is written with `*` for the items of a list and for keys that are data; `#` stands for JSON inside a string. The
 first name of a path in a log is the kind of the record, in a database the table.
@@ -24,15 +24,17 @@ _DATA = re.compile(
     r"|.*[/:\s%\\|].*|\d+|.{60,}|[0-9a-f-]{12,}|(?:call|toolu|request|response)_.*", re.IGNORECASE | re.DOTALL
 )
 _KINDS = ("type", "name", "kind")
-MAPS = ("/toolCallResults",)  # objects whose keys are data, whatever they look like
-ENTRY = "entry:"  # before the place of a log entry that is a file or a member of an archive
-# Texts that are two stored ones: a prompt and its answer, or what was said before and after a call that is not shown.
+MAPS = ("/toolCallResults",)  # objects whose keys are always data
+ENTRY = "entry:"  # prefix of the position of a log entry that is a file or a member of an archive
+# Texts that are stored as two: a prompt and its answer, or the texts before and after a call that is not shown.
 JOINED = ("/search_index/content", "/requests/*/response/*/value")
-PIECES = {"assistant.tool_call_delta": ("toolCallId", "inputDelta")}  # kind -> the key of the whole, the piece
+PIECES = {
+    "assistant.tool_call_delta": ("toolCallId", "inputDelta")
+}  # kind -> the key of the complete text, the key of the piece
 
 
 class Raw(NamedTuple):
-    """One record of a file: where it is, the path that its leaves begin with, and what it holds."""
+    """One record of a file: its position, the path that its leaves begin with, and its value."""
 
     place: str  # the number of its line, a JSON pointer, or ENTRY and the name of a file
     path: str
@@ -40,7 +42,7 @@ class Raw(NamedTuple):
 
 
 def leaves_below(value: Any, path: str) -> Iterator[tuple[str, str]]:
-    """The strings of a value with their paths."""
+    """Yield the strings of a value with their paths."""
     if isinstance(value, str):
         if len(value) >= SHORTEST:
             yield path, value
@@ -57,12 +59,12 @@ def leaves_below(value: Any, path: str) -> Iterator[tuple[str, str]]:
 
 
 def name_in_path(key: str) -> str:
-    """A key as a path has it: `*` where it is data, such as an address or an id."""
+    """Return a key as paths contain it: `*` if it is data, such as an address or an id."""
     return "*" if _DATA.fullmatch(key) else key
 
 
 def records_of(path: Path, source: str) -> Iterator[Raw]:
-    """The records of a file of some format; what cannot be decoded is left out, as the ledger reports it."""
+    """Yield the records of a file; records that cannot be decoded are left out, as the ledger reports them."""
     if source == "vscode-session-log":
         from copilog.sources.vscode.session_log import replay
 
@@ -97,7 +99,7 @@ def records_of(path: Path, source: str) -> Iterator[Raw]:
 
 
 def _overwritten(path: Path, last: set[str]) -> Iterator[Raw]:
-    """What lines of a session log wrote and its last state does not have."""
+    """Yield the values that lines of a session log wrote and its last state lacks."""
     from copilog.sources.vscode.session_log import is_change
 
     for change, line, _, _ in JsonLines(path, Ledger(), is_change):
@@ -130,7 +132,7 @@ def _records_by_content(path: Path) -> Iterator[Raw]:
 
 
 def _lines_of(path: Path) -> Iterator[Raw]:
-    """The records of a log, each below the name of its kind; pieces of one text are joined."""
+    """Yield the records of a log, each below the name of its kind; pieces of one text are joined."""
     joined: dict[tuple[str, str], str] = {}
     for value, line, _, _ in JsonLines(path, Ledger(), lambda value: any(key in value for key in _KINDS)):
         kind = _kind_of(value)
@@ -152,7 +154,7 @@ def _kind_of(value: Any) -> str:
 
 
 def _rows_of(path: Path) -> Iterator[Raw]:
-    """The rows of a database below the names of their tables; of a table of keys and values, below the key."""
+    """Yield the rows of a database below the names of their tables; of a key-value table, below the key."""
     try:
         with sqliteio.open_copy(path) as snapshot:
             for table, columns in sqliteio.tables(snapshot.connection).items():

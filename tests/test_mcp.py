@@ -259,7 +259,7 @@ def test_the_history_of_a_file_is_found_by_the_end_of_its_path(archive: Path) ->
         ("read_conversation", {"id": LOOKUP, "cursor": "next"}, "is not a cursor"),
         ("read_conversation", {"id": LOOKUP, "token_budget": 1_000_000}, "less than or equal to"),
         ("list_conversations", {"since": "soon"}, "'soon' is not a date; write 2026, 2026-05"),
-        ("get_usage", {"id": LOOKUP, "since": "7d"}, "give an id, or a period"),
+        ("get_usage", {"id": LOOKUP, "since": "7d"}, "give either an id, or a period"),
         ("work_on_file", {"file": "/"}, "name a file"),
         ("search", {"query": "tide", "limit": 1000}, "less than or equal to"),
     ],

@@ -113,7 +113,7 @@ def test_an_archive_of_the_home_of_another_user_is_left_as_it_is(
     told = run("list", "--json", "--archive", path)
 
     assert ids_of(told) == {MINE}
-    assert "which is not this home; it is shown as it is" in told.err
+    assert "which is not this home folder; it is not updated" in told.err
     assert gone(path) == set()
     assert mine.root.exists()
     monkeypatch.setenv("COPILOG_ARCHIVE", str(path))
@@ -180,7 +180,7 @@ def test_the_sample_can_be_put_into_an_archive_that_is_named(tmp_path: Path, min
     assert mine.root.exists()
 
 
-# --- what is not there today ----------------------------------------------------------------------------------------
+# --- origins that do not exist now ----------------------------------------------------------------------------------------
 
 
 def test_nothing_is_gone_with_a_root_that_is_not_mounted(tmp_path: Path, other: Path, yours: Home) -> None:
@@ -188,7 +188,7 @@ def test_nothing_is_gone_with_a_root_that_is_not_mounted(tmp_path: Path, other: 
 
     told = run("list", "--json", "--archive", other)
     assert (ids_of(told), gone(other)) == ({YOURS}, set())
-    assert f"{yours.root}: not there today; what came from there stays" in told.err
+    assert f"{yours.root}: does not exist now; its conversations stay in the archive" in told.err
     yours.root.mkdir()  # where it is mounted on other days
     assert (listed("--archive", other), gone(other)) == ({YOURS}, set())
     yours.root.rmdir()

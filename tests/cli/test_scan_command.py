@@ -208,7 +208,7 @@ def test_a_conversation_too_long_for_the_archive_is_told_and_costs_nothing_else(
     assert "Plan the beds" in run("show", TWO).out  # as it was before it grew
     problems = run("problems", "--code", "too-many-messages", "--json").json
     assert [(Path(row["path"]).name, row["level"], row["reason"]) for row in problems] == [
-        (f"{name}.json", "error", "the conversation has 4 messages, more than the archive can number")
+        (f"{name}.json", "error", "the conversation has 4 messages, more than the archive can store")
         for name in (ONE, TWO)
     ]
 

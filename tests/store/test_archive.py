@@ -212,7 +212,7 @@ def test_an_archive_is_opened_to_be_read(archive: Archive, monkeypatch: pytest.M
     with open_archive() as reader:
         assert [each.title for each in reader.list()] == [HARBOUR[0]]
         assert reader.index_pending() == 0
-        with pytest.raises(CopilogError, match="opened to be read only"):
+        with pytest.raises(CopilogError, match="opened read-only"):
             reader.star("a1")
 
 

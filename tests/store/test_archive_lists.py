@@ -47,7 +47,7 @@ def test_an_id_that_is_not_there_is_answered_with_the_nearest(archive: Archive) 
 
     with pytest.raises(UsageError, match=r"begins with 'abx'; the nearest are vscode:abc-1$"):
         archive.get("abx")
-    with pytest.raises(UsageError, match="`copilog list` shows what there is"):
+    with pytest.raises(UsageError, match="`copilog list` shows all conversations"):
         archive.get("q")
     with pytest.raises(UsageError, match="no conversation"):
         archive.get("")

@@ -218,7 +218,7 @@ def test_an_archive_of_a_newer_version_is_refused(write: bool, archive: Path) ->
 
     expected = (
         rf"^archive\.db was made by a newer copilog \(schema {len(MIGRATIONS) + 2}, "
-        rf"this one knows {len(MIGRATIONS)}\); upgrade, or use --archive PATH$"
+        rf"this one supports {len(MIGRATIONS)}\); upgrade, or use --archive PATH$"
     )
     with pytest.raises(CopilogError, match=expected):
         open_database(archive, write=write)
@@ -279,7 +279,7 @@ def test_files_beside_an_archive_that_could_once_only_be_read_are_made_writable(
 def test_a_reader_cannot_write(archive: Path) -> None:
     with (
         closing(open_database(archive, write=False)) as connection,
-        pytest.raises(CopilogError, match="opened to be read only"),
+        pytest.raises(CopilogError, match="opened read-only"),
         transaction(connection),
     ):
         connection.execute("DELETE FROM meta")

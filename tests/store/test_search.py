@@ -224,7 +224,9 @@ def test_of_very_many_matches_titles_and_the_last_stored_are_ranked(monkeypatch:
 
 
 def test_reading_all_texts_is_told(archive: sqlite3.Connection) -> None:
-    assert search(archive, "->").notes == ["the index does not know this: texts were read one by one, newest first"]
+    assert search(archive, "->").notes == [
+        "the index cannot answer this query: texts were read one by one, newest first"
+    ]
     assert search(archive, "get_user(").notes == []
     assert search(archive, "/get_.*id/").notes == []
     assert search(archive, "tool:grep").notes == []
@@ -236,7 +238,7 @@ def test_what_is_not_indexed_yet_is_told() -> None:
         by_text = search(archive, "get_user(")
 
     assert by_word.hits == []
-    assert by_word.notes == ["some conversations are not in the index yet: copilog scan"]
+    assert by_word.notes == ["some conversations are not in the index yet; `copilog scan` adds them"]
     assert ids(by_text) == ["vscode:4#1"]
 
 

@@ -46,7 +46,7 @@ def joined(pieces: Iterable[Lines]) -> Lines:
 
 
 def lines_in_arguments(arguments: str | None) -> Iterator[tuple[str, Lines]]:
-    """Return the lines that the arguments of an editing tool write, file by file; nothing for any other tool."""
+    """Yield the lines that the arguments of an editing tool write, file by file; nothing for any other tool."""
     if not arguments or len(arguments) > MOST_CHARACTERS:
         return
     try:
@@ -86,7 +86,7 @@ def _lines_in_piece(piece: dict[str, Any]) -> Lines | None:
 
 
 def _lines_in_patch(patch: str) -> Iterator[tuple[str, Lines]]:
-    """Return the lines of each file of a patch as models write them."""
+    """Yield the lines of each file of a patch as models write them."""
     path: str | None = None
     lines = Lines()
     for line in lines_of(patch):

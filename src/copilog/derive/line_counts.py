@@ -102,7 +102,7 @@ def lines_words(lines: Lines, minus: str = "-") -> str:
 
 
 def whole_changes(changes: list[FileChange]) -> Iterator[FileChange]:
-    """Return the change of each file by each request; the steps of a request only if its total is not recorded."""
+    """Yield the change of each file by each request; the steps of a request only if its total is not recorded."""
     whole = {(change.request_id, change.uri) for change in changes if change.checkpoint is None}
     for change in changes:
         if change.checkpoint is None or (change.request_id, change.uri) not in whole:

@@ -46,7 +46,7 @@ def with_earlier(now: Conversation, before: Conversation, is_gone: Callable[[str
 
 
 def _give_back(now: Conversation, earlier: Conversation) -> None:
-    """Return messages to the turns of the earlier reading that the present one lacks.
+    """Take messages of turns that only the earlier reading has out of the other turns of the present one.
 
     Where the line of a prompt is damaged, the messages after it seem to belong to the turn before, and are removed from
     it, or to a turn without a prompt, which is that turn.

@@ -63,7 +63,7 @@ def read_units(task: Task) -> Outcome:
 
 
 def _ledgers_of(report: Report, key: str) -> Iterator[Ledger]:
-    """Return the ledgers of a unit. A file of many conversations has its own, from discovery; each row has another."""
+    """Yield the ledgers of a unit. A file of many conversations has its own, from discovery; each row has another."""
     for ledger in report.files.values():
         source = BY_NAME.get(ledger.source or "")
         if source is not None and source.is_index:

@@ -18,7 +18,7 @@ from copilog.sources import BY_NAME, Found, Probe
 
 
 def inspect(paths: Sequence[Path], *, source: str | None = None) -> Iterator[Ledger]:
-    """Return the ledger of each file; files of unknown formats inside a folder have no source."""
+    """Yield the ledger of each file; files of unknown formats inside a folder have no source."""
     for path in paths:
         if not path.exists():
             raise UsageError(f"{path}: no such file or folder")

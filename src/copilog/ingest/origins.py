@@ -88,7 +88,7 @@ def origins_of(archive: Archive, machine: Callable[[], list[Root]]) -> Origins:
         return origins
     if not known:
         origins.notes.append(
-            "it does not say what it was made from, and is shown as it is; copilog scan --root adds to it"
+            "it has no record of what it was made from, and is not updated; copilog scan --root adds to it"
         )
     for name, kind, home in known:
         if kind == "machine":
@@ -122,7 +122,7 @@ def _add_machine(origins: Origins, archive: Archive, machine: Callable[[], list[
         origins.scopes.append(scope)
     else:
         origins.notes.append(
-            f"it was made from {home or 'another machine'}, which is not this home; it is shown as it is"
+            f"it was made from {home or 'another machine'}, which is not this home folder; it is not updated"
         )
 
 
@@ -141,7 +141,7 @@ def _add_named(origins: Origins, folders: list[str], kind: str) -> None:
         origins.paths.extend(map(Path, folders))
         return
     if missing := absent if roots else folders:
-        origins.notes.append(f"{', '.join(missing)}: not there today; what came from there stays")
+        origins.notes.append(f"{', '.join(missing)}: does not exist now; its conversations stay in the archive")
 
 
 def _holds_anything(path: Path) -> bool:

@@ -179,7 +179,7 @@ def _note_orphan(conversation: Conversation, report: Report) -> None:
 
 
 def read_file(found: Found, report: Report) -> Iterator[Conversation]:
-    """Return the conversations of one file, without their other traces."""
+    """Yield the conversations of one file, without their other traces."""
     ledger = report.open(str(found.path), found.source)
     for conversation in contained(BY_NAME[found.source].read, found, ledger):
         ledger.conversations += 1

@@ -23,7 +23,7 @@ class Refusal(NamedTuple):
 def refusal_of(entry: Entry) -> Refusal:
     """Return the reason why a conversation is not stored, and the file it was read from."""
     trace = min(entry.traces, key=lambda trace: trace.role != "lead")
-    reason = f"the conversation has {len(entry.messages) - 1:,} messages, more than the archive can number"
+    reason = f"the conversation has {len(entry.messages) - 1:,} messages, more than the archive can store"
     return Refusal(trace.source, trace.path, f"{trace.path}#{entry.id.partition(':')[2]}", reason)
 
 

@@ -48,7 +48,7 @@ class TracesInMemory:
         self.hints[key] = stub if known is None else identity.merge([known, stub])
 
     def founds(self) -> Iterator[Found]:
-        """Return one for each conversation: those that have files, then those that only an index names."""
+        """Yield one for each conversation: those that have files, then those that only an index names."""
         for key, traces in self.groups.items():
             yield replace(found_of(traces), hint=self.hints.pop(key, None))
         for hint in self.hints.values():

@@ -217,7 +217,7 @@ class Inputs(msgspec.Struct):
         return bool(self.files or self.folders)
 
     def paths(self) -> Iterator[str | Path]:
-        """Return all named files, and the telemetry files of named folders."""
+        """Yield all named files, and the telemetry files of named folders."""
         yield from (file.path for file in self.telemetry)
         yield from self.files
 

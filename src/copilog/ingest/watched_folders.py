@@ -177,7 +177,7 @@ class WatchedFolders:
         return nlargest(number, self.folders, key=lambda name: self.folders[name].newest_ns)
 
     def trees(self) -> Iterator[str]:
-        """Return the topmost folders below which everything may be relevant."""
+        """Yield the topmost folders below which everything may be relevant."""
         for name, folder in self.folders.items():
             above = self.folders.get(os.path.dirname(name))  # noqa: PTH120
             if not folder.rule.is_way and (above is None or above.rule.is_way):
@@ -189,7 +189,7 @@ class WatchedFolders:
         self.folders.update(others.folders)
 
     def folders_of(self, path: str) -> Iterator[str]:
-        """Return the folders to check after a notification for a path: its parent, and the path if it is a folder."""
+        """Yield the folders to check after a notification for a path: its parent, and the path if it is a folder."""
         for name in (os.path.dirname(path), path):  # noqa: PTH120
             if name in self.folders:
                 yield name

@@ -169,7 +169,7 @@ def read_window(archive: Archive, name: str, start: Start, budget: int) -> Windo
 
 
 def _remarks_on(conversation: Conversation) -> Iterator[str]:
-    """Return notes about the turns that are left out, and about branches."""
+    """Yield notes about the turns that are left out, and about branches."""
     superseded = [turn for turn in conversation.turns if not is_counted(turn)]
     if superseded:
         verb = "counts and is" if len(superseded) == 1 else "count and are"

@@ -1,1 +1,1 @@
-"""The archive: one SQLite file that keeps conversations, finds them again, and outlives the files they came from."""
+"""The archive: one SQLite file that stores conversations, searches them, and outlives the files they came from."""

@@ -1,4 +1,4 @@
-"""What a person adds to a conversation: a star, labels, a note. Kept by id, whatever becomes of the conversation."""
+"""Store what the user adds to a conversation: a star, labels, a note. Stored by id, independent of the conversation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def star(connection: sqlite3.Connection, conversation_id: str, on: bool) -> None
 
 
 def note(connection: sqlite3.Connection, conversation_id: str, text: str | None) -> None:
-    """Write a note in place of the one that is there; an empty one takes it away."""
+    """Replace the note; an empty one removes it."""
     _annotate(connection, conversation_id, "note", (text or "").strip() or None)
 
 
@@ -26,7 +26,7 @@ def label(connection: sqlite3.Connection, conversation_id: str, names: tuple[str
 
 
 def unlabel(connection: sqlite3.Connection, conversation_id: str, names: tuple[str, ...]) -> None:
-    """Take labels away; all of them when none is named."""
+    """Remove labels; all of them if none is named."""
     with transaction(connection):
         if names:
             rows = [(conversation_id, name) for name in _clean(names)]
@@ -36,17 +36,17 @@ def unlabel(connection: sqlite3.Connection, conversation_id: str, names: tuple[s
 
 
 def labels(connection: sqlite3.Connection) -> dict[str, int]:
-    """All labels in use, with the number of conversations that have them."""
+    """Return all labels in use, with the number of conversations that have them."""
     return dict(connection.execute("SELECT label, count(*) FROM label GROUP BY label ORDER BY label").fetchall())
 
 
 def removed(connection: sqlite3.Connection) -> dict[str, str]:
-    """The ids that were removed and do not come back, with the time of it."""
+    """Return the ids of removed conversations, with the time of removal."""
     return dict(connection.execute("SELECT id, removed_at FROM tombstone ORDER BY removed_at, id").fetchall())
 
 
 def restore(connection: sqlite3.Connection, wanted: str) -> str:
-    """Let a removed conversation come back with the next scan, if its files are still there; return its id."""
+    """Let the next scan store a removed conversation again, if its files still exist; return its id."""
     ids = [name for name in removed(connection) if name == wanted] or [
         name for name in removed(connection) if name.startswith(wanted) or name.partition(":")[2].startswith(wanted)
     ]
@@ -64,7 +64,7 @@ def restore(connection: sqlite3.Connection, wanted: str) -> str:
 
 
 def move(connection: sqlite3.Connection, one: str, other: str) -> None:
-    """Give a conversation what a person has added to another: a star is a star, and notes stand below one another."""
+    """Move the star, labels and note of a conversation to another; notes are joined, one below the other."""
     found = connection.execute(
         "SELECT id, is_starred, note FROM annotation WHERE id IN (?, ?)", (one, other)
     ).fetchall()
@@ -88,7 +88,7 @@ def _annotate(connection: sqlite3.Connection, conversation_id: str, column: str,
 
 
 def _clean(names: tuple[str, ...]) -> list[str]:
-    """Labels as they are kept: without space around them, each once."""
+    """Return labels as they are stored: without space around them, each once."""
     cleaned = [name for name in dict.fromkeys(" ".join(name.split()) for name in names) if name]
     if not cleaned:
         raise UsageError("a label needs a name")

@@ -1,4 +1,4 @@
-"""The archive as programs use it: put conversations in, list, read, search and annotate them.
+"""Provide the archive to programs: store, list, read, search and annotate conversations.
 
 with copilog.open() as archive:
     for summary in archive.list(workspace="tide-tables", limit=5):
@@ -35,16 +35,16 @@ if TYPE_CHECKING:
     from copilog.store.search import SearchResult
     from copilog.store.writing import Outcome
 
-SHOWN_IDS = 5  # of those that an ambiguous id may mean
+SHOWN_IDS = 5  # examples to show for an ambiguous id
 
 
 def open_archive(path: Path | str | None = None, *, write: bool = False) -> Archive:
-    """The archive: the one named, else that of COPILOG_ARCHIVE, else the user's own. It is read only, as a rule."""
+    """Open the named archive, else that of COPILOG_ARCHIVE, else the user's own; read-only by default."""
     return Archive(archive_path(Path(path) if path is not None else None), write=write)
 
 
 class Archive:
-    """One SQLite file with all conversations. `connection` is there for whatever has no method of its own."""
+    """One SQLite file with all conversations. Use `connection` for queries that have no method."""
 
     def __init__(self, path: Path, *, write: bool = False) -> None:
         self.path = path
@@ -68,19 +68,19 @@ class Archive:
     # --- what a scan puts in -------------------------------------------------------------------------------------
 
     def put(self, entry: Entry, signature: str, let_go: Collection[str] = (), *, is_united: bool = False) -> Outcome:
-        """Store a conversation, in one transaction. Its texts are found after the next `index_pending`."""
+        """Store a conversation in one transaction. Searches find its texts after the next `index_pending`."""
         from copilog.store.writing import put
 
         return put(self.connection, entry, signature, let_go, is_united=is_united)
 
     def index_pending(self, limit_bytes: int | None = None, *, finish: bool = True) -> int:
-        """Bring the full-text index up to date; `finish=False` while more is to come. Returns how many were waiting."""
+        """Update the full-text index; return how many conversations were pending. `finish=False`: more will follow."""
         return indexing.index_pending(self.connection, limit_bytes, finish=finish)
 
     def rebuild_rows(self) -> int:
-        """Make rows again that an earlier version of copilog made, or that say that a call is running which was left.
+        """Make rows again if an earlier version of copilog made them, or if they list an abandoned call as running.
 
-        Returns of how many conversations.
+        Return the number of these conversations.
         """
         (oldest,) = self.connection.execute("SELECT min(rows_version) FROM conversation").fetchone()
         has_running = self.connection.execute("SELECT 1 FROM tool_call WHERE outcome = 'running' LIMIT 1").fetchone()
@@ -91,18 +91,18 @@ class Archive:
         return rebuild_rows(self.connection)
 
     def has_pending(self) -> bool:
-        """Whether something is stored that a search would not find yet."""
+        """Return whether some stored text is not in the full-text index yet."""
         return indexing.has_pending(self.connection)
 
     def put_ledgers(self, made: Iterable[Ledger]) -> None:
-        """Keep the books of files that were read."""
+        """Store the ledgers of files that were read."""
         ledgers.put_ledgers(self.connection, made, now())
 
     def put_ledger(self, ledger: Ledger) -> None:
         self.put_ledgers([ledger])
 
     def mark_gone(self, ids: Iterable[str]) -> builtins.list[str]:
-        """Note that no file holds these conversations any more; returns those of which that is news."""
+        """Mark conversations whose files no longer exist; return those that were not marked before."""
         return ledgers.mark_gone(self.connection, ids, now())
 
     def signature_of(self, conversation_id: str) -> str | None:
@@ -110,18 +110,18 @@ class Archive:
         return str(row[0]) if row else None
 
     def digest_of(self, conversation_id: str) -> bytes | None:
-        """What the stored document is known by."""
+        """Return the digest of the stored document."""
         row = self.connection.execute("SELECT digest FROM conversation WHERE id = ?", (conversation_id,)).fetchone()
         return bytes(row[0]) if row else None
 
     def signatures(self) -> dict[str, str]:
-        """Of each conversation, the state of the files it was read from."""
+        """Return, by id, the state of the files that each conversation was read from."""
         return dict(self.connection.execute("SELECT id, signature FROM conversation").fetchall())
 
     # --- what is there -------------------------------------------------------------------------------------------
 
     def get(self, wanted: str) -> Conversation:
-        """A whole conversation, by its id or the beginning of it."""
+        """Return a conversation, by its id or a unique prefix of it."""
         from copilog.store.documents import stored_conversation
         from copilog.store.prompts import histories_of
 
@@ -129,12 +129,12 @@ class Archive:
         (rowid,) = self.connection.execute("SELECT rowid FROM conversation WHERE id = ?", (conversation_id,)).fetchone()
         conversation = stored_conversation(self.connection, rowid)
         if conversation is None:
-            raise UsageError(f"{conversation_id} was removed a moment ago")
+            raise UsageError(f"{conversation_id} has just been removed by another process")
         conversation.relations += histories_of(self.connection, conversation_id)
         return conversation
 
     def find_id(self, wanted: str) -> str:
-        """The id of the one conversation that is meant; UsageError when there is none, or more than one."""
+        """Resolve an id or its prefix to one conversation; raise UsageError if there is none, or more than one."""
         wanted = whole_characters(wanted)
         ids = _ids_like(self.connection, wanted) or _wholes_like(self.connection, wanted)
         if len(ids) == 1:
@@ -143,33 +143,33 @@ class Archive:
             named = ", ".join(ids[:SHOWN_IDS]) + (", ..." if len(ids) > SHOWN_IDS else "")
             raise UsageError(f"{wanted!r} matches {len(ids):,} conversations: {named}; type more of the id")
         near = _ids_near(self.connection, wanted)
-        hint = f"the nearest are {', '.join(near)}" if near else "`copilog list` shows what there is"
+        hint = f"the nearest are {', '.join(near)}" if near else "`copilog list` shows all conversations"
         raise UsageError(f"no conversation has an id that begins with {wanted!r}; {hint}")
 
     def list(self, *, limit: int | None = None, offset: int = 0, **filters: Any) -> builtins.list[Summary]:
-        """Conversations, newest first. The filters are the fields of `Selection`: workspace, model, since, ..."""
+        """Return conversations, newest first. The filters are fields of `Selection`: workspace, model, since, ..."""
         return self.list_selected(selection_of(**filters), limit, offset)
 
     def list_selected(self, selection: Selection, limit: int | None = None, offset: int = 0) -> builtins.list[Summary]:
-        """The conversations of a selection, newest first."""
+        """Return the conversations of a selection, newest first."""
         return summary.list_summaries(self.connection, self.with_id(selection), limit, offset)
 
     def with_id(self, selection: Selection) -> Selection:
-        """The same selection with the whole id of the conversation that it names, if it names one."""
+        """Return the selection with the full id of the conversation that it names, if any."""
         if selection.conversation is None:
             return selection
         return msgspec.structs.replace(selection, conversation=self.find_id(selection.conversation))
 
     def count(self, **filters: Any) -> int:
-        """How many conversations `list` would give without a limit."""
+        """Return how many conversations `list` would return without a limit."""
         return summary.count_summaries(self.connection, self.with_id(selection_of(**filters)))
 
     def summaries(self, ids: Sequence[str]) -> dict[str, Summary]:
-        """Those of the ids that are stored."""
+        """Return the summaries of these ids, as far as they are stored."""
         return summary.summaries_of(self.connection, builtins.list(ids))
 
     def count_messages(self, ids: Iterable[str]) -> int:
-        """How many messages these conversations have in all; a part counts as what it is a part of."""
+        """Return the number of messages of these conversations; a part counts as its merged conversation."""
         (count,) = self.connection.execute(
             "SELECT coalesce(sum(messages), 0) FROM conversation WHERE id IN "
             "(SELECT value FROM json_each(?1) UNION ALL "
@@ -179,8 +179,8 @@ class Archive:
         return int(count)
 
     def ids_at(self, paths: Iterable[str]) -> builtins.list[str]:
-        """The conversations that were read from these files."""
-        stored = [whole_characters(path) for path in paths]  # as traces have them
+        """Return the conversations that were read from these files."""
+        stored = [whole_characters(path) for path in paths]  # as traces spell them
         rows = self.connection.execute(
             "SELECT DISTINCT conversation.id FROM trace JOIN conversation ON conversation.rowid = trace.conversation "
             "WHERE trace.path IN (SELECT value FROM json_each(?))",
@@ -189,7 +189,7 @@ class Archive:
         return [name for (name,) in rows]
 
     def paths_of(self, ids: Iterable[str]) -> builtins.list[str]:
-        """The files that these conversations were read from."""
+        """Return the files that these conversations were read from."""
         rows = self.connection.execute(
             "SELECT DISTINCT trace.path FROM trace JOIN conversation ON conversation.rowid = trace.conversation "
             "WHERE conversation.id IN (SELECT value FROM json_each(?))",
@@ -198,7 +198,7 @@ class Archive:
         return [path for (path,) in rows]
 
     def search(self, query: str, **options: Any) -> SearchResult:
-        """Messages that match, best first; the query language is that of `copilog search`."""
+        """Return matching messages, best first; the query language is that of `copilog search`."""
         from copilog.store.search import search
 
         if self.is_writable and self.has_pending():
@@ -206,17 +206,17 @@ class Archive:
         return search(self.connection, query, **options)
 
     def problems(self, **filters: Any) -> builtins.list[Problem]:
-        """The diagnostics of files: path, source, level, code, include_gone, limit."""
+        """Return the diagnostics of files; filter by path, source, level, code, include_gone, limit."""
         return ledgers.problems(self.connection, **filters)
 
     def ledger_totals(self) -> Books:
-        """The books of all files that are there, added up."""
+        """Return the sum of the ledgers of all existing files."""
         return ledgers.ledger_totals(self.connection)
 
     # --- what a person adds and takes away -----------------------------------------------------------------------
 
     def star(self, wanted: str, on: bool = True) -> str:
-        """Set or take away the star; returns the id, as all of these do."""
+        """Set or remove the star; return the id, as the other annotation methods do."""
         conversation_id = self.find_id(wanted)
         added.star(self.connection, conversation_id, on)
         return conversation_id
@@ -227,23 +227,23 @@ class Archive:
         return conversation_id
 
     def unlabel(self, wanted: str, *names: str) -> str:
-        """Take labels away; all of them when none is named."""
+        """Remove labels; all of them if none is named."""
         conversation_id = self.find_id(wanted)
         added.unlabel(self.connection, conversation_id, names)
         return conversation_id
 
     def note(self, wanted: str, text: str | None) -> str:
-        """Write a note in place of the one that is there; None or nothing takes it away."""
+        """Replace the note; None or an empty text removes it."""
         conversation_id = self.find_id(wanted)
         added.note(self.connection, conversation_id, text)
         return conversation_id
 
     def labels(self) -> dict[str, int]:
-        """All labels in use, and how often."""
+        """Return all labels in use, with their counts."""
         return added.labels(self.connection)
 
     def remove(self, wanted: str) -> str:
-        """Delete a conversation and leave a tombstone, so that no scan brings it back."""
+        """Delete a conversation and leave a tombstone, so that no scan stores it again."""
         from copilog.store.writing import remove
 
         conversation_id = self.find_id(wanted)
@@ -251,59 +251,59 @@ class Archive:
         return conversation_id
 
     def removed(self) -> dict[str, str]:
-        """The ids of conversations that were removed, and when."""
+        """Return the ids of removed conversations, with the time of removal."""
         return added.removed(self.connection)
 
     def restore(self, wanted: str) -> str:
-        """Take the tombstone away: the next scan brings the conversation back, if its files are still there."""
+        """Delete the tombstone: the next scan stores the conversation again, if its files still exist."""
         return added.restore(self.connection, whole_characters(wanted))
 
     def vacuum(self) -> tuple[int, int]:
-        """Give back the space of what was removed, and wipe it; returns the bytes before and after."""
+        """Free and wipe the space of deleted data; return the bytes before and after."""
         before = _size_on_disk(self.path)
         self.index_pending()
         indexing.optimise(self.connection)
-        self.connection.execute("PRAGMA temp_store = FILE")  # the whole archive would not fit into memory
+        self.connection.execute("PRAGMA temp_store = FILE")  # the archive may not fit into memory
         self.connection.execute("VACUUM")
         self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self.connection.execute("PRAGMA temp_store = MEMORY")
         return before, _size_on_disk(self.path)
 
-    # --- as a whole ----------------------------------------------------------------------------------------------
+    # --- the archive itself ----------------------------------------------------------------------------------------------
 
     def arrow(self, view: str) -> Any:
-        """A view of the archive (`conversations`, `messages`, `tool_calls`, ...) as a pyarrow.Table."""
+        """Return a view of the archive (`conversations`, `messages`, `tool_calls`, ...) as a pyarrow.Table."""
         from copilog.store import frames
 
         return frames.arrow(frames.columns_of_view(self.connection, view))
 
     def polars(self, view: str) -> Any:
-        """The same as a polars.DataFrame."""
+        """Return a view of the archive as a polars.DataFrame."""
         from copilog.store import frames
 
         return frames.polars(frames.columns_of_view(self.connection, view))
 
     def pandas(self, view: str) -> Any:
-        """The same as a pandas.DataFrame."""
+        """Return a view of the archive as a pandas.DataFrame."""
         from copilog.store import frames
 
         return frames.pandas(frames.columns_of_view(self.connection, view))
 
     def fingerprint(self) -> str:
-        """A digest of all that the archive says: equal for archives of the same conversations."""
+        """Return a digest of the archive's content: equal for archives of the same conversations."""
         from copilog.store.checking import fingerprint
 
         return fingerprint(self.connection)
 
     def check(self) -> builtins.list[str]:
-        """What is wrong with the file or its index; nothing, as a rule."""
+        """Return the faults of the file or its index; empty for a sound archive."""
         from copilog.store.checking import check
 
         return check(self.connection)
 
 
 def _ids_like(connection: sqlite3.Connection, wanted: str) -> builtins.list[str]:
-    """Ids that are so, else those that begin so, with or without what stands before the colon."""
+    """Return the ids equal to a text, else those that begin with it, with or without the part before the colon."""
     if not wanted:
         return []
     exact = connection.execute("SELECT id FROM conversation WHERE id = ?1 OR native_id = ?1", (wanted,)).fetchall()
@@ -314,7 +314,7 @@ def _ids_like(connection: sqlite3.Connection, wanted: str) -> builtins.list[str]
         "UNION SELECT id FROM conversation WHERE native_id >= ?1 AND native_id < ?1 || char(1114111)",
         (wanted,),
     ).fetchall()
-    if not rows:  # an agent elsewhere has an address for an id: its last part is what people see
+    if not rows:  # the id of a remote agent is an address: users see its last part
         rows = connection.execute(
             "SELECT id FROM conversation WHERE instr(native_id, ?) ORDER BY id", (f"/{wanted.rpartition(':')[2]}",)
         ).fetchall()
@@ -322,7 +322,7 @@ def _ids_like(connection: sqlite3.Connection, wanted: str) -> builtins.list[str]
 
 
 def _wholes_like(connection: sqlite3.Connection, wanted: str) -> builtins.list[str]:
-    """The conversations that an export has joined whose id was so, or began so."""
+    """Return the merged conversations of parts whose id is a text, or begins with it."""
     rows = connection.execute(
         "SELECT DISTINCT whole FROM part JOIN conversation ON conversation.id = whole "
         "WHERE ?1 <> '' AND (instr(part.id, ?1) = 1 OR instr(part.id, ':' || ?1) > 0)",
@@ -332,7 +332,7 @@ def _wholes_like(connection: sqlite3.Connection, wanted: str) -> builtins.list[s
 
 
 def _ids_near(connection: sqlite3.Connection, wanted: str) -> builtins.list[str]:
-    """Ids that begin a little like it: its neighbours in their order."""
+    """Return similar ids: the neighbours of a text in the order of ids."""
     native = wanted.rpartition(":")[2]
     rows = connection.execute(
         "SELECT id FROM (SELECT id FROM conversation WHERE native_id < ?1 ORDER BY native_id DESC LIMIT 2) "

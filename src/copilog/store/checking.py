@@ -1,4 +1,4 @@
-"""Whether two archives say the same, and whether one is sound."""
+"""Compare the content of archives, and check that an archive is sound."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from hashlib import blake2b
 
 from copilog.store.schema import VIEWS
 
-# When something was stored is no part of what the archive says; that it is gone is, and when it went is not.
+# Times of storing are not part of the content; that a file is gone is part of it, but not since when.
 _LEFT_OUT = ("stored_at", "scanned_at")
 _OTHERS = (
     "SELECT * FROM annotation",
     "SELECT * FROM label",
     "SELECT id FROM tombstone",
     "SELECT c.id, m.title FROM message AS m JOIN conversation AS c ON c.rowid = m.conversation WHERE m.role = 'title'",
-    "SELECT term, doc, cnt FROM term",  # what a search finds
+    "SELECT term, doc, cnt FROM term",  # the searchable texts
     "SELECT id FROM conversation WHERE NOT is_indexed",
 )
 
 
 def fingerprint(connection: sqlite3.Connection) -> str:
-    """A digest of all that an archive says; equal for archives that came about in different ways."""
+    """Return a digest of an archive's content; equal for archives that were made in different ways."""
     digest = blake2b(digest_size=16)
     for query in (*(_query_of(connection, view) for view in VIEWS), *_OTHERS):
         digest.update(query.encode())
@@ -32,9 +32,9 @@ def fingerprint(connection: sqlite3.Connection) -> str:
 
 
 def check(connection: sqlite3.Connection) -> list[str]:
-    """Return what is wrong with the file or its full-text index: nothing, as a rule.
+    """Return the faults of the file or its full-text index; empty for a sound archive.
 
-    FTS5 checks its index only where it may write, so a connection that may only read has its tables checked.
+    FTS5 checks its index only if it may write, so a read-only connection has only its tables checked.
     """
     found = [text for (text,) in connection.execute("PRAGMA integrity_check") if text != "ok"]
     for table in ("words", "word_part"):

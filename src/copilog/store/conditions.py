@@ -1,12 +1,12 @@
-"""Conditions of a query as SQL: what drives the search through the full-text index, and what is left to check.
+"""Translate conditions of a query to SQL: the part that the full-text index answers, and the rest to check.
 
-A query is put to each message, the row that holds the title being one of them. Words, text and `role:` hold for the
+A query is tested on each message, including the row with the title. Words, text and `role:` hold for the
 message itself; `tool:`, `file:`, `has:` and `is:superseded` for its turn; everything else for its conversation. The
-title's row stands for the whole conversation: what holds for any of its turns holds for it, but for superseded ones.
-Where a query asks for these, `model:`, `mode:`, `agent:` and `skill:` hold for their messages by their own turn, too.
+title's row represents the conversation: what holds for any of its turns holds for it, except superseded ones.
+If a query selects these, `model:`, `mode:`, `agent:` and `skill:` hold for their messages by their own turn, too.
 """
 
-# ruff: noqa: S608 - what people write goes into parameters
+# ruff: noqa: S608 - user input goes into parameters
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from copilog.store.substrings import NOTHING, Match, literals_of, match_for_subs
 
 REGEX_FLAGS = re.IGNORECASE | re.MULTILINE
 
-# The key of a message's turn; messages without a turn have one in common, and so has the title.
+# The key of a message's turn; messages without a turn share one, and so does the title.
 _TURN = "m.conversation, CASE m.role WHEN 'title' THEN -2 ELSE ifnull(m.turn, -1) END"
-# Names by superseded turns, which the row of the conversation leaves out.
+# Names in superseded turns, which the row of the conversation leaves out.
 _OF_TURN = {
     "model": "SELECT conversation, position AS turn, coalesce(resolved_model, model) AS name FROM turn",
     "mode": "SELECT conversation, position AS turn, mode AS name FROM turn"
@@ -64,17 +64,17 @@ class Sql(NamedTuple):
 
 
 def levels_of(node: Node) -> set[Level]:
-    """What the query says something about."""
+    """Return the levels that the query has conditions on."""
     return {"message" if isinstance(leaf, Text) else level_of(leaf.name, leaf.value) for leaf in leaves_of(node)}
 
 
 def asks_for_superseded(node: Node) -> bool:
-    """Whether a query says something about superseded turns; if it does not, they are left out."""
+    """Return whether a query has a condition on superseded turns; otherwise they are left out."""
     return _asks_for(node, SUPERSEDED)
 
 
 def asks_for_empty(node: Node) -> bool:
-    """Whether a query says something about empty conversations; if it does not, they are left out."""
+    """Return whether a query has a condition on empty conversations; otherwise they are left out."""
     return _asks_for(node, EMPTY)
 
 
@@ -83,7 +83,7 @@ def _asks_for(node: Node, fact: tuple[str, str]) -> bool:
 
 
 def is_counted_message(row: str) -> str:
-    """SQL: the message whose number is in `row` is not of a superseded turn. Most conversations have none."""
+    """Return SQL that holds if the message with number `row` is not of a superseded turn. Most turns are not."""
     return (
         f"(({row} >> {MESSAGE_BITS}) NOT IN"
         " (SELECT conversation FROM turn INDEXED BY turn_superseded WHERE superseded IS NOT NULL)"
@@ -92,7 +92,7 @@ def is_counted_message(row: str) -> str:
 
 
 def leaves_of(node: Node, *, only_wanted: bool = False) -> Iterator[Text | Field]:
-    """All conditions; `only_wanted` leaves out those that must not hold."""
+    """Yield all conditions; `only_wanted` leaves out negated ones."""
     if isinstance(node, Not):
         if not only_wanted:
             yield from leaves_of(node.item)
@@ -105,7 +105,7 @@ def leaves_of(node: Node, *, only_wanted: bool = False) -> Iterator[Text | Field
 
 @contextmanager
 def functions_in(connection: sqlite3.Connection) -> Iterator[None]:
-    """Give SQL what it cannot do itself. What breaks a function, such as Ctrl-C, is raised as it is."""
+    """Register Python functions for SQL. An exception in a function, such as Ctrl-C, is raised unchanged."""
     broken: list[BaseException] = []
 
     def guarded(function: Callable[[str | None, str], bool]) -> Callable[[str | None, str], bool]:
@@ -142,20 +142,20 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 
 class Conditions:
-    """Writes conditions as SQL, for one connection. `can_look_up`: the list of words that occur is up to date."""
+    """Translates conditions to SQL for one connection. `can_look_up`: the list of indexed words is up to date."""
 
     def __init__(self, connection: sqlite3.Connection, *, can_look_up: bool = True) -> None:
         self.connection = connection
         self.can_look_up = can_look_up
         self.known: dict[Text, Match | None] = {}
-        self.is_for_superseded = False  # whether the query says something about superseded turns
+        self.is_for_superseded = False  # whether the query has a condition on superseded turns
         self._conditions: dict[Field, Condition] = {}
         self._tools: dict[str, list[str]] = {}
 
     # --- the full-text index ------------------------------------------------------------------------------------
 
     def match(self, node: Node) -> Match | None:
-        """A full-text query that finds all that the condition holds for; None when the index cannot help."""
+        """Return a full-text query that finds all rows for which the condition holds; None if the index cannot help."""
         if isinstance(node, Text):
             if node not in self.known:
                 self.known[node] = self.match_of_text(node)
@@ -203,7 +203,7 @@ class Conditions:
     # --- conditions on a row ------------------------------------------------------------------------------------
 
     def rest(self, node: Node, row: str) -> Sql | None:
-        """What is left to check on a row that the condition's own match has found."""
+        """Return what is left to check on a row that the condition's own match has found."""
         match = self.match(node)
         if match is None:
             return self.where(node, row)
@@ -222,7 +222,7 @@ class Conditions:
         return match is not None and match.is_exact
 
     def where(self, node: Node, row: str) -> Sql:
-        """The condition on a row of `message AS m`, whose number is in `row`. It is never NULL."""
+        """Return the condition on a row of `message AS m`, whose number is in `row`. It is never NULL."""
         if isinstance(node, Not):
             inner = self.where(node.item, row)
             return Sql(f"NOT ({inner.text})", inner.parameters)
@@ -244,13 +244,13 @@ class Conditions:
         return Sql(f"({where.text} OR {own.text})", (*where.parameters, *own.parameters))
 
     def look_up_names(self, node: Node) -> None:
-        """Raise UnknownName where a name in the query is one that no conversation has."""
+        """Raise UnknownName if no conversation has a name in the query."""
         for leaf in leaves_of(node):
             if isinstance(leaf, Field) and leaf.name in NAME_FIELDS:
                 self.where(leaf, "m.rowid")
 
     def where_conversation(self, node: Field, row: str) -> Sql:
-        """The message is of a conversation that a fact holds for."""
+        """Return the condition that the message is of a conversation for which a fact holds."""
         if node not in self._conditions:
             self._conditions[node] = self.condition_of(node)
         condition = self._conditions[node]
@@ -266,7 +266,7 @@ class Conditions:
         return named(self.connection, node.name, node.value, may_be_unknown=self.is_for_superseded)
 
     def where_superseded(self, node: Field) -> Sql:
-        """The message is of a superseded turn that the fact itself holds for."""
+        """Return the condition that the message is of a superseded turn for which the fact holds."""
         facts = _OF_TURN[node.name]
         there = (name for (name,) in self.connection.execute(f"SELECT DISTINCT name FROM ({facts})") if name)
         meant = as_json(names_meant(node.name, node.value, there))
@@ -317,14 +317,14 @@ class Conditions:
         return Sql(f"({_TURN}) IN ({keys})", facts.parameters)
 
     def files(self, value: str) -> Sql:
-        """Turns that edited a file, or that name it."""
+        """Return the turns that edited a file, or that name it."""
         if "*" in value:
             text = Text("regex", _pattern_of_path(value), column="paths")
         else:
             text = Text("substring", value, column="paths")
         edited = _test(text, "path")
         named = self.where_text(text, "m.rowid")
-        # Many paths are not like it, which LIKE finds out sooner than an expression.
+        # LIKE excludes most paths sooner than a regular expression.
         return Sql(
             f"SELECT conversation, turn FROM file_edit WHERE {edited.text}"
             " UNION ALL SELECT m.conversation, m.turn FROM message AS m"
@@ -343,20 +343,20 @@ def _all_of(matches: list[Match], *, is_exact: bool) -> Match | None:
 
 
 def _in_text(node: Text) -> Sql:
-    """The text itself holds it, in one of the columns."""
+    """Return the condition that one of the columns contains a text."""
     columns = (node.column,) if node.column else TEXT_COLUMNS
     tests = [_test(node, f"m.{column}") for column in columns]
     return Sql("(" + " OR ".join(test.text for test in tests) + ")", _parameters(tests))
 
 
 def _test(node: Text, column: str) -> Sql:
-    """A column holds a text. LIKE reads texts several times faster than any other way, so it has the first look."""
+    """Return the condition that a column contains a text. LIKE, which is several times faster, is tested first."""
     if node.kind == "regex":
         likes = [Sql(f"{column} LIKE ? ESCAPE '\\'", (_like(piece),)) for piece in literals_of(node.value)]
         tests = [*likes, Sql(f"copilog_matches({column}, ?)", (node.value,))]
         return Sql("ifnull(" + " AND ".join(test.text for test in tests) + ", 0)", _parameters(tests))
     value = node.value
-    # LIKE knows the case of ASCII letters only: any character will do for others, and is compared afterwards.
+    # LIKE ignores the case of ASCII letters only: it accepts any character for others, which are compared afterwards.
     loose = "".join("_" if _has_wide_case(character) else _escaped(character) for character in value)
     like = Sql(f"ifnull({column} LIKE ? ESCAPE '\\', 0)", (f"%{loose}%",))
     if not any(map(_has_wide_case, value)):
@@ -377,7 +377,7 @@ def _escaped(value: str) -> str:
 
 
 def _pattern_of_path(value: str) -> str:
-    """Stars stand for anything; the pattern ends where the path ends, and begins where a name in it begins."""
+    """Return the pattern of a path with wildcards; it ends with the path, and starts at the start of a name in it."""
     return r"(?:^|[/\\])" + r"[^\n]*".join(map(re.escape, value.split("*"))) + "$"
 
 

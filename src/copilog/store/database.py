@@ -1,4 +1,4 @@
-"""The archive's file: where it is, who may read it, how it is opened, and how its tables come up to date."""
+"""Open the archive's file: its path, its permissions, and the migration of its tables."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from copilog.store.schema import APPLICATION_ID, MIGRATIONS
 BUSY_SECONDS = 30.0
 CACHE_KIB = 8_192
 MAPPED_BYTES = 1 << 30
-CHECKPOINT_PAGES = 4_096  # often enough that little is left for the end, when nobody else has anything to do
-OLDEST_SQLITE = (3, 35, 0)  # trigrams and RETURNING
+CHECKPOINT_PAGES = 4_096  # often enough that little is left for the end, when other processes are idle
+OLDEST_SQLITE = (3, 35, 0)  # first with trigrams and RETURNING
 BESIDE = ("", "-wal", "-shm", "-journal", ".lock")
 
 # The files of the connections that this process has open. On POSIX, closing any handle of a file releases all locks
-# that the process has on it, those of SQLite too: the header is read only while no connection is open. An open
+# that the process has on it, including those of SQLite: the header is read only while no connection is open. An open
 # connection also keeps the file's number from being given to another file.
 _open_files: dict[int, tuple[int, int]] = {}
 
-_NO_ARCHIVE = "{}: is not an archive of copilog, and was left as it is; name another with --archive"
+_NO_ARCHIVE = "{}: is not an archive of copilog, and was not changed; choose another file with --archive"
 _MAGIC = b"SQLite format 3\x00"
 _HEADER_BYTES = 100
 _APPLICATION_ID = slice(68, 72)
 
 
 class ArchiveError(CopilogError):
-    """The archive cannot be used as it is; the message says what to do."""
+    """The archive cannot be used; the message says what to do."""
 
 
 def archive_path(named: Path | None = None) -> Path:
-    """The archive that was named, else that of COPILOG_ARCHIVE, else the user's own."""
+    """Return the path of the named archive, else that of COPILOG_ARCHIVE, else the user's own."""
     if named is not None:
         return named
     variable = os.environ.get("COPILOG_ARCHIVE")
@@ -45,14 +45,14 @@ def archive_path(named: Path | None = None) -> Path:
 
 
 def own_archive_path() -> Path:
-    """The user's own archive: where it is if none is named."""
+    """Return the path of the user's own archive, which is the default."""
     return _data_folder() / "copilog" / "archive.db"
 
 
 def open_database(path: Path, *, write: bool) -> sqlite3.Connection:
-    """Open an archive, for writing made and brought up to date where that is needed.
+    """Open an archive; for writing, create or migrate it if needed.
 
-    `with connection:` is one transaction, also for statements that only read after the first that writes.
+    `with connection:` is one transaction, including statements that read after the first write.
     """
     if sqlite3.sqlite_version_info < OLDEST_SQLITE:
         raise ArchiveError(f"Python's SQLite is {sqlite3.sqlite_version}; the archive needs 3.35 or newer")
@@ -67,7 +67,7 @@ def open_database(path: Path, *, write: bool) -> sqlite3.Connection:
     except OSError as error:
         raise ArchiveError(f"{path}: the archive cannot be opened: {error.strerror or error}") from None
     except sqlite3.Error as error:
-        if _code_of(error) == sqlite3.SQLITE_NOTADB:  # it was one when we last looked
+        if _code_of(error) == sqlite3.SQLITE_NOTADB:  # it was one in the last check
             raise UsageError(_NO_ARCHIVE.format(path)) from None
         reason = fault_of(error, path)
         raise ArchiveError(reason or f"{path}: the archive cannot be opened: {error}") from None
@@ -75,12 +75,12 @@ def open_database(path: Path, *, write: bool) -> sqlite3.Connection:
 
 
 def real_path(path: Path) -> Path:
-    """Where an archive is. Links are followed, so that all that is made beside it is made beside the file itself."""
+    """Return the real path of an archive, with links resolved: other files are created next to the file itself."""
     return Path(os.path.realpath(path))
 
 
 def fault_of(error: BaseException | None, path: Path) -> str | None:
-    """What is wrong with an archive, and what to do, where an error of SQLite tells it."""
+    """Return the fault of an archive and what to do, if an error of SQLite shows it."""
     reason = _REASONS.get(_code_of(error))
     return f"{path}: {reason}" if reason is not None else None
 
@@ -92,9 +92,9 @@ def _code_of(error: BaseException | None) -> int:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """All or nothing, however the process ends. What is read in it is what it writes upon.
+    """Run a transaction: all or nothing, even if the process is killed. Its reads and writes see one state.
 
-    Within another one it is a part of that.
+    Within another transaction it is a part of that one.
     """
     is_within_another = connection.in_transaction
     if is_within_another:
@@ -114,12 +114,12 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 _REASONS = {
-    sqlite3.SQLITE_READONLY: "the archive cannot be written: it was opened to be read only, or the rights of its file "
-    "or folder do not allow it",
+    sqlite3.SQLITE_READONLY: "the archive cannot be written: it was opened read-only, or the permissions of its file "
+    "or folder forbid it",
     sqlite3.SQLITE_BUSY: f"another process has been writing to the archive for {BUSY_SECONDS:g} s; try again later",
-    sqlite3.SQLITE_FULL: "the disk is full: the archive cannot be written; what it holds is unharmed",
-    sqlite3.SQLITE_CORRUPT: "the archive is damaged; the files it was made from are as they were. Move it away, and "
-    "`copilog scan` makes a new one; `sqlite3 FILE .recover` may save stars, labels and notes of the old one",
+    sqlite3.SQLITE_FULL: "the disk is full, so the archive cannot be written; its content is intact",
+    sqlite3.SQLITE_CORRUPT: "the archive is damaged; the files it was made from are unchanged. Move it away, and "
+    "`copilog scan` creates a new one; `sqlite3 FILE .recover` may save stars, labels and notes of the old one",
 }
 
 
@@ -139,11 +139,13 @@ def _data_folder() -> Path:
 
 
 def _is_archive(path: Path) -> bool:
-    """Whether there is an archive; refuses anything else that stands there. Nothing is touched by asking."""
+    """Return whether there is an archive at a path; raise if the path is anything else. Nothing is written."""
     if path.is_dir():
         raise UsageError(f"{path}: is a folder; the archive is a file, such as {path / 'archive.db'}")
     try:
-        if path.stat().st_size == 0:  # made, and then the process ended; or another that had the number of this one
+        if (
+            path.stat().st_size == 0
+        ):  # a file whose process ended after creating it, or another file that had this inode number
             return False
         if _file_id(path) in list(_open_files.values()):
             return True
@@ -162,30 +164,30 @@ def _file_id(path: Path) -> tuple[int, int]:
 
 
 def _make_private(path: Path) -> None:
-    """See to it that nobody else can read the archive, whatever the umask is. SQLite gives its files equal rights."""
+    """Let only the user read the archive, whatever the umask is. SQLite's other files get the same permissions."""
     _make_folder(path.parent)
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-    if sys.platform == "win32":  # there, the user's folders are private by themselves
+    if sys.platform == "win32":  # on Windows, the user's folders are private by default
         return
     if path.parent == (_data_folder() / "copilog"):
         _narrow(path.parent, 0o700)
     for suffix in BESIDE:
         _narrow(path.with_name(path.name + suffix), 0o600)
     if os.access(path, os.W_OK):
-        for suffix in ("-wal", "-shm"):  # made while the archive itself could only be read
+        for suffix in ("-wal", "-shm"):  # created while the archive itself was read-only
             _let_write(path.with_name(path.name + suffix))
 
 
 def _make_folder(folder: Path) -> None:
-    """Make a folder, and those above it, for this user alone."""
+    """Create a folder and its parents, for this user only."""
     if not folder.is_dir():
         _make_folder(folder.parent)
         folder.mkdir(mode=0o700, exist_ok=True)
 
 
 def _narrow(path: Path, mode: int) -> None:
-    with suppress(FileNotFoundError, PermissionError):  # what belongs to another user is that one's business
+    with suppress(FileNotFoundError, PermissionError):  # leave the permissions of other users' files alone
         if path.stat().st_mode & 0o777 & ~mode:
             path.chmod(mode)
 
@@ -221,9 +223,9 @@ def _connect_to_write(path: Path, *, is_new: bool) -> _ArchiveConnection:
     )
     connection.remember_file(path)
     try:
-        # Whoever began to make it may have been ended: SQLite takes back what was half written, the mark as well.
+        # Another process that was creating it may have been killed: SQLite rolls back partial writes, also of the mark.
         if is_new or connection.execute("PRAGMA page_count").fetchone() == (0,):
-            # Before anything else, and into the file itself: from now on it is known as an archive.
+            # Before anything else, and into the file itself: from now on it is recognised as an archive.
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         _refuse_others(connection, path)
         _set_wal(connection)
@@ -241,7 +243,7 @@ def _connect_to_write(path: Path, *, is_new: bool) -> _ArchiveConnection:
 
 
 def _set_wal(connection: sqlite3.Connection) -> None:
-    """Readers go on while one writes. Two that make the archive at once get in each other's way here, shortly."""
+    """Let readers continue while another process writes. Two that create the archive at once may briefly collide."""
     deadline = time.monotonic() + BUSY_SECONDS
     while True:
         try:
@@ -261,7 +263,7 @@ def _connect_to_read(path: Path) -> _ArchiveConnection:
         log = path.with_name(path.name + "-wal")
         if log.exists() and log.stat().st_size:
             raise
-        # A folder without the right to write: SQLite cannot make its -shm, and nobody else is writing either.
+        # A read-only folder: SQLite cannot create its -shm file, and no other process writes either.
         return _reader(address + "&immutable=1", path)
 
 
@@ -288,7 +290,7 @@ def _reader(address: str, path: Path) -> _ArchiveConnection:
 
 
 def map_file(connection: sqlite3.Connection) -> None:
-    """Read the file through the memory of the system: quicker, but it counts as memory of whoever reads it all."""
+    """Map the file into memory: quicker, but it counts as memory of a process that reads all of it."""
     connection.execute(f"PRAGMA mmap_size = {MAPPED_BYTES}")
 
 
@@ -312,7 +314,7 @@ def _version(connection: sqlite3.Connection) -> int:
 
 
 def _refuse_others(connection: sqlite3.Connection, path: Path) -> None:
-    """The file may have been replaced since its header was read."""
+    """Raise if the file was replaced by one that is not an archive since its header was read."""
     if connection.execute("PRAGMA application_id").fetchone() != (APPLICATION_ID,):
         raise UsageError(_NO_ARCHIVE.format(path))
 
@@ -320,13 +322,13 @@ def _refuse_others(connection: sqlite3.Connection, path: Path) -> None:
 def _refuse_newer(version: int, path: Path) -> None:
     if version > len(MIGRATIONS):
         raise ArchiveError(
-            f"{path.name} was made by a newer copilog (schema {version}, this one knows {len(MIGRATIONS)}); "
+            f"{path.name} was made by a newer copilog (schema {version}, this one supports {len(MIGRATIONS)}); "
             f"upgrade, or use --archive PATH"
         )
 
 
 def _statements(script: str) -> Iterator[str]:
-    """The statements of a script, each of which ends at the end of a line."""
+    """Yield the statements of a script, each of which ends at the end of a line."""
     statement = ""
     for line in script.splitlines(keepends=True):
         statement += line
@@ -341,9 +343,9 @@ def _statements(script: str) -> Iterator[str]:
 
 
 class ScanLock:
-    """Held by the one process that scans into an archive; a process that ends, however it does, lets go of it.
+    """The lock of the only process that scans into an archive; the system releases it when the process ends.
 
-    The second waits for `wait_seconds` and then raises ArchiveError, naming the process that it waited for.
+    Another process waits for `wait_seconds` and then raises ArchiveError, which names the process with the lock.
     """
 
     def __init__(self, archive: Path, wait_seconds: float = 60.0) -> None:
@@ -369,7 +371,7 @@ class ScanLock:
 
     def __exit__(self, *_: object) -> None:
         if self._handle is not None:
-            os.close(self._handle)  # and the lock is gone; the file stays, as another may be waiting with it open
+            os.close(self._handle)  # releases the lock; the file stays, as another process may wait with it open
             self._handle = None
 
     def _wait(self, handle: int) -> None:
@@ -395,7 +397,7 @@ def _try_lock(handle: int) -> bool:
         if sys.platform == "win32":
             import msvcrt
 
-            os.lseek(handle, 1 << 20, os.SEEK_SET)  # beyond what is written, so that others can read the number
+            os.lseek(handle, 1 << 20, os.SEEK_SET)  # after the written bytes, so that others can read the number
             msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
         else:
             import fcntl

@@ -1,4 +1,4 @@
-"""Dates as people type them. Each names a period: `since` begins at its start, and `until` ends at its end.
+"""Parse dates as users type them. Each names a period: `since` begins at its start, and `until` ends at its end.
 
 2026  2026-05  2026-05-04  2026/05/04  2026-05-04T14  2026-05-04 14:30     a year, a month, a day, an hour, a minute
 today  yesterday  last week  last month  may                               days in a row
@@ -32,7 +32,7 @@ _STEPS = (timedelta(hours=1), timedelta(minutes=1), timedelta(seconds=1), timede
 
 
 class Period(NamedTuple):
-    """From `start` on and before `end`, both in UTC; the same for a date that names a point in time."""
+    """From `start` to before `end`, both in UTC; both are equal for a date that names a point in time."""
 
     start: datetime
     end: datetime
@@ -41,7 +41,7 @@ class Period(NamedTuple):
 def period_of(text: str, now: datetime | None = None, zone: tzinfo | None = None) -> Period:
     """Return the period that a date names in a time zone, which is that of the system if none is given.
 
-    Raises UsageError for what is not a date.
+    Raise UsageError if the text is not a date.
     """
     now = (now or datetime.now(UTC)).astimezone(zone)
     plain = " ".join(text.strip().lower().split())
@@ -53,7 +53,7 @@ def period_of(text: str, now: datetime | None = None, zone: tzinfo | None = None
             return _period(datetime.combine(days[0], time()), datetime.combine(days[1], time()), zone)
         if parsed := _DATE.fullmatch(plain):
             return _parsed(parsed, zone)
-    except (ValueError, OverflowError, OSError):  # there is no such day, or no clock knows the year
+    except (ValueError, OverflowError, OSError):  # no such day, or a year out of range
         pass
     raise UsageError(f"{text!r} is not a date; {DATE_HINT}")
 
@@ -61,7 +61,7 @@ def period_of(text: str, now: datetime | None = None, zone: tzinfo | None = None
 def since_and_until(
     since: str | None, until: str | None, now: datetime | None = None, zone: tzinfo | None = None
 ) -> tuple[datetime | None, datetime | None]:
-    """Return where a selection begins and where it ends."""
+    """Return the start and the end of a selection."""
     return (
         period_of(since, now, zone).start if since is not None else None,
         period_of(until, now, zone).end if until is not None else None,
@@ -126,7 +126,7 @@ def _parsed(parsed: re.Match[str], zone: tzinfo | None) -> Period:
 
 
 def _parsed_time(parsed: re.Match[str], day: date, zone: tzinfo | None) -> Period:
-    """Return the hour, minute, second or millisecond that a time names."""
+    """Return the hour, minute, second or millisecond that a text names."""
     hour, minute, second = (int(parsed[number] or 0) for number in (5, 6, 7))
     fraction = (parsed[8] or "0")[:3].ljust(3, "0")
     start = datetime.combine(day, time(hour, minute, second, int(fraction) * 1000))
@@ -142,14 +142,14 @@ def _offset(text: str) -> timezone:
 
 
 def _period(first: datetime, end: datetime, zone: tzinfo | None) -> Period:
-    """Return what lies between two local times.
+    """Return the period between two local times.
 
-    Where clocks are set back, a time may come twice: a period begins at the first and ends with the last.
+    When clocks are set back, a time may occur twice: a period begins at the first and ends with the last.
     """
     start = _instant(first, zone)
     return Period(start, max(start, _instant((end - _TINY).replace(fold=1), zone) + _TINY))
 
 
 def _instant(local: datetime, zone: tzinfo | None) -> datetime:
-    """Return the UTC time of a local one; `astimezone` would read times that clocks skip in another way than zones."""
+    """Return the UTC time of a local one; `astimezone` treats skipped times differently from time zones."""
     return _EPOCH + timedelta(microseconds=round(local.replace(tzinfo=zone).timestamp() * 1e6))

@@ -1,7 +1,7 @@
-"""What the tables beside the messages hold of a conversation: turns, calls, edits, tokens, skills, relations, traces.
+"""Make the rows of the tables besides messages: turns, calls, edits, tokens, skills, relations, traces.
 
-Whatever is asked of many
-conversations at once stands here, worked out when a conversation is stored, so that nobody has to open documents.
+The rows answer questions about many conversations at once. They are computed when a conversation is stored, so that no
+query has to open documents.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def turn_rows(conversation: Conversation, texts: list[Texts]) -> Iterator[TurnRo
 
 
 def _repeated_prompts(conversation: Conversation, texts: list[Texts]) -> set[int]:
-    """Return the turns that ask once more what the turn before them asked, by the words that are searched."""
+    """Return the turns that repeat the prompt of the turn before them, by their searchable texts."""
     prompts: dict[int, str] = {}
     for message, row in zip(conversation.messages, texts, strict=False):
         if message.role == "user" and message.turn is not None and message.turn not in prompts and row.user:
@@ -109,7 +109,7 @@ def _repeated_prompts(conversation: Conversation, texts: list[Texts]) -> set[int
 
 
 def _first_tokens(conversation: Conversation) -> dict[int, Any]:
-    """How long the first call of each turn took to its first token, where a store of sessions tells of each call."""
+    """Return the time to the first token of each turn's first call, if a store of sessions recorded the calls."""
     found: dict[int, Any] = {}
     turns: TurnsOfCalls | None = None
     for usage in conversation.usage:
@@ -128,7 +128,7 @@ def mode_of(turn: Turn) -> str | None:
 
 
 def agent_of(turn: Turn) -> str | None:
-    """Who answered: the custom agent, else the chat participant."""
+    """Return the agent that answered: the custom agent, else the chat participant."""
     if turn.custom_agent is not None and turn.custom_agent.name:
         return turn.custom_agent.name
     return agent_name(turn.agent) if turn.agent is not None else None
@@ -138,7 +138,7 @@ def agent_of(turn: Turn) -> str | None:
 
 
 def call_rows(conversation: Conversation, calls: Calls) -> list[ToolCallRow]:
-    """The calls: what they were, how they went, and who made them."""
+    """Return the rows of calls: their tool, outcome, and agent."""
     agents = {turn.index: agent_of(turn) for turn in conversation.turns} if calls.calls else {}
     messages, results, terminals = conversation.messages, calls.results, calls.terminals
     rows: list[ToolCallRow] = []
@@ -179,13 +179,13 @@ def call_rows(conversation: Conversation, calls: Calls) -> list[ToolCallRow]:
 
 @remembered(512)
 def _programs_in(command: str) -> str | None:
-    """The programs of a command as a JSON list. People and models run the same few again and again."""
+    """Return the programs of a command as a JSON list. Cached, as the same few commands are run repeatedly."""
     programs = programs_of(command)
     return jsonio.encode(programs) if programs else None
 
 
 def _elapsed_ms(call: ToolCall, terminal: Terminal | None, ended_at: datetime | None) -> float | None:
-    """As it was recorded, else from its start to its result."""
+    """Return the recorded duration of a call, else the time from its start to its result."""
     if terminal is not None and terminal.elapsed_ms is not None:
         return number(terminal.elapsed_ms)
     if call.subagent is not None and call.subagent.elapsed_ms is not None:
@@ -198,7 +198,7 @@ def _elapsed_ms(call: ToolCall, terminal: Terminal | None, ended_at: datetime | 
 
 
 def _size(text: str) -> int:
-    """Bytes of a text as UTF-8."""
+    """Return the bytes of a text as UTF-8."""
     return len(text) if text.isascii() else len(text.encode())
 
 
@@ -218,7 +218,7 @@ def edit_rows(conversation: Conversation, calls: Calls) -> Iterator[FileEditRow]
 
 
 class _EditRows:
-    """The rows of edits; their position is filled in where all of them are known."""
+    """Makes the rows of edits; their positions are set once all rows are made."""
 
     def __init__(self, conversation: Conversation, argued: list[tuple[int, ToolCall]]) -> None:
         self._conversation = conversation
@@ -337,7 +337,7 @@ def usage_rows(conversation: Conversation) -> Iterator[TokenUsageRow]:
 
 
 def share_rows(conversation: Conversation) -> Iterator[PromptShareRow]:
-    """How prompts were made up."""
+    """Yield the rows of the shares of prompts."""
     shares = ((turn, share) for turn, usage in _usages(conversation) for share in usage.by_category)
     for position, (turn, share) in enumerate(shares):
         yield PromptShareRow(position, turn, share.category, share.label, number(share.percent))
@@ -352,7 +352,7 @@ def _usages(conversation: Conversation) -> Iterator[tuple[int | None, Usage]]:
 
 
 def number(recorded: Number | None) -> Number | None:
-    """A number as it was recorded, unless it is larger than a table can hold; the document has it in any case."""
+    """Return a recorded number; None if it is too large for a table. The document has it in any case."""
     return None if recorded is None or abs(recorded) >= LARGEST_NUMBER else recorded
 
 

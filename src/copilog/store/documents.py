@@ -1,14 +1,14 @@
-"""The document of a conversation: all of it, as JSON, packed.
+"""Pack a conversation as its document: all of it, as JSON.
 
     chapters   messages in lists of CHAPTER each, as long as others follow
-    frame 1    the conversation without what stands elsewhere, and without the brace that ends it
+    frame 1    the conversation without the content of other frames, and without the closing brace
     frame 2    its traces, with the sizes and times of their files, and the brace
     frame 3    a line break and the texts of files, where there are any
 
-Joined, the frames are a line of JSON, or two. Most conversations have no chapters. Those that have get longer at their
-end as a rule, and a chapter that is as it was need not be written again. The texts of files are kept apart, each once:
-what a step of an editing session leaves is what the next one finds, so that written out they would make most of an
-archive. The digest is taken of everything but the sizes and times.
+Joined, the frames are a line of JSON, or two. Most conversations have no chapters. Those that have usually grow at
+their end, and an unchanged chapter need not be written again. The texts of files are stored separately, each once:
+the result of a step of an editing session is the input of the next one, so repeated texts would be most of an
+archive. The digest covers everything except the sizes and times.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from copilog.store.packing import pack, pack_pieces, unpack
 
 CHAPTER = 128  # messages
 _DIGEST_BYTES = 16
-_LONG_ENOUGH_TO_TELL = 64  # the last characters of a text; few others have the same, and its length
+_LONG_ENOUGH_TO_TELL = 64  # the last characters of a text; few texts share them and its length
 
 _SELECT = """
     SELECT data FROM (
@@ -41,7 +41,7 @@ _SELECT = """
 
 _encoder = msgspec.json.Encoder()
 
-Number = int | None  # of a text; None where there is none
+Number = int | None  # number of a text; None if there is no text
 
 
 class Chapter(NamedTuple):
@@ -52,7 +52,7 @@ class Chapter(NamedTuple):
 
 
 class Document(NamedTuple):
-    """A whole conversation, packed. The digest is that of all of it."""
+    """A packed conversation. The digest covers all of it."""
 
     data: bytes
     chapters: list[Chapter]
@@ -60,7 +60,7 @@ class Document(NamedTuple):
 
 
 class FileTexts(msgspec.Struct):
-    """The texts of files, and which of them stand in the changes and files of a conversation, in their order."""
+    """The texts of files, and the numbers of the texts in the changes and files of a conversation, in their order."""
 
     texts: list[str]
     changes: list[tuple[Number, Number]]  # before, after
@@ -68,7 +68,7 @@ class FileTexts(msgspec.Struct):
 
 
 def document_of(conversation: Conversation) -> Document:
-    """All of a conversation, as it is stored."""
+    """Return the document of a conversation."""
     traces = conversation.provenance
     plain, texts = _without_texts(replace(conversation, provenance=[]))
     plain, chapters = _without_chapters(plain)
@@ -84,9 +84,9 @@ def document_of(conversation: Conversation) -> Document:
 
 
 def conversation_from(data: bytes, chapters: Iterable[bytes] = ()) -> Conversation:
-    """The conversation that a document holds, equal to the one that was stored."""
+    """Return the conversation of a document, equal to the one that was stored."""
     unpacked = unpack(data)
-    end = unpacked.find(b"\n")  # JSON as it is written here has no line breaks of its own
+    end = unpacked.find(b"\n")  # this JSON has no line breaks inside
     if end < 0:
         conversation = _decoder().decode(unpacked)
     else:
@@ -100,8 +100,8 @@ def conversation_from(data: bytes, chapters: Iterable[bytes] = ()) -> Conversati
 
 
 def stored_conversation(connection: sqlite3.Connection, rowid: int) -> Conversation | None:
-    """A conversation of the archive by its number; None where it has no document."""
-    # In one statement, as a scan may be writing at the same time.
+    """Return a conversation of the archive by its number; None if it has no document."""
+    # One statement, as a scan may write at the same time.
     *chapters, data = [data for (data,) in connection.execute(_SELECT, (rowid,))] or [None]
     if data is None:
         return None
@@ -111,14 +111,14 @@ def stored_conversation(connection: sqlite3.Connection, rowid: int) -> Conversat
 
 
 def without_half_characters(conversation: Conversation) -> Conversation:
-    """The same with U+FFFD for what is no character: file names of any bytes, cut halves of a pair."""
+    """Replace lone surrogates by U+FFFD: undecodable bytes of file names, halves of a cut pair."""
     text = json.dumps(msgspec.to_builtins(conversation)).encode()
     return msgspec.convert(jsonio.decode(text)[0], Conversation)
 
 
 @cache
 def _decoder() -> msgspec.json.Decoder[Conversation]:
-    """Made when it is needed: knowing the whole model takes a while."""
+    """Return the decoder, created on first use: analysing the model is slow."""
     return msgspec.json.Decoder(Conversation)
 
 
@@ -136,7 +136,7 @@ def _messages_decoder() -> msgspec.json.Decoder[list[Message]]:
 
 
 def _without_chapters(conversation: Conversation) -> tuple[Conversation, list[Chapter]]:
-    """The conversation with its last messages, and chapters of those before; it is given back as it is when short."""
+    """Return the conversation with its last messages, and chapters of the earlier ones; a short one is unchanged."""
     messages = conversation.messages
     if len(messages) <= CHAPTER:
         return conversation, []
@@ -154,7 +154,7 @@ def _chapter_of(messages: list[Message]) -> Chapter:
 
 
 def _without_texts(conversation: Conversation) -> tuple[Conversation, FileTexts | None]:
-    """The conversation without the texts of files, and those; it is given back as it is where it has none."""
+    """Return the conversation without the texts of files, and the texts; one without texts is unchanged."""
     if not conversation.file_changes and not conversation.files:
         return conversation, None
     numbered = _Numbered()
@@ -173,7 +173,7 @@ def _without_texts(conversation: Conversation) -> tuple[Conversation, FileTexts 
 
 
 def _pieces(texts: FileTexts) -> Iterator[bytes]:
-    """A line break and the texts as JSON, one by one: all versions of a large file are much more than the file."""
+    """Yield a line break and the texts as JSON, one by one: all versions of a large file need much memory."""
     yield b'\n{"texts":['
     separator = b""
     for text in texts.texts:
@@ -185,7 +185,7 @@ def _pieces(texts: FileTexts) -> Iterator[bytes]:
 
 
 def _put_texts(conversation: Conversation, texts: FileTexts) -> None:
-    """Give changes and files their texts back."""
+    """Restore the texts of changes and files."""
     known: dict[Number, str | None] = dict(enumerate(texts.texts))
     for change, (before, after) in zip(conversation.file_changes, texts.changes, strict=True):
         change.before, change.after = known.get(before), known.get(after)
@@ -194,7 +194,7 @@ def _put_texts(conversation: Conversation, texts: FileTexts) -> None:
 
 
 class _Numbered:
-    """Texts, each once, by their number."""
+    """Numbers distinct texts."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -203,7 +203,7 @@ class _Numbered:
     def number(self, text: str | None) -> Number:
         if text is None:
             return None
-        # Texts of this size take longer to hash than to compare: as a rule, the same text is the same object.
+        # Texts of this size take longer to hash than to compare: usually, an equal text is the same object.
         alike = self._alike.setdefault((len(text), text[-_LONG_ENOUGH_TO_TELL:]), [])
         for number in alike:
             if self.texts[number] == text:

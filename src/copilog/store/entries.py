@@ -1,7 +1,7 @@
-"""What the archive keeps of one conversation, made ready to be written.
+"""Prepare everything that the archive stores of one conversation.
 
-All of it is computed here, in whichever process has read the conversation, so that the one that writes has nothing
-left to do but to fill in row numbers. Whatever is equal to what is there, by its digest, need not be written again,
+All of it is computed in the process that has read the conversation, so that the writing process only fills in
+row numbers. Rows whose digest is equal to the stored one need not be written again,
 even if its files were touched.
 """
 
@@ -42,7 +42,7 @@ from copilog.store.times import moment
 
 
 class Entry(msgspec.Struct, array_like=True, gc=False):
-    """The rows of one conversation. The row of the title is the last of the messages."""
+    """The rows of one conversation. The last of the messages is the row of the title."""
 
     id: str
     digest: bytes
@@ -60,15 +60,15 @@ class Entry(msgspec.Struct, array_like=True, gc=False):
     shares: list[PromptShareRow]
     relations: list[RelationRow]
     queued: list[QueuedPromptRow]
-    text_bytes: int  # about, of all that goes into the full-text index
+    text_bytes: int  # approximately, of all texts for the full-text index
 
 
 def entry_of(conversation: Conversation) -> Entry:
-    """Return everything that is stored of a conversation, with the conclusions that the caller has made about it."""
+    """Return everything to store of a conversation. The caller has drawn the conclusions."""
     calls = Calls(conversation)
     try:
         document = document_of(conversation)
-    except UnicodeEncodeError:  # a file's name may be no text at all
+    except UnicodeEncodeError:  # a file name may be invalid text
         conversation = without_half_characters(conversation)
         document = document_of(conversation)
         calls = Calls(conversation)
@@ -102,7 +102,7 @@ def entry_of(conversation: Conversation) -> Entry:
 def _counted_row(
     conversation: Conversation, calls: Calls, edit_rows: list[FileEditRow], digest: bytes
 ) -> ConversationRow:
-    """The row of the conversation, its counts without superseded turns."""
+    """Return the row of the conversation, its counts without superseded turns."""
     title = title_of(conversation)
     superseded = superseded_indexes(conversation)
     edits = sum(row.is_counted for row in edit_rows if row.turn not in superseded)
@@ -151,7 +151,7 @@ def _conversation_row(
 
 
 def _names(names: Iterable[str | None]) -> str:
-    """A JSON list of names, each once."""
+    """Return a JSON list of names, each once."""
     named = [name for name in dict.fromkeys(names) if name]
     return jsonio.encode(named) if named else "[]"
 
@@ -163,7 +163,7 @@ def _modes(turns: list[Turn]) -> Iterator[str | None]:
 
 
 def _agents(turns: list[Turn], calls: Calls) -> Iterator[str | None]:
-    """Custom agents and chat participants, then sub-agents."""
+    """Yield custom agents and chat participants, then sub-agents."""
     for turn in turns:
         yield turn.custom_agent.name if turn.custom_agent else None
         yield agent_name(turn.agent) if turn.agent else None
@@ -172,7 +172,7 @@ def _agents(turns: list[Turn], calls: Calls) -> Iterator[str | None]:
 
 
 def _message_rows(conversation: Conversation, texts: list[Texts]) -> Iterator[MessageRow]:
-    """The messages; where one does not tell its mode and model, its turn does."""
+    """Yield the rows of messages, with the turn's mode and model if the message has none."""
     known = {turn.index: (turn, mode_of(turn), model_of(turn)) for turn in conversation.turns}
     nothing = (None, None, None)
     position = -1

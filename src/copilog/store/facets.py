@@ -1,12 +1,12 @@
-"""What conversations can be narrowed down by, and how many there are of each name.
+"""Count the conversations for each value of each filter.
 
-The numbers of a facet hold for all other filters: whoever has chosen a model still sees how many conversations the
-other models would give. So it is noted of each conversation which filters it fails: those that fail none count
-everywhere, those that fail a single one count for its facet. One pass groups them by all that their rows say, and what
-is left is a few hundred kinds, which are counted here. To count tools is to look at every call; that is done by itself.
+The numbers of a facet respect all other filters: a user who has chosen a model still sees how many conversations the
+other models would select. So the filters that each conversation fails are recorded: those that fail none count
+everywhere, those that fail one filter count for its facet. One pass groups them by the values of their rows, and the
+resulting few hundred kinds are counted here. Counting tools reads every call, so that is a function of its own.
 """
 
-# ruff: noqa: S608 - names of our own; what people write goes into parameters
+# ruff: noqa: S608 - only internal names; user input goes into parameters
 
 from __future__ import annotations
 
@@ -18,37 +18,37 @@ import msgspec
 from copilog.store.schema import is_counted
 from copilog.store.selection import FLAGS, NAME_FIELDS, TOUCHED, Selected, decode_names, exactly, matcher
 
-# Names that the row of a conversation has: one, or a JSON list of them.
+# Columns of the conversation's row with names: one name, or a JSON list.
 IN_ROWS = {"workspace": "workspace", "model": "models", "mode": "modes", "agent": "agents", "skill": "skills"}
 COUNTED_FLAGS = ("starred", "error", "edit")
 
 
 class Value(NamedTuple):
-    """One name of a facet."""
+    """One value of a facet."""
 
     name: str
-    conversations: int  # that there would be with it
+    conversations: int  # conversations that would be selected with it
     is_chosen: bool
 
 
 class Facet(msgspec.Struct, kw_only=True):
-    """One kind of names. Those that are chosen come first, then the most frequent."""
+    """The values of one filter: the chosen ones first, then the most frequent."""
 
-    name: str  # of the filter; "is" has filters of its own for values
+    name: str  # name of the filter; each value of "is" is a filter of its own
     values: list[Value]
 
 
 class Facets(msgspec.Struct, kw_only=True):
-    """All that one pass can count."""
+    """Everything that one pass can count."""
 
-    total: int  # conversations there are
-    matching: int  # that pass all filters
+    total: int  # all conversations
+    matching: int  # conversations that pass all filters
     facets: list[Facet]
-    without: dict[str, int]  # of each filter that is set: how many more there would be without it
+    without: dict[str, int]  # for each set filter: how many more conversations would pass without it
 
 
 class _Kind(NamedTuple):
-    """Conversations that are alike in all that their rows say."""
+    """Conversations whose rows have equal values."""
 
     workspace: str | None
     model: str  # JSON lists
@@ -63,7 +63,7 @@ class _Kind(NamedTuple):
 
 
 def facets_of(selected: Selected) -> Facets:
-    """How many conversations there are, of each name and of each other choice."""
+    """Count the conversations for each name and each other choice."""
     source = _source_of(selected)
     kinds = _kinds(selected, source)
     bits = _bits(selected)
@@ -83,8 +83,8 @@ def facets_of(selected: Selected) -> Facets:
 
 
 def tools_of(selected: Selected) -> Facet:
-    """How many conversations called each tool."""
-    if not selected.conditions:  # an empty conversation calls none
+    """Count the conversations that called each tool."""
+    if not selected.conditions:  # an empty conversation calls no tool
         rows = selected.connection.execute(
             f"SELECT name, count(DISTINCT conversation) FROM tool_call AS t WHERE {is_counted('t')} GROUP BY 1"
         )
@@ -111,9 +111,9 @@ def _bits(selected: Selected) -> dict[str, int]:
 
 
 def _source_of(selected: Selected) -> str:
-    """What stands after FROM: conversations, as `c`, and what they fail, as `n.failed`; but for those that fail twice.
+    """Return the FROM clause: conversations `c` with the filters they fail, `n.failed`, if that is one at most.
 
-    With filters it is a temporary table, so that no filter is put to a conversation more than once.
+    With filters it is a temporary table, so that each filter is evaluated once for a conversation.
     """
     if not selected.conditions:
         return f"(SELECT 0 AS failed) AS n CROSS JOIN conversation AS c ON {selected.base}"
@@ -139,7 +139,7 @@ def _kinds(selected: Selected, source: str) -> list[_Kind]:
 
 
 def _names_in_rows(kinds: list[_Kind], name: str, own: int) -> dict[str, int]:
-    """Of conversations that pass all filters but this one."""
+    """Count names in the rows of conversations that pass all filters except this one."""
     spelled: dict[str, Counter[str]] = {}
     counts: Counter[str] = Counter()
     key, nameless = NAME_FIELDS[name].key, NAME_FIELDS[name].nameless
@@ -158,12 +158,12 @@ def _names_in_rows(kinds: list[_Kind], name: str, own: int) -> dict[str, int]:
 
 
 def _spelling(spellings: Counter[str] | None, key: str) -> str:
-    """The shortest, which says all that the others do; of several the most frequent."""
+    """Return the shortest spelling, and of several the most frequent."""
     return min(spellings, key=lambda name: (len(name), -spellings[name], name)) if spellings else key
 
 
 def _sources(selected: Selected, source: str) -> dict[str, int]:
-    """Of each format, the conversations with a trace of it."""
+    """Count the conversations with a trace of each format."""
     traces = "SELECT conversation, source FROM trace UNION SELECT rowid, source FROM conversation"
     rows = selected.connection.execute(
         f"SELECT t.source, count(*) FROM {source} JOIN ({traces}) AS t ON t.conversation = c.rowid"
@@ -192,7 +192,7 @@ def _flags(selected: Selected, kinds: list[_Kind]) -> Facet:
 
 
 def _months(selected: Selected, source: str) -> Facet:
-    """Months in which conversations were touched last, in local time; the last month first."""
+    """Count conversations by the month of their last activity, in local time; the last month first."""
     rows = selected.connection.execute(
         f"SELECT strftime('%Y-%m', {TOUCHED}, 'localtime') AS month, count(*) FROM {source} WHERE n.failed IN (0, ?)"
         " GROUP BY 1 HAVING month IS NOT NULL ORDER BY 1 DESC",
@@ -203,7 +203,7 @@ def _months(selected: Selected, source: str) -> Facet:
 
 
 def _facet(selected: Selected, name: str, counts: dict[str, int], matching: int) -> Facet:
-    """The names in their order; with them what is chosen, although it may be only a piece of some of them."""
+    """Return the names in order, including the chosen value, which may be only a part of some names."""
     chosen: str | None = getattr(selected.selection, name)
     is_name = chosen is not None and exactly(name, chosen.removeprefix("=")) == chosen
     is_chosen = matcher(name, chosen) if chosen is not None and is_name else None

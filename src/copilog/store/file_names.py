@@ -1,7 +1,7 @@
-r"""Names of files as the archive has them. On disk they may be any bytes; what is no character is spelled out there.
+r"""Encode file names for the archive. On disk they may be any bytes; invalid characters are escaped in the archive.
 
-The byte 255, which Python has as one half character, stands in the archive as six letters: `\udcff`. Where a name has
-such letters itself, their backslash is spelled out: `\u005cudcff`.
+The byte 255, which Python decodes to a lone surrogate, is written as six characters: `\udcff`. If a name has
+such characters itself, their backslash is escaped: `\u005cudcff`.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ _LOOKS_SPELLED = re.compile(rf"\\(?=u{_CODE})")
 
 
 def spelled(name: str) -> str:
-    """The name as text that can be stored."""
+    """Return the name as text that can be stored."""
     if "\\u" in name:
         name = _LOOKS_SPELLED.sub(r"\\u005c", name)
     return name if name.isascii() else name.encode("utf-8", "backslashreplace").decode()
 
 
 def on_disk(name: str) -> str:
-    """What a name that was stored is on disk."""
+    """Return the name on disk of a stored name."""
     return _SPELLED.sub(lambda match: chr(int(match[1], 16)), name) if "\\u" in name else name

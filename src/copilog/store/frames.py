@@ -1,4 +1,4 @@
-"""Rows as Arrow tables and data frames, where their libraries are installed. None of them is needed otherwise."""
+"""Return rows as Arrow tables and data frames. Their libraries are optional."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Kind = Literal["text", "integer", "number", "flag", "time", "texts"]
 
 
 class Column(NamedTuple):
-    """A column's values, and what they are when they are there."""
+    """A column's values, and their kind if they are not None."""
 
     kind: Kind
     values: list[Any]
@@ -29,7 +29,7 @@ Columns = dict[str, Column]
 
 
 def columns_of_view(connection: sqlite3.Connection, view: str) -> Columns:
-    """All rows of one of the archive's views, as Python values: times, flags and lists instead of texts and numbers."""
+    """Return all rows of a view as Python values: times, flags and lists instead of texts and numbers."""
     if view not in VIEWS:
         raise UsageError(f"{view!r} is not a view of the archive; the views are {', '.join(VIEWS)}")
     described = connection.execute("SELECT name, type FROM pragma_table_info(?)", (view,)).fetchall()
@@ -43,14 +43,14 @@ def columns_of_view(connection: sqlite3.Connection, view: str) -> Columns:
 
 
 def columns_of_rows(rows: Sequence[Mapping[str, Any] | msgspec.Struct]) -> Columns:
-    """Rows as dictionaries or structs, such as the hits of a search. A column is what its first value is."""
+    """Return dictionaries or structs, such as the hits of a search, as columns. The first value defines the kind."""
     maps = [msgspec.structs.asdict(row) if isinstance(row, msgspec.Struct) else row for row in rows]
     names = dict.fromkeys(name for row in maps for name in row)
     return {name: _column([row.get(name) for row in maps]) for name in names}
 
 
 def arrow(columns: Columns) -> Any:
-    """A pyarrow.Table."""
+    """Return a pyarrow.Table."""
     library = _library("pyarrow")
     types = {
         "text": library.string(),
@@ -64,7 +64,7 @@ def arrow(columns: Columns) -> Any:
 
 
 def polars(columns: Columns) -> Any:
-    """A polars.DataFrame."""
+    """Return a polars.DataFrame."""
     library = _library("polars")
     types = {
         "text": library.String,
@@ -81,7 +81,7 @@ def polars(columns: Columns) -> Any:
 
 
 def pandas(columns: Columns) -> Any:
-    """A pandas.DataFrame, with types that know of missing values."""
+    """Return a pandas.DataFrame, with nullable types."""
     library = _library("pandas")
     types = {"integer": "Int64", "number": "Float64", "flag": "boolean", "time": "datetime64[ms, UTC]"}
     return library.DataFrame(

@@ -1,7 +1,7 @@
-"""The full-text index, brought up to date in bulk, and the words that occur, for search within words.
+"""Update the full-text index in bulk, and the list of indexed words, for search within words.
 
-A conversation is stored first and indexed later. Whatever is not in the index yet is known in the tables themselves
-(`conversation.is_indexed`, `meta`), so that a run that was killed is made good by the next.
+A conversation is stored first and indexed later. The tables record what is not in the index yet
+(`conversation.is_indexed`, `meta`), so that the next run completes one that was killed.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ BATCH_BYTES = 16 << 20
 FEW_BYTES = 4 << 20
 HASH_BYTES = 64 << 20
 BATCHES_UNMERGED = 8
-SHORTEST_PART = 3  # of a word that can be looked up by trigrams
+SHORTEST_PART = 3  # characters of a word that can be looked up by trigrams
 
 _TEXTS = ", ".join(TEXT_COLUMNS)
-# All of a batch in one statement: FTS5 writes what it has gathered at the beginning of each.
+# One statement per batch: FTS5 writes its buffer at the beginning of each statement.
 _ROWS = """
     FROM json_each(?) AS range CROSS JOIN message
     WHERE message.rowid >= json_extract(range.value, '$[0]') AND message.rowid < json_extract(range.value, '$[1]')
@@ -38,7 +38,7 @@ _STALE = "vocabulary is stale"
 
 
 class Pending(NamedTuple):
-    """A conversation whose messages from position `indexed` on are not in the index."""
+    """A conversation whose messages from position `indexed` are not in the index."""
 
     rowid: int
     indexed: int
@@ -53,16 +53,16 @@ def _ranges(batch: list[Pending]) -> str:
 
 
 def index_pending(connection: sqlite3.Connection, limit_bytes: int | None = None, *, finish: bool = True) -> int:
-    """Index what is stored and not yet indexed, at most about so many bytes of text; return how many conversations.
+    """Index stored conversations that are not indexed, up to about so many bytes of text; return their number.
 
-    In the middle of a scan `finish=False` leaves the words that occur for later, when they are taken in all at once.
+    During a scan, `finish=False` postpones the update of the list of words, which is then made at once.
     """
     amount = _pending_bytes(connection)
     is_by_text = finish and not _is_stale(connection) and _are_few(connection, amount)
     count = taken = 0
     while amount is not None and (limit_bytes is None or taken < limit_bytes):
         with transaction(connection):
-            batch = _next_batch(connection)  # within the transaction: another process may index as well
+            batch = _next_batch(connection)  # in the transaction, as another process may index at the same time
             if not batch:
                 break
             _let_gather(connection)
@@ -80,13 +80,13 @@ def index_pending(connection: sqlite3.Connection, limit_bytes: int | None = None
 
 
 def has_pending(connection: sqlite3.Connection) -> bool:
-    """Whether a search would miss something that is stored."""
+    """Return whether a search would miss stored texts."""
     (found,) = connection.execute("SELECT EXISTS (SELECT 1 FROM conversation WHERE NOT is_indexed)").fetchone()
     return bool(found) or _is_stale(connection)
 
 
 def optimise(connection: sqlite3.Connection) -> None:
-    """Make the index as small and quick as it can be, and forget words that occur no more."""
+    """Optimise the index, and drop words that no longer occur."""
     with transaction(connection):
         connection.execute("DELETE FROM word")
         connection.execute("INSERT INTO word_part (word_part) VALUES ('delete-all')")
@@ -96,7 +96,7 @@ def optimise(connection: sqlite3.Connection) -> None:
 
 
 def _pending_bytes(connection: sqlite3.Connection) -> int | None:
-    """How much text is pending, about; None when nothing is."""
+    """Return the approximate bytes of pending text; None if nothing is pending."""
     (amount,) = connection.execute("SELECT sum(text_bytes) FROM conversation WHERE NOT is_indexed").fetchone()
     return None if amount is None else int(amount)
 
@@ -115,7 +115,7 @@ def _next_batch(connection: sqlite3.Connection) -> list[Pending]:
 
 
 def _let_gather(connection: sqlite3.Connection) -> None:
-    """Let the index gather a whole batch in memory before it writes, and some batches before it merges them."""
+    """Let the index buffer a batch in memory before it writes, and several batches before it merges them."""
     for table in ("words", "word_part"):
         known = dict(connection.execute(f"SELECT k, v FROM {table}_config"))  # noqa: S608
         for name, value in (("hashsize", HASH_BYTES), ("automerge", BATCHES_UNMERGED)):
@@ -131,7 +131,7 @@ def _is_stale(connection: sqlite3.Connection) -> bool:
 
 
 def _are_few(connection: sqlite3.Connection, amount: int | None) -> bool:
-    """Whether it is cheaper to split these texts into words once more than to go through all words of the index."""
+    """Return whether splitting these texts into words again is cheaper than reading all words of the index."""
     if amount is None or amount <= FEW_BYTES:
         return True
     (total,) = connection.execute("SELECT sum(text_bytes) FROM conversation").fetchone()
@@ -139,7 +139,7 @@ def _are_few(connection: sqlite3.Connection, amount: int | None) -> bool:
 
 
 def _add_words_of(connection: sqlite3.Connection, batch: list[Pending]) -> None:
-    """Take in the words of a few conversations, split by an index in memory as the large one does it."""
+    """Add the words of a few conversations, split by an index in memory like the large one."""
     connection.execute(
         f"CREATE VIRTUAL TABLE temp.fresh USING fts5 "
         f"({_TEXTS}, content='', detail='none', columnsize=0, tokenize=\"{TOKENIZER}\")"

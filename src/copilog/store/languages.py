@@ -1,7 +1,7 @@
-"""The language that a file is written in, by the name that people know it by.
+"""Detect the language of a file, by its common name.
 
-VS Code records an id ("typescriptreact") with the states of files that it edited; where there is none, the name of the
-file tells. Ids and endings lead to one and the same name, so that edits of both kinds add up.
+VS Code records an id ("typescriptreact") with the states of files that it edited; without an id, the name of the
+file decides. Ids and endings map to the same name, so that edits of both kinds add up.
 """
 
 from __future__ import annotations
@@ -125,20 +125,20 @@ _NAMES = {
 }
 _BY_ID = {language_id: name for name, (ids, _) in _KNOWN.items() for language_id in ids.split()}
 _BY_ENDING = {ending: name for name, (_, endings) in _KNOWN.items() for ending in endings.split()}
-_VAGUE = "Plain text"  # VS Code's word for whatever it has no extension for
+_VAGUE = "Plain text"  # VS Code's id for files of unknown languages
 
 
 def language_of(path: str | None, recorded: str | None) -> str | None:
-    """The language of a file: as VS Code recorded it, else as its name tells; None where neither is known."""
+    """Return the language of a file: as VS Code recorded it, else by the file's name; None if both are unknown."""
     by_id = _BY_ID.get(recorded) if recorded else None
     if by_id is not None and by_id != _VAGUE:
         return by_id
     return (_by_name(path) if path else None) or by_id or recorded or None
 
 
-@remembered(1024)  # a conversation comes back to the same files
+@remembered(1024)  # a conversation names the same files repeatedly
 def _by_name(path: str) -> str | None:
-    """By the whole name of the file, by what follows its last dot, or by what its first stands after: Dockerfile.dev"""
+    """Return the language by the full name of a file, by its last suffix, or by its stem, as for Dockerfile.dev."""
     name = path[max(path.rfind("/"), path.rfind("\\")) + 1 :].lower()
     if name in _NAMES:
         return _NAMES[name]

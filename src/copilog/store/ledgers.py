@@ -1,4 +1,4 @@
-"""What the archive remembers of the reading of files: their ledgers and problems, and what is gone with them."""
+"""Store the ledgers and problems of files that were read, and mark conversations whose files are gone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from copilog.store.file_names import spelled
 
 
 class Counts(msgspec.Struct, omit_defaults=True):
-    """A tally without its diagnostics: those are rows of their own."""
+    """A tally without its diagnostics, which are rows of their own."""
 
     seen: int = 0
     used: int = 0
@@ -23,7 +23,7 @@ class Counts(msgspec.Struct, omit_defaults=True):
 
 
 class Books(Counts, omit_defaults=True):
-    """The ledger of a file as it is kept, or the sum of many."""
+    """The stored ledger of a file, or the sum of many."""
 
     files: int = 0
     conversations: int = 0
@@ -36,7 +36,7 @@ class Books(Counts, omit_defaults=True):
 
 
 class Problem(msgspec.Struct, kw_only=True):
-    """A diagnostic that was kept."""
+    """A stored diagnostic."""
 
     path: str
     level: str
@@ -44,7 +44,7 @@ class Problem(msgspec.Struct, kw_only=True):
     reason: str
     source: str | None = None
     place: str | None = None
-    is_gone: bool = False  # the file is not there any more
+    is_gone: bool = False  # the file no longer exists
 
     @property
     def advice(self) -> str | None:
@@ -52,7 +52,7 @@ class Problem(msgspec.Struct, kw_only=True):
 
 
 def put_ledgers(connection: sqlite3.Connection, ledgers: Iterable[Ledger], scanned_at: str) -> None:
-    """Keep what reading files told, in place of what an earlier reading did."""
+    """Store the ledgers of files, replacing those of an earlier reading."""
     with transaction(connection):
         for ledger in ledgers:
             path = spelled(ledger.path)
@@ -67,7 +67,7 @@ def put_ledgers(connection: sqlite3.Connection, ledgers: Iterable[Ledger], scann
 
 
 def mark_gone(connection: sqlite3.Connection, ids: Iterable[str], gone_at: str) -> list[str]:
-    """Note of conversations that no file holds them any more; return those of which that is news."""
+    """Mark conversations whose files no longer exist; return those that were not marked before."""
     with transaction(connection):
         rows = connection.execute(
             "UPDATE conversation SET gone_at = ? WHERE gone_at IS NULL AND id IN (SELECT value FROM json_each(?)) "
@@ -87,7 +87,7 @@ def problems(
     include_gone: bool = True,
     limit: int | None = None,
 ) -> list[Problem]:
-    """The diagnostics that were kept, by file; errors before warnings before remarks."""
+    """Return the stored diagnostics, by file; errors before warnings before remarks."""
     rows = connection.execute(
         """
         SELECT p.path, p.level, p.code, p.reason, p.source, p.place, f.gone_at IS NOT NULL
@@ -105,7 +105,7 @@ def problems(
 
 
 def ledger_totals(connection: sqlite3.Connection) -> Books:
-    """The books of all files that are there, added up."""
+    """Return the sum of the ledgers of all existing files."""
     rows = connection.execute("SELECT ledger FROM file WHERE gone_at IS NULL AND ledger IS NOT NULL")
     total = Books()
     for (text,) in rows:

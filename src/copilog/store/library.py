@@ -1,6 +1,6 @@
-"""The conversations of the archive as the viewer lists them: a row each, a page at a time, in one of some orders."""
+"""List the conversations of the archive for the viewer: a row each, a page at a time, in a selectable order."""
 
-# ruff: noqa: S608 - names of our own; what people write goes into parameters
+# ruff: noqa: S608 - only internal names; user input goes into parameters
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LAST_TURN = (
     " ORDER BY t.branch_trace IS NOT NULL, t.position DESC LIMIT 1"
 )
 
-# The orders of the list; the last part of each makes it the same every time.
+# The orders of the list; the last part of each makes it deterministic.
 SORTS = {
     "newest": f"{TOUCHED} DESC, c.rowid DESC",
     "oldest": f"{TOUCHED} IS NULL, {TOUCHED}, c.rowid",
@@ -41,9 +41,9 @@ SORTS = {
 
 
 class Row(msgspec.Struct, kw_only=True):
-    """One conversation of the list. What was not recorded is None."""
+    """One conversation of the list. Values that were not recorded are None."""
 
-    number: int  # of the conversation in the archive
+    number: int  # rowid of the conversation in the archive
     id: str
     title: str
     workspace: str | None
@@ -63,7 +63,7 @@ class Row(msgspec.Struct, kw_only=True):
     labels: list[str]
     note: str | None
     tokens: int | None
-    estimated: int  # how many of the tokens nobody recorded
+    estimated: int  # estimated ones among the tokens, as they were not recorded
     working_ms: float | None
     status: str | None  # of the last turn
     error: str | None  # of the last turn
@@ -78,9 +78,9 @@ _COLUMNS = f"""
 
 
 def rows_of(selected: Selected, *, sort: str = "newest", offset: int = 0, limit: int = PAGE_ROWS) -> list[Row]:
-    """A page of the conversations that are wanted."""
+    """Return a page of the selected conversations."""
     where, parameters = selected.where()
-    # First just the numbers: what else a row shows is looked up for one page only.
+    # First only the numbers: the other values of rows are looked up for one page only.
     found = selected.connection.execute(
         f"SELECT c.rowid FROM conversation AS c WHERE {where} ORDER BY {SORTS[sort]} LIMIT ? OFFSET ?",
         [*parameters, limit, offset],
@@ -89,7 +89,7 @@ def rows_of(selected: Selected, *, sort: str = "newest", offset: int = 0, limit:
 
 
 def rows_numbered(connection: sqlite3.Connection, numbers: Sequence[int]) -> list[Row]:
-    """Rows by their numbers, in that order."""
+    """Return rows by their numbers, in that order."""
     found = connection.execute(
         f"SELECT {_COLUMNS} FROM json_each(?) AS listed JOIN conversation AS c ON c.rowid = listed.value"
         " LEFT JOIN annotation AS a ON a.id = c.id ORDER BY listed.key",
@@ -99,7 +99,7 @@ def rows_numbered(connection: sqlite3.Connection, numbers: Sequence[int]) -> lis
 
 
 def rows_among(selected: Selected, ids: Sequence[str]) -> dict[str, Row]:
-    """Those of these conversations that are wanted."""
+    """Return the rows of these conversations that the selection includes."""
     where, parameters = selected.where()
     found = selected.connection.execute(
         f"SELECT c.rowid FROM conversation AS c WHERE c.id IN (SELECT value FROM json_each(?)) AND {where}",

@@ -1,4 +1,4 @@
-"""Conversations that may be the same as one that does not say which it is: looked up, and not yet compared."""
+"""Look up conversations that may be the same as one without an id, for comparison."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 from copilog.store.schema import MESSAGE_BITS
 
 PHRASE_WORDS = 12
-MOST_ALIKE = 40  # conversations with the same words: of a prompt that everybody types, there is no end
+MOST_ALIKE = 40  # most conversations with the same words: a common prompt may have very many
 
 _BY_REQUESTS = """
     SELECT DISTINCT theirs.conversation FROM turn AS mine JOIN turn AS theirs ON theirs.request_id = mine.request_id
@@ -29,7 +29,7 @@ _PROMPTS = f"""
 
 
 class Standing(NamedTuple):
-    """A conversation as it stands in the archive."""
+    """A conversation as it is stored in the archive."""
 
     number: int
     id: str
@@ -43,7 +43,7 @@ def standing(connection: sqlite3.Connection, number: int) -> Standing:
 
 
 def nameless(connection: sqlite3.Connection, sources: Iterable[str]) -> list[int]:
-    """The conversations of these sources that have no id of their own."""
+    """Return the conversations of these sources that have no id of their own."""
     rows = connection.execute(
         "SELECT rowid FROM conversation WHERE native_id IS NULL AND source IN (SELECT value FROM json_each(?)) "
         "ORDER BY id",
@@ -53,7 +53,7 @@ def nameless(connection: sqlite3.Connection, sources: Iterable[str]) -> list[int
 
 
 def uncompared(connection: sqlite3.Connection) -> list[int]:
-    """The conversations that were stored since the last comparison."""
+    """Return the conversations that were stored since the last comparison."""
     return [number for (number,) in connection.execute("SELECT rowid FROM conversation WHERE NOT is_compared")]
 
 
@@ -62,14 +62,14 @@ def mark_compared(connection: sqlite3.Connection) -> None:
 
 
 def alike(connection: sqlite3.Connection, numbers: Collection[int], telling_length: int) -> dict[int, set[int]]:
-    """Of each conversation, those that share a request, or how a prompt begins, or were thought to be the same before.
+    """Return, for each conversation, those that share a request or the beginning of a prompt, or were related before.
 
-    What was compared before is looked up only among what was not. A prompt of the telling length is one that few
-    others have typed.
+    Conversations that were compared before are looked up only among the others. Few users type the same prompt if it
+    has `telling_length` characters.
     """
     fresh = set(uncompared(connection))
     known = set(numbers) - fresh
-    if len(known) < len(fresh):  # then it takes fewer look-ups to ask for each of them
+    if len(known) < len(fresh):  # then looking up each of them is cheaper
         fresh.update(known)
         known.clear()
     found = {number: _alike_to(connection, number, telling_length) for number in numbers if number in fresh}
@@ -87,7 +87,7 @@ def alike(connection: sqlite3.Connection, numbers: Collection[int], telling_leng
 
 
 def _alike_to(connection: sqlite3.Connection, number: int, telling_length: int) -> set[int]:
-    """What is like one conversation, of all that there is."""
+    """Return the conversations that are similar to one, among all."""
     found = _related(connection, number)
     for words in _beginnings(connection, number, telling_length):
         phrase = words.replace('"', " ").replace("\0", " ")
@@ -100,7 +100,7 @@ def _related(connection: sqlite3.Connection, number: int) -> set[int]:
 
 
 def _beginnings(connection: sqlite3.Connection, number: int, telling_length: int) -> Iterator[str]:
-    """How the first prompt begins, and how the first long one does where that is another."""
+    """Yield the beginning of the first prompt, and of the first long prompt if that is another one."""
     is_first = True
     for (text,) in connection.execute(_PROMPTS, (number,)):
         is_telling = len(text) >= telling_length

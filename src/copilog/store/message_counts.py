@@ -1,7 +1,7 @@
-"""How much was said in a conversation, turn by turn, and by whom: the main agent or one of its sub-agents.
+"""Count the characters of a conversation by turn and by agent: the main agent or one of its sub-agents.
 
-The measure is characters, and a slot is a turn with the call whose sub-agent spoke (None: the main agent). What went
-to the model is the prompt and what tools gave back, what came from it are answers, thinking and arguments. Each text
+A slot is a turn with the call whose sub-agent wrote (None: the main agent). The input of the model
+is the prompt and the results of tools, its output are answers, thinking and arguments. Each text
 counts once, although a model is sent the history again with each call.
 """
 
@@ -17,30 +17,30 @@ from copilog.store.texts import UNNAMED, Calls, Texts, said_after
 
 
 class Slot(NamedTuple):
-    """Where something was used: a turn, None where it is of none, and the call whose sub-agent used it."""
+    """The turn of some usage, None if it has no turn, and the call whose sub-agent used it."""
 
     turn: int | None
     parent: str | None = None
 
 
 NOWHERE = Slot(None)
-HELPER = "(helper)"  # stands for an agent: what served the product, such as the making of a title
+HELPER = "(helper)"  # in place of an agent: requests of the product, such as for a title
 HELPERS = Slot(None, HELPER)
 
 
 class Talk:
-    """What one walk through the messages tells."""
+    """The counts of one walk through the messages."""
 
     def __init__(self, conversation: Conversation, texts: list[Texts], calls: Calls) -> None:
         self.turns: dict[int, Turn] = {turn.index: turn for turn in conversation.turns}
-        self.sent: dict[Slot, int] = {}  # characters that went to the model
-        self.received: dict[Slot, int] = {}  # characters that came from it
+        self.sent: dict[Slot, int] = {}  # characters of the model's input
+        self.received: dict[Slot, int] = {}  # characters of the model's output
         self.models: dict[Slot, str] = {}
         self.first_at: dict[int, datetime] = {}
         self.after_shutdown: set[int] = set()  # turns that were answered after the last end of the program
         self.runs: list[set[int]] = []  # turns that were answered before each end of the program
         self.killed: set[int] = set()  # turns that were answered before a resume without an end of the program
-        self.subagents: dict[str, str] = {}  # names by the call that started them
+        self.subagents: dict[str, str] = {}  # names of sub-agents by the call that started them
         self._calls: dict[str, str] = {}  # the call that started an agent, by the agent's own id
         self._has_subagents = bool(calls.delegated)
         self._last: dict[int, tuple[Slot, str]] = {}  # the last result of each turn with an error or citations
@@ -51,7 +51,7 @@ class Talk:
     def _walk(self, messages: list[Message], texts: list[Texts]) -> None:
         turns, with_errors = self.turns, self._with_errors
         at, by = slot = NOWHERE
-        sent = 0  # characters that went to the model there, not yet counted
+        sent = 0  # characters of the model's input there, not yet counted
         for message, row in zip(messages, texts, strict=False):
             role, turn, parent = message.role, message.turn, message.parent_call_id
             if role == "system":
@@ -81,15 +81,15 @@ class Talk:
             self.sent[slot] = self.sent.get(slot, 0) + sent
 
     def slot(self, turn: int | None, parent: str | None) -> Slot:
-        """The slot of a call, which may be told by the id of the agent that it started."""
+        """Return the slot of a call, which may be given by the id of the agent that it started."""
         return Slot(turn, self._calls.get(parent, parent) if parent is not None else None)
 
     def answered(self, turns: Iterable[int]) -> list[int]:
-        """Those of the turns that have an answer."""
+        """Return the turns that have an answer."""
         return [turn for turn in turns if Slot(turn) in self.received]
 
     def model_of(self, slot: Slot) -> str | None:
-        """The model that answered there, as its turn and its messages tell."""
+        """Return the model that answered there, according to its turn and its messages."""
         turn = self.turns.get(slot.turn) if slot.turn is not None else None
         of_turn = model_of(turn) if turn is not None else None
         of_messages = self.models.get(slot)
@@ -126,7 +126,7 @@ class Talk:
                 self.killed |= self.after_shutdown
 
     def _forget_errors(self) -> None:
-        """The texts of a turn's last message end with those of the turn as a whole, which no model was sent."""
+        """Subtract the texts of turns that are added to their last message, as no model received them."""
         for index, (slot, result) in self._last.items():
             rest = result
             for text in reversed(said_after(self.turns[index])):
@@ -137,10 +137,10 @@ class Talk:
 
 
 def _size_of_prompt(message: Message, row: Texts) -> int:
-    """The characters of the user's words, with all that was put around them where that is known."""
+    """Return the characters of the user's text, including the recorded text around it."""
     size = len(row.user or "")
     for part in message.parts:
         if type(part) is Prompt and part.scope == "turn" and part.text:
             size = len(part.text)
-    # What a sub-agent was asked stands among the arguments of whoever called it.
+    # The prompt of a sub-agent is in the arguments of its call.
     return size or len(row.arguments or "")

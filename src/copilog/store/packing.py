@@ -1,4 +1,4 @@
-"""Bytes packed with zstd, at the level that costs least: documents are written more often than they are read."""
+"""Pack bytes with zstd, at the fastest level: documents are written more often than they are read."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ LEVEL = 1
 
 
 def pack(data: bytes | bytearray | memoryview) -> bytes:
-    """The data as one zstd frame."""
+    """Return the data as one zstd frame."""
     compressor = _compressor()
     packed: bytes = compressor.compress(data, compressor.FLUSH_FRAME)
     return packed
 
 
 def pack_pieces(pieces: Iterable[bytes]) -> bytes:
-    """The pieces, joined, as one frame: for data that is too large to be held as a whole."""
+    """Return the pieces, joined, as one frame: for data that is too large for memory."""
     compressor = _compressor()
     packed: list[bytes] = []
     try:
         packed += (compressor.compress(piece) for piece in pieces)
         packed.append(compressor.flush())
     except BaseException:
-        _compressor.cache_clear()  # this one is in the middle of a frame
+        _compressor.cache_clear()  # this compressor is in the middle of a frame
         raise
     return b"".join(packed)
 
 
 def unpack(packed: bytes) -> bytes:
-    """What was packed; frames that stand one behind the other give their data joined."""
+    """Return the packed data; the data of consecutive frames is joined."""
     data: bytes = _zstd().decompress(packed)
     return data
 
 
 @cache
 def _compressor() -> Any:
-    """One for the whole process: its tables are larger than most documents."""
+    """Return the compressor that the process shares: its tables are larger than most documents."""
     return _zstd().ZstdCompressor(LEVEL)
 
 

@@ -1,8 +1,8 @@
-"""What a conversation was made of that an export has joined: each part as it was read.
+"""Store the parts of merged conversations, each as it was read.
 
-Parts are kept so that the whole can be made again when one of them is read again, or one more joins: it is the same
-then, in whichever order they came. A conversation that nothing has joined has no parts. A removed one keeps the ids
-of its parts without what they said, so that none of them comes back on its own.
+Parts are stored so that the conversation can be merged again when a part is read again, or another one joins: the
+result does not depend on their order. A conversation that nothing has joined has no parts. A removed one keeps the ids
+of its parts without their content, so that no scan stores one of them again.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from copilog.model import Conversation, Relation
 from copilog.store.documents import conversation_from, document_of, stored_conversation
 
-DOUBT = "possible-duplicate"  # the kind of relation between two that may be one
+DOUBT = "possible-duplicate"  # the kind of relation between two conversations that may be the same
 
 
 def whole_of(connection: sqlite3.Connection, part: str) -> str | None:
@@ -24,7 +24,7 @@ def whole_of(connection: sqlite3.Connection, part: str) -> str | None:
 
 
 def members_of(connection: sqlite3.Connection, whole: str) -> dict[str, Conversation]:
-    """What a conversation was made of, by id: itself, when nothing has joined it."""
+    """Return the parts of a conversation by id: only itself if nothing has joined it."""
     rows = connection.execute("SELECT id, data FROM part WHERE whole = ? ORDER BY id", (whole,)).fetchall()
     if not rows:
         return {whole: stored(connection, whole)[1]}
@@ -32,7 +32,7 @@ def members_of(connection: sqlite3.Connection, whole: str) -> dict[str, Conversa
 
 
 def stored(connection: sqlite3.Connection, conversation_id: str) -> tuple[int, Conversation]:
-    """A conversation as it is stored, with its number."""
+    """Return a stored conversation with its number."""
     number = number_of(connection, conversation_id)
     conversation = stored_conversation(connection, number) if number is not None else None
     assert number is not None
@@ -41,13 +41,13 @@ def stored(connection: sqlite3.Connection, conversation_id: str) -> tuple[int, C
 
 
 def put_part(connection: sqlite3.Connection, whole: str, part: str, signature: str, conversation: Conversation) -> None:
-    """Keep something as it was read: what it may be the same as is a matter of the whole."""
+    """Store a part as it was read, without doubts, which are stored with the merged conversation."""
     values = (part, whole, signature, _packed(replace(conversation, relations=without_doubts(conversation))))
     connection.execute("INSERT OR REPLACE INTO part (id, whole, signature, data) VALUES (?, ?, ?, ?)", values)
 
 
 def _packed(conversation: Conversation) -> bytes:
-    """A document with its chapters, as one."""
+    """Return a document with its chapters as one value."""
     document = document_of(conversation)
     return msgspec.msgpack.encode([document.data, *(chapter.data for chapter in document.chapters)])
 
@@ -58,7 +58,7 @@ def _unpacked(packed: bytes) -> Conversation:
 
 
 def move_part(connection: sqlite3.Connection, part: str, whole: str) -> None:
-    """Make something a part of a conversation, or what is one a part of another, or a conversation of its own."""
+    """Make a part belong to a conversation, to another one, or be a conversation of its own."""
     for name in (part, whole):
         if whole_of(connection, name) is None:
             (signature,) = connection.execute("SELECT signature FROM conversation WHERE id = ?", (name,)).fetchone()
@@ -67,13 +67,13 @@ def move_part(connection: sqlite3.Connection, part: str, whole: str) -> None:
 
 
 def signature_of(connection: sqlite3.Connection, part: str) -> str:
-    """The state of the files that a part was read from."""
+    """Return the state of the files that a part was read from."""
     (signature,) = connection.execute("SELECT signature FROM part WHERE id = ?", (part,)).fetchone()
     return str(signature)
 
 
 def forget_single(connection: sqlite3.Connection, whole: str) -> None:
-    """A conversation that is its own only part needs none."""
+    """Delete the part of a conversation that has no other parts."""
     connection.execute(
         "DELETE FROM part WHERE whole = ?1 AND (SELECT count(*) FROM part WHERE whole = ?1) = 1", (whole,)
     )
@@ -89,12 +89,12 @@ def is_removed(connection: sqlite3.Connection, conversation_id: str) -> bool:
 
 
 def without_doubts(conversation: Conversation) -> list[Relation]:
-    """The relations of a conversation that are known for sure."""
+    """Return the relations of a conversation that are certain."""
     return [relation for relation in conversation.relations if relation.kind != DOUBT]
 
 
 def doubted(connection: sqlite3.Connection) -> set[str]:
-    """Conversations that may be the same as another."""
+    """Return the conversations that may be the same as another."""
     rows = connection.execute(
         "SELECT DISTINCT c.id FROM relation JOIN conversation AS c ON c.rowid = relation.conversation WHERE kind = ?",
         (DOUBT,),
@@ -103,7 +103,7 @@ def doubted(connection: sqlite3.Connection) -> set[str]:
 
 
 def doubts_of(connection: sqlite3.Connection, conversation_id: str) -> list[Relation]:
-    """What a conversation, as it is stored, may be the same as."""
+    """Return what a stored conversation may be the same as."""
     rows = connection.execute(
         "SELECT kind, other_id, reason FROM relation JOIN conversation AS c ON c.rowid = relation.conversation "
         "WHERE c.id = ? AND kind = ? ORDER BY position",
@@ -113,7 +113,7 @@ def doubts_of(connection: sqlite3.Connection, conversation_id: str) -> list[Rela
 
 
 def doubters_of(connection: sqlite3.Connection, conversation_id: str) -> list[str]:
-    """Conversations that are said to be possibly the same as this one."""
+    """Return the conversations that are recorded as possibly the same as this one."""
     rows = connection.execute(
         "SELECT DISTINCT c.id FROM relation JOIN conversation AS c ON c.rowid = relation.conversation "
         "WHERE kind = ? AND other_id = ?",

@@ -1,8 +1,8 @@
-"""Which programs a terminal command runs: `cd x && sudo git -C y commit -m z | tail` runs "git commit".
+"""Find the programs that a terminal command runs: `cd x && sudo git -C y commit -m z | tail` runs "git commit".
 
 Good enough for statistics over the commands of POSIX shells, PowerShell and cmd, and cheap: one look at every word,
-no grammar. What only prepares or reports (`cd`, `export`, `echo`), and filters that others write to (`| tail`), count
-only where there is nothing else. Arguments are never part of a name, apart from the sub-command.
+no grammar. Programs that only prepare or report (`cd`, `export`, `echo`), and filters in a pipe (`| tail`), count
+only if there is no other. Arguments are never part of a name, except the sub-command.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 
 from copilog.text_cache import remembered
 
-MOST_CHARACTERS = 20_000  # of a command that are looked at
+MOST_CHARACTERS = 20_000  # characters of a command that are examined
 MOST_PROGRAMS = 12  # of one command
 MOST_LETTERS = 60  # of a name
 MOST_WORDS = 200  # of a simple command
@@ -36,7 +36,7 @@ FILTERS = _names(
     "format-table ft gawk grep head less measure-object more nl out-default out-file out-host out-null out-string",
     "paste rev rg sed select-object select-string sort sort-object tail tee tee-object tr uniq wc where where-object",
 )
-# Words before a command, and words that begin something that is none.
+# Words before a command, and words that begin something other than a command.
 KEYWORDS = _names("! if then else elif elseif while until do time try catch finally")
 NO_COMMANDS = _names("fi done esac for foreach case select function param in break continue switch")
 
@@ -53,7 +53,7 @@ WRAPPERS = {
     "uvx": _names("--from --with -p --python"),
     **dict.fromkeys(_names("builtin bunx call command doas exec ionice nohup setsid unbuffer winpty"), _names()),
 }
-# The same, by a sub-command: `uv run pytest` runs pytest.
+# The same, with a sub-command: `uv run pytest` runs pytest.
 RUNNERS = {
     "uv run": _names("--with --extra --group -p --python --package --env-file --directory"),
     "conda run": _names("-n --name -p --prefix"),
@@ -132,7 +132,7 @@ _OPTION = re.compile(r"[-+]|\w+=|\d[\d.]*[smhd]?$")
 
 
 def programs_of(command: str) -> list[str]:
-    """The programs of a command, each once, in the order in which they come: `["git commit", "pytest"]`."""
+    """Return the programs of a command, each once, in their order: `["git commit", "pytest"]`."""
     found: dict[str, bool] = {}
     _collect(command[:MOST_CHARACTERS], found, 0)
     main = [name for name, is_aside in found.items() if not is_aside]
@@ -140,17 +140,17 @@ def programs_of(command: str) -> list[str]:
 
 
 def _collect(command: str, found: dict[str, bool], depth: int) -> None:
-    """Put the programs into `found`: name -> whether it only prepares, reports or filters."""
+    """Add the programs to `found`: name -> whether it only prepares, reports or filters."""
     for words, is_piped in _simple_commands(_without_bodies(command)):
         _add(words, is_piped, found, depth)
 
 
 def _simple_commands(command: str) -> list[tuple[list[str], bool]]:
-    """The words of each simple command, in quotes as they are, and whether it reads from a pipe."""
+    """Return the words of each simple command, with their quotes, and whether it reads from a pipe."""
     found: list[tuple[list[str], bool]] = []
     words: list[str] = []
     is_piped = False
-    waiting: list[tuple[list[str], bool]] = []  # commands within which another one stands in brackets
+    waiting: list[tuple[list[str], bool]] = []  # commands that contain another one in brackets
     for token in _TOKEN.finditer(command):
         kind = token.lastgroup
         if kind == "word" and token[0] not in ("{", "}"):
@@ -172,7 +172,7 @@ def _simple_commands(command: str) -> list[tuple[list[str], bool]]:
 
 
 def _without_bodies(command: str) -> str:
-    """The command without the texts of here-documents and here-strings, which may look like commands."""
+    """Return the command without the texts of here-documents and here-strings, which may look like commands."""
     for _ in range(MOST_BODIES if "<<" in command else 0):
         start = _BODY.search(command)
         if start is None:
@@ -218,7 +218,7 @@ def _add(words: list[str], is_piped: bool, found: dict[str, bool], depth: int) -
 
 
 def _module(arguments: list[str]) -> tuple[str, list[str]]:
-    """`python -m pytest` runs pytest; anything else that python is given to run is its own affair."""
+    """Return the module that python runs: `python -m pytest` runs pytest; scripts are not examined."""
     for at, word in enumerate(arguments[:-1]):
         if word == "-m":
             return _basename(arguments[at + 1]) or "python", arguments[at + 2 :]
@@ -228,7 +228,7 @@ def _module(arguments: list[str]) -> tuple[str, list[str]]:
 
 
 def _program(words: list[str]) -> tuple[str, list[str]]:
-    """The name of the program and its arguments; an empty name where there is none."""
+    """Return the name of the program and its arguments; an empty name if there is none."""
     at = 0
     while at < len(words):
         word = words[at]
@@ -247,7 +247,7 @@ def _program(words: list[str]) -> tuple[str, list[str]]:
 
 @remembered(256)
 def _basename(word: str) -> str:
-    """The program that a word names: without its folder, its ending on Windows and its version."""
+    """Return the program that a word names: without its folder, its ending on Windows and its version."""
     name = _unquoted(word).rstrip("/\\").replace("\\", "/").rpartition("/")[2].partition("@")[0]  # vitest@latest
     if name.lower().endswith(_ENDINGS):
         name = name[:-4].lower()
@@ -265,7 +265,7 @@ def _unquoted(word: str) -> str:
 
 
 def _after_options(words: list[str], with_value: frozenset[str]) -> list[str]:
-    """What follows the options, the assignments, and the numbers that `timeout` and `nice` take."""
+    """Return the words after the options, the assignments, and the numbers of `timeout` and `nice`."""
     at = 0
     while at < len(words) and _OPTION.match(words[at]):
         at += 2 if words[at] in with_value else 1
@@ -273,7 +273,7 @@ def _after_options(words: list[str], with_value: frozenset[str]) -> list[str]:
 
 
 def _with_sub_command(name: str, arguments: list[str]) -> tuple[str, list[str]]:
-    """`git commit`, `npm run build`; and the words of the program that `uv run` and its like run."""
+    """Return a name such as `git commit`, `npm run build`; and the words of the program that e.g. `uv run` runs."""
     with_value = SUB_COMMANDS[name]
     rest = _after_options(arguments, with_value)
     for _ in range(2):
@@ -289,7 +289,7 @@ def _with_sub_command(name: str, arguments: list[str]) -> tuple[str, list[str]]:
 
 
 def _script_of(shell: str, arguments: list[str]) -> str:
-    """What a shell is given to run on its command line, if it is a shell."""
+    """Return the script on the command line of a shell; None for other programs."""
     for at, word in enumerate(arguments[:-1]):
         rest = arguments[at + 1 :]
         if shell == "cmd" and word.lower() in ("/c", "/k"):

@@ -1,4 +1,4 @@
-"""Histories of typed prompts in the archive, and the conversations that have their prompts."""
+"""Find histories of typed prompts in the archive, and the conversations that contain their prompts."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def histories(connection: sqlite3.Connection) -> set[int]:
 
 
 def histories_near(connection: sqlite3.Connection, fresh: Collection[int]) -> set[int]:
-    """Return the histories that have a prompt of some conversations, or were linked to one of them."""
+    """Return the histories that contain a prompt of some conversations, or were linked to one of them."""
     numbers = _as_json(fresh)
     by_prompt = connection.execute(_BY_PROMPT, (numbers,))
     by_link = connection.execute(_BY_LINK, (RELATION, numbers))
@@ -52,12 +52,12 @@ def histories_near(connection: sqlite3.Connection, fresh: Collection[int]) -> se
 
 
 def owners_with(connection: sqlite3.Connection, keys: Iterable[int]) -> Iterator[Owner]:
-    """Yield the conversations that have prompts with these keys."""
+    """Yield the conversations that contain prompts with these keys."""
     return (Owner(*row) for row in connection.execute(_OWNERS, (_as_json(keys),)))
 
 
 def histories_of(connection: sqlite3.Connection, conversation_id: str) -> list[Relation]:
-    """Return relations to the histories that have prompts of a conversation: those have a relation to it."""
+    """Return relations to the histories that have a relation to a conversation."""
     reason = "prompts of this conversation are in that history"
     found = [name for (name,) in connection.execute(_LINKED, (conversation_id,))]
     return [Relation(kind=RELATION_BACK, other_id=name, reason=reason) for name in found]

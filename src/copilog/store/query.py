@@ -1,11 +1,11 @@
-"""The language of search: text to a tree of conditions. docs/search.md tells it to people.
+"""Parse the search language: text to a tree of conditions. docs/search.md documents it.
 
     alternatives = conjunction ("OR" conjunction)*
     conjunction  = negation ("AND"? negation)*
     negation     = ("NOT" | "-")? (group | text | field)
 
 A query that does not parse raises QueryError, which says what is wrong, where, and the nearest query that does parse.
-Each fault knows how to mend itself; mending goes on until the query parses.
+Each fault has a correction of the text; corrections are applied until the query parses.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ NEAR_ENOUGH = 0.8
 
 
 class Text(msgspec.Struct, frozen=True, tag="text"):
-    """Something that a message's text holds: words in a row, exact text, or a regular expression."""
+    """A text condition on a message: consecutive words, exact text, or a regular expression."""
 
     kind: Literal["words", "substring", "regex"]
     value: str
-    is_prefix: bool = False  # the last word may go on
-    column: str | None = None  # of the full-text index; None is any
+    is_prefix: bool = False  # the last word is a prefix
+    column: str | None = None  # column of the full-text index; None for any
 
 
 class Field(msgspec.Struct, frozen=True, tag="field"):
@@ -61,7 +61,7 @@ class Or(msgspec.Struct, frozen=True, tag="or"):
 
 
 Node = Text | Field | Not | And | Or
-Clock = Callable[[str], Period]  # what a date means
+Clock = Callable[[str], Period]  # meaning of dates
 
 
 class Query(msgspec.Struct, frozen=True):
@@ -83,8 +83,8 @@ class QueryError(UsageError):
 
 
 def parse(text: str, now: datetime | None = None, zone: tzinfo | None = None) -> Query:
-    """The query that a text is. Dates such as `7d` count from `now`, and are those of a time zone."""
-    text = whole_characters(text)  # a terminal may hand over any bytes
+    """Parse a text as a query. Dates such as `7d` count from `now`, in a time zone."""
+    text = whole_characters(text)  # a terminal may pass any bytes
     clock = partial(period_of, now=now or datetime.now(UTC), zone=zone)
     try:
         return Query(text, _Parser(text, clock).parse())
@@ -93,7 +93,7 @@ def parse(text: str, now: datetime | None = None, zone: tzinfo | None = None) ->
 
 
 class _Fault(Exception):  # noqa: N818 - it never leaves this module
-    """What is wrong, where, and the text with just this put right."""
+    """The reason and position of a fault, and the text with this fault corrected."""
 
     def __init__(self, reason: str, position: int, mended: str | None) -> None:
         super().__init__(reason)
@@ -103,7 +103,7 @@ class _Fault(Exception):  # noqa: N818 - it never leaves this module
 
 
 def _mended(fault: _Fault, text: str, clock: Clock) -> str | None:
-    """The text with one fault after the other put right; where that does not end, just its words."""
+    """Return the text with one fault after the other corrected; if that does not end, only its words."""
     candidate = fault.mended
     for _ in range(MOST_CONDITIONS):
         if candidate is None:
@@ -128,17 +128,17 @@ def _only_words(text: str) -> str | None:
 _OPERATOR = re.compile(r"(AND|OR|NOT)(?=[\s()]|$)")
 _FIELD = re.compile(r"([A-Za-z]+):")
 _NEGATED = re.compile(r"""-(?=[^\W_]|["'(~/_])""")
-# A slash within must be escaped, so that a path such as /home/ana is none.
+# A slash inside must be escaped, so that a path such as /home/ana is not a regular expression.
 _REGEX = re.compile(r"/((?:[^/\\\n]|\\.)+)/(?=[\s)]|$)")
 _QUOTED = {'"': re.compile(r'"((?:[^"]|"")*)"(\*?)'), "'": re.compile(r"'((?:[^']|'')*)'(\*?)")}
-# Scripts that put no space between words: a word of them is looked for as a part of the text.
+# Scripts without spaces between words: their words are searched as substrings.
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 )
 
 
 class _Parser:
-    """Goes once over the text. `at` is the place it has come to."""
+    """A recursive descent parser. `at` is its position in the text."""
 
     def __init__(self, text: str, clock: Clock) -> None:
         self.text = text
@@ -197,7 +197,7 @@ class _Parser:
         return self.item(field)
 
     def fail_without_right_side(self) -> NoReturn:
-        """At the end, or at a closing parenthesis, where a condition is needed."""
+        """Fail at the end, or at a closing parenthesis, where a condition is needed."""
         before = self.text[: self.at].rstrip()
         for operator in ("AND", "OR"):
             if before.endswith(operator):
@@ -228,7 +228,7 @@ class _Parser:
     # --- conditions ---------------------------------------------------------------------------------------------
 
     def item(self, field: str | None) -> Node:
-        """A group, a field, or text; `field` is that of the group it stands in."""
+        """Parse a group, a field, or text; `field` is that of the enclosing group."""
         if self.text.startswith("(", self.at):
             return self.group(field)
         self.conditions += 1
@@ -241,7 +241,7 @@ class _Parser:
             near = _nearest_field(named[1].lower())
             if near is not None:
                 self.fail(
-                    f"there is no field {named[1]}; did you mean {near}? Put it in single quotes to look for it",
+                    f"there is no field {named[1]}; did you mean {near}? Put it in single quotes to search for it",
                     named.start(),
                     self.replaced(*named.span(1), near),
                 )
@@ -265,7 +265,7 @@ class _Parser:
         self.fail(f"{named[0]} needs a value right after it", named.start(), mended)
 
     def condition(self, field: str | None) -> Node:
-        """Text, or the value of a field."""
+        """Parse text, or the value of a field."""
         start = self.at
         is_text = field is None or field in TEXT_FIELDS
         column = TEXT_FIELDS.get(field or "")
@@ -316,12 +316,12 @@ class _Parser:
             return Field(name, lower)
         near = (get_close_matches(lower, known, 1, 0) or known)[0]
         choice = ", ".join(known)
-        return self.fail(f"{name}: knows {choice}, not {value}", start, self.replaced(start, self.at, near))
+        return self.fail(f"{name}: must be one of {choice}, not {value}", start, self.replaced(start, self.at, near))
 
     # --- characters ---------------------------------------------------------------------------------------------
 
     def quoted(self, quote: str) -> tuple[str, bool]:
-        """What stands in quotes, a doubled quote being one, and whether a star follows."""
+        """Return the quoted text, with doubled quotes as one, and whether a star follows."""
         start = self.at
         match = _QUOTED[quote].match(self.text, start)
         if match is None:
@@ -333,7 +333,7 @@ class _Parser:
         return value, bool(match[2])
 
     def bare(self) -> str:
-        """Up to the next space, or to a ) that closes none of its own."""
+        """Return the text up to the next space, or to a ) without its own (."""
         start = self.at
         is_open = 0
         while self.at < len(self.text):
@@ -354,7 +354,7 @@ class _Parser:
         return match[1] if match else None
 
     def is_at_end(self) -> bool:
-        """At the end of the query or of the group."""
+        """Return whether the query or the group ends here."""
         return self.at >= len(self.text) or self.text[self.at] == ")"
 
     def without(self, start: int, end: int) -> str:
@@ -374,7 +374,7 @@ def _date_field(name: str, period: Period) -> Field:
 
 
 def _with_one_period(items: list[Node]) -> list[Node]:
-    """Make one period of dates that are joined with AND: something was done in it, and not only before and after."""
+    """Combine dates that are joined with AND to one period, so that one activity must be within it."""
     dates = [item for item in items if isinstance(item, Field) and item.name == PERIOD]
     if len(dates) <= 1:
         return items
@@ -384,7 +384,7 @@ def _with_one_period(items: list[Node]) -> list[Node]:
 
 
 def regex_fault(pattern: str) -> str | None:
-    """What is wrong with a regular expression, if anything is."""
+    """Return the fault of a regular expression; None if it is valid."""
     try:
         re.compile(pattern, re.IGNORECASE | re.MULTILINE)
     except (re.error, RecursionError, OverflowError) as error:
@@ -393,7 +393,7 @@ def regex_fault(pattern: str) -> str | None:
 
 
 def _nearest_field(name: str) -> str | None:
-    """The field that was probably meant: swapped letters before missing ones."""
+    """Return the most similar field: swapped letters before missing ones."""
     near = get_close_matches(name, NAMES, 3, NEAR_ENOUGH)
     swapped = (field for field in near if sorted(field) == sorted(name))
     return next(swapped, near[0] if near else None)

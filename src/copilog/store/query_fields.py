@@ -1,4 +1,4 @@
-"""The fields of a query: what they hold for, and which values they take."""
+"""Define the fields of a query: their level, and the values they accept."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from copilog.store.selection import NAME_FIELDS
 
 Level = Literal["message", "turn", "conversation"]
 
-# Text fields: the column of the full-text index that each one looks into.
+# Text fields: the column of the full-text index that each searches.
 TEXT_FIELDS: dict[str, str] = {
     "title": "title",
     "user": "user",
@@ -20,8 +20,8 @@ TEXT_FIELDS: dict[str, str] = {
 }
 # Dates: since and until are those of every selection; `before` ends where its period begins.
 DATES = ("since", "until", "after", "before")
-PERIOD = "period"  # the field that dates become: "since/until" as the archive writes times, of which one may be missing
-# Other fields: what they are a fact of.
+PERIOD = "period"  # the field of converted dates: "since/until" as the archive writes times, or only one
+# Other fields: the level that they are a fact of.
 FIELDS: dict[str, Level] = {
     "role": "message",
     "tool": "turn",
@@ -32,7 +32,7 @@ FIELDS: dict[str, Level] = {
     **dict.fromkeys(DATES, "conversation"),
 }
 NAMES = (*FIELDS, *TEXT_FIELDS)
-# Fields that know their values.
+# Fields with a fixed set of values.
 VALUES: dict[str, tuple[str, ...]] = {
     "role": ("user", "assistant", "system", "tool", "title"),
     "has": ("error", "command-error", "edit", "tool", "thinking"),
@@ -43,5 +43,5 @@ EMPTY = ("is", "empty")
 
 
 def level_of(name: str, value: str) -> Level:
-    """What a field holds for: of all that a conversation may be, superseded is a fact of a turn."""
+    """Return the level of a field; of the values of `is:`, superseded is a fact of a turn."""
     return "turn" if (name, value) == SUPERSEDED else FIELDS.get(name, "conversation")

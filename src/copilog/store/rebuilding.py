@@ -1,6 +1,6 @@
-"""Rows that are no longer true are made again, from the documents: no file needs to be there any more.
+"""Rebuild outdated rows from the stored documents: the files are not needed.
 
-An earlier version made them, or they say that a call is running, and it has been left since.
+Rows are outdated if an earlier version made them, or if they list an abandoned call as running.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from copilog.store.schema import ROWS_VERSION
 from copilog.store.times import moment
 from copilog.store.writing import replace_rows
 
-Progress = Callable[[int, int], None]  # done, of all
+Progress = Callable[[int, int], None]  # done, total
 
 
 def rebuild_rows(connection: sqlite3.Connection, progress: Progress | None = None) -> int:
-    """Bring the rows of all conversations up to date, each in a transaction; returns how many were behind."""
+    """Rebuild the rows of all outdated conversations, each in a transaction; return their number."""
     behind = [
         rowid
         for (rowid,) in connection.execute(

@@ -1,6 +1,6 @@
-"""The rows that a conversation has in the tables of the archive: a struct for each table, with its columns by name.
+"""Define the rows of a conversation in the tables of the archive: a struct for each table, with its columns.
 
-The number of the conversation is not among them: it is known only where they are written.
+The number of the conversation is not among them: it is assigned when they are written.
 """
 
 from __future__ import annotations
@@ -214,7 +214,7 @@ class QueuedPromptRow(Row):
     prompt: int
 
 
-# Those of the tables with one row or more for a conversation, in the order of DETAIL_TABLES.
+# The tables with one row or more for a conversation, in the order of DETAIL_TABLES.
 DETAILS: dict[str, type[Row]] = {
     "turn": TurnRow,
     "tool_call": ToolCallRow,

@@ -1,7 +1,7 @@
-"""The tables of the archive, as numbered migrations. What people query are the views: docs/archive.md
+"""Define the tables of the archive, as numbered migrations. Users query the views: docs/archive.md
 
 Tables are named in the singular, views in the plural. A message's rowid is its conversation's rowid times 2**20 plus
-its position, so that all rows of a conversation lie together and can be deleted as one range.
+its position, so that all rows of a conversation are adjacent and can be deleted as one range.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ DETAIL_TABLES = (
     "turn", "tool_call", "file_edit", "token_usage", "skill", "trace", "spend", "prompt_share", "relation",
     "queued_prompt",
 )  # fmt: skip
-# Of what `entries` makes of a conversation. Rows of an earlier version are made again from the document.
+# Version of the rows that `entries` makes. Rows of an earlier version are rebuilt from the document.
 ROWS_VERSION = 7
-# What people and frames read.
+# Views for users and data frames.
 VIEWS = (
     "conversations", "messages", "turns", "tool_calls", "file_edits", "usage", "spending", "prompt_shares", "skills",
     "relations", "traces", "files", "problems",
 )  # fmt: skip
 
-# Each migration is applied once, in its order, in a transaction. Never change one that was released.
+# Each migration is applied once, in order, in a transaction. Never change a released one.
 MIGRATIONS: tuple[str, ...] = (
     """
     CREATE TABLE conversation (
@@ -426,11 +426,11 @@ MIGRATIONS: tuple[str, ...] = (
 
 
 def is_counted(row: str, turn: str = "turn") -> str:
-    """Return SQL that holds for rows, named `row`, of turns that count, and for those of no turn.
+    """Return SQL that holds for rows, named `row`, of turns that count, and for rows without a turn.
 
-    The index holds superseded turns alone: mostly it is empty, and the question costs nothing.
+    The index has only superseded turns: it is mostly empty, so the test costs nothing.
     """
-    return (  # names of our own
+    return (  # only internal names
         "NOT EXISTS (SELECT 1 FROM turn AS superseded INDEXED BY turn_superseded"  # noqa: S608
         f" WHERE superseded.conversation = {row}.conversation AND superseded.position = {row}.{turn}"
         " AND superseded.superseded IS NOT NULL)"

@@ -1,8 +1,8 @@
-"""Search over the archive: a query, and the best of the messages that it holds for.
+"""Search the archive: return the best messages that match a query.
 
-The full-text index drives the search wherever the query lets it; what the index cannot tell is checked on each row it
-finds. Without its help all messages are read, newest conversations first, and a note says so. Of very many matches
-the titles and those stored last are ranked, as ranking reads more of the index than finding.
+The full-text index drives the search if the query allows it; other conditions are checked on each row that it
+finds. Otherwise all messages are read, newest conversations first, and a note says so. Of very many matches
+only titles and those stored last are ranked, as ranking reads more of the index than matching.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Order = Literal["rank", "newest"]
 
 MOST_RANKED = 3_000
 MOST_TITLES_RANKED = 1_000
-# What a word is worth in each column, in the order of the index.
+# The weight of a word in each column, in the order of the index.
 WEIGHTS = {"title": 10.0, "user": 5.0, "answer": 3.0, "thinking": 1.0, "arguments": 1.0, "result": 0.5, "paths": 2.0}
 BY_WEIGHT = tuple(sorted(WEIGHTS, key=lambda column: -WEIGHTS[column]))
 FIELD_NAMES = {"paths": "path"}
@@ -47,7 +47,7 @@ _OF_CONVERSATION = f"m.rowid >= c.rowid << {MESSAGE_BITS} AND m.rowid < (c.rowid
 _IS_TITLE = (
     f"m.rowid = (SELECT max(rowid) FROM message WHERE rowid < (c.rowid + 1) << {MESSAGE_BITS}) AND m.role = 'title'"  # noqa: S608
 )
-# The number of a row that the index found. The plus keeps SQLite from looking rows up by alternatives of a query
+# The number of a row that the index found. The plus prevents SQLite from looking rows up by alternatives of a query
 # (`w.rowid IN (...) OR w.rowid IN (...)`): such a plan does not use the index for MATCH, and fails on its first row.
 _FOUND = "+w.rowid"
 _IS_FIRST_OF_TURN = (
@@ -56,9 +56,9 @@ _IS_FIRST_OF_TURN = (
 
 
 class Hit(msgspec.Struct, kw_only=True):
-    """A message that was found, or a title. `highlights` are places in the snippet."""
+    """A matching message or title. `highlights` are ranges in the snippet."""
 
-    id: str  # "<conversation>#<position>", the same as long as the conversation is
+    id: str  # "<conversation>#<position>", stable while the conversation is unchanged
     conversation: str
     title: str
     workspace: str | None
@@ -66,12 +66,12 @@ class Hit(msgspec.Struct, kw_only=True):
     position: int
     turn: int | None  # index of the turn
     role: str
-    field: str  # user, answer, ...: what the snippet is from
+    field: str  # user, answer, ...: the column of the snippet
     snippet: str
     highlights: list[tuple[int, int]]
     score: float
-    superseded: str | None = None  # why its turn no longer counts
-    open: str  # the command that shows the place
+    superseded: str | None = None  # the reason why its turn no longer counts
+    open: str  # the command that shows the message
 
 
 class Group(msgspec.Struct, kw_only=True):
@@ -85,7 +85,7 @@ class Group(msgspec.Struct, kw_only=True):
 
 
 class SearchResult(msgspec.Struct, kw_only=True):
-    """What was found. Numbers that are not exact are at least so high."""
+    """The hits of a search. Counts that are not exact are lower bounds."""
 
     query: str
     hits: list[Hit]
@@ -96,7 +96,7 @@ class SearchResult(msgspec.Struct, kw_only=True):
     notes: list[str] = []
 
     def groups(self) -> list[Group]:
-        """The hits by conversation, the conversation of the best hit first."""
+        """Return the hits by conversation, the conversation of the best hit first."""
         groups: dict[str, Group] = {}
         for hit in self.hits:
             if hit.conversation not in groups:
@@ -111,15 +111,15 @@ class SearchResult(msgspec.Struct, kw_only=True):
         return list(groups.values())
 
     def arrow(self) -> Any:
-        """The hits as a pyarrow.Table."""
+        """Return the hits as a pyarrow.Table."""
         return frames.arrow(frames.columns_of_rows(self.hits))
 
     def polars(self) -> Any:
-        """The hits as a polars.DataFrame."""
+        """Return the hits as a polars.DataFrame."""
         return frames.polars(frames.columns_of_rows(self.hits))
 
     def pandas(self) -> Any:
-        """The hits as a pandas.DataFrame."""
+        """Return the hits as a pandas.DataFrame."""
         return frames.pandas(frames.columns_of_rows(self.hits))
 
 
@@ -134,9 +134,9 @@ def search(
     per_conversation: int | None = None,
     utc: bool = False,
 ) -> SearchResult:
-    """Find messages. `regex` is one more condition, and alone if the query is empty; `utc` is of dates in the query.
+    """Find messages. `regex` is a further condition, or the only one if the query is empty; `utc` applies to dates.
 
-    `per_conversation` is the most hits of one conversation. A query that does not parse raises QueryError.
+    `per_conversation` is the maximum of hits of one conversation. A query that does not parse raises QueryError.
     """
     if isinstance(query, str) and query.strip():
         query = parse(query, zone=UTC if utc else None)
@@ -157,12 +157,15 @@ def search(
         total_is_exact=found.is_exact,
         conversations=len({row >> MESSAGE_BITS for row, _ in found.rows}),
         conversations_is_exact=found.total == len(found.rows) and found.is_exact,
-        notes=[*plan.notes(), *(["some conversations are not in the index yet: copilog scan"] if is_behind else [])],
+        notes=[
+            *plan.notes(),
+            *(["some conversations are not in the index yet; `copilog scan` adds them"] if is_behind else []),
+        ],
     )
 
 
 def conversations_with(connection: sqlite3.Connection, query: str | Query) -> list[int]:
-    """The numbers of all conversations in which the query holds for some message."""
+    """Return the numbers of all conversations in which some message matches the query."""
     root = (parse(query) if isinstance(query, str) else query).root
     plan = _Plan(root, Conditions(connection, can_look_up=not has_pending(connection)))
     with functions_in(connection):
@@ -184,13 +187,13 @@ def _with_regex(query: str | Query, regex: str | None) -> tuple[str, Node]:
 
 
 def has_superseded(connection: sqlite3.Connection) -> bool:
-    """Whether any turn in the archive is superseded."""
+    """Return whether any turn in the archive is superseded."""
     sql = "SELECT 1 FROM turn INDEXED BY turn_superseded WHERE superseded IS NOT NULL LIMIT 1"
     return connection.execute(sql).fetchone() is not None
 
 
 class Found(NamedTuple):
-    """Rows with their scores, best first, and how many match in all."""
+    """Rows with their scores, best first, and the number of all matches."""
 
     rows: list[tuple[int, float]]
     total: int
@@ -198,7 +201,7 @@ class Found(NamedTuple):
 
 
 class _Plan:
-    """How a query is answered: driven by the full-text index, or by reading all conversations."""
+    """The execution of a query: driven by the full-text index, or by reading all conversations."""
 
     def __init__(self, root: Node, conditions: Conditions) -> None:
         self.root = root
@@ -206,13 +209,13 @@ class _Plan:
         conditions.is_for_superseded = asks_for_superseded(root)
         conditions.look_up_names(root)
         self.match: Match | None = conditions.match(root)
-        # What the index cannot tell.
+        # Conditions that the index cannot answer.
         self.rest: Sql | None = conditions.rest(root, "m.rowid" if self.match is None else _FOUND)
         self.leaves_out_superseded = has_superseded(conditions.connection) and not asks_for_superseded(root)
         self.leaves_out_empty = not asks_for_empty(root)
 
     def only_counted(self, row: str) -> str:
-        """What leaves out superseded turns and empty conversations, unless they are asked for."""
+        """Return SQL that leaves out superseded turns and empty conversations, unless the query selects them."""
         empty = f" AND ({row} >> {MESSAGE_BITS}) NOT IN (SELECT rowid FROM conversation WHERE is_empty)"  # noqa: S608
         counted = f" AND {is_counted_message(row)}" if self.leaves_out_superseded else ""
         return counted + (empty if self.leaves_out_empty else "")
@@ -220,7 +223,7 @@ class _Plan:
     def notes(self) -> list[str]:
         is_slow = any(isinstance(leaf, Text) and leaf.kind != "words" for leaf in leaves_of(self.root))
         return (
-            ["the index does not know this: texts were read one by one, newest first"]
+            ["the index cannot answer this query: texts were read one by one, newest first"]
             if self.match is None and is_slow
             else []
         )
@@ -248,14 +251,14 @@ class _Plan:
         return self.counted(connection, [(row, score) for row, (score, _) in ordered], is_exact)
 
     def scored(self, connection: sqlite3.Connection, match: str, most: int) -> list[tuple[int, float, str]]:
-        """Rows from the last stored on, with score and time."""
+        """Return rows from the last stored one backwards, with score and time."""
         touched = f"(SELECT ifnull({_TOUCHED}, '') FROM conversation AS c WHERE c.rowid = w.rowid >> {MESSAGE_BITS})"  # noqa: S608
         source, parameters = self.driven(match)
         sql = f"SELECT w.rowid, {_SCORE}, {touched} FROM {source} ORDER BY w.rowid DESC LIMIT ?"  # noqa: S608
         return connection.execute(sql, (*parameters, most)).fetchall()
 
     def newest(self, connection: sqlite3.Connection, wanted: int) -> Found:
-        """Rows of the conversations that were touched last, in their order."""
+        """Return rows of the conversations with the latest activity, in their order."""
         assert self.match is not None
         source, parameters = self.driven(
             self.match.text, f"CROSS JOIN conversation AS c ON c.rowid = w.rowid >> {MESSAGE_BITS}"
@@ -265,7 +268,7 @@ class _Plan:
         return self.counted(connection, rows[:wanted], len(rows) <= wanted)
 
     def read_all(self, connection: sqlite3.Connection, wanted: int) -> Found:
-        """Without the index."""
+        """Find matches without the index."""
         source, parameters = self.undriven()
         sql = f"SELECT m.rowid FROM {source} ORDER BY {_TOUCHED} DESC, c.rowid DESC, m.rowid LIMIT ?"  # noqa: S608
         rows = [(row, 0.0) for (row,) in connection.execute(sql, (*parameters, wanted + 1))]
@@ -273,9 +276,9 @@ class _Plan:
         return Found(rows[:wanted], len(rows), is_exact)
 
     def undriven(self) -> tuple[str, tuple[object, ...]]:
-        """What comes after FROM without the index, and its parameters.
+        """Return the text after FROM for a query without the index, and its parameters.
 
-        What says nothing about messages is answered by titles, or by the beginnings of turns.
+        A query without conditions on messages matches titles, or the first messages of turns.
         """
         assert self.rest is not None
         join = _OF_CONVERSATION
@@ -297,7 +300,7 @@ class _Plan:
         return [rowid for (rowid,) in connection.execute(sql, parameters)]
 
     def driven(self, match: str, join: str = "") -> tuple[str, tuple[object, ...]]:
-        """What comes after FROM when the index drives, and its parameters."""
+        """Return the text after FROM for a query with the index, and its parameters."""
         source = f"words AS w {join}"
         if self.rest is None:
             return f"{source} WHERE words MATCH ?{self.only_counted(_FOUND)}", (match,)
@@ -307,7 +310,7 @@ class _Plan:
         return f"{source} WHERE {where}", (match, *self.rest.parameters)
 
     def counted(self, connection: sqlite3.Connection, rows: list[tuple[int, float]], is_exact: bool) -> Found:
-        """With the number of all matches, where the index knows it."""
+        """Return rows with the number of all matches, if the index can count them."""
         if is_exact:
             return Found(rows, len(rows), True)
         assert self.match is not None
@@ -342,7 +345,7 @@ def _hits(connection: sqlite3.Connection, rows: Iterable[tuple[int, float]], mat
     )
     for row, score in rows:
         record = connection.execute(sql, (row,)).fetchone()
-        if record is None:  # removed by another process meanwhile
+        if record is None:  # another process has removed it
             continue
         conversation, title, workspace, updated_at, position, turn, role, superseded, *texts = record
         snippet = snippet_of(dict(zip(BY_WEIGHT, texts, strict=True)), matchers)

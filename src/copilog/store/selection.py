@@ -1,12 +1,12 @@
-"""Which conversations are meant: one struct, and one `where`, which every surface parses into.
+"""Select conversations: one struct, and one `where`, which every surface uses.
 
-The value of a field that names something is a part of the name, or the whole name where the field says so; case does
-not matter. A `*` in it stands for any characters, and then it is the whole name; so it is after a `=`. A name that no
-conversation has is an error with the nearest that there are. A period holds the conversations that were touched last
-in it, or have a turn that began in it. Empty conversations are left out unless they are asked for.
+The value of a field that names something is a part of the name, or the full name where the field says so; case does
+not matter. A `*` in it matches any characters, and then it is the full name; so it is after a `=`. A name that no
+conversation has is an error that lists the nearest names. A period selects the conversations that were last active
+in it, or have a turn that began in it. Empty conversations are left out unless they are selected.
 """
 
-# ruff: noqa: S608 - names of our own; what people write goes into parameters
+# ruff: noqa: S608 - only internal names; user input goes into parameters
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ TOUCHED = "coalesce(c.updated_at, c.started_at)"
 MOST_NEAREST, MOST_LISTED = 3, 5  # names in a message
 NEAR_ENOUGH = 0.5
 
-Key = Callable[[str], str]  # what all spellings of a name have in common
+Key = Callable[[str], str]  # key that all spellings of a name share
 
 
 class NameField(NamedTuple):
     """A field whose value names something."""
 
     about: str  # completes "only those ..."
-    names: str  # SQL: all names that there are
+    names: str  # SQL: all existing names
     holds: str  # SQL: `conversation AS c` has one of the names that {} selects
-    is_whole: bool = False  # whether the value is a whole name
+    is_whole: bool = False  # whether the value is a full name
     key: Key = str.casefold
-    nameless: str | None = None  # what stands for having no name
-    letter: str | None = None  # of the short option
+    nameless: str | None = None  # value that selects conversations without a name
+    letter: str | None = None  # letter of the short option
 
 
 def _in_list(column: str) -> tuple[str, str]:
@@ -113,7 +113,7 @@ NAME_FIELDS: dict[str, NameField] = {
 
 
 class Flag(NamedTuple):
-    """Something that a conversation is or has."""
+    """A yes-or-no property of a conversation."""
 
     about: str  # completes "only those ..."
     sql: str
@@ -128,9 +128,9 @@ FLAGS: dict[str, Flag] = {
 
 
 class Selection(msgspec.Struct, frozen=True, kw_only=True):
-    """Which conversations. None is no wish."""
+    """A selection of conversations. None means no filter."""
 
-    conversation: str | None = None  # this one alone, by its id or the beginning of it
+    conversation: str | None = None  # only this one, by its id or a prefix of it
     workspace: str | None = None
     branch: str | None = None
     source: str | None = None
@@ -146,12 +146,12 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
     gone: bool | None = None
     since: datetime | None = None
     until: datetime | None = None  # before this time: the end of the period that a date names
-    month: str | None = None  # touched last in the period that this names
+    month: str | None = None  # last active in the period that this names
     text: str | None = None  # a part of the title or the note
-    query: str | None = None  # in the language of search: it holds for some message
+    query: str | None = None  # in the search language: some message must match
     include_empty: bool = False
     include_gone: bool = True
-    utc: bool = False  # dates are those of UTC, and not of the user's zone
+    utc: bool = False  # dates are in UTC instead of the user's time zone
 
     @property
     def zone(self) -> tzinfo | None:
@@ -159,7 +159,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def selection_of(*, now: datetime | None = None, **fields: Any) -> Selection:
-    """Return the selection that fields by name make; `since` and `until` may be dates as people type them."""
+    """Return the selection for fields by name; `since` and `until` may be dates as users type them."""
     zone = UTC if fields.get("utc") else None
     if isinstance(fields.get("since"), str):
         fields["since"] = period_of(fields["since"], now, zone).start
@@ -168,11 +168,11 @@ def selection_of(*, now: datetime | None = None, **fields: Any) -> Selection:
     try:
         return Selection(**fields)
     except TypeError as error:
-        raise UsageError(f"conversations cannot be selected so: {error}") from None
+        raise UsageError(f"this is not a valid selection: {error}") from None
 
 
 class UnknownName(UsageError):  # noqa: N818 - it says what it is about
-    """A name that no conversation has. `nearest` are those that some have."""
+    """A name that no conversation has. `nearest` are similar existing names."""
 
     def __init__(self, field: str, value: str, nearest: list[str], *, is_near: bool) -> None:
         rule = NAME_FIELDS[field]
@@ -188,18 +188,18 @@ class UnknownName(UsageError):  # noqa: N818 - it says what it is about
 class Condition(NamedTuple):
     """SQL on `conversation AS c`, and its parameters."""
 
-    name: str  # of the field
+    name: str  # name of the field
     sql: str
     parameters: tuple[Any, ...] = ()
 
 
 class Selected:
-    """The conversations of a selection, as conditions. QueryError where its query does not parse."""
+    """The conditions of a selection. Raises QueryError if its query does not parse."""
 
     def __init__(self, connection: sqlite3.Connection, selection: Selection) -> None:
         self.connection = connection
         self.selection = selection
-        self.found: list[int] = []  # the numbers of the conversations that the query holds for
+        self.found: list[int] = []  # the numbers of the conversations that match the query
         self.conditions = list(self._conditions())
 
     def _conditions(self) -> Iterator[Condition]:
@@ -242,18 +242,18 @@ class Selected:
         return Condition("text", "c.rowid IN (SELECT value FROM json_each(?))", (as_json(numbers),))
 
     def where(self) -> tuple[str, list[Any]]:
-        """Return all conditions together, and their parameters."""
+        """Return all conditions as one, and their parameters."""
         text = " AND ".join([self.base, *(f"({condition.sql})" for condition in self.conditions)])
         return text, [value for condition in self.conditions for value in condition.parameters]
 
     def narrowed_query(self) -> Query:
-        """Return the query, with those conditions that search knows too, so that it ranks little in vain."""
+        """Return the query with the conditions that search supports too, so that it ranks few unselected messages."""
         from copilog.store.query import And, Field, parse
 
         wanted = self.selection
         assert wanted.query is not None
         query = parse(wanted.query, zone=wanted.zone)
-        # A tool must be called in the very turn there.
+        # In a search, the tool must be called in the same turn.
         names = {name: getattr(wanted, name) for name in NAME_FIELDS if name != "tool"}
         also = [Field(name, value) for name, value in names.items() if value is not None]
         also += [Field("is", name) for name in ("starred", "gone") if getattr(wanted, name)]
@@ -261,7 +261,7 @@ class Selected:
 
     @property
     def base(self) -> str:
-        """Which conversations there are at all."""
+        """Return the condition for all conversations without filters."""
         return "TRUE" if self.selection.include_empty else "NOT c.is_empty"
 
 
@@ -274,7 +274,7 @@ def where(connection: sqlite3.Connection, selection: Selection) -> tuple[str, li
 
 
 def named(connection: sqlite3.Connection, field: str, value: str, *, may_be_unknown: bool = False) -> Condition:
-    """Return the condition that a conversation has a name; UnknownName if none has it."""
+    """Return the condition that a conversation has a name; raise UnknownName if none has it."""
     rule = NAME_FIELDS[field]
     there = [name for (name,) in connection.execute(rule.names)]
     if rule.nameless is not None and value.removeprefix("=") == rule.nameless:
@@ -296,12 +296,12 @@ def _names_twice(rule: NameField, names: Iterable[str]) -> tuple[str, ...]:
 
 
 def names_meant(field: str, value: str, names: Iterable[str]) -> list[str]:
-    """Return those of the names that a value stands for."""
+    """Return the names that match a value."""
     return list(filter(matcher(field, value), names))
 
 
 def matcher(field: str, value: str) -> Callable[[str], bool]:
-    """Return whether a name is one that a value stands for."""
+    """Return a function that checks whether a name matches a value."""
     rule = NAME_FIELDS[field]
     value = whole_characters(value)
     if "*" in value and not value.startswith("="):
@@ -316,14 +316,14 @@ def matcher(field: str, value: str) -> Callable[[str], bool]:
 
 
 def exactly(field: str, name: str) -> str:
-    """Return the value of a field that stands for just this name."""
+    """Return the value of a field that matches only this name."""
     rule = NAME_FIELDS[field]
     is_plain = name == rule.nameless or (rule.is_whole and "*" not in name and not name.startswith("="))
     return name if is_plain else f"={name}"
 
 
 def raise_unknown(connection: sqlite3.Connection, field: str, value: str, names: list[str]) -> None:
-    """Raise UnknownName with the nearest names, unless the archive is empty: then there is nothing to choose from."""
+    """Raise UnknownName with the nearest names, unless the archive is empty: then there are no names."""
     if connection.execute("SELECT 1 FROM conversation LIMIT 1").fetchone() is None:
         return
     forms = {form: name for name in sorted(names, reverse=True) for form in (_last(name), name.casefold())}
@@ -333,7 +333,7 @@ def raise_unknown(connection: sqlite3.Connection, field: str, value: str, names:
 
 
 def _last(name: str) -> str:
-    """The last part of a path or of an address, which people know it by."""
+    """Return the last part of a path or of an address, which users type."""
     return re.split(r"[/\\]", name.rstrip("/\\"))[-1].casefold()
 
 
@@ -341,7 +341,7 @@ def _last(name: str) -> str:
 
 
 def in_period(since: str | None, until: str | None) -> Condition:
-    """Return the condition that a conversation was touched in a period, or has a turn that began in it."""
+    """Return the condition that a conversation was last active in a period, or has a turn that began in it."""
     bounds = [(sign, text) for sign, text in ((">=", since), ("<", until)) if text is not None]
     touched = " AND ".join(f"{TOUCHED} {sign} ?" for sign, _ in bounds)
     began = " AND ".join(f"started_at {sign} ?" for sign, _ in bounds)
@@ -354,7 +354,7 @@ def in_period(since: str | None, until: str | None) -> Condition:
 
 @remembered(4096)
 def decode_names(text: str) -> list[str]:
-    """Return the names in a JSON list as the archive keeps it. The list is shared: nobody may change it."""
+    """Return the names in a stored JSON list. The returned list is shared: do not change it."""
     return _decode(text) if text and text != "[]" else []
 
 

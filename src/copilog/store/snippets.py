@@ -1,4 +1,4 @@
-"""The lines that show a hit: a piece of text around the best match, with the places to highlight."""
+"""Make the snippet of a hit: a piece of text around the best match, with the ranges to highlight."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from copilog.store.substrings import words_of
 
 WIDTH = 160
 LEAD = 40  # characters before the first match
-LONGEST_WORD = 24  # a longer one may be cut
-MOST_SPANS = 100  # of one matcher in one column
+LONGEST_WORD = 24  # a longer word may be cut
+MOST_SPANS = 100  # matches of one matcher in one column
 
 Span = tuple[int, int]
 
 
 class Matcher(NamedTuple):
-    """Finds what a condition asks for in a text; `is_folded`: in one without case and accents."""
+    """Finds the matches of a condition in a text; `is_folded`: in a text without case and accents."""
 
     pattern: re.Pattern[str]
     is_folded: bool
@@ -37,12 +37,12 @@ class Snippet(NamedTuple):
 
 
 def matchers_for(conditions: Iterable[Text]) -> list[Matcher]:
-    """What to highlight, each once."""
+    """Return the matchers for highlights, each once."""
     return [_matcher(condition) for condition in dict.fromkeys(conditions)]
 
 
 def snippet_of(texts: Mapping[str, str | None], matchers: list[Matcher]) -> Snippet:
-    """The best piece of a message. Columns come in the order of their weight; the first of equals is taken."""
+    """Return the best piece of a message. Columns come in the order of their weight; the first of equals wins."""
     best: tuple[int, str, str, list[tuple[Span, int]]] | None = None
     for column, text in texts.items():
         if not text:
@@ -71,7 +71,7 @@ def _matcher(condition: Text) -> Matcher:
 
 
 def _spans_in(text: str, column: str, matchers: list[Matcher]) -> list[tuple[Span, int]]:
-    """The places of all matches with the number of their matcher, in order."""
+    """Return the ranges of all matches with the number of their matcher, in order."""
     folded: str | None = None
     spans: list[tuple[Span, int]] = []
     for number, matcher in enumerate(matchers):
@@ -86,7 +86,7 @@ def _spans_in(text: str, column: str, matchers: list[Matcher]) -> list[tuple[Spa
 
 
 def _window(text: str, spans: list[tuple[Span, int]]) -> Span:
-    """Where the snippet begins and ends: around the place with most different matches."""
+    """Return the start and end of the snippet: around the position with most different matches."""
     if not spans:
         return 0, _next_gap(text, WIDTH)
     best, most = 0, 0
@@ -100,7 +100,7 @@ def _window(text: str, spans: list[tuple[Span, int]]) -> Span:
 
 
 def _gap_before(text: str, place: int, limit: int) -> int:
-    """The beginning of the word after a place, so that no word is cut."""
+    """Return the start of the word after a position, so that no word is cut."""
     if place == 0:
         return 0
     for at in range(place, min(limit, place + LONGEST_WORD)):
@@ -110,7 +110,7 @@ def _gap_before(text: str, place: int, limit: int) -> int:
 
 
 def _next_gap(text: str, place: int) -> int:
-    """The end of the word before a place."""
+    """Return the end of the word before a position."""
     if place >= len(text):
         return len(text)
     for at in range(place, max(0, place - LONGEST_WORD), -1):
@@ -120,9 +120,9 @@ def _next_gap(text: str, place: int) -> int:
 
 
 def _one_line(text: str, start: int, end: int, spans: list[Span]) -> tuple[str, list[Span]]:
-    """The piece with single spaces and without control characters, and the places moved along."""
+    """Return the piece with single spaces and without control characters, and the shifted ranges."""
     pieces = ["…"] if text[:start].strip() else []
-    places: list[int] = []  # of each character of the piece
+    places: list[int] = []  # new offset of each character of the piece
     length = len(pieces)
     is_gap = True
     for character in text[start:end]:
@@ -148,7 +148,7 @@ def _within(spans: list[Span], start: int, end: int) -> list[Span]:
 
 
 def _merged(spans: list[Span]) -> list[Span]:
-    """Places that overlap become one; empty ones are left out."""
+    """Merge overlapping ranges; leave out empty ones."""
     merged: list[Span] = []
     for first, last in sorted(spans):
         if merged and first < merged[-1][1]:
@@ -162,7 +162,7 @@ def _merged(spans: list[Span]) -> list[Span]:
 
 
 class _Folded(dict[int, str]):
-    """Each character without case and accent, as one character, so that places stay what they are."""
+    """Maps each character to one without case and accent, so that offsets do not change."""
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
@@ -178,5 +178,5 @@ _FOLDED = _Folded()
 
 
 def fold(text: str) -> str:
-    """A text of the same length without case and accents."""
+    """Return a text of the same length without case and accents."""
     return text.lower() if text.isascii() else text.translate(_FOLDED)

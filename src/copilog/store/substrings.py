@@ -1,8 +1,8 @@
-"""Search within words: from a piece of text to a full-text query that finds every message which may hold it.
+"""Search within words: turn a piece of text into a full-text query that finds every message that may contain it.
 
-The full-text index knows whole words. `foo->bar(` holds a word that ends with `foo`, and right after it the word `bar`:
-the words that end so are looked up among all words that occur, by their trigrams, and the rest is a phrase.
-What is found this way must be compared with the text itself, as the index ignores punctuation, case and accents.
+The full-text index has complete words. `foo->bar(` contains a word that ends with `foo`, directly before the word
+`bar`: words with that ending are looked up among all indexed words, by their trigrams, and the rest is a phrase.
+These matches must be compared with the text itself, as the index ignores punctuation, case and accents.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import NamedTuple
 
 from copilog.store.schema import TOKENIZER
 
-MOST_WORDS = 50  # more of them in one query cost more than reading the texts
-SHORTEST_PIECE = 3  # what a trigram needs
+MOST_WORDS = 50  # more words in one query cost more than reading the texts
+SHORTEST_PIECE = 3  # characters that a trigram needs
 
 
 class Match(NamedTuple):
-    """A query in the language of FTS5. `is_exact`: what it finds needs no second look."""
+    """A query in the language of FTS5. `is_exact`: its matches need no further check."""
 
     text: str
     is_exact: bool
@@ -31,7 +31,7 @@ NOTHING = Match("", True)
 
 
 class Words(NamedTuple):
-    """A text as the index splits it: its words, and whether the first and the last may go on beyond the text."""
+    """A text as the index splits it: its words, and whether the first and the last may continue beyond the text."""
 
     words: tuple[str, ...]
     is_open_left: bool
@@ -58,13 +58,13 @@ def words_of(text: str) -> Words:
 
 
 def match_for_words(text: str, column: str | None, *, is_prefix: bool) -> Match | None:
-    """Words in a row, the last of which may go on; None when there is no word in the text."""
+    """Return a match for consecutive words, the last of which may be a prefix; None if the text has no word."""
     words = words_of(text).words
     return Match(_in_column(_phrase(words, is_prefix=is_prefix), column), True) if words else None
 
 
 def match_for_substring(connection: sqlite3.Connection, text: str, column: str | None) -> Match | None:
-    """What finds all messages that may hold a text; None when nothing in it can be looked up."""
+    """Return a match for all messages that may contain a text; None if nothing in it can be looked up."""
     words, is_open_left, is_open_right = words_of(text)
     if len(words) > 1 and is_open_right and len(words[-1]) < SHORTEST_PIECE:
         words, is_open_right = words[:-1], False
@@ -88,7 +88,7 @@ def match_for_substring(connection: sqlite3.Connection, text: str, column: str |
 
 
 def _words_with(connection: sqlite3.Connection, piece: str, *, at_end: bool) -> list[str] | None:
-    """All words that hold a piece, or end with it; None when they are too many."""
+    """Return all words that contain a piece, or end with it; None if they are too many."""
     test = "substr(word, -length(?1)) = ?1" if at_end else "instr(word, ?1)"
     limit = f"LIMIT {MOST_WORDS + 1}"
     if len(piece) < SHORTEST_PIECE:
@@ -102,14 +102,14 @@ def _words_with(connection: sqlite3.Connection, piece: str, *, at_end: bool) -> 
     found = dict.fromkeys(word for (word,) in rows)
     try:
         found |= dict.fromkeys(_cut_words(connection))
-    except UnicodeDecodeError:  # cut within a character: such a word cannot be asked for
+    except UnicodeDecodeError:  # cut inside a character: such a word cannot be queried
         return None
     return None if len(found) > MOST_WORDS else list(found)
 
 
 def _cut_words(connection: sqlite3.Connection) -> Iterator[str]:
-    """Words that go on beyond what the index has of them, so that they may hold anything."""
-    cut = "length(CAST(word AS BLOB)) >= 32768"  # as the index of them says it
+    """Return words that are longer than the index stores, so that they may contain anything."""
+    cut = "length(CAST(word AS BLOB)) >= 32768"  # in the units of the index
     rows = connection.execute(f"SELECT CAST(word AS BLOB) FROM word WHERE {cut} LIMIT {MOST_WORDS + 1}")  # noqa: S608
     return (word.decode() for (word,) in rows)
 
@@ -135,7 +135,7 @@ _OPTIONAL = ("?", "*", "{")
 
 
 def literals_of(pattern: str) -> list[str]:
-    """Texts that whatever the expression matches must hold; none where that is not plain to see."""
+    """Return texts that every match of the expression contains; empty if that is not obvious."""
     if _UNCLEAR.search(pattern):
         return []
     runs = [""]
@@ -160,14 +160,14 @@ def literals_of(pattern: str) -> list[str]:
 
 
 def _end_of_step(pattern: str, start: int) -> int:
-    """The place after an escape, a count such as {2,5}, or a single character."""
+    """Return the position after an escape, a count such as {2,5}, or a single character."""
     if pattern[start] == "{":
         return pattern.find("}", start) + 1 or start + 1
     return start + 2 if pattern[start] == "\\" else start + 1
 
 
 def _end_of_set(pattern: str, start: int) -> int:
-    """The place after a set such as [^]a-z]."""
+    """Return the position after a set such as [^]a-z]."""
     at = start + 1
     if pattern.startswith("^", at):
         at += 1

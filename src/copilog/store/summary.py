@@ -1,4 +1,4 @@
-"""What a list shows of each conversation."""
+"""List summaries of conversations."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ class Summary(msgspec.Struct, kw_only=True):
 def list_summaries(
     connection: sqlite3.Connection, selection: Selection, limit: int | None = None, offset: int = 0
 ) -> list[Summary]:
-    """The conversations of a selection, newest first."""
+    """Return the conversations of a selection, newest first."""
     condition, values = where(connection, selection)
     names = ", ".join(Summary.__struct_fields__)
-    # The ids are found by the index of times; what else a summary has is looked up for those of the page alone.
+    # The index of times finds the ids; the other fields of a summary are looked up for this page only.
     page = f"SELECT c.id FROM conversation AS c WHERE {condition} ORDER BY {TOUCHED} DESC, c.id LIMIT ? OFFSET ?"  # noqa: S608
     rows = connection.execute(
         f"SELECT {names} FROM conversations WHERE id IN ({page}) ORDER BY coalesce(updated_at, started_at) DESC, id",  # noqa: S608
@@ -69,14 +69,14 @@ def list_summaries(
 
 
 def count_summaries(connection: sqlite3.Connection, selection: Selection) -> int:
-    """How many there are in a selection."""
+    """Return the number of conversations in a selection."""
     condition, values = where(connection, selection)
     (count,) = connection.execute(f"SELECT count(*) FROM conversation AS c WHERE {condition}", values).fetchone()  # noqa: S608
     return int(count)
 
 
 def summaries_of(connection: sqlite3.Connection, ids: list[str]) -> dict[str, Summary]:
-    """Those of these ids that are stored."""
+    """Return the summaries of these ids, as far as they are stored."""
     names = ", ".join(Summary.__struct_fields__)
     rows = connection.execute(
         f"SELECT {names} FROM conversations WHERE id IN (SELECT value FROM json_each(?))",  # noqa: S608

@@ -1,22 +1,22 @@
-"""The searchable texts of a conversation: one row for each message, and one for the conversation as a whole.
+"""Make the searchable texts of a conversation: one row for each message, and one for the conversation.
 
 | Column | What goes there |
 |---|---|
 | title | the conversation's title; only in the last row |
 | user | what the user typed: prose, pasted text, answers to questions; queued prompts and the draft in the last row |
-| answer | the assistant's prose, what it asked the user, summaries of the history so far |
+| answer | the assistant's prose, its questions to the user, summaries of the history so far |
 | thinking | reasoning, with its title |
 | arguments | tools' names and arguments, commands, things to do, the tasks of sub-agents, edits that no tool call has |
-| result | what tools, terminals, sub-agents, hooks and the product said, next questions, notes, attached text, errors |
-| paths | each file once: found, read, edited, attached, referred to, named in a tool's arguments |
+| result | texts of tools, terminals, sub-agents, hooks and the product, follow-ups, notes, attached text, errors |
+| paths | each file once: listed, read, edited, attached, referred to, named in a tool's arguments |
 
-What was sent around the user's words is not in there, unless it is all there is: then the user's words are looked for
-in it. Neither are system prompts and the texts that the product attaches by itself, as they repeat from one
-conversation to the next; but the text of a skill that was loaded is a result. What two parts of a call tell alike is
-there once. What belongs to a turn, such as its error or the next questions that were suggested, is with the turn's last
-message. What a hook was given and the rule that allowed a command repeat other texts, so they are not in there. Plans,
+The text that was sent around the user's text is left out, unless nothing else was recorded: then the user's text is
+extracted from it. System prompts and texts that the product attaches by itself are left out, as they repeat from one
+conversation to the next; but the text of a loaded skill is a result. A text that two parts of a call share is
+included once. Texts of a turn, such as its error or suggested follow-ups, are with the turn's last
+message. The input of a hook and the rule that allowed a command repeat other texts, so they are left out. Plans,
 memories and summaries are results of the last row.
-Of a text longer than MAX_CHARACTERS the beginning is searchable; the document keeps all of it.
+Of a text longer than MAX_CHARACTERS only the beginning is searchable; the document has all of it.
 """
 
 from __future__ import annotations
@@ -65,14 +65,14 @@ from copilog.model import (
 from copilog.tags import user_text
 
 MAX_CHARACTERS = 1 << 20  # of one part
-BEGINNING = 32  # of a text, by which it is looked for first: finding a long one is dear, comparing it is not
-SKILLS = ("skill", "skill-context")  # attachments that a program adds, with instructions that people wrote
+BEGINNING = 32  # prefix of a text that is searched first: searching for a long text is slow, comparing it is not
+SKILLS = ("skill", "skill-context")  # attachments that a program adds, with instructions of the user
 SKILL_TAG = "<skill-context"
 UNNAMED = "(unnamed)"  # a sub-agent without a name
 
 
 class Texts(NamedTuple):
-    """One row, in the order of the columns of the table; what is not there is None."""
+    """One row, in the order of the columns of the table; absent texts are None."""
 
     title: str | None = None
     user: str | None = None
@@ -84,19 +84,19 @@ class Texts(NamedTuple):
 
 
 class Calls:
-    """The tool calls, results and edits of a conversation, found in one walk through it."""
+    """The tool calls, results and edits of a conversation, collected in one walk through it."""
 
     def __init__(self, conversation: Conversation) -> None:
         self.calls: list[tuple[int, int, ToolCall]] = []  # with the positions of the message, and of the part in it
         self.edits: list[tuple[int, FileEdit]] = []
         self.results: dict[str, ToolResult] = {}
-        self.ended_at: dict[str, datetime] = {}  # when a call's result came, where it is known
+        self.ended_at: dict[str, datetime] = {}  # time of a call's result, if recorded
         self.terminals: dict[str, Terminal] = {}  # by call
         self.delegated: list[tuple[ToolCall, SubAgent]] = []  # calls that started a sub-agent
         self.with_arguments: set[str] = set()
         for number, message in enumerate(conversation.messages):
             for position, part in enumerate(message.parts):
-                # No kind of part has kinds below it, and isinstance asks the metaclass of each.
+                # Kinds of parts have no subclasses, and isinstance would be slower.
                 if type(part) is ToolResult:
                     self.results[part.call_id] = part
                     if message.created_at is not None:
@@ -114,13 +114,13 @@ class Calls:
         self.subagents = {call.id: agent.name or UNNAMED for call, agent in self.delegated}  # by the call
 
     def result_text(self, call_id: str | None) -> str:
-        """What a call gave back, as far as it is known."""
+        """Return the recorded result of a call."""
         result = self.results.get(call_id or "")
         return (result.full_text or result.text) if result is not None else ""
 
 
 def texts_of(conversation: Conversation, calls: Calls | None = None) -> list[Texts]:
-    """The rows of a conversation: its messages in order, then the one with the title."""
+    """Return the rows of a conversation: its messages in order, then the one with the title."""
     calls = calls if calls is not None else Calls(conversation)
     last_of_turn = {message.turn: position for position, message in enumerate(conversation.messages)}
     turns = {last_of_turn[turn.index]: turn for turn in conversation.turns if turn.index in last_of_turn}
@@ -140,9 +140,9 @@ def texts_of(conversation: Conversation, calls: Calls | None = None) -> list[Tex
 
 
 def _of_result_alone(parts: list[AnyPart], calls: Calls) -> Texts | None:
-    """The row of a result that is one text and has a message of its own, as every second message is; else None.
+    """Return the row of a message that is only one result text, as every second message is; else None.
 
-    It is the same as `Row` gives, in half the time.
+    It is equal to that of `Row`, in half the time.
     """
     if len(parts) != 1 or type(parts[0]) is not ToolResult:
         return None
@@ -153,13 +153,13 @@ def _of_result_alone(parts: list[AnyPart], calls: Calls) -> Texts | None:
 
 
 class Row:
-    """The texts of one row while they are gathered; once they are taken, those of the next."""
+    """Collects the texts of one row; `taken` returns them and starts the next row."""
 
     __slots__ = ("answer", "arguments", "calls", "paths", "prose", "result", "thinking", "user")
 
     def __init__(self, calls: Calls) -> None:
         self.calls = calls
-        self.prose: list[Text | Reference | Notice] = []  # what the message reads as; the role tells where it belongs
+        self.prose: list[Text | Reference | Notice] = []  # the prose of the message; its column depends on the role
         self.user: list[str] = []
         self.answer: list[str] = []
         self.thinking: list[str] = []
@@ -178,7 +178,7 @@ class Row:
                     self.add_notes(part.notes)
         if message.role == "user":
             words = prose_of(prose)
-            # What a sub-agent was asked was written by the assistant that called it.
+            # The prompt of a sub-agent was written by the assistant that called it.
             column = self.arguments if message.parent_call_id is not None else self.user
             _put_first(column, words if words.strip() else _words_in_prompt(message.parts))
         elif not prose:
@@ -212,7 +212,7 @@ class Row:
             self.paths[path] = None
 
     def taken(self, title: str | None = None) -> Texts:
-        """The row as it is. Most columns of most rows have nothing, so whatever was used is replaced, not all."""
+        """Return the row and start a new one. Most columns are empty, so only used ones are replaced."""
         user = answer = thinking = arguments = result = paths = None
         if self.user:
             user, self.user = _searchable("\n\n".join(self.user)), []
@@ -226,11 +226,13 @@ class Row:
             result, self.result = _searchable("\n".join(self.result)), []
         if self.paths:
             paths, self.paths = _searchable("\n".join(self.paths)), {}
-        return tuple.__new__(Texts, (title, user, answer, thinking, arguments, result, paths))  # a third of Texts(...)
+        return tuple.__new__(
+            Texts, (title, user, answer, thinking, arguments, result, paths)
+        )  # takes a third of the time of Texts(...)
 
 
 def said_after(turn: Turn) -> list[str]:
-    """The texts of a turn as a whole: its error, a reason to vote down, public code like it, suggested questions."""
+    """Return the texts of a turn: its error, a reason for a vote down, matching public code, suggested questions."""
     if turn.error is None and turn.vote is None and not turn.citations and not turn.followups:
         return []
     texts = [turn.error.message, *turn.error.buttons] if turn.error is not None else []
@@ -242,7 +244,7 @@ def said_after(turn: Turn) -> list[str]:
 
 
 def _searchable(text: str) -> str | None:
-    """The text, if there is any. SQLite looks for nothing behind a NUL, so there is none."""
+    """Return the text without NULs, as SQLite searches nothing after one; None if it is empty."""
     return text.replace("\0", " ") if "\0" in text else text or None
 
 
@@ -268,7 +270,7 @@ def _of_the_whole(conversation: Conversation, row: Row) -> Texts:
 
 
 def _words_in_prompt(parts: list[AnyPart]) -> str:
-    """The user's words in what was sent, where nothing else has kept them."""
+    """Return the user's text within the sent prompt, if it was not recorded otherwise."""
     sent = (part.text for part in parts if isinstance(part, Prompt) and part.scope == "turn")
     return next((words for text in sent if (words := user_text(text))), "")
 
@@ -279,13 +281,13 @@ def _put_first(pieces: list[str], text: str) -> None:
 
 
 def _add_new(pieces: list[str], text: str | None) -> None:
-    """Add a text, unless the piece before holds it."""
+    """Add a text, unless the piece before contains it."""
     if text and not (pieces and _holds(pieces[-1], text)):
         pieces.append(text[:MAX_CHARACTERS])
 
 
 def _holds(text: str, piece: str) -> bool:
-    """Whether a text has the words of a piece in a row. Where it is found in the middle of a word, it has not."""
+    """Return whether a text contains a piece at word boundaries."""
     piece = piece.strip()
     start = text.find(piece[:BEGINNING], 0, MAX_CHARACTERS)
     if start >= 0 and not text.startswith(piece, start, MAX_CHARACTERS):
@@ -336,7 +338,7 @@ def _add_call(row: Row, part: ToolCall) -> None:
 
 
 def _readable(arguments: str) -> str:
-    r"""The JSON text of arguments without its escapes, as `\nreturn` is no word that anybody looks for."""
+    r"""Return the JSON text of arguments without its escapes, as no user searches for `\nreturn`."""
     if "\\" not in arguments or not arguments.lstrip().startswith(("{", "[", '"')):
         return arguments
     if "\\\\" not in arguments:
@@ -350,7 +352,7 @@ def _readable(arguments: str) -> str:
 
 
 def _unescaped(text: str) -> str:
-    """A JSON text in which no backslash is meant as such, with the characters that others stand for."""
+    """Return a JSON text without literal backslashes with its escapes replaced by their characters."""
     text = text.replace("\\n", "\n").replace('\\"', '"')
     if "\\" not in text:
         return text
@@ -411,7 +413,7 @@ def _add_attachment(row: Row, part: Attachment) -> None:
 
 
 def _add_prompt(row: Row, part: Prompt) -> None:
-    """The text of a skill that was put in as a prompt; what else surrounds the user's words is left out."""
+    """Add the text of a skill that was inserted as a prompt; other text around the user's text is left out."""
     if part.text.lstrip().startswith(SKILL_TAG):
         _add_new(row.result, part.text)
 
@@ -462,7 +464,7 @@ def _add_unknown(row: Row, part: Unknown) -> None:
 
 
 def _strings_in(value: Any) -> Iterator[str]:
-    """All texts in a JSON value, in order, without the names of its fields."""
+    """Yield all texts in a JSON value, in order, without the names of its fields."""
     waiting = [value]
     while waiting:
         value = waiting.pop()

@@ -1,4 +1,4 @@
-"""Times as the archive writes them: `2026-05-04T06:45:00.123Z`, always UTC, so that texts compare as times do."""
+"""Convert times to the archive's format: `2026-05-04T06:45:00.123Z`, always UTC, so that texts compare as times do."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ def now() -> str:
 
 
 def text_of(moment: datetime) -> str:
-    """A time as the archive writes it; one without a zone is local."""
+    """Return a time as the archive writes it; one without a time zone is local."""
     return moment.astimezone(UTC).isoformat("T", "milliseconds")[:23] + "Z"
 
 
 def moment_from(text: str | None) -> datetime | None:
-    """A time that the archive has written."""
+    """Parse a time that the archive has written."""
     return None if text is None else datetime.fromisoformat(text)
 
 
 def moment(time: datetime | None) -> str | None:
-    """The same as `text_of` for times that may be unknown and that have a zone, ten times faster."""
+    """Return the same as `text_of` for times that may be None and that have a time zone, ten times faster."""
     if time is None:
         return None
     if time.tzinfo is not UTC and time.tzinfo is not None:

@@ -1,4 +1,4 @@
-"""What a scan has seen: units that were read, in which state, and the files that a quick look compares."""
+"""Record the state of a scan: units that were read, and the states of files that a quick look compares."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from copilog.store.file_names import on_disk, spelled
 
 Known = TypeVar("Known")
 
-MACHINE = "this machine"  # the name of the scope of its usual places
+MACHINE = "this machine"  # the name of the scope of this machine's default folders
 
 
 class Unit(NamedTuple):
-    """What was read as one, the state it was in, and the conversations that came of it."""
+    """The state of a unit when it was read, and the conversations that were read from it."""
 
     signature: str
     ids: list[str]
 
 
 class FileState(NamedTuple):
-    """What tells whether a file has changed."""
+    """The size and time of a file, which show whether it has changed."""
 
     size: int
     modified_ns: int
 
 
 class KnownUnits(Mapping[str, Unit]):
-    """The units of a root, by their keys. They stay in the archive, as there may be very many."""
+    """The units of a root, by their keys, looked up in the archive, as there may be very many."""
 
     def __init__(self, connection: sqlite3.Connection, root: str) -> None:
         self._connection = connection
@@ -53,7 +53,7 @@ class KnownUnits(Mapping[str, Unit]):
         return int(count)
 
     def keys_of(self, ids: Iterable[str]) -> set[str]:
-        """The units that some of these conversations came of."""
+        """Return the keys of the units that some of these conversations were read from."""
         query = (
             "SELECT DISTINCT unit.key FROM unit, json_each(unit.ids) AS named WHERE unit.root = ? "
             "AND named.value IN (SELECT value FROM json_each(?))"
@@ -63,25 +63,25 @@ class KnownUnits(Mapping[str, Unit]):
 
 
 def known_units(connection: sqlite3.Connection, root: str) -> dict[str, Unit]:
-    """All units of a root at once, where they are few."""
+    """Return all units of a root, if they are few."""
     rows = connection.execute("SELECT key, signature, ids FROM unit WHERE root = ?", (spelled(root),))
     return _by_name_on_disk({key: Unit(signature, msgspec.json.decode(ids)) for key, signature, ids in rows})
 
 
 def count_units(connection: sqlite3.Connection, root: str, others: Iterable[str] = ()) -> tuple[int, int]:
-    """How many conversations came of all units of a root but some others, and how many messages those have."""
+    """Count the conversations of all units of a root, except `others`, and their messages."""
     named = (
         "SELECT named.value AS id FROM unit, json_each(unit.ids) AS named "
         "WHERE unit.root = ?1 AND unit.key NOT IN (SELECT value FROM json_each(?2))"
     )
     given = (spelled(root), msgspec.json.encode([spelled(key) for key in others]).decode())
-    # What was removed is no longer there, whole or part.
+    # Removed conversations and parts are no longer stored.
     is_there = (
         "id IN (SELECT id FROM conversation) "
         "OR id IN (SELECT part.id FROM part JOIN conversation ON conversation.id = part.whole)"
     )
     (conversations,) = connection.execute(f"SELECT count(*) FROM ({named}) WHERE {is_there}", given).fetchone()  # noqa: S608
-    # The sign sees to it that parts are gone through, of which there are few as a rule, and not all that was named.
+    # The plus makes SQLite scan the parts, which are usually few, instead of all named ids.
     stored = f"{named} UNION ALL SELECT whole FROM part WHERE +id IN ({named})"  # noqa: S608
     counted = f"SELECT coalesce(sum(messages), 0) FROM conversation WHERE id IN ({stored})"  # noqa: S608
     (messages,) = connection.execute(counted, given).fetchone()
@@ -89,7 +89,7 @@ def count_units(connection: sqlite3.Connection, root: str, others: Iterable[str]
 
 
 def take_over_units(connection: sqlite3.Connection, root: str, former: str) -> None:
-    """Let a root have the units that earlier versions remembered under another name: that of the folders in it."""
+    """Move units to a root that earlier versions recorded under another name: that of its folders."""
     root, former = spelled(root), spelled(former)
     if root == former or connection.execute("SELECT 1 FROM unit WHERE root = ? LIMIT 1", (root,)).fetchone():
         return
@@ -99,7 +99,7 @@ def take_over_units(connection: sqlite3.Connection, root: str, former: str) -> N
 
 
 def put_unit(connection: sqlite3.Connection, root: str, key: str, unit: Unit) -> None:
-    """Remember that a unit is stored, all of it; called when its conversations are."""
+    """Record that a unit is stored completely; call this when its conversations are stored."""
     values = (spelled(key), spelled(root), unit.signature, msgspec.json.encode(unit.ids).decode())
     with transaction(connection):
         connection.execute("INSERT OR REPLACE INTO unit (key, root, signature, ids) VALUES (?, ?, ?, ?)", values)
@@ -113,7 +113,7 @@ def forget_units(connection: sqlite3.Connection, root: str, keys: Iterable[str])
 
 
 def read_again(connection: sqlite3.Connection, conversation_id: str) -> None:
-    """Forget that a conversation was read, so that the next scan reads its files, though they are as they were."""
+    """Forget that a conversation was read, so that the next scan reads its files although they are unchanged."""
     named = "EXISTS (SELECT 1 FROM json_each(unit.ids) WHERE value = ?)"
     rows = connection.execute(f"SELECT DISTINCT root FROM unit WHERE {named}", (conversation_id,)).fetchall()  # noqa: S608
     connection.execute(f"DELETE FROM unit WHERE {named}", (conversation_id,))  # noqa: S608
@@ -121,31 +121,31 @@ def read_again(connection: sqlite3.Connection, conversation_id: str) -> None:
 
 
 def forget_reading(connection: sqlite3.Connection, conversation_id: str, paths: Iterable[str]) -> None:
-    """Let the next scan read a conversation again from files that few others have, though they are as they were."""
+    """Let the next scan read a conversation again from files with few conversations, although they are unchanged."""
     named = "EXISTS (SELECT 1 FROM json_each(unit.ids) WHERE value = ?)"
     connection.execute(f"UPDATE unit SET signature = '' WHERE {named}", (conversation_id,))  # noqa: S608
     forget_states(connection, paths)
 
 
 def ids_of_all_units(connection: sqlite3.Connection) -> set[str]:
-    """Conversations that some file still holds, or a part of them."""
+    """Return the conversations and parts that some unit still contains."""
     rows = connection.execute("SELECT ids FROM unit")
     return with_wholes(connection, (name for (ids,) in rows for name in msgspec.json.decode(ids)))
 
 
 def wholes(connection: sqlite3.Connection) -> dict[str, str]:
-    """Of all that was read as a conversation and is a part of one now, which that is."""
+    """Return, for each conversation that became a part, the conversation that it is a part of."""
     return dict(connection.execute("SELECT id, whole FROM part").fetchall())
 
 
 def with_wholes(connection: sqlite3.Connection, ids: Iterable[str]) -> set[str]:
-    """Ids under which something was read, and those of the conversations that it is a part of now."""
+    """Return ids with those of the conversations that they are parts of now."""
     named = set(ids)
     return named | {whole for part, whole in wholes(connection).items() if part in named}
 
 
 def known_states(connection: sqlite3.Connection, root: str) -> dict[str, tuple[int, int]]:
-    """How all files of a root were that are not gone: as plain tuples, made quickly, and equal to a `FileState`."""
+    """Return the states of all files of a root that are not gone: as plain tuples, which equal a `FileState`."""
     rows = connection.execute(
         "SELECT path, size, modified_ns FROM file WHERE root = ? AND gone_at IS NULL", (spelled(root),)
     )
@@ -153,7 +153,7 @@ def known_states(connection: sqlite3.Connection, root: str) -> dict[str, tuple[i
 
 
 def count_states(connection: sqlite3.Connection, root: str, absent: Iterable[str] = ()) -> int:
-    """How many files of a root are known and not gone, but for those in folders that are not there today."""
+    """Count the recorded files of a root that are not gone, except those in folders that do not exist now."""
     query = "SELECT count(*) FROM file WHERE root = ? AND gone_at IS NULL"
     total = connection.execute(query, (spelled(root),)).fetchone()[0]
     below = f"{query} AND path >= ? AND path < ?"
@@ -162,7 +162,7 @@ def count_states(connection: sqlite3.Connection, root: str, absent: Iterable[str
 
 
 def keys_below(connection: sqlite3.Connection, root: str, folders: Iterable[str]) -> set[str]:
-    """The units of a root of which a conversation has a trace in one of these folders."""
+    """Return the units of a root with a conversation that has a trace in one of these folders."""
     query = (
         "SELECT DISTINCT unit.key FROM trace JOIN conversation ON conversation.rowid = trace.conversation"
         " JOIN unit JOIN json_each(unit.ids) AS named ON named.value = conversation.id"
@@ -176,7 +176,7 @@ def keys_below(connection: sqlite3.Connection, root: str, folders: Iterable[str]
 
 
 def _range_below(folder: str) -> tuple[str, str]:
-    """Between which texts the paths of all files in a folder are."""
+    """Return the bounds between which the paths of all files in a folder sort."""
     above = spelled(folder).rstrip("/\\")
     separator = "\\" if "\\" in above and "/" not in above else "/"
     return above + separator, above + chr(ord(separator) + 1)
@@ -186,7 +186,7 @@ def _range_below(folder: str) -> tuple[str, str]:
 
 
 def put_origin(connection: sqlite3.Connection, name: str, kind: str, home: str | None = None) -> None:
-    """Remember that an archive is made from a scope: `machine`, `roots` that were named, or a `path`."""
+    """Record that an archive is made from a scope: `machine`, `roots` that were named, or a `path`."""
     row = (spelled(name), kind, None if home is None else spelled(home))
     known = connection.execute("SELECT name, kind, home FROM origin WHERE name = ?", row[:1]).fetchone()
     if known != row:
@@ -195,7 +195,7 @@ def put_origin(connection: sqlite3.Connection, name: str, kind: str, home: str |
 
 
 def known_origins(connection: sqlite3.Connection) -> list[tuple[str, str, str | None]]:
-    """The scopes that an archive was made from: name, kind, and of a machine the home folder."""
+    """Return the scopes that an archive was made from: name, kind, and for a machine the home folder."""
     rows = connection.execute("SELECT name, kind, home FROM origin ORDER BY kind, name")
     return [(on_disk(name), kind, None if home is None else on_disk(home)) for name, kind, home in rows]
 
@@ -203,7 +203,7 @@ def known_origins(connection: sqlite3.Connection) -> list[tuple[str, str, str | 
 def states_around(
     connection: sqlite3.Connection, root: str, paths: Iterable[str]
 ) -> Iterator[tuple[str, tuple[int, int]]]:
-    """Files of a root that are known and not gone, from the first of some paths to the last, and how they were."""
+    """Yield recorded files of a root that are not gone, from the first to the last of some paths, with their states."""
     stored = [spelled(path) for path in paths]
     query = "SELECT path, size, modified_ns FROM file WHERE path BETWEEN ? AND ? AND root = ? AND gone_at IS NULL"
     rows = connection.execute(query, (min(stored), max(stored), spelled(root)))
@@ -211,19 +211,19 @@ def states_around(
 
 
 def paths_of_root(connection: sqlite3.Connection, root: str) -> Iterator[str]:
-    """The files of a root that are known and not gone."""
+    """Yield the recorded files of a root that are not gone."""
     rows = connection.execute("SELECT path FROM file WHERE root = ? AND gone_at IS NULL", (spelled(root),))
     return (on_disk(path) for (path,) in rows)
 
 
 class FileStates(Protocol):
-    """Files and how they are: a dictionary, or what is like one."""
+    """Files with their states: a dictionary, or an object with `items`."""
 
     def items(self) -> Iterable[tuple[str, FileState]]: ...
 
 
 def put_states(connection: sqlite3.Connection, root: str, states: FileStates, gone: Iterable[str], now: str) -> None:
-    """Remember how files were; the books of those that were read are kept beside."""
+    """Record the states of files; their ledgers are unchanged."""
     root = spelled(root)
     rows = ((spelled(path), state.size, state.modified_ns, root, now) for path, state in states.items())
     with transaction(connection):
@@ -237,7 +237,7 @@ def put_states(connection: sqlite3.Connection, root: str, states: FileStates, go
 
 
 def forget_states(connection: sqlite3.Connection, paths: Iterable[str]) -> None:
-    """Let files be taken for changed by the next scan."""
+    """Forget the states of files, so that the next scan reads them again."""
     with transaction(connection):
         connection.executemany("UPDATE file SET modified_ns = -1 WHERE path = ?", [(spelled(path),) for path in paths])
 

@@ -1,4 +1,4 @@
-"""How a conversation gets into the archive, and out of it: one transaction each."""
+"""Write conversations to the archive and delete them: one transaction each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from copilog.store.times import now
 
 Outcome = Literal["new", "changed", "unchanged", "removed", "refused"]
 
-MOST_MESSAGES = 1 << MESSAGE_BITS  # with the row of the title
+MOST_MESSAGES = 1 << MESSAGE_BITS  # including the row of the title
 
 _TEXTS = ", ".join(TEXT_COLUMNS)
 _OWN_COLUMNS = (
@@ -52,8 +52,8 @@ _UNINDEX = (
     "WHERE rowid >= ? AND rowid < ?"
 )
 
-# Python looks in three places for what None might be adapted to, each time it is bound: a tenth of a first scan's
-# writing. Told that it stays None, it asks no more.
+# Python looks up adapters for None in three ways each time it is bound: a tenth of a first scan's
+# writing. With this adapter it does so no more.
 sqlite3.register_adapter(type(None), {}.get)  # type: ignore[arg-type] # it gives None for None
 
 
@@ -61,7 +61,7 @@ _STORED = "rowid, digest, turns, messages, text_bytes, indexed, gone_at"
 
 
 class Stored(NamedTuple):
-    """What the archive has of a conversation already."""
+    """The stored state of a conversation."""
 
     rowid: int
     digest: bytes
@@ -80,12 +80,12 @@ def put(
     *,
     is_united: bool = False,
 ) -> Outcome:
-    """Store a conversation in place of what is there of it. The full-text index follows with `index_pending`.
+    """Store a conversation, replacing its stored state. `index_pending` updates the full-text index later.
 
-    `let_go` are files that it was read from and that no longer belong to it. What is stored stays if less was read,
+    `let_go` are files that it was read from and that no longer belong to it. The stored state stays if less was read,
     unless the caller has united the two (`is_united`).
-    One with more messages than can be numbered is refused, and what is there of it stays: of a part of it, rows that
-    name messages by their number would lead to those of another conversation.
+    A conversation with more messages than can be numbered is refused, and its stored state stays: otherwise rows that
+    name messages by number would refer to those of another conversation.
     """
     with transaction(connection):
         if connection.execute("SELECT 1 FROM tombstone WHERE id = ?", (entry.id,)).fetchone():
@@ -102,7 +102,7 @@ def put(
         old = Stored(*row)
         if old.digest == entry.digest:
             _touch(connection, old.rowid, entry, signature)
-            return "unchanged" if old.gone_at is None else "changed"  # it is back
+            return "unchanged" if old.gone_at is None else "changed"  # its files exist again
         missing = [path for path in _missing_files(connection, old.rowid, entry) if path not in let_go]
         if missing and not is_united and _size_of(entry) < (old.turns, old.messages, old.text_bytes):
             _keep(connection, old.rowid, missing, signature)
@@ -114,7 +114,7 @@ def put(
 def lacks_something_stored(connection: sqlite3.Connection, entry: Entry) -> bool:
     """Return whether a new reading of a conversation may lack turns, files or texts that are stored.
 
-    If only an index names the conversation now, it does not count as a reading: `put` keeps what is stored.
+    If only an index names the conversation now, it does not count as a reading: `put` keeps the stored state.
     """
     row = connection.execute("SELECT rowid, digest, text_bytes FROM conversation WHERE id = ?", (entry.id,)).fetchone()
     if row is None or row[1] == entry.digest:
@@ -122,7 +122,7 @@ def lacks_something_stored(connection: sqlite3.Connection, entry: Entry) -> bool
     rowid, _, text_bytes = row
     missing = _missing_files(connection, rowid, entry)
     if not entry.turns:
-        return not missing  # every file was read, and none has a turn any more
+        return not missing  # every file was read, and none has turns any more
     is_damaged = '"damaged"' in entry.row.marks or any(trace.marks and "torn" in trace.marks for trace in entry.traces)
     if missing or is_damaged or entry.text_bytes < text_bytes:
         return True
@@ -157,7 +157,7 @@ def replace_rows(connection: sqlite3.Connection, rowid: int, entry: Entry) -> No
 
 
 def absorb(connection: sqlite3.Connection, rowid: int, home: str) -> None:
-    """Delete a conversation that is a part of another now; that is gone only if both are. Within a transaction."""
+    """Delete a conversation that became a part of another, which is gone only if both are. Use in a transaction."""
     connection.execute(
         "UPDATE conversation SET stored_at = ?, gone_at = CASE WHEN (SELECT gone_at FROM conversation WHERE rowid = ?) "
         "IS NULL THEN NULL ELSE gone_at END WHERE id = ?",
@@ -167,7 +167,7 @@ def absorb(connection: sqlite3.Connection, rowid: int, home: str) -> None:
 
 
 def remove(connection: sqlite3.Connection, conversation_id: str) -> None:
-    """Delete a conversation, and see to it that no scan brings it back, nor any part of it."""
+    """Delete a conversation, and ensure that no scan stores it or a part of it again."""
     with transaction(connection):
         (rowid,) = connection.execute("SELECT rowid FROM conversation WHERE id = ?", (conversation_id,)).fetchone()
         delete_rows(connection, rowid)
@@ -176,7 +176,7 @@ def remove(connection: sqlite3.Connection, conversation_id: str) -> None:
 
 
 def delete_rows(connection: sqlite3.Connection, rowid: int) -> None:
-    """Delete all that is stored of a conversation. The caller has a transaction."""
+    """Delete all rows of a conversation. The caller has a transaction."""
     (indexed,) = connection.execute("SELECT indexed FROM conversation WHERE rowid = ?", (rowid,)).fetchone()
     _delete_messages(connection, rowid, 0, indexed)
     for table in DETAILS:
@@ -199,7 +199,7 @@ def _insert(connection: sqlite3.Connection, entry: Entry, signature: str) -> Non
 
 
 def _replace(connection: sqlite3.Connection, old: Stored, entry: Entry, signature: str) -> None:
-    """Put the new state in place of the old one. Messages that are as they were stay, and stay in the index."""
+    """Replace the stored state. Unchanged messages stay, also in the index."""
     kept = _count_equal(connection, old.rowid, entry.messages)
     _delete_messages(connection, old.rowid, kept, old.indexed)
     _insert_messages(connection, old.rowid, entry.messages[kept:])
@@ -213,14 +213,14 @@ def _replace(connection: sqlite3.Connection, old: Stored, entry: Entry, signatur
 
 
 def _touch(connection: sqlite3.Connection, rowid: int, entry: Entry, signature: str) -> None:
-    """Note that the conversation was seen again, with the present state of its files."""
+    """Record that the conversation was seen again, with the present state of its files."""
     connection.execute("UPDATE conversation SET signature = ?, gone_at = NULL WHERE rowid = ?", (signature, rowid))
     connection.execute("UPDATE document SET data = ? WHERE conversation = ?", (entry.document, rowid))
     _put_details(connection, "trace", rowid, entry.traces)
 
 
 def _missing_files(connection: sqlite3.Connection, rowid: int, entry: Entry) -> list[str]:
-    """Files that hold the conversation as it is stored, and were not read this time."""
+    """Return the files of the stored conversation that were not read this time."""
     present = {trace.path for trace in entry.traces}
     paths = connection.execute("SELECT path FROM trace WHERE conversation = ? AND role IN ('lead', 'copy')", (rowid,))
     return [path for (path,) in paths if path not in present]
@@ -231,9 +231,9 @@ def _size_of(entry: Entry) -> tuple[int, int, int]:
 
 
 def _keep(connection: sqlite3.Connection, rowid: int, missing: list[str], signature: str) -> None:
-    """Stay with what is stored, as less of it was read: an entry of an index, an older copy.
+    """Keep the stored state, as less was read: an entry of an index, an older copy.
 
-    Either the better files are gone, and the archive outlives them, or they were not asked for this time.
+    Either the better files no longer exist, and the archive outlives them, or they were not selected this time.
     """
     gone_at = None if any(os.path.lexists(path) for path in missing) else now()
     connection.execute(
@@ -243,7 +243,7 @@ def _keep(connection: sqlite3.Connection, rowid: int, missing: list[str], signat
 
 
 def _count_equal(connection: sqlite3.Connection, rowid: int, messages: list[MessageRow]) -> int:
-    """How many messages, from the first, are stored as they are now."""
+    """Count the messages, from the first, that are stored unchanged."""
     first = rowid << MESSAGE_BITS
     count = 0
     for stored, row in zip(
@@ -261,7 +261,7 @@ def _insert_messages(connection: sqlite3.Connection, rowid: int, messages: list[
 
 
 def _delete_messages(connection: sqlite3.Connection, rowid: int, start: int, indexed: int) -> None:
-    """Delete the messages from a position on, out of the index as well: it must be told what they said."""
+    """Delete the messages from a position on, also from the index, which needs their texts for that."""
     first = rowid << MESSAGE_BITS
     if start < indexed:
         connection.execute(_UNINDEX, (first + start, first + indexed))
@@ -269,7 +269,7 @@ def _delete_messages(connection: sqlite3.Connection, rowid: int, start: int, ind
 
 
 def _put_chapters(connection: sqlite3.Connection, rowid: int, chapters: list[Chapter]) -> None:
-    """Write those chapters that are not as they were."""
+    """Write the chapters that have changed."""
     stored = dict(
         connection.execute("SELECT position, digest FROM chapter WHERE conversation = ?", (rowid,)).fetchall()
     )
@@ -286,7 +286,7 @@ def _put_chapters(connection: sqlite3.Connection, rowid: int, chapters: list[Cha
 
 
 def details_of(entry: Entry) -> Iterator[tuple[str, Sequence[Row]]]:
-    """Yield the tables beside the messages, each with its rows."""
+    """Yield the tables besides messages, each with its rows."""
     details: tuple[Sequence[Row], ...] = (
         entry.turns, entry.tool_calls, entry.file_edits, entry.usages, entry.skills, entry.traces,
         entry.spends, entry.shares, entry.relations, entry.queued,
@@ -295,7 +295,7 @@ def details_of(entry: Entry) -> Iterator[tuple[str, Sequence[Row]]]:
 
 
 def _put_details(connection: sqlite3.Connection, table: str, rowid: int, rows: Sequence[Row]) -> None:
-    """Put rows in place of those that are there; the first stay, as far as they are the same."""
+    """Replace the stored rows; equal rows at the beginning stay."""
     key = ("message", "position") if table == "tool_call" else ("position",)
     names = ", ".join(key)
     kept = 0

@@ -69,7 +69,7 @@ class _Walk:
 
 
 def _without_bad(raw: Raw, bad: list[Diagnostic], walk: _Walk) -> Iterator[Raw]:
-    """Return the record without the values that the ledger reports as bad."""
+    """Yield the record without the values that the ledger reports as bad."""
     value = raw.value
     for diagnostic in bad:
         is_line = diagnostic.line is not None and str(diagnostic.line) == raw.place

@@ -61,7 +61,7 @@ class Lookup:
         return text in self._texts or (len(text) >= SHORTEST and self.has(text))
 
     def _texts_with(self, line: str) -> Iterator[str]:
-        """Return the stored texts that contain a line."""
+        """Yield the stored texts that contain a line."""
         at = self._all.find(line)
         while at >= 0:
             end = self._all.find("\0", at)

@@ -110,6 +110,6 @@ def _of_body(lines: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _strings_in(line: str) -> Iterator[str]:
-    """Return the text between the quotation marks of a line of JSON, in which strings may span several lines."""
+    """Yield the text between the quotation marks of a line of JSON, in which strings may span several lines."""
     for piece in _QUOTE.sub(r"\1" + "\0", line).split("\0"):
         yield piece.rstrip("\\")

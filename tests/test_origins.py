@@ -153,7 +153,7 @@ def test_an_archive_that_was_filled_by_hand_is_left_as_it_is(tmp_path: Path, min
     told = run("list", "--json", "--archive", path)
 
     assert ids_of(told) == {YOURS}
-    assert "does not say what it was made from" in told.err
+    assert "it has no record of what it was made from" in told.err
     assert mine.root.exists()
 
 
@@ -180,7 +180,7 @@ def test_the_sample_can_be_put_into_an_archive_that_is_named(tmp_path: Path, min
     assert mine.root.exists()
 
 
-# --- origins that do not exist now ----------------------------------------------------------------------------------------
+# --- origins that do not exist now ---------------------------------------------------------------------------------
 
 
 def test_nothing_is_gone_with_a_root_that_is_not_mounted(tmp_path: Path, other: Path, yours: Home) -> None:

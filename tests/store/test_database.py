@@ -186,7 +186,7 @@ def test_what_is_no_archive_is_refused_and_left_as_it_is(kind: str, write: bool,
     path.chmod(0o644)
     before = path.read_bytes(), path.stat().st_mode, sorted(tmp_path.iterdir())
 
-    with pytest.raises(UsageError, match="not an archive of copilog, and was left as it is"):
+    with pytest.raises(UsageError, match="not an archive of copilog, and was not changed"):
         open_database(path, write=write)
 
     assert (path.read_bytes(), path.stat().st_mode, sorted(tmp_path.iterdir())) == before
@@ -200,7 +200,7 @@ def test_another_file_with_the_number_of_a_former_archive_is_refused_and_left_as
     archive.write_text("High water at noon.\n")  # in place: device and inode are the archive's
     archive.chmod(0o644)
 
-    with pytest.raises(UsageError, match="not an archive of copilog, and was left as it is"):
+    with pytest.raises(UsageError, match="not an archive of copilog, and was not changed"):
         open_database(archive, write=write)
 
     assert archive.stat().st_mode & 0o777 == 0o644

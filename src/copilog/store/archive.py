@@ -269,7 +269,7 @@ class Archive:
         self.connection.execute("PRAGMA temp_store = MEMORY")
         return before, _size_on_disk(self.path)
 
-    # --- the archive itself ----------------------------------------------------------------------------------------------
+    # --- the archive itself ----------------------------------------------------------------------------------------
 
     def arrow(self, view: str) -> Any:
         """Return a view of the archive (`conversations`, `messages`, `tool_calls`, ...) as a pyarrow.Table."""

@@ -1,4 +1,4 @@
-"""Conversations as files: whole, harmless, and honest about what they leave out."""
+"""Conversations as files: complete, harmless, and with a list of what they leave out."""
 
 from __future__ import annotations
 
@@ -225,7 +225,7 @@ def test_a_document_tells_all_that_happened_in_its_order() -> None:
 
 
 def structure_of(text: str) -> list[str]:
-    """Headings and folds of ours, as a reader of Markdown sees them."""
+    """Return the headings and folds of copilog, as a reader of Markdown sees them."""
     seen: list[str] = []
     tokens = MarkdownIt("commonmark").enable("table").parse(text)
     for token, following in zip(tokens, [*tokens[1:], None], strict=True):

@@ -1,4 +1,4 @@
-"""Merging loses no text: whatever a trace says is in the merged conversation, or among the conflicts of its trace."""
+"""Merging loses no text: every text of a trace is in the merged conversation, or in the conflicts of its trace."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def lost(before: list[str], after: Conversation) -> list[str]:
 
 @pytest.fixture
 def watched(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, list[str]]]:
-    """What merging has lost, by conversation."""
+    """Collect the texts that merging has lost, by conversation."""
     found: list[tuple[str, list[str]]] = []
     merge = identity.merge
 

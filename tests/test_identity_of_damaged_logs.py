@@ -23,7 +23,7 @@ PAUSES = {"user.message": 7.0, "assistant.turn_start": 0.05}
 
 
 def history(random: Random) -> Log:
-    """A session of some turns with calls, answers and pauses."""
+    """Return a session of some turns with calls, answers and pauses."""
     log = Log().start()
     for turn in range(random.randint(1, 4)):
         log.ask(random.choice(["continue", f"question {turn} about the garden and its beds"]))
@@ -44,7 +44,7 @@ def history(random: Random) -> Log:
 
 
 def mangled(line: str, random: Random) -> str:
-    """A line that breaks off, or in which ids of calls or of the event are wrong."""
+    """Return a line that is torn, or in which ids of calls or of the event are wrong."""
     match random.choice(["cut", "calls", "event"]):
         case "cut":
             return line[: random.randint(1, len(line))]
@@ -63,7 +63,7 @@ def damaged(log: Log, random: Random) -> str:
 
 
 def said(conversation: Conversation) -> Counter[str]:
-    """What was asked, answered and called, with how often it is there."""
+    """Count the prompts, answers and calls."""
     counts: Counter[str] = Counter()
     for message in conversation.messages:
         for part in message.parts:

@@ -29,7 +29,7 @@ ASKED = "Say it again"  # too short to tell turns apart by itself
 
 
 def traced(source: str, mark: str | None, *turns: tuple[float, str | None, str]) -> Conversation:
-    """A trace with turns: seconds after noon, the prompt, the answer."""
+    """Return a trace with turns: seconds after noon, the prompt, the answer."""
     made = Conversation(id="vscode:s", native_id="s", source=source, marks=[mark] if mark else [])
     for index, (second, prompt, answer) in enumerate(turns):
         at = NOON + timedelta(seconds=second)

@@ -1,6 +1,6 @@
-"""Every pair of traces of one conversation, and what becomes of a turn that only one of them has.
+"""Every pair of traces of one conversation, and the outcome for a turn that only one of them has.
 
-The table in docs/identity.md has a row for each of these pairs, and says the same.
+The table in docs/identity.md has a row for each of these pairs with the same outcome.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PAGE = Path(__file__).parent.parent / "docs" / "identity.md"
 
 
 def retold(mark: str, source: str, *numbers: int) -> Conversation:
-    """A trace of the extension or of a store: prompts with times, but without ids of requests."""
+    """Return a trace of the extension or of a store: prompts with times, but without ids of requests."""
     made = trace(LOG, *numbers, marks=(mark,))
     made.source = source
     made.provenance = [Provenance(source=source, path=f"/traces/{source}")]
@@ -82,7 +82,7 @@ def state(*numbers: int, folder: str = STORAGE) -> Conversation:
 
 
 def earlier(conversation: Conversation) -> Conversation:
-    """What an earlier scan read of a file: the turns that the file lacks now."""
+    """Return a trace of an earlier scan: the turns that the file lacks now."""
     conversation.provenance[0].role = "earlier"
     return conversation
 
@@ -260,7 +260,7 @@ def test_what_follows_a_branch_stays_on_it_though_the_branch_itself_was_removed(
 
 
 def said(source: str, mark: str, *turns: tuple[str, float | None]) -> Conversation:
-    """A trace of prompts without ids, each with its minute."""
+    """Return a trace of prompts without ids, each with its minute."""
     made = Conversation(id="vscode:s", native_id="s", source=source, marks=[mark] if mark else [])
     made.provenance = [Provenance(source=source, path=f"/traces/{source}")]
     for index, (prompt, minute) in enumerate(turns):

@@ -1,4 +1,4 @@
-"""A conversation that is divided over traces is given back whole, in whatever order and grouping they are merged.
+"""A conversation divided over traces is restored completely, whatever the order and grouping of merges.
 
 Each turn carries an id or a time. Each trace has some of the turns, and of each some of the fields, so that every field
 is in at least one. One of the traces may be a session file; two of them would be copies, which have rules of their own
@@ -91,7 +91,7 @@ def names_of_texts(turn: Whole) -> list[str]:
 
 @st.composite
 def divided(draw: st.DrawFn) -> tuple[list[Whole], list[Conversation]]:
-    """A conversation, and its traces."""
+    """Draw a conversation, and its traces."""
     turns: list[Whole] = []
     for number in range(draw(st.integers(1, 5))):
         # What has no time is found behind the turn that it follows: of two in a row nobody could say which is first.

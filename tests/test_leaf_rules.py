@@ -42,7 +42,7 @@ def test_every_rule_has_a_reason_of_the_closed_list() -> None:
 
 
 def reasons_without_protection(source: str, path: str) -> list[str]:
-    """The reasons that rules give a path, whether or not it is protected."""
+    """Return the reasons that rules give a path, whether or not it is protected."""
     first = next(([reason] for pattern, reason in RULES.get(source, ()) if matches(pattern, path)), [])
     return [reason for reason in first if reason]
 
@@ -96,13 +96,13 @@ WRITTEN = {
 
 @pytest.mark.parametrize(("source", "paths"), WRITTEN.items(), ids=WRITTEN.keys())
 def test_no_reason_covers_what_people_and_models_wrote(source: str, paths: str) -> None:
-    """The paths are listed here once more, so that a rule that is too wide shows even where protection hides it."""
+    """The paths are listed here again, so that a rule that is too wide fails even where protection hides it."""
     assert {path: found for path in paths.split() if (found := reasons_without_protection(source, path))} == {}
 
 
 @pytest.mark.parametrize("source", sorted(PROTECTED))
 def test_no_rule_covers_a_protected_path(source: str) -> None:
-    """Names below such a path that are part of an address or a kind have rules; any other name has none."""
+    """Names below such a path have rules only if they are part of an address or a kind."""
     paths = [path for pattern in PROTECTED[source] for path in paths_of(pattern)]
 
     assert all(any(matches(pattern, path) for pattern in PROTECTED[source]) for path in paths)
@@ -110,7 +110,7 @@ def test_no_rule_covers_a_protected_path(source: str) -> None:
 
 
 def paths_of(pattern: str) -> Iterator[str]:
-    """Paths that a pattern matches: each choice, one and two names for what stands for any number."""
+    """Yield paths that a pattern matches: each choice, and one and two names for a wildcard of any number."""
     start = pattern.find("{")
     if start >= 0:
         end = pattern.index("}", start)

@@ -135,7 +135,7 @@ def test_a_text_planted_in_a_log_is_found_or_reported_unless_its_path_has_a_reas
 
 
 def objects_in(value: Any, names: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    """The places of all objects of a document."""
+    """Yield all objects of a document."""
     if isinstance(value, dict):
         yield names
     below = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()

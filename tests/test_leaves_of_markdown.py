@@ -71,7 +71,7 @@ def test_every_line_of_an_entry_is_accounted_for(tmp_path: Path, name: str) -> N
 
 @pytest.mark.parametrize("text", [REQUEST, OLDER, TOOL], ids=["request", "older", "tool call"])
 def test_a_line_planted_anywhere_is_found_or_reported(tmp_path: Path, text: str) -> None:
-    """Within the list of tools and the style of the page the path is a reason; anywhere else there is none."""
+    """Only within the list of tools and the style of the page the path has a reason."""
     lines = text.split("\n")
     before = walked(tmp_path, text)
     for number in range(len(lines) + 1):

@@ -33,7 +33,7 @@ def span(number: int, operation: str, above: int | None = None, **attributes: An
 
 
 def trace(asked: str, *requests: str, arguments: str = PATCH, ran_with: str = PATCH) -> list[Json]:
-    """One turn: its prompt, what calls of the model name as the request, a call of a tool and how it ran."""
+    """Return one turn: its prompt, the request that model calls record, a tool call and its execution."""
     call = {"type": "tool_call", "id": "call_1", "name": "apply_patch", "arguments": arguments}
     top = span(0, "invoke_agent")
     top["events"] = [{"name": "user_message", "time": [1771000000, 0], "attributes": {"content": asked}}]

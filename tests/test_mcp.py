@@ -46,7 +46,7 @@ TOOLS = ["search", "list_conversations", "read_conversation", "get_usage", "work
 
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sample, and one conversation that wants to harm its reader."""
+    """Return an archive of the sample, and one conversation with hostile text."""
     path = tmp_path_factory.mktemp("archive") / "archive.db"
     with Archive(path, write=True) as archive:
         for found in discover([home()]):
@@ -74,7 +74,7 @@ def hostile() -> Conversation:
 
 
 def asked(archive: Path, ask: Callable[[Client], Awaitable[Found]], refresher: Refresher | None = None) -> Found:
-    """What a client in this process gets."""
+    """Return the answer that a client in this process gets."""
 
     async def run() -> Found:
         async with Client(build_server(archive, refresher)) as client:
@@ -94,7 +94,7 @@ def answer(archive: Path, tool: str, **arguments: Any) -> Json:
 
 
 def refusal(archive: Path, tool: str, **arguments: Any) -> str:
-    """The text of a call that must fail."""
+    """Return the error text of a call that must fail."""
     result = called(archive, tool, **arguments)
     assert result.is_error
     return text_of(result)
@@ -414,7 +414,7 @@ class Served(NamedTuple):
 
 @contextmanager
 def served(archive: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], Served]]:
-    """A server of its own process on a free port, with what it says about itself."""
+    """Run a server in its own process on a free port, and yield its output."""
     line = [sys.executable, "-m", "copilog", "mcp", "--http", "--port", "0", "--no-scan", "--archive", str(archive)]
     with subprocess.Popen([*line, *options], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
@@ -434,7 +434,7 @@ def web(archive: Path) -> Iterator[Served]:
 
 
 def status(web: Served, headers: dict[str, str], path: str = "/mcp", method: str = "POST") -> int:
-    """The status of a plain request with these headers."""
+    """Return the status of a plain request with these headers."""
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"})
     usual = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
     with closing(HTTPConnection("127.0.0.1", web.port, timeout=30)) as connection:

@@ -43,7 +43,7 @@ def conversation_of(*messages: Message, **fields: object) -> Conversation:
 
 
 def long_conversation(turns: int = 6) -> Conversation:
-    """Each turn a question, a call with a long result, and an answer."""
+    """Return a conversation whose turns are a question, a call with a long result, and an answer."""
     messages: list[Message] = []
     for turn in range(turns):
         result = "\n".join(f"line {number} of the tide table" for number in range(200))
@@ -57,7 +57,7 @@ def long_conversation(turns: int = 6) -> Conversation:
 
 
 def pages(conversation: Conversation, budget: int, start: Cursor | None = None) -> list[Window]:
-    """All windows, one after the other."""
+    """Yield all windows, one after the other."""
     reader = Reader(conversation)
     windows = [reader.window(start or Cursor(), budget)]
     while (cursor := windows[-1].next_cursor) is not None:

@@ -269,7 +269,7 @@ def test_a_debug_log_joins_each_other_trace(other: str, tmp_path: Path) -> None:
 
 
 def write_trajectory(folder: Path, kind: str = "copilot-chat/engine.messages", **metadata: Any) -> Path:
-    """What telemetry tells of the conversation: prompts as they were sent, modes, models and all of the tool call."""
+    """Write telemetry of the conversation: prompts as they were sent, modes, models and the complete tool call."""
     call = {"name": "read_file", "arguments": '{"filePath": "/home/ana/tides.csv"}'}
     messages: list[dict[str, Any]] = [{"role": "system", "content": "You help."}]
     for turn, (asked, answered) in enumerate(zip(ASKED, ANSWERED, strict=True)):

@@ -38,7 +38,7 @@ Fields = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The sample, some of it with stars and labels, and one conversation whose files are gone."""
+    """Return an archive of the sample, with some stars and labels, and one conversation whose files are gone."""
     before = os.environ.get("TZ")
     folder = tmp_path_factory.mktemp("selection")
     copy = folder / "home"
@@ -58,7 +58,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def read(path: Path) -> dict[str, Conversation]:
-    """All conversations as they were read, without turns that no longer count."""
+    """Return all conversations as they were read, without turns that no longer count."""
     with Archive(path) as archive:
         ids = [name for (name,) in archive.connection.execute("SELECT id FROM conversation")]
         return {name: without_superseded(archive.get(name)) for name in ids}
@@ -118,7 +118,7 @@ def failed(one: Conversation) -> bool:
 
 
 def active(since: str | None = None, until: str | None = None) -> Expected:
-    """Whether it was touched last in a period, or has a turn that began in it; days in UTC, `until` not included."""
+    """Check for last activity in a period, or a turn that began in it; days in UTC, `until` not included."""
     first, end = (datetime.fromisoformat(f"{day}T00:00Z") if day else None for day in (since, until))
 
     def holds(one: Conversation) -> bool:
@@ -171,7 +171,7 @@ CASES: list[tuple[Fields, Expected | Callable[[Archive], set[str]]]] = [
 
 
 def expected_of(archive: Archive, read: dict[str, Conversation], expected: Any) -> set[str]:
-    """The conversations that a selection has; empty ones are never among them."""
+    """Return the conversations of a selection, without empty ones."""
     full = {name for name, one in read.items() if not is_empty(one)}
     if expected in (STARRED, TO_DO, GONE):
         return full & set(expected(archive))

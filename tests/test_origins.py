@@ -29,7 +29,7 @@ def home_with(folder: Path, name: str) -> Home:
 
 @pytest.fixture
 def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
-    """All that this machine has."""
+    """Return the home of this machine."""
     made = home_with(tmp_path / "mine", MINE)
     move_in(monkeypatch, tmp_path, made)
     return made
@@ -42,7 +42,7 @@ def yours(tmp_path: Path) -> Home:
 
 @pytest.fixture
 def other(tmp_path: Path, mine: Home, yours: Home) -> Path:
-    """An archive that was made from another home."""
+    """Return an archive that was made from another home."""
     path = tmp_path / "other.db"
     assert run("scan", "--archive", path, "--root", yours.root).code == 0
     return path

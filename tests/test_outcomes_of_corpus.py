@@ -31,7 +31,7 @@ def answered(conversation: Conversation) -> Iterator[tuple[ToolCall, ToolResult]
 
 
 def test_every_error_text_of_the_extension_is_a_failure(conversations: list[Conversation]) -> None:
-    """The beginning is enough here: no content that these tools read out begins with such a text."""
+    """The beginning is enough here: no content that these tools return begins with such a text."""
     outcomes = [
         call.outcome.kind if call.outcome else None
         for conversation in conversations

@@ -1,4 +1,4 @@
-"""What a scan of a named folder answers for: that folder, whatever places come and go in it."""
+"""The scope of a scan of a named folder: that folder, even if roots come and go in it."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_what_was_in_a_place_that_is_gone_is_gone(archive: Archive, home: Home) 
 def test_what_an_earlier_version_remembered_need_not_be_read_again(
     archive: Archive, home: Home, *, has_another: bool
 ) -> None:
-    """It called a scan by the places in the folder."""
+    """It named a scan after the roots in the folder."""
     if has_another:
         add_cli(home)
     scanned(archive, home)

@@ -36,7 +36,7 @@ def places(tmp_path: Path) -> Places:
 
 
 def turns_of(archive: Archive) -> list[str]:
-    """The turns in their order: what was asked, `~` with the reason if it is superseded, `^` if it is on a branch."""
+    """Return the turns in order: the prompt, `~` with the reason if it is superseded, `^` if it is on a branch."""
     told = []
     for turn in archive.get(ID).turns:
         name = (turn.request_id or "").removeprefix("request_")
@@ -349,7 +349,7 @@ def outcomes_of(archive: Archive) -> list[str]:
 
 
 def test_no_text_of_the_sample_is_lost_when_any_one_of_its_files_goes(tmp_path: Path) -> None:
-    """Each file that is one of several of a conversation is deleted, another one of it is touched, all is scanned."""
+    """Delete each file that is one of several of a conversation, touch another one, and scan."""
     home = tmp_path / "home"
     shutil.copytree(sample_home(), home)
     with Archive(tmp_path / "archive.db", write=True) as archive:
@@ -377,7 +377,7 @@ def _scan_without(archive: Archive, home: Path, gone: Path, others: list[Path]) 
 
 
 def _with_turns(conversation: Conversation) -> list[str]:
-    """Paths of files of which each is one of several traces with turns."""
+    """Return the paths of files that are each one of several traces with turns."""
     named = {name for turn in conversation.turns for name in turn.traces}
     paths = {place.path for place in conversation.provenance if place.path in named}
     return sorted(path for path in paths if path.endswith((".json", ".jsonl")))

@@ -118,7 +118,7 @@ def test_an_export_from_before_turns_were_removed_stays_with_its_session(
 
 
 def rewritten(*requests: dict[str, Any]) -> list[dict[str, Any]]:
-    """Requests with the ids of those about beans, and other words."""
+    """Return requests with the ids of those about beans, and other texts."""
     return [{**request, "requestId": f"request_beans_{number}"} for number, request in enumerate(requests)]
 
 

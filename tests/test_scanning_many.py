@@ -34,7 +34,7 @@ def archive(tmp_path: Path) -> Iterator[Archive]:
 
 
 def peak_of(work: Callable[[], object]) -> int:
-    """The most that Python held while something was done, in bytes."""
+    """Return the peak memory of Python during a call, in bytes."""
     tracemalloc.start()
     try:
         work()
@@ -61,11 +61,7 @@ def spooled(look: Look) -> int:
 
 
 def growth(work: Callable[[Look], object], few: Look, many: Look) -> float:
-    """Return how many bytes more are held for each additional conversation.
-
-    Python's table of interned names grows with all that the process has done so far, by megabytes at once. It grows in
-    one of several runs at most, so the smallest of three does not include it.
-    """
+    """Return the additional bytes for each additional conversation."""
     work(few)  # so that everything is loaded
     return min(peak_of(lambda: work(many)) - peak_of(lambda: work(few)) for _ in range(3)) / (MANY - FEW)
 

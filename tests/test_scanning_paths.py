@@ -1,4 +1,4 @@
-"""Scans of a path that somebody named: only what changed in it is read, unless its files may speak of one another."""
+"""Scans of a named path: only changed files are read, unless files may concern each other's conversations."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def kept(number: int, *subjects: str) -> dict[str, Any]:
-    """A session, with requests that have ids of their own."""
+    """Return a session with requests that have ids of their own."""
     made = session(f"kept-{number}", *(f"Question {number} about {subject}" for subject in subjects))
     for position, request in enumerate(made["requests"]):
         request["requestId"] = f"request_{number}_{position}"

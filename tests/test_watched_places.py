@@ -1,4 +1,4 @@
-"""The places that are watched are those where sources find their files."""
+"""The watched folders are those where sources find their files."""
 
 from __future__ import annotations
 

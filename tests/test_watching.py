@@ -1,4 +1,4 @@
-"""What happens on disk is told soon, whether the system tells of it or not."""
+"""Changes on disk are reported soon, with or without notifications of the system."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def poll(request: pytest.FixtureRequest) -> bool:
 
 
 class Told:
-    """What a watch in another thread has told up to now."""
+    """The changes that a watch in another thread has reported so far."""
 
     def __init__(self) -> None:
         self.batches: list[set[Path]] = []

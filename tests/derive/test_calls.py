@@ -18,7 +18,7 @@ def after(seconds: float) -> datetime:
 
 
 def turns(rewound: Timing) -> list[Turn]:
-    """A turn, one that was rewound, and the next one, which began after 60 seconds."""
+    """Return a turn, one that was rewound, and the next one, which began after 60 seconds."""
     times = (Timing(started_at=after(0)), rewound, Timing(started_at=after(60)))
     made = [Turn(index=index, request_id=f"e{index}", timing=timing) for index, timing in enumerate(times)]
     made[REWOUND].superseded = "rewound"

@@ -13,7 +13,7 @@ LAMP, LENS = "file:///home/ana/lamp.py", "file:///home/ana/lens.py"
 
 
 def conversation(*turns: list[tuple[str, str]], **decisions: str) -> Conversation:
-    """Turns with what was done to files before each, and the last state of files."""
+    """Return a conversation of turns with the user's actions on files before each, and the last state of files."""
     uris = {"lamp": LAMP, "lens": LENS}
     return Conversation(
         id="vscode:lighthouse",

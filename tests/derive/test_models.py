@@ -1,4 +1,4 @@
-"""Which model a turn ran, and what says so."""
+"""The model that a turn ran, and the evidence for it."""
 
 from __future__ import annotations
 

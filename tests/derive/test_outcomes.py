@@ -406,7 +406,7 @@ def test_conclusions_are_the_same_when_they_are_made_again() -> None:
 
 
 def counted_anew(*, spelled: bool) -> Conversation:
-    """A conversation of a model that calls the first call of each turn `c1`: one fails, one writes a file."""
+    """Return a conversation where the first call of each turn has the id `c1`: one fails, one writes a file."""
     messages = []
     for turn, (name, text) in enumerate([("read_file", CALL_ERROR), ("create_file", "Created the file.")]):
         call = ended(name)

@@ -1,4 +1,4 @@
-"""What another trace says about how a call ended counts, whichever trace leads."""
+"""Records of another trace about how a call ended count, whichever trace leads."""
 
 from __future__ import annotations
 

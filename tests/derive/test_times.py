@@ -21,7 +21,7 @@ DAY = 24 * 3_600
 
 
 def turn(index: int = 0, start: float | None = 0, end: float | None = None, **fields: Any) -> Turn:
-    """A turn that starts and completes so many seconds after noon; times of `Timing` are in milliseconds."""
+    """Return a turn that starts and completes so many seconds after noon; times of `Timing` are in milliseconds."""
     names = ("elapsed_ms", "generated_ms", "waited_ms")
     timing = Timing(
         started_at=None if start is None else NOON + timedelta(seconds=start),

@@ -22,7 +22,7 @@ def rows(archive: Archive, query: str, *values: Any) -> list[tuple[Any, ...]]:
 
 
 def hits(archive: Archive, words: str) -> list[tuple[str, int]]:
-    """Where words stand, straight from the index."""
+    """Return the rows that match in the full-text index itself."""
     return rows(
         archive,
         "SELECT conversation.id, message.position FROM words JOIN message ON message.rowid = words.rowid "

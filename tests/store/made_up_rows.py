@@ -43,12 +43,12 @@ class Talk:
     failed_turns: tuple[int, ...] = ()
 
     def all_rows(self) -> list[Row]:
-        """The messages, and the row of the title."""
+        """Return the messages, and the row of the title."""
         return [*self.rows, Row("title", None, {"title": self.title})]
 
 
 def archive_of(talks: list[Talk], *, is_indexed: bool = True) -> sqlite3.Connection:
-    """An archive in memory. The first conversation was stored first."""
+    """Return an archive in memory. The first conversation was stored first."""
     connection = sqlite3.connect(":memory:", isolation_level=None)
     for migration in MIGRATIONS:
         connection.executescript(migration)

@@ -1,4 +1,4 @@
-"""The archive: what is put in comes out and stays, its books add up, and other programs can read it."""
+"""The archive: conversations are stored and read back, its ledgers balance, and other programs can read it."""
 
 from __future__ import annotations
 

@@ -154,7 +154,7 @@ def test_a_file_that_was_made_and_never_written_becomes_an_archive(tmp_path: Pat
 
 
 def test_an_empty_file_in_the_place_of_an_archive_becomes_one(archive: Path) -> None:
-    """It may have the number that the archive had, by which the process knows it."""
+    """The file may have the inode number of the archive, by which the process recognises it."""
     archive.write_bytes(b"")
 
     with pytest.raises(CopilogError, match="no archive yet"):
@@ -321,7 +321,7 @@ def test_a_transaction_within_another_ends_with_it(archive: Path) -> None:
 
 @pytest.fixture
 def public_folder() -> Iterator[Path]:
-    """A folder that everybody can reach, and only its owner can change."""
+    """Yield a folder that every user can read, and only its owner can change."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         yield folder

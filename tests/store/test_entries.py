@@ -1,4 +1,4 @@
-"""What the archive keeps of a conversation: nothing is lost, and the rows say what the conversation says."""
+"""The stored entry of a conversation: nothing is lost, and the rows agree with the conversation."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def sample_conversations() -> list[Conversation]:
 
 
 def plain(rows: Sequence[Row]) -> list[tuple[Any, ...]]:
-    """Rows as the values of their columns."""
+    """Return rows as the values of their columns."""
     return [astuple(row) for row in rows]
 
 

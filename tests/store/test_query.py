@@ -1,4 +1,4 @@
-"""Queries as people write them, and what they are told when a query does not parse."""
+"""Queries as users write them, and the messages for queries that do not parse."""
 
 from __future__ import annotations
 

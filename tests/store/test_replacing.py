@@ -1,4 +1,4 @@
-"""A conversation that is put in place of what was there: all rows are as if it had been stored for the first time."""
+"""A conversation that replaces its stored state: all rows are as if it were stored for the first time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DETAILS = ("turns", "tool_calls", "file_edits", "usages", "skills", "traces", "s
 
 @cache
 def rich_entry() -> Entry:
-    """The conversation of the sample that has the most kinds of rows, with rows of the others where it has none."""
+    """Return the sample conversation with the most kinds of rows, with rows of the others where it has none."""
     entries = [entry_of(conversation) for found in discover([home()]) for conversation in read(found)]
     richest = max(entries, key=lambda entry: sum(bool(getattr(entry, name)) for name in DETAILS))
     made_up = [

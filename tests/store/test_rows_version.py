@@ -49,7 +49,7 @@ class Golden(msgspec.Struct):
 
 
 def digests_of(conversations: Iterable[Conversation]) -> dict[str, str]:
-    """A digest for each table, of its rows of all these conversations."""
+    """Return a digest for each table, of its rows of all these conversations."""
     rows: dict[str, list[Row]] = {table: [] for table in ("conversation", "message", *DETAIL_TABLES)}
     for conversation in conversations:
         conclude(conversation)
@@ -59,14 +59,14 @@ def digests_of(conversations: Iterable[Conversation]) -> dict[str, str]:
 
 
 def rows_of(entry: Entry) -> Iterable[tuple[str, Sequence[Row]]]:
-    """The rows of a conversation by table."""
+    """Yield the rows of a conversation by table."""
     yield "conversation", [entry.row]
     yield "message", entry.messages
     yield from details_of(entry)
 
 
 def plain(rows: list[Row]) -> str:
-    """Rows as text that is the same with every Python: later ones add up floats more exactly.
+    """Return rows as text that is the same with every Python: later versions add floats more exactly.
 
     The digest of a document depends on how that is packed.
     """
@@ -84,7 +84,7 @@ def stored_conversations() -> list[Conversation]:
 
 
 def take_conversations(archive_path: Path) -> bytes:
-    """The conversations of the sample, and of the corpora of other tests, one on a line."""
+    """Write the conversations of the sample, and of the corpora of other tests, one per line."""
     with Archive(archive_path, write=True) as archive:
         scan(archive, roots=find_roots([home()]))
         rowids = archive.connection.execute("SELECT rowid FROM conversation ORDER BY id").fetchall()
@@ -113,7 +113,7 @@ def test_rows_are_those_of_their_version(updates_golden: bool, tmp_path: Path) -
 
 
 def test_every_table_has_rows() -> None:
-    """A rule of which there is no row could change without being noticed."""
+    """A rule without rows could change unnoticed."""
     entries = [entry_of(conversation) for conversation in stored_conversations()]
     with_rows = {table for entry in entries for table, rows in rows_of(entry) if rows}
     assert with_rows == {"conversation", "message", *DETAIL_TABLES}

@@ -1,4 +1,4 @@
-"""What a search answers: the best first, with the place, the words that matched, and honest numbers."""
+"""The result of a search: the best hits first, with position, highlights, and exact or marked counts."""
 
 from __future__ import annotations
 

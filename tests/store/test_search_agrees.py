@@ -1,4 +1,4 @@
-"""Search finds exactly what a plain look at every row finds, for any query.
+"""A search finds exactly the rows that a plain check of every row finds, for any query.
 
 Queries are made together with a function that says, in plain Python, for which rows they hold. Nothing of the search
 is used for that, not even its parser.
@@ -127,7 +127,7 @@ def is_mark(character: str) -> bool:
 
 
 def split(text: str) -> list[str]:
-    """The words of a text as the index has them: letters and digits, without case and accents."""
+    """Return the words of a text as the index has them: letters and digits, without case and accents."""
     words = [""]
     for character in unicodedata.normalize("NFD", text):
         if is_mark(character) and words[-1]:
@@ -193,7 +193,7 @@ def substrings(draw: st.DrawFn) -> tuple[str, Callable[[str], bool]]:
 
 @st.composite
 def code(draw: st.DrawFn) -> tuple[str, Callable[[str], bool]]:
-    """Without quotes: whatever is no plain word is looked for as it stands."""
+    """Return a query without quotes for a text that is not a plain word, which is searched literally."""
     bare = [*CODE, "漢字", "get_us", "/app", "app.p", "r->b", "~oo", "~igrat", "~漢", "-verify"]
     written = draw(st.sampled_from([piece for piece in bare if not piece.startswith("-v")]))
     piece = written.removeprefix("~")
@@ -226,7 +226,7 @@ def regexes(draw: st.DrawFn) -> tuple[str, Callable[[str], bool]]:
 
 
 def pieces_of_texts() -> list[str]:
-    """Pieces cut from the texts anywhere, so that most are found and some are not."""
+    """Return pieces cut from the texts anywhere, so that most are found and some are not."""
     chance = random.Random(6)
     texts = [text for talk in TALKS for row in talk.all_rows() for text in row.texts.values()]
     pieces: list[str] = []

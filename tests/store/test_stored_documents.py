@@ -1,4 +1,4 @@
-"""Documents: the whole conversation, long ones in chapters, with the texts of files kept once each."""
+"""Documents: complete conversations, long ones in chapters, with each text of a file stored once."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_the_digest_tells_texts_apart_but_not_when_a_file_was_touched() -> None:
 
 
 def talk(length: int, **changed: str) -> Conversation:
-    """A conversation of so many messages; some say something else."""
+    """Return a conversation of so many messages; some differ."""
     return Conversation(
         id="cli:long",
         source="cli-events",

@@ -30,7 +30,7 @@ from copilog.store.packing import pack, pack_pieces, unpack
 
 CHAPTER = 128  # messages
 _DIGEST_BYTES = 16
-_LONG_ENOUGH_TO_TELL = 64  # the last characters of a text; few texts share them and its length
+_DISTINCTIVE_ENDING = 64  # the last characters of a text; few texts share them and its length
 
 _SELECT = """
     SELECT data FROM (
@@ -204,7 +204,7 @@ class _Numbered:
         if text is None:
             return None
         # Texts of this size take longer to hash than to compare: usually, an equal text is the same object.
-        alike = self._alike.setdefault((len(text), text[-_LONG_ENOUGH_TO_TELL:]), [])
+        alike = self._alike.setdefault((len(text), text[-_DISTINCTIVE_ENDING:]), [])
         for number in alike:
             if self.texts[number] == text:
                 return number

@@ -104,8 +104,8 @@ def test_agents_are_held_against_what_the_machine_defines(workshop: Path) -> Non
 def test_people_read_what_is_missing(workshop: Path) -> None:
     ended = run("agents", "--archive", workshop, "--no-scan")
 
-    assert "agents that are defined, and were not used" in ended.out
-    assert "used, and defined nowhere that copilog looks: Veteran\n" in ended.out
+    assert "agents that are defined, but were never used" in ended.out
+    assert "used, but not defined in any folder that copilog searches: Veteran\n" in ended.out
 
 
 def test_skills_are_held_against_what_the_machine_defines(workshop: Path) -> None:
@@ -168,7 +168,7 @@ def test_a_graph_for_people(workshop: Path) -> None:
         "└─ uses edit_file  1×",
     ]
     assert "Veteran  (agent, 1 turn, defined nowhere)" in lines
-    assert [line.split()[0] for line in lines[lines.index("defined, and not used") + 1 :]] == [
+    assert [line.split()[0] for line in lines[lines.index("defined, but never used") + 1 :]] == [
         "helmsman",
         "pilot",
         "stars",

@@ -38,7 +38,7 @@ def test_a_scan_of_a_disk_finds_every_home_and_lists_what_it_found(disk: Path) -
     places = {(place["kind"], Path(place["path"]).relative_to(disk).parts[0]) for place in outcome.json["places"]}
     assert places == {("vscode", "laptop"), ("vscode", "pc"), ("copilot-home", "pc")}
     assert [skipped["path"] for skipped in outcome.json["not_searched"]] == [str(disk / "pc/project/node_modules")]
-    assert "3 places found:" in outcome.err
+    assert "found 3 folders with Copilot data:" in outcome.err
     for place in outcome.json["places"]:
         assert place["path"] in outcome.err
     assert "node_modules was not searched: packages of JavaScript" in outcome.err
@@ -71,11 +71,11 @@ def test_other_commands_read_all_of_it_and_mention_it(disk: Path) -> None:
     outcome = run("list", "--root", disk, "--json")
 
     assert len(outcome.out.splitlines()) == 3 or len(outcome.json) == 3
-    assert "3 places found below the folders named, 1 not searched; `copilog doctor`" in outcome.err
+    assert "found 3 folders with Copilot data below the named ones, 1 not searched; `copilog doctor`" in outcome.err
 
 
 def test_a_home_that_was_named_is_not_worth_a_mention(disk: Path) -> None:
-    assert "found below" not in run("list", "--root", disk / "laptop" / "ana").err
+    assert "below the named ones" not in run("list", "--root", disk / "laptop" / "ana").err
 
 
 def test_a_folder_with_nothing_below_it_is_an_error(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def test_the_first_list_makes_the_archive_and_says_so_once(archive: Path) -> Non
     assert first.out == second.out
     assert [line.split()[0] for line in first.out.splitlines()] == ["id", "11112222", "11111111"]
     assert first.err == (
-        f"the archive is new, and holds 3 conversations: {archive}\n2 conversations; 1 empty not shown (--all)\n"
+        f"created the archive with 3 conversations: {archive}\n2 conversations; 1 empty not shown (--all)\n"
     )
     assert second.err == "2 conversations; 1 empty not shown (--all)\n"
 
@@ -59,7 +59,7 @@ def test_the_first_list_makes_the_archive_and_says_so_once(archive: Path) -> Non
 def test_an_archive_that_is_named_and_not_looked_at_is_told(home: Home, archive: Path) -> None:
     told = run("list", "--archive", archive, "--root", home.root, "--live")
 
-    assert "--archive is not looked at" in told.err
+    assert "--archive is ignored" in told.err
     assert not archive.exists()
 
 
@@ -113,9 +113,9 @@ def test_a_conversation_outlives_its_file_and_says_so(home: Home) -> None:
 
     assert "Tide parser  [gone]" in run("list").out
     shown = run("show", ONE)
-    assert shown.out.startswith("gone: its files are no longer where they were (since ")
+    assert shown.out.startswith("gone: its files no longer exist (since ")
     assert shown.out.endswith(before)
-    assert "1 conversation from 1 file, gone since today" in shown.err
+    assert "1 conversation from 1 file, files gone since today" in shown.err
     assert listed("--live") == [TWO]
 
 

@@ -47,7 +47,7 @@ def test_a_file_is_blamed_on_the_conversations_that_touched_it(archive: Path, ti
 
     assert outcome.code == 0
     assert outcome.out.splitlines() == [
-        f"{tides}  8 lines, 3 written in conversations, 3 in none that is known",
+        f"{tides}  8 lines, 3 written in conversations, 3 in no known conversation",
         "",
         outcome.out.splitlines()[2],
         "  1 edit, +4 -0, 3 lines still there",
@@ -87,9 +87,9 @@ def test_blame_as_json_has_everything(archive: Path, tides: Path) -> None:
 def test_a_file_that_nobody_touched_ends_with_one(archive: Path, repo: Repo) -> None:
     outcome = asked(archive, "blame", repo.folder / "never.py")
 
-    assert (outcome.code, outcome.out) == (1, f"{repo.folder / 'never.py'}  (not there any more)\n")
-    assert "no conversation was found that touched the file" in outcome.err
-    assert "the file does not exist" in outcome.err
+    assert (outcome.code, outcome.out) == (1, f"{repo.folder / 'never.py'}  (no longer on disk)\n")
+    assert "no conversation is known to have touched the file" in outcome.err
+    assert "the file is not there" in outcome.err
 
 
 def test_a_commit_is_traced_with_shares_and_verdict(archive: Path, repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:

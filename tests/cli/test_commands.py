@@ -54,7 +54,7 @@ def test_without_copilot_data_it_says_so_and_shows_the_sample() -> None:
 
     assert outcome.code == 0
     assert "No Copilot data in the" in outcome.err
-    assert "Here is the sample" in outcome.err
+    assert "Here is the made-up sample" in outcome.err
     assert "copilog --sample list" in outcome.out
 
 
@@ -81,7 +81,7 @@ def test_doctor_lists_places_that_are_not_there() -> None:
 
     assert roots
     assert not any(root["exists"] for root in roots)
-    assert "looked at and not there" in run("doctor").out
+    assert "searched for, not found" in run("doctor").out
 
 
 def test_config_shows_what_is_in_force_and_from_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

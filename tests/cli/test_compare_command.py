@@ -117,7 +117,7 @@ def test_another_order_is_told(files: Files) -> None:
     outcome = run("compare", files.old, files.new)
 
     assert outcome.code == 1
-    assert "order differs; the first out of place is a, lines 1 and 2" in outcome.out
+    assert "order differs; the first at a different position is a, lines 1 and 2" in outcome.out
     assert run("compare", "--json", files.old, files.new).json["summary"]["order"] == {
         "conversation_id": "a",
         "old_line": 1,

@@ -36,7 +36,7 @@ def extract(target: Path, *arguments: object) -> Outcome:
 
 def is_left_alone(target: Path, outcome: Outcome) -> bool:
     drafts = [path.name for path in target.parent.iterdir() if path.name.endswith(".part")]
-    return (outcome.code, target.read_bytes(), drafts) == (1, OLD, []) and "was left as it was" in outcome.err
+    return (outcome.code, target.read_bytes(), drafts) == (1, OLD, []) and "was not changed" in outcome.err
 
 
 def broken(folder: Path, name: str) -> Path:
@@ -122,8 +122,8 @@ def test_an_empty_or_foreign_file_in_a_folder_is_told_and_no_more(good: Path, ta
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        (["--regex", "peas"], "no message of a user matches --regex"),
-        (["--sample", "0"], "--sample 0 takes none"),
+        (["--regex", "peas"], "no user message matches --regex"),
+        (["--sample", "0"], "--sample 0 selects none"),
     ],
 )
 def test_filters_that_leave_nothing_say_so(good: Path, target: Path, options: list[str], why: str) -> None:

@@ -79,7 +79,7 @@ def test_nothing_found_is_exit_code_1_as_with_grep() -> None:
 
     assert outcome.code == 1
     assert outcome.out == ""
-    assert outcome.err.endswith("nothing was found\n")
+    assert outcome.err.endswith("no hits\n")
 
 
 def test_a_query_that_does_not_parse_shows_where_and_what_would() -> None:
@@ -147,7 +147,7 @@ def test_limit_and_offset_go_through_the_hits() -> None:
     assert outcome.err.startswith("hits 1-2 of 3 hits in 2 conversations (--limit N and --offset 2 for more)")
     beyond = run("search", "the", "role:user", "--offset", 9)
     assert beyond.code == 0
-    assert "none of them after the first 9" in beyond.err
+    assert "--offset 9 skips all of them" in beyond.err
 
 
 def test_what_is_new_on_disk_is_found_unless_the_scan_is_left_out(home: Home) -> None:

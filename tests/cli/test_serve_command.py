@@ -139,7 +139,7 @@ def test_places_that_were_named_are_shown_with_a_word_on_what_does_not_last(home
         answer = server.get()
 
     assert TITLE in answer.text
-    assert "notes are gone when the viewer ends" in answer.text
+    assert "notes are lost when the viewer ends" in answer.text
 
 
 def test_a_port_that_is_taken_is_told_or_another_one_is_found(home: Home) -> None:

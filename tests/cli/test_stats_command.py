@@ -234,7 +234,7 @@ def test_a_narrow_window_tells_what_it_has_no_room_for(
     assert run(archive, "tokens", "--by", "conversation") == 0
 
     out, _ = told(capsys)
-    assert "no room here for cache read, ~input" in out
+    assert "no room for cache read, ~input" in out
     assert max(map(len, re.sub(r"\x1b\[[\d;]*m", "", out).splitlines())) <= 60
 
 

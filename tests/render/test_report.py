@@ -144,7 +144,7 @@ def test_the_same_figures_give_the_same_page() -> None:
         "Cost $94.60 recorded tokens at list prices; $4.62 more for estimated tokens",
         "Tool calls 3,120 187 failed",
         "Edits 860 +12,400 −5,300 lines in 74 files",
-        "Elapsed 14 h 15 min 11 h 40 min working, 2 h 35 min waiting for a person",
+        "Elapsed 14 h 15 min 11 h 40 min working, 2 h 35 min waiting for the user",
         "Dollars are list prices from genai-prices 0.0.1 of 2026-05-01",
         "No price is known of harbour-llm.",
         "session.shutdown spread 12 52,000,000 2,400,000",

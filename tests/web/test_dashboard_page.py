@@ -241,7 +241,7 @@ def test_nothing_is_called_unused_where_nobody_looked(pages: TestClient, monkeyp
     monkeypatch.setattr(Viewer, "defined", lambda *_: None)
     text = pages.get("/dashboard").text
     assert "never used" in text
-    assert "was not looked at" in text
+    assert "were not read" in text
     assert "never loaded" not in text
 
     fog = Definition(
@@ -251,7 +251,7 @@ def test_nothing_is_called_unused_where_nobody_looked(pages: TestClient, monkeyp
     text = pages.get("/dashboard").text
     assert "Skills that are defined and were never loaded" in text, "known as soon as somebody looks"
     assert "fog-signals" in text
-    assert "was not looked at" not in text
+    assert "were not read" not in text
 
 
 def test_figures_are_measured_again_when_the_archive_changes(pages: TestClient, measured: Path) -> None:

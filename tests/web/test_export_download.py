@@ -74,6 +74,6 @@ def test_an_exported_hostile_conversation_does_nothing(
 
 def test_a_hostile_conversation_as_markdown_keeps_its_place() -> None:
     text = markdown_page(hostile_conversation())
-    assert text.rstrip().endswith("`copilog show ID --json` has them all")
+    assert text.rstrip().endswith("`copilog show ID --json` has all of them")
     assert "\x1b" not in text
     assert "\u202e" not in text

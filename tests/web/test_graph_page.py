@@ -40,7 +40,7 @@ def test_filters_narrow_the_graph_and_stay_in_its_links(client: TestClient) -> N
 
 
 def test_nothing_chosen_is_told(client: TestClient) -> None:
-    assert "Nothing was used" in client.get("/graph", params={"until": "2001"}).text
+    assert "No agent, tool or skill was used" in client.get("/graph", params={"until": "2001"}).text
     assert "no conversation has" in client.get("/graph", params={"workspace": "nowhere at all"}).text
 
 
@@ -88,7 +88,7 @@ def test_the_picture_can_be_walked_by_keyboard(open_page: Callable[..., Page], a
 
     about = page.locator("#about")
     assert about.locator("h2").text_content() == "Reviewer"
-    assert about.get_by_role("link", name="The conversations behind it").get_attribute("href") == "/?agent=%3DReviewer"
+    assert about.get_by_role("link", name="Conversations that use it").get_attribute("href") == "/?agent=%3DReviewer"
     assert page.locator("#graph .dimmed").count() > 0
 
 

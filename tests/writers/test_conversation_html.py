@@ -194,7 +194,7 @@ def test_terminal_output_keeps_its_colours_and_tells_how_it_ended() -> None:
 
     assert '<span class="t-red">2 failed</span>' in html
     assert "exit code 1" in html
-    assert "What the model was told" in html
+    assert "What the model received" in html
 
 
 def test_results_show_pictures_files_errors_and_what_the_user_saw() -> None:

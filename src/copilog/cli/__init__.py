@@ -16,8 +16,8 @@ from copilog import __version__
 from copilog.cli.common import Settings, archive_options, printable, reading_options
 from copilog.errors import CopilogError, UsageError
 
-# Command -> (module, one line of help), by what people come for. The help is here so that listing imports no command.
-# A module that holds several commands is named with the one that is meant.
+# Command -> (module, one line of help), by purpose. The help is here so that `copilog --help` imports no command.
+# `module:attribute` where a module defines several commands.
 GROUPS = {
     "Read": {
         "serve": ("copilog.cli.serve", "Read, search and measure conversations in the browser."),
@@ -25,33 +25,33 @@ GROUPS = {
         "show": ("copilog.cli.show", "Show one conversation."),
     },
     "Search": {
-        "search": ("copilog.cli.search", "Find words, phrases and code in all conversations."),
+        "search": ("copilog.cli.search", "Search all conversations for words, phrases and code."),
         "blame": ("copilog.cli.blame:blame", "Find the conversations that edited a file or a line."),
-        "commit": ("copilog.cli.blame:commit", "Find the conversations that the changes of a commit come from."),
+        "commit": ("copilog.cli.blame:commit", "Find the conversations that wrote the lines of a commit."),
     },
     "Measure": {
         "stats": ("copilog.cli.stats", "Measure usage: tokens, cost, models, tools, work, time."),
-        "agents": ("copilog.cli.agents:agents", "List custom agents and sub-agents that ran, and those that never do."),
-        "skills": ("copilog.cli.agents:skills", "List skills that were offered and loaded, and those that never are."),
-        "graph": ("copilog.cli.graph", "Draw agents with the tools, skills and sub-agents that they use."),
+        "agents": ("copilog.cli.agents:agents", "List custom agents and sub-agents: which ran, and which never did."),
+        "skills": ("copilog.cli.agents:skills", "List skills: which were offered and loaded, and which never were."),
+        "graph": ("copilog.cli.graph", "Draw which tools, skills and sub-agents each agent uses."),
         "statusline": ("copilog.cli.statusline", "Print one line of figures for a prompt or a status bar."),
     },
     "Share": {
         "export": ("copilog.cli.export", "Write conversations to HTML or Markdown files."),
         "report": ("copilog.cli.report", "Write all figures of a period to one HTML page."),
-        "mcp": ("copilog.cli.mcp", "Serve the archive to coding agents, over the Model Context Protocol."),
+        "mcp": ("copilog.cli.mcp", "Let coding agents search and read the archive (Model Context Protocol)."),
     },
     "Repair": {
-        "doctor": ("copilog.cli.doctor", "List the folders that copilog searches, what it found, and what is wrong."),
-        "problems": ("copilog.cli.problems", "List what could not be read of the files in the archive, and why."),
-        "inspect": ("copilog.cli.inspecting", "Report for each file how much of it was read, and what was not."),
+        "doctor": ("copilog.cli.doctor", "Show which folders copilog searches, what it found, and what is wrong."),
+        "problems": ("copilog.cli.problems", "List the records and files that could not be read, and why."),
+        "inspect": ("copilog.cli.inspecting", "Report what was read of each file, and what was not."),
     },
     "Telemetry": {
         "extract": ("copilog.cli.extract", "Rebuild conversations from telemetry, one JSON line each."),
-        "check": ("copilog.cli.check", "Report what raw telemetry contains, and whether it can be extracted."),
+        "check": ("copilog.cli.check", "Check what raw telemetry contains, and whether it is consistent."),
         "tags": ("copilog.cli.tags", "List the tags in the messages of conversations, known and new."),
         "compare": ("copilog.cli.compare", "Compare two files of trajectories by conversation."),
-        "diff-messages": ("copilog.cli.diff_messages", "Show field by field how messages of a conversation differ."),
+        "diff-messages": ("copilog.cli.diff_messages", "Compare the messages of one conversation, field by field."),
     },
     "Manage": {
         "scan": ("copilog.cli.scan", "Update the archive from the files on disk."),
@@ -61,27 +61,27 @@ GROUPS = {
         "label": ("copilog.cli.annotate:label", "Add labels to a conversation, or remove them."),
         "note": ("copilog.cli.annotate:note", "Write a note on a conversation, or show it."),
         "rm": ("copilog.cli.remove:remove", "Remove conversations from the archive, and keep them out."),
-        "restore": ("copilog.cli.remove:restore", "Let removed conversations be scanned again."),
-        "vacuum": ("copilog.cli.remove:vacuum", "Shrink the archive file to what it needs."),
-        "config": ("copilog.cli.config", "Show the settings in force, and where each comes from."),
+        "restore": ("copilog.cli.remove:restore", "Let the next scan read removed conversations again."),
+        "vacuum": ("copilog.cli.remove:vacuum", "Free the space that the archive no longer needs."),
+        "config": ("copilog.cli.config", "Show the settings in use, and where each comes from."),
         "schema": ("copilog.cli.schema", "Print the JSON Schema of a conversation."),
-        "completion": ("copilog.cli.completion", "Print the completion script of a shell."),
+        "completion": ("copilog.cli.completion", "Print a script for tab completion in your shell."),
     },
 }
 COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}
 
-# Other spellings, for scripts that know them.
+# Older names of commands, which scripts may use.
 ALIASES = {"conversation-tags": "tags"}
 
 EXIT_BROKEN, EXIT_USAGE, EXIT_INTERRUPTED, EXIT_TERMINATED = 1, 2, 130, 143
 
 
 class Terminated(BaseException):
-    """The process was told to end."""
+    """Raised when the system asks the process to end (SIGTERM)."""
 
 
 class LazyGroup(click.Group):
-    """A group that knows its commands by name and imports each on use."""
+    """A group that knows the names of its commands, and imports each only when it runs."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)
@@ -96,7 +96,7 @@ class LazyGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        width = max(map(len, COMMANDS))  # so that the columns of all groups begin alike
+        width = max(map(len, COMMANDS))  # so that the help texts of all groups start in the same column
         for title, group in GROUPS.items():
             with formatter.section(title):
                 formatter.write_dl([(name.ljust(width), text) for name, (_, text) in group.items()])
@@ -123,24 +123,26 @@ def _nearest(word: str) -> str | None:
     cls=LazyGroup,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Without a command, copilog prints a summary of what is on this machine. "
+    epilog="Without a command, copilog prints a summary of what it found on this machine. "
     "Start with `copilog list`, then `copilog show ID`, or with `copilog search WORDS`. "
     "`copilog COMMAND --help` has examples.",
 )
 @click.version_option(__version__, "-V", "--version", message="copilog %(version)s")
-@click.option("--color/--no-color", default=None, help="Print colours or not, whatever the terminal and NO_COLOR say.")
-@click.option("--debug", is_flag=True, help="Show the traceback when something breaks.")
+@click.option(
+    "--color/--no-color", default=None, help="Print colours, or none; default: as the terminal and NO_COLOR allow."
+)
+@click.option("--debug", is_flag=True, help="Show the traceback when a command fails.")
 @archive_options
 @reading_options
 @click.pass_context
 def cli(ctx: click.Context, /, color: bool | None, debug: bool, **reading: Any) -> None:
     """Find and read the conversations that GitHub Copilot leaves on this machine.
 
-    Nothing leaves the machine, and copilog writes to no files but its own. Conversations are stored in an archive,
-    which is updated from the files on disk before it is read.
+    copilog never changes Copilot's files, and sends nothing to any other machine. It stores what it reads in an
+    archive, a database file of its own. Commands that read the archive update it from the files on disk first.
     """
     if debug:
-        os.environ["COPILOG_RAISE"] = "1"  # a reader that breaks is contained otherwise
+        os.environ["COPILOG_RAISE"] = "1"  # otherwise an exception in a reader is reported as a bad file
     ctx.obj = Settings.load(ctx.invoked_subcommand, color=color, debug=debug, **reading)
     if ctx.invoked_subcommand is None:
         from copilog.cli.overview import show_overview
@@ -149,7 +151,7 @@ def cli(ctx: click.Context, /, color: bool | None, debug: bool, **reading: Any) 
 
 
 def run() -> None:
-    """Run the command line and end the process with an exit code that means something."""
+    """Run the command line and end the process with the exit code of the command."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that lacks a character shows a question mark
@@ -158,8 +160,8 @@ def run() -> None:
 
 
 def _end(_number: int, _frame: FrameType | None) -> None:
-    """Unwind as an interruption does, so that no half file and no worker stays behind."""
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # what is under way is the end
+    """End as an interruption does, so that no unfinished file and no worker process remains."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second signal changes nothing
     raise Terminated
 
 
@@ -182,8 +184,8 @@ def main(arguments: list[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         _complain("interrupted")
         return EXIT_INTERRUPTED
-    except (BrokenPipeError, SystemExit):  # click makes the one of the other
-        # The reader of our output has gone, as `head` does. Python would complain once more while ending.
+    except (BrokenPipeError, SystemExit):  # click turns the former into the latter
+        # The reader of our output has closed the pipe, as `head` does. Python would print another error when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (CopilogError, OSError) as error:
@@ -194,14 +196,14 @@ def main(arguments: list[str]) -> int:
     except Exception as error:
         if debug:
             raise
-        _complain(f"broke off with {type(error).__name__}: {error}; --debug shows where")
+        _complain(f"failed with {type(error).__name__}: {error}; run it again with `copilog --debug` for a traceback")
         return EXIT_BROKEN
     return outcome if isinstance(outcome, int) else 0
 
 
-def _complain(words: str) -> None:
-    """Say what went wrong; names of files and of conversations may be part of it."""
-    click.echo(f"copilog: {printable(words)}", err=True)
+def _complain(message: str) -> None:
+    """Print an error message, made safe for the terminal because file names and titles may be part of it."""
+    click.echo(f"copilog: {printable(message)}", err=True)
 
 
 __all__ = ["cli", "main", "run"]

@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from copilog.definitions import Definition
 
 MOST = 50
-# What fits on a line; --json and --csv have the rest.
+# The columns that fit on a line; --json and --csv have all of them.
 AGENT_COLUMNS = ("name", "kind", "turns", "conversations", "tool_calls", "failed", "last_at", "is_defined", "evidence")
 SKILL_COLUMNS = ("name", "offered", "loaded", "conversations", "last_at", "is_defined", "evidence")
 
 
 def definitions_for(settings: Settings, chosen: Chosen) -> list[Definition] | None:
-    """What is defined on this machine, for the user and in the chosen conversations' workspaces.
+    """Return the agents and skills that are defined for the user and in the workspaces of the selected conversations.
 
-    Where only named folders are to be read, what these define; None for the sample.
+    With --root, return what is defined below these folders; for the sample, return None.
     """
     if settings.sample:
         return None
@@ -54,8 +54,8 @@ def definitions_for(settings: Settings, chosen: Chosen) -> list[Definition] | No
 
 def _table_options(function: Function) -> Function:
     function = csv_option("Print the table as CSV.")(function)
-    function = click.option("-a", "--all", "show_all", is_flag=True, help="All rows.")(function)
-    return click.option("-n", "--limit", type=COUNT, default=MOST, show_default=True, help="How many rows at most.")(
+    function = click.option("-a", "--all", "show_all", is_flag=True, help="Print all rows.")(function)
+    return click.option("-n", "--limit", type=COUNT, default=MOST, show_default=True, help="The most rows to print.")(
         function
     )
 
@@ -77,14 +77,15 @@ Examples:
 def agents(
     settings: Settings, /, limit: int, show_all: bool, as_csv: str | None, selection: Selection, as_json: bool
 ) -> int:
-    """List the agents that ran, and which one continued after which.
+    """List the agents that ran, and which agent followed which.
 
-    Custom agents, chat participants and sub-agents: turns (of sub-agents: runs), calls of tools, and how copilog knows
-    of them. Then who followed whom from one turn to the next, and who started which sub-agent.
+    For each custom agent, chat participant and sub-agent: its turns (runs, for sub-agents), its tool calls, and the
+    evidence that it ran. Then which agent followed which from one turn to the next, and which agent started which
+    sub-agent.
 
-    What is defined on this machine is held against that: agents that are defined and did not run, and agents that
-    ran and are defined no more. With --root, only what is defined below it
-    counts; with --sample, nothing. --json has the instructions of every agent that is defined.
+    This is compared with the agents that are defined on this machine: some are defined and never ran, some ran and
+    are no longer defined. With --root, only definitions below that folder are compared; with --sample, none. --json
+    includes the instructions of every defined agent.
     """
     from copilog.analysis import choose
     from copilog.analysis.agents import agents as measure_agents
@@ -118,11 +119,11 @@ Examples:
 def skills(
     settings: Settings, /, limit: int, show_all: bool, as_csv: str | None, selection: Selection, as_json: bool
 ) -> int:
-    """List the skills that were offered to the model, and those that it loaded, with the evidence.
+    """List the skills that the model was offered, and those that it loaded, with the evidence.
 
-    What is defined on this machine is held against that: skills that are defined and were not loaded, and skills that
-    were loaded and are defined no more. With --root, only what is defined below it
-    counts; with --sample, nothing.
+    This is compared with the skills that are defined on this machine: some are defined and were never loaded, some
+    were loaded and are no longer defined. With --root, only definitions below that folder are compared; with
+    --sample, none.
     """
     from copilog.analysis import choose
     from copilog.analysis.skills import skills as measure_skills
@@ -136,7 +137,7 @@ def skills(
 
 
 def _print_json(section: AgentsSection, defined: Iterable[Definition]) -> None:
-    """Print the figures, with the agents that are defined: those that VS Code remembers have no file to read."""
+    """Print the figures and the defined agents. Those that VS Code remembers are included, as they have no file."""
     import msgspec
 
     from copilog.analysis.defined_usage import AGENTS
@@ -166,10 +167,10 @@ def _show(
         return
     print_table(settings, rows, columns=columns)
     print_table(settings, getattr(section, "handovers", ()), title="handed over")
-    print_table(settings, section.never_used, title=f"{word}s that are defined, and were not used")
+    print_table(settings, section.never_used, title=f"{word}s that are defined, but were never used")
     if section.no_longer_defined:
         names = ", ".join(one_line(name, 80) for name in section.no_longer_defined)
-        settings.out.print(f"used, and defined nowhere that copilog looks: {names}")
+        settings.out.print(f"used, but not defined in any folder that copilog searches: {names}")
 
 
 def _told(chosen: Chosen, number: int, word: str) -> str:

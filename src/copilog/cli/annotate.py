@@ -1,4 +1,4 @@
-"""`copilog star`, `unstar`, `label` and `note`: what people add to conversations, kept over rescans."""
+"""`copilog star`, `unstar`, `label` and `note`: what the user adds to conversations. Scans do not change it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ Examples:
 @pass_settings
 @changes_archive
 def star(settings: Settings, /, targets: tuple[str, ...]) -> int:
-    """Star conversations. `last` is the newest one."""
+    """Star conversations, so that `copilog list --starred` finds them.
+
+    The beginning of an id is enough, and `last` is the newest conversation.
+    """
     return _set_stars(settings, targets, on=True)
 
 
@@ -41,13 +44,16 @@ Examples:
 @pass_settings
 @changes_archive
 def unstar(settings: Settings, /, targets: tuple[str, ...]) -> int:
-    """Take the stars of conversations away."""
+    """Remove the stars of conversations.
+
+    The beginning of an id is enough, and `last` is the newest conversation.
+    """
     return _set_stars(settings, targets, on=False)
 
 
 def _set_stars(settings: Settings, targets: tuple[str, ...], *, on: bool) -> int:
     with kept_archive(settings) as archive:
-        ids = [meant_in(archive, target) for target in targets]  # all of them, before the first is changed
+        ids = [meant_in(archive, target) for target in targets]  # resolve all ids before the first change
         for conversation_id in ids:
             archive.star(conversation_id, on)
         summaries = archive.summaries(ids)
@@ -67,11 +73,14 @@ Examples:
 )
 @click.argument("target", metavar="ID")
 @click.argument("names", nargs=-1, metavar="[NAME...]")
-@click.option("--remove", is_flag=True, help="Take these labels off; all of them if none is named.")
+@click.option("--remove", is_flag=True, help="Remove these labels; without a NAME, all labels.")
 @pass_settings
 @changes_archive
 def label(settings: Settings, /, target: str, names: tuple[str, ...], remove: bool) -> int:
-    """Put labels on a conversation, or take them off. Without a NAME its labels are printed."""
+    """Add labels to a conversation, or remove them.
+
+    The beginning of an id is enough, and `last` is the newest conversation. Without a NAME, its labels are printed.
+    """
     with kept_archive(settings) as archive:
         conversation_id = meant_in(archive, target)
         if remove:
@@ -99,16 +108,17 @@ Examples:
 )
 @click.argument("target", metavar="ID")
 @click.argument("text", required=False, metavar="[TEXT | -]")
-@click.option("--remove", is_flag=True, help="Take the note away.")
+@click.option("--remove", is_flag=True, help="Remove the note.")
 @pass_settings
 @changes_archive
 def note(settings: Settings, /, target: str, text: str | None, remove: bool) -> int:
-    """Write a note on a conversation, in place of the one that is there.
+    """Write a note on a conversation; it replaces an earlier note.
 
-    With - the text is read from standard input. Without a TEXT the note is printed.
+    The beginning of an id is enough, and `last` is the newest conversation. With `-` as TEXT, the note is read from
+    standard input. Without a TEXT, the note is printed.
     """
     if remove and text is not None:
-        raise UsageError("a text and --remove cannot be used together")
+        raise UsageError("TEXT and --remove cannot be used together")
     if text == "-":
         text = sys.stdin.read()
     if text is not None and not text.strip():

@@ -1,4 +1,4 @@
-"""What commands share that use the archive: opening it, the quick scan before it is read, and which id is meant."""
+"""What commands that use the archive share: opening it, the quick scan before it is read, and resolving ids."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     Candidate = Summary | SummaryOnDisk
 
 MOST_CANDIDATES = 20
-QUICK_WAIT_SECONDS = 2.0  # for another scan, before the archive is shown as it stands
+QUICK_WAIT_SECONDS = 2.0  # how long to wait for another scan, before the archive is shown without an update
 
 
 def reads_archive_or_disk(function: Function) -> Function:
-    """The options of commands that read either; the function is given settings that know what they say."""
+    """Add the options of commands that read the archive or the disk; the function gets settings that include them."""
 
     @wraps(function)
     def with_settings(
@@ -61,7 +61,7 @@ def reads_archive_or_disk(function: Function) -> Function:
 
 
 def reads_archive(function: Function) -> Function:
-    """The options of commands that always need an archive; for named places it is made for the moment."""
+    """Add the options of commands that always need an archive; for named folders a temporary one is made."""
 
     @wraps(function)
     def with_settings(
@@ -79,7 +79,7 @@ def reads_archive(function: Function) -> Function:
 
 
 def changes_archive(function: Function) -> Function:
-    """The options of commands that change what is in the archive; the function is given settings as above."""
+    """Add the options of commands that change the archive; the function gets settings that include them."""
 
     @wraps(function)
     def with_settings(settings: Settings, /, archive: Path | None, **chosen: Any) -> Any:
@@ -93,7 +93,7 @@ def changes_archive(function: Function) -> Function:
 
 @contextmanager
 def kept_archive(settings: Settings) -> Iterator[Archive]:
-    """The archive as it is, to be changed by hand. Where there is none, none is made."""
+    """Return the archive without a scan, for commands that change it by hand. Never create one."""
     if settings.live or settings.names_places():
         raise UsageError("this command changes the archive, and cannot be used with --root, --sample or --live")
     path = archive_path(settings.archive)
@@ -105,10 +105,10 @@ def kept_archive(settings: Settings) -> Iterator[Archive]:
 
 @contextmanager
 def fresh_archive(settings: Settings, report: Report) -> Iterator[Archive | None]:
-    """The archive after a quick scan, or as it is where that cannot be; None where only the disk can be read."""
+    """Return the archive after a quick scan, or as it is if it cannot be updated; None if only the disk can be read."""
     if settings.reads_disk():
         if settings.archive is not None:
-            click.echo("--archive is not looked at: with --live the disk is read", err=True)
+            click.echo("--archive is ignored, because --live reads the files on disk", err=True)
         yield None
         return
     path = archive_path(settings.archive)
@@ -125,7 +125,7 @@ def fresh_archive(settings: Settings, report: Report) -> Iterator[Archive | None
 
 @contextmanager
 def searched_archive(settings: Settings, report: Report) -> Iterator[Archive]:
-    """The archive after a quick scan; for places that were named, and where none can be written, one for the moment."""
+    """Return the archive after a quick scan; for named folders, or if none can be written, return a temporary one."""
     with fresh_archive(settings, report) as archive:
         if archive is not None:
             yield archive
@@ -138,7 +138,7 @@ def searched_archive(settings: Settings, report: Report) -> Iterator[Archive]:
 
 
 def _opened(path: Path, is_new: bool, settings: Settings) -> tuple[Archive | None, bool]:
-    """The archive, and whether it can be written; none where none can be made."""
+    """Return the archive and whether it can be written; None if none can be created."""
     if settings.no_scan:
         return Archive(path), False
     try:
@@ -147,7 +147,7 @@ def _opened(path: Path, is_new: bool, settings: Settings) -> tuple[Archive | Non
         if is_new:
             click.echo(f"{error}; reading from disk instead", err=True)
             return None, False
-        archive = Archive(path)  # which tells more if it cannot be read either
+        archive = Archive(path)  # its message says more if the archive cannot be read either
         click.echo(f"{error}; showing the archive without an update", err=True)
         return archive, False
 
@@ -160,7 +160,7 @@ def _is_there(path: Path) -> bool:
 
 
 def _scan_quickly(settings: Settings, archive: Archive, report: Report, is_new: bool) -> None:
-    """Bring the archive up to date. What stands in the way of that does not stand in the way of reading it."""
+    """Update the archive. If that fails, report it; the archive can still be read."""
     import sqlite3
 
     try:
@@ -171,11 +171,11 @@ def _scan_quickly(settings: Settings, archive: Archive, report: Report, is_new: 
         click.echo(f"{error}; showing the archive without an update", err=True)
         return
     if is_new and new:
-        click.echo(f"the archive is new, and holds {new:,} {plural(new, 'conversation')}: {archive.path}", err=True)
+        click.echo(f"created the archive with {new:,} {plural(new, 'conversation')}: {archive.path}", err=True)
 
 
 def _scanned(settings: Settings, archive: Archive, report: Report) -> int:
-    """Scan, and say how many conversations are new."""
+    """Scan, and return how many conversations are new."""
     with ScanBar(settings) as progress:
         result = bring_up_to_date(
             settings,
@@ -189,7 +189,7 @@ def _scanned(settings: Settings, archive: Archive, report: Report) -> int:
 
 
 def bring_up_to_date(settings: Settings, archive: Archive, **options: Any) -> ScanResult:
-    """Scan what the user named; else what the archive was made from, and nothing else."""
+    """Scan the paths that the user named; without any, what the archive was made from and nothing else."""
     from copilog.ingest.scanning import scan, update
 
     if settings.names_places():
@@ -199,7 +199,7 @@ def bring_up_to_date(settings: Settings, archive: Archive, **options: Any) -> Sc
 
 
 def origins_in(settings: Settings, archive: Archive) -> Origins:
-    """What the archive was made from. What of it is left alone is said once."""
+    """Return what the archive was made from. Print once which of it is not scanned."""
     from copilog.ingest.origins import origins_of
 
     origins = origins_of(archive, settings.places)
@@ -210,21 +210,21 @@ def origins_in(settings: Settings, archive: Archive) -> Origins:
 
 
 def finish_with(settings: Settings, archive: Archive, report: Report, strict: bool | None, what: str) -> int:
-    """Say in one line what was read, and what of the files could not be; return the exit code."""
+    """Print in one line what was read and what could not be; return the exit code."""
     totals = archive.ledger_totals()
     crashed = sum(diagnostic.code == "crash" for diagnostic in report.diagnostics())
     return end_with(settings, totals.bad + totals.parts.bad, crashed, strict, what, "copilog problems")
 
 
-# --- which one is meant -----------------------------------------------------------------------------------------
+# --- resolving ids ----------------------------------------------------------------------------------------------
 
 
 def meant_in(archive: Archive, target: str) -> str:
-    """The id of the one conversation that is meant: by the beginning of its id, or by `last`."""
+    """Return the id of the conversation that `target` names: the beginning of an id, or `last`."""
     if target == "last":
         newest = archive.list(limit=1)
         if not newest:
-            raise UsageError("the archive is empty; `copilog doctor` lists the folders that were searched")
+            raise UsageError("the archive is empty; `copilog doctor` shows which folders were searched")
         return newest[0].id
     try:
         return archive.find_id(target)
@@ -242,7 +242,7 @@ def _may_be(summary: Summary, target: str) -> bool:
 
 
 def candidate_rows(summaries: Sequence[Candidate], rest: int = 0, *, with_path: bool = False) -> str:
-    """Conversations for somebody to choose from, a line each."""
+    """Return one line for each conversation, for the user to choose from."""
     from copilog.view.terminal_text import clean_line
 
     rows = []
@@ -253,11 +253,11 @@ def candidate_rows(summaries: Sequence[Candidate], rest: int = 0, *, with_path: 
     return "\n".join([*rows, f"  and {rest:,} more"] if rest else rows)
 
 
-# --- how far it is ----------------------------------------------------------------------------------------------
+# --- progress ---------------------------------------------------------------------------------------------------
 
 
 class ScanBar:
-    """A bar on standard error, from the moment on that there is something to read; nothing when that is no terminal."""
+    """A progress bar on standard error, shown once there is something to read; nothing if that is not a terminal."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings

@@ -1,4 +1,4 @@
-"""Images and other binary pieces of a conversation, written out as files.
+"""Images and other binary parts of a conversation, written to files.
 
 Names come from the conversation and are not to be trusted: no name leads out of the folder, and no file is replaced.
 """
@@ -13,7 +13,7 @@ from typing import NamedTuple
 from copilog.errors import UsageError
 from copilog.model import AnyPart, Attachment, Conversation, ToolResult
 
-# Written out, because the table of Python's mimetypes depends on the machine.
+# A table of our own, because that of Python's mimetypes depends on the machine.
 EXTENSIONS = {
     "application/gzip": ".gz",
     "application/json": ".json",
@@ -45,7 +45,7 @@ _ODD = re.compile(r"[^\w.+\-]+")
 
 
 class Binary(NamedTuple):
-    """Bytes of a conversation, with what is known about them."""
+    """Bytes of a conversation, with their name, type and turn."""
 
     turn: int | None  # counted from 1
     name: str
@@ -54,7 +54,7 @@ class Binary(NamedTuple):
 
 
 class Written(NamedTuple):
-    """A file, and whether it is new: the same bytes may have been written before."""
+    """A file, and whether it is new: an earlier run may have written the same bytes."""
 
     path: Path
     binary: Binary
@@ -62,7 +62,7 @@ class Written(NamedTuple):
 
 
 def binaries_of(conversation: Conversation) -> Iterator[Binary]:
-    """All that has bytes: attachments of prompts, sent or not, and what tools gave back."""
+    """Yield everything that has bytes: attachments of prompts, sent or not, and results of tools."""
     for message in conversation.messages:
         yield from _binaries_in(message.parts, None if message.turn is None else message.turn + 1)
     for queued in conversation.queued:
@@ -82,9 +82,9 @@ def _binaries_in(parts: list[AnyPart], turn: int | None) -> Iterator[Binary]:
 
 
 def save(binaries: Iterator[Binary], folder: Path) -> Iterator[Written]:
-    """Write each to a file of its own in the folder, which is made when there is none."""
+    """Write each to a file of its own in the folder, which is created if it does not exist."""
     if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder}: not a folder; --save-attachments needs one")
+        raise UsageError(f"{folder} is not a folder; --save-attachments needs one")
     for binary in binaries:
         folder.mkdir(parents=True, exist_ok=True)
         path, is_new = _write(folder, file_name(binary), binary.data)
@@ -92,7 +92,7 @@ def save(binaries: Iterator[Binary], folder: Path) -> Iterator[Written]:
 
 
 def file_name(binary: Binary) -> str:
-    """A name for any system: `turn02-shot.png`."""
+    """Return a file name that is valid on any system, such as `turn02-shot.png`."""
     stem, suffix = _stem_and_suffix(binary.name)
     wanted = EXTENSIONS.get((binary.mime_type or "").partition(";")[0].strip().lower())
     if wanted is None:
@@ -104,7 +104,7 @@ def file_name(binary: Binary) -> str:
 
 
 def _stem_and_suffix(name: str) -> tuple[str, str]:
-    """The last part of what may be a path, without odd characters, and its ending when it looks like one."""
+    """Return the name without its folder and odd characters, and its suffix if it has one."""
     last = name[-MOST_OF_A_NAME:].replace("\\", "/").rstrip("/").rpartition("/")[2]
     clean = _ODD.sub("_", last).strip("._-")
     stem, dot, suffix = clean.rpartition(".")
@@ -114,13 +114,13 @@ def _stem_and_suffix(name: str) -> tuple[str, str]:
 
 
 def _write(folder: Path, name: str, data: bytes) -> tuple[Path, bool]:
-    """Write a new file. Where the name is taken by other bytes, a number makes it different."""
+    """Write a new file. If the name is taken by other bytes, add a number to it."""
     stem, _, suffix = name.rpartition(".")
     number = 1
     while True:
         path = folder / (name if number == 1 else f"{stem}-{number}.{suffix}")
         try:
-            with path.open("xb") as file:  # never opens what is there, and follows no link
+            with path.open("xb") as file:  # never opens an existing file, and follows no link
                 file.write(data)
         except FileExistsError:
             if _holds(path, data):

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 FOUND, FOUND_NOTHING = 0, 1  # exit codes
 COLOURS = {"strong": "green", "medium": "yellow", "weak": "red"}
 MOST_FILES = 20
-MOST_TOUCHES = 20  # that are printed; JSON has all
-MOST_EVIDENCE = 20  # of one conversation, that is printed: a commit may change thousands of files
+MOST_TOUCHES = 20  # that are printed; --json prints all
+MOST_EVIDENCE = 20  # of one conversation that are printed: a commit may change thousands of files
 TEXT_WIDTH = 100
 
 _PLACE = re.compile(r"(?P<file>.+?):(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?", re.DOTALL)
@@ -52,11 +52,11 @@ Examples:
 def blame(settings: Settings, /, target: str, selection: Selection, as_json: bool) -> int:
     """Find the conversations that edited a file, and those that wrote a line of it.
 
-    FILE:LINE and FILE:FROM-TO ask about lines as they are now. Each answer has its evidence and a strength: strong,
-    medium or weak; what is not strong is uncertain. The file need not be there any more. Where it lies in a git
-    repository, times of commits and former names are taken into account.
+    FILE:LINE and FILE:FROM-TO mean lines of the file as it is now. Each answer is printed with its evidence and a
+    strength: strong, medium or weak; anything but strong is uncertain. The file may have been deleted since. In a git
+    repository, the times of commits and earlier names of the file are used, too.
 
-    The exit code is 0 when something was found, and 1 when nothing was.
+    The exit code is 0 if a conversation was found, and 1 if none was.
     """
     path, first, last = target_from(target)
     with searched_archive(settings, Report()) as archive:
@@ -87,20 +87,20 @@ Examples:
     type=click.Path(path_type=Path, file_okay=False, exists=True),
     default=Path(),
     metavar="DIR",
-    help="The repository of the commit; default: that of the current folder.",
+    help="The git repository of the commit; default: that of the current folder.",
 )
 @json_option
 @pass_settings
 @selects
 @reads_archive
 def commit(settings: Settings, /, revision: str, repository: Path, selection: Selection, as_json: bool) -> int:
-    """Find the conversations that the changes of a commit come from.
+    """Find the conversations that wrote the lines of a commit.
 
-    SHA may be any revision that git knows. Each line that the commit adds counts for one conversation at most, the
-    last that wrote it before; lines that none wrote are counted as such. Each answer has its evidence and a strength:
-    strong, medium or weak; what is not strong is uncertain.
+    SHA may be any revision that git accepts. Each line that the commit adds counts for at most one conversation: the
+    last that wrote it before the commit. Lines that no conversation wrote are counted separately. Each answer is
+    printed with its evidence and a strength: strong, medium or weak; anything but strong is uncertain.
 
-    The exit code is 0 when something was found, and 1 when nothing was.
+    The exit code is 0 if a conversation was found, and 1 if none was.
     """
     with searched_archive(settings, Report()) as archive:
         from copilog.analysis.lineage.commits import trace_commit
@@ -117,7 +117,7 @@ def commit(settings: Settings, /, revision: str, repository: Path, selection: Se
 
 
 def target_from(target: str) -> tuple[Path, int | None, int | None]:
-    """A file and lines of it. A file whose name looks like both is taken for a file."""
+    """Return the file and lines that an argument names; an existing file with such a name is the file."""
     place = _PLACE.fullmatch(target)
     try:
         is_file = place is None or Path(target).exists()
@@ -132,10 +132,12 @@ def target_from(target: str) -> tuple[Path, int | None, int | None]:
 
 
 def _pending(archive: Archive) -> list[str]:
-    """A remark where texts are not in the index yet, as with --no-scan after a scan that was broken off."""
+    """Return a note if texts are not in the index yet, as with --no-scan after an interrupted scan."""
     if not archive.has_pending():
         return []
-    return ["some conversations are not in the index yet, and were not searched for names; `copilog scan` puts them in"]
+    return [
+        "some conversations are not in the index yet, and were not searched for file names; `copilog scan` adds them"
+    ]
 
 
 # --- how it ends ------------------------------------------------------------------------------------------------
@@ -178,11 +180,11 @@ def _blame_lines(result: BlameResult) -> Iterator[str]:
 
 def _about_file(result: BlameResult) -> str:
     if result.lines is None:
-        return "" if result.exists else "  (not there any more)"
+        return "" if result.exists else "  (no longer on disk)"
     parts = [f"{result.lines:,} {plural(result.lines, 'line')}"]
     if result.still_there:
         parts.append(f"{result.still_there:,} written in conversations")
-        parts.append(f"{result.unexplained:,} in none that is known")
+        parts.append(f"{result.unexplained:,} in no known conversation")
     return f"  {', '.join(parts)}"
 
 
@@ -193,7 +195,7 @@ def _same_origin(line: LineOrigin) -> tuple[object, ...]:
 
 
 def _lines_of_origin(lines: list[LineOrigin]) -> Iterator[str]:
-    """Lines in a row that come from the same place."""
+    """Print consecutive lines that have the same origin."""
     for line in lines:
         yield f"{click.style(f'{line.line:>6}', dim=True)}  {printable(line.text)[:TEXT_WIDTH].expandtabs(4)}"
     first = lines[0]
@@ -201,7 +203,7 @@ def _lines_of_origin(lines: list[LineOrigin]) -> Iterator[str]:
         yield _headline(first.origin)
         yield from _evidence(first.origin.evidence)
     if first.is_uncertain:
-        yield f"  {click.style('uncertain', fg='red')}: {printable(first.reason or 'nothing is known of it')}"
+        yield f"  {click.style('uncertain', fg='red')}: {printable(first.reason or 'no record of its origin')}"
     for other in first.others:
         yield f"  or {_headline(other)}"
     if first.commit:
@@ -259,9 +261,9 @@ def _share(touch: CommitTouch) -> Iterator[str]:
 
 def _why_uncertain(result: CommitResult) -> str:
     if not result.touches:
-        return "nothing speaks for any conversation"
+        return "there is no evidence for any conversation"
     best = result.touches[0]
-    return f"the best there is, is {best.strength} ({printable(best.evidence[0].text)})"
+    return f"the strongest evidence is {best.strength} ({printable(best.evidence[0].text)})"
 
 
 def _headline(origin: Origin) -> str:

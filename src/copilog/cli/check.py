@@ -1,4 +1,4 @@
-"""`copilog check`: what raw telemetry says about itself"""
+"""`copilog check`: whether raw telemetry is consistent, and which events it contains"""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from copilog.telemetry.model_correlation import Coverage, Invariant, ModelCorrelation
     from copilog.telemetry.turns import Gap
 
-FEW = 3  # places that are shown without -v
+FEW = 3  # positions that are shown without -v
 
 COVERAGE = {
     "snapshots": "snapshots with messages",
@@ -43,7 +43,7 @@ paths_argument = click.argument("paths", nargs=-1, required=True, type=click.Pat
 
 
 class Checks(click.Group):
-    """A group that knows an older spelling of one of its commands."""
+    """A group that accepts an older spelling of one of its commands."""
 
     ALIASES = {"telemetry-type-search": "telemetry-types"}
 
@@ -60,9 +60,9 @@ Examples:
   copilog check telemetry-types telemetry/ --contains engine""",
 )
 def command() -> None:
-    """Report what raw telemetry contains, and whether it can be extracted.
+    """Check what raw telemetry contains, and whether it is consistent.
 
-    Files and folders may be JSONL, JSON arrays or Parquet, packed or not, as for `copilog extract`.
+    Inputs are files and folders of JSONL, JSON arrays or Parquet, compressed or not, as for `copilog extract`.
     """
 
 
@@ -71,7 +71,7 @@ def command() -> None:
 
 @command.command(
     "model-correlation",
-    short_help="Check which model fields go with which messages.",
+    short_help="Check that models, modes and messages match.",
     epilog="""\b
 Examples:
   copilog check model-correlation telemetry.jsonl
@@ -79,15 +79,15 @@ Examples:
   copilog check model-correlation --json telemetry/ | jq '.invariants[] | select(.broken > 0)'""",
 )
 @paths_argument
-@click.option("-v", "--verbose", is_flag=True, help="More places of what is broken.")
+@click.option("-v", "--verbose", is_flag=True, help="Show more positions of each violation.")
 @json_option
 @pass_settings
 def model_correlation(settings: Settings, paths: tuple[Path, ...], verbose: bool, as_json: bool) -> int:
-    """Check which model fields go with which messages.
+    """Check the invariants that tie models and modes to messages.
 
-    Also how many snapshots find their mode and their session's model in other events, and which conversations miss
-    turns. The exit code is 1 when an invariant is broken. A session that names another model than the engine breaks
-    none: `copilog extract` marks such messages with model_conflict.
+    Also counts the snapshots whose mode or session model is found in other events, and the conversations with missing
+    turns. The exit code is 1 if an invariant is violated. A session that names a different model than the engine
+    does not count as a violation: `copilog extract` marks such messages with model_conflict.
     """
     from copilog.telemetry.inputs import list_files
     from copilog.telemetry.model_correlation import check_model_correlation
@@ -195,14 +195,14 @@ Examples:
   copilog check telemetry-types --json telemetry/ | jq '.names[] | select(.serves == null) | .name'""",
 )
 @paths_argument
-@click.option("--contains", metavar="TEXT", help="Only events with this in their full name, in any letter case.")
+@click.option("--contains", metavar="TEXT", help="Only events whose full name contains this text; case is ignored.")
 @json_option
 @pass_settings
 def telemetry_types(settings: Settings, paths: tuple[Path, ...], contains: str | None, as_json: bool) -> int:
-    """Count the events by name: which there are, and what `copilog extract` takes from them.
+    """Count the events by name, with what `copilog extract` reads from each.
 
-    The exit code is 1 when no name contains the text that --contains asks for. The older spelling
-    `telemetry-type-search` means the same.
+    The exit code is 1 if no event name contains the text of --contains. The older name `telemetry-type-search` still
+    works.
     """
     from copilog.telemetry.event_types import count_event_types
     from copilog.telemetry.inputs import list_files

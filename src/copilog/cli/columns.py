@@ -1,4 +1,4 @@
-"""How wide the columns of a table are, and which of them there is room for."""
+"""Column widths of a table, and which columns fit."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import NamedTuple
 from rich.cells import cell_len, set_cell_size
 
 GAP = 2  # between columns
-NARROW = 12  # what a text is not made narrower than, however little room there is
+NARROW = 12  # the narrowest that a text may become
 LEAST_BAR, WIDEST_BAR = 6, 16
-# What is given up first where a window is narrow; after that, whatever stands further to the right.
+# Columns that are left out first in a narrow window; after these, the rightmost ones.
 FIRST_TO_GO = (
     "url", "cache_read", "estimated_input", "estimated_dollars", "total_ms", "failure_rate", "evidence", "path",
     "first_p95_ms", "first_median_ms", "retries", "denied", "automatic", "by_user", "credits",
@@ -19,11 +19,11 @@ FIRST_TO_GO = (
 
 
 class Column(NamedTuple):
-    """A column as it would like to be."""
+    """The width that a column needs, and how narrow it may become."""
 
     name: str
     texts: Sequence[str]  # its heading first
-    is_fixed: bool  # a number or a time, which would say something else if it were cut
+    is_fixed: bool  # a number or a time, which would be wrong if it were cut
 
     @property
     def widest(self) -> int:
@@ -35,13 +35,13 @@ class Column(NamedTuple):
 
 
 class Layout(NamedTuple):
-    widths: dict[str, int]  # of the columns that there is room for, in their order
+    widths: dict[str, int]  # the columns that fit, in their order
     left_out: list[str]
-    bar: int  # how long the longest bar is; 0: there is no room for bars
+    bar: int  # the length of the longest bar; 0 if there is no room for bars
 
 
 def laid_out(columns: Sequence[Column], room: int | None) -> Layout:
-    """All columns as wide as they like, if there is room; else texts get narrower, then columns are left out."""
+    """Return the widths of the columns that fit: texts get narrower first, then columns are left out."""
     if room is None:
         return Layout({column.name: column.widest for column in columns}, [], WIDEST_BAR)
     kept = list(columns)
@@ -66,7 +66,7 @@ def _needed(columns: Sequence[Column]) -> int:
 
 
 def cut(text: str, width: int, *, keeps_end: bool = False) -> str:
-    """A text that fits; of a path the end is what matters."""
+    """Return the text cut to a width; of a path, the end is shown."""
     if cell_len(text) <= width:
         return text
     if not keeps_end:

@@ -1,4 +1,4 @@
-"""What the commands share: options, settings, consoles, and how a run ends."""
+"""What commands share: options, settings, consoles, and exit codes."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from copilog.sources.roots import Root
 
 PLAIN_WIDTH = 100
-MOST = 2**31 - 1  # rows, processes, ...: more than anyone has, and still a number that SQLite and the system take
-NO_CONFIG_NEEDED = frozenset({"doctor", "config"})  # commands that run, and report it, when the config file is wrong
+MOST = 2**31 - 1  # rows, processes, ...: the largest number that SQLite and the operating system accept
+NO_CONFIG_NEEDED = frozenset({"doctor", "config"})  # commands that run although the config file is wrong, and report it
 
 COUNT = click.IntRange(1, MOST)
 OFFSET = click.IntRange(0, MOST)
@@ -35,23 +35,25 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def reading_options(function: Function) -> Function:
-    """The options that say what to read. They may stand before or after the command."""
+    """Add the options that select what to read. The user may write them before or after the command."""
     function = click.option(
         "--root",
         "roots",
         multiple=True,
         type=click.Path(path_type=Path),
         metavar="PATH",
-        help="Read this and nothing else of the machine: a home folder of any system, a user data folder, its User/, "
-        "a workspaceStorage/, one workspace's folder, a .copilot/, any folder with such ones at any depth "
-        "(such as a backup disk), or a single file. Repeatable.",
+        help="Read only this path: a home folder (of any system), a user data folder, its User/, a workspaceStorage/, "
+        "one workspace's folder, a .copilot/, a folder that contains any of these at any depth (such as a backup "
+        "disk), or a single file. Repeatable.",
     )(function)
-    return click.option("--sample", is_flag=True, help="Use the made-up sample that comes with copilog.")(function)
+    return click.option("--sample", is_flag=True, help="Read the sample that comes with copilog; it is made up.")(
+        function
+    )
 
 
 def archive_options(function: Function) -> Function:
-    """The options that say which archive, and whether it is read at all. They may stand before the command too."""
-    live = click.option("--live", is_flag=True, help="Read the files on disk; neither read nor write the archive.")
+    """Add the options of the archive, and --live. The user may write them before or after the command."""
+    live = click.option("--live", is_flag=True, help="Read Copilot's files directly, and do not use the archive.")
     return archive_option(live(no_scan_option(function)))
 
 
@@ -62,9 +64,10 @@ def no_scan_option(function: Function) -> Function:
 def archive_option(function: Function) -> Function:
     return click.option(
         "--archive",
-        type=click.Path(path_type=Path, dir_okay=False, readable=False),  # whoever opens it tells more
+        type=click.Path(path_type=Path, dir_okay=False, readable=False),  # opening it gives a better message
         metavar="FILE",
-        help="The archive to use; default: the one that COPILOG_ARCHIVE names, or your own.",
+        help="The archive file to use. Default: the one that COPILOG_ARCHIVE names, or your own, whose path "
+        "`copilog doctor` prints.",
     )(function)
 
 
@@ -73,7 +76,7 @@ def json_option(function: Function) -> Function:
 
 
 class CsvCommand(click.Command):
-    """A command with `--csv`, which may be followed by `=excel` and takes no word after it as its value."""
+    """A command with `--csv`, which may be followed by `=excel`; a separate word after it is not its value."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         return super().parse_args(ctx, ["--csv=plain" if argument == "--csv" else argument for argument in args])
@@ -85,17 +88,19 @@ def csv_option(help_text: str) -> Callable[[Function], Function]:
         "as_csv",
         type=click.Choice(["plain", "excel"]),
         metavar="[=excel]",
-        help=f"{help_text} `--csv=excel` writes what Excel opens with accents and emoji intact.",
+        help=f"{help_text} `--csv=excel` writes it so that Excel shows accents and emoji.",
     )
 
 
 def strict_option(function: Function) -> Function:
-    return click.option("--strict/--no-strict", default=None, help="Exit with 1 if there were bad records.")(function)
+    return click.option("--strict/--no-strict", default=None, help="Exit with code 1 if any record could not be read.")(
+        function
+    )
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What is in force for this run, from options, config file and defaults."""
+    """The settings of this run, from options, config file and defaults."""
 
     roots: tuple[Path, ...] = ()
     sample: bool = False
@@ -109,7 +114,7 @@ class Settings:
 
     @classmethod
     def load(cls, command: str | None, *, color: bool | None, **chosen: Any) -> Settings:
-        """Read the config file for a command; raise UsageError if it is wrong and the command cannot do without it."""
+        """Read the config file; raise UsageError if it is wrong and the command needs it."""
         problem = None
         try:
             config = read_config()
@@ -122,23 +127,23 @@ class Settings:
         )
 
     def with_reading(self, roots: tuple[Path, ...], sample: bool) -> Settings:
-        """The same with what was said after the command."""
+        """Return the settings with the options that follow the command."""
         return replace(self, roots=(*self.roots, *roots), sample=self.sample or sample)
 
     def with_archive(self, archive: Path | None, live: bool = False, no_scan: bool = False) -> Settings:
-        """The same with what was said after the command about the archive."""
+        """Return the settings with the archive options that follow the command."""
         return replace(self, archive=archive or self.archive, live=self.live or live, no_scan=self.no_scan or no_scan)
 
     def reads_disk(self) -> bool:
-        """Whether the archive is left alone: what named places hold is only kept in an archive that is named, too."""
+        """Return whether the archive is not used: named folders are stored only if an archive is named, too."""
         return self.live or (self.names_places() and self.archive is None)
 
     def names_places(self) -> bool:
-        """Whether the user said what to read."""
+        """Return whether the user named what to read."""
         return self.sample or bool(self.roots)
 
     def places(self) -> list[Root]:
-        """The places to read; what was found below the folders named is mentioned once."""
+        """Return the folders to read, and print once what was found below the named ones."""
         roots, skipped = self.search_places()
         if self.roots and not self.__dict__.get("_has_mentioned"):
             from copilog.cli.root_summary import mention_found
@@ -148,9 +153,9 @@ class Settings:
         return roots
 
     def search_places(self) -> tuple[list[Root], list[Skipped]]:
-        """The places to read, and folders below those named that were not searched.
+        """Return the folders to read, and the folders below the named ones that were not searched.
 
-        Roots that were named shut out all others, those of the config file too.
+        If the user names roots, no others are read, not even those of the config file.
         """
         from copilog.ingest import find_roots
         from copilog.sources.roots import roots_from
@@ -164,7 +169,7 @@ class Settings:
         return [*find_roots(), *more], skipped
 
     def definitions(self) -> WorkspaceDefinitions | None:
-        """The custom agents and skills of this machine; none where only named folders are to be read."""
+        """Return the custom agents and skills of this machine; None if only named folders are to be read."""
         if self.roots or self.sample:
             return None
         from copilog.ingest import WorkspaceDefinitions
@@ -177,20 +182,20 @@ class Settings:
 
     @cached_property
     def out(self) -> Console:
-        """For data: standard output."""
+        """Return the console for data: standard output."""
         return self._console(stderr=False)
 
     @cached_property
     def err(self) -> Console:
-        """For talk: standard error."""
+        """Return the console for messages: standard error."""
         return self._console(stderr=True)
 
     def has_colors(self) -> bool:
-        """Whether escape sequences may be printed: options and config file first, then NO_COLOR."""
+        """Return whether escape sequences may be printed: options and config file first, then NO_COLOR."""
         return not os.environ.get("NO_COLOR") if self.color is None else self.color
 
     def in_color(self) -> bool:
-        """Whether text on standard output is coloured: by options first, then by the environment and the terminal."""
+        """Return whether standard output is coloured: options first, then the environment and the terminal."""
         if self.color is not None:
             return self.color
         if os.environ.get("NO_COLOR"):
@@ -198,7 +203,7 @@ class Settings:
         return bool(os.environ.get("FORCE_COLOR")) or (sys.stdout.isatty() and os.environ.get("TERM") != "dumb")
 
     def has_bars(self) -> bool:
-        """Whether progress is drawn on standard error, which takes escape sequences."""
+        """Return whether to draw progress bars: standard error is a terminal, and may get escape sequences."""
         return sys.stderr.isatty() and self.has_colors()
 
     def _console(self, *, stderr: bool) -> Console:
@@ -209,7 +214,7 @@ class Settings:
         return PipeConsole(
             stderr=stderr,
             force_terminal=True if self.color else None,
-            color_system="auto" if self.has_colors() else None,  # not `no_color`, which keeps bold and links
+            color_system="auto" if self.has_colors() else None,  # not `no_color`, which leaves bold text and links
             width=None if is_terminal else PLAIN_WIDTH,
             highlight=False,
             markup=False,
@@ -219,7 +224,7 @@ class Settings:
 
     @contextmanager
     def progress(self, text: str, total: int | None = None) -> Iterator[Callable[[], None]]:
-        """A bar on standard error while something takes long; nothing when that is no terminal."""
+        """Show a bar on standard error while a step takes long; nothing if that is not a terminal."""
         if not self.has_bars():
             yield lambda: None
             return
@@ -238,7 +243,7 @@ def sample_home() -> Path:
 
 
 def _config_roots(path: Path, skipped: list[Skipped]) -> list[Root]:
-    """What a root of the config file means; one that is not there is kept, so that `doctor` can say so."""
+    """Return what a root of the config file contains; a missing one is included, so that `doctor` reports it."""
     from copilog.sources.roots import Root, roots_from
 
     return roots_from(path, "config file", skipped) or [Root("vscode", path, None, "config file", False)]
@@ -248,13 +253,13 @@ pass_settings = click.make_pass_decorator(Settings)
 
 
 def finish(settings: Settings, report: Report, strict: bool | None, what: str) -> int:
-    """Say in one line what was read, and return the exit code."""
+    """Print in one line what was read, and return the exit code."""
     crashed = sum(diagnostic.code == "crash" for diagnostic in report.diagnostics())
     return end_with(settings, report.bad_records(), crashed, strict, what, "copilog inspect")
 
 
 def end_with(settings: Settings, bad: int, crashed: int, strict: bool | None, what: str, more: str) -> int:
-    """Say in one line what was read and what could not be; `more` is the command that shows the latter."""
+    """Print in one line what was read and what was not, and return the exit code; `more` lists the latter."""
     line = what
     if bad:
         line += f"; {bad:,} bad {plural(bad, 'record')} ({more} shows them)"
@@ -265,7 +270,7 @@ def end_with(settings: Settings, bad: int, crashed: int, strict: bool | None, wh
 
 
 def default_jobs() -> int:
-    """As many as there are cores that we may use."""
+    """Return the number of cores that this process may use."""
     count = getattr(os, "sched_getaffinity", None)
     return len(count(0)) if count else os.cpu_count() or 1
 
@@ -275,12 +280,12 @@ def plural(number: int, word: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Text without characters that a terminal would obey."""
+    """Return the text without characters that control a terminal."""
     return "".join(char if char.isprintable() or char in "\n\t" else "�" for char in text)
 
 
 def short_id(conversation_id: str) -> str:
-    """Enough of an id to find the conversation again."""
+    """Return the first characters of an id, enough to identify the conversation."""
     native_id = conversation_id.partition(":")[2] or conversation_id
     return one_line(native_id.rpartition("/")[2][:8])
 
@@ -290,6 +295,6 @@ def folder_name(folder: str | None) -> str:
 
 
 def one_line(text: str, limit: int | None = None) -> str:
-    """Text for a line of a list, cut to a length."""
+    """Return the text as one line, cut to a length."""
     line = " ".join(printable(text).split())
     return line if limit is None or len(line) <= limit else line[: limit - 1] + "…"

@@ -43,13 +43,20 @@ Examples:
 )
 @click.argument("old", type=existing_file, metavar="OLD")
 @click.argument("new", type=existing_file, metavar="NEW")
-@click.option("--id", "wanted", metavar="CID", help="Only this conversation, down to the fields; its id's beginning.")
+@click.option(
+    "--id",
+    "wanted",
+    metavar="CID",
+    help="Compare only this conversation, field by field. The beginning of its id is enough.",
+)
 @click.option(
     "--ignore-provenance",
     is_flag=True,
-    help="Do not compare names of events and input files, which change with the folder that was read.",
+    help="Do not compare the names of events and input files, which depend on the folder that was read.",
 )
-@click.option("-v", "--verbose", is_flag=True, help=f"All that differ, not the first {MOST_SHOWN} of each list.")
+@click.option(
+    "-v", "--verbose", is_flag=True, help=f"Print all differences, not only the first {MOST_SHOWN} of each list."
+)
 @json_option
 @pass_settings
 def command(
@@ -63,9 +70,9 @@ def command(
 ) -> int:
     """Compare two files of trajectories by conversation.
 
-    A conversation differs in its payload (messages, metadata, modes, provenance) or in its context alone. Fields that
-    are null count as absent. The exit code is 0 when the files say the same in the same order, 1 when they do not or
-    when lines could not be read.
+    Reports which conversations are equal, which differ in their payload (messages, metadata, modes, provenance) or
+    only in their context, and which are in one file only. A null field counts as absent. The exit code is 0 if the
+    files have equal conversations in the same order, and 1 if not, or if lines could not be read.
     """
     ignored = frozenset(["provenance"] if ignore_provenance else [])
     most = None if verbose else MOST_SHOWN
@@ -85,7 +92,7 @@ def command(
 @contextmanager
 def _comparing(settings: Settings, old: Path, new: Path) -> Iterator[Comparison]:
     with ExitStack() as stack:
-        with reading_bar(settings, [old, new]) as heard:  # gone before anything is printed
+        with reading_bar(settings, [old, new]) as heard:  # closed before anything is printed
             comparison = stack.enter_context(compare_files(old, new, heard))
         yield comparison
 
@@ -94,7 +101,7 @@ def _comparing(settings: Settings, old: Path, new: Path) -> Iterator[Comparison]
 
 
 def _print_json(comparison: Comparison, summary: Summary, ignored: frozenset[str]) -> None:
-    """The numbers, then the lists item by item: they may be as long as the files."""
+    """Print the numbers, then the lists item by item, as they may be as long as the files."""
     import msgspec
 
     numbers = msgspec.to_builtins(summary)
@@ -125,7 +132,7 @@ def _places(rows: Iterable[tuple[str, int]]) -> Iterator[dict[str, Any]]:
     return ({"conversation_id": conversation_id, "line": line} for conversation_id, line in rows)
 
 
-# --- for people -------------------------------------------------------------------------------------------------
+# --- as text ----------------------------------------------------------------------------------------------------
 
 
 def _print(
@@ -147,7 +154,10 @@ def _print(
     if summary.order is not None:
         first, was, now = summary.order
         settings.out.print(
-            Text(f"\norder differs; the first out of place is {safe_line(first)}, lines {was:,} and {now:,}", "yellow")
+            Text(
+                f"\norder differs; the first at a different position is {safe_line(first)}, lines {was:,} and {now:,}",
+                "yellow",
+            )
         )
     for verdict, title in (("payload", "payload differs"), ("context", "context alone differs")):
         pairs = (pair for pair in comparison.different(ignored) if pair.verdict == verdict)

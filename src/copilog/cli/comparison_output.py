@@ -1,4 +1,4 @@
-"""What the commands that compare trajectories share: places and values."""
+"""What the commands that compare trajectories share: positions and values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Side = tuple[Path, Sighting | None, dict[str, Any] | None]
 
 
 def place_entry(path: Path, sighting: Sighting | None, trajectory: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Where a conversation stands, as data; None when the file has it not."""
+    """Return the position of a conversation as data; None if the file does not have it."""
     if sighting is None or trajectory is None:
         return None
     return {
@@ -49,7 +49,7 @@ def tell_repeats(sides: Iterable[Side]) -> None:
 
 
 def print_places(settings: Settings, sides: Iterable[Side]) -> None:
-    """The id, and where it stands in each file."""
+    """Print the id, and its position in each file."""
     from rich.text import Text
 
     sides = list(sides)
@@ -66,7 +66,7 @@ def print_places(settings: Settings, sides: Iterable[Side]) -> None:
 
 
 def short_words(difference: Difference) -> Text:
-    """What became of a field, in a few words."""
+    """Return in a few words how a field changed."""
     from rich.text import Text
 
     from copilog.textdiff import count_changes
@@ -83,7 +83,7 @@ def short_words(difference: Difference) -> Text:
 
 
 def short_value(value: Any) -> str:
-    """The beginning of a value, as JSON."""
+    """Return the beginning of a value, as JSON."""
     from copilog.view.terminal_text import clean_line, json_text
 
     return clean_line(json_text(value), SHORT)

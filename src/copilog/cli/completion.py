@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-# What registers completions is there only once it was asked for, which a new .zshrc does not do. The first line of a
-# script for zsh has to stay the first.
+# `compdef` exists only after `compinit` has run, which a new .zshrc does not do. The first line of a script for zsh
+# has to remain the first.
 COMPINIT = "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit -i }"
 
 
@@ -20,7 +20,10 @@ Examples:
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def command(ctx: click.Context, shell: str) -> int:
-    """Print the completion script of a shell."""
+    """Print a script for tab completion in your shell.
+
+    Add it to the start file of the shell, as the examples do, and open a new terminal.
+    """
     from click.shell_completion import get_completion_class
 
     completion = get_completion_class(shell)

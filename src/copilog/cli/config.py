@@ -20,13 +20,14 @@ Examples:
   copilog config
   copilog config --example > ~/.config/copilog/config.toml""",
 )
-@click.option("--example", is_flag=True, help="Print a config file to start from.")
+@click.option("--example", is_flag=True, help="Print an example of a config file.")
 @json_option
 @pass_settings
 def command(settings: Settings, example: bool, as_json: bool) -> int:
-    """Show the settings in force, and where each comes from.
+    """Show the settings in use, and where each comes from.
 
-    The config file is TOML; COPILOG_CONFIG names another one.
+    The settings come from a TOML file, whose path is printed. The environment variable COPILOG_CONFIG may name
+    another file.
     """
     if example:
         click.echo(EXAMPLE, nl=False)
@@ -46,7 +47,7 @@ def command(settings: Settings, example: bool, as_json: bool) -> int:
         }
         print_json(document)
         return 0
-    click.echo(f"config file  {path}  ({why}{'' if path.is_file() else ', not there'})")
+    click.echo(f"config file  {path}  ({why}{'' if path.is_file() else ', does not exist'})")
     for name, value, origin in rows:
         shown = ", ".join(value) or "none" if isinstance(value, list) else str(value).lower()
         click.echo(f"{name:<12} {shown}  ({origin})")

@@ -1,4 +1,4 @@
-"""A rich console that lets a closed pipe be handled where all errors are."""
+"""A rich console that raises an error for a closed pipe, so that it is handled like all other errors."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from rich.console import Console
 
 
 class PipeConsole(Console):
-    """rich would end the process with 1 when the reader of our output goes away, as `head` does."""
+    """A console that does not end the process with 1 when the reader closes the pipe, as `head` does."""
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError

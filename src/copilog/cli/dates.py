@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 
 def when(moment: datetime | None, now: datetime | None = None) -> str:
-    """A moment for people: the time today, the day this year, else the date."""
+    """Return a time for display: the time if it is today, the day if it is this year, else the date."""
     if moment is None:
         return "-"
     local = moment.astimezone()

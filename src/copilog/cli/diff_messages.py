@@ -30,7 +30,7 @@ LINE_STYLES = {"+": NEW_STYLE, "-": OLD_STYLE, "@": "cyan"}
 
 
 class MessagePair(NamedTuple):
-    """Two messages that are compared; the index is None where there is none."""
+    """Two messages to compare; the index is None if there is none."""
 
     old_index: int | None
     new_index: int | None
@@ -53,15 +53,16 @@ Examples:
     "--idx",
     type=int,
     metavar="N",
-    help="Only this message, counted from 0; -1 is the last one of each file. Default: all that differ.",
+    help="Compare only this message, counted from 0; -1 is the last. Default: all that differ.",
 )
 @json_option
 @pass_settings
 def command(settings: Settings, old: Path, new: Path, wanted: str, idx: int | None, as_json: bool) -> int:
-    """Show field by field how the messages of one conversation differ.
+    """Compare the messages of one conversation in two files, field by field.
 
-    The beginning of the id is enough. Long texts are shown as a diff. The exit code is 0 when the messages are equal,
-    1 when they differ, 2 when there is no such conversation or message.
+    OLD and NEW are files of trajectories, and CID is the conversation's id or its beginning. Long texts are shown as
+    a diff. The exit code is 0 if the messages are equal, 1 if they differ, and 2 if there is no such conversation or
+    message.
     """
     with reading_bar(settings, [old, new]) as heard:
         mine, theirs = find_conversation(old, new, wanted, heard)
@@ -86,7 +87,7 @@ def command(settings: Settings, old: Path, new: Path, wanted: str, idx: int | No
 
 
 def _pairs(old: list[Any], new: list[Any], idx: int | None) -> Iterator[MessagePair]:
-    """The messages that stand at one index; of all of them those that differ."""
+    """Yield the messages at one index, or all pairs that differ."""
     if idx is None:
         for index in range(max(len(old), len(new))):
             pair = _pair(old, new, index if index < len(old) else None, index if index < len(new) else None)
@@ -109,7 +110,7 @@ def _pair(old: list[Any], new: list[Any], old_index: int | None, new_index: int 
     mine = old[old_index] if old_index is not None else UNSET
     theirs = new[new_index] if new_index is not None else UNSET
     roles = [str(side.get("role")) for side in (mine, theirs) if isinstance(side, dict)]
-    if mine is UNSET and isinstance(theirs, dict):  # told field by field, too
+    if mine is UNSET and isinstance(theirs, dict):  # reported field by field, too
         mine = {}
     elif theirs is UNSET and isinstance(mine, dict):
         theirs = {}
@@ -117,7 +118,7 @@ def _pair(old: list[Any], new: list[Any], old_index: int | None, new_index: int 
 
 
 def _entry(pair: MessagePair) -> dict[str, Any]:
-    """A pair as data; texts that changed with their diff."""
+    """Return a pair as data; changed texts with their diff."""
     import msgspec
 
     entries = []
@@ -170,14 +171,14 @@ def _is_long(difference: Difference) -> bool:
 
 
 def _both_sides(difference: Difference) -> Iterator[str]:
-    """The lines of the old value, then those of the new one."""
+    """Yield the lines of the old value, then those of the new one."""
     for mark, value in (("-", difference.old), ("+", difference.new)):
         if value is not UNSET:
             yield from (mark + line for line in _laid_out(value).split("\n"))
 
 
 def _laid_out(value: Any) -> str:
-    """A text as it is, any other value as JSON with one field to a line."""
+    """Return a text as it is, and any other value as JSON with one field to a line."""
     import msgspec
 
     if value is UNSET:

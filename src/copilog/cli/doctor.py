@@ -42,9 +42,10 @@ Examples:
 def command(
     settings: Settings, verbose: bool, as_json: bool, archive: Path | None, roots: tuple[Path, ...], sample: bool
 ) -> int:
-    """List every folder that was searched, what was found there, and what could not be read and why.
+    """Show which folders copilog searches, what it found there, and what is wrong.
 
-    A config file that cannot be read is reported, and defaults are used in its place.
+    Start here if conversations are missing. Each problem is printed with its reason. An invalid config file is
+    reported, and defaults are used instead.
     """
     settings = settings.with_reading(roots, sample).with_archive(archive)
     places, skipped = settings.search_places()
@@ -78,7 +79,7 @@ def _warnings(settings: Settings) -> list[str]:
 
 
 def _check_archive(named: Path | None) -> dict[str, Any]:
-    """Where the archive is, how much is in it, and what is wrong with it."""
+    """Return where the archive is, how much it contains, and what is wrong with it."""
     from copilog.errors import CopilogError
     from copilog.store.archive import Archive
     from copilog.store.database import archive_path
@@ -95,7 +96,7 @@ def _check_archive(named: Path | None) -> dict[str, Any]:
 
 
 def _check(root: Root) -> dict[str, Any]:
-    """What one place holds."""
+    """Return what one folder contains."""
     report = Report()
     founds = list(discover([root], report=report)) if root.exists else []
     files: dict[str, int] = {}
@@ -131,7 +132,7 @@ def _print(settings: Settings, checked: list[dict[str, Any]], verbose: bool) -> 
         if not place["exists"]:
             missing += 1
             if verbose:
-                out.print(Text(f"–  {printable(place['path'])}  ({place['why']}) is not there", "dim"))
+                out.print(Text(f"–  {printable(place['path'])}  ({place['why']}) does not exist", "dim"))
             continue
         number = place["conversations"]
         line = Text("✓  " if number else "·  ", "green" if number else "dim")
@@ -147,7 +148,9 @@ def _print(settings: Settings, checked: list[dict[str, Any]], verbose: bool) -> 
             if problem["advice"]:
                 out.print(Text(f"      {problem['advice']}", "dim"))
     if missing and not verbose:
-        out.print(Text(f"{missing:,} more {plural(missing, 'place')} looked at and not there (--verbose)", "dim"))
+        out.print(
+            Text(f"{missing:,} more {plural(missing, 'folder')} searched for, not found (--verbose lists them)", "dim")
+        )
 
 
 def _print_archive(settings: Settings, archive: dict[str, Any]) -> None:
@@ -160,7 +163,7 @@ def _print_archive(settings: Settings, archive: dict[str, Any]) -> None:
     said = (
         f"{number:,} {plural(number, 'conversation')}"
         if archive["exists"]
-        else "not there yet; `copilog scan` makes it"
+        else "does not exist yet; `copilog scan` makes it"
     )
     line = Text("archive  ", "bold")
     line.append(f"{printable(archive['path'])}  {said}")

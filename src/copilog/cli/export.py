@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from copilog.model import Conversation
     from copilog.store.archive import Archive
 
-PRIVATE = 0o077  # what nobody else may do with the file
+PRIVATE = 0o077  # only the user may read the file
 STANDARD_OUTPUT = Path("-")
 
 
@@ -45,15 +45,15 @@ Examples:
     type=click.Choice(NAMES),
     default="html",
     show_default=True,
-    help="A page that needs nothing else, or a Markdown document.",
+    help="A self-contained HTML page, or a Markdown document.",
 )
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path, allow_dash=True),
     metavar="FILE|DIR",
-    help="A file, for all of them; a folder, for a file each; `-` is standard output. "
-    "Without it, one conversation goes to a file in this folder, named after its title.",
+    help="A file for all conversations, a folder for one file each, or `-` for standard output. "
+    "Default, for one conversation: a file in the current folder, named after its title.",
 )
 @pass_settings
 @selects
@@ -68,9 +68,9 @@ def command(
 ) -> int:
     """Write conversations to files that can be read without copilog.
 
-    The beginning of an id is enough, and `last` is the newest conversation. Instead of ids, options choose which ones.
-    Files appear when they are whole, for your eyes only. A file that -o names is replaced; in a folder nothing is:
-    where a name is taken, a number makes it different. They hold all that was said: look before you pass them on.
+    Select conversations by id (its beginning is enough), by `last` for the newest, or by options such as --since.
+    A file that -o names is replaced. In a folder no file is replaced: if a name is taken, a number is added. Only you
+    may read the files. They contain the full conversations: check them before you share them.
     """
     from copilog.export.formats import format_named
 
@@ -96,11 +96,11 @@ def command(
     return 0
 
 
-# --- which ----------------------------------------------------------------------------------------------------------
+# --- which conversations --------------------------------------------------------------------------------------------
 
 
 def _wanted(archive: Archive, targets: tuple[str, ...], selection: Selection) -> list[str]:
-    """The ids of what is to be written, each once."""
+    """Return the ids of the conversations to write, each once."""
     from copilog.store.selection import Selection
 
     is_chosen = selection != Selection()
@@ -118,11 +118,11 @@ def _wanted(archive: Archive, targets: tuple[str, ...], selection: Selection) ->
     return ids
 
 
-# --- where to -------------------------------------------------------------------------------------------------------
+# --- output files ---------------------------------------------------------------------------------------------------
 
 
 def _is_folder(output: Path) -> bool:
-    """Whether a folder is meant: one that is there, or a name that ends like one."""
+    """Return whether the path means a folder: it is one, or ends with a slash."""
     return output != STANDARD_OUTPUT and (output.is_dir() or not output.suffix)
 
 
@@ -167,7 +167,7 @@ def _write(file: IO[bytes], pieces: Iterator[str]) -> None:
 
 
 def _free_path(folder: Path, name: str) -> Path:
-    """A path in the folder at which there is nothing yet."""
+    """Return a path in the folder that does not exist yet."""
     from copilog.export.file_names import numbered
 
     path, number = folder / name, 1

@@ -34,7 +34,7 @@ _YES, _NO = {"true", "yes", "on", "1"}, {"false", "no", "off", "0"}
 
 
 class ExtractCommand(click.Command):
-    """Takes `--require-system-first false`, as scripts spell it, besides `--no-require-system-first`."""
+    """A command that accepts `--require-system-first false`, as older scripts write it, besides `--no-...`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         return super().parse_args(ctx, _with_plain_switch(args))
@@ -55,7 +55,7 @@ def _with_plain_switch(args: list[str]) -> list[str]:
         if value in _YES | _NO:
             following = following[1:]
         elif is_joined:
-            raise click.UsageError(f"{_SYSTEM_FIRST} is true or false, not {value!r}")
+            raise click.UsageError(f"{_SYSTEM_FIRST} must be true or false, not {value!r}")
         plain.append("--no-require-system-first" if value in _NO else _SYSTEM_FIRST)
         rest = iter([*following, *rest])
         return [*plain, *_with_plain_switch(list(rest))]
@@ -78,44 +78,48 @@ Examples:
     "--output",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Write to this file, which appears when it is complete; default: standard output.",
+    help="Write to this file, once all lines are complete. Default: standard output.",
 )
-@click.option("--sample", type=OFFSET, metavar="N", help="Extract a sample of N conversations.")
-@click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="The seed of the sample.")
+@click.option("--sample", type=OFFSET, metavar="N", help="Extract only a sample of N conversations.")
+@click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="The random seed of the sample.")
 @click.option(
     "--sample-mode",
     type=click.Choice(["random", "first"]),
     default="random",
     show_default=True,
-    help="Which conversations a sample takes.",
+    help="Which conversations the sample contains.",
 )
-@click.option("--regex", metavar="PATTERN", help="Only conversations in which a user message matches.")
+@click.option(
+    "--regex", metavar="PATTERN", help="Only conversations in which a user message matches this regular expression."
+)
 @click.option(
     f"{_SYSTEM_FIRST}/--no-require-system-first",
     default=True,
     show_default=True,
     help="Only snapshots that begin with a system message.",
 )
-@click.option("--json-recovery", is_flag=True, help="Mend broken lines and broken messagesJson as far as possible.")
+@click.option("--json-recovery", is_flag=True, help="Repair broken lines and broken messagesJson as far as possible.")
 @click.option(
     "--context-tag-map",
     type=click.Path(path_type=Path, dir_okay=False),
     envvar="PROMPT_CONTEXT_TAG_MAP",
     show_envvar=True,
     metavar="FILE",
-    help="A tag catalogue of your own.",
+    help="Use this tag catalogue instead of the built-in one.",
 )
 @click.option(
     "--context-tag-summary-dir",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
-    help="Where the summary of tags goes, instead of a new folder below analysis/prompt_context/.",
+    help="Folder for the summary of tags. Default: a new folder below analysis/prompt_context/.",
 )
 @click.option("--no-context-tag-summary", is_flag=True, help="Write no summary of tags.")
-@click.option("--no-merge-tool-metadata", is_flag=True, help="Leave tool calls and ids of other snapshots alone.")
-@click.option("--compat", is_flag=True, help="The plain behaviour of earlier extractors.")
-@click.option("--jobs", type=COUNT, metavar="N", help="The number of processes; default: the number of cores.")
-@click.option("-v", "--verbose", is_flag=True, help="Tell of each file, and show all places of bad records.")
+@click.option("--no-merge-tool-metadata", is_flag=True, help="Do not add tool calls and ids from other snapshots.")
+@click.option("--compat", is_flag=True, help="Write what earlier extractors wrote.")
+@click.option("--jobs", type=COUNT, metavar="N", help="The number of processes. Default: the number of cores.")
+@click.option(
+    "-v", "--verbose", is_flag=True, help="Print each file as it is read, and the position of every bad record."
+)
 @json_option
 @strict_option
 @pass_settings
@@ -136,14 +140,15 @@ def command(
 ) -> int:
     """Rebuild conversations from telemetry, one JSON line each.
 
-    Files and folders of events, as JSONL, JSON arrays (plain, .gz or .zst) or Parquet, become one trajectory per
-    conversation: the fullest snapshot, with modes, models, tool calls and the closing answer of all others. Session
-    files, CLI folders and exports are written as the same kind of line.
+    PATHs are files and folders of telemetry events: JSONL, JSON arrays (plain, .gz or .zst) or Parquet. The output has
+    one line, a trajectory, for each conversation: its most complete snapshot, with the modes, models, tool calls and
+    final answer that other snapshots add. Session files, CLI folders and exports become lines of the same kind.
 
-    The exit code is 1, and FILE stays as it was, when a named input cannot be opened or decoded, when a library for it
-    is missing, or when no input has a record that can be used.
+    The exit code is 1, and FILE is not changed, if an input cannot be opened or decoded, if a library for it is
+    missing, or if no input has a usable record.
 
-    With --json the books of the run are JSON: on standard output when -o takes the lines, else on standard error.
+    With --json, the counts of the run are printed as JSON: on standard output if -o names a file, else on standard
+    error.
     """
     from copilog.ingest.trajectories import Trajectories
     from copilog.telemetry.pipeline import Options
@@ -165,16 +170,16 @@ def command(
     for reason in failures:
         click.echo(f"copilog: {printable(reason)}", err=True)
     if failures and output is not None:
-        click.echo(f"copilog: {printable(str(output))} was left as it was", err=True)
+        click.echo(f"copilog: {printable(str(output))} was not changed", err=True)
     return 1 if failures else code
 
 
 class _NothingToKeep(Exception):  # noqa: N818 - it undoes the output, and is reported
-    """The run is not worth its output."""
+    """Raised if the run has no output worth writing."""
 
 
 def _write(run: Trajectories, output: Path | None) -> list[str]:
-    """Write the lines; return why they do not replace what was there before, if they do not."""
+    """Write the lines; return why they do not replace the old file, or None if they do."""
     failures: list[str] = []
     is_terminal = output is None and sys.stdout.isatty()
     with suppress(_NothingToKeep), _target(output) as file, closing(run.lines()) as lines:
@@ -207,7 +212,7 @@ def _target(output: Path | None) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def progress_bar(settings: Settings) -> Iterator[Progress | None]:
-    """A bar with bytes, rate and time left; nothing when standard error is no terminal."""
+    """Show a bar with bytes, rate and time left; nothing if standard error is not a terminal."""
     if not settings.has_bars():
         yield None
         return
@@ -278,10 +283,10 @@ def _closing_line(run: Trajectories, ledgers: list[Ledger]) -> str:
 
     line = f"{run.conversations:,} {plural(run.conversations, 'conversation')}; {figures(ledgers)}"
     if run.told_already:
-        line += f"; {run.told_already:,} of other sources left out, because telemetry tells them"
+        line += f"; {run.told_already:,} of other sources left out, because telemetry has them"
     if run.inputs.unknown:
         number = len(run.inputs.unknown)
-        line += f"; {number:,} {plural(number, 'file')} of no known format not read (-v names them)"
+        line += f"; {number:,} {plural(number, 'file')} of unknown format not read (-v names them)"
     if not run.conversations:
         line += f"; {_why_nothing(run, ledgers)}"
     return line
@@ -289,14 +294,14 @@ def _closing_line(run: Trajectories, ledgers: list[Ledger]) -> str:
 
 def _why_nothing(run: Trajectories, ledgers: list[Ledger]) -> str:
     if run.options.sample == 0:
-        return "--sample 0 takes none"
+        return "--sample 0 selects none"
     if any(ledger.ignored.get("not_system_first") for ledger in ledgers):
-        return "no snapshot begins with a system message; --no-require-system-first takes them all"
+        return "no snapshot begins with a system message; --no-require-system-first includes those without"
     if not any(ledger.used for ledger in ledgers):
-        return "nothing here is telemetry that holds conversations; `copilog check telemetry-types` tells what it is"
+        return "no input contains telemetry of conversations; `copilog check telemetry-types` lists its events"
     if run.options.regex is not None:
-        return "no message of a user matches --regex"
-    return "no snapshot of a conversation is among the events"
+        return "no user message matches --regex"
+    return "the events contain no snapshot of a conversation"
 
 
 def _as_data(run: Trajectories, ledgers: list[Ledger]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("text", "dot", "json", "svg")
 BY_SUFFIX = {".svg": "svg", ".dot": "dot", ".gv": "dot", ".json": "json"}
-MOST_IN_PICTURE = 80  # edges: with more nobody sees anything
+MOST_IN_PICTURE = 80  # edges: a picture with more is unreadable
 LONGEST_NAME = 60
 
 
@@ -37,20 +37,20 @@ Examples:
     "--format",
     "form",
     type=click.Choice(FORMATS),
-    help="The format; default: by the ending of the file name, and text without one.",
+    help="The output format. Default: from the file name's extension, or text.",
 )
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Write here, not to standard output. The file appears when it is whole.",
+    help="Write to this file, once it is complete. Default: standard output.",
 )
 @click.option(
     "--most",
     type=COUNT,
     metavar="N",
-    help=f"Only the N strongest edges, and what they join (in a picture {MOST_IN_PICTURE}, if you say nothing).",
+    help=f"Draw only the N strongest edges, and what they connect. Default: {MOST_IN_PICTURE} in a picture, else all.",
 )
 @json_option
 @pass_settings
@@ -65,11 +65,11 @@ def command(
     selection: Selection,
     as_json: bool,
 ) -> int:
-    """Draw who uses what: agents, sub-agents, tools, MCP servers and skills.
+    """Draw which agents use which sub-agents, tools, MCP servers and skills.
 
-    From what was used, and from what is defined on this machine: dashed is what a definition names and was never used,
-    red what was used and is defined no more. With --root, only what is defined below it
-    counts; with --sample, nothing.
+    The graph has what was used, and what is defined on this machine: dashed if a definition names it but it was never
+    used, red if it was used but is no longer defined. With --root, only definitions below that folder are drawn; with
+    --sample, none.
     """
     from copilog.analysis import choose
     from copilog.analysis.graphs import graph, strongest
@@ -120,11 +120,11 @@ def _told(whole: Graph, kept: Graph) -> str:
     return line
 
 
-# --- for a terminal ---------------------------------------------------------------------------------------------
+# --- as text ----------------------------------------------------------------------------------------------------
 
 
 def _tree(graph: Graph) -> Iterator[str]:
-    """Each agent with what it uses, a line each, then what is defined and was not used."""
+    """Yield each agent with what it uses, a line each, then what is defined and was never used."""
     from copilog.analysis.graphs.shapes import AGENT, DEFINED, SERVED_BY, SUBAGENT
 
     nodes = {node.id: node for node in graph.nodes}
@@ -140,7 +140,7 @@ def _tree(graph: Graph) -> Iterator[str]:
         yield ""
     idle = [node for node in graph.nodes if not node.is_used]
     if idle:
-        yield "defined, and not used"
+        yield "defined, but never used"
         yield from (f"   {_headline(node)}" for node in idle)
 
 

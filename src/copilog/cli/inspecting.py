@@ -27,9 +27,9 @@ Examples:
     "--source",
     metavar="NAME",
     type=click.Choice([source.name for source in SOURCES]),
-    help="Read all files as this format.",
+    help="Read all files as this format, instead of detecting it.",
 )
-@click.option("-v", "--verbose", is_flag=True, help="Files of no known format and all remarks too.")
+@click.option("-v", "--verbose", is_flag=True, help="Also list files of unknown format, and all remarks.")
 @json_option
 @strict_option
 @pass_settings
@@ -41,11 +41,11 @@ def command(
     as_json: bool,
     strict: bool | None,
 ) -> int:
-    """Report for each file how much of it was read, and what was not.
+    """Report what was read of each file, and what was not.
 
-    Every record ends as used, as ignored for a named reason, or as bad with its place and a reason. Every text of 12
-    characters or more is found again in what was read, or has a path that a named reason covers, or is unaccounted
-    for. Files of no known format inside a folder are passed over.
+    Every record is counted as used, as ignored (with the reason), or as bad (with its position and the reason). Every
+    text of 12 characters or more is counted as present in the conversations, as left out for a reason, or as
+    unaccounted for. Files of unknown format inside a folder are skipped.
     """
     from copilog.ingest import inspect
 
@@ -65,7 +65,7 @@ def command(
     conversations = sum(ledger.conversations for ledger in known)
     click.echo(
         f"{conversations:,} {plural(conversations, 'conversation')} in {len(known):,} {plural(len(known), 'file')}"
-        f"; {len(ledgers) - len(known):,} of no known format; {bad:,} bad {plural(bad, 'record')}",
+        f"; {len(ledgers) - len(known):,} of unknown format; {bad:,} bad {plural(bad, 'record')}",
         err=True,
     )
     return 1 if broken or (bad and settings.is_strict(strict)) else 0
@@ -75,7 +75,7 @@ def command(
 
 
 def file_entry(ledger: Ledger) -> dict[str, Any]:
-    """The books of one file."""
+    """Return the ledger of one file."""
     return {
         "path": ledger.path,
         "source": ledger.source,
@@ -108,7 +108,7 @@ def _counts(tally: Tally) -> dict[str, Any]:
 
 
 def _entry(diagnostic: Diagnostic) -> dict[str, Any]:
-    """A diagnostic as data: its place, code and reason."""
+    """Return a diagnostic as data: its position, code and reason."""
     place = {
         name: value
         for name in ("line", "offset", "pointer", "table", "row")
@@ -118,7 +118,7 @@ def _entry(diagnostic: Diagnostic) -> dict[str, Any]:
 
 
 def totals_of(ledgers: Iterable[Ledger], files: int | None = None) -> dict[str, Any]:
-    """The books of all files together; it is told how many those are where some are added up already."""
+    """Return the totals of all files; `files` says how many there are, if some ledgers are totals already."""
     books = list(ledgers)
     parts = [ledger.parts for ledger in books]
     return {
@@ -133,7 +133,7 @@ def totals_of(ledgers: Iterable[Ledger], files: int | None = None) -> dict[str, 
 
 
 def all_leaves(ledgers: Iterable[Ledger]) -> LeafCounts | None:
-    """The leaves of all files together; None where none were walked."""
+    """Return the leaves of all files together; None if none were counted."""
     walked = [ledger.leaves for ledger in ledgers if ledger.leaves is not None]
     total = LeafCounts()
     for leaves in walked:
@@ -151,7 +151,7 @@ def _sums(tallies: Iterable[Tally]) -> dict[str, Any]:
     }
 
 
-# --- for people -------------------------------------------------------------------------------------------------
+# --- as text ----------------------------------------------------------------------------------------------------
 
 
 def _print(settings: Settings, ledgers: list[Ledger], verbose: bool) -> None:
@@ -162,7 +162,7 @@ def _print(settings: Settings, ledgers: list[Ledger], verbose: bool) -> None:
     for ledger in ledgers:
         if ledger.source is None:
             if verbose:
-                settings.out.print(Text(f"{printable(ledger.path)}  no known format", "dim"))
+                settings.out.print(Text(f"{printable(ledger.path)}  unknown format", "dim"))
             continue
         line = Text(printable(ledger.path), "bold")
         line.append(f"  {ledger.source}", "cyan")
@@ -180,7 +180,7 @@ def _print(settings: Settings, ledgers: list[Ledger], verbose: bool) -> None:
 
 
 def _print_leaves(settings: Settings, leaves: LeafCounts | None) -> None:
-    """What became of all texts, by reason."""
+    """Print what became of all texts, by reason."""
     from rich.table import Table
 
     if leaves is None or not leaves.seen():
@@ -188,7 +188,7 @@ def _print_leaves(settings: Settings, leaves: LeafCounts | None) -> None:
     table = Table(box=None, padding=(0, 2), title="Texts of 12 characters or more", title_justify="left")
     table.add_column("texts", justify="right")
     table.add_column("")
-    table.add_row(f"{leaves.found:,}", "found again in the conversations")
+    table.add_row(f"{leaves.found:,}", "present in the conversations")
     table.add_row(f"{leaves.ids:,}", "ids and times")
     for reason, number in sorted(leaves.reasons.items()):
         table.add_row(f"{number:,}", reason)

@@ -8,23 +8,23 @@ from typing import Any
 
 import click
 
-# JSON escapes what terminals obeyed first, but not what they obey as well: C1 codes, DEL, line separators, marks that
-# turn the direction of what follows. They stand in strings alone, where an escape means the same.
+# JSON escapes C0 codes, but not other characters that control a terminal: C1 codes, DEL, line separators, and marks
+# that change the text direction. They occur only inside strings, where an escape means the same.
 _OBEYED = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
-LARGE_BYTES = 16 << 20  # of a document that is printed in pieces
+LARGE_BYTES = 16 << 20  # characters of a document that is printed in pieces
 PIECE_BYTES = 1 << 20
 
 
 def json_text(value: Any, *, is_compact: bool = False) -> str:
-    """A value as JSON without anything that a terminal obeys; whoever reads it gets the value as it is."""
+    """Return a value as JSON without characters that control a terminal; decoding it gives the same value."""
     import msgspec
 
     try:
         data = msgspec.json.encode(value)
         text = (data if is_compact else msgspec.json.format(data, indent=2)).decode()
-    except UnicodeEncodeError:  # the name of a file that is no UTF-8, which only escapes can express
+    except UnicodeEncodeError:  # a file name that is not UTF-8, which only escapes can express
         import json
 
         text = json.dumps(msgspec.to_builtins(value), indent=None if is_compact else 2)
@@ -32,12 +32,12 @@ def json_text(value: Any, *, is_compact: bool = False) -> str:
 
 
 def with_escapes(text: str) -> str:
-    """JSON with escapes for all that a terminal obeys."""
+    """Return the JSON with escapes for all characters that control a terminal."""
     return _OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def print_json(value: Any, *, is_compact: bool = False, err: bool = False) -> None:
-    """Print a value as a document of its own, or as a line."""
+    """Print a value as an indented document, or as one line."""
     import msgspec
 
     try:
@@ -54,7 +54,7 @@ def print_json(value: Any, *, is_compact: bool = False, err: bool = False) -> No
 
 
 def indented_pieces(data: bytes | memoryview, indent: str = "") -> Iterator[bytes]:
-    """Yield indented JSON in pieces, so that a long document is not held a second and a third time."""
+    """Yield indented JSON in pieces, so that a long document is not copied in memory."""
     import msgspec
 
     is_object = bytes(data[:1]) == b"{"

@@ -1,4 +1,4 @@
-"""What the commands share that read long files: a bar over bytes, columns, and the books as words and as data."""
+"""What commands that read long files share: a bar over bytes, columns, and ledgers as text and as data."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MIB = 1 << 20
 
 @contextmanager
 def reading_bar(settings: Settings, paths: Iterable[str | Path]) -> Iterator[Callable[[int], None]]:
-    """A bar over the bytes of some files; what is given wants to hear how many more bytes were read."""
+    """Show a bar over the bytes of some files; call what it yields with the number of bytes read."""
     from copilog.cli.extract import progress_bar
 
     total = sum(Path(path).stat().st_size for path in paths)
@@ -38,14 +38,14 @@ def reading_bar(settings: Settings, paths: Iterable[str | Path]) -> Iterator[Cal
 
 
 def safe_line(text: str) -> str:
-    """Text from outside as one line that a terminal may be given."""
+    """Return text from outside as one line that is safe to print."""
     from copilog.view.terminal_text import clean_line
 
     return clean_line(text)
 
 
 def books_entry(ledger: Ledger) -> dict[str, Any]:
-    """The books of one file as data."""
+    """Return the ledger of one file as data."""
     return {
         "path": ledger.path,
         "seen": ledger.seen,
@@ -60,7 +60,7 @@ def books_entry(ledger: Ledger) -> dict[str, Any]:
 
 
 def tell_what_is_bad(ledgers: Iterable[Ledger], most: int | None) -> None:
-    """Files that could not be read, and the places of bad records up to a number, on standard error."""
+    """Print files that could not be read, and the positions of bad records up to a number, to standard error."""
     books = list(ledgers)
     for note in (note for ledger in books for note in ledger.notes if note.level != "info" or most is None):
         click.echo(safe_line(f"{note.place()}: {note.reason}  [{note.code}]"), err=True)
@@ -74,7 +74,7 @@ def tell_what_is_bad(ledgers: Iterable[Ledger], most: int | None) -> None:
 
 
 def figures(ledgers: Iterable[Ledger]) -> str:
-    """`12 records seen in 1 file: 9 used, 2 ignored (other_event 2), 1 bad`"""
+    """Return counts such as `12 records seen in 1 file: 9 used, 2 ignored (other_event 2), 1 bad`."""
     books = list(ledgers)
     seen, used = sum(ledger.seen for ledger in books), sum(ledger.used for ledger in books)
     bad = sum(ledger.bad_count() for ledger in books)
@@ -87,7 +87,7 @@ def figures(ledgers: Iterable[Ledger]) -> str:
 
 
 def print_columns(settings: Settings, heads: list[str], rows: list[list[Text]], *, right: int = 1) -> None:
-    """Columns side by side, the first ones to the right. On a terminal lines are cut to its width, elsewhere not."""
+    """Print columns side by side, the first ones right-aligned. Lines are cut to the width of a terminal."""
     from rich.text import Text
 
     table = [[Text(head, "bold") for head in heads], *rows]

@@ -1,4 +1,4 @@
-"""The browser libraries that a build fetches, which an installation may lack: then pages work, but for their charts."""
+"""The browser libraries that a build fetches. If an installation lacks them, pages work, but draw no charts."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 TITLE_WIDTH, NARROWEST = 40, 8  # of a line on a terminal
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 TOLD_MARKS = ("damaged", "headless", "stub", "external", "orphan-edits", "prompts-only", "helpers-only")
-# What every list has as JSON, and what only the archive knows.
+# The JSON fields of every list, and those that only the archive has.
 FIELDS = Summary.__struct_fields__
 ARCHIVE_FIELDS = ("messages", "is_starred", "labels", "note", "stored_at", "gone_at")
 
@@ -56,10 +56,10 @@ Examples:
   copilog list --json | jq '.[].title'""",
 )
 @click.option(
-    "-n", "--limit", type=COUNT, help="The most conversations to list (default 50, or `list_limit` of the config file)."
+    "-n", "--limit", type=COUNT, help="The most conversations to list. Default: 50, or `list_limit` of the config file."
 )
-@click.option("-a", "--all", "show_all", is_flag=True, help="List all, including empty ones.")
-@click.option("-l", "--long", "in_full", is_flag=True, help="Read each conversation: turns, tools, edits, models.")
+@click.option("-a", "--all", "show_all", is_flag=True, help="List all conversations, including empty ones.")
+@click.option("-l", "--long", "in_full", is_flag=True, help="Show turns, tools, edits and models of each conversation.")
 @json_option
 @strict_option
 @pass_settings
@@ -77,12 +77,12 @@ def command(
 ) -> int:
     """List conversations, newest first.
 
-    They come from the archive, which is updated first. With --live, --root or --sample the disk is
-    read: titles and times come from VS Code's own index where it has them, so that the list is quick; --long, and
-    options that choose conversations, read the conversations themselves. Histories of typed prompts are listed with
-    these or --all.
+    The list comes from the archive, which is updated first. With --live, --root or --sample, it comes from the files
+    on disk: titles and times are taken from VS Code's own index if it has them, which is quick. --long, and options
+    that select conversations, read the files completely. Lists of typed prompts without answers are shown only with
+    these options or --all.
 
-    Where no conversation has what an option names, the nearest existing names are printed, and the exit code is 2.
+    If no conversation matches the name in an option, similar names are printed, and the exit code is 2.
     """
     if settings.reads_disk() and (selection.starred or selection.label):
         raise UsageError("--starred and --label need the archive, and cannot be used with --live, --root or --sample")
@@ -118,7 +118,7 @@ def _print_json(summaries: Sequence[Summary | Archived]) -> None:
 
     rows = [
         {
-            name: getattr(summary, name, False)  # what is in the archive was read: `from_index` is not true of it
+            name: getattr(summary, name, False)  # read from the archive: `from_index` does not apply
             for name in (FIELDS if isinstance(summary, Summary) else (*FIELDS, *ARCHIVE_FIELDS))
         }
         for summary in summaries
@@ -132,7 +132,7 @@ def _tell(shown: int, matching: int, hidden: int, histories: int) -> str:
         line += f" of {matching:,} (--limit N or --all for more)"
     if hidden:
         line += f"; {hidden:,} empty not shown (--all)"
-    if histories:  # to know what is left of one, all conversations beside it have to be read
+    if histories:  # what one of them adds is known only once all conversations of the same folder are read
         line += f"; {histories:,} {plural(histories, 'list')} of typed prompts not read (--long or --all)"
     return line
 
@@ -154,11 +154,11 @@ def _summaries(settings: Settings, founds: list[Found], in_full: bool, report: R
             advance()
 
 
-# --- for people -------------------------------------------------------------------------------------------------
+# --- as text ----------------------------------------------------------------------------------------------------
 
 
 def _print_table(settings: Settings, summaries: Sequence[Summary | Archived], in_full: bool) -> None:
-    """Columns side by side. On a terminal each line fits its width; elsewhere nothing is cut off."""
+    """Print columns side by side. On a terminal each line is cut to its width; elsewhere nothing is cut."""
     from rich.text import Text
 
     if not summaries:

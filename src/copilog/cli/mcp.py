@@ -34,28 +34,33 @@ Examples:
   copilog mcp --http --token-file ~/.config/copilog/mcp-token
   copilog --sample mcp                        to try it with the made-up sample""",
 )
-@click.option("--http", "over_http", is_flag=True, help="Serve HTTP on 127.0.0.1, for those who have the token.")
 @click.option(
-    "--port", type=click.IntRange(0, 65535), help=f"The port for --http; {DEFAULT_PORT} unless said, 0 for a free one."
+    "--http",
+    "over_http",
+    is_flag=True,
+    help="Serve HTTP on 127.0.0.1 instead of standard input and output; requests need the token.",
+)
+@click.option(
+    "--port", type=click.IntRange(0, 65535), help=f"The port for --http; 0 selects a free one. Default: {DEFAULT_PORT}."
 )
 @click.option(
     "--token-file",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="The file with the token for --http; it is made if it does not exist. COPILOG_TOKEN may hold the token "
-    "instead. Without either, a new token is printed at each start.",
+    help="The file with the token for --http; it is created if it does not exist. The token may also be in the "
+    "environment variable COPILOG_TOKEN. Without either, each start prints a new token.",
 )
 @pass_settings
 @reads_archive
 def command(settings: Settings, over_http: bool, port: int | None, token_file: Path | None) -> None:
-    """Serve the archive to coding agents, over the Model Context Protocol.
+    """Let coding agents search and read the archive, over the Model Context Protocol (MCP).
 
-    The tools search, list and read conversations, and report what they used. They only read. The archive is updated at
-    the start, and again when it is asked something after a while; --no-scan leaves it as it is. What the tools
-    give, and how to put this into an agent's configuration: docs/mcp.md
+    The agent starts this command and gets tools that search, list, read and measure conversations. No tool changes
+    anything. The archive is updated at the start, and by a later request after a pause; with --no-scan it is never
+    updated. docs/mcp.md describes the tools, and how to configure an agent.
     """
     if not over_http and (port is not None or token_file is not None):
-        raise UsageError("--port and --token-file can be used with --http only")
+        raise UsageError("--port and --token-file can only be used with --http")
     try:
         from copilog.mcp import over_http as web
         from copilog.mcp import server
@@ -87,7 +92,7 @@ def command(settings: Settings, over_http: bool, port: int | None, token_file: P
 
 @contextmanager
 def _archive_to_serve(settings: Settings) -> Iterator[Path]:
-    """The user's archive; where only the disk is to be read, one that is gone afterwards."""
+    """Return the user's archive; if only the disk is to be read, a temporary one."""
     from copilog.store.database import archive_path
 
     if not settings.reads_disk():
@@ -100,9 +105,9 @@ def _archive_to_serve(settings: Settings) -> Iterator[Path]:
 
 
 def _end_when_told(folder: Path | None) -> None:
-    """End at once when told to, and remove what was made for this run.
+    """End at once on a signal, and remove temporary files.
 
-    The thread that reads standard input cannot be interrupted. What is being stored is stored whole or not at all.
+    The thread that reads standard input cannot be interrupted. A conversation is stored completely or not at all.
     """
 
     def end(number: int, _: object) -> None:
@@ -116,13 +121,13 @@ def _end_when_told(folder: Path | None) -> None:
 
 
 def _refresher(settings: Settings, path: Path) -> Refresher | None:
-    """What keeps the archive up to date, its first scan begun; None where it is served as it is."""
+    """Return what updates the archive, its first scan started; None if the archive is served as it is."""
     from copilog.mcp.refreshing import Refresher
     from copilog.store.archive import Archive
     from copilog.store.database import ArchiveError
 
     if settings.no_scan and not settings.reads_disk():
-        Archive(path).close()  # says now, and not at the first question, that there is none
+        Archive(path).close()  # reports a missing archive now, and not at the first question
         return None
     try:
         with Archive(path, write=True) as archive:

@@ -1,4 +1,4 @@
-"""`copilog` alone: what is on this machine, in a few lines, and what to do next."""
+"""`copilog` without a command: what is on this machine, in a few lines, and what to do next."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ if TYPE_CHECKING:
     from copilog.store.summary import Summary as Archived
 
 NEWEST = 5
-MOST_READ = 300  # conversations that no index knows take reading; more would keep people waiting
+MOST_READ = 300  # conversations that are not in an index have to be read; reading more would take too long
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 __all__ = ["folder_name", "printable", "short_id", "show_overview"]
 
 
 class Overview(NamedTuple):
-    """What is to be said of all conversations."""
+    """The figures of all conversations."""
 
     number: int
     empty: int
     places: str
-    newest_first: Sequence[Summary | Archived]  # those in which something was said
+    newest_first: Sequence[Summary | Archived]  # those that have messages
     unread_files: int
 
 
 def show_overview(settings: Settings) -> None:
-    """Say what is here. Where nothing is, say so and show the sample instead."""
+    """Print what is on this machine. If there is nothing, say so and show the sample instead."""
     with fresh_archive(settings, Report()) as archive:
         overview = _of_disk(settings) if archive is None else _of_archive(archive)
     if not overview.number and not settings.sample:
         places = settings.places()
-        where = "the folders named" if settings.roots else f"the {len(places)} usual places"
+        where = "the folders named" if settings.roots else f"the {len(places)} usual folders"
         click.echo(f"No Copilot data in {where}; `copilog doctor` lists them.", err=True)
         if settings.roots:
             return
-        click.echo("Here is the sample that comes with copilog, made up, instead:\n", err=True)
+        click.echo("Here is the made-up sample that comes with copilog instead:\n", err=True)
         settings = replace(settings, sample=True)
         overview = _of_disk(settings)
     _print_totals(settings, overview)
@@ -83,7 +83,7 @@ def _of_disk(settings: Settings) -> Overview:
 
 
 def _summaries(founds: list[Found], report: Report) -> list[Summary]:
-    """The summaries of all that the index knows, and of the newest of the rest; newest first."""
+    """Return the summaries of all indexed conversations and of the newest others; newest first."""
     known = [found for found in founds if is_indexed(found)]
     unknown = sorted((found for found in founds if not is_indexed(found)), key=moment_of, reverse=True)
     summaries = [summary for found in known + unknown[:MOST_READ] for summary in summarise(found, report=report)]
@@ -135,7 +135,7 @@ def _count(number: int, word: str) -> tuple[str, str]:
 
 
 def _places(applications: Iterable[str | None], folders: Iterable[str | None]) -> str:
-    """How many in each application, and in how many workspaces."""
+    """Return how many conversations each application has, and in how many workspaces."""
     counts = Counter(application or "elsewhere" for application in applications)
     workspaces = len(set(folders))
     names = ", ".join(f"{name} ({number:,})" for name, number in counts.most_common())

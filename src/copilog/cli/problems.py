@@ -26,21 +26,21 @@ Examples:
   copilog problems --level error --path chatSessions
   copilog problems --code torn-tail --json""",
 )
-@click.option("--code", metavar="CODE", help="Only those with this code, such as bad-json.")
-@click.option("--path", metavar="TEXT", help="Only those of files with this in their path.")
+@click.option("--code", metavar="CODE", help="Only problems with this code, such as bad-json.")
+@click.option("--path", metavar="TEXT", help="Only problems of files whose path contains this text.")
 @click.option(
     "--level",
     type=click.Choice(["error", "warning", "info", "all"]),
-    help="Only those of this level. Without it: errors and warnings.",
+    help="Only problems of this level. Default: errors and warnings.",
 )
 @json_option
 @pass_settings
 @reads_archive
 def command(settings: Settings, /, code: str | None, path: str | None, level: str | None, as_json: bool) -> int:
-    """List what could not be read of the files in the archive, and why.
+    """List the records and files that could not be read, and why.
 
-    An error has cost a record, a warning may have, and remarks (--level info) are for the curious. Nothing of what
-    people wrote is quoted.
+    An error means that a record was lost; a warning, that one may have been. Remarks (--level info) need no action.
+    No text of a conversation is quoted, so that the list can be shared.
     """
     if code is not None and code not in ADVICE:
         raise click.UsageError(_unknown_code(code))

@@ -1,4 +1,4 @@
-"""`copilog rm`, `restore` and `vacuum`: what leaves the archive, comes back, and what space that gives."""
+"""`copilog rm`, `restore` and `vacuum`: remove conversations from the archive, let them return, and free space."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ Examples:
   copilog restore 5f0c2a9e""",
 )
 @click.argument("targets", nargs=-1, required=True, metavar="ID...")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.option("-y", "--yes", is_flag=True, help="Remove without asking.")
 @pass_settings
 @changes_archive
 def remove(settings: Settings, /, targets: tuple[str, ...], yes: bool) -> int:
     """Remove conversations from the archive.
 
-    The files they were read from stay as they are: copilog never changes those. Scans leave the conversations out from
-    then on, until `copilog restore` lets them in again. Their stars, labels and notes are kept.
+    The source files stay as they are: copilog never changes them. Later scans skip these conversations until
+    `copilog restore` is run. Their stars, labels and notes remain. The beginning of an id is enough, and `last` is the
+    newest conversation.
     """
     with kept_archive(settings) as archive:
         ids = list(dict.fromkeys(meant_in(archive, target) for target in targets))
@@ -39,8 +40,8 @@ def remove(settings: Settings, /, targets: tuple[str, ...], yes: bool) -> int:
             archive.remove(conversation_id)
     lost = sum(summary.gone_at is not None for summary in summaries.values())
     click.echo(
-        f"removed {number}; {_files_stay(len(ids), lost)}. Scans leave {_them(ids)} out from now on; "
-        "`copilog restore ID` takes that back, and `copilog vacuum` frees the space",
+        f"removed {number}; {_files_stay(len(ids), lost)}. Scans skip {_them(ids)} from now on; "
+        "`copilog restore ID` undoes that, and `copilog vacuum` frees the space",
         err=True,
     )
     return 0
@@ -78,9 +79,9 @@ Examples:
 @pass_settings
 @changes_archive
 def restore(settings: Settings, /, targets: tuple[str, ...]) -> int:
-    """Let conversations come back that were removed.
+    """Let the next scan read removed conversations again.
 
-    The next scan reads them again, if their files are still there. Without an ID the removed ones are listed.
+    It does so if their files still exist. Without an ID, the removed conversations are listed.
     """
     with kept_archive(settings) as archive:
         if not targets:
@@ -89,7 +90,7 @@ def restore(settings: Settings, /, targets: tuple[str, ...]) -> int:
             return 0
         for target in targets:
             restored = one_line(archive.restore(target))
-            click.echo(f"{restored}: comes back with the next scan, if its files are there", err=True)
+            click.echo(f"{restored}: the next scan reads it again, if its files still exist", err=True)
     return 0
 
 
@@ -102,9 +103,9 @@ Examples:
 @pass_settings
 @changes_archive
 def vacuum(settings: Settings, /) -> int:
-    """Give the space back that the archive no longer needs, and tidy its index.
+    """Free the space that the archive no longer needs, and rebuild its index.
 
-    What was removed is not to be found in the file afterwards.
+    Afterwards the file contains nothing of the conversations that `copilog rm` removed.
     """
     from copilog.view.wording import size_words
 

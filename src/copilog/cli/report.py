@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from copilog.analysis.figures import Stats
 
 MOST_ROWS = 20
-PRIVATE = 0o077  # what nobody else may do with the page
-# What a selection is called on the page, where that is not the name of the field; the period is on it anyway.
+PRIVATE = 0o077  # only the user may read the page
+# The names of filters on the page, if not the field's name; the period has a line of its own.
 CHOICES = {"source": "Format", "query": "Search"}
 
 
@@ -41,9 +41,9 @@ Examples:
     "--output",
     type=click.Path(path_type=Path, allow_dash=True),
     metavar="FILE",
-    help="Where the page goes; it appears when it is whole, for your eyes only. `-` is standard output.",
+    help="The file to write; only you may read it. `-` is standard output.",
 )
-@click.option("--anonymous", is_flag=True, help="Without names, paths, ids and texts.")
+@click.option("--anonymous", is_flag=True, help="Replace names by numbers, and leave out paths, ids and texts.")
 @click.option("--title", metavar="TEXT", help="The heading of the page.")
 @click.option(
     "-n",
@@ -51,7 +51,7 @@ Examples:
     type=COUNT,
     default=MOST_ROWS,
     show_default=True,
-    help="How many rows a table has at most.",
+    help="The most rows of a table.",
 )
 @json_option
 @pass_settings
@@ -67,13 +67,13 @@ def command(
     selection: Selection,
     as_json: bool,
 ) -> int:
-    """Write all figures of a period to one page, to hand to others.
+    """Write all figures of a period to one HTML page that you can share.
 
-    The page is one HTML file without scripts, which needs nothing from anywhere. With --anonymous workspaces,
-    conversations, files, agents and skills have numbers instead of names, and no text of any conversation is in it;
-    a title that you give is taken as it is.
+    The page is a single file without scripts, and loads nothing from the network. With --anonymous, workspaces,
+    conversations, files, agents and skills have numbers instead of names, and the page contains no text of any
+    conversation; your --title is used as it is.
 
-    With --json the figures that the page shows are printed, and the page is only written where -o says so.
+    With --json, the figures of the page are printed, and the page itself is written only if -o names a file.
     """
     if output is None and not as_json:
         raise click.UsageError("no output is named; use `copilog report -o report.html`, or `-o -` for standard output")
@@ -123,12 +123,14 @@ def _page(stats: Stats, selection: Selection, title: str | None, is_anonymous: b
 
 
 def _choices(selection: Selection, is_anonymous: bool) -> list[tuple[str, str]]:
-    """What was chosen, in words; of an anonymous page only by what."""
+    """Return the filters as text; on an anonymous page only which fields are filtered."""
     fields = [*NAME_FIELDS, "query", "conversation"]
     chosen = [(name, getattr(selection, name)) for name in fields]
     made = [(CHOICES.get(name, name.capitalize()), value) for name, value in chosen if value is not None]
     made += [
-        (name.capitalize(), f"only those {flag.about}") for name, flag in FLAGS.items() if getattr(selection, name)
+        (name.capitalize(), f"only conversations {flag.about}")
+        for name, flag in FLAGS.items()
+        if getattr(selection, name)
     ]
     if not is_anonymous:
         return made

@@ -1,4 +1,4 @@
-"""What the search below a named folder found, and what it did not search, as commands print it."""
+"""What the search below a named folder found and what it did not search, as commands print it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ MOST_LISTED = 50
 
 
 def list_found(roots: Sequence[Root], skipped: Sequence[Skipped]) -> None:
-    """Print each place that was found, and each folder that was not searched, to standard error."""
-    click.echo(f"{len(roots):,} {plural(len(roots), 'place')} found:", err=True)
+    """Print each folder that was found, and each that was not searched, to standard error."""
+    click.echo(f"found {len(roots):,} {plural(len(roots), 'folder')} with Copilot data:", err=True)
     for root in roots[:MOST_LISTED]:
         click.echo(f"  {printable(str(root.path))}  ({_words_for(root)})", err=True)
     if len(roots) > MOST_LISTED:
@@ -33,19 +33,19 @@ def list_found(roots: Sequence[Root], skipped: Sequence[Skipped]) -> None:
 
 
 def mention_found(named: Sequence[Path], roots: Sequence[Root], skipped: Sequence[Skipped]) -> None:
-    """Say in one line that a search found places below the folders that were named, or left something out."""
+    """Print in one line that folders were found below the named ones, or that some were not searched."""
     folders = {path.absolute() for path in named}
     nested = [root for root in roots if not _is_usual(root, folders)]
     if not nested and not skipped:
         return
-    line = f"{len(roots):,} {plural(len(roots), 'place')} found below the folders named"
+    line = f"found {len(roots):,} {plural(len(roots), 'folder')} with Copilot data below the named ones"
     if skipped:
         line += f", {len(skipped):,} not searched"
     click.echo(f"{line}; `copilog doctor` with the same --root lists them", err=True)
 
 
 def found_as_data(roots: Sequence[Root], skipped: Sequence[Skipped]) -> dict[str, Any]:
-    """The same as data."""
+    """Return the same as data."""
     return {
         "places": [
             {"path": str(root.path), "kind": root.kind, "application": root.application, "why": root.why}
@@ -67,7 +67,7 @@ def _words_for(root: Root) -> str:
 
 
 def _is_usual(root: Root, folders: set[Path]) -> bool:
-    """Return whether a root is a folder that was named, or at a usual path in a home that was."""
+    """Return whether a root is a folder that was named, or at a usual path in a named home."""
     from copilog.sources.roots import is_usual_in
 
     return root.path.absolute() in folders or any(is_usual_in(folder, root.path.absolute()) for folder in folders)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from copilog.ingest.scanning import ScanResult
     from copilog.store.archive import Archive
 
-WAIT_SECONDS = 600.0  # for another scan
+WAIT_SECONDS = 600.0  # how long to wait for another scan
 
 
 @click.command(
@@ -61,9 +61,9 @@ def command(
 ) -> int:
     """Update the archive from the files on disk.
 
-    Without a PATH the usual places are looked at, and only what has changed is read; for an archive that was made from
-    other places, those are. A PATH is a file or a folder of any known format, telemetry too. Conversations stay in the
-    archive when their files are gone. Only one scan runs on an archive at a time; the next one waits for it.
+    Without a PATH, copilog checks the usual folders, or those that the archive was made from, and reads only what has
+    changed. A PATH is a file or folder of any known format, including telemetry. Conversations stay in the archive
+    when their files are deleted. Only one scan runs on an archive at a time; another one waits for it.
     """
     from copilog.diagnostics import Report
     from copilog.ingest.origins import named_origins
@@ -107,7 +107,7 @@ def _scan(settings: Settings, archive: Archive, origins: Origins, jobs: int, rep
 
 
 def _tell_of_another(path: Path) -> None:
-    """Say it when there is somebody to wait for."""
+    """Report that another scan is running, before waiting for it."""
     from copilog.store.database import ArchiveError, ScanLock
 
     try:
@@ -118,7 +118,7 @@ def _tell_of_another(path: Path) -> None:
 
 
 def _document(archive: Archive, result: ScanResult, report: Report, seconds: float) -> dict[str, Any]:
-    """The scan as data."""
+    """Return the scan as data."""
     from copilog.cli.inspecting import totals_of
 
     return {
@@ -144,13 +144,13 @@ def _document(archive: Archive, result: ScanResult, report: Report, seconds: flo
 
 
 def _tell(result: ScanResult, seconds: float) -> str:
-    """The scan in one line."""
+    """Print the scan in one line."""
     counts = {
         "new": result.new,
         "changed": result.changed,
         "unchanged": result.unchanged,
         "gone": result.gone,
-        "kept out (copilog rm)": result.removed,
+        "skipped (copilog rm)": result.removed,
         "too long (copilog problems)": result.refused,
     }
     told = [f"{number:,} {word}" for word, number in counts.items() if number]

@@ -14,7 +14,7 @@ Examples:
   copilog schema > conversation.schema.json""",
 )
 def command() -> int:
-    """Print the JSON Schema of the model: what `copilog show --json` prints."""
+    """Print the JSON Schema of a conversation, as `copilog show --json` prints it."""
     import msgspec
 
     from copilog.model import Conversation

@@ -1,4 +1,4 @@
-"""`copilog search`. Nothing heavy is imported here: with --no-scan the answer is there in a moment."""
+"""`copilog search`. The module imports nothing heavy, so that with --no-scan the answer is immediate."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 FOUND, FOUND_NOTHING, NO_QUERY = 0, 1, 2  # exit codes
 LONGEST_REASON = 300
-SHOWN_BEFORE, SHOWN_AFTER = 60, 40  # of a query, around what is wrong in it
+SHOWN_BEFORE, SHOWN_AFTER = 60, 40  # of a query, around the error
 _SPACE = re.compile(r"\s+")
 
 
@@ -48,8 +48,8 @@ Examples:
   copilog search --regex 'TODO\\(\\w+\\)' file:forecast.py""",
 )
 @click.argument("query", nargs=-1, metavar="QUERY...")
-@click.option("--regex", metavar="PATTERN", help="Only texts that match this regular expression.")
-@click.option("--newest", is_flag=True, help="Print the newest hits first, instead of the best.")
+@click.option("--regex", metavar="PATTERN", help="Only texts that match this regular expression (Python syntax).")
+@click.option("--newest", is_flag=True, help="Print the newest hits first, instead of the best matches.")
 @click.option("-n", "--limit", type=COUNT, default=50, show_default=True, help="The most hits to print.")
 @click.option("--offset", type=OFFSET, default=0, metavar="N", help="Skip the first N hits.")
 @utc_option
@@ -67,16 +67,16 @@ def command(
     utc: bool,
     as_json: bool,
 ) -> int:
-    """Find words, phrases and code in all conversations.
+    """Search all conversations for words, phrases and code.
 
-    Words that follow one another must all be in a message; "a phrase" in double quotes, 'exact text' in single ones,
-    begin* of a word, AND, OR, NOT, parentheses, and fields: workspace:, model:, tool:, file:, role:, agent:, skill:,
-    mode:, source:, title:, has:error, has:edit, since:, until:. The shell takes quotes away; put the whole query in
-    others.
+    A message matches if it contains all words of the query. A query may also contain "a phrase" in double quotes,
+    'exact text' in single quotes, begin* for words that begin so, AND, OR, NOT, parentheses, and fields: workspace:,
+    model:, tool:, file:, role:, agent:, skill:, mode:, source:, title:, has:error, has:edit, since:, until:. Your
+    shell removes quotes: write another pair around the query, as in the examples.
 
-    The archive is updated, then searched; with --root or --sample, the files named are. The exit code is 0 when
-    something was found, 1 when nothing was, and 2 when the query cannot be understood, or names something that no
-    conversation has.
+    The archive is updated, then searched; with --root or --sample, those files are searched instead. The exit code is
+    0 if there are hits, 1 if there are none, and 2 if the query is invalid or names something that no conversation
+    has.
     """
     text = " ".join(query)
     if not text.strip() and not regex:
@@ -106,7 +106,7 @@ def command(
 
 
 def _explained(error: QueryError, text: str) -> str:
-    """What is wrong, where, and what would not be."""
+    """Return the error, its position in the query, and a query that would work."""
     from copilog.view.terminal_text import clean_line
 
     lines = [f"copilog: {clean_line(error.reason, LONGEST_REASON)}"]
@@ -131,7 +131,7 @@ def _print_json(result: SearchResult) -> None:
     print_json(document)
 
 
-# --- for people -------------------------------------------------------------------------------------------------
+# --- as text ----------------------------------------------------------------------------------------------------
 
 
 def _print(result: SearchResult, *, in_colour: bool) -> None:
@@ -155,7 +155,7 @@ def _line(hit: Hit) -> str:
 
 
 def _marked(hit: Hit) -> str:
-    """The snippet as one line, with what matches set off."""
+    """Return the snippet as one line, with the matches highlighted."""
     pieces: list[str] = []
     end = 0
     for start, stop in hit.highlights:
@@ -170,15 +170,15 @@ def _plain(text: str) -> str:
 
 
 def _told(result: SearchResult, offset: int) -> str:
-    """The result in one line, and how to go on."""
+    """Return the result in one line, with the command that continues."""
     shown = len(result.hits)
     if not result.total:
-        return "nothing was found"
+        return "no hits"
     total = f"{'' if result.total_is_exact else 'at least '}{result.total:,} {plural(result.total, 'hit')}"
     number = result.conversations
     place = f"{'' if result.conversations_is_exact else 'at least '}{number:,} {plural(number, 'conversation')}"
     if not shown:
-        return f"{total} in {place}, and none of them after the first {offset:,}"
+        return f"{total} in {place}; --offset {offset:,} skips all of them"
     line = f"{total} in {place}"
     if offset or shown < result.total:
         line = f"hits {offset + 1:,}-{offset + shown:,} of {line} (--limit N and --offset {offset + shown} for more)"

@@ -1,4 +1,4 @@
-"""Which conversations and which period: the same options for every command that takes several."""
+"""The options that select conversations and a period, the same for every command that takes several."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NAMES = (*NAME_FIELDS, *FLAGS, "since", "until", "query", "utc")
 
 
 def selects(function: Function) -> Function:
-    """The options; the function is given the `selection` that they make."""
+    """Add the options; the function gets the `selection` that they make."""
 
     @wraps(function)
     def with_selection(settings: Settings, /, **chosen: Any) -> Any:
@@ -31,27 +31,30 @@ def selects(function: Function) -> Function:
 
 
 def utc_option(function: Function) -> Function:
-    return click.option("--utc", is_flag=True, help="Dates are those of UTC, and not of your time zone.")(function)
+    return click.option("--utc", is_flag=True, help="Use UTC for dates, instead of your time zone.")(function)
 
 
 def _options() -> list[Callable[[Any], Any]]:
     options = [
         click.option(
-            "--since", metavar="WHEN", help="Only what was done since then: 2026-03-01, 2026-03, 7d, last week, may."
+            "--since", metavar="WHEN", help="Only activity since this date: 2026-03-01, 2026-03, 7d, last week, may."
         ),
-        click.option("--until", metavar="WHEN", help="Only what was done until then, the end of that day or period."),
+        click.option(
+            "--until", metavar="WHEN", help="Only activity until this date, including all of that day, week or month."
+        ),
         utc_option,
     ]
     for name, field in NAME_FIELDS.items():
         letter = (f"-{field.letter}",) if field.letter else ()
         metavar = "NAME" if field.is_whole else "TEXT"
-        options.append(click.option(*letter, f"--{name}", metavar=metavar, help=f"Only those {field.about}."))
+        options.append(click.option(*letter, f"--{name}", metavar=metavar, help=f"Only conversations {field.about}."))
     options += [
-        click.option(f"--{name}", is_flag=True, help=f"Only those {flag.about}.") for name, flag in FLAGS.items()
+        click.option(f"--{name}", is_flag=True, help=f"Only conversations {flag.about}.")
+        for name, flag in FLAGS.items()
     ]
     return [
         *options,
         click.option(
-            "-q", "--query", metavar="QUERY", help="Only those in which `copilog search QUERY` finds something."
+            "-q", "--query", metavar="QUERY", help="Only conversations in which `copilog search QUERY` has hits."
         ),
     ]

@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 
 DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8765
 SAMPLE = "This is the sample that comes with copilog; nothing in it is real."
-PASSING = "This was read from the disk, beside the archive: stars, labels and notes are gone when the viewer ends."
+PASSING = "These conversations are not stored in your archive: stars, labels and notes are lost when the viewer ends."
 NO_DATA = "No Copilot data was found on this machine."
 
 
 class Served(NamedTuple):
-    """What is shown."""
+    """What the viewer shows."""
 
     archive: Path
     notice: str | None
-    is_followed: bool  # whether what changes on disk is to be seen
+    is_followed: bool  # whether changes on disk appear on the pages
 
 
 class Wanted(NamedTuple):
-    """How it is shown."""
+    """How the viewer is reached."""
 
     host: str
     port: int | None
@@ -59,28 +59,28 @@ Examples:
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
-    help=f"The port; {DEFAULT_PORT} unless said, or a free one where that is taken. 0 takes any that is free.",
+    help=f"The port; 0 selects a free one. Default: {DEFAULT_PORT}, or a free one if that is in use.",
 )
 @click.option(
     "--host",
     default=DEFAULT_HOST,
     show_default=True,
     metavar="ADDRESS",
-    help="The address to listen on. Any other than the default lets other machines in, if they have the token.",
+    help="The address to listen on. With any but the default, other machines can connect if they have the token.",
 )
-@click.option("--no-browser", is_flag=True, help="Print the address, and open no browser.")
+@click.option("--no-browser", is_flag=True, help="Print the address, but open no browser.")
 @click.option(
     "--token",
     envvar="COPILOG_TOKEN",
     metavar="TEXT",
-    help="The token that lets requests in. Other users can see it in the list of processes: rather use --token-file, "
-    "or set COPILOG_TOKEN. Without any of them, each start makes a new token.",
+    help="The token that requests need. Other users can see it in the list of processes: prefer --token-file, or the "
+    "environment variable COPILOG_TOKEN. Without any of these, each start makes a new token.",
 )
 @click.option(
     "--token-file",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="The file with the token; it is made, readable by you alone, if it does not exist.",
+    help="The file with the token. If it does not exist, it is created, and only you may read it.",
 )
 @click.argument(
     "files", nargs=-1, type=click.Path(path_type=Path, exists=True, dir_okay=False, readable=True), metavar="[FILE...]"
@@ -99,14 +99,14 @@ def command(
 ) -> int:
     """Read, search and measure conversations in the browser.
 
-    The archive is brought up to date, and the viewer opens in the browser. It runs until Ctrl-C, and what is written
-    meanwhile appears on its pages; --no-scan shows the archive as it is. The address goes to standard output. It holds
-    a token, without which no request is answered. Where there is no Copilot data, the sample
-    that comes with copilog is shown.
+    copilog updates the archive and opens the viewer in your browser. It runs until Ctrl-C. Conversations that change
+    meanwhile are updated on its pages; with --no-scan, the pages show the archive as it is. The address is printed to
+    standard output. It contains a token, and requests without the token are refused. If there is no Copilot data, the
+    bundled sample is shown.
 
-    FILEs are trajectories that `copilog extract` wrote: they are open on the page of that name.
+    FILEs are trajectories that `copilog extract` wrote; the viewer's page "Trajectories" shows them.
     """
-    if token_file is not None:  # which says more than what the environment says for all
+    if token_file is not None:  # a file is more specific than the environment variable
         token = token_from(token_file)
     elif token is not None:
         token = checked_token(token, "--token")
@@ -114,7 +114,7 @@ def command(
         with _ends_when_told(), _archive_to_serve(settings) as served:
             wanted = Wanted(host, port, token or new_token(), files, no_browser)
             _serve(settings, served, wanted)
-    except KeyboardInterrupt:  # before there was a server to end
+    except KeyboardInterrupt:  # interrupted before the server started
         pass
     click.echo("the viewer has ended", err=True)
     return 0
@@ -122,7 +122,7 @@ def command(
 
 @contextmanager
 def _ends_when_told() -> Iterator[None]:
-    """Take the signal to end as Ctrl-C, so that what was made for this run is removed."""
+    """Treat the signal to end as Ctrl-C, so that temporary files are removed."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
@@ -130,18 +130,18 @@ def _ends_when_told() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-# --- what is shown --------------------------------------------------------------------------------------------------
+# --- the archive to show --------------------------------------------------------------------------------------------
 
 
 @contextmanager
 def _archive_to_serve(settings: Settings) -> Iterator[Served]:
-    """The archive, brought up to date; where there is nothing at all, the sample in one that is gone afterwards."""
+    """Return the archive, updated; if there is no data at all, the sample in a temporary one."""
     with searched_archive(settings, Report()) as archive:
         has_any = archive.count(include_empty=True) > 0
-        archive.close()  # each request opens it for itself
+        archive.close()  # each request opens it
         if has_any or settings.roots or settings.sample:
             if not has_any:
-                click.echo("no conversation was found in the folders named", err=True)
+                click.echo("the named folders contain no conversation", err=True)
             notice = SAMPLE if settings.sample else PASSING if settings.reads_disk() else None
             yield Served(archive.path, notice, is_followed=not (settings.sample or settings.no_scan))
             return
@@ -151,7 +151,7 @@ def _archive_to_serve(settings: Settings) -> Iterator[Served]:
 
 
 def _places(settings: Settings, served: Served) -> Places | None:
-    """What is followed while the viewer runs."""
+    """Return the folders to watch while the viewer runs."""
     from copilog.web.scans import Places
 
     if not served.is_followed or not os.access(served.archive, os.W_OK):
@@ -195,13 +195,13 @@ def _serve(settings: Settings, served: Served, wanted: Wanted) -> None:
 
 def _warning(host: str) -> str:
     return (
-        f"warning: with --host {host} other machines can reach the viewer. Whoever has the token can read all "
-        "conversations, and on the way they are not encrypted; a tunnel such as `ssh -L` is safer."
+        f"warning: with --host {host} other machines can reach the viewer. Anyone with the token can read all "
+        "conversations, and the connection is not encrypted; a tunnel such as `ssh -L` is safer."
     )
 
 
 def has_display() -> bool:
-    """Whether a browser that is started would be seen by whoever started us."""
+    """Return whether the user would see a browser that is started here."""
     if os.environ.get("BROWSER"):
         return True
     if os.environ.get("SSH_CONNECTION") and not os.environ.get("DISPLAY"):

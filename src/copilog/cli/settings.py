@@ -1,4 +1,4 @@
-"""The config file: extra roots and a few defaults. Each value knows where it comes from."""
+"""The config file: extra roots and a few defaults. Each value records where it comes from."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Value(Generic[Kind]):
 
 @dataclass(frozen=True)
 class Config:
-    """What the config file may say."""
+    """The settings of the config file."""
 
     roots: Value[tuple[Path, ...]] = field(default_factory=lambda: Value(()))
     color: Value[bool | None] = field(default_factory=lambda: Value(None))
@@ -46,7 +46,7 @@ COLORS: dict[str, bool | None] = {"auto": None, "always": True, "never": False}
 
 
 def config_path() -> tuple[Path, str]:
-    """Where the config file is looked for, and why there."""
+    """Return where the config file is expected, and why there."""
     named = os.environ.get("COPILOG_CONFIG")
     if named:
         return Path(named), "COPILOG_CONFIG"
@@ -56,7 +56,7 @@ def config_path() -> tuple[Path, str]:
 
 
 def read_config() -> Config:
-    """The config file's settings; defaults where there is none. A wrong file is a usage error."""
+    """Return the settings of the config file, or defaults if there is none. Raise UsageError for an invalid file."""
     path, why = config_path()
     try:
         text = path.read_text(encoding="utf-8")

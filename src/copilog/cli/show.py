@@ -40,7 +40,7 @@ _TURNS = re.compile(r"(\d+)(?:-(\d+))?")
 
 
 def _as_turns(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, int] | None:
-    """An option's value as the first and the last turn."""
+    """Return an option's value as the first and the last turn."""
     if value is None:
         return None
     match = _TURNS.fullmatch(value.strip())
@@ -65,17 +65,19 @@ Examples:
     "-t", "--turn", "turns", metavar="N[-M]", callback=_as_turns, help="Show only this turn, or this range of turns."
 )
 @click.option("-f", "--full", is_flag=True, help="Show arguments, results and diffs in full, and checkpoints.")
-@click.option("--thinking", is_flag=True, help="Show the model's thinking as it was recorded.")
-@click.option("--context", is_flag=True, help="Show what the product added to the prompts; with --full in full.")
+@click.option("--thinking", is_flag=True, help="Show the model's thinking, as far as it was recorded.")
 @click.option(
-    "--superseded", is_flag=True, help="Show turns that no longer count, too: removed, undone, hidden, replaced."
+    "--context", is_flag=True, help="Show the context that Copilot added to the prompts; with --full, all of it."
 )
-@click.option("--pager", is_flag=True, help="Use a pager when the output is longer than the terminal.")
+@click.option(
+    "--superseded", is_flag=True, help="Show superseded turns, too: removed, undone, hidden or replaced ones."
+)
+@click.option("--pager", is_flag=True, help="Use a pager if the output is longer than the terminal.")
 @click.option(
     "--save-attachments",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Write images and other binary data to files in this folder. Nothing is overwritten.",
+    help="Write images and other binary data to files in this folder. No file is overwritten.",
 )
 @json_option
 @strict_option
@@ -94,10 +96,10 @@ def command(
 ) -> int:
     """Show one conversation.
 
-    The beginning of an id is enough, and `last` is the newest conversation. It is read from the archive, which is
-    updated first, or from the disk with --live, --root or --sample. A file or a folder that holds just
-    one conversation can be named instead. Turns that no longer count are left out unless --superseded asks for them,
-    and a copy that continued separately is shown where it leaves. --json prints all that is known of it.
+    Name it by its id (the beginning is enough), by `last` for the newest, or by the path of a file or folder that
+    contains just one conversation. It is read from the archive, which is updated first, or from the files on disk with
+    --live, --root or --sample. Superseded turns are shown only with --superseded. If the user copied the conversation
+    and continued the copy, the branch is shown after the turn where it begins. --json prints everything that was read.
     """
     if not target.strip():
         raise click.UsageError("ID is empty; `copilog list` shows the ids, and `last` is the newest conversation")
@@ -128,7 +130,7 @@ def command(
     if kept is None:
         return finish(settings, report, strict, what)
     if kept.summary.gone_at is not None:
-        what += f", gone since {when(kept.summary.gone_at)}; this is what the archive has kept"
+        what += f", files gone since {when(kept.summary.gone_at)}; this is the copy in the archive"
     return end_with(settings, kept.bad_records, 0, strict, what, "copilog problems")
 
 
@@ -156,7 +158,7 @@ def _print(
     if text.count("\n") < console.height:
         click.echo(text, nl=False, color=True)
     else:
-        click.echo_via_pager(text)  # which keeps the colours if the pager can show them
+        click.echo_via_pager(text)  # it shows colours if the pager supports them
 
 
 def _save(conversation: Conversation, folder: Path) -> None:
@@ -172,11 +174,11 @@ def _save(conversation: Conversation, folder: Path) -> None:
         click.echo("no images or other binary data in this conversation; nothing written", err=True)
 
 
-# --- finding it in the archive ----------------------------------------------------------------------------------
+# --- in the archive ---------------------------------------------------------------------------------------------
 
 
 class Kept(NamedTuple):
-    """What the archive knows of a conversation besides what it says."""
+    """What the archive stores about a conversation besides its text."""
 
     summary: Archived
     bad_records: int
@@ -190,7 +192,7 @@ def _kept(archive: Archive, target: str) -> Kept:
 
 
 def _annotations(summary: Archived) -> Iterator[Text]:
-    """What somebody added to the conversation, and whether its files are still there."""
+    """Yield the star, labels and note of the conversation, and whether its files still exist."""
     from rich.text import Text
 
     from copilog.view.terminal_text import clean, clean_line
@@ -202,16 +204,16 @@ def _annotations(summary: Archived) -> Iterator[Text]:
     if summary.note:
         yield Text(clean(summary.note), "italic")
     if summary.gone_at is not None:
-        yield Text(f"gone: its files are no longer where they were (since {when(summary.gone_at)})", "yellow")
+        yield Text(f"gone: its files no longer exist (since {when(summary.gone_at)})", "yellow")
     if summary.is_starred or summary.labels or summary.note or summary.gone_at is not None:
         yield Text("")
 
 
-# --- finding it on disk -----------------------------------------------------------------------------------------
+# --- on disk ----------------------------------------------------------------------------------------------------
 
 
 def find_conversation(settings: Settings, target: str, report: Report) -> Conversation:
-    """The one conversation that is meant; raise UsageError with a way on when there is none, or more than one."""
+    """Return the one conversation that `target` names; raise UsageError with the next step if it is not exactly one."""
     if target == "last":
         return _last(settings, report)
     if _is_path(target):
@@ -220,7 +222,7 @@ def find_conversation(settings: Settings, target: str, report: Report) -> Conver
 
 
 def _is_path(target: str) -> bool:
-    """Whether a file or folder is meant: one that is there, or what can be no id."""
+    """Return whether the target is a file or folder: it exists, or it cannot be an id."""
     if "/" in target or os.sep in target or target.lower().endswith(FILE_ENDINGS):
         return True
     try:
@@ -234,14 +236,14 @@ def _by_id(settings: Settings, target: str, report: Report) -> Conversation:
     if not founds:
         raise UsageError(
             f"no conversation has an id that begins with {target!r}; `copilog list --all` lists all ids, "
-            "and `copilog doctor` the folders that were searched"
+            "and `copilog doctor` shows which folders were searched"
         )
     if len(founds) > 1:
         founds.sort(key=moment_of, reverse=True)
         summaries = [summary for found in founds[:MOST_CANDIDATES] for summary in summarise(found, report=report)]
         raise _ambiguous(target, len(founds), candidate_rows(summaries, max(0, len(founds) - MOST_CANDIDATES)))
     conversations = fitting(target, list(read(founds[0], report=report, definitions=settings.definitions())))
-    if len(conversations) > 1:  # VS Code and Copilot CLI each have one
+    if len(conversations) > 1:  # VS Code and Copilot CLI may have the same id
         rows = candidate_rows([of_conversation(conversation) for conversation in conversations], 0)
         raise _ambiguous(target, len(conversations), rows)
     return _only(conversations, founds[0].path, report)
@@ -252,9 +254,9 @@ def _ambiguous(target: str, number: int, rows: str) -> UsageError:
 
 
 def _last(settings: Settings, report: Report) -> Conversation:
-    """The newest conversation in which something was said.
+    """Return the newest conversation that has messages.
 
-    A file is never older than what it says, so that reading can stop at the first file that is older than the best.
+    A file is at least as new as its contents, so that reading stops at the first file that is older than the best one.
     """
     newest: tuple[datetime, Found] | None = None
     for found in sorted(discover(settings.places(), report=report), key=moment_of, reverse=True):
@@ -265,7 +267,7 @@ def _last(settings: Settings, report: Report) -> Conversation:
             if not summary.is_empty and (newest is None or moment > newest[0]):
                 newest = moment, found
     if newest is None:
-        raise UsageError("no conversation was found; `copilog doctor` lists the folders that were searched")
+        raise UsageError("no conversation was found; `copilog doctor` shows which folders were searched")
     return _only(list(read(newest[1], report=report, definitions=settings.definitions())), newest[1].path, report)
 
 
@@ -288,5 +290,5 @@ def _why_nothing(path: Path, report: Report) -> str:
 
     reason = next((diagnostic for diagnostic in report.diagnostics() if diagnostic.level == "error"), None)
     if reason is not None:
-        return clean_line(f"{reason.place()}: {reason.reason}; nothing in it can be shown")
+        return clean_line(f"{reason.place()}: {reason.reason}; it has nothing to show")
     return f"{path}: contains no conversation; `copilog inspect` reports what was read"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 FEW, MOST = 5, 20
 TOKENS_DRAWN = "output+estimated_output"
-# In which order the user sees the columns of a row; what is named neither here nor among those left out comes last.
+# The order of columns; columns that are neither here nor in those left out come last.
 COLUMNS = {
     "SpendRow": (
         "id", "name", "turns", "input", "cache_read", "output", "estimated_input", "estimated_output",
@@ -55,7 +55,7 @@ WAYS = (
 
 
 class Section(NamedTuple):
-    """What `copilog stats NAME` shows; the first table is the one that --csv gives by itself."""
+    """What `copilog stats NAME` shows; --csv prints the first table."""
 
     tables: tuple[str, ...]
     bars: dict[str, str]  # table -> the column that is drawn
@@ -117,8 +117,8 @@ def command(
 ) -> int:
     """Measure usage: tokens, cost, models, tools, agents, skills, work and time.
 
-    Without a section the most telling of all. A period (--since, --until) counts the turns in it; all other options
-    choose whole conversations. docs/metrics.md says how each figure comes about; estimates are marked as such.
+    Without a section, the main figures of all of them are printed. --since and --until count the turns of a period;
+    all other options select complete conversations. docs/metrics.md defines each figure; estimates are marked.
     """
     asked = _Asked(section or _section_of(way, table, as_csv), way, table)
     asked.check()
@@ -142,7 +142,7 @@ def command(
 
 
 def _section_of(way: str | None, table: str | None, as_csv: str | None) -> str | None:
-    """The section that is meant where none is named: the first that has the table; None: all of them."""
+    """Return the section to print if none is named: the first that has the table; None for all of them."""
     if table is not None and way is None:
         return next(name for name, section in SECTIONS.items() if table in section.tables)
     return "tokens" if way or as_csv else None
@@ -259,7 +259,7 @@ def _show_rows(
 
 
 def _columns_of(rows: list[Any]) -> tuple[str, ...] | None:
-    """What fits on a line; --json and --csv have the rest."""
+    """Return the columns that fit on a line; --json and --csv have all."""
     kind = type(rows[0]).__name__ if rows else ""
     if kind not in COLUMNS:
         return None

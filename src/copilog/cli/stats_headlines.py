@@ -1,4 +1,4 @@
-"""The most telling figures on one screen: what `copilog stats` shows by itself."""
+"""The main figures on one screen: `copilog stats` without a section."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_DAYS = 60
 
 
 def print_overview(settings: Settings, stats: Stats) -> None:
-    """All sections, in short."""
+    """Print the main figures of all sections."""
     out = settings.out
     for line in (*_heads(stats), ""):
         out.print(line)
@@ -97,7 +97,7 @@ def _lines(work: WorkSection) -> str:
 
 
 def spend_lines(total: SpendRow, prices: Prices | None) -> Iterator[str]:
-    """Tokens and cost in a few lines, each figure with what it is."""
+    """Yield tokens and cost in a few lines, each figure with what it is."""
     if total.input:
         cached = f" ({total.cache_read / total.input:.0%} from a cache)" if total.cache_read else ""
         yield f"tokens recorded: {short_number(total.input)} in{cached}, {short_number(total.output)} out"
@@ -130,7 +130,7 @@ def _with_short_name(row: SpendRow) -> SpendRow:
 
 
 def activity_lines(days: Sequence[ActivityRow], room: int = MOST_DAYS) -> Iterator[str]:
-    """A small chart of turns by day: the last weeks, one character each, as many as there is room for."""
+    """Yield a small chart of turns by day, one character each, for as many days as fit."""
     if not days:
         return
     turns = {row.name: row.turns for row in days}

@@ -1,4 +1,4 @@
-"""`copilog statusline`. For prompts, `quick_line` prints the same before this is even loaded."""
+"""`copilog statusline`. For prompts, `quick_line` prints the same before this module is loaded."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def command(
 
 
 def _chosen(settings: Settings, selection: Selection) -> str | None:
-    """The numbers of the conversations that are meant, as JSON; None where none are left out but by place and time."""
+    """Return the numbers of the selected conversations, as JSON; None if only workspace and time select."""
     import msgspec
 
     from copilog.analysis.selection import choose
@@ -90,7 +90,7 @@ def _chosen(settings: Settings, selection: Selection) -> str | None:
         with open_archive(settings.archive) as archive:
             rows = choose(archive, rest).connection.execute("SELECT conversation FROM temp.chosen").fetchall()
     except ArchiveError:
-        return None  # the line itself tells what is in the way
+        return None  # the line itself reports the error
     return msgspec.json.encode([number for (number,) in rows]).decode()
 
 

@@ -1,4 +1,4 @@
-"""Rows of figures as tables for people, as CSV and as JSON."""
+"""Rows of figures as text tables, as CSV and as JSON."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def print_table(
     columns: Sequence[str] | None = None,
     bars: str | None = None,
 ) -> None:
-    """One line for each row. Columns that say nothing in any row are left out, and those that a window has no room for.
+    """Print one line for each row. Columns that are empty in all rows, or do not fit, are left out.
 
     `bars` names the column that is drawn as well, or several whose sum is: "output+estimated_output".
     """
@@ -72,7 +72,7 @@ def print_table(
     settings.out.print(table)
     if layout.left_out:
         left_out = ", ".join(map(heading, layout.left_out))
-        settings.out.print(f"no room here for {left_out}; a wider window has it, or --json", style="dim")
+        settings.out.print(f"no room for {left_out}; use a wider window, or --json", style="dim")
     settings.out.print()
 
 
@@ -88,7 +88,7 @@ def _are_numbers(rows: Sequence[msgspec.Struct], name: str) -> bool:
 
 
 def print_figures(settings: Settings, figures: Sequence[tuple[str, object]]) -> None:
-    """Single figures, each on a line with its name."""
+    """Print single figures, each on a line with its name."""
     told = [(_in_words(name), cell(name, value)) for name, value in figures if value is not None]
     width = max((len(words) for words, _ in told), default=0)
     for words, text in told:
@@ -125,7 +125,7 @@ def _is_empty(rows: Sequence[msgspec.Struct], name: str) -> bool:
     return name != "name" and all(value is not False and value in (None, 0, "", [], {}) for value in values)
 
 
-# --- how values read --------------------------------------------------------------------------------------------
+# --- values as text ---------------------------------------------------------------------------------------------
 
 
 def heading(name: str) -> str:
@@ -141,7 +141,7 @@ def _in_words(name: str) -> str:
 
 
 def cell(name: str, value: Any) -> str:
-    """A value as people read it; the name of its field tells what it is."""
+    """Return a value as text; the name of its field determines the format."""
     if value is None:
         return NOTHING
     if isinstance(value, bool):
@@ -155,7 +155,7 @@ def cell(name: str, value: Any) -> str:
     if name.endswith("bytes"):
         return size(value)
     if name.removeprefix("estimated_") in TOKENS:
-        return short_number(value) if value else NOTHING  # nothing was recorded: no call has no tokens
+        return short_number(value) if value else NOTHING  # nothing was recorded: a call does not have 0 tokens
     if name == "path":
         from copilog.cli.columns import cut
 
@@ -177,7 +177,7 @@ def cell(name: str, value: Any) -> str:
 
 
 def _local(moment: str) -> str:
-    """A moment as the clock of this machine showed it."""
+    """Return a timestamp as local time."""
     from copilog.store.times import moment_from
 
     found = moment_from(moment)
@@ -209,7 +209,7 @@ def size(count: float) -> str:
 
 
 def short_number(number: float) -> str:
-    """A number in few characters: 950, 12.3K, 4.5M."""
+    """Return a number in few characters: 950, 12.3K, 4.5M."""
     for unit in ("", "K", "M", "G"):
         text = f"{number:.0f}" if not unit or number >= 99.95 else f"{number:.1f}"
         if float(text) < THOUSAND or unit == "G":
@@ -219,7 +219,7 @@ def short_number(number: float) -> str:
 
 
 def bar(share: float, width: int) -> str:
-    """A bar of blocks, in eighths of a character."""
+    """Return a bar of blocks, in eighths of a character."""
     eighths = round(min(max(share, 0), 1) * width * 8)
     if share > 0:
         eighths = max(eighths, 1)

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from copilog.tags import Catalogue
 
 HEADS = ("Tag", "Blocks", "Messages", "Conversations", "Roles", "Attributes")
-NEW = "Not in the catalogue: a name that a newer Copilot uses, or text that only looks like a tag."
-KNOWN = "Origin: who wrote what is in it. Key: where `copilog extract` files it as context."
+NEW = "Not in the catalogue: a tag of a newer Copilot, or text that only looks like a tag."
+KNOWN = "Origin: who wrote its content. Key: the field of the context in which `copilog extract` stores it."
 SHOWN_BAD = 5
 
 
@@ -37,7 +37,7 @@ Examples:
     "--output",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Write here, not to standard output. The file appears when it is whole.",
+    help="Write to this file, once it is complete. Default: standard output.",
 )
 @click.option(
     "--context-tag-map",
@@ -45,7 +45,7 @@ Examples:
     envvar="PROMPT_CONTEXT_TAG_MAP",
     show_envvar=True,
     metavar="FILE",
-    help="A tag catalogue of your own.",
+    help="Use this tag catalogue instead of the built-in one.",
 )
 @json_option
 @strict_option
@@ -60,8 +60,9 @@ def command(
 ) -> int:
     """List the tags in the messages of conversations, known and new.
 
-    PATH may be trajectories, raw telemetry, or any file or folder of conversations. The list is a page of Markdown,
-    with how often a tag occurs, where, with which attributes, and what it encloses.
+    Tags are markers such as <attachment> that Copilot writes around the context of a prompt. PATHs are trajectories,
+    raw telemetry, or any file or folder of conversations. The list is a page of Markdown: how often each tag occurs,
+    where, with which attributes, and what it encloses.
     """
     from copilog.diagnostics import Report
     from copilog.ingest.trajectories import sort_inputs
@@ -89,7 +90,7 @@ def _catalogue(path: Path | None) -> Catalogue:
 
 
 def _conversations(settings: Settings, inputs: Inputs, report: Report) -> Iterator[list[tuple[str, str]]]:
-    """The texts of each conversation, with their roles. One that telemetry tells is not told again."""
+    """Yield the texts of each conversation, with their roles. One that is in telemetry is not read again."""
     import msgspec
 
     from copilog.cli.common import default_jobs
@@ -132,7 +133,7 @@ def _as_json(document: dict[str, Any]) -> str:
 
 
 def _tell_what_is_bad(report: Report) -> None:
-    """Places in telemetry; of other files `copilog inspect` tells."""
+    """Print the positions of bad records in telemetry; `copilog inspect` shows those of other files."""
     from copilog.cli.ledger_output import tell_what_is_bad
     from copilog.telemetry.run_ledgers import SOURCE
 
@@ -153,7 +154,7 @@ def _said(document: dict[str, Any]) -> str:
 
 
 def page_of(document: dict[str, Any]) -> str:
-    """The inventory as Markdown: new tags first, because they are what one looks for."""
+    """Return the list of tags as Markdown, new tags first, because those are what the reader looks for."""
     tags = document["tags"]
     new = [tag for tag in tags if not tag["is_known"]]
     known = [tag for tag in tags if tag["is_known"]]
@@ -189,7 +190,7 @@ def _examples(tags: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _as_code(text: str) -> str:
-    """Text that Markdown shows as it is, and that a terminal may be given."""
+    """Return text as Markdown code, without characters that control a terminal."""
     from copilog.view.terminal_text import clean_line
 
     line = clean_line(text)

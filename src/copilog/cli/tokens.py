@@ -1,4 +1,4 @@
-"""The token that lets requests in: from an option, from the environment, from a file, or a new one for this run."""
+"""The token that requests need: from an option, the environment, a file, or a new one for this run."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def new_token() -> str:
 
 
 def checked_token(token: str, origin: str) -> str:
-    """Return the token, or raise UsageError if it is not one; `origin` says where it comes from."""
+    """Return the token, or raise UsageError if it is not one; `origin` names where it comes from."""
     if len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable() or len(token.split()) != 1:
         raise UsageError(f"{origin}: a token is one word of at least {SHORTEST_TOKEN} ASCII characters")
     return token
 
 
 def token_from(path: Path) -> str:
-    """Return the token in a file; a file that does not exist is made with a new token, readable by this user alone."""
+    """Return the token in a file; create the file with a new token, readable only by the user, if it does not exist."""
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from copilog.sources.roots import Root
     from copilog.store.archive import Archive
 
-LOCK_SECONDS = 1.0  # for another scan, before it is tried again
+LOCK_SECONDS = 1.0  # how long to wait for another scan, before trying again
 RETRY_SECONDS, LONGEST_RETRY_SECONDS = 2.0, 60.0  # each time twice as long
-MOST_TOLD = 20  # conversations of one batch, by name
+MOST_TOLD = 20  # conversations of one batch that are listed by name
 
 
 @click.command(
@@ -43,14 +43,14 @@ Examples:
   copilog watch --json | jq -r '.new[]'
   copilog watch --root /mnt/c/Users/ana --poll --interval 2""",
 )
-@click.option("--poll", is_flag=True, help="Check at every interval, even where the system reports changes.")
+@click.option("--poll", is_flag=True, help="Check at every interval, even if the system reports changes.")
 @click.option(
     "--interval",
     type=click.FloatRange(min=0.1),
     default=1.0,
     show_default=True,
     metavar="SECONDS",
-    help="The interval between checks, where the system does not report changes.",
+    help="The time between checks, if the system does not report changes.",
 )
 @json_option
 @reading_options
@@ -65,10 +65,11 @@ def command(
     roots: tuple[Path, ...],
     sample: bool,
 ) -> int:
-    """Keep the archive up to date while conversations go on, until Ctrl-C.
+    """Update the archive whenever files change, until Ctrl-C.
 
-    First comes a scan, then another one soon after each change on disk. What is new is printed on standard error, or
-    with --json as one line on standard output for the first scan and for each one that changed something.
+    copilog scans once, then again soon after each change on disk. New and changed conversations are printed to
+    standard error. With --json, a line is printed to standard output for the first scan, and for each scan that
+    changed the archive.
     """
     from copilog.ingest.watching import Watcher
     from copilog.store.archive import Archive
@@ -78,24 +79,24 @@ def command(
     if settings.sample and settings.archive is None:
         raise UsageError("the sample is not stored in your own archive; name another one with --archive")
     path = archive_path(settings.archive)
-    Archive(path, write=True).close()  # one that cannot be used is told before anything else
+    Archive(path, write=True).close()  # an unusable archive is reported before anything else
     try:
         with Watcher(lambda: _places(settings, path), poll=poll or None, interval_seconds=interval) as watcher:
             _follow(settings, watcher, path, as_json)
-    except KeyboardInterrupt:  # how a watch is meant to end
+    except KeyboardInterrupt:  # the normal end of a watch
         click.echo("watching ended", err=True)
     return 0
 
 
 def _places(settings: Settings, path: Path) -> list[Root]:
-    """What is watched: what was named, else what the archive was made from."""
+    """Return the folders to watch: the named ones, else those that the archive was made from."""
     from copilog.ingest.origins import roots_of
 
     return settings.places() if settings.names_places() else roots_of(path, settings.places)
 
 
 def _follow(settings: Settings, watcher: Watcher, path: Path, as_json: bool) -> None:
-    """Scan at once, and then after every change; a scan that failed is tried again after a while."""
+    """Scan at once, and then after every change; try again later if a scan fails."""
     is_first, last_failure, delay = True, "", RETRY_SECONDS
     while True:
         failure = _scan_and_tell(settings, path, as_json, is_first)
@@ -112,24 +113,24 @@ def _follow(settings: Settings, watcher: Watcher, path: Path, as_json: bool) -> 
 
 
 def _wait(watcher: Watcher, deadline: float | None) -> None:
-    """Until there is a batch of changes, or the time has come."""
+    """Wait for a batch of changes, or for the time to try again."""
     for _ in watcher.batches(lambda: deadline is not None and time.monotonic() >= deadline):
         return
 
 
 def _scan_and_tell(settings: Settings, path: Path, as_json: bool, is_first: bool) -> str | None:
-    """Bring the archive up to date once; returns why it could not be done."""
+    """Update the archive once; return why it could not be done, or None."""
     from copilog.store.archive import Archive
 
     started = time.monotonic()
     try:
-        # It is opened each time: meanwhile somebody may have moved it away.
+        # It is opened each time, as the user may move it meanwhile.
         with Archive(path, write=True) as archive, ScanBar(settings) as progress:
             result = bring_up_to_date(
                 settings, archive, jobs=default_jobs(), progress=progress, lock_seconds=LOCK_SECONDS
             )
             titles = _titles(archive, result)
-    except Exception as error:  # whatever it is, the next change may be read all the same
+    except Exception as error:  # the next change may be readable whatever failed now
         if settings.debug:
             raise
         return str(error) if isinstance(error, (CopilogError, OSError)) else f"{type(error).__name__}: {error}"
@@ -140,7 +141,7 @@ def _scan_and_tell(settings: Settings, path: Path, as_json: bool, is_first: bool
 
 
 def _titles(archive: Archive, result: ScanResult) -> dict[str, str]:
-    """What the conversations of one batch are called, and where they belong."""
+    """Return the titles and folders of the conversations of one batch."""
     ids = [*result.new_ids, *result.changed_ids, *result.gone_ids][:MOST_TOLD]
     return {
         name: f"{one_line(summary.title, 60)}  {folder_name(summary.workspace)}".rstrip()
@@ -161,7 +162,7 @@ def _print_json(result: ScanResult, seconds: float) -> None:
 
 
 def _tell(result: ScanResult, titles: dict[str, str], seconds: float, is_first: bool) -> None:
-    """One line for each conversation that changed; the first scan is one line, whatever it found."""
+    """Print one line for each conversation that changed; of the first scan only the counts."""
     if is_first:
         total = result.new + result.changed + result.unchanged
         line = f"{total:,} {plural(total, 'conversation')}: {result.new:,} new, {result.changed:,} changed"

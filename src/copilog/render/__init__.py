@@ -1,1 +1,1 @@
-"""Templates, styles, charts and the report: what pages are made of. `writers` draw conversations."""
+"""Templates, styles, charts and the report: the parts that pages share. `writers` draw conversations."""

@@ -1,8 +1,8 @@
 """Charts as inline SVG, drawn by pure functions: no script, no colour, no font of their own.
 
-Sideways everything is in percent and upwards in pixels, so that a chart fills whatever width it is given and its words
-keep their size, on a phone too. Classes (`tone-1`, `heat-3`) leave the colours to the stylesheet of the page. Each
-chart has a title and a description in words; each mark says its value when it is pointed at.
+Widths are in percent and heights in pixels, so that a chart fills any width and its labels keep their size, on a phone
+too. Classes (`tone-1`, `heat-3`) leave the colours to the stylesheet of the page. Each chart has a title and a
+description in text; each mark shows its value as a tooltip.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from markupsafe import Markup, escape
 from copilog.view.terminal_text import clean_line
 
 LONGEST_LABEL = 34  # characters that fit beside a value on a phone
-MOST_VALUES = 12  # columns that have room for their value above them
-MOST_LABELS = 4  # below columns, where not each can have one
-SHORT_LABEL = 4  # characters that fit below a column where there are few
+MOST_VALUES = 12  # columns that have room for a value above them
+MOST_LABELS = 4  # below columns, if not each can have one
+SHORT_LABEL = 4  # characters that fit below a column if there are few
 HEAT_LEVELS = 4
 CELL, GAP = 12, 3  # of a calendar, in pixels
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -39,7 +39,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Bar:
-    """A name, and one part or several that are stacked."""
+    """A bar with its name: one part, or several that are stacked."""
 
     label: str
     parts: Sequence[float]
@@ -61,7 +61,7 @@ def columns(
     words: Words = plain_number,
     height: int = 150,
 ) -> Markup:
-    """Columns side by side, the series stacked; with lines for the scale, and labels as far as there is room."""
+    """Return columns side by side, the series stacked, with grid lines, and as many labels as fit."""
     sums = [sum(_positive(one.values[index]) for one in series) for index in range(len(labels))]
     top = nice_ceiling(max(sums, default=0))
     pieces = [_scale(top, height, words)]
@@ -128,7 +128,7 @@ def bars(
     tones: Sequence[int] = (1, 2, 3, 4),
     full: float | None = None,
 ) -> Markup:
-    """Bars below one another, each with its name and its value above it. `full` is the value of a bar across."""
+    """Return bars below one another, each with its name and value above it. `full` is the value of the full width."""
     longest = full or max((sum(map(_positive, row.parts)) for row in rows), default=0) or 1
     pieces = []
     for number, row in enumerate(rows):
@@ -157,7 +157,7 @@ def bars(
 
 
 def calendar(key: str, title: str, values: Mapping[date, float], *, unit: str = "turns") -> Markup:
-    """A heat map of the days of one year, from the first month with a value on; weeks are columns."""
+    """Return a heat map of the days of one year, from the first month with a value; weeks are columns."""
     days = sorted(values)
     if not days:
         return Markup("")
@@ -190,7 +190,7 @@ def calendar(key: str, title: str, values: Mapping[date, float], *, unit: str = 
 
 
 def heat_limits(values: Sequence[float]) -> list[float]:
-    """The highest value of each level but the last: a quarter of all days lies in each, as far as they differ."""
+    """Return the highest value of each level but the last, so that each has a quarter of the days if possible."""
     ordered = sorted(values)
     return (
         [ordered[math.ceil(len(ordered) * level / HEAT_LEVELS) - 1] for level in range(1, HEAT_LEVELS)]
@@ -207,7 +207,7 @@ def heat_level(value: float, limits: Sequence[float]) -> int:
 
 
 def sparkline(key: str, title: str, values: Sequence[float]) -> Markup:
-    """The course of a figure in a line without a scale."""
+    """Return a line chart without a scale."""
     if len(values) < 2:
         return Markup("")
     top = max(map(_positive, values)) or 1
@@ -220,11 +220,11 @@ def sparkline(key: str, title: str, values: Sequence[float]) -> Markup:
     return _svg(key, "sparkline", title, about, [line], height=24, box="0 0 100 24")
 
 
-# --- pieces ---------------------------------------------------------------------------------------------------------
+# --- parts ----------------------------------------------------------------------------------------------------------
 
 
 def nice_ceiling(value: float) -> float:
-    """The next round number that is not below a value: a digit times a power of ten, whose half is short too."""
+    """Return the next round number that is not below a value: a digit times a power of ten, with a short half."""
     if value <= 0 or not math.isfinite(value):
         return 1.0
     power = 10.0 ** math.floor(math.log10(value))

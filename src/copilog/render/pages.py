@@ -1,7 +1,7 @@
 """The templates of pages: those of the viewer and those that are exported.
 
-Everything that reaches a template as text is escaped, and loses what hides or turns the text around it; only what
-`writers.html` has made is HTML. A name that a template does not know is an error, never an empty place.
+All text in a template is escaped, and invisible characters and those that change the text direction are removed; only
+`writers.html` makes HTML. An unknown name in a template is an error, never an empty text.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from copilog.view.wording import counted, moment_words
 
 
 def render_page(template: str, /, **values: Any) -> str:
-    """A template with its values."""
+    """Return a template with its values."""
     return environment().get_template(template).render(values)
 
 
@@ -40,19 +40,19 @@ def environment() -> Environment:
 
 
 def styles_folder() -> Path:
-    """Where the stylesheets are: the viewer serves them, exported pages hold them."""
+    """Return the folder of the stylesheets: the viewer serves them, exported pages include them."""
     return Path(__file__).parent / "styles"
 
 
 @cache
 def stylesheet(*names: str) -> str:
-    """Stylesheets as one text, by their names without `.css`."""
+    """Return stylesheets as one text, by their names without `.css`."""
     texts = [(styles_folder() / f"{name}.css").read_text(encoding="utf-8") for name in names]
-    return "\n".join(texts).replace("\r\n", "\n")  # as a browser reads it, so that a hash of it is the same
+    return "\n".join(texts).replace("\r\n", "\n")  # line ends as in a browser, for the same hash
 
 
 def harmless(value: Any) -> Any:
-    """Text without characters that nobody sees or that turn its direction, line breaks kept; all else as it is."""
+    """Return text without invisible characters and those that change its direction; line breaks stay."""
     if isinstance(value, str) and not isinstance(value, Markup):
         return clean(UNSEEN.sub("\ufffd", value))
     return value
@@ -62,7 +62,7 @@ def harmless(value: Any) -> Any:
 
 
 def moment(value: datetime | str | None) -> str:
-    """Local time to the minute, `2026-05-04 08:45`; a dash where it is not known."""
+    """Return local time to the minute, `2026-05-04 08:45`; a dash if it is unknown."""
     return amounts.moment(value.isoformat() if isinstance(value, datetime) else value)
 
 
@@ -76,20 +76,20 @@ def moment_to_the_second(value: datetime | str | None) -> str:
 
 
 def iso(value: datetime | str | None) -> str:
-    """For the attribute of `<time>`."""
+    """Return a time for the attribute of `<time>`."""
     if value is None:
         return ""
     return value.isoformat() if isinstance(value, datetime) else value
 
 
 def folder_name(folder: str | None) -> str:
-    """The last part of a path of any system."""
+    """Return the last part of a path of any system."""
     name = (folder or "").rstrip("/\\").replace("\\", "/").rpartition("/")[2]
     return amounts.shown(name or folder or "")
 
 
 def line(text: str | None, limit: int = 200) -> str:
-    """Text as one line, cut to a length."""
+    """Return text as one line, cut to a length."""
     return clean_line(text or "", limit)
 
 

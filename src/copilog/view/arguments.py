@@ -1,4 +1,4 @@
-"""The arguments of a tool call: a line that says what was asked for, the change it describes, and the rest."""
+"""The arguments of a tool call: a headline, the change that they describe, and the rest."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ VALUE_LIMIT = 160
 _RAN = re.compile(r"(?:Ran|Running) `[^`]*`")
 
 
-Change = Callable[[], str]  # a diff, made only where it is drawn
+Change = Callable[[], str]  # a diff, made only when it is drawn
 
 
 @dataclass(slots=True)
 class Arguments:
-    """What a call was given, as it is to be shown."""
+    """The arguments of a call, as they are shown."""
 
     headline: str = ""
-    change: Change | None = None  # the one that the arguments describe
+    change: Change | None = None  # the change that the arguments describe
     rest: list[tuple[str, str]] = field(default_factory=list)  # name and value
-    text: str = ""  # arguments that are no JSON object
+    text: str = ""  # arguments that are not a JSON object
 
     @property
     def patch(self) -> str:
-        """The change as a diff; empty if there is none."""
+        """Return the change as a diff; empty if there is none."""
         return self.change() if self.change is not None else ""
 
 
 def arguments_of(call: ToolCall, folder: str | None, hidden: set[str]) -> Arguments:
-    """Take the arguments apart. `hidden` are those that another part of the answer shows.
+    """Split the arguments into headline, change and rest. `hidden` names those that another block shows.
 
-    An argument that is too long for the line is told below once more.
+    An argument that is too long for the headline is shown in full below it.
     """
     made = Arguments()
     values = _decoded(call.arguments)
@@ -55,7 +55,7 @@ def arguments_of(call: ToolCall, folder: str | None, hidden: set[str]) -> Argume
         values = {}
     for name in hidden:
         values.pop(name, None)
-    if is_done(call):  # what a call was to change and did not is no change
+    if is_done(call):  # the arguments of a failed call describe no change
         made.change = _change_from(values, folder)
     made.headline = _headline_from(values, folder) or said_of(call)
     made.rest = [(clean_line(name, 60), _as_text(value)) for name, value in values.items()]
@@ -77,7 +77,7 @@ def _as_text(value: object) -> str:
 
 
 def _headline_from(values: dict[str, Any], folder: str | None) -> str:
-    """The file with its lines, and what was looked for. Takes both out of the arguments."""
+    """Return the file with its lines, and the search text. Removes both from the arguments."""
     words: list[str] = []
     given = dict(values)
     paths = _take_texts(values, PATHS)
@@ -92,7 +92,7 @@ def _headline_from(values: dict[str, Any], folder: str | None) -> str:
 
 
 def _take_texts(values: dict[str, Any], names: tuple[str, ...]) -> list[str]:
-    """The first of these arguments that is a text, or a list of texts; taken out of the arguments."""
+    """Return the first of these arguments that is a text, or a list of texts, and remove it from the arguments."""
     for name in names:
         given = values.get(name)
         items: list[Any] = given if isinstance(given, list) else [given]
@@ -111,7 +111,7 @@ def _lines_from(values: dict[str, Any]) -> str:
 
 
 def said_of(call: ToolCall) -> str:
-    """Return what VS Code showed, unless that is but the tool's name again."""
+    """Return the text that VS Code showed, unless it only repeats the tool's name."""
     message = (call.message or "").strip()
     is_generic = message.startswith('Using "') or _RAN.fullmatch(message)
     return "" if is_generic else clean_line(markdown_words(message), HEADLINE_LIMIT)
@@ -121,7 +121,7 @@ def said_of(call: ToolCall) -> str:
 
 
 def _change_from(values: dict[str, Any], folder: str | None) -> Change | None:
-    """The change, to be made a diff when somebody draws it. Takes what describes it out of the arguments."""
+    """Return the change, made into a diff only when it is drawn. Removes its arguments."""
     patch = values.get("input", values.get("patch"))
     if isinstance(patch, str) and patch.lstrip().startswith("*** Begin Patch"):
         values.pop("input", values.pop("patch", None))
@@ -150,7 +150,7 @@ def _is_replacement(values: object) -> bool:
 def _diff_of(values: dict[str, Any], folder: str | None, *, named: bool) -> str:
     path = values.get("filePath")
     lines = unified_diff(values["oldString"], values["newString"], "a").split("\n")[2:]
-    # The line numbers count within the text that was replaced, which says nothing.
+    # The line numbers count within the replaced text only, so they are of no use to the reader.
     lines = ["@@" if line.startswith("@@") else line for line in lines if not line.startswith("\\ No newline")]
     if named and isinstance(path, str):
         lines.insert(0, f"@ {path_words(path, folder)}")

@@ -1,7 +1,7 @@
-"""What a reader sees of a conversation, piece by piece, as plain values that every writer draws in its own way.
+"""What a reader sees of a conversation, block by block, as plain values that each writer draws in its own way.
 
-Texts are as they were recorded: a writer makes them harmless for its medium. A block knows the part that it is made
-of by its place, so that a writer can link to it; texts that stand for a whole field of that part are named by it.
+Texts are as they were recorded: a writer makes them safe for its medium. A block has the position of its part, so that
+a writer can link to it; texts that are a field of that part have the field's name.
 """
 
 from __future__ import annotations
@@ -16,54 +16,54 @@ from copilog.tags import Segment, segments
 from copilog.view.arguments import Arguments
 
 At = tuple[int, int]  # the index of a message, and that of a part in it
-NOWHERE: At = (-1, 0)  # of what belongs to no message
-LONGEST_SEARCHED = 2_000_000  # characters in which tags are looked for
+NOWHERE: At = (-1, 0)  # the position of what belongs to no message
+LONGEST_SEARCHED = 2_000_000  # characters in which tags are searched for
 
 
 @dataclass(slots=True, kw_only=True)
 class Block:
-    """One piece of a message."""
+    """One block of a message."""
 
     kind: ClassVar[str] = ""
     at: At = NOWHERE
-    notes: list[Note] = field(default_factory=list)  # what is shown with it beyond its own text
+    notes: list[Note] = field(default_factory=list)  # notes to show with it
 
 
-# --- what was said ------------------------------------------------------------------------------------------------
+# --- prose and context --------------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True, kw_only=True)
 class Link:
-    """A file, a symbol or an address that prose refers to, at the mark that stands for it."""
+    """A file, a symbol or an address that prose refers to, at its mark in the text."""
 
     words: str
     where: str = ""
 
     @property
     def target(self) -> str:
-        """Where it leads, unless its words say so."""
+        """Return the target of the link, unless its label contains it."""
         return "" if self.where in self.words else self.where
 
     @property
     def is_named(self) -> bool:
-        """Whether its words name at least the file."""
+        """Return whether the label names at least the file."""
         name = self.where.replace("\\", "/").rpartition("/")[2].partition(":")[0]
         return not self.target or (bool(name) and name in self.words)
 
 
 @dataclass(slots=True, kw_only=True)
 class Prose(Block):
-    """Markdown of the answer, joined until something else comes; `links` are at the marks in it."""
+    """Markdown of the answer, joined up to the next block; `links` are at the marks in it."""
 
     kind: ClassVar[str] = "prose"
     text: str
     links: list[Link] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)  # vulnerabilities that the product found in it
+    warnings: list[str] = field(default_factory=list)  # vulnerabilities that Copilot reported in it
 
 
 @dataclass(slots=True, kw_only=True)
 class Words(Block):
-    """What the user typed; of each mention in it, where it begins and ends, and what it is."""
+    """The text that the user typed, with the start, end and kind of each mention in it."""
 
     kind: ClassVar[str] = "words"
     text: str
@@ -72,7 +72,7 @@ class Words(Block):
 
 @dataclass(slots=True, kw_only=True)
 class Thought(Block):
-    """Thoughts in a row."""
+    """Consecutive thoughts, joined."""
 
     kind: ClassVar[str] = "thought"
     title: str = ""
@@ -82,18 +82,18 @@ class Thought(Block):
 
 @dataclass(kw_only=True)
 class Context(Block):
-    """What the product put around the user's words: folded everywhere."""
+    """The context that Copilot sent around the user's text; always folded."""
 
     kind: ClassVar[str] = "context"
     title: str
     text: str
-    is_system: bool = False  # sent once, or for the system: not with these words
-    typed: str = ""  # what the user typed, as recorded beside it
-    given: list[Segment] | None = None  # the pieces, where they are known
+    is_system: bool = False  # sent once, or for the system: not with this text
+    typed: str = ""  # what the user typed, as recorded separately
+    given: list[Segment] | None = None  # the pieces, if they are known
 
     @cached_property
     def pieces(self) -> list[Segment]:
-        """The pieces of it: in tags, between tags, and the user's own words."""
+        """Return the pieces of the context: in tags, between tags, and the user's own text."""
         if self.given is not None:
             return self.given
         is_short = len(self.text) <= LONGEST_SEARCHED
@@ -107,7 +107,7 @@ class Context(Block):
 
 @dataclass(slots=True, kw_only=True)
 class Chip(Block):
-    """A file, a picture, a word of the prompt or an address: something with a name, and perhaps a content."""
+    """A file, a picture, a mention or an address: a name, and perhaps content."""
 
     kind: ClassVar[str] = "chip"
     role: Literal["attached", "mentioned", "linked", "found"] = "attached"
@@ -119,28 +119,28 @@ class Chip(Block):
     data: bytes | None = None
     mime_type: str = ""
     item: int | None = None  # which item of a tool's result it is
-    is_hidden: bool = False  # added by the product, and nothing that the user could see
+    is_hidden: bool = False  # added by Copilot, and invisible to the user
     is_faint: bool = False  # not chosen by the user, or not sent
 
 
 @dataclass(slots=True, kw_only=True)
 class Chips(Block):
-    """Some of them in a row."""
+    """Consecutive chips."""
 
     kind: ClassVar[str] = "chips"
     chips: list[Chip]
 
 
-# --- what was done ------------------------------------------------------------------------------------------------
+# --- calls and edits ----------------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True, kw_only=True)
 class Shell(Block):
-    """A command that was run, and what it printed."""
+    """A command that was run, and its output."""
 
     kind: ClassVar[str] = "shell"
     command: str
-    asked: str = ""  # what the model had asked for, where that is another command
+    asked: str = ""  # the command that the model requested, if another was run
     changed_by: str = ""
     output: str = ""
     exit_code: int | None = None
@@ -149,19 +149,19 @@ class Shell(Block):
 
 @dataclass(slots=True, kw_only=True)
 class Result(Block):
-    """What a tool gave back beyond what stands beside it."""
+    """The result of a tool, except what other blocks show."""
 
     kind: ClassVar[str] = "result"
     tool: str = ""
-    lost_call: str = ""  # the id of its call, where that is not here
-    anchor: int | None = None  # the message that it came in, where that is shown nowhere else
+    lost_call: str = ""  # the id of its call, if the call is not in the conversation
+    anchor: int | None = None  # its message, if no other block shows the message
     is_error: bool = False
-    beside: Literal["", "edit", "list", "output", "words"] = ""  # what says the same or nearly so: folded
-    is_file: bool = False  # a file that was read: the number of its lines stands with the call
-    is_output: bool = False  # all of its text is the output of the terminal above
+    beside: Literal["", "edit", "list", "output", "words"] = ""  # what has nearly the same content: folded
+    is_file: bool = False  # a file that was read: the call shows the number of its lines
+    is_output: bool = False  # all of its text is the terminal output above
     text: str = ""
-    path: str = ""  # of the file that the text is of
-    display: str = ""  # what the user saw, where that differs
+    path: str = ""  # of the file that the text is from
+    display: str = ""  # the text that the user saw, if it differs
     full_text: str = ""
     full_path: str = ""
     pieces: list[tuple[int, str]] = field(default_factory=list)  # index of the item, text
@@ -183,26 +183,26 @@ class Helper:
     name: str
     facts: list[str] = field(default_factory=list)
     task: str = ""
-    answer: str = ""  # where no result tells it
+    answer: str = ""  # if no result has it
 
 
 @dataclass(slots=True, kw_only=True)
 class Call(Block):
-    """A tool call with all that belongs to it."""
+    """A tool call with its terminals, result, edits and sub-agent."""
 
     kind: ClassVar[str] = "call"
     id: str
     name: str
     status: str  # succeeded, failed, ...
     headline: str = ""
-    said: str = ""  # what the product wrote beside the call
+    said: str = ""  # what Copilot showed with the call
     lines: Lines = UNKNOWN
     length: str = ""  # of a file that was read: how many lines
     remarks: list[str] = field(default_factory=list)
-    details: list[str] = field(default_factory=list)  # further ones, where all is shown
-    arguments: str = ""  # as recorded; empty where a list beside it says the same
-    given: Arguments = field(default_factory=Arguments)  # those that nothing else shows
-    has_patch: bool = False  # no edit follows that shows the change with true line numbers
+    details: list[str] = field(default_factory=list)  # the other arguments, if everything is shown
+    arguments: str = ""  # as recorded; empty if a list shows the same
+    given: Arguments = field(default_factory=Arguments)  # those that no other block shows
+    has_patch: bool = False  # no later edit shows the change with true line numbers
     helper: Helper | None = None
     shells: list[Shell] = field(default_factory=list)
     results: list[Result] = field(default_factory=list)
@@ -212,13 +212,13 @@ class Call(Block):
 
     @property
     def patch(self) -> str:
-        """The change that the arguments describe."""
+        """Return the change that the arguments describe."""
         return self.given.patch if self.has_patch else ""
 
 
 @dataclass(slots=True, kw_only=True)
 class Edit(Block):
-    """An edit of a file, made by the answer or known to the editing history alone."""
+    """An edit of a file, from the answer or only from the editing history."""
 
     kind: ClassVar[str] = "edit"
     action: str
@@ -231,15 +231,15 @@ class Edit(Block):
     facts: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)  # not finished, not made
     diff: str = ""
-    is_recorded: bool = True  # else nothing but the name of the file is known
-    is_told: bool = False  # its call has shown the change
+    is_recorded: bool = True  # else only the file name is known
+    is_told: bool = False  # the call shows the change
     is_open: bool = True
     cells: str = ""  # operations on the cells of a notebook, as JSON
 
 
 @dataclass(slots=True, kw_only=True)
 class Todo(Block):
-    """The assistant's list of things to do."""
+    """A to-do list of the assistant."""
 
     kind: ClassVar[str] = "todo"
     tasks: list[tuple[str, str, str]]  # done, doing or open; title; description
@@ -249,12 +249,12 @@ class Todo(Block):
         return sum(state == "done" for state, _, _ in self.tasks)
 
 
-# --- beside all that ----------------------------------------------------------------------------------------------
+# --- questions and notices ----------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True, kw_only=True)
 class Asked(Block):
-    """Something the user was asked: words, options and the answer of each question."""
+    """A form that the user was asked to fill in: text, options and answer of each question."""
 
     kind: ClassVar[str] = "asked"
     title: str
@@ -266,7 +266,7 @@ class Asked(Block):
 
 @dataclass(slots=True, kw_only=True)
 class Aside(Block):
-    """Something that is neither said nor done: a notice, a hook, a summary, a checkpoint, a kind that nobody knows."""
+    """Any other event: a notice, a hook, a summary, a checkpoint, a part of unknown kind."""
 
     kind: ClassVar[str] = "aside"
     look: str  # notice, warning, switch, hook, checkpoint, compaction, unknown, tree, undone, withdrawn
@@ -276,7 +276,7 @@ class Aside(Block):
     text: str = ""  # folded
     is_serious: bool = False  # it stopped something
     is_detail: bool = False  # left out of short views
-    is_routine: bool = False  # progress and the like: nothing to an agent
+    is_routine: bool = False  # progress and the like: MCP leaves it out
 
 
 AnyBlock = (
@@ -298,37 +298,37 @@ class Shown:
     blocks: list[AnyBlock]
     turn: int | None = None
     time: str = ""
-    facts: list[str] = field(default_factory=list)  # the model and its like, where they are worth a word
+    facts: list[str] = field(default_factory=list)  # the model and similar facts, if they are shown
     conflict: str = ""
-    is_continued: bool = False  # the same speaker as in the message before
-    is_stray: bool = False  # of a sub-agent whose call is not here
+    is_continued: bool = False  # the same speaker as the message before
+    is_stray: bool = False  # of a sub-agent whose call is not in the conversation
     is_helper: bool = False  # of a sub-agent
 
 
 @dataclass(slots=True, kw_only=True)
 class TurnHead:
-    """What stands above a turn."""
+    """The head of a turn, shown above its messages."""
 
     kind: ClassVar[str] = "turn-head"
     turn: int
     number: int
-    of: int | None  # how many turns the conversation has, if all of them count
+    of: int | None  # the number of turns, if all of them count
     speaker: str = "You"
     time: str = ""
     iso_time: str = ""
-    badges: list[tuple[str, str]] = field(default_factory=list)  # look, words
+    badges: list[tuple[str, str]] = field(default_factory=list)  # look, text
     model: str = ""
     mode: str = ""
     changes: list[str] = field(default_factory=list)  # of model, mode and agent since the turn before
-    before: list[tuple[str, list[str]]] = field(default_factory=list)  # what the user did with edits of which files
+    before: list[tuple[str, list[str]]] = field(default_factory=list)  # what the user did with which edited files
     pressed: str = ""
-    only_trace: str = ""  # where the turn is, if one trace of several has it
+    only_trace: str = ""  # the trace with the turn, if only one of several has it
     is_superseded: bool = False
 
 
 @dataclass(slots=True, kw_only=True)
 class TurnFoot:
-    """What stands below a turn."""
+    """The foot of a turn, shown below its messages."""
 
     kind: ClassVar[str] = "turn-foot"
     turn: int
@@ -339,7 +339,7 @@ class TurnFoot:
     error_facts: list[str] = field(default_factory=list)
     is_failed: bool = False
     is_cancelled: bool = False
-    details: str = ""  # how the product names the model, and its multiplier
+    details: str = ""  # Copilot's name of the model, and its multiplier
     who: list[str] = field(default_factory=list)  # the participant, the command
     times: list[str] = field(default_factory=list)
     amounts: list[str] = field(default_factory=list)  # tokens, cost, calls of the model
@@ -362,7 +362,7 @@ class TurnFoot:
 
 @dataclass(slots=True, kw_only=True)
 class Continued:
-    """Stands where messages of a turn go on: at the top of a window, or after those of another turn."""
+    """Marks where a turn continues: at the top of a window, or after messages of another turn."""
 
     kind: ClassVar[str] = "continued"
     number: int | None  # None outside of the turns
@@ -370,7 +370,7 @@ class Continued:
 
 @dataclass(slots=True, kw_only=True)
 class Waiting:
-    """A prompt that was never sent, or what stood in the input box."""
+    """A prompt that was never sent, or the draft in the input box."""
 
     title: str
     blocks: list[AnyBlock]
@@ -378,16 +378,16 @@ class Waiting:
 
 @dataclass(slots=True, kw_only=True)
 class Tail:
-    """What belongs to no turn: it stands at the very end."""
+    """What belongs to no turn: shown at the very end."""
 
     kind: ClassVar[str] = "tail"
     edits: list[Edit] = field(default_factory=list)
-    files: list[tuple[str, str]] = field(default_factory=list)  # name, what became of it
-    unnamed: list[tuple[str, str]] = field(default_factory=list)  # what stands for the name, text
+    files: list[tuple[str, str]] = field(default_factory=list)  # name, outcome
+    unnamed: list[tuple[str, str]] = field(default_factory=list)  # replacement of the name, text
     documents: list[tuple[str, str]] = field(default_factory=list)  # title, text
     waiting: list[Waiting] = field(default_factory=list)
 
 
 def place_chip(words: str, label: str = "file") -> Chip:
-    """A file or address as a chip."""
+    """Return a file or address as a chip."""
     return Chip(role="found", label=label, name=words)

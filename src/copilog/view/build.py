@@ -1,12 +1,12 @@
-"""A conversation as a reader sees it, from its first turn to what was never sent, or any stretch of it.
+"""A conversation as a reader sees it, from its first turn to prompts that were never sent, or any range of it.
 
     view = View(conversation)
     for item in view.items():          # TurnHead, Shown, TurnFoot, Continued, Tail, and frames around them
         ...
     view.messages(call.below)          # what a sub-agent did
 
-Messages are one flat list. The results of a call are shown with the call, wherever in the list they stand, and what a
-sub-agent did below the call that started it; what is left are the messages at the top, which make the page.
+Messages are one flat list. The results of a call are shown with the call, wherever in the list they are, and the
+messages of a sub-agent below the call that started it; the other messages are at the top level, and make the page.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from copilog.view.terminal_text import clean_line
 from copilog.view.turns import first_prompts, turn_foot, turn_head
 from copilog.view.wording import document_words, path_words
 
-MOST_PARTS = 300  # a stretch ends early when its messages have more
-MOST_BELOW = 30  # messages of a sub-agent that count in a stretch
+MOST_PARTS = 300  # a range ends early if its messages have more
+MOST_BELOW = 30  # messages of a sub-agent that count in a range
 
 
 class View:
-    """What a reader sees of one conversation."""
+    """The blocks of one conversation, in reading order."""
 
     def __init__(self, conversation: Conversation) -> None:
         self.conversation = conversation
         self.stage = Stage.of(conversation)
         self.nesting = self.stage.nesting
         self._frames = Frames(conversation)
-        self._sizes = Counter(self.nesting.holders)  # how many messages one at the top shows
+        self._sizes = Counter(self.nesting.holders)  # how many messages each top-level message shows
         self._turns = {turn.index: turn for turn in conversation.turns}
-        self._starts: dict[int, list[Turn]] = {}  # at a position among the messages at the top
+        self._starts: dict[int, list[Turn]] = {}  # at a position among the top-level messages
         self._ends: dict[int, list[Turn]] = {}
         self._numbers: dict[int | None, list[int]] = {}  # of each turn, all its messages
         self._place_turns()
@@ -48,7 +48,7 @@ class View:
         self._before = turns_before(conversation)
 
     def _place_turns(self) -> None:
-        """Find where turns begin and end. One without messages stands before the next that has some."""
+        """Find where turns begin and end. A turn without messages is placed before the next one that has some."""
         firsts: dict[int, int] = {}
         lasts: dict[int, int] = {}
         for place, number in enumerate(self.nesting.top):
@@ -68,18 +68,18 @@ class View:
         for number, message in enumerate(self.conversation.messages):
             self._numbers.setdefault(message.turn, []).append(number)
 
-    # --- the whole, and stretches of it ---------------------------------------------------------------------------
+    # --- all items, and ranges of them ----------------------------------------------------------------------------
 
     def items(self, first: int = 0, end: int | None = None, opened: int | None = None) -> Iterator[Any]:
-        """What stands at these positions of the messages at the top; the folded frame with turn `opened` is open."""
+        """Yield the items at these positions of the top-level messages; the folded frame with turn `opened` is open."""
         return self._frames.around(self._with_turns(first, len(self.nesting.top) if end is None else end), opened)
 
     def messages(self, numbers: Iterable[int]) -> Iterator[Shown]:
-        """Some messages, such as those of a sub-agent, without heads and feet of turns."""
+        """Return the blocks of some messages, such as those of a sub-agent, without heads and feet of turns."""
         return Speaker(self.stage, self._turns).shown_all(numbers)
 
     def reach(self, place: int, count: int, step: int = 1) -> int:
-        """The position that so many messages lead to, from here up or down: at least one further, if there is one."""
+        """Return the position after so many messages, up or down from here: at least one further, if there is one."""
         top = self.nesting.top
         messages = parts = 0
         while messages < count and parts < MOST_PARTS:
@@ -92,14 +92,14 @@ class View:
         return place
 
     def first_message_of(self, turn: int) -> int:
-        """Where a turn begins; the end for one that has no messages."""
+        """Return the position of a turn's first message; the end if it has none."""
         for number in self.nesting.top:
             if self.conversation.messages[number].turn == turn:
                 return number
         return self.nesting.top[-1] if self.nesting.top else 0
 
     def _with_turns(self, place: int, end: int) -> Iterator[Framed]:
-        """What is shown, and the turn that it belongs to, by which it is framed."""
+        """Yield each item with the turn that it belongs to, which determines its frame."""
         top = self.nesting.top
         speaker = Speaker(self.stage, self._turns)
         before: Shown | None = None

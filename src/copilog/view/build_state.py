@@ -1,4 +1,4 @@
-"""What is known of a conversation while its blocks are made."""
+"""What blocks need to know of their conversation while they are made."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from copilog.view.terminal_text import clean_line
 
 @dataclass(slots=True)
 class Stage:
-    """One conversation, and what all blocks of it need to know."""
+    """One conversation, with what all of its blocks need."""
 
     conversation: Conversation
     nesting: Nesting
     fates: Fates
-    only_traces: dict[int, str]  # by turn: the trace that alone has it
-    undone: set[At]  # the first parts that were undone, of turns that were undone in part
+    only_traces: dict[int, str]  # by turn: the only trace that has it
+    undone: set[At]  # the first undone part of each turn that was undone in part
     _given: dict[int, Arguments] = field(default_factory=dict)
 
     @classmethod
@@ -41,7 +41,7 @@ class Stage:
         return self.conversation.messages[at[0]].parts[at[1]]
 
     def given(self, call: ToolCall) -> Arguments:
-        """The arguments of a call that nothing beside it shows."""
+        """Return the arguments of a call that no other block shows."""
         made = self._given.get(id(call))
         if made is None:
             hidden = {"command", "isBackground"} if call.id in self.nesting.terminals else set()
@@ -51,7 +51,7 @@ class Stage:
         return made
 
     def shows_patch(self, call_id: str | None) -> bool:
-        """Whether a call that is here shows the change that its arguments describe: no edit with a diff follows."""
+        """Return whether a call has to show its change itself: no edit with a diff follows."""
         if call_id is None or call_id not in self.nesting.calls or call_id in self.nesting.diffs:
             return False
         call = self.part_at(self.nesting.calls[call_id])
@@ -59,7 +59,7 @@ class Stage:
 
 
 def _undone_in(conversation: Conversation) -> set[At]:
-    """Find where each turn that was undone in part begins to be undone, whatever its messages are."""
+    """Find the first undone part of each turn that was undone in part."""
     starts = {turn.index: turn.undone_from for turn in conversation.turns if turn.undone_from is not None}
     found: set[At] = set()
     for number, message in enumerate(conversation.messages) if starts else ():

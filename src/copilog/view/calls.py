@@ -1,4 +1,4 @@
-"""Tool calls as blocks, with all that belongs to them: arguments, what was run, and what came back."""
+"""Tool calls as blocks: arguments, commands, and results."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from copilog.view.wording import (
     size_words,
 )
 
-SHORT_ARGUMENT = 80  # characters: a single one is told in the line
-BRIEF_LIST = 60  # characters of a result that says that a list was written; a longer one warns of something
-BRIEF_EDIT = 300  # of one that names edited files; a longer one tells of errors in them
+SHORT_ARGUMENT = 80  # characters: a single shorter argument is shown in the headline
+BRIEF_LIST = 60  # characters of a result that reports that a list was written; a longer one contains a warning
+BRIEF_EDIT = 300  # of one that names edited files; a longer one contains errors
 READERS = ("readfile", "view")
-EMPTY_ANSWER = "Intent logged"  # a result that says nothing
+EMPTY_ANSWER = "Intent logged"  # results without information
 
 _LINES = re.compile(r":\d+(?:-\d+)?$")
 
 
 def call_block(call: ToolCall, at: At, stage: Stage) -> Call:
-    """A call. What its sub-agent did is a matter of messages: the block has their numbers."""
+    """Return a call as a block. Messages of its sub-agent are given by number."""
     nesting = stage.nesting
-    is_first = nesting.calls.get(call.id) == at  # the same id once more: what belongs to it stands with the first
+    is_first = nesting.calls.get(call.id) == at  # a repeated id: its result is shown with the first
     terminals = _terminals_of(call.id, stage)
     shells = [shell_block(part, place, stage, call) for place, part in terminals] if is_first else []
     given = stage.given(call)
@@ -82,7 +82,7 @@ def _terminals_of(call_id: str, stage: Stage) -> list[tuple[At, Terminal]]:
 
 
 def _short(given: Arguments, shells: list[Shell]) -> str:
-    """What was run, or the only argument, as one line."""
+    """Return the command, or the only argument, as one line."""
     if shells:
         return clean_line(shells[0].command.partition("\n")[0], HEADLINE_LIMIT)
     value = given.rest[0][1] if len(given.rest) == 1 else ""
@@ -104,7 +104,7 @@ def _remarks(call: ToolCall, results: list[Result]) -> list[str]:
 
 
 def _helper(call: ToolCall, stage: Stage, *, has_result: bool) -> Helper | None:
-    """Who was called, what for, and what came of it where no result tells."""
+    """Return the sub-agent: its name, its task, and its outcome if no result has it."""
     agent = call.subagent
     if agent is None:
         return Helper(name="Sub-agent") if stage.nesting.below.get(call.id) else None
@@ -122,13 +122,13 @@ def _helper(call: ToolCall, stage: Stage, *, has_result: bool) -> Helper | None:
     )
 
 
-# --- what came back -----------------------------------------------------------------------------------------------
+# --- results ------------------------------------------------------------------------------------------------------
 
 
 def result_block(
     result: ToolResult, at: At, stage: Stage, call: ToolCall | None = None, terminals: Sequence[Terminal] = ()
 ) -> Result:
-    """What a tool gave back beyond the output of its terminals: text, pictures, files, what the user saw."""
+    """Return a result without the output of its terminals: text, pictures, files, what the user saw."""
     holders = stage.nesting.holders
     is_nested = 0 <= at[0] < len(holders) and holders[at[0]] != at[0]
     has_failed = is_failure(result, call)
@@ -175,7 +175,7 @@ def result_block(
 
 
 def _beside(call: ToolCall, result: ToolResult, stage: Stage) -> Literal["", "edit", "list", "output", "words"]:
-    """What beside a result says as much as it does: an edit, a list, the output of a terminal, words of a sub-agent."""
+    """Return what else shows the content of a result: an edit, a list, terminal output, a sub-agent's answer."""
     if result.items or not is_done(call):
         return ""
     size = len(result.text)
@@ -190,7 +190,7 @@ def _beside(call: ToolCall, result: ToolResult, stage: Stage) -> Literal["", "ed
 
 
 def _last_words(call_id: str, stage: Stage) -> str | None:
-    """What a sub-agent said last: its caller gets the same as the call's result."""
+    """Return the last text of a sub-agent: its caller gets the same as the call's result."""
     messages = [stage.conversation.messages[number] for number in stage.nesting.below.get(call_id, [])]
     said = [message for message in messages if message.role == "assistant"]
     return prose_of(said[-1].parts).strip() if said else None
@@ -200,7 +200,7 @@ def _last_words(call_id: str, stage: Stage) -> str | None:
 
 
 def shell_block(part: Terminal, at: At, stage: Stage, call: ToolCall | None = None) -> Shell:
-    """What was run, what it printed, and how it ended, as far as its call does not tell that."""
+    """Return the command, its output, and how it ended unless its call says so."""
     is_changed = part.original is not None and part.original.strip() != part.command.strip()
     folder = (stage.folder or "").rstrip("/\\")
     facts = [

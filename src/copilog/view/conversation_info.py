@@ -1,4 +1,4 @@
-"""What is known of a conversation as a whole: where it was found, who took part, how long it took, what it used."""
+"""Facts about a conversation: its files, participants, duration and usage."""
 
 from __future__ import annotations
 
@@ -40,19 +40,19 @@ MOST_TURNS = 200  # rows of the table
 
 @dataclass(slots=True, kw_only=True)
 class Trace:
-    """One file that the conversation was found in."""
+    """One file of the conversation."""
 
     role: str
     source: str
     path: str
     place: str
     facts: list[str]
-    overruled: list[str]  # what it says and another trace overruled
+    overruled: list[str]  # facts that another trace overruled
 
 
 @dataclass(slots=True, kw_only=True)
 class Share:
-    """What part of a prompt a category took."""
+    """The share of a category in a prompt."""
 
     label: str
     percent: float
@@ -74,26 +74,26 @@ class TurnRow:
     output: int | None
     cached: int | None
     cost: str
-    source: str  # where the numbers come from
+    source: str  # the source of the numbers
 
 
 @dataclass(slots=True, kw_only=True)
 class Panel:
-    """All of it."""
+    """All facts about a conversation."""
 
     facts: list[tuple[str, str]]
     marks: list[tuple[str, str]]
     related: list[tuple[str, str, str]]  # kind, id, reason
     traces: list[Trace]
-    usage: list[tuple[str, list[tuple[str, str]], str]]  # model, counts, where they come from
+    usage: list[tuple[str, list[tuple[str, str]], str]]  # model, counts, source
     shares: list[Share]
     shares_of: str = ""
     turns: list[TurnRow] = field(default_factory=list)
-    other_turns: list[tuple[int, str]] = field(default_factory=list)  # where they begin, words
+    other_turns: list[tuple[int, str]] = field(default_factory=list)  # where they begin, text
 
 
 def panel_of(conversation: Conversation, *, is_whole: bool = False, first_turn: int = 0) -> Panel:
-    """All of it; of a very long conversation only some turns, unless everything is wanted."""
+    """Return all facts; of a very long conversation only some turns, unless all are requested."""
     superseded = [turn for turn in conversation.turns if not is_counted(turn)]
     conversation = without_superseded(conversation)
     marks = [*conversation.marks, *(["pending-edits"] if conversation.has_pending_edits else [])]
@@ -128,7 +128,7 @@ def panel_of(conversation: Conversation, *, is_whole: bool = False, first_turn: 
 
 
 def facts_of(conversation: Conversation) -> Iterator[tuple[str, str]]:
-    """Name and value of what is worth a line."""
+    """Yield names and values of the facts that have a line."""
     workspace = conversation.workspace
     start = conversation.started_at or conversation.updated_at
     yield from _fact("Title from", *title_words(conversation))
@@ -153,7 +153,7 @@ def facts_of(conversation: Conversation) -> Iterator[tuple[str, str]]:
 
 
 def _times(conversation: Conversation) -> Iterator[tuple[str, str]]:
-    """Sums over the turns whose time is known."""
+    """Yield sums over the turns whose times are known."""
     took = [duration_of(turn) for turn in conversation.turns if is_counted(turn)]
     for name, times in (
         ("Elapsed time", [each.elapsed_ms for each in took]),
@@ -178,12 +178,12 @@ def model_names(conversation: Conversation) -> Iterator[str]:
 
 
 def distinct(words: Iterable[str | None]) -> list[str]:
-    """Each once, in order."""
+    """Return each item once, in order."""
     return list(dict.fromkeys(word for word in words if word))
 
 
 def content_words(conversation: Conversation, *, has_messages: bool = True) -> Iterator[str]:
-    """How much there is: turns, messages, calls, how many of them failed, edited files, prompts that still wait."""
+    """Yield counts of turns, messages, calls, failed calls, edited files and unsent prompts, as text."""
     yield counted(len(conversation.turns), "turn")
     if has_messages:
         yield counted(len(conversation.messages), "message")
@@ -223,7 +223,7 @@ def _trace(trace: Provenance) -> Trace:
 
 
 def _usage(conversation: Conversation) -> Iterator[tuple[str, list[tuple[str, str]], str]]:
-    """What was recorded for the conversation as a whole, model by model, else the turns added up; then the helpers."""
+    """Yield the usage recorded for the conversation by model, else the sum of its turns; then helper requests."""
     yield from _usage_of_answers(conversation)
     helpers = used_by_helpers(conversation)
     if helpers is not None:
@@ -231,7 +231,7 @@ def _usage(conversation: Conversation) -> Iterator[tuple[str, list[tuple[str, st
 
 
 def usages_of(conversation: Conversation) -> Iterator[str]:
-    """What was recorded for the whole conversation in a line each; counts of single calls are left to the JSON."""
+    """Yield the usage recorded for the conversation, one line each; counts of single calls are only in the JSON."""
     for usage in conversation.usage:
         if usage.scope != "call":
             facts = [clean_line(usage.model or "", 60), *usage_words(usage)]
@@ -281,7 +281,7 @@ def _source(usage: Usage) -> str:
 
 
 def _shares(conversation: Conversation) -> tuple[str, list[Share]]:
-    """The last prompt whose shares were recorded: the latest is the fullest."""
+    """Return the shares of the last prompt that has them: the latest prompt is the most complete."""
     for turn in reversed(conversation.turns):
         for usage in turn.usage:
             shares = [

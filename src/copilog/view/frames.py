@@ -1,6 +1,6 @@
-"""Frames around what is drawn: branches where they leave, and superseded turns folded away.
+"""Frames around what is drawn: branches where they begin, and superseded turns, folded.
 
-A window may begin and end anywhere, so each has whole frames of its own around what it holds.
+A window may begin and end anywhere, so each window has complete frames of its own.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class BranchFrame:
 
 @dataclass(slots=True, kw_only=True)
 class SupersededFrame:
-    """Turns that no longer count."""
+    """Superseded turns."""
 
     kind: ClassVar[str] = "superseded"
     words: str
@@ -38,14 +38,14 @@ class SupersededFrame:
 
 
 class Framed(NamedTuple):
-    """Something to draw, with its turn."""
+    """An item to draw, with its turn."""
 
     item: Any
     turn: int | None
 
 
 class Frames:
-    """The frames that the turns of a conversation are drawn in."""
+    """The frames around the turns of a conversation."""
 
     def __init__(self, conversation: Conversation) -> None:
         placed = in_reading_order(conversation)
@@ -59,7 +59,7 @@ class Frames:
                 self._firsts.setdefault(branch_key(each.branches[-1]), each.turn.index)
 
     def around(self, items: Iterable[Framed], opened: int | None = None) -> Iterator[Any]:
-        """Yield the items in their frames; the folded one with the turn `opened` is open."""
+        """Yield the items in their frames; the folded frame with turn `opened` is open."""
         if not self._branches and not self._superseded:
             return (each.item for each in items)
         return self._in_branches(items, 0, opened)

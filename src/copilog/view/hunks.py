@@ -1,4 +1,4 @@
-"""Edits by ranges of a file that is not at hand, as something that reads like a diff."""
+"""Edits by ranges, whose file is not available, as text similar to a diff."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from copilog.model import TextEdit
 
 
 def as_hunks(edits: Iterable[TextEdit]) -> str:
-    """Edits whose file is not at hand: where each one begins, and the text that it puts there."""
+    """Return edits whose file is not available: the position of each, and its new text."""
     lines: list[str] = []
     for edit in _joined(edits):
         first, last = edit.start_line, edit.end_line
@@ -22,7 +22,7 @@ def as_hunks(edits: Iterable[TextEdit]) -> str:
 
 
 def _joined(edits: Iterable[TextEdit]) -> Iterator[TextEdit]:
-    """The edits, with those made one that continue one another: text arrives line by line."""
+    """Yield the edits, with consecutive ones joined: text arrives line by line."""
     texts: list[str] = []
     begun: TextEdit | None = None
     end = (0, 0)
@@ -40,7 +40,7 @@ def _joined(edits: Iterable[TextEdit]) -> Iterator[TextEdit]:
 
 
 def _end_of(edit: TextEdit) -> tuple[int, int]:
-    """The position after the text that an edit puts in, its column in UTF-16 units."""
+    """Return the position after the text that an edit inserts; its column counts UTF-16 units."""
     head, line_break, last = edit.text.rpartition("\n")
     width = len(last.encode("utf-16-le", "surrogatepass")) // 2
     if not line_break:

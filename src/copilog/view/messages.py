@@ -1,4 +1,4 @@
-"""One message as a reader sees it: who spoke, and block by block what was said and done."""
+"""One message as a reader sees it: the speaker, then block by block."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ UNDONE = "From here on undone"
 
 
 class Speaker:
-    """Makes messages of a run: a block of code that was cut in one may go on in the next."""
+    """Makes messages of a run: a code block that was cut may continue in the next message."""
 
     def __init__(self, stage: Stage, turns: dict[int, Turn]) -> None:
         self.stage = stage
@@ -27,11 +27,11 @@ class Speaker:
         self._prose = ProseBuffer()
         self._thoughts: list[Thinking] = []
         self._warned: list[str] = []
-        self._notes: list[Note] = []  # of the parts that are gathered
-        self._first: At | None = None  # the place of the first part of what is gathered
+        self._notes: list[Note] = []  # of the parts that are collected
+        self._first: At | None = None  # the position of the first collected part
 
     def shown(self, number: int, before: Shown | None = None) -> Shown:
-        """A message; `before` is the last one above it that somebody wrote."""
+        """Return a message; `before` is the last message above it that has an author."""
         stage = self.stage
         message = stage.conversation.messages[number]
         blocks = list(self._blocks(message, number))
@@ -53,7 +53,7 @@ class Speaker:
         )
 
     def shown_all(self, numbers: Iterable[int]) -> Iterator[Shown]:
-        """Messages below one another."""
+        """Yield consecutive messages."""
         before: Shown | None = None
         for number in numbers:
             made = self.shown(number, before)
@@ -103,7 +103,7 @@ class Speaker:
             yield block
 
     def _block(self, part: AnyPart, message: Message, at: At) -> AnyBlock | None:
-        """A part that is no prose; None for one that is shown with its call."""
+        """Return a part that is not prose as a block; None for one that is shown with its call."""
         stage = self.stage
         if isinstance(part, ToolCall):
             return call_block(part, at, stage)
@@ -140,7 +140,7 @@ class Speaker:
             self._first = None
 
     def _thought(self) -> Iterator[AnyBlock]:
-        """Thoughts in a row as one. Takes them."""
+        """Yield the collected thoughts as one block, and forget them."""
         thoughts, self._thoughts = self._thoughts, []
         if not thoughts:
             return
@@ -169,14 +169,14 @@ def is_event(message: Message) -> bool:
 
 
 def speaker_of(turn: Turn | None) -> str:
-    """Return who began a turn."""
+    """Return the author of a turn."""
     if turn is not None and turn.is_system_initiated:
         return clean_line(turn.system_label or "", 80) or "The system"
     return "You"
 
 
 def _facts(message: Message, turn: Turn | None) -> list[str]:
-    """The model and the mode of a message, where they are not those of its turn, and how we know."""
+    """Return the model and mode of a message, if they differ from those of its turn, with their source."""
     facts: list[str] = []
     model = model_of_message(message, turn)
     if model and not (turn is not None and model in names_of(turn)):

@@ -1,4 +1,4 @@
-"""The parts of a message as blocks: what stands alone, and what belongs to what the user said."""
+"""The parts of a message as blocks: separate blocks, and those of the user's request."""
 
 from __future__ import annotations
 
@@ -68,19 +68,19 @@ from copilog.view.wording import (
     size_words,
 )
 
-# What the user said, with what went with it: shown together, whatever stands between.
+# Parts of the user's request: shown together, whatever is between them.
 ASKED = (Text, Prompt, Attachment, Mention)
 LOOKS = {"warning": "warning", "mode-change": "switch", "model-change": "switch", "undone": "undone"}
 ROUTINE = frozenset({"progress", "model-resolution", "mcp-servers", "cleared"})
 STATES = {"completed": "done", "done": "done", "in-progress": "doing", "in_progress": "doing"}
-KEPT_CONTEXT = ("skill", "skill-context")  # automatic attachments that say what the assistant knew
+KEPT_CONTEXT = ("skill", "skill-context")  # automatic attachments that record what the assistant knew
 
 
-# --- what was asked -----------------------------------------------------------------------------------------------
+# --- requests -----------------------------------------------------------------------------------------------------
 
 
 def request_blocks(message: Message, number: int, stage: Stage) -> Iterator[AnyBlock]:
-    """A message of the user, or one that tells the model how to behave."""
+    """Yield the blocks of a user message, or of a system message."""
     mentions = [part for part in message.parts if isinstance(part, Mention)]
     attached: list[Chip] = []
     automatic: list[Chip] = []
@@ -106,17 +106,17 @@ def request_blocks(message: Message, number: int, stage: Stage) -> Iterator[AnyB
 
 
 def typed_in(message: Message) -> str:
-    """Return what the user typed, as recorded beside the prompt that was sent."""
+    """Return what the user typed, as recorded separately from the prompt that was sent."""
     return "\n".join(part.text for part in message.parts if isinstance(part, Text))
 
 
 def is_typed(message: Message) -> bool:
-    """Return whether the words are just what the user typed, as what was sent stands beside them."""
+    """Return whether the text is just what the user typed, as the sent prompt is recorded separately."""
     return any(isinstance(part, Prompt) and part.scope == "turn" for part in message.parts)
 
 
 def _said(part: Text, mentions: list[Mention], at: At, is_typed: bool) -> Iterator[AnyBlock]:
-    """The words; where the product's own tags stand among them, these are folded and set apart."""
+    """Yield the text; Copilot's own tags in it are folded as blocks of their own."""
     if not part.text.strip():
         return
     is_searched = not is_typed and "<" in part.text and len(part.text) <= LONGEST_SEARCHED
@@ -140,7 +140,7 @@ def _said(part: Text, mentions: list[Mention], at: At, is_typed: bool) -> Iterat
 
 
 def _set_apart(foreign: list[Segment], at: At) -> Iterator[AnyBlock]:
-    """Pieces that are not the user's, as one block. Takes them."""
+    """Yield the collected pieces that are not the user's as one block, and forget them."""
     pieces = [piece for piece in foreign if piece.inside]
     text = "".join(piece.text for piece in foreign)
     foreign.clear()
@@ -161,7 +161,7 @@ def _context(part: Prompt, at: At, typed: str = "") -> Context:
 
 
 def _mention(part: Mention, at: At, stage: Stage) -> Chip:
-    """A word that stands for something and has no place in the text."""
+    """Return a mention that has no position in the text."""
     return Chip(
         at=at,
         label=clean_line(part.type, 40),
@@ -173,7 +173,7 @@ def _mention(part: Mention, at: At, stage: Stage) -> Chip:
 
 
 def _attachment(part: Attachment, at: At, stage: Stage) -> Chip:
-    """A file, a selection, a picture, an instruction file."""
+    """Return a file, a selection, a picture or an instruction file."""
     name = clean_line(part.name or "", 120)
     where = place_words(part.place, stage.folder) if part.place is not None else ""
     facts = [
@@ -201,18 +201,18 @@ def _attachment(part: Attachment, at: At, stage: Stage) -> Chip:
 
 
 def edits_before(events: list[tuple[str, str | None]], folder: str | None) -> list[tuple[str, list[str]]]:
-    """What the user did with earlier edits before sending a request: the verb, and the files."""
+    """Return what the user did with earlier edits before sending a request: the verb, and the files."""
     by_action: dict[str, list[str]] = {}
     for action, uri in events:
         by_action.setdefault(action, []).append(path_words(uri or "", folder) or "a file")
     return [(EDIT_VERBS.get(action, clean_line(action, 40)), names) for action, names in by_action.items()]
 
 
-# --- parts that stand alone ---------------------------------------------------------------------------------------
+# --- separate parts -----------------------------------------------------------------------------------------------
 
 
 def block_of(part: AnyPart, at: At, turn: int | None, stage: Stage) -> AnyBlock | None:
-    """A part that is neither prose nor a call; None for one that is shown with another."""
+    """Return a part that is neither prose nor a call; None for one that is shown with another part."""
     match part:
         case TodoList():
             return _todo(part, at)
@@ -246,7 +246,7 @@ def block_of(part: AnyPart, at: At, turn: int | None, stage: Stage) -> AnyBlock 
         case Prompt():
             return _context(part, at)
         case Text() | Thinking() | ToolCall() | ToolResult() | Terminal():
-            return None  # prose, and what belongs to a call
+            return None  # prose, and parts of a call
         case _:
             assert_never(part)
 
@@ -267,7 +267,7 @@ def _reference(part: Reference, at: At, stage: Stage) -> Chips:
 
 
 def _tree_lines(root: TreeNode) -> Iterator[str]:
-    """The tree as indented lines, without recursion: a tree may be as deep as its writer liked."""
+    """Yield the tree as indented lines, without recursion: a tree may be deeper than the stack."""
     waiting = [(root, 0)]
     while waiting:
         node, depth = waiting.pop()
@@ -333,7 +333,7 @@ def _hook(part: Hook, at: At) -> Aside:
 
 
 def _notice(part: Notice, at: At) -> AnyBlock | None:
-    if part.topic == "cleared":  # the product shows nothing of it, so it is folded
+    if part.topic == "cleared":  # Copilot does not show it, so it is folded
         text, is_detail = part.text, True
         if not text.strip():
             return None
@@ -369,7 +369,7 @@ def _unknown(part: Unknown, at: At) -> Aside:
 
 
 def _edit(edit: FileEdit, at: At, turn: int | None, stage: Stage) -> Edit:
-    """One edit of the answer, with what became of it."""
+    """Return one edit of the answer, with its outcome."""
     ranges = [change for batch in edit.batches for change in batch]
     facts = [
         counted(len(ranges), "text edit") if edit.diff is None and ranges else "",
@@ -401,7 +401,7 @@ def _edit(edit: FileEdit, at: At, turn: int | None, stage: Stage) -> Edit:
 
 
 def change_block(change: FileChange, stage: Stage, *, is_open: bool = False) -> Edit:
-    """One change of the editing history."""
+    """Return one change of the editing history."""
     old = change.old_uri if change.action == "rename" else None
     path = change.path or change.uri
     fate = stage.fates.of(change.uri, change.turn, change.is_undone) or ""
@@ -423,7 +423,7 @@ def _name(path: str | None, stage: Stage) -> str:
 
 
 def changes_of(turn: int, numbers: list[int], stage: Stage) -> Iterator[Edit]:
-    """What the editing history says of a turn beyond its answer: diffs where the answer shows none."""
+    """Yield the changes of a turn that its answer does not show, from the editing history."""
     messages = stage.conversation.messages
     parts = [part for number in numbers for part in messages[number].parts if isinstance(part, FileEdit)]
     edited = {uri for part in parts for uri in (part.uri, part.new_uri)}
@@ -434,6 +434,6 @@ def changes_of(turn: int, numbers: list[int], stage: Stage) -> Iterator[Edit]:
 
 
 def changes_in(conversation: Conversation, turns: set[int | None]) -> list[FileChange]:
-    """The changes of these turns, those of single steps only where there are no others."""
+    """Return the changes of these turns; those of single steps only if there are no others."""
     changes = [change for change in conversation.file_changes if change.turn in turns]
     return [change for change in changes if change.checkpoint is None] or changes

@@ -1,4 +1,4 @@
-"""The answer's Markdown: its pieces joined until something interrupts, with marks where files and symbols stand."""
+"""The answer's Markdown: its pieces joined up to the next block, with marks for files and symbols."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from copilog.model import ends_with_fence
 from copilog.view.blocks import Link
 
-MARKS = re.compile("[\U00100000-\U0010fffd]")  # characters that nobody uses: the first stands for the first link
+MARKS = re.compile("[\U00100000-\U0010fffd]")  # private-use characters: the first is the mark of the first link
 FIRST_MARK = 0x100000
 _MOST_MARKS = 0xFFF0
 
@@ -17,7 +17,7 @@ _CLOSING = re.compile(r"\s*(`{3,}|~{3,})[ \t]*(?:\n|$)")
 
 
 def without_marks(text: str) -> str:
-    """Return a text such that what it holds of the characters that serve as marks means nothing."""
+    """Return the text with all mark characters in it replaced, so that they are not taken for marks."""
     return MARKS.sub("\ufffd", text)
 
 
@@ -32,15 +32,15 @@ def with_links(text: str, links: list[Link], draw: Callable[[Link], str]) -> str
 
 
 class ProseBuffer:
-    """Gathers pieces of Markdown. A code block may be cut in two by an edit: its halves are mended, or dropped."""
+    """Collects pieces of Markdown. If an edit cuts a code block in two, its halves are repaired or dropped."""
 
     def __init__(self) -> None:
         self._text = ""
         self._links: list[Link] = []
-        self._cut_fence: str | None = None  # the line that opened the block in which the last piece ended
+        self._cut_fence: str | None = None  # the line that opened the block in which the last piece ends
 
     def add_text(self, text: str) -> None:
-        """Append a piece of what was written."""
+        """Append a piece of text."""
         self._add(without_marks(text))
 
     def _add(self, text: str) -> None:
@@ -54,7 +54,7 @@ class ProseBuffer:
         self._text += text
 
     def add_link(self, link: Link) -> None:
-        """Append a mark for a file or a symbol, on a new line after a fence; its words where there are too many."""
+        """Append a mark for a file or symbol, on a new line after a fence; its label if there are too many."""
         text = without_marks(link.words)
         if len(self._links) < _MOST_MARKS:
             text = chr(FIRST_MARK + len(self._links))
@@ -62,14 +62,14 @@ class ProseBuffer:
         self._add("\n" + text if ends_with_fence(self._text) else text)
 
     def name_block(self, path: str) -> None:
-        """Write the file of a code block that has just been opened beside its language."""
+        """Write the file name beside the language of a code block that was just opened."""
         opened = _open_fence(self._text)
         if opened is not None and not self._text[opened.end() :].strip():
             label = " " + without_marks(path.replace("`", "'")) if path else ""
             self._text = self._text[: opened.end()].rstrip() + label + self._text[opened.end() :]
 
     def take(self) -> tuple[str, list[Link]]:
-        """What was gathered, without blocks that hold no code; empty when there is nothing to show."""
+        """Return the collected text, without empty code blocks; empty if there is nothing to show."""
         text, self._text = self._text, ""
         links, self._links = self._links, []
         opened = _open_fence(text)
@@ -81,7 +81,7 @@ class ProseBuffer:
 
 
 def _goes_on_as_code(text: str) -> bool:
-    """Whether a piece ends a block that it did not begin."""
+    """Return whether a piece ends a block that it did not begin."""
     pairs = _blocks(text)
     return bool(pairs) and pairs[-1][1] is None and not pairs[0][0][2].strip()
 
@@ -93,12 +93,12 @@ def _closes(fence: str, opening: str) -> bool:
 
 
 def _blocks(text: str) -> list[tuple[re.Match[str], re.Match[str] | None]]:
-    """The fences of a text in pairs; the last one may be open."""
+    """Return the fences of a text in pairs; the last one may be open."""
     pairs: list[tuple[re.Match[str], re.Match[str] | None]] = []
     opening: re.Match[str] | None = None
     for fence in _FENCE.finditer(text):
         if opening is None:
-            if "`" not in fence[2] or fence[1][0] == "~":  # else it is code within a line
+            if "`" not in fence[2] or fence[1][0] == "~":  # else it is inline code
                 opening = fence
         elif not fence[2].strip() and _closes(fence[1], opening[1]):
             pairs.append((opening, fence))

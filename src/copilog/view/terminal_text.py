@@ -1,7 +1,7 @@
-"""Text that a terminal may be given.
+"""Text that is safe to print to a terminal.
 
-A conversation holds any text at all: what a web page said, what a program printed, what someone wanted to slip in.
-Nothing that a terminal would obey may come through, and half characters, which cannot be printed, must not either.
+A conversation contains any text: a web page, the output of a program, an attack. Nothing in it may control the
+terminal, nor may lone surrogates remain, which cannot be printed.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Any
 from copilog import jsonio
 
 _REPLACEMENT = "\ufffd"
-# Control characters but tab and line feed, marks that reverse the direction of what follows, half characters.
+# Control characters but tab and line feed, marks that change the text direction, lone surrogates.
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-# Characters that nobody sees, or that turn the direction of what follows, as a page would draw them; joiners stay, for
-# the scripts and emoji that are written with them.
+# Characters that are invisible, or change the text direction, as on a page; joiners stay, for
+# the scripts and emoji that need them.
 UNSEEN = re.compile("[\u00ad\u061c\u115f\u180e\u200b\u200e\u200f\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]")
 _LINE_END = re.compile("\r\n|[\r\x85\u2028\u2029]")
 _ESCAPE_SEQUENCE = re.compile(
@@ -27,14 +27,14 @@ _ESCAPE_SEQUENCE = re.compile(
 
 
 def clean(text: str) -> str:
-    """The text with its lines; control characters become visible signs."""
+    """Return the text with its lines; control characters become visible."""
     if not _UNSAFE.search(text):
         return text
     return _UNSAFE.sub(_visible, _LINE_END.sub("\n", text))
 
 
 def clean_line(text: str, limit: int | None = None) -> str:
-    """The text as one line, cut to a length."""
+    """Return the text as one line, cut to a length."""
     if limit is not None and len(text) > 8 * limit:
         text = text[: 8 * limit]
     line = " ".join(clean(text).split())
@@ -42,7 +42,7 @@ def clean_line(text: str, limit: int | None = None) -> str:
 
 
 def clean_output(text: str) -> str:
-    """What a program printed, as one would have seen it: without colours, overwritten lines as they were last."""
+    """Return the output of a program as the user saw it: without colours, overwritten lines in their last state."""
     if "\x1b" in text or "\x9b" in text or "\x9d" in text:
         text = _ESCAPE_SEQUENCE.sub("", text)
     if "\r" in text:
@@ -52,10 +52,10 @@ def clean_output(text: str) -> str:
 
 
 def json_text(value: Any) -> str:
-    """Any value of JSON as clean text."""
+    """Return any JSON value as clean text."""
     try:
         return clean(jsonio.encode(value))
-    except (RecursionError, TypeError, ValueError):  # half characters are a ValueError
+    except (RecursionError, TypeError, ValueError):  # lone surrogates raise a ValueError
         return clean(repr(value))
 
 

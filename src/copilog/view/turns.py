@@ -1,4 +1,4 @@
-"""The turns of a conversation: a line each for the outline, a head above and a foot below what was said."""
+"""The turns of a conversation: a line each for the outline, a head above and a foot below their messages."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class OutlineEntry:
 
 
 def outline_of(conversation: Conversation) -> list[OutlineEntry]:
-    """A line for each turn, in the order in which they are read."""
+    """Return a line for each turn, in reading order."""
     prompts = first_prompts(conversation)
     firsts: dict[int | None, int] = {}
     calls: dict[int | None, int] = {}
@@ -79,12 +79,12 @@ def outline_of(conversation: Conversation) -> list[OutlineEntry]:
 
 
 def framed_outline(conversation: Conversation, entries: Iterable[OutlineEntry]) -> list[Any]:
-    """The lines of an outline, those of branches and of superseded turns in their frames."""
+    """Return the lines of an outline, with branches and superseded turns in frames."""
     return list(Frames(conversation).around(Framed(entry, entry.turn) for entry in entries))
 
 
 def first_prompts(conversation: Conversation) -> dict[int, str]:
-    """What the user asked first in each turn."""
+    """Return the first prompt of each turn."""
     prompts: dict[int, str] = {}
     for message in conversation.messages:
         turn = message.turn
@@ -112,7 +112,7 @@ def _without_words(turn: Turn) -> str:
 
 
 def marks_of(turn: Turn, repeated: set[int]) -> Iterator[tuple[str, str]]:
-    """What is unusual about a turn: how it looks, and in words."""
+    """Yield what is unusual about a turn: a look and a text each."""
     if turn.superseded:
         yield "superseded", clean_line(reason_of(turn), 80)
     elif turn.is_undone:
@@ -136,7 +136,7 @@ def marks_of(turn: Turn, repeated: set[int]) -> Iterator[tuple[str, str]]:
 
 
 def turn_head(turn: Turn, before: Turn | None, repeated: set[int], stage: Stage) -> TurnHead:
-    """The number of a turn, when it began, how it ended, and what is different from the one before."""
+    """Return the turn's number, start and outcome, and how its settings differ from the turn before."""
     started = turn.timing.started_at
     return TurnHead(
         turn=turn.index,
@@ -186,7 +186,7 @@ def _changes(turn: Turn, before: Turn | None) -> Iterator[str]:
 
 
 def turn_foot(turn: Turn, numbers: list[int], stage: Stage) -> TurnFoot:
-    """How a turn ended, how long it took, what it cost, and what came with it. `numbers` are its messages."""
+    """Return how a turn ended, its duration and cost, and its references. `numbers` are its messages."""
     error = turn.error
     is_cancelled = turn.status == "cancelled"
     is_plain = is_cancelled and error is not None and error.code == "canceled"

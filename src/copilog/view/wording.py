@@ -1,4 +1,4 @@
-"""Numbers, times, places, verdicts and labels as people write them: the same words on every surface."""
+"""Numbers, times, paths, outcomes and labels as text: the same on every surface."""
 
 from __future__ import annotations
 
@@ -64,16 +64,16 @@ DOCUMENTS = {
 }
 MARKS = {
     "damaged": "parts of its file could not be used",
-    "cut": "if turns of it are lost, they came behind all that could be read",
+    "cut": "if turns are lost, they came after all that could be read",
     "headless": "the beginning of its log is lost",
-    "stub": "only an index knows of it; what was said is not here",
-    "external": "the index says that another agent keeps it",
-    "empty": "the index says that nothing was asked",
+    "stub": "only an index lists it; its messages are not here",
+    "external": "the index says that another agent stores it",
+    "empty": "the index says that it has no prompts",
     "imported": "it came from an export",
     "orphan-edits": "only its file edits are left",
-    "prompts-only": "typed prompts that no known conversation has; how they were answered is lost",
-    "helpers-only": "requests of helpers alone, such as one for a title; what they helped with is not in its file",
-    "resource": "only spilled tool output is left of it",
+    "prompts-only": "typed prompts that are in no other conversation; their answers are lost",
+    "helpers-only": "only helper requests, such as one for a title; the conversation itself is not in its file",
+    "resource": "only tool output that was stored in separate files is left",
     "pending-edits": "some edits were neither kept nor undone",
 }
 RELATIONS = {"prompts-of": "has prompts of", "prompts-in": "has prompts in", "forked-as": "forked as"}
@@ -104,7 +104,7 @@ BADGES = {
     "unanswered": "not answered",
 }
 GOING = {"needs-input": "waits for you", "pending": "running"}  # while that may still be so
-MOST_VALUE = 120  # characters of what was overruled
+MOST_VALUE = 120  # characters of an overruled fact
 UNITS = (("kB", 10**3), ("MB", 10**6), ("GB", 10**9))
 
 _LINK = re.compile(r"\[([^\[\]]+)\]\([^()\s]*\)")
@@ -112,12 +112,12 @@ _EMPHASIS = re.compile(r"(?<![\w*])(\*{1,2})([^*\s][^*\n]*)\1(?![\w*])")
 
 
 def counted(number: int, word: str, plural: str | None = None) -> str:
-    """`1 turn`, `1,204 turns`."""
+    """Return a count with its noun: `1 turn`, `1,204 turns`."""
     return f"{number:,} {word if number == 1 else plural or word + 's'}"
 
 
 def size_words(number: int) -> str:
-    """A number of bytes."""
+    """Return a number of bytes as text."""
     if number < 1000:
         return counted(number, "byte")
     unit, factor = next(((unit, factor) for unit, factor in UNITS if number < 1000 * factor), UNITS[-1])
@@ -126,7 +126,7 @@ def size_words(number: int) -> str:
 
 
 def duration_words(milliseconds: float) -> str:
-    """`850 ms`, `12.3 s`, `3 min 05 s`, `2 h 10 min`."""
+    """Return a duration as text: `850 ms`, `12.3 s`, `3 min 05 s`, `2 h 10 min`."""
     if not math.isfinite(milliseconds):
         return "?"
     if milliseconds < 1000:
@@ -142,7 +142,7 @@ def duration_words(milliseconds: float) -> str:
 
 
 def moment_words(moment: datetime) -> str:
-    """A moment in local time, to the second."""
+    """Return a timestamp in local time, to the second."""
     try:
         return moment.astimezone().strftime("%Y-%m-%d %H:%M:%S")
     except (OverflowError, OSError, ValueError):  # the first and the last day of the calendar have no local time
@@ -150,7 +150,7 @@ def moment_words(moment: datetime) -> str:
 
 
 def span_words(start: datetime, end: datetime | None) -> str:
-    """From when to when, the day named once."""
+    """Return a period, with the day once if both ends have the same."""
     first = moment_words(start)
     last = moment_words(end) if end is not None else first
     if first == last:
@@ -159,7 +159,7 @@ def span_words(start: datetime, end: datetime | None) -> str:
 
 
 def duration_facts(turn: Turn) -> list[str]:
-    """How long a turn took, how much of that it worked where that differs, and what came before its answer."""
+    """Return how long a turn took, its working time if that differs, and the delays before its answer."""
     took, first = duration_of(turn), turn.timing.first_progress_ms
     facts = []
     if took.elapsed_ms is not None:
@@ -174,13 +174,13 @@ def duration_facts(turn: Turn) -> list[str]:
 
 
 def model_words(turn: Turn) -> str:
-    """The model that ran, after the one that was asked for where that is another: `auto: gpt-5`."""
+    """Return the model that ran, after the requested one if they differ: `auto: gpt-5`."""
     ran, asked = model_of(turn), asked_for(turn)
     return clean_line(f"{asked}: {ran}" if asked else ran or "", 100)
 
 
 def title_words(conversation: Conversation) -> list[str]:
-    """Where the title is from, and what other titles the traces have."""
+    """Return the source of the title, and the other titles of the traces."""
     if conversation.title_origin is None:
         return []
     others = [title for title in conversation.titles if title.text != conversation.title]
@@ -188,7 +188,7 @@ def title_words(conversation: Conversation) -> list[str]:
 
 
 def path_words(path: str, folder: str | None) -> str:
-    """A path, or the address of a file, as one line; relative to the folder of the conversation if it lies in it."""
+    """Return a path, or the address of a file, as one line; relative to the conversation's folder if it is in it."""
     if path.startswith("file://"):
         path = unquote(path.removeprefix("file://"))
         path = path[1:] if path[2:3] == ":" else path  # /c:/Users
@@ -202,7 +202,7 @@ def path_words(path: str, folder: str | None) -> str:
 
 
 def place_words(place: Place, folder: str | None) -> str:
-    """`src/app.py:3-10`, `login in src/app.py`."""
+    """Return a location: `src/app.py:3-10`, `login in src/app.py`."""
     words = path_words(place.path or place.uri or "", folder)
     if place.range is not None and words:
         words += f":{_lines_words(place.range)}"
@@ -213,7 +213,7 @@ def place_words(place: Place, folder: str | None) -> str:
 
 
 def used_file_words(used: UsedFile, folder: str | None) -> str:
-    """`src/app.py:3-10, 42`, `login, logout in src/app.py`: a file once, with every range and symbol of it."""
+    """Return a file with all its ranges and symbols: `src/app.py:3-10, 42`, `login, logout in src/app.py`."""
     places = [reference.place for reference in used.references if reference.place is not None]
     if not places:
         first = used.references[0]
@@ -233,22 +233,22 @@ def _lines_words(lines: Range) -> str:
 
 
 def document_words(document: Document) -> str:
-    """What a document of the conversation is: its kind, with its title or where it was kept."""
+    """Return the kind of a document, with its title or its path."""
     kind = DOCUMENTS.get(document.kind, clean_line(document.kind, 40))
     name = clean_line(document.title or document.path or "", 100)
     return f"{kind} · {name}" if name else kind
 
 
 def markdown_words(text: str) -> str:
-    """Short Markdown as people would say it: links by their names, without marks of emphasis and code."""
+    """Return short Markdown as plain text: links as their labels, without marks of emphasis and code."""
     text = _LINK.sub(r"\1", text)
     return _EMPHASIS.sub(r"\2", text).replace("`", "")
 
 
 def outcome_words(call: ToolCall) -> list[str]:
-    """How a call ended, where the mark and the approval do not say it, and whatever was recorded to the contrary.
+    """Return how a call ended, unless its mark and approval say so, and any record to the contrary.
 
-    A command that ended with an error is told with its call: what it ran in may not be recorded.
+    A command that ended with an error is reported with its call, as its terminal may not be recorded.
     """
     outcome = outcome_of(call)
     said = approval_words(call.approval) if outcome.kind in ("denied", "skipped") else ""
@@ -263,7 +263,7 @@ def outcome_words(call: ToolCall) -> list[str]:
 
 
 def outcome_details(call: ToolCall) -> list[str]:
-    """What says how a call ended, and who let it run where nobody had to."""
+    """Return the evidence for a call's outcome, and who approved the call if approval was not needed."""
     outcome = outcome_of(call)
     told = [
         f"evidence: {clean_line(', '.join(outcome.evidence), 200)}" if outcome.evidence else "",
@@ -273,7 +273,7 @@ def outcome_details(call: ToolCall) -> list[str]:
 
 
 def approval_words(approval: Approval | None) -> str:
-    """Who let a tool run; nothing where nobody had to."""
+    """Return who approved a tool call; nothing if approval was not needed."""
     return "" if approval is None or approval.kind == "not-needed" else _approved(approval)
 
 
@@ -286,7 +286,7 @@ def _approved(approval: Approval) -> str:
 
 
 def usage_words(usage: Usage) -> list[str]:
-    """Tokens and cost, each as a short phrase."""
+    """Return tokens and cost, each as a short phrase."""
     counts = [
         (usage.input, "in"),
         (usage.output, "out"),
@@ -306,7 +306,7 @@ def usage_words(usage: Usage) -> list[str]:
 
 
 def details_words(turn: Turn) -> str:
-    """VS Code's line under the answer: the model as people call it, and its multiplier. Not the same name twice."""
+    """Return VS Code's line under the answer: the model's display name and its multiplier, without repetition."""
     name, _, rest = clean_line(turn.details or "", 100).partition(" • ")
     names = names_of(turn)
     known = [*names, *(names[0] + name for name in names[1:])]
@@ -319,13 +319,13 @@ def _letters(name: str) -> str:
 
 
 def sentence(words: str) -> str:
-    """Return words as they begin a sentence, hyphens as blanks."""
+    """Return text as the beginning of a sentence, hyphens as blanks."""
     words = words.replace("-", " ")
     return words[:1].upper() + words[1:]
 
 
 def in_sentence(words: str) -> str:
-    """Return words as they stand within a sentence: a name of capitals keeps them."""
+    """Return text as within a sentence: lower-case, unless it is a name in capitals."""
     return words if words[1:2].isupper() else words[:1].lower() + words[1:]
 
 
@@ -333,13 +333,13 @@ def in_sentence(words: str) -> str:
 
 
 def branch_title(branch: Branch) -> str:
-    """Return what a branch is called at the beginning of a line."""
+    """Return the title of a branch."""
     name = branch_name(branch)
     return f"{name[0].upper()}{name[1:]}"
 
 
 def sizes_of(placed: Iterable[Placed]) -> Counter[tuple[int | None, str]]:
-    """Return how many turns each branch has of its own, by `branch_key`."""
+    """Return how many turns of its own each branch has, by `branch_key`."""
     return Counter(branch_key(each.branches[-1]) for each in placed if each.branches)
 
 
@@ -348,25 +348,25 @@ def branch_key(branch: Branch) -> tuple[int | None, str]:
 
 
 def superseded_words(turns: Sequence[Turn]) -> str:
-    """Return how many turns no longer count, and why: `2 turns no longer count (removed, undone)`."""
+    """Return how many turns are superseded, and why: `2 turns no longer count (removed, undone)`."""
     reasons = ", ".join(clean_line(reason, 80) for reason in reasons_of(turns))
     verb = "counts" if len(turns) == 1 else "count"
     return f"{counted(len(turns), 'turn')} no longer {verb} ({reasons})"
 
 
 def only_trace_words(turn: Turn, only_traces: dict[int, str]) -> str:
-    """Return which trace alone has a turn; empty if several have it, or if the turn's branch says so already."""
+    """Return the only trace that has a turn; empty if several have it, or if the turn's branch says so."""
     path = only_trace_of(turn, only_traces)
     return f"only in {clean_line(path)}" if path is not None else ""
 
 
 def relation_words(relation: Relation) -> str:
-    """Return how a conversation hangs together with another: `fork of vscode:1`."""
+    """Return how a conversation is related to another: `fork of vscode:1`."""
     return f"{RELATIONS.get(relation.kind) or clean_line(relation.kind) + ' of'} {clean_line(relation.other_id)}"
 
 
 def conflict_words(conflict: Conflict) -> str:
-    """Return what a trace says and another one overruled: `status of turn 3: cancelled`."""
+    """Return a fact that was overruled by another trace: `status of turn 3: cancelled`."""
     where = f" of turn {conflict.turn + 1}" if conflict.turn is not None else ""
     value = conflict.value if isinstance(conflict.value, str) else json_text(conflict.value)
     return f"{clean_line(conflict.field, 60)}{where}: {clean_line(value, MOST_VALUE)}"

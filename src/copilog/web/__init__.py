@@ -2,15 +2,15 @@
 
     app.py        the application: routes, errors as pages, what starts and stops with it
     viewer.py     what handlers use: the archive, conversations, pages
-    security.py   who may ask, and what every answer carries
+    security.py   which requests are allowed, and the headers of every response
     assets.py     our scripts, styles and pictures, under an address that changes with them
-    live.py       what changes while somebody looks, as events for the pages
-    scans.py      what keeps the archive up to date meanwhile
+    live.py       changes of the archive, as events for open pages
+    scans.py      updates of the archive while the viewer runs
     serving.py    the server itself
     routes/       one module per page
 
-All requests are answered by functions that Starlette runs in threads; each opens the archive for itself, to read. What
-conversations hold reaches a page only through `render`.
+Starlette runs all request handlers in threads; each opens the archive to read. Text of a conversation gets into a page
+only through `render` and `writers`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The application: all routes behind the guard, and errors as pages that say what happened and what next."""
+"""The application: all routes behind the guard, and errors as pages that say what happened and what to do next."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ from copilog.writers.html.conversation import warm_up
 logger = logging.getLogger(__name__)
 
 WORDS = {
-    400: "This cannot be done as asked",
+    400: "This request is not valid",
     403: "Not allowed",
     404: "Not found",
     405: "Not possible here",
     413: "Too large",
-    503: "The archive cannot be read just now",
+    503: "The archive cannot be read right now",
 }
 NEXT = {
-    404: "The address may be mistyped, or what it showed was removed. The library has all conversations.",
-    503: "`copilog scan` brings the archive up to date; `copilog doctor` tells what stands in the way.",
+    404: "The address may be mistyped, or its conversation was removed. The library lists all conversations.",
+    503: "`copilog scan` updates the archive; `copilog doctor` shows what prevents that.",
 }
 
 
 def create_app(settings: ViewerSettings, places: Places | None = None) -> Starlette:
-    """The viewer of one archive, which is kept up to date with these places."""
+    """Return the viewer of one archive, which is updated from these folders."""
     viewer = Viewer(settings)
     files = Assets()
 
@@ -73,10 +73,10 @@ def create_app(settings: ViewerSettings, places: Places | None = None) -> Starle
 
 @asynccontextmanager
 async def _lifespan(app: Starlette) -> AsyncIterator[None]:
-    """Look for changes, and make scans, from the first request to the last."""
+    """Watch for changes and scan from the first request to the last."""
     viewer: Viewer = app.state.viewer
     places: Places | None = app.state.places
-    # The first page that is asked for need not wait for what all pages need.
+    # Prepares what all pages need, so that the first page does not take longer.
     threading.Thread(target=warm_up, name="warm-up", daemon=True).start()
     with ExitStack() as running:
         if viewer.settings.is_live:
@@ -103,25 +103,25 @@ def _on_refusal(request: Request, error: Exception) -> Response:
 
 
 def _on_our_error(request: Request, error: Exception) -> Response:
-    """What was asked cannot be, or the archive cannot be read: the message says which, and what to do."""
+    """Report an invalid request, or an archive that cannot be read, with what to do next."""
     return error_page(request, 400 if isinstance(error, UsageError) else 503, str(error))
 
 
 def _on_any_error(request: Request, error: Exception) -> Response:
-    """A bug. What broke is told on standard error; the page names only its kind."""
-    logger.error("%s broke off with %s", request.url.path, type(error).__name__)
+    """Report a bug: the details on standard error, the page has only the type of the exception."""
+    logger.error("%s failed with %s", request.url.path, type(error).__name__)
     answer = error_page(
         request,
         500,
-        f"copilog broke off with {type(error).__name__} while it made this page.",
-        "This is a bug. `copilog --debug serve` shows where it happened; please report it with that.",
+        f"copilog failed with {type(error).__name__} while it made this page.",
+        "This is a bug. `copilog --debug serve` prints a traceback; please report the bug with it.",
     )
-    answer.headers.update(HEADERS)  # it goes out by a way of its own, around the middleware
+    answer.headers.update(HEADERS)  # this response bypasses the middleware
     return answer
 
 
 def error_page(request: Request, status: int, happened: str, what_next: str | None = None) -> Response:
-    """What happened and what next; for a part of a page in one line."""
+    """Return a page that says what happened and what to do next; one line for a part of a page."""
     title = WORDS.get(status, "Something broke" if status >= 500 else "This did not work")
     if happened.lower() == title.lower():
         happened = ""

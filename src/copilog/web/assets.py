@@ -1,7 +1,7 @@
-"""Our scripts, styles and pictures. They are known by name from the start, so that no path can lead anywhere else.
+"""Our scripts, styles and pictures. All names are fixed at the start, so that no path leads outside of them.
 
-Their address holds a digest of all of them: browsers may keep them for good, and modules that import each other by
-relative names get the same ones.
+Their address contains a digest of all of them: browsers may cache them for good, and modules that import each other by
+relative names get files of the same version.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ class Asset(msgspec.Struct, frozen=True):
 
 
 class Assets:
-    """All files that may be asked for, in memory: about a megabyte."""
+    """All static files, in memory: about a megabyte."""
 
     def __init__(self, static: Path | None = None) -> None:
         self._files = {
             **_files_below(static or STATIC, ""),
-            **_files_below(styles_folder(), "css/"),  # which exported pages hold in themselves
+            **_files_below(styles_folder(), "css/"),  # included in exported pages
         }
         digest = hashlib.blake2b(digest_size=6)
         for name, asset in sorted(self._files.items()):
@@ -46,15 +46,15 @@ class Assets:
         self._version = f"v-{digest.hexdigest()}"
 
     def address(self, name: str) -> str:
-        """Where a file is found: `/static/v-3f9a/js/app.js` for `js/app.js`."""
+        """Return the address of a file: `/static/v-3f9a/js/app.js` for `js/app.js`."""
         return f"/static/{self._version}/{name}"
 
     def has_libraries(self) -> bool:
-        """Whether the browser libraries are there, which the build could fetch or not."""
+        """Return whether the build could fetch the browser libraries."""
         return any(name.startswith("vendor/") and name.endswith(".js") for name in self._files)
 
     def answer(self, path: str) -> Response:
-        """The file at a path below `/static/`, with or without the version."""
+        """Return the file at a path below `/static/`, with or without the version."""
         version, _, rest = path.partition("/")
         asset = self._files.get(rest if version.startswith("v-") else path)
         if asset is None:

@@ -1,4 +1,4 @@
-"""What is defined on this machine, looked for at most once a minute."""
+"""The definitions on this machine, read at most once a minute."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class DefinedHere:
         self._known: dict[tuple[str, ...], tuple[float, list[Definition]]] = {}
 
     def of(self, workspaces: Sequence[str]) -> list[Definition]:
-        """What the user defined, and what these folders define."""
+        """Return the definitions of the user and of these folders."""
         folders = tuple(workspaces)
         with self._lock:
             until, found = self._known.get(folders, (0.0, []))
             if time.monotonic() >= until:
                 found = _look(folders)
-                # The last question is asked again most often.
+                # The last request is the most likely to be repeated.
                 self._known = {folders: (time.monotonic() + SECONDS, found)}
             return found
 

@@ -1,8 +1,8 @@
-"""What the reader asked to see, as it stands in the address: a view can be bookmarked, and a number be a link.
+"""The filters of a page, as they are in its address: a view can be bookmarked, and a number can be a link.
 
     /?q=tide+table&model=gpt-5&since=30d&sort=tokens
 
-Values mean what they mean everywhere (`store/selection.py`); links to a name that was counted are to just that name.
+Values have the same meaning everywhere (`store/selection.py`); links from a counted name match exactly that name.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from copilog.store.query import parse
 from copilog.store.selection import FLAGS, Selection, selection_of
 
 NEWEST, BEST = "newest", "best"
-LONGEST = 2_000  # characters of a search or a name; nobody types more
+LONGEST = 2_000  # characters of a search or a name
 
 
 class Filters(msgspec.Struct, frozen=True, kw_only=True):
-    """One view of the archive. Dates are as typed ("7d", "2026-03-01"); None is no wish."""
+    """One view of the archive. Dates are as typed ("7d", "2026-03-01"); None means no filter."""
 
     q: str | None = None  # in the language of `copilog search`
     workspace: str | None = None  # the folder
@@ -37,10 +37,10 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
     tool: str | None = None
     label: str | None = None
     starred: bool = False
-    error: bool = False  # something failed in it
+    error: bool = False  # a turn or a call failed in it
     edit: bool = False  # a file was edited in it
-    gone: bool = False  # none of its files is there any more
-    month: str | None = None  # "2026-03": it was touched last in that month
+    gone: bool = False  # none of its files exists any more
+    month: str | None = None  # "2026-03": the month in which it was last active
     since: str | None = None
     until: str | None = None
     sort: str = NEWEST  # "best" is for searches only
@@ -50,7 +50,7 @@ TEXTS = tuple(name for name in Filters.__struct_fields__ if name not in (*FLAGS,
 
 
 def filters_from(params: Mapping[str, str]) -> Filters:
-    """The filters that an address asks for; what it says beside them is passed over."""
+    """Return the filters in an address; its other parameters are ignored."""
     values: dict[str, Any] = {name: _text(params.get(name)) for name in TEXTS}
     values |= {name: params.get(name, "").lower() in ("1", "true", "on", "yes") for name in FLAGS}
     sort = params.get("sort", "")
@@ -59,7 +59,7 @@ def filters_from(params: Mapping[str, str]) -> Filters:
 
 
 def query_of(filters: Filters, **changes: Any) -> str:
-    """The part of an address that says so, from the question mark on; nothing where there are no wishes.
+    """Return the query of an address with these filters, from the question mark on; empty without filters.
 
     query_of(filters, model="gpt-5", label=None) is the same view with another model and any label.
     """
@@ -73,14 +73,14 @@ def query_of(filters: Filters, **changes: Any) -> str:
 
 
 def library_link(filters: Filters | None = None, **changes: Any) -> str:
-    """The address of the library with these filters: the conversations behind a number."""
+    """Return the address of the library with these filters: the conversations that a number counts."""
     return f"/{query_of(filters if filters is not None else Filters(), **changes)}"
 
 
 def measured_by(filters: Filters, now: datetime | None = None) -> Selection:
-    """What figures are taken of: the conversations that the library shows, and of those the turns of the period.
+    """Return the selection to measure: the conversations that the library shows, and their turns in the period.
 
-    UsageError where a date is none, or the search does not parse.
+    Raise UsageError if a date or the search is not valid.
     """
     if filters.q is not None:
         parse(filters.q)
@@ -89,14 +89,14 @@ def measured_by(filters: Filters, now: datetime | None = None) -> Selection:
 
 
 def listed_by(filters: Filters, now: datetime | None = None) -> Selection:
-    """What the library shows. UsageError where a date is none."""
+    """Return the selection that the library lists. Raise UsageError if a date is not valid."""
     fields = {name: getattr(filters, name) for name in TEXTS if name != "q"}
     flags = {name: getattr(filters, name) or None for name in FLAGS}
     return selection_of(now=now, query=filters.q, **fields, **flags)
 
 
 def period_of(filters: Filters, now: datetime | None = None) -> tuple[datetime | None, datetime | None]:
-    """From when and until when, the month included."""
+    """Return the first and the last time, with the month included."""
     since, until = dates.since_and_until(filters.since, filters.until, now)
     if filters.month is None:
         return since, until
@@ -105,11 +105,11 @@ def period_of(filters: Filters, now: datetime | None = None) -> tuple[datetime |
 
 
 def _usual_sort(q: str | None) -> str:
-    """Where the address does not say: the best first of what was searched for, else the newest."""
+    """Return the sort order if the address has none: best matches first for a search, else newest first."""
     return BEST if q else NEWEST
 
 
 def _text(value: str | None) -> str | None:
-    """What was typed, if anything was."""
+    """Return the text of a parameter, None if it is empty."""
     value = (value or "")[:LONGEST].replace("\0", " ").strip()
     return value or None

@@ -1,4 +1,4 @@
-"""Words in one conversation: which of its messages hold them, loaded into a page or not."""
+"""Search in one conversation: its messages that contain the words, loaded into a page or not."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LONGEST_WORDS = 200
 
 
 class Hits(msgspec.Struct):
-    """Messages, by their position, and whether there are more."""
+    """Messages by position, and whether there are more."""
 
     words: str
     messages: list[int]
@@ -20,13 +20,13 @@ class Hits(msgspec.Struct):
 
 
 def find_in(archive: Archive, conversation_id: str, words: str) -> Hits:
-    """The messages whose texts hold these words as they are written, whatever their case."""
+    """Return the messages whose texts contain these words as they are written, ignoring case."""
     wanted = words.strip()[:LONGEST_WORDS].casefold()
     found = Hits(words.strip()[:LONGEST_WORDS], [])
     row = archive.connection.execute("SELECT rowid FROM conversation WHERE id = ?", (conversation_id,)).fetchone()
     if row is None or not wanted:
         return found
-    first = row[0] << MESSAGE_BITS  # all rows of a conversation lie together
+    first = row[0] << MESSAGE_BITS  # all rows of a conversation are consecutive
     rows = archive.connection.execute(
         "SELECT position, user, answer, thinking, arguments, result, paths FROM message "
         "WHERE rowid >= ? AND rowid < ? AND role <> 'title' ORDER BY rowid",

@@ -1,4 +1,4 @@
-"""The facets of the library as links: each choice keeps what else is chosen, and one that is chosen leads out of it."""
+"""The facets of the library as links: each value keeps the other filters, and a selected value removes itself."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from copilog.store.facets import Facet, Facets, Value
 from copilog.store.selection import FLAGS, NAME_FIELDS, exactly
 from copilog.web.filters import TEXTS, Filters, library_link, query_of
 
-SHOWN_NAMES = 8  # of a facet; the others can be unfolded
+SHOWN_NAMES = 8  # values of a facet; the others are folded
 MOST_NAMES = 1_000
 
 FACET_WORDS = {
@@ -42,18 +42,18 @@ class Choice(NamedTuple):
     title: str  # in full
     conversations: int
     is_chosen: bool
-    link: str  # takes it away where it is chosen
+    link: str  # removes it if it is selected
 
 
 class FacetView(msgspec.Struct, kw_only=True):
-    """A facet with its choices."""
+    """A facet with its values."""
 
     name: str
     words: str
     choices: list[Choice]
     more: list[Choice] = []  # folded
     is_open: bool = False
-    later: str | None = None  # where its choices come from when it is opened
+    later: str | None = None  # address that loads its values when it is opened
     later_page: str = "/"  # the same for browsers without scripts
 
 
@@ -62,11 +62,11 @@ class Chip(NamedTuple):
 
     words: str
     link: str  # without it
-    gain: int = 0  # how many conversations there would be more
+    gain: int = 0  # how many more conversations there would be
 
 
 def facet_views(filters: Filters, facets: Facets, tools: Facet | None) -> Iterable[FacetView]:
-    """All facets in their order; those without a name to choose are left out."""
+    """Yield all facets in order; those without values are left out."""
     known = {facet.name: facet for facet in facets.facets}
     for name in FACET_WORDS:
         if name == "tool":
@@ -76,7 +76,7 @@ def facet_views(filters: Filters, facets: Facets, tools: Facet | None) -> Iterab
 
 
 def _tools_to_come(filters: Filters, facets: Facets) -> FacetView:
-    """To count tools takes a while: the browser asks for them when somebody opens the facet."""
+    """Return an empty facet of tools. Counting takes a while, so the browser loads it when the user opens it."""
     values = [Value(filters.tool, facets.matching, True)] if filters.tool else []
     view = facet_view(filters, Facet(name="tool", values=values))
     query = query_of(filters)
@@ -120,7 +120,7 @@ def _words_for(facet: str, names: list[str]) -> list[str]:
 
 
 def folder_words(paths: list[str]) -> list[str]:
-    """Folders by their last name; those that share it by two, and those that share both in full."""
+    """Return folders by their last name; those that share it by two, and those that share both in full."""
     ends = [[part for part in path.replace("\\", "/").split("/") if part][-2:] for path in paths]
     times = Counter("/".join(end[-count:]) for end in ends for count in {1, len(end)} if end)
     words = []
@@ -131,7 +131,7 @@ def folder_words(paths: list[str]) -> list[str]:
 
 
 def month_words(month: str) -> str:
-    """`May 2026` of `2026-05`; what is no month stays as it is."""
+    """Return `May 2026` for `2026-05`; other text as it is."""
     try:
         return period_of(month).start.astimezone().strftime("%B %Y")
     except UsageError:
@@ -139,7 +139,7 @@ def month_words(month: str) -> str:
 
 
 def chips_of(filters: Filters, without: dict[str, int]) -> list[Chip]:
-    """The filters that are set, each with the way out of it; the period is one."""
+    """Return the filters that are set, each with the link that removes it; the period is one filter."""
     chips = []
     for name, value in said(filters):
         if name in ("since", "until"):
@@ -167,6 +167,6 @@ def _chip_words(name: str, value: str) -> str:
 
 
 def said(filters: Filters) -> list[tuple[str, str]]:
-    """What the filters say, as a form says it."""
+    """Return the filters as the fields of a form."""
     pairs: list[tuple[str, Any]] = [(name, getattr(filters, name)) for name in (*TEXTS, *FLAGS)]
     return [(name, "1" if value is True else value) for name, value in pairs if value]

@@ -1,4 +1,4 @@
-"""What the library page shows: rows, what was found in them, facets, and what to do where nothing is left."""
+"""The content of the library page: rows, search hits, facets, and what to do if nothing matches."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from copilog.web.library_facets import Chip, FacetView, chips_of, facet_view, fa
 
 HITS_AT_ONCE = 120
 HITS_OF_ONE = 3  # conversation
-ENOUGH_CONVERSATIONS = 20  # to be shown before more is looked for
+ENOUGH_CONVERSATIONS = 20  # hits to show before more are loaded
 KEPT_COUNTS = 64
 JUST_NOW_NS = 2_000_000_000
-MOST_LOOKS = 5  # for hits that pass the filters, before somebody must ask for more
+MOST_LOOKS = 5  # for hits that pass the filters, before the user must ask for more
 
 SORT_WORDS = {
     "best": "best match",
@@ -54,14 +54,14 @@ _LAST_WORD = re.compile(r"(?:^|[\s(])(?!(?:AND|OR|NOT)$)[^\W_]{2,}$")
 
 
 class Piece(NamedTuple):
-    """A piece of a line, and whether it is what was looked for."""
+    """A part of a line, and whether it matches the search."""
 
     text: str
     is_match: bool
 
 
 class Found(NamedTuple):
-    """A message that was found."""
+    """A message that matches the search."""
 
     hit: Hit
     pieces: list[Piece]
@@ -80,27 +80,27 @@ class Listed(msgspec.Struct, kw_only=True):
 
 
 class Trouble(msgspec.Struct, kw_only=True):
-    """Why there is no answer, and what would have one."""
+    """Why the filters are not valid, and which would be."""
 
     reason: str
-    before: str = ""  # the query up to the place
+    before: str = ""  # the query up to the error
     after: str = ""
     suggestion: str | None = None
     link: str = "/"
 
 
 class LibraryView(msgspec.Struct, kw_only=True):
-    """All that the page needs."""
+    """All content of the page."""
 
     filters: Filters
     listed: list[Listed]
     facets: list[FacetView]
     chips: list[Chip]
     sorts: list[tuple[str, str]]
-    hidden: list[tuple[str, str]]  # what the form must say beside its fields
+    hidden: list[tuple[str, str]]  # hidden fields of the form
     total: int
     matching: int
-    more: str | None = None  # where the list goes on
+    more: str | None = None  # address of the next rows
     end: str | None = None
     offset: int = 0
     notes: list[str] = []
@@ -109,18 +109,18 @@ class LibraryView(msgspec.Struct, kw_only=True):
 
 
 class PartView(NamedTuple):
-    """Some more rows, and where to go on."""
+    """More rows, and the address of the next ones."""
 
     listed: list[Listed]
     more: str | None
     notes: list[str]
-    end: str | None = None  # what is said where the list ends
+    end: str | None = None  # a note at the end of the list
 
 
 def library_view(archive: Archive, filters: Filters, offset: int = 0, *, with_tools: bool = False) -> LibraryView:
-    """The page. What cannot be understood is told, and left out of the filters."""
+    """Return the page. Filters that are not valid are reported and removed."""
     trouble: Trouble | None = None
-    while True:  # each time with one filter less that cannot be understood
+    while True:  # each time with one filter less that is not valid
         try:
             selected, notes = _selected(archive, filters)
             break
@@ -148,13 +148,13 @@ def library_view(archive: Archive, filters: Filters, offset: int = 0, *, with_to
 
 
 def _counted(archive: Archive, selected: Selected) -> Facets:
-    """Counting takes longer than all the rest: it is kept while the files of the archive stay as they are."""
+    """Return the counts. As counting is slow, they are cached until the files of the archive change."""
     states = [_state(archive.path), _state(archive.path.with_name(f"{archive.path.name}-wal"))]
     key = (archive.path, tuple(states), selected.selection)
     counted = _kept.get(key)
     if counted is None:
         counted = facets_of(selected)
-        # What was written a moment ago may be written again before the clock of the file system moves on.
+        # A file that was just written may be written again before the clock of the file system advances.
         if all(time.time_ns() - changed > JUST_NOW_NS for changed, _ in states):
             if len(_kept) >= KEPT_COUNTS:
                 _kept.clear()
@@ -166,7 +166,7 @@ _kept: dict[Any, Facets] = {}
 
 
 def _state(file: Path) -> tuple[int, int]:
-    """When a file was written last, and its size; noughts where there is none."""
+    """Return when a file was written last, and its size; zeros if it does not exist."""
     try:
         state = file.stat()
     except FileNotFoundError:
@@ -175,13 +175,13 @@ def _state(file: Path) -> tuple[int, int]:
 
 
 def part_view(archive: Archive, filters: Filters, offset: int, limit: int = PAGE_ROWS) -> PartView:
-    """More rows of the same view. UsageError where it cannot be understood."""
+    """Return more rows of the same view. Raise UsageError if a filter is not valid."""
     selected, _ = _selected(archive, filters)
     return _part(archive, selected, filters, offset, limit)
 
 
 def tools_view(archive: Archive, filters: Filters) -> FacetView:
-    """The facet that takes its time."""
+    """Return the facet of tools."""
     selected, _ = _selected(archive, filters)
     return facet_view(filters, tools_of(selected))
 
@@ -190,7 +190,7 @@ def tools_view(archive: Archive, filters: Filters) -> FacetView:
 
 
 def _selected(archive: Archive, filters: Filters) -> tuple[Selected, list[str]]:
-    """What is wanted. While somebody types, the last word may be the beginning of one: if there is none, it is."""
+    """Return the selection. While the user types, the last word may be incomplete: match words that begin with it."""
     wanted = listed_by(filters)
     selected = Selected(archive.connection, wanted)
     if wanted.query is None or not _LAST_WORD.search(wanted.query):
@@ -200,7 +200,7 @@ def _selected(archive: Archive, filters: Filters) -> tuple[Selected, list[str]]:
     begun = Selected(archive.connection, msgspec.structs.replace(wanted, query=f"{wanted.query}*"))
     if not begun.found:
         return selected, []
-    return begun, [f"Nothing has the word {wanted.query.split()[-1]}: these are words that begin so."]
+    return begun, [f"No text has the word {wanted.query.split()[-1]}: these are words that begin with it."]
 
 
 def _part(archive: Archive, selected: Selected, filters: Filters, offset: int, limit: int) -> PartView:
@@ -213,7 +213,7 @@ def _part(archive: Archive, selected: Selected, filters: Filters, offset: int, l
 
 
 def _found_part(archive: Archive, selected: Selected, filters: Filters, offset: int) -> PartView:
-    """Hits from the `offset`th on, by conversation. Those that other filters refuse are passed over."""
+    """Return the hits from `offset` on, by conversation. Those that other filters exclude are skipped."""
     query = selected.narrowed_query()
     allowed = Selected(archive.connection, msgspec.structs.replace(selected.selection, query=None))
     order: Order = "newest" if filters.sort == NEWEST else "rank"
@@ -240,15 +240,15 @@ def _found_part(archive: Archive, selected: Selected, filters: Filters, offset: 
             break
     if is_more:
         return PartView(list(listed.values()), _more(filters, offset), result.notes)
-    if not first and not result.conversations_is_exact:  # of very many hits not all are ranked: what else there is
+    if not first and not result.conversations_is_exact:  # very many hits are not all ranked: list the others
         others = rows_of(selected, limit=PAGE_ROWS)
         listed |= {row.id: _listed(row) for row in others if row.id not in listed}
-    end = None if result.conversations_is_exact else "These are the best. Any other order lists all that match."
+    end = None if result.conversations_is_exact else "These are the best matches. Any other order lists all of them."
     return PartView(list(listed.values()), None, result.notes, end)
 
 
 def pieces_of(hit: Hit) -> list[Piece]:
-    """The snippet, cut where a match begins and ends."""
+    """Return the snippet, split where matches begin and end."""
     pieces, end = [], 0
     for start, stop in hit.highlights:
         pieces += [Piece(hit.snippet[end:start], False), Piece(hit.snippet[start:stop], True)]
@@ -284,7 +284,7 @@ def _state_words(status: str | None, touched_at: str | None) -> str | None:
 
 
 def _agents(row: Row) -> list[str]:
-    """Custom agents and others that were at work, then modes, each once; without those that are always there."""
+    """Return custom agents and other agents, then modes, each once; without those that every conversation has."""
     modes = {name.casefold() for name in row.modes}
     names: dict[str, str] = {}
     for name in (*row.modes, *row.agents):
@@ -316,7 +316,7 @@ def _trouble(filters: Filters, error: UsageError) -> Trouble:
 
 
 def _without_fault(filters: Filters, error: UsageError) -> Filters:
-    """The filters without what cannot be understood."""
+    """Return the filters without the one that is not valid."""
     if isinstance(error, QueryError):
         return msgspec.structs.replace(filters, q=None, sort=NEWEST if filters.sort == BEST else filters.sort)
     if isinstance(error, UnknownName):

@@ -1,7 +1,7 @@
-"""What changes in the archive while somebody looks, told to the pages as server-sent events.
+"""Changes of the archive, sent to open pages as server-sent events.
 
-The archive itself says what has changed, so it does not matter who wrote: the scans of this viewer, `copilog watch` in
-another window, or somebody who put a star on a conversation.
+The archive itself shows what has changed, so it does not matter who wrote: the scans of this viewer, `copilog watch` in
+another window, or the user who starred a conversation.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from copilog.store.archive import Archive
 
 LOOK_SECONDS = 0.4
 LOOKS_TO_A_THOROUGH_ONE = 25
-SILENCE_SECONDS = 15.0  # before a sign of life is sent, by which the server learns that a page is gone
+SILENCE_SECONDS = 15.0  # before an empty event is sent, by which the server notices that a page was closed
 MOST_IDS = 500
 RETRY_MS = 2000
 
@@ -32,19 +32,19 @@ State = tuple[int, ...]
 
 
 class Change(msgspec.Struct, frozen=True):
-    """What has changed: the ids of conversations (not all, where they are very many), and how many of them are new."""
+    """A change: the ids of conversations (not all, if there are very many), and how many of them are new."""
 
     ids: list[str] = []
     new: int = 0
     count: int = 0
-    mark: str = ""  # the moment of the last change, to ask for what came after it
+    mark: str = ""  # the time of the last change, from which a page continues
 
 
-# --- telling --------------------------------------------------------------------------------------------------------
+# --- publishing -----------------------------------------------------------------------------------------------------
 
 
 class Changes:
-    """Hands what has changed to all who listen. Any thread may publish; who listens is in an event loop."""
+    """Passes changes to all listeners. Any thread may publish; listeners are in an event loop."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -55,14 +55,14 @@ class Changes:
         self._put(change)
 
     def close(self) -> None:
-        """End all listening, so that the server can end."""
+        """End all listeners, so that the server can end."""
         with self._lock:
             self._is_closed = True
         self._put(None)
 
     @contextmanager
     def listening(self) -> Iterator[asyncio.Queue[Change | None]]:
-        """A queue in the loop that runs, of all that changes while the block does; None says that it is over."""
+        """Return a queue of all changes while the block runs; None in it means the end."""
         queue: asyncio.Queue[Change | None] = asyncio.Queue()
         listener = (asyncio.get_running_loop(), queue)
         with self._lock:
@@ -85,7 +85,7 @@ class Changes:
                 continue
 
 
-# --- noticing -------------------------------------------------------------------------------------------------------
+# --- detecting changes ----------------------------------------------------------------------------------------------
 
 
 _TOUCHED = "max(c.stored_at, coalesce(c.gone_at, ''), coalesce(a.changed_at, ''))"
@@ -93,35 +93,35 @@ _FROM = "FROM conversation AS c LEFT JOIN annotation AS a ON a.id = c.id"
 
 
 def touched_since(archive: Archive, mark: str) -> list[tuple[str, str]]:
-    """Conversations that were stored, gone or annotated at that moment or later, and when; the latest first."""
+    """Return conversations that were stored, deleted or annotated at that time or later, and when; the latest first."""
     query = f"SELECT c.id, {_TOUCHED} AS touched {_FROM} WHERE touched >= ? ORDER BY touched DESC"
     return archive.connection.execute(query, (mark,)).fetchall()
 
 
 def latest_mark(archive: Archive) -> str:
-    """The moment of the last change; of an empty archive one before all others."""
+    """Return the time of the last change; for an empty archive a time before all others."""
     (mark,) = archive.connection.execute(f"SELECT max({_TOUCHED}) {_FROM}").fetchone()
     return mark or "0"
 
 
 class Lookout:
-    """Looks at an archive again and again, and finds what has changed since it looked last.
+    """Finds what has changed in an archive since the last check.
 
-    The archive is opened only when its files have changed, and never kept open: it may be moved, or made anew.
+    The archive is opened only if its files have changed, and never stays open: it may be moved or replaced.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._state: State = ()
         self._mark: str | None = None
-        self._told: set[tuple[str, str]] = set()  # those that changed at the very moment of the mark
+        self._told: set[tuple[str, str]] = set()  # those that changed at exactly the time of the mark
         self._newest = 0
         self._count = 0
 
     def look(self, *, is_thorough: bool = False) -> Change | None:
-        """What has changed; None when nothing has, and at first. An archive that cannot be read has not changed.
+        """Return what has changed; None if nothing has, and the first time. An unreadable archive has not changed.
 
-        A thorough look does not rely on the times of files, which some systems write late.
+        A thorough check does not rely on file times, which some systems update late.
         """
         state = _state_of(self._path)
         if state == self._state and not is_thorough:
@@ -129,9 +129,9 @@ class Lookout:
         try:
             with Archive(self._path) as archive:
                 change = self._changed_in(archive)
-        except (CopilogError, OSError, sqlite3.Error):  # it is being made, moved or mended
+        except (CopilogError, OSError, sqlite3.Error):  # it is being created, moved or repaired
             return None
-        self._state = state  # of before: what came meanwhile is looked at again
+        self._state = state  # of the earlier check: later changes are found by the next one
         return change
 
     def _changed_in(self, archive: Archive) -> Change | None:
@@ -153,7 +153,7 @@ class Lookout:
 
 
 def _state_of(path: Path) -> State:
-    """Sizes and times of the archive and of its log, in which changes stand first."""
+    """Return sizes and times of the archive and of its log, to which changes are written first."""
     found: list[int] = []
     for file in (path, path.with_name(path.name + "-wal")):
         try:
@@ -166,7 +166,7 @@ def _state_of(path: Path) -> State:
 
 
 class Looking:
-    """A thread that looks at the archive, and publishes what it finds, until it is stopped."""
+    """A thread that checks the archive and publishes changes, until it is stopped."""
 
     def __init__(self, path: Path, changes: Changes) -> None:
         self._lookout = Lookout(path)
@@ -175,7 +175,7 @@ class Looking:
         self._thread = threading.Thread(target=self._run, name="copilog lookout", daemon=True)
 
     def start(self) -> None:
-        self._lookout.look()  # from here on: what comes now is a change
+        self._lookout.look()  # from now on, updates count as changes
         self._thread.start()
 
     def stop(self) -> None:
@@ -195,9 +195,9 @@ class Looking:
 
 
 async def _events(request: Request) -> Response:
-    """`event: changed` with the ids, for as long as the page is open.
+    """Send `event: changed` with the ids, for as long as the page is open.
 
-    Who was there before says by the mark of the last event what it knows, and is told at once what came since.
+    A page that reconnects sends the mark of its last event, and gets later changes at once.
     """
     since = request.headers.get("last-event-id") or request.query_params.get("since")
     return StreamingResponse(_stream(request, since), media_type="text/event-stream")
@@ -221,7 +221,7 @@ async def _stream(request: Request, since: str | None) -> AsyncIterator[bytes]:
 
 
 def missed_since(path: Path, since: str | None) -> Change:
-    """What came after a mark; without one nothing but the mark to go on from."""
+    """Return the changes after a mark; without a mark, only the current one to continue from."""
     try:
         with Archive(path) as archive:
             if not since:
@@ -234,7 +234,7 @@ def missed_since(path: Path, since: str | None) -> Change:
 
 
 def event_of(name: str, change: Change) -> bytes:
-    """A change as a server-sent event. JSON has no line breaks of its own."""
+    """Return a change as a server-sent event. JSON has no line breaks."""
     mark = "".join(change.mark.splitlines())
     return b"event: %b\nid: %b\ndata: %b\n\n" % (name.encode(), mark.encode(), msgspec.json.encode(change))
 

@@ -1,7 +1,7 @@
-"""Keeps the archive up to date while the viewer runs: soon after each change on disk comes a scan.
+"""Updates of the archive while the viewer runs: a scan soon after each change on disk.
 
-Scans are made by a process of their own, so that no page ever waits for one, and so that they can be ended at any
-moment: what is stored is stored whole, and the next scan goes on from there.
+A separate process scans, so that no page waits for a scan, and so that a scan can be ended at any time: a conversation
+is stored completely or not at all, and the next scan continues from there.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from copilog.ingest.scanning import ScanResult
 from copilog.ingest.watching import Watcher
 from copilog.sources.roots import Root
 
-LOCK_SECONDS = 5.0  # for another scan, before it is tried again
+LOCK_SECONDS = 5.0  # how long to wait for another scan, before trying again
 RETRY_SECONDS, LONGEST_RETRY_SECONDS = 2.0, 60.0  # each time twice as long
 STEP_SECONDS = 0.2
-SCANS_OF_ONE_PROCESS = 200  # then another one takes over, whatever the first has kept in memory
+SCANS_OF_ONE_PROCESS = 200  # then a new process takes over, and frees the memory of the first
 
 logger = logging.getLogger(__name__)
 
 
 class Places(msgspec.Struct, frozen=True):
-    """Which places are scanned into which archive."""
+    """The folders that are scanned, and the archive."""
 
     archive: Path
-    machine: Callable[[], list[Root]]  # its usual places; asked again each time: an editor may be installed meanwhile
-    has_definitions: bool = True  # whether the custom agents and skills of this machine belong to them
+    machine: Callable[[], list[Root]]  # its usual folders, found anew for each scan
+    has_definitions: bool = True  # whether the custom agents and skills of this machine are read
 
     def roots(self) -> list[Root]:
-        """What is watched: what the archive was made from."""
+        """Return the folders to watch: those that the archive was made from."""
         return roots_of(self.archive, self.machine)
 
 
 class Task(msgspec.Struct):
-    """One scan, as the process that makes it is told."""
+    """One scan, as the process gets it."""
 
     archive: Path
     machine: list[Root]
@@ -50,7 +50,7 @@ class Task(msgspec.Struct):
 
 
 def scan_places(task: Task) -> ScanResult:
-    """Bring the archive up to date once."""
+    """Update the archive once."""
     from copilog.ingest import WorkspaceDefinitions
     from copilog.ingest.defined_here import definitions_of_places
     from copilog.ingest.scanning import update
@@ -76,7 +76,7 @@ class Scanning:
         self._places = places
         self._stopped = threading.Event()
         self._lock = threading.Lock()
-        self._engine = Processes(1)  # which starts when there is work
+        self._engine = Processes(1)  # started for the first scan
         self._scans = 0
         self._thread = threading.Thread(target=self._run, name="copilog scans", daemon=True)
 
@@ -84,9 +84,9 @@ class Scanning:
         self._thread.start()
 
     def stop(self) -> None:
-        """End it, and a scan that is under way."""
+        """End the thread, and a running scan."""
         self._stopped.set()
-        while self._thread.is_alive():  # more than once: a process may have been begun at the same moment
+        while self._thread.is_alive():  # more than once: a process may just have been started
             self._end_process()
             self._thread.join(STEP_SECONDS)
         self._end_process()
@@ -96,10 +96,10 @@ class Scanning:
             with Watcher(self._places.roots) as watcher:
                 self._follow(watcher)
         except Exception:  # pages show the archive as it is
-            logger.exception("changes on disk are no longer followed")
+            logger.exception("the viewer no longer updates its pages when files change")
 
     def _follow(self, watcher: Watcher) -> None:
-        """Scan at once, and then after every change; a scan that failed is tried again after a while."""
+        """Scan at once, and then after every change; try again later if a scan fails."""
         last_failure, delay = "", RETRY_SECONDS
         while not self._stopped.is_set():
             failure = self._scan()
@@ -113,7 +113,7 @@ class Scanning:
             last_failure, delay = failure, min(2 * delay, LONGEST_RETRY_SECONDS)
 
     def _wait(self, watcher: Watcher, deadline: float | None) -> None:
-        """Until something has changed, the time has come, or all is over."""
+        """Wait for a change, for the time to try again, or for the end."""
 
         def is_over() -> bool:
             return self._stopped.is_set() or (deadline is not None and time.monotonic() >= deadline)
@@ -122,7 +122,7 @@ class Scanning:
             return
 
     def _scan(self) -> str | None:
-        """Have the process scan once; returns why it could not be done."""
+        """Scan once in the process; return why it failed, or None."""
         try:
             task = Task(self._places.archive, self._places.machine(), self._places.has_definitions)
             for _ in self._engine.map(scan_places, [task]):

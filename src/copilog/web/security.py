@@ -1,8 +1,8 @@
-"""Who may ask, and what every answer carries.
+"""Which requests are allowed, and the headers of every response.
 
-Any web page that a browser shows can send requests to this machine, and any name on the web can be made to point to
-it. So a request must be for a name of ours, must bring the token, and must come from one of our own pages unless
-somebody just opens an address. Nothing that a conversation holds may load, run or send anything: see POLICY.
+Any web page in the browser can send requests to this machine, and any host name can be made to resolve to it. So a
+request must be for a host name of ours, must have the token, and must come from one of our own pages unless the user
+opened the address. No content of a conversation may load, run or send anything: see POLICY.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ READING = frozenset({"GET", "HEAD"})
 SOURCES = {
     "default-src": "'none'",
     "script-src": "'self'",
-    "style-src": "'self' 'unsafe-inline'",  # Plot brings a style element with each picture
+    "style-src": "'self' 'unsafe-inline'",  # Plot adds a style element to each chart
     "img-src": "'self' data: blob:",
     "font-src": "'self'",
     "connect-src": "'self'",
@@ -46,11 +46,11 @@ LEADING_ON = (
     '<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>copilog</title><p>Opening the viewer …</p></html>'
 )
 
-RefusalPage = Callable[[int, str, str], Response]  # status, what happened, what next
+RefusalPage = Callable[[int, str, str], Response]  # status, what happened, what to do next
 
 
 class SafeHeaders:
-    """Puts the headers on every answer, errors too; a route may give one of them itself, such as for caching."""
+    """Adds the headers to every response, including errors; a route may set one itself, such as for caching."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -67,7 +67,7 @@ class SafeHeaders:
 
 
 class Guard:
-    """Lets requests through that are for us, from us, and from somebody who has the token."""
+    """Allows requests that are for this server, from our own pages, and have the token."""
 
     def __init__(
         self, app: ASGIApp, token: str, hosts: Iterable[str], refusal: RefusalPage, entry: str | None = None
@@ -89,17 +89,19 @@ class Guard:
         await (self._app if answer is None else answer)(scope, receive, send)
 
     def _answer_to(self, scope: Scope) -> Response | None:
-        """The answer to a request that goes no further; None lets it pass."""
+        """Return the response to a request that is refused; None if it is allowed."""
         headers = Headers(scope=scope)
         hosts = headers.getlist("host")
         if len(hosts) != 1 or not self._is_ours(hosts[0].lower()):
             return self._refusal(
-                400, "This server answers to its own address only.", "Open the address that `copilog serve` printed."
+                400,
+                "This server only accepts requests to its own address.",
+                "Open the address that `copilog serve` printed.",
             )
         if not is_from_us(scope["method"], headers):
             return self._refusal(
                 403,
-                "This request came from another web page, and was not carried out.",
+                "This request came from another web page, and was refused.",
                 "Open the address that `copilog serve` printed, and do it there.",
             )
         given = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
@@ -111,13 +113,13 @@ class Guard:
             return None
         return self._refusal(
             403,
-            "The token is missing or is not that of this server.",
-            "Open the whole address that `copilog serve` printed, with its token. If you came here by a link from "
-            "another page, and had opened the viewer before, go on to the library.",
+            "The token is missing, or is not the one of this server.",
+            "Open the complete address that `copilog serve` printed, including its token. If a link on another page "
+            "led here, and you have opened the viewer before, continue to the library.",
         )
 
     def _is_ours(self, host: str) -> bool:
-        """By name and port, or by the name alone where any port will do: forwarded ports have other numbers."""
+        """Return whether name and port are ours; any port is, if the name is allowed alone, as with forwarded ports."""
         name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
         return host in self._hosts or name in self._hosts
 
@@ -131,7 +133,7 @@ class Guard:
         return _are_equal(token, self._token)
 
     def _is_entry(self, token: str) -> bool:
-        """Whether it is the one that lets in once; from then on it is worth nothing."""
+        """Return whether the token is the one for a single entrance, and use it up."""
         if self._entry is None or not _are_equal(token, self._entry):
             return False
         self._entry = None
@@ -143,10 +145,10 @@ def _are_equal(given: str, expected: str) -> bool:
 
 
 def is_from_us(method: str, headers: Headers) -> bool:
-    """Whether one of our own pages asks, or a person who opens an address, or a program that is no browser.
+    """Return whether a request is from one of our pages, from the user, or from a program that is not a browser.
 
-    Browsers tell where a request comes from by Sec-Fetch-Site, and by Origin when it is to change something. A page on
-    another port of this machine is "same-site", and a stranger all the same.
+    Browsers send the origin of a request in Sec-Fetch-Site, and in Origin if it may change something. A page on another
+    port of this machine is "same-site", but not ours.
     """
     site = headers.get("sec-fetch-site")
     if method in READING:
@@ -161,11 +163,11 @@ def is_from_us(method: str, headers: Headers) -> bool:
 
 
 def _entrance(scope: Scope, headers: Headers, token: str, rest: list[tuple[str, str]]) -> Response:
-    """Keep the token as a cookie, and go to the same address without it, so that it stays in no history."""
+    """Store the token as a cookie, and redirect to the address without it, so that it is in no history."""
     path = "/" + quote(scope["path"].lstrip("/\\"))  # two slashes would lead to another host
     address = f"{path}?{urlencode(rest)}" if rest else path
     if headers.get("sec-fetch-site") in ("cross-site", "same-site"):
-        # After a link from elsewhere browsers send no strict cookie along a redirect; our own page leads on instead.
+        # After a link from another site, browsers send no strict cookie with a redirect; our own page leads on instead.
         answer: Response = HTMLResponse(LEADING_ON, headers={"Refresh": f"0; url={address}"})
     else:
         answer = RedirectResponse(address, 303)
@@ -174,7 +176,7 @@ def _entrance(scope: Scope, headers: Headers, token: str, rest: list[tuple[str, 
 
 
 def cookie_name(host: str) -> str:
-    """Cookies are shared by all ports of a machine, so each viewer's has its own name."""
+    """Return the name of the cookie. All ports of a machine share cookies, so each viewer has a name of its own."""
     port = host.rpartition(":")[2]
     return f"{COOKIE}_{port}" if port.isdigit() else COOKIE
 
@@ -182,7 +184,7 @@ def cookie_name(host: str) -> str:
 def _cookies(headers: Headers) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     for header in headers.getlist("cookie"):
-        for piece in header.split(";"):  # one by one: a broken cookie of another server on this machine is its own
+        for piece in header.split(";"):  # one by one, as another server on this machine may have set a malformed cookie
             try:
                 found += [(name, morsel.value) for name, morsel in SimpleCookie(piece.strip()).items()]
             except CookieError:

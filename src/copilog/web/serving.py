@@ -1,4 +1,4 @@
-"""The server: its socket, the names that it answers to, and how it ends."""
+"""The server: its socket, its host names, and how it ends."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from copilog.errors import CopilogError, UsageError
 
 LOOPBACK = "127.0.0.1"
 OWN_NAMES = frozenset({LOOPBACK, "localhost", "[::1]"})
-ENDING_SECONDS = 2  # for answers that are under way
+ENDING_SECONDS = 2  # for requests that are running
 
 
 class ViewerServer(uvicorn.Server):
-    """Ends when it is told to, and calls that a good end; pages that listen for changes are told first."""
+    """A server that ends without an error on a signal; listening pages are disconnected first."""
 
     def __init__(self, app: Starlette, *, is_talkative: bool = False) -> None:
         if is_talkative:
@@ -43,7 +43,7 @@ class ViewerServer(uvicorn.Server):
         self._app = app
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
-        self.force_exit = self.should_exit  # the second time at once
+        self.force_exit = self.should_exit  # at once on the second signal
         self.should_exit = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -52,7 +52,7 @@ class ViewerServer(uvicorn.Server):
 
 
 def serve(server: ViewerServer, listener: socket.socket, when_ready: Callable[[], None]) -> None:
-    """Serve until the process is told to end; `when_ready` is called in a thread of its own."""
+    """Serve until a signal ends the process; `when_ready` is called in a thread of its own."""
     threading.Thread(target=when_ready, name="copilog browser", daemon=True).start()
     with listener:
         server.run(sockets=[listener])
@@ -60,11 +60,11 @@ def serve(server: ViewerServer, listener: socket.socket, when_ready: Callable[[]
         raise CopilogError("the viewer could not be started; `copilog --debug serve` shows why")
 
 
-# --- where it listens -----------------------------------------------------------------------------------------------
+# --- addresses ------------------------------------------------------------------------------------------------------
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address is reached from this machine alone."""
+    """Return whether an address can be reached only from this machine."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -72,17 +72,17 @@ def is_loopback(host: str) -> bool:
 
 
 def listen(host: str, port: int, *, or_any: bool = False) -> socket.socket:
-    """A socket at this address, from now on: who connects waits until the server is ready.
+    """Return a listening socket at this address; connections wait until the server is ready.
 
-    Port 0 is any that is free; so is a port that is taken with `or_any`.
+    Port 0 selects a free one; with `or_any`, so does a port that is in use.
     """
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
     except OSError as error:
-        raise UsageError(f"--host {host}: this is not an address of this machine: {error.strerror or error}") from None
+        raise UsageError(f"--host {host}: not an address of this machine: {error.strerror or error}") from None
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
-        if sys.platform != "win32":  # there, it would let another program take the port from us
+        if sys.platform != "win32":  # there, it would let another program use the same port
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
         listener.listen()
@@ -96,14 +96,14 @@ def listen(host: str, port: int, *, or_any: bool = False) -> socket.socket:
 
 
 def names_for(host: str) -> frozenset[str]:
-    """The names under which requests may come, on any port. Nobody else's name can be made to lead here."""
+    """Return the host names that requests may use, on any port. No other name can be made to lead here."""
     if is_loopback(host):
         return OWN_NAMES | {_in_address(host)}
     return OWN_NAMES | {_in_address(name) for name in (host, *_names_of_this_machine())}
 
 
 def address_of(listener: socket.socket, host: str) -> str:
-    """What to open: `http://127.0.0.1:8765/`. Where all addresses are meant, the one that works from here."""
+    """Return the address to open: `http://127.0.0.1:8765/`. If the server listens on all, the local one."""
     shown = LOOPBACK if host in ("0.0.0.0", "::", "") else host  # noqa: S104 - it is compared, not opened
     return f"http://{_in_address(shown)}:{listener.getsockname()[1]}/"
 
@@ -122,7 +122,7 @@ def _names_of_this_machine() -> set[str]:
 
 
 def _outward_addresses() -> set[str]:
-    """The addresses that other machines see; nothing is sent to find them."""
+    """Return the addresses that other machines use; nothing is sent to find them."""
     found = set()
     for family, elsewhere in ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1")):
         try:

@@ -1,7 +1,7 @@
-"""Files of trajectories that somebody opened: named on the command line, or dropped on the page.
+"""Files of trajectories that the user opened: on the command line, or by dropping them on the page.
 
-What is dropped is kept in a private folder for as long as the server runs. A page knows files by a key, never by a
-path: no address names a place on the disk.
+Dropped files are stored in a private folder until the server ends. Pages name files by a key, never by a path: no
+address gives access to other files.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from starlette.exceptions import HTTPException
 
-LARGEST = 2 << 30  # bytes of a file that is dropped
+LARGEST = 2 << 30  # bytes of a dropped file
 LONGEST_NAME = 120
 
 
@@ -29,7 +29,7 @@ class OpenedFile(NamedTuple):
 
 
 class OpenedFiles:
-    """All that are open, in the order in which they were opened."""
+    """All open files, in the order in which they were opened."""
 
     def __init__(self, paths: Iterable[Path] = ()) -> None:
         self._files: dict[str, OpenedFile] = {}
@@ -42,14 +42,14 @@ class OpenedFiles:
         return list(self._files.values())
 
     def get(self, key: str) -> OpenedFile:
-        """The file with this key; none such is a 404."""
+        """Return the file with this key, or raise a 404."""
         found = self._files.get(key)
         if found is None:
             raise HTTPException(404, "no such file is open; open it again")
         return found
 
     async def drop(self, name: str, chunks: AsyncIterator[bytes]) -> OpenedFile:
-        """Keep what a page sends."""
+        """Store a file that a page sends."""
         path = self._private_folder() / f"{secrets.token_hex(8)}.jsonl"
         size = 0
         try:
@@ -58,7 +58,7 @@ class OpenedFiles:
                     size += len(chunk)
                     if size > LARGEST:
                         raise HTTPException(
-                            413, f"files of more than {LARGEST >> 30} GiB: copilog serve FILE opens them"
+                            413, f"the file is larger than {LARGEST >> 30} GiB: open it with `copilog serve FILE`"
                         )
                     file.write(chunk)
         except BaseException:
@@ -72,7 +72,7 @@ class OpenedFiles:
             found.path.unlink(missing_ok=True)
 
     def close_all(self) -> None:
-        """Delete what was dropped."""
+        """Delete all dropped files."""
         self._files.clear()
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
@@ -87,5 +87,5 @@ class OpenedFiles:
     def _private_folder(self) -> Path:
         with self._lock:
             if self._folder is None:
-                self._folder = Path(tempfile.mkdtemp(prefix="copilog-opened-"))  # for this user alone
+                self._folder = Path(tempfile.mkdtemp(prefix="copilog-opened-"))  # for the user only
             return self._folder

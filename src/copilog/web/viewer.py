@@ -1,4 +1,4 @@
-"""What the handlers of all pages use: the archive, conversations, and pages made from templates."""
+"""What the handlers of all pages use: the archive, conversations, and pages from templates."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ KEPT_CONVERSATIONS = 8
 
 
 class ViewerSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """What a viewer is told when it is made."""
+    """The settings of a viewer."""
 
     archive: Path
     token: str
-    entry: str | None = None  # another token, good for one entrance: the arguments of a browser can be seen by others
-    hosts: frozenset[str]  # that requests may name: "127.0.0.1:8765", or "127.0.0.1" for any port
-    notice: str | None = None  # stands on every page
-    is_live: bool = True  # whether pages are told of changes
-    is_of_this_machine: bool = True  # whether what is defined on this machine has to do with it
-    files: tuple[Path, ...] = ()  # of trajectories, open from the beginning
+    entry: str | None = None  # another token, good for one entrance: other users can see the arguments of a browser
+    hosts: frozenset[str]  # host names of requests: "127.0.0.1:8765", or "127.0.0.1" for any port
+    notice: str | None = None  # shown on every page
+    is_live: bool = True  # whether pages get changes
+    is_of_this_machine: bool = True  # whether definitions on this machine are read
+    files: tuple[Path, ...] = ()  # of trajectories, open from the start
 
 
 class Destination(NamedTuple):
@@ -73,12 +73,12 @@ class Viewer:
 
     @contextmanager
     def archive(self) -> Iterator[Archive]:
-        """The archive as it is now, to be read."""
+        """Return the archive, opened to read."""
         with Archive(self.settings.archive) as archive:
             yield archive
 
     def conversation(self, wanted: str) -> Conversation:
-        """A conversation by its id or the beginning of it; those looked at last are kept. None such is a 404."""
+        """Return a conversation by its id or its beginning, or raise a 404. Recent ones are cached."""
         with self.archive() as archive:
             try:
                 conversation_id = archive.find_id(wanted)
@@ -98,7 +98,7 @@ class Viewer:
         return conversation
 
     def defined(self, workspaces: Sequence[str]) -> list[Definition] | None:
-        """What is defined on this machine and in these folders; None where that has nothing to do with the archive."""
+        """Return the definitions on this machine and in these folders; None if they do not apply to the archive."""
         return self._definitions.of(workspaces) if self.settings.is_of_this_machine else None
 
     def _keep(self, key: tuple[str, bytes], conversation: Conversation) -> None:
@@ -116,12 +116,12 @@ def viewer_of(request: Request) -> Viewer:
 
 
 def page(request: Request, template: str, /, status: int = 200, **values: Any) -> HTMLResponse:
-    """A page from a template. All of them know `asset`, `destinations`, `notice`, and `page_name` if it was given."""
+    """Return a page from a template. All templates know `asset`, `destinations`, `notice`, and a given `page_name`."""
     return HTMLResponse(render_page(template, **common_values(request), **values), status)
 
 
 def common_values(request: Request) -> dict[str, Any]:
-    """What every template of the viewer may use."""
+    """Return the values that every template of the viewer may use."""
     settings = viewer_of(request).settings
     return {
         "asset": request.app.state.assets.address,
@@ -136,7 +136,7 @@ def common_values(request: Request) -> dict[str, Any]:
 
 
 def is_partial(request: Request) -> bool:
-    """Whether a part of a page is asked for, by htmx, and not a whole one; going back in history needs a whole one."""
+    """Return whether htmx requests a part of a page; going back in history needs the complete page."""
     headers = request.headers
     return "hx-request" in headers and "hx-history-restore-request" not in headers and "hx-boosted" not in headers
 
@@ -144,7 +144,7 @@ def is_partial(request: Request) -> bool:
 def conversation_url(
     conversation_id: str, *, turn: int | None = None, message: int | None = None, page: str = "/conversation"
 ) -> str:
-    """The address of a conversation, or of one of its turns or messages; `page` is another page about it."""
+    """Return the address of a conversation, or of one of its turns or messages; `page` is another page about it."""
     wanted: dict[str, str | int] = {"id": conversation_id}
     if message is not None:
         return f"{page}?{urlencode(wanted | {'message': message})}#m-{message}"

@@ -1,1 +1,1 @@
-"""What `view` has decided, drawn: as text for a terminal, as HTML, as Markdown, as pieces for agents."""
+"""The blocks of `view` drawn: as text for a terminal, as HTML, as Markdown, as pieces for agents."""

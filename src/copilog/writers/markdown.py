@@ -1,4 +1,4 @@
-"""A conversation as a Markdown document: title, facts, turn by turn what was said and done, and what is missing."""
+"""A conversation as a Markdown document: title, facts, all turns, and a list of what is missing."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ BOXES = {"done": "x", "doing": " ", "open": " "}
 
 
 def document_blocks(conversation: Conversation) -> Iterator[str]:
-    """Yield the document block by block; an empty one says nothing."""
+    """Yield the document block by block; an empty block is left out."""
     superseded = [turn for turn in conversation.turns if not is_counted(turn)]
     conversation = without_superseded(conversation)
     missing = Missing()
@@ -77,13 +77,13 @@ def _facts(conversation: Conversation) -> Iterator[str]:
 
 
 class BlockWriter:
-    """Draws the blocks of one conversation, and counts what the document cannot carry."""
+    """Draws the blocks of one conversation, and counts what the document cannot contain."""
 
     def __init__(self, view: View, missing: Missing) -> None:
         self._view = view
         self._missing = missing
         self._speaker = ""
-        self._told: list[str] = []  # what was said of the message before
+        self._told: list[str] = []  # facts of the message before
 
     # --- turns and messages ---------------------------------------------------------------------------------------
 
@@ -178,7 +178,7 @@ class BlockWriter:
     # --- blocks ---------------------------------------------------------------------------------------------------
 
     def block(self, block: AnyBlock) -> Iterator[str]:
-        """A block with what is shown with it."""
+        """Yield a block with its notes."""
         match block:
             case Prose():
                 yield prose(with_links(block.text, block.links, _link))
@@ -214,7 +214,7 @@ class BlockWriter:
                 yield from _aside(block)
             case _:
                 assert_never(block)
-        if not isinstance(block, Call | Chip):  # where they stand before what follows
+        if not isinstance(block, Call | Chip):  # placed before the block that follows
             yield from _notes(block.notes)
 
     def _chip(self, chip: Chip) -> Iterator[str]:
@@ -262,7 +262,7 @@ class BlockWriter:
 
     def _result(self, result: Result) -> Iterator[str]:
         if result.is_said and not result.is_empty:
-            yield details("What the model was told", *self._result_body(result))
+            yield details("What the model received", *self._result_body(result))
             return
         label = "**Error**" if result.is_error else "**Result**"
         if result.lost_call:
@@ -317,13 +317,13 @@ def _link(link: Link) -> str:
 
 
 def _line(facts: Sequence[str]) -> str:
-    """Facts on a line of their own; nothing where there are none."""
+    """Return facts on a line of their own; empty if there are none."""
     said = ", ".join(plain(fact) for fact in facts if fact)
     return f"*{said}*" if said else ""
 
 
 def _notes(notes: Iterable[Note]) -> Iterator[str]:
-    """What is shown with a part or a turn beyond its own text: a line each, a block where it is long."""
+    """Yield the notes of a part or a turn: a line each, or a block if the text is long."""
     for note in notes:
         if len(note.text) <= MOST_IN_LINE and "\n" not in note.text.strip():
             yield f"- {plain(note.label, 80)}: {plain(note.text)}"
@@ -332,7 +332,7 @@ def _notes(notes: Iterable[Note]) -> Iterator[str]:
 
 
 def _arguments(given: str) -> str:
-    """The arguments of a call, laid out where they are JSON."""
+    """Return the arguments of a call, laid out if they are JSON."""
     if not given.strip() or given.strip() == "{}":
         return ""
     try:
@@ -369,7 +369,7 @@ def _aside(aside: Aside) -> Iterator[str]:
     said = ", ".join(plain(fact) for fact in aside.facts)
     title = plain(aside.title, 300)
     if aside.look == "checkpoint":
-        return  # an id that means something to the program alone
+        return  # an id for programs only
     if aside.look == "tree":
         yield fence(aside.text, "text")
     elif aside.text:

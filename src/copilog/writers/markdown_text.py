@@ -1,8 +1,8 @@
-"""Texts of any kind in a Markdown document, each so that it cannot break out of its place.
+"""Texts of any kind in a Markdown document, each escaped so that it cannot affect the text around it.
 
-An answer is Markdown itself and stays as it was written, but for three things: HTML in it is text, so that it closes
-nothing of ours; a block of code that was never closed is closed; and pictures from elsewhere are links, so that nobody
-fetches them who only opens the file.
+An answer is Markdown and stays as it was written, with three exceptions: HTML in it is text, so that it closes no
+element of ours; an open code block is closed; and pictures from the web are links, so that opening the file fetches
+nothing.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _BLANK_LINE = re.compile(r"(\n[ \t]*\n)")
 
 
 def plain(text: str, limit: int = 300) -> str:
-    """Words on one line, with nothing in them that means something to Markdown."""
+    """Return text on one line, with all Markdown in it escaped."""
     return _SPECIAL.sub(r"\\\1", visible_line(text, limit))
 
 
 def span(text: str, limit: int = 300) -> str:
-    """A name as code within a line."""
+    """Return a name as inline code."""
     line = visible_line(text, limit) or " "
     ticks = "`" * (_longest_run(line) + 1)
     space = " " if line.startswith("`") or line.endswith("`") else ""
@@ -34,25 +34,25 @@ def span(text: str, limit: int = 300) -> str:
 
 
 def fence(text: str, language: str = "") -> str:
-    """A block of code, its fence longer than any inside."""
+    """Return a code block whose fence is longer than any in the text."""
     text = visible(text).strip("\n")
     ticks = "`" * max(3, _longest_run(text) + 1)
     return f"{ticks}{language}\n{text}\n{ticks}"
 
 
 def details(summary: str, *blocks: str) -> str:
-    """Blocks that are folded; the summary is Markdown of ours."""
+    """Return folded blocks; the summary is our own Markdown."""
     body = "\n\n".join(block for block in blocks if block)
     return f"<details>\n<summary>{_as_html(summary)}</summary>\n\n{body}\n\n</details>"
 
 
 def quoted(text: str) -> str:
-    """Blocks within a quotation."""
+    """Return blocks as a quotation."""
     return "\n".join(f"> {line}" if line else ">" for line in text.split("\n"))
 
 
 def prose(text: str) -> str:
-    """An answer, or what the user wrote."""
+    """Return an answer, or the user's text."""
     text = visible(text).strip("\n")
     if not text.strip():
         return ""
@@ -71,14 +71,14 @@ def prose(text: str) -> str:
 
 
 def _missing_end(lines: list[str], first: int, markup: str) -> str:
-    """What closes a fence that the text leaves open."""
+    """Return the end of a fence that the text leaves open."""
     last = lines[-1].strip()
     is_closed = len(lines) - 1 > first and len(last) >= len(markup) and not last.strip(markup[0])
     return "" if is_closed else f"\n{markup}"
 
 
 def _harmless_runs(lines: list[str], code: list[bool]) -> list[str]:
-    """The lines, those of prose without HTML."""
+    """Return the lines, those of prose without HTML."""
     made: list[str] = []
     run: list[str] = []
     for line, is_code in zip([*lines, ""], [*code, True], strict=True):
@@ -93,7 +93,7 @@ def _harmless_runs(lines: list[str], code: list[bool]) -> list[str]:
 
 
 def _without_html(text: str) -> str:
-    """Prose whose tags and pictures are escaped, except in spans of code, which end with their paragraph."""
+    """Return prose with tags and pictures escaped, except in code spans, which end with their paragraph."""
     return "".join(_paragraph(piece) for piece in _BLANK_LINE.split(text))
 
 
@@ -122,7 +122,7 @@ def _escaped(text: str) -> str:
 
 
 def _with_backslash(match: re.Match[str]) -> str:
-    """The sign with a backslash before it, unless it has one that counts."""
+    """Return the character with a backslash before it, unless it is escaped already."""
     sign = match[0][-1]
     return match[0] if len(match[1]) % 2 else f"{match[1]}\\{sign}"
 
@@ -132,5 +132,5 @@ def _longest_run(text: str) -> int:
 
 
 def _as_html(words: str) -> str:
-    """Words in a tag of ours: Markdown means nothing there, and HTML must not."""
+    """Return text for an HTML element of ours, with HTML and Markdown escaped."""
     return words.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

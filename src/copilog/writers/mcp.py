@@ -1,7 +1,7 @@
-"""A conversation as pieces of Markdown for coding agents: what was said and done, one piece after the other.
+"""A conversation as pieces of Markdown for coding agents, one piece after the other.
 
-What surrounds a prompt (system prompts, tags) and the thinking of another model are of little use to a reader with a
-budget: the former is left out, the latter is marked so that it can be.
+The context of a prompt (system prompts, tags) and the thinking of another model are of little use to a reader with a
+limit: the former is left out, the latter is marked so that it can be left out.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ MOST_REFERENCES = 5
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One piece. `text` is short or prose; `body` is what may be shortened: arguments, results, diffs, output."""
+    """One piece. `text` is short or prose; `body` may be shortened: arguments, results, diffs, output."""
 
     message: int
     turn: int | None
@@ -61,7 +61,7 @@ class Piece:
     language: str = ""
 
     def written(self, limit: int | None) -> str:
-        """The piece as Markdown, its body no longer than so many characters; 0 leaves the body out."""
+        """Return the piece as Markdown, its body no longer than so many characters; 0 leaves the body out."""
         if not self.body or limit == 0:
             return self.text
         block = fenced(shortened(self.body, limit), self.language)
@@ -69,7 +69,7 @@ class Piece:
 
 
 class Scrap(NamedTuple):
-    """A piece that does not know yet where it stands."""
+    """A piece without its position."""
 
     kind: Kind
     text: str
@@ -78,7 +78,7 @@ class Scrap(NamedTuple):
 
 
 def pieces_of(conversation: Conversation) -> list[Piece]:
-    """All pieces of a conversation, those that are often left out included, but for superseded turns."""
+    """Return all pieces of a conversation, including those that are often left out, without superseded turns."""
     view = View(conversation)
     roles = {
         number: _role_of(message.role, message.parent_call_id) for number, message in enumerate(conversation.messages)
@@ -114,7 +114,7 @@ def _message(shown: Shown, view: View, roles: dict[int, str]) -> Iterator[Piece]
 
 
 def _block_pieces(block: AnyBlock, shown: Shown, view: View, roles: dict[int, str]) -> Iterator[Piece]:
-    """The pieces of a block: a call is followed by what was run, what its sub-agent did, and what came back."""
+    """Yield the pieces of a block: a call is followed by its commands, its sub-agent's messages, and its result."""
     number = block.at[0] if block.at[0] >= 0 else shown.number
     role = roles.get(number, "Assistant")
     for scrap in scraps_of(block):
@@ -134,7 +134,7 @@ def _block_pieces(block: AnyBlock, shown: Shown, view: View, roles: dict[int, st
 
 
 def scraps_of(block: AnyBlock) -> Iterator[Scrap]:
-    """What a block reads like; nothing for what a reader with a budget does not miss."""
+    """Yield the text of a block; nothing for blocks that a reader with a limit does not need."""
     match block:
         case Prose():
             text = plain(with_links(block.text, block.links, _link)).strip()
@@ -183,7 +183,7 @@ def _task(state: str, title: str, description: str) -> str:
 
 
 def note_lines(notes: list[Note]) -> list[str]:
-    """What is shown with a part beyond its own text, without details."""
+    """Return what is shown with a part besides its text, without details."""
     return [
         f"- {one_line(note.label, 80)}: {one_line(note.text, MOST_IN_LINE)}" for note in notes if not note.is_detail
     ]
@@ -196,7 +196,7 @@ def _facts(facts: list[str]) -> str:
 
 def _chip(chip: Chip) -> Iterator[Scrap]:
     if chip.role == "attached" and chip.is_faint:
-        return  # switched off, or added by the product itself
+        return  # switched off, or added by Copilot itself
     words = " ".join(dict.fromkeys(one_line(word, 300) for word in (chip.name, chip.where) if word))
     if chip.role == "mentioned":
         lines = [f"- mentioned {one_line(chip.label, 40)}: {words}", *note_lines(chip.notes)]
@@ -278,9 +278,9 @@ def _aside(aside: Aside) -> Iterator[Scrap]:
 
 
 def _head_lines(head: TurnHead) -> Iterator[str]:
-    """What is unusual about a turn, where it begins."""
+    """Yield what is unusual about a turn, where it begins."""
     for look, words in head.badges:
-        if look not in ("failed", "cancelled"):  # told at its end
+        if look not in ("failed", "cancelled"):  # reported at its end
             yield f"- this turn: {one_line(words)}"
     for verb, names in head.before:
         yield f"- before this, the user {verb} the edits to {one_line(', '.join(names), 300)}"
@@ -289,7 +289,7 @@ def _head_lines(head: TurnHead) -> Iterator[str]:
 
 
 def _foot_lines(foot: TurnFoot) -> Iterator[str]:
-    """How a turn ended, where that is worth a line."""
+    """Yield how a turn ended, if it ended in an unusual way."""
     yield from note_lines(foot.notes)
     error = one_line(foot.error, 300) + _facts(foot.error_facts)
     if foot.is_failed and foot.error:
@@ -314,7 +314,7 @@ def _foot_lines(foot: TurnFoot) -> Iterator[str]:
 
 
 def _tail(tail: Tail) -> Iterator[Scrap]:
-    """Texts of the conversation as a whole: they come last."""
+    """Yield texts that belong to the conversation and to no turn; they are at the end."""
     for edit in tail.edits:
         yield _edit(edit, "file on disk: ")
     for title, text in tail.documents:

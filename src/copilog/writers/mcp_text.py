@@ -1,7 +1,7 @@
-"""Text that may be handed to a language model: nothing invisible in it, and no longer than asked.
+"""Text that is safe to give to a language model: without invisible characters, and limited in length.
 
-A conversation holds whatever web pages, programs and people put there. Characters that a person would not see, but a
-model would read, are taken out: escape sequences, marks of direction, tags, half characters.
+A conversation contains text of web pages, programs and users. Characters that a user would not see, but a model would
+read, are removed: escape sequences, direction marks, tags, lone surrogates.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _ESCAPE_SEQUENCE = re.compile(
     r"|(?:\x1b\]|\x9d)[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"  # titles, links
     r"|\x1b[ -/]*[0-~]"
 )
-# Control characters but tab and line feed, marks without a width or of direction, tags, half characters.
+# Control characters but tab and line feed, marks of zero width or of direction, tags, lone surrogates.
 _HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e0fff\ud800-\udfff]"
@@ -25,7 +25,7 @@ _BACKTICKS = re.compile("`{3,}")
 
 
 def plain(text: str) -> str:
-    """The text with its lines, without anything hidden."""
+    """Return the text with its lines, without invisible characters."""
     if "\x1b" in text or "\x9b" in text or "\x9d" in text:
         text = _ESCAPE_SEQUENCE.sub("", text)
     if text.isascii() and text.isprintable():
@@ -34,13 +34,13 @@ def plain(text: str) -> str:
 
 
 def one_line(text: str, limit: int = 200) -> str:
-    """The beginning of the text as one line."""
+    """Return the beginning of the text as one line."""
     line = " ".join(plain(text[: 8 * limit]).split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
 def shortened(text: str, limit: int | None) -> str:
-    """The beginning and the end of a text that is longer than so many characters."""
+    """Return the text; if it is too long, its beginning and its end."""
     if limit is None or len(text) <= limit:
         return text
     tail = limit // 3
@@ -50,7 +50,7 @@ def shortened(text: str, limit: int | None) -> str:
 
 
 def fenced(text: str, language: str = "") -> str:
-    """The text as a block of code that nothing in it can end."""
+    """Return the text as a code block that it cannot end."""
     longest = max((len(run) for run in _BACKTICKS.findall(text)), default=2)
     fence = "`" * (longest + 1)
     end = "" if text.endswith("\n") else "\n"
@@ -58,17 +58,17 @@ def fenced(text: str, language: str = "") -> str:
 
 
 def tokens_of(text: str) -> int:
-    """About how many tokens a text takes."""
+    """Return about how many tokens a text has."""
     return -(-size_of(text) // BYTES_PER_TOKEN)
 
 
 def size_of(text: str) -> int:
-    """How many bytes of UTF-8."""
+    """Return the number of bytes in UTF-8."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 
 def beginning_of(text: str, size: int) -> str:
-    """As much of a text as fits so many bytes, to the end of a line or a word where there is one near."""
+    """Return as much of a text as fits into so many bytes, up to the end of a line or word if one is near."""
     part = text.encode("utf-8", "replace")[:size].decode("utf-8", "ignore")
     for mark in ("\n", " "):
         end = part.rfind(mark) + 1

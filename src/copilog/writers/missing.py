@@ -1,4 +1,4 @@
-"""What an exported document could not carry, to be said at its end."""
+"""What an exported document cannot contain, for the note at its end."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from copilog.writers.markdown_text import plain
 
 
 class Missing:
-    """Counts while a conversation is written."""
+    """Counts what is missing while a conversation is written."""
 
     def __init__(self) -> None:
-        self.edits = 0  # without a record of what was changed
-        self.superseded = ""  # turns that no longer count, in words
+        self.edits = 0  # without a record of the change
+        self.superseded = ""  # superseded turns, as text
         self._files: Counter[str] = Counter()
         self._bytes: Counter[str] = Counter()
 
@@ -28,8 +28,8 @@ class Missing:
         for kind, number in self._files.items():
             yield f"{counted(number, 'file')} of type {plain(kind, 60)}, {size_words(self._bytes[kind])}"
         if self.edits:
-            yield f"{counted(self.edits, 'edit')} of which nothing but the name of the file was recorded"
+            yield f"{counted(self.edits, 'edit')} of which only the file name was recorded"
         yield (
-            "fields that have no words of their own, such as ids, checkpoints and calls of the model one by one; "
-            "`copilog show ID --json` has them all"
+            "fields that this format does not show, such as ids, checkpoints and single model calls; "
+            "`copilog show ID --json` has all of them"
         )

@@ -1,4 +1,4 @@
-"""A conversation as a terminal shows it: a head, turn by turn what was asked and answered, and what was left over."""
+"""A conversation as text for a terminal: a head, its turns, and what belongs to no turn."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ STATUS_STYLES = {"complete": "green", "failed": "red"}
 
 
 def render_conversation(conversation: Conversation, options: TextOptions) -> Iterator[RenderableType]:
-    """The conversation piece by piece, each ready to be printed."""
+    """Yield the conversation piece by piece, each ready to print."""
     yield from _header(conversation, options)
     first, last = options.turns or (1, len(conversation.turns))
     wanted = [turn for turn in conversation.turns if first <= turn.index + 1 <= last]
@@ -54,7 +54,7 @@ def render_conversation(conversation: Conversation, options: TextOptions) -> Ite
 
 
 def _header(conversation: Conversation, options: TextOptions) -> Iterator[RenderableType]:
-    """The title, then one line for each fact."""
+    """Yield the title, then one line for each fact."""
     yield Text(clean_line(title_of(conversation)), "bold")
     superseded = [turn for turn in conversation.turns if not is_counted(turn)]
     for key, values in _facts(without_superseded(conversation), options):
@@ -94,7 +94,7 @@ def _facts(conversation: Conversation, options: TextOptions) -> Iterator[tuple[s
 
 
 def _traces(conversation: Conversation, options: TextOptions) -> Iterator[str]:
-    """Where it was found, and what each trace says that another one overruled."""
+    """Yield the traces, and what each says that another one overruled."""
     for trace in conversation.provenance:
         at = f"#{trace.pointer}" if trace.pointer else ""
         if trace.table or trace.row:
@@ -112,7 +112,7 @@ def _traces(conversation: Conversation, options: TextOptions) -> Iterator[str]:
 
 
 class _Writer:
-    """Draws what a reader sees, turn by turn."""
+    """Draws a conversation, turn by turn."""
 
     def __init__(self, view: View, options: TextOptions) -> None:
         self._options = options
@@ -120,7 +120,7 @@ class _Writer:
         self._assistant = view.stage.assistant
 
     def items(self, items: Iterable[Any], depth: int = 0) -> Iterator[RenderableType]:
-        """Draw items in their order, what belongs to one turn together."""
+        """Yield drawn items in order, those of one turn together."""
         group: list[Any] = []
         for item in items:
             if item.kind == "turn-foot":
@@ -147,7 +147,7 @@ class _Writer:
             yield from self.items(item.items, depth)
 
     def _branch(self, frame: Any, depth: int) -> Iterator[RenderableType]:
-        """A copy that continued separately, where it leaves, a step further to the right."""
+        """Yield a copy that continued separately, indented below the turn at which it begins."""
         line = Text(frame.title, "bold cyan")
         line.append(f" · {frame.size} · {frame.trace}", "not bold dim")
         end = Text(f"End of the {in_sentence(frame.title)}", "cyan dim")
@@ -160,7 +160,7 @@ class _Writer:
             yield from _moved((Text(), end), depth)
 
     def _heading(self, words: Text) -> RenderableType:
-        """A line over the page on a terminal; elsewhere just the words."""
+        """Return a heading, with a line on a terminal."""
         return Rule(words, align="left", style="dim") if self._options.markdown else words
 
     def _turn(self, group: list[Any], foot: TurnFoot | None) -> Iterator[RenderableType]:
@@ -216,7 +216,7 @@ class _Writer:
         yield from pieces or [Piece(Text("(no words)", "dim"), 1)]
 
     def _message(self, message: Shown) -> Iterator[Piece]:
-        """A message of the answer, or words that came while it was under way."""
+        """Yield a message of the answer, or of the user while the answer was running."""
         level = 1 + message.is_stray
         if not _speaks(message):
             yield from self._draw.blocks(message.blocks, level)
@@ -275,7 +275,7 @@ class _Writer:
     # --- what belongs to no turn ----------------------------------------------------------------------------------
 
     def _tail(self, tail: Tail) -> Iterator[RenderableType]:
-        """Changes and files of requests that are not here, texts of the whole, prompts that were never sent."""
+        """Yield changes and files of requests that are not here, documents, and prompts that were never sent."""
         if tail.edits:
             yield from (Text(), self._heading(Text("File changes of requests that are not here", "bold")))
             yield from stacked(piece for edit in tail.edits for piece in self._draw.edit(edit, 1))
@@ -304,7 +304,7 @@ def _speaks(message: Shown) -> bool:
 
 
 def _asked_and_answered(messages: list[Shown]) -> tuple[list[Shown], list[Shown]]:
-    """What was said before the first answer, and all else: answers, and events such as hooks and model changes."""
+    """Split the messages: those before the first answer; all others, with events such as hooks and model changes."""
     asked: list[Shown] = []
     others: list[Shown] = []
     for message in messages:

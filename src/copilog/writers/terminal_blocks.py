@@ -1,4 +1,4 @@
-"""The blocks of a message as pieces of a terminal's page."""
+"""The blocks of a message as pieces of terminal output."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ DIFF_LINES = 20
 MESSAGE_LINES = 6
 TREE_LINES = 40
 MOST_ARGUMENTS = 6
-SHORT_ARGUMENT = 50  # characters: several of these share a line
+SHORT_ARGUMENT = 50  # characters: shorter ones share a line
 MOST_PLACES = 5
-NOTE_LIMIT = 300  # characters of a note, unless all is to be shown
+NOTE_LIMIT = 300  # characters of a note, unless everything is shown
 
 ICONS = {
     "succeeded": ("✓", "green"),
@@ -64,7 +64,7 @@ PATCH_STYLES = {**LINE_STYLES, "*": "bold"}
 
 
 class Drawer:
-    """Draws blocks, with what the options ask for."""
+    """Draws blocks as the options require."""
 
     def __init__(self, view: View, options: TextOptions) -> None:
         self._view = view
@@ -72,7 +72,7 @@ class Drawer:
         self._full = options.full
 
     def blocks(self, blocks: Iterable[AnyBlock], level: int) -> Iterator[Piece]:
-        """Blocks one below the other; warnings about prose stand below all of it."""
+        """Yield consecutive blocks; warnings about prose are below all of it."""
         warned: list[str] = []
         for block in blocks:
             if isinstance(block, Prose):
@@ -82,7 +82,7 @@ class Drawer:
             yield Piece(Text("⚠ vulnerabilities: " + clean_line(", ".join(warned)), "yellow"), level)
 
     def notes(self, notes: Iterable[Note], level: int) -> Iterator[Piece]:
-        """A line for each note, without details; all of them, and all of their lines, if all is to be shown."""
+        """Yield a line for each note, without details; if everything is shown, all notes with all of their lines."""
         for note in notes:
             label = clean_line(note.label, 80)
             if self._full:
@@ -133,10 +133,10 @@ class Drawer:
                 assert_never(block)
 
     def _folded(self, text: str, lines: int, style: str = "") -> Text:
-        """The first lines of a text, all of them if all is to be shown."""
+        """Return the first lines of a text; all of them if everything is shown."""
         return folded(clean_output(text), None if self._full else lines, style)
 
-    # --- what was said --------------------------------------------------------------------------------------------
+    # --- prose and context ----------------------------------------------------------------------------------------
 
     def _thought(self, block: Thought, level: int) -> Iterator[Piece]:
         size = counted(len(block.text), "character") if block.text else ""
@@ -146,7 +146,7 @@ class Drawer:
         yield from self.notes(block.notes, level + 1)
 
     def _context(self, block: Context, level: int) -> Iterator[Piece]:
-        """What the product put around the user's words, piece by piece; nothing unless it was asked for."""
+        """Yield the context that Copilot added to the prompt, piece by piece; nothing unless an option asks for it."""
         if not self._options.context:
             return
         title = (
@@ -171,7 +171,7 @@ class Drawer:
         yield from self.notes(block.notes, level + 1)
 
     def _chip(self, chip: Chip, level: int) -> Iterator[Piece]:
-        """`[file] src/app.py:3-10`, and some of its text."""
+        """Yield `[file] src/app.py:3-10`, and some of its text."""
         if chip.is_hidden and not self._options.context:
             return
         line = Text(f"[{chip.label}] ", "cyan")
@@ -228,7 +228,7 @@ class Drawer:
         return line.append("  ").append_text(remarks) if remarks.plain else line
 
     def _arguments(self, call: Call) -> Text:
-        """Arguments that the line does not show."""
+        """Return arguments that the headline does not show."""
         given = call.given
         if self._full:
             lines = [f"{name}: {value}" for name, value in given.rest]
@@ -249,7 +249,7 @@ class Drawer:
         yield from self._result(result, level + 2)
 
     def _result(self, result: Result, level: int) -> Iterator[Piece]:
-        """What a tool gave back, shortened unless all is to be shown."""
+        """Yield the result of a tool, shortened unless everything is shown."""
         style = "red" if result.is_error else "dim"
         text = (result.full_text if self._full else "") or result.text
         if text:
@@ -277,7 +277,7 @@ class Drawer:
         yield from self.notes(result.notes, level)
 
     def _shell(self, shell: Shell, level: int) -> Iterator[Piece]:
-        """What was run, the end of what it printed, and how it ended."""
+        """Yield the command, the end of its output, and how it ended."""
         command = folded(clean(shell.command), None if self._full else COMMAND_LINES, "bold")
         yield Piece(Text("$ ", "green").append_text(command), level)
         if shell.asked:
@@ -296,7 +296,7 @@ class Drawer:
     # --- edits, lists, and the rest -------------------------------------------------------------------------------
 
     def edit(self, edit: Edit, level: int, *, has_diff: bool = True) -> Iterator[Piece]:
-        """An edit of a file: `✎ edited src/app.py  +12 -3`, and its diff."""
+        """Yield an edit of a file: `✎ edited src/app.py  +12 -3`, and its diff."""
         line = Text.assemble(("✎ ", "cyan"), (edit.verb, "cyan"), " ", (edit.path, "bold"))
         if edit.new_path:
             line.append(f" to {edit.new_path}")
@@ -315,7 +315,7 @@ class Drawer:
         yield from self.notes(edit.notes, level + 2)
 
     def _diff(self, diff: str, styles: dict[str, str] = LINE_STYLES) -> RenderableType:
-        """A diff in colours, without the names of its files, and without its end unless all is to be shown."""
+        """Return a diff in colours, without its file names, and shortened unless everything is shown."""
         lines = clean(diff).strip("\n").split("\n")
         first = next((index for index, line in enumerate(lines) if line.startswith("@@")), 0)
         if lines[0].startswith(("--- ", "diff --git ")):
@@ -327,7 +327,7 @@ class Drawer:
         return Group(*pieces)
 
     def _todo(self, todo: Todo, level: int) -> Piece:
-        """The list with a box before each item."""
+        """Return the list with a box before each item."""
         lines: list[Text] = []
         for state, title, description in todo.tasks:
             box, style = BOXES[state]
@@ -378,7 +378,7 @@ class Drawer:
 
 
 def append_lines(line: Text, lines: Lines) -> None:
-    """Add `  +12 -3`; what is not known is left out."""
+    """Add `  +12 -3`; unknown numbers are left out."""
     for number, words in enumerate(signed_lines(lines)):
         line.append(" " if number else "  ").append(words, "green" if words.startswith("+") else "red")
 
@@ -388,9 +388,9 @@ def _link(link: Link) -> str:
 
 
 def _words(block: Words) -> Text:
-    """The words as typed, with what they mention in colour."""
+    """Return the text as typed, with mentions in colour."""
     body = Text(clean(block.text).rstrip())
-    if body.plain == block.text.rstrip():  # else the offsets do not hold
+    if body.plain == block.text.rstrip():  # else the offsets are invalid
         for start, end, _ in block.mentions:
             body.stylize("bold cyan", start, end)
     return body

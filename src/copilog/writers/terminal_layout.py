@@ -1,4 +1,4 @@
-"""Pieces, indentation and folding: how pieces of a conversation are put below one another."""
+"""Pieces, indentation and folding: the layout of terminal output."""
 
 from __future__ import annotations
 
@@ -12,36 +12,36 @@ from rich.text import Text
 
 INDENT = 2
 TAB_COLUMNS = 4
-DEEPEST = 12  # levels of indentation; what lies deeper is shown at this depth
-NARROWEST = 30  # columns that are left for the content: on a narrow terminal there is less indentation
+DEEPEST = 12  # levels of indentation; deeper pieces are shown at this level
+NARROWEST = 30  # columns for the content: on a narrow terminal there is less indentation
 LINE_LIMIT = 400  # characters of a line that is not shown in full
 ABSURD_LINE = 20_000  # a line of so many characters is data, not text
 
 
 @dataclass(frozen=True, slots=True)
 class TextOptions:
-    """What of a conversation is shown, and how."""
+    """Which content of a conversation is shown, and how."""
 
-    full: bool = False  # arguments, results and diffs whole; checkpoints too
+    full: bool = False  # arguments, results and diffs in full; checkpoints too
     thinking: bool = False
-    context: bool = False  # what the product put around the user's words
-    markdown: bool = True  # laid out for a terminal; else as it was written
+    context: bool = False  # the context that Copilot added to the prompts
+    markdown: bool = True  # laid out for a terminal; else as Markdown source
     turns: tuple[int, int] | None = None  # the first and the last turn to show, counted from 1
-    superseded: bool = False  # turns that no longer count, too
+    superseded: bool = False  # superseded turns, too
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A piece of the page. Prose has blank lines around it; other blocks stand close together."""
+    """A piece of the output. Prose has blank lines around it; other blocks have none."""
 
     body: RenderableType
     level: int = 0
     is_prose: bool = False
-    hangs: bool = False  # all lines but the first stand further to the right
+    hangs: bool = False  # indent all lines but the first
 
 
 class Indented:
-    """A renderable moved to the right, its first line perhaps less. Its lines are neither padded nor cut."""
+    """An indented renderable, its first line perhaps less. Its lines are neither padded nor cut."""
 
     def __init__(self, body: RenderableType, columns: int, first: int | None = None) -> None:
         self.body = body
@@ -63,7 +63,7 @@ class Indented:
 
 
 def _without_padding(line: list[Segment]) -> list[Segment]:
-    """A line without the blanks at its end: where terminals and we disagree on widths, they would overflow."""
+    """Return a line without trailing blanks, with which it could be wider than the terminal."""
     while line and not line[-1].text.strip():
         line.pop()
     if line:
@@ -73,7 +73,7 @@ def _without_padding(line: list[Segment]) -> list[Segment]:
 
 
 class Labelled:
-    """Something beside a label, in a column of its own."""
+    """A renderable beside a label, in a column of its own."""
 
     def __init__(self, label: Text, body: RenderableType, columns: int) -> None:
         self.label = label
@@ -89,7 +89,7 @@ class Labelled:
 
 
 def stacked(pieces: Iterable[Piece]) -> Iterator[RenderableType]:
-    """The pieces below one another, each at its level."""
+    """Yield the pieces below one another, each at its level."""
     before: Piece | None = None
     for piece in pieces:
         if before is not None and (before.is_prose or piece.is_prose):
@@ -100,10 +100,10 @@ def stacked(pieces: Iterable[Piece]) -> Iterator[RenderableType]:
 
 
 def folded(text: str, limit: int | None, style: str = "", keep: Literal["head", "tail"] = "head") -> Text:
-    """Clean text of at most so many lines, with a remark on what is left out. No limit: all of it."""
+    """Return clean text of at most so many lines, with a note on what is left out; without a limit, all of it."""
     lines = text.strip("\n").split("\n")
     left_out = 0 if limit is None else len(lines) - limit
-    if left_out == 1:  # the remark would take as much room as the line
+    if left_out == 1:  # the note would take as many lines as it saves
         left_out = 0
     shown = lines if left_out <= 0 else (lines[:limit] if keep == "head" else lines[left_out:])
     if limit is not None:
@@ -122,7 +122,7 @@ def _cut(line: str) -> str:
 
 
 def joined(facts: Iterable[Text | str], separator: str = " · ", style: str = "dim") -> Text:
-    """Short facts in one line; empty ones are left out, and those that are texts keep their own style."""
+    """Return short facts in one line; empty ones are left out, and `Text` facts have their own style."""
     line = Text()
     for fact in facts:
         text = Text(fact, style) if isinstance(fact, str) else fact

@@ -1,4 +1,4 @@
-"""The answer's Markdown: its pieces joined until something interrupts, and laid out for a terminal."""
+"""The answer's Markdown, laid out for a terminal."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from rich.theme import Theme
 from copilog.view.terminal_text import clean, clean_line
 from copilog.writers.terminal_layout import ABSURD_LINE, INDENT, Indented, Labelled
 
-PROSE_LIMIT = 300_000  # characters: beyond, layout would take longer than anyone waits
+PROSE_LIMIT = 300_000  # characters: laying out more would take too long
 HIGHLIGHT_LIMIT = 30_000
 COLUMNS_LIMIT = 30
 
 
 class _AnyLink(MarkdownIt):
-    """No link can be followed here, so links of any scheme may be shown as links."""
+    """Accepts links of any scheme, as no link can be followed here."""
 
     def validateLink(self, url: str) -> bool:  # noqa: ARG002, N802 - the parser's own name
         return True
@@ -52,7 +52,7 @@ _THEME = Theme(
 
 
 def prose(text: str, *, markdown: bool, style: str = "") -> RenderableType:
-    """Markdown, laid out or as it was written."""
+    """Return Markdown, laid out or as source text."""
     text = clean(text)
     if not markdown or len(text) > PROSE_LIMIT or any(len(line) > ABSURD_LINE for line in text.split("\n")):
         return Text(text, style)
@@ -76,7 +76,7 @@ class _Prose:
 
 
 class _Code(CodeBlock):
-    """A block of code: a caption with its file, then the code, a little to the right."""
+    """A code block: a caption with its file, then the code, indented."""
 
     def __init__(self, lexer_name: str, theme: str, caption: str = "") -> None:
         super().__init__(lexer_name, theme)
@@ -101,13 +101,13 @@ class _Code(CodeBlock):
 
 
 class _Heading(Heading):
-    """A heading, always at the left."""
+    """A heading, always left-aligned."""
 
     LEVEL_ALIGN: ClassVar = {}
 
 
 class _Item(ListItem):
-    """An item of a list; numbers have their dot."""
+    """A list item; numbers have a dot."""
 
     def render_number(
         self,
@@ -122,7 +122,7 @@ class _Item(ListItem):
 
 
 class _Page(Markdown):
-    """Markdown without links that a terminal would follow, and with HTML as the text it is."""
+    """Markdown without links that a terminal would follow, and with HTML as text."""
 
     elements: ClassVar[dict[str, type[MarkdownElement]]] = {
         **Markdown.elements,
@@ -142,7 +142,7 @@ class _Page(Markdown):
 
 
 def _as_text(token: Token) -> Token:
-    """An image as its name and address; anything else as it is."""
+    """Return an image as its name and address; any other token as it is."""
     if token.type != "image":
         return token
     address = str(token.attrs.get("src", ""))

@@ -1,4 +1,4 @@
-"""Agents and skills: which were at work, and which never were."""
+"""Agents and skills: which were used, and which never were."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HANDOVERS = {"switch": "from turn to turn", "subagent": "started as a sub-agent"
 
 
 def agents_and_skills(stats: Stats) -> Section:
-    """Who was at work, and what was at hand."""
+    """Return the section of agents and skills."""
     agents, skills = stats.agents, stats.skills
     blocks: list[Block] = []
     if agents.agents:
@@ -56,7 +56,7 @@ def agents_and_skills(stats: Stats) -> Section:
         blocks.append(Row(named))
     if not blocks:
         blocks.append(Paragraph("Neither custom agents nor skills left a trace in this period."))
-    lead = "Custom agents, chat participants, sub-agents and skills, with how we know. A turn may count for several."
+    lead = "Custom agents, chat participants, sub-agents and skills, with the evidence. A turn may count for several."
     return Section("agents", "Agents and skills", lead, blocks)
 
 
@@ -86,7 +86,7 @@ def _skills_table(rows: list[SkillRow]) -> Table:
             worded("Evidence", _evidence, optional=True),
             worded("Defined", lambda row: _yes_or_no(row.is_defined), optional=True),
         ],
-        "Offered: the model was told of it. Loaded: its text was read.",
+        "Offered: the model was offered it. Loaded: its text was read.",
     )
 
 

@@ -1,4 +1,4 @@
-"""Figures as people write them. What was not recorded is a dash, and never a nought."""
+"""Figures as text. What was not recorded is a dash, never 0."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SCALES = ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**3, "k"))
 
 
 def shown(text: str, limit: int = LONGEST_NAME) -> str:
-    """Any text as one line of a page, with nothing in it that hides or turns."""
+    """Return any text as one line of a page, without invisible characters and those that change the direction."""
     return clean_line(UNSEEN.sub("\ufffd", text), limit)
 
 
@@ -40,21 +40,21 @@ def whole(number: float | None) -> str:
 
 
 def lines(added: int | None, removed: int | None) -> str:
-    """Lines added and removed, as far as they are known."""
+    """Return lines added and removed, as far as they are known."""
     if added is None and removed is None:
         return "lines not known"
     return f"{lines_words((added, removed), '−') or 'no'} lines"
 
 
 def decimal(number: float | None) -> str:
-    """Premium requests and credits: whole where they are, else to two places."""
+    """Return premium requests and credits: whole numbers as they are, others with two decimals."""
     if number is None or not math.isfinite(number):
         return NONE
     return f"{number:,.0f}" if number == int(number) else f"{number:,.2f}"
 
 
 def short(number: float | None) -> str:
-    """`950`, `12.4 k`, `3.1 M`."""
+    """Return a number in few characters: `950`, `12.4 k`, `3.1 M`."""
     if number is None or not math.isfinite(number):
         return NONE
     for scale, letter in SCALES:
@@ -65,7 +65,7 @@ def short(number: float | None) -> str:
 
 
 def percent(share: float | None) -> str:
-    """A share from 0 to 1."""
+    """Return a share from 0 to 1 as a percentage."""
     if share is None or not math.isfinite(share):
         return NONE
     value = share * 100
@@ -91,7 +91,7 @@ def size(number: int | None) -> str:
 
 
 def moment(text: str | None) -> str:
-    """A time of the archive as local time, to the minute; what is only a day stays one."""
+    """Return a time of the archive as local time, to the minute; a date stays a date."""
     if not text:
         return NONE
     try:

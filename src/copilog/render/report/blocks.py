@@ -1,4 +1,4 @@
-"""What a page is made of: sections of blocks. Templates know how each kind of block looks."""
+"""What a page consists of: sections of blocks. Templates draw each kind of block."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from copilog.render.report import amounts
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a table: how a row's value is read and written."""
+    """One column of a table: how a row's value is read and shown."""
 
     head: str
     value: Callable[[Any], Any]
     words: Callable[[Any], str]
     is_number: bool = True
-    is_optional: bool = False  # left out where no row has anything in it
-    figure: str | None = None  # whose numbers these are
+    is_optional: bool = False  # left out if it is empty in all rows
+    figure: str | None = None  # the class of its numbers
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Table:
 
 @dataclass
 class Figure:
-    """One big number."""
+    """One main figure."""
 
     label: str
     value: str
@@ -61,10 +61,10 @@ class Chart:
     kind: ClassVar[str] = "chart"
     caption: str
     pictures: list[Markup]
-    legend: list[tuple[str, str]] = field(default_factory=list)  # class, words
+    legend: list[tuple[str, str]] = field(default_factory=list)  # class, text
     note: str | None = None
     table: Table | None = None
-    is_wide: bool = False  # scrolls sideways where there is no room
+    is_wide: bool = False  # scrolls sideways if it does not fit
 
 
 @dataclass
@@ -75,7 +75,7 @@ class Paragraph:
 
 @dataclass
 class Names:
-    """Names one after another."""
+    """A list of names."""
 
     kind: ClassVar[str] = "names"
     caption: str
@@ -84,7 +84,7 @@ class Names:
 
 @dataclass
 class Facts:
-    """Words and what they mean."""
+    """Terms and their values."""
 
     kind: ClassVar[str] = "facts"
     caption: str
@@ -93,7 +93,7 @@ class Facts:
 
 @dataclass
 class Row:
-    """Blocks beside one another where there is room."""
+    """Blocks beside one another if they fit."""
 
     kind: ClassVar[str] = "row"
     blocks: list[Any]
@@ -139,7 +139,7 @@ def worded(head: str, value: Callable[[Any], str | None], *, optional: bool = Fa
 
 
 def table_of(caption: str, rows: Sequence[Any], columns: Sequence[Column], note: str | None = None) -> Table:
-    """Rows as a table, without the optional columns in which there is nothing."""
+    """Return rows as a table, without optional columns that are empty."""
     kept = [column for column in columns if not column.is_optional or any(column.value(row) for row in rows)]
     heads = [Cell(column.head, column.is_number) for column in kept]
     cells = [[Cell(column.words(column.value(row)), column.is_number) for column in kept] for row in rows]

@@ -12,25 +12,25 @@ from copilog.view.wording import moment_words
 
 ESTIMATES = (
     "Where Copilot recorded no tokens, they are estimated from the length of texts, four characters for a token. The "
-    "history that is sent again with every call is not in it, so an estimate is a lower bound. Estimates stand in "
+    "history that is sent again with every call is not in it, so an estimate is a lower bound. Estimates have "
     "columns and colours of their own and are never added to what was recorded."
 )
 COUNTING = (
     "A turn is one question and all that followed from it. Nothing is counted twice: turns that were copied into "
     "another conversation count once, and so do the tokens of sessions that were resumed or compacted. What was not "
-    "recorded is shown as a dash, and is not nought."
+    "recorded is shown as a dash, not as 0."
 )
 ANONYMOUS = (
     "This page is anonymous: workspaces, conversations, files, custom agents, skills and servers have numbers instead "
     "of names, and texts, paths and ids were left out before it was made. Where several rows became one, its "
-    "conversations are those of the largest, since nobody can tell how many they have in common."
+    "conversations are those of the largest, because it is unknown how many they have in common."
 )
 
 
 def method(
     stats: Stats, *, made_at: datetime, made_by: str, selection: Sequence[tuple[str, str]], is_anonymous: bool
 ) -> Section:
-    """What the page covers, and how its figures came about."""
+    """Return the section on what the page covers and how its figures are computed."""
     totals = stats.totals
     facts = [
         ("Period", period_words(stats)),
@@ -59,7 +59,7 @@ def method(
 
 
 def period_words(stats: Stats) -> str:
-    """The period that was asked for."""
+    """Return the selected period as text."""
     if stats.since and stats.until:
         return f"{amounts.moment(stats.since)} to {amounts.moment(stats.until)}"
     if stats.since:

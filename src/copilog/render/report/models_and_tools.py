@@ -27,7 +27,7 @@ MOST_BARS = 10
 
 
 def models(stats: Stats) -> Section:
-    """Which models answered, and how fast."""
+    """Return the section of models: which answered, and how fast."""
     section = stats.models
     blocks: list[Block] = []
     if section.models:
@@ -92,7 +92,7 @@ def _models_table(rows: list[ModelRow]) -> Block:
 
 
 def tools(stats: Stats) -> Section:
-    """Which tools were called, and how that went."""
+    """Return the section of tools: which were called, and with what outcome."""
     section = stats.tools
     blocks: list[Block] = [_tool_figures(section)]
     if section.tools:
@@ -105,7 +105,7 @@ def tools(stats: Stats) -> Section:
         legend = [("tone-1", "well or unknown"), ("tone-2", "failed")]
         blocks += [Chart("Calls by tool", [calls], legend=legend), _tools_table(section.tools)]
     blocks += _tables_of_calls(section)
-    return Section("tools", "Tools", "What was called, what failed, and who let it run.", blocks)
+    return Section("tools", "Tools", "Which tools were called, which calls failed, and who approved them.", blocks)
 
 
 def _ends(row: ToolRow) -> list[float]:

@@ -1,4 +1,4 @@
-"""The first two sections: everything in a few numbers, and when it happened."""
+"""The first two sections: the main figures, and when they happened."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_YEARS = 5
 
 
 def overview(stats: Stats) -> Section:
-    """Everything in a few numbers."""
+    """Return the main figures."""
     totals, time = stats.totals, stats.time
     days = timeline_of(time.by_day)
     figures = [
@@ -48,7 +48,7 @@ def overview(stats: Stats) -> Section:
             "Elapsed",
             amounts.duration(stats.work.elapsed_ms) if stats.work.timed_turns else amounts.NONE,
             f"{amounts.duration(stats.work.working_ms)} working,"
-            f" {amounts.duration(stats.work.waiting_ms)} waiting for a person",
+            f" {amounts.duration(stats.work.waiting_ms)} waiting for the user",
         ),
     ]
     return Section("overview", "Overview", "", [Figures(figures)])
@@ -83,13 +83,13 @@ def _spark(field_name: str, days: Timeline[ActivityRow]) -> Markup | None:
 
 
 def activity(stats: Stats) -> Section:
-    """The calendar, and the hours and weekdays."""
+    """Return the calendar, the hours and the weekdays."""
     time = stats.time
     if not time.by_day:
         return Section("activity", "Activity", "Nothing in this period has a time.", [])
     blocks: list[Block] = [_calendar(time), Row([_weekdays(time), _hours(time)])]
     blocks.append(Paragraph(_in_words(time)))
-    return Section("activity", "Activity", "When people asked something, in local time.", blocks)
+    return Section("activity", "Activity", "When prompts were sent, in local time.", blocks)
 
 
 def _calendar(time: TimeSection) -> Chart:

@@ -1,4 +1,4 @@
-"""The page: sections in their order, put into the template, with a policy that lets nothing in or out."""
+"""The page: sections in order, put into the template, with a policy that blocks all network access."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ from copilog.render.report.spending import spending
 from copilog.render.report.work import work
 
 TITLE = "Working with Copilot"
-LONGEST_TEXT = 2000  # of any one piece of text on the page
+LONGEST_TEXT = 2000  # characters of any one text on the page
 
 _OWN = PackageLoader("copilog.render.report", "templates")
 
 
 class Cover(msgspec.Struct, frozen=True, kw_only=True):
-    """What a page says of itself."""
+    """The title and the notes of the page."""
 
     made_at: datetime
     made_by: str  # "copilog 0.6"
     title: str | None = None
-    selection: Sequence[tuple[str, str]] = ()  # what was asked for besides the period, in words
+    selection: Sequence[tuple[str, str]] = ()  # filters besides the period, as text
     is_anonymous: bool = False
 
 
 def report_page(stats: Stats, cover: Cover) -> str:
-    """All figures as one HTML document that needs nothing else."""
+    """Return all figures as one self-contained HTML document."""
     sections = [
         overview(stats),
         activity(stats),
@@ -69,7 +69,7 @@ def _subtitle(stats: Stats) -> str:
 
 
 def render(template: str, *, sections: Sequence[Section], **context: Any) -> str:
-    """A template with its stylesheet in it, and with a policy that allows this stylesheet and nothing else."""
+    """Return a template with its stylesheet, and with a policy that allows only this stylesheet."""
     style = stylesheet()
     return (
         environment()
@@ -86,7 +86,7 @@ def render(template: str, *, sections: Sequence[Section], **context: Any) -> str
 @cache
 def environment() -> Environment:
     return Environment(
-        loader=ChoiceLoader([_OWN, PackageLoader("copilog.render", "templates")]),  # figures look as on the dashboard
+        loader=ChoiceLoader([_OWN, PackageLoader("copilog.render", "templates")]),  # as on the dashboard
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -97,11 +97,11 @@ def environment() -> Environment:
 
 @cache
 def stylesheet() -> str:
-    """The colours that all pages share, and what is the report's own."""
-    from copilog.render.pages import stylesheet as shared  # which needs the words of this package
+    """Return the colours that all pages share, and the report's own styles."""
+    from copilog.render.pages import stylesheet as shared  # which imports this package
 
     source, _, _ = _OWN.get_source(environment(), "style.css")
-    return shared("tokens") + source.replace("\r\n", "\n")  # as a browser reads it, so that the hash is the same
+    return shared("tokens") + source.replace("\r\n", "\n")  # line ends as in a browser, for the same hash
 
 
 def content_policy(style: str) -> str:
@@ -110,5 +110,5 @@ def content_policy(style: str) -> str:
 
 
 def _finalize(value: Any) -> Any:
-    """Whatever reaches a template as text is harmless text, even where a section forgot to see to it."""
+    """Make all text in a template harmless, even if a section did not."""
     return shown(value, LONGEST_TEXT) if isinstance(value, str) and not isinstance(value, Markup) else value

@@ -1,4 +1,4 @@
-"""Tokens and cost: over time, by whom and what, and where the numbers come from."""
+"""Tokens and cost: over time, by model and workspace, and where the numbers come from."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LEGEND = [(f"tone-{tone}", kind) for tone, kind in zip(TONES, KINDS, strict=True
 
 
 def spending(stats: Stats) -> Section:
-    """Tokens and cost."""
+    """Return the section of tokens and cost."""
     tokens = stats.tokens
     blocks: list[Block] = [_figures(tokens.total), *_over_time(tokens.by_day)]
     charted: list[Block] = [
@@ -84,7 +84,7 @@ def _figures(total: SpendRow) -> Figures:
 
 
 def parts_of(row: SpendRow) -> tuple[int, int, int, int]:
-    """Tokens by kind, in the order of KINDS."""
+    """Return tokens by kind, in the order of KINDS."""
     cached = min(row.cache_read, row.input)
     return row.input - cached, cached, row.output, row.estimated_input + row.estimated_output
 
@@ -135,7 +135,7 @@ def _bars(key: str, caption: str, rows: Sequence[SpendRow]) -> Chart | None:
 
 
 def folder_names(paths: Sequence[str]) -> list[str]:
-    """Folders by their last name, and by as many more as it takes to tell them apart."""
+    """Return folders by their last name, with as many parents as are needed to distinguish them."""
     parts = [[part for part in path.replace("\\", "/").split("/") if part] or [path] for path in paths]
     names = []
     for mine in parts:

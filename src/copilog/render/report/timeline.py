@@ -1,4 +1,4 @@
-"""Days in a row, as many as a chart has room for: days, weeks, months or years, without gaps."""
+"""Days without gaps, as days, weeks, months or years, so that they fit a chart."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Row = TypeVar("Row", bound=Named)
 
 @dataclass
 class Bucket(Generic[Row]):
-    """A stretch of time and the days in it that have figures."""
+    """A period, and the days in it that have figures."""
 
     label: str
     rows: list[Row] = field(default_factory=list)
@@ -33,7 +33,7 @@ class Bucket(Generic[Row]):
 
 @dataclass
 class Timeline(Generic[Row]):
-    """Buckets of one length."""
+    """Buckets of equal length."""
 
     unit: str  # day, week, month, year
     buckets: list[Bucket[Row]]
@@ -47,7 +47,7 @@ class Timeline(Generic[Row]):
 
 
 def day_of(row: Named) -> date | None:
-    """The day that a row is about; rows of what has no time have another name."""
+    """Return the day of a row; rows without a time have another name."""
     try:
         return date.fromisoformat(row.name)
     except ValueError:
@@ -55,7 +55,7 @@ def day_of(row: Named) -> date | None:
 
 
 def timeline_of(rows: Sequence[Row]) -> Timeline[Row]:
-    """The rows by day, or by whatever longer stretch keeps the chart readable."""
+    """Return the rows by day, or by a longer period if there are too many days for the chart."""
     dated = sorted(((day, row) for row in rows if (day := day_of(row)) is not None), key=lambda pair: pair[0])
     if not dated:
         return Timeline("day", [])
@@ -68,7 +68,7 @@ def timeline_of(rows: Sequence[Row]) -> Timeline[Row]:
 
 
 def by_year(rows: Sequence[Row], value: Callable[[Row], float]) -> dict[int, dict[date, float]]:
-    """Values by year and day."""
+    """Return values by year and day."""
     years: dict[int, dict[date, float]] = {}
     for row in rows:
         day = day_of(row)

@@ -1,4 +1,4 @@
-"""What came of it: edits, turns, votes, errors, references."""
+"""Results: edits, turns, votes, errors, references."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ KINDS = {"commit": "commit", "pull-request": "pull request", "issue": "issue"}
 
 
 def work(stats: Stats) -> Section:
-    """What came of it."""
+    """Return the section of results."""
     section = stats.work
     blocks: list[Block] = [_figures(section)]
     ends = _fates(section)
@@ -49,7 +49,7 @@ def work(stats: Stats) -> Section:
     if section.references:
         blocks.append(_references(section.references))
     return Section(
-        "work", "Work", "What was changed and what became of it, how turns ended, and what people said.", blocks
+        "work", "Work", "What was changed and whether it was accepted, how turns ended, and votes on answers.", blocks
     )
 
 
@@ -81,7 +81,7 @@ def _figures(section: WorkSection) -> Figures:
             Figure(
                 "Working",
                 amounts.duration(section.working_ms) if section.working_turns else amounts.NONE,
-                f"in {amounts.counted(section.working_turns, 'turn')}, without waiting for a person",
+                f"in {amounts.counted(section.working_turns, 'turn')}, without waiting for the user",
             ),
             Figure(
                 "Waiting for a person", amounts.duration(section.waiting_ms) if section.timed_turns else amounts.NONE
@@ -151,7 +151,7 @@ def _references(rows: list[ReferenceRow]) -> Table:
 
 
 def host_of(url: str | None) -> str | None:
-    """The host that a web address leads to; None where it is none that one may follow without thinking."""
+    """Return the host of a web address; None if it is not safe to link to."""
     if (
         not url
         or len(url) > LONGEST_ADDRESS

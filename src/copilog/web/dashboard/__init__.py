@@ -1,16 +1,16 @@
-"""The dashboard: what the figures of `copilog stats` look like as pictures, each with a table and with links.
+"""The dashboard: the figures of `copilog stats` as charts, each with a table and with links.
 
-asked.py       the time range and the facets that stand in the address
-measured.py    the figures for them, kept for as long as the archive is the same
-links.py       from a number to the conversations behind it
-spans.py       days, weeks or months in a row, as many as a picture has room for
-panels.py      what sections are made of: tiles, charts, tables
-page.py        all sections in their order, and the document that pictures are drawn from
-overview.py    the big numbers, the calendar, hours and weekdays
-spending.py    tokens and cost
-machinery.py   models, tools and MCP servers
-people.py      agents, skills and workspaces
-work.py        edits and what became of them, files, errors, votes
+parameters.py         the time range and the facets in the address
+figures.py            the figures for them; cache.py caches them until the archive changes
+links.py              from a number to the conversations that it counts
+time_buckets.py       consecutive days, weeks or months, as many as a chart has room for
+panels.py             what sections consist of: tiles, charts, tables
+page.py               all sections in order, and the JSON from which the browser draws charts
+overview.py           the main figures, the calendar, hours and weekdays
+spending.py           tokens and cost
+models_and_tools.py   models, tools and MCP servers
+agents_and_skills.py  agents, skills and workspaces
+work.py               edits and their outcomes, files, errors, votes
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Agents, skills and workspaces. Nothing is called unused where nobody has looked for what is defined."""
+"""Agents, skills and workspaces. Nothing is reported as unused if definitions were not read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KINDS = {"custom": "custom agent", "participant": "chat participant", "subagent"
 HANDOVERS = {"switch": "from turn to turn", "subagent": "started as a sub-agent"}
 AGENT_ENDS = [Series("turns or runs", "tone-1"), Series("failed", "bad")]
 SKILL_USE = [Series("loaded", "tone-1"), Series("only offered", "tone-4")]
-NOBODY_LOOKED = "What is defined on this machine was not looked at, so nothing is said of what was never used."
+NOBODY_LOOKED = "Definitions on this machine were not read, so agents and skills that were never used are unknown."
 
 
 def agents_and_skills(measured: Measured, links: Links) -> Section:
@@ -42,7 +42,7 @@ def agents_and_skills(measured: Measured, links: Links) -> Section:
     return Section(
         key="agents",
         title="Agents and skills",
-        lead="Who was at work, and what was at hand. A turn may count for several.",
+        lead="Which agents and skills were used, and which were available. A turn may count for several.",
         panels=panels,
         remarks=_remarks(measured, bool(panels)),
     )
@@ -56,7 +56,7 @@ def _remarks(measured: Measured, is_any: bool) -> list[str]:
     for what, rows in (("Agents", measured.stats.agents), ("Skills", measured.stats.skills)):
         if rows.no_longer_defined:
             names = ", ".join(amounts.shown(name, 80) for name in rows.no_longer_defined)
-            remarks.append(f"{what} that were used{period} and are defined nowhere that copilog looks: {names}.")
+            remarks.append(f"{what} that were used{period}, but are not defined where copilog searches: {names}.")
     return remarks
 
 
@@ -95,7 +95,7 @@ def _agents(rows: Sequence[AgentRow], links: Links) -> Panel:
 
 
 def _aside(row: AgentRow) -> str:
-    """An agent may have been at work in several ways, and then has several bars."""
+    """Return the number beside a bar. An agent may have run in several ways, and then has several bars."""
     if row.kind == "subagent":
         return f"{amounts.counted(row.turns, 'run')}, sub-agent"
     return amounts.counted(row.turns, "turn") + (", custom" if row.kind == "custom" else "")
@@ -132,7 +132,7 @@ def _skills(rows: Sequence[SkillRow], links: Links) -> Panel:
             worded("Defined", lambda row: _yes_or_no(row.is_defined), optional=True),
         ],
     )
-    note = "Offered: the model was told of it. Loaded: its text was read."
+    note = "Offered: the model was offered it. Loaded: its text was read."
     chart = bars("skills", title, "count", "turns", SKILL_USE, points)
     return Panel(key="skills", title=title, chart=chart, table=table, note=note)
 
@@ -168,7 +168,7 @@ def workspaces(stats: Stats, links: Links) -> Section:
     )
     if stats.totals.sources:
         panels.append(_sources(stats, links))
-    lead = "Where the work was done, and which program's files tell of it."
+    lead = "In which folders the work was done, and which program recorded it."
     return Section(key="workspaces", title="Workspaces", lead=lead, panels=panels)
 
 

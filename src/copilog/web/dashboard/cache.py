@@ -1,4 +1,4 @@
-"""Dashboards, kept for as long as the archive is the same: paging around measures nothing again."""
+"""Dashboards, cached until the archive changes: going to another page of a list measures nothing again."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ MOST_KEPT = 24
 
 
 class Board(NamedTuple):
-    """Figures, and what a page shows of them."""
+    """Figures, and the sections that show them."""
 
     measured: Measured
     sections: list[Section]
 
 
 class Boards:
-    """Those that were asked for last. Many threads may ask."""
+    """The most recent dashboards. Used by many threads."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._kept: OrderedDict[Any, Board] = OrderedDict()
 
     def of(self, archive: Archive, filters: Filters, now: datetime, look: Look) -> Board:
-        """What is measured for these filters. UsageError where they ask for something that cannot be."""
+        """Return the dashboard for these filters. Raise UsageError if a filter is not valid."""
         selection = measured_by(filters, now)
         key = (archive.path, state_of(archive), filters, selection, now.astimezone().date())
         with self._lock:
@@ -50,7 +50,7 @@ class Boards:
 
 
 def state_of(archive: Archive) -> tuple[Any, ...]:
-    """Something that is another once a conversation, a star or a label is."""
+    """Return a value that changes whenever a conversation, a star or a label does."""
     connection = archive.connection
     stored = connection.execute("SELECT count(*), max(stored_at), max(gone_at) FROM conversation").fetchone()
     annotated = connection.execute("SELECT count(*), max(changed_at) FROM annotation").fetchone()

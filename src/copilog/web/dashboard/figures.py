@@ -14,7 +14,7 @@ from copilog.definitions import Definition
 
 MOST_ROWS = 20  # of a table
 
-# For what is defined on this machine and in these workspaces; None where nobody is to look.
+# For what is defined on this machine and in these workspaces; None if definitions are not read.
 Look = Callable[[Sequence[str]], list[Definition] | None]
 
 
@@ -24,7 +24,7 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     selection: Selection
     now: datetime
     workspaces: list[str]
-    defined: list[Definition] | None  # None: nobody looked
+    defined: list[Definition] | None  # None: definitions were not read
 
 
 def measure(chosen: Chosen, look: Look) -> Measured:

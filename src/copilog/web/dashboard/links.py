@@ -1,7 +1,7 @@
-"""From a number to the conversations behind it.
+"""From a number to the conversations that it counts.
 
-What the library can be narrowed down by is a link to it, with the facets and the period of the dashboard. For anything
-else there is a list of its own, `/dashboard/conversations`.
+If the library has a filter for it, the link leads there, with the facets and the period of the dashboard. All other
+numbers have a list of their own, `/dashboard/conversations`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ BEHIND = "/dashboard/conversations"
 
 
 class Links:
-    """Links that keep what the dashboard was asked for."""
+    """Links that keep the filters of the dashboard."""
 
     def __init__(self, filters: Filters, now: datetime) -> None:
         self.filters = filters
@@ -31,32 +31,32 @@ class Links:
         return library_link(self.filters, sort="newest", **changes)
 
     def named(self, facet: str, name: str) -> str | None:
-        """Conversations with this model, tool, agent, skill, workspace or source; none for those without a name."""
+        """Return the link to conversations with this model, tool, agent, skill, workspace or source."""
         return None if name == UNNAMED else self.library(**{facet: exactly(facet, name)})
 
     def file(self, path: str) -> str:
-        """Conversations that edited or named a file."""
+        """Return the link to conversations that edited or named a file."""
         doubled = path.replace('"', '""')
         wanted = f'file:"{doubled}"'
         return self.library(q=f"({self.filters.q}) {wanted}" if self.filters.q else wanted)
 
     def period(self, first: date, end: date) -> str:
-        """Conversations of these days, and of no more than the dashboard shows."""
+        """Return the link to conversations of these days, as far as the dashboard shows them."""
         changes: dict[str, str] = {}
         if self.since is None or _midnight(first) > self.since:
             changes["since"] = first.isoformat()
         if self.until is None or _midnight(end) < self.until:
-            changes["until"] = (end - timedelta(days=1)).isoformat()  # which it includes
+            changes["until"] = (end - timedelta(days=1)).isoformat()  # inclusive
         return self.library(**changes)
 
     def behind(self, figure: str, row: Any = None) -> str:
-        """The list of exactly those that a figure counts; of a table, in one of its rows."""
+        """Return the link to the list of exactly those that a figure counts; for a table, in one of its rows."""
         values = FIGURES[figure].table.values_of(row)
         pairs = [("figure", figure), *(("value", value) for value in values)]
         return self._behind + urlencode(pairs, errors="replace", quote_via=quote)
 
     def behind_if(self, count: float | None, figure: str) -> str | None:
-        """The same; a nought leads nowhere."""
+        """Return the same link; none if the number is 0."""
         return self.behind(figure) if count else None
 
     def dashboard(self, **changes: Any) -> str:

@@ -149,7 +149,7 @@ def tools(section: ToolsSection, links: Links) -> Section:
         link = partial(links.behind, "tools.sequences.times")
         table = figure_table(title, "tools.sequences", section.sequences, first, links, {"Tools": link})
         panels.append(Panel(key="sequences", title=title, table=table))
-    lead = "What was called, what failed, how long it took, and who let it run."
+    lead = "Which tools were called, which calls failed, how long they took, and who approved them."
     return Section(key="tools", title="Tools", lead=lead, tiles=_tool_tiles(section, links), panels=panels)
 
 

@@ -1,4 +1,4 @@
-"""Everything in a few numbers, and when it happened."""
+"""The main figures, and when they happened."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def overview(stats: Stats, links: Links) -> Section:
         Figure(
             label="Working",
             value=amounts.duration(work.working_ms) if work.working_turns else amounts.NONE,
-            note=f"of {amounts.counted(work.working_turns, 'turn')}, without waiting for a person",
+            note=f"of {amounts.counted(work.working_turns, 'turn')}, without waiting for the user",
             link=links.behind_if(work.working_turns, "work.working_ms"),
         ),
         *_waiting_tile(work, links),
@@ -123,7 +123,7 @@ def activity(stats: Stats, links: Links) -> Section:
         _clock("weekdays", "Turns by weekday", "weekday", time.by_weekday, links),
         _clock("hours", "Turns by hour of the day", "hour", time.by_hour, links),
     ]
-    lead = "When people asked something, by this machine's clock."
+    lead = "When prompts were sent, in this machine's time zone."
     return Section(key="activity", title="Activity", lead=lead, panels=panels, remarks=[_in_words(time)])
 
 

@@ -1,4 +1,4 @@
-"""The sections in their order, and the document from which a browser draws the pictures."""
+"""The sections in order, and the JSON from which the browser draws the charts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from copilog.web.dashboard.work import work
 
 
 class Drawing(msgspec.Struct, kw_only=True):
-    """What the pictures show. Names in it are any text at all, to be shown as text."""
+    """The data of the charts. Names in it are untrusted text."""
 
     conversations: int
     turns: int

@@ -1,4 +1,4 @@
-"""What sections are made of. A panel is a picture with its table; a browser without scripts shows the table alone."""
+"""What sections consist of. A panel is a chart with its table; without scripts, only the table is shown."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WORDS: dict[Unit, Callable[[float | None], str]] = {
 
 
 class Series(msgspec.Struct, frozen=True):
-    """What a colour stands for."""
+    """The meaning of a colour."""
 
     name: str
     tone: str  # the name of a custom property: "tone-1", "good"
@@ -37,17 +37,17 @@ class Series(msgspec.Struct, frozen=True):
 class Point(msgspec.Struct, kw_only=True):
     """A bar, a column or a day."""
 
-    label: str  # as there is room for at an axis
+    label: str  # the label on an axis, if there is room
     name: str  # in full
-    values: list[float | None]  # as many as there are series
-    words: str  # what it says when one points at it
+    values: list[float | None]  # one for each series
+    words: str  # the tooltip
     link: str | None = None
-    aside: str | None = None  # beside a bar, in place of its length in numbers
+    aside: str | None = None  # beside a bar, instead of its value
     tone: str | None = None  # a colour of its own
 
 
 class Chart(msgspec.Struct, kw_only=True):
-    """All that is needed to draw a picture."""
+    """The data of one chart."""
 
     key: str
     kind: Kind
@@ -69,7 +69,7 @@ class Panel(msgspec.Struct, kw_only=True):
 
     @property
     def rows(self) -> int:
-        """How much room the picture takes, before it is drawn; none where it does not depend on the figures."""
+        """Return the number of rows that the chart will have; 0 if it does not depend on the figures."""
         return len(self.chart.points) if self.chart is not None and self.chart.kind in ("bars", "ranges") else 0
 
 
@@ -82,7 +82,7 @@ class Section(msgspec.Struct, kw_only=True):
     remarks: list[str] = []
 
 
-# --- pictures -------------------------------------------------------------------------------------------------------
+# --- charts ---------------------------------------------------------------------------------------------------------
 
 
 def make_point(
@@ -109,26 +109,26 @@ def make_point(
 
 
 def columns(key: str, title: str, unit: Unit, across: str, up: str, series: list[Series], points: list[Point]) -> Chart:
-    """Columns in a row, stacked where there are several series."""
+    """Return consecutive columns, stacked if there are several series."""
     return Chart(key=key, kind="columns", title=title, unit=unit, across=across, up=up, series=series, points=points)
 
 
 def bars(key: str, title: str, unit: Unit, across: str, series: list[Series], points: list[Point]) -> Chart:
-    """Bars below one another with their names; only as many as are told apart at a glance."""
+    """Return bars below one another with their names; only as many as can be distinguished."""
     return Chart(
         key=key, kind="bars", title=title, unit=unit, across=across, up="", series=series, points=points[:MOST_BARS]
     )
 
 
 def ranges(key: str, title: str, series: list[Series], points: list[Point]) -> Chart:
-    """From one time to a longer one, on a logarithmic scale."""
+    """Return ranges from one time to a longer one, on a logarithmic scale."""
     return Chart(
         key=key, kind="ranges", title=title, unit="ms", across="time", up="", series=series, points=points[:MOST_BARS]
     )
 
 
 def _told(name: str, series: Sequence[Series], values: Sequence[float | None], unit: Unit) -> str:
-    """What a point says: its name, and each of its values that is there."""
+    """Return the tooltip of a point: its name, and each of its values."""
     words = WORDS[unit]
     parts = [f"{words(value)} {one.name}" for one, value in zip(series, values, strict=True) if value]
     return f"{amounts.shown(name)}: {', '.join(parts) or 'nothing'}"
@@ -140,7 +140,7 @@ def _told(name: str, series: Sequence[Series], values: Sequence[float | None], u
 def linked_table(
     caption: str, rows: Sequence[Any], columns: Sequence[Column], links: Mapping[str, Link], note: str | None = None
 ) -> Table:
-    """Rows as a table in which some columns, named by their heads, lead somewhere."""
+    """Return rows as a table in which some columns, named by their headings, have links."""
     return with_links(table_of(caption, rows, columns, note), rows, links)
 
 
@@ -155,9 +155,9 @@ def figure_table(
     last: Sequence[Column] = (),
     without: Collection[str] = (),
 ) -> Table:
-    """The figures of a table as columns, each number with a link to what is behind it.
+    """Return the figures of a table as columns, each number with a link to the conversations that it counts.
 
-    Conversations lead to what makes the first column: how much of it each of them has. `named` has other links.
+    A number of conversations has the same link as the first column. `named` has other links.
     """
     numbers = columns_of(name, rows, without)
     made: dict[str, Link] = {column.head: partial(links.behind, column.figure) for column in numbers if column.figure}
@@ -167,7 +167,7 @@ def figure_table(
 
 
 def with_links(table: Table, rows: Sequence[Any], links: Mapping[str, Link]) -> Table:
-    """The table with links; a nought leads nowhere."""
+    """Return the table with links; a 0 has none."""
     for at, head in enumerate(table.heads):
         link = links.get(head.text)
         if link is not None:
@@ -178,7 +178,7 @@ def with_links(table: Table, rows: Sequence[Any], links: Mapping[str, Link]) -> 
 
 
 def table_of_points(chart: Chart, head: str, note: str | None = None) -> Table:
-    """The points of a chart in numbers, without those that have none."""
+    """Return the points of a chart as numbers, without those that have no value."""
     words = WORDS[chart.unit]
     heads = [Cell(head), *(Cell(series.name.capitalize(), is_number=True) for series in chart.series)]
     rows = [

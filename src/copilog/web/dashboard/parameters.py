@@ -1,4 +1,4 @@
-"""What the dashboard can be asked for: a time range, and facets with the names that there are."""
+"""The parameters of the dashboard: a time range, and facets with their names."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_NAMES = 200  # of a facet
 
 
 class Range(msgspec.Struct, frozen=True):
-    """A time range to choose."""
+    """A time range that can be selected."""
 
     words: str
     link: str
@@ -26,7 +26,7 @@ class Range(msgspec.Struct, frozen=True):
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """A facet to choose from."""
+    """A facet with its values."""
 
     name: str  # of the filter
     words: str
@@ -34,7 +34,7 @@ class Choice(msgspec.Struct, frozen=True):
 
 
 def this_minute() -> datetime:
-    """Now, to the minute: what is asked for twice within one is measured once."""
+    """Return the current time to the minute, so that two requests within a minute are measured once."""
     return datetime.now(UTC).replace(second=0, microsecond=0)
 
 
@@ -53,13 +53,13 @@ def ranges_of(filters: Filters, links: Links, now: datetime) -> list[Range]:
 
 
 def choices_of(archive: Archive, filters: Filters, now: datetime) -> list[Choice]:
-    """The names of each facet, with how many conversations they would leave."""
+    """Return the names of each facet, with how many conversations each would leave."""
     selected = Selected(archive.connection, listed_by(filters, now))
     found = {facet.name: facet.values for facet in facets_of(selected).facets}
     return [_choice(name, words, found[name]) for name, words in FACETS.items()]
 
 
 def _choice(name: str, words: str, values: list[Value]) -> Choice:
-    """Names to choose from; what has no name cannot be measured by itself."""
+    """Return the names of a facet; an empty name cannot be selected."""
     shown = [value for value in values if value.is_chosen or value.name != NAME_FIELDS[name].nameless]
     return Choice(name, words, shown[:MOST_NAMES])

@@ -1,4 +1,4 @@
-"""Tokens and cost: over time, by model and conversation, and how the numbers are known."""
+"""Tokens and cost: over time, by model and conversation, and where the numbers come from."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _prices(tokens: TokensSection) -> str:
 
 
 class Measure(NamedTuple):
-    """What a picture over time shows."""
+    """What a chart over time shows."""
 
     key: str
     title: str
@@ -110,7 +110,7 @@ def _over_time(measured: Measured, links: Links) -> list[Panel]:
 
 
 def _period(measured: Measured, days: Sequence[date]) -> tuple[date, date]:
-    """The days to show: those of the period that was asked for, else those on which something was."""
+    """Return the days to show: those of the selected period, else those with figures."""
     since, until = measured.selection.since, measured.selection.until
     wanted = list(days)
     if since is not None:
@@ -143,11 +143,11 @@ def _name_of(span: Span, unit: str) -> str:
     return {"week": f"week of {day}", "month": day[:7], "year": day[:4]}.get(unit, day)
 
 
-# --- by whom and what -----------------------------------------------------------------------------------------------
+# --- by model, workspace and conversation ----------------------------------------------------------------------------
 
 
 def spend_bars(key: str, title: str, rows: Sequence[SpendRow], link: Link, *, are_folders: bool = False) -> list[Panel]:
-    """What each took; nothing where nobody took any."""
+    """Return a bar for each row; nothing if all are empty."""
     shown = [row for row in rows if sum(parts_of(row))]
     if not shown:
         return []
@@ -162,7 +162,7 @@ def spend_bars(key: str, title: str, rows: Sequence[SpendRow], link: Link, *, ar
 
 
 def _aside(row: SpendRow) -> str:
-    """Recorded tokens and their price; estimates beside them, with a sign."""
+    """Return recorded tokens and their price, and the estimates after them, marked."""
     recorded, estimated = row.input + row.output, row.estimated_input + row.estimated_output
     words = [amounts.short(recorded)] if recorded or not estimated else []
     if estimated:

@@ -1,4 +1,4 @@
-"""Stretches of time in a row, without gaps: days, or weeks or months where there are too many days for a picture."""
+"""Consecutive periods without gaps: days, or weeks or months if there are too many days for a chart."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import date, timedelta
 from typing import NamedTuple, TypeVar
 
-MOST_SPANS = 93  # a quarter of a year, day by day
+MOST_SPANS = 93  # a quarter of a year, by day
 UNITS = (("day", 1), ("week", 7), ("month", 30))
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
@@ -24,7 +24,7 @@ class Spans(NamedTuple):
     spans: list[Span]
 
     def sums(self, rows: Iterable[tuple[date, Sequence[float | None]]], width: int) -> list[list[float]]:
-        """What rows of some days come to in each span, column by column. Days outside of all spans are left out."""
+        """Return the sums of the rows in each span, column by column. Days outside of all spans are left out."""
         at = {span.first: number for number, span in enumerate(self.spans)}
         totals = [[0.0] * width for _ in self.spans]
         for day, values in rows:
@@ -35,12 +35,12 @@ class Spans(NamedTuple):
 
 
 def spans_between(first: date, last: date) -> Spans:
-    """The spans from one day to another, both included; of more years than there is room for, the last ones."""
+    """Return the spans from one day to another, both included; of too many years, only the last ones."""
     days = (last - first).days + 1
     unit = next((unit for unit, length in UNITS if days <= MOST_SPANS * length), "year")
     spans: list[Span] = []
     start = start_of(first, unit)
-    if unit == "year" and last.year - start.year >= MOST_SPANS:  # somebody's clock was never set
+    if unit == "year" and last.year - start.year >= MOST_SPANS:  # a clock that was never set
         start = start.replace(year=last.year - MOST_SPANS + 1)
     while start <= last:
         end = _next(start, unit)
@@ -52,7 +52,7 @@ def spans_between(first: date, last: date) -> Spans:
 
 
 def dated(rows: Iterable[Row], day: Callable[[Row], str | None]) -> list[tuple[date, Row]]:
-    """Rows with their days; those of what has no time are left out."""
+    """Return rows with their days; rows without a time are left out."""
     found = ((day_of(day(row)), row) for row in rows)
     return [(when, row) for when, row in found if when is not None]
 

@@ -1,4 +1,4 @@
-"""What came of it: edits and their fate, files, how turns ended, errors and votes."""
+"""Results: edits and their outcomes, files, how turns ended, errors and votes."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def work(section: WorkSection, links: Links) -> Section:
     if section.vote_reasons:
         title = "Why answers were voted down"
         panels.append(_counts("vote_reasons", title, "Reason", section.vote_reasons, links))
-    lead = "What was changed and what became of it, how turns ended, and what people said."
+    lead = "What was changed and whether it was accepted, how turns ended, and votes on answers."
     return Section(key="work", title="Work", lead=lead, tiles=_tiles(section, links), panels=panels)
 
 
@@ -95,7 +95,7 @@ def _fates(section: WorkSection, links: Links) -> Panel:
         aside = f"{times:,}, {amounts.percent(times / section.edits)}"
         points.append(make_point(name, EDITS, [times], "count", link, tone=tone, aside=aside))
     chart = bars("fates", title, "count", "edits", EDITS, points)
-    note = "Unknown: nothing was recorded afterwards. Pending: nobody had decided when it was last saved."
+    note = "Unknown: nothing was recorded afterwards. Pending: neither accepted nor undone when it was last saved."
     return Panel(key="fates", title=title, chart=chart, table=table_of_points(chart, "Fate"), note=note)
 
 

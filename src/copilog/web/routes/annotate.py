@@ -1,4 +1,4 @@
-"""What a person adds to a conversation: a star, labels, a note. The one thing that a page can change."""
+"""What the user adds to a conversation: a star, labels, a note. Nothing else can be changed from a page."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from copilog.store.archive import Archive
 from copilog.web.live import Change, latest_mark
 from copilog.web.viewer import Viewer, viewer_of
 
-MOST_BYTES = 256 * 1024  # of what is sent; a note is a text, and no file
+MOST_BYTES = 256 * 1024  # of a request; a note is a text, not a file
 LONGEST_LABEL = 100
 
 
 class Wanted(msgspec.Struct, forbid_unknown_fields=True):
-    """What is to be changed of one conversation; what is not named stays as it is."""
+    """A change of one conversation; fields that are not set stay as they are."""
 
     id: str
     star: bool | None = None
     add_label: str | None = None
     remove_label: str | None = None
-    note: str | msgspec.UnsetType | None = msgspec.UNSET  # nothing or an empty one takes it away
+    note: str | msgspec.UnsetType | None = msgspec.UNSET  # an empty text removes it
 
 
 class Annotated(msgspec.Struct):
-    """How it is now."""
+    """The annotations after a change."""
 
     id: str
     is_starred: bool
@@ -41,7 +41,7 @@ class Annotated(msgspec.Struct):
 
 
 async def _annotate(request: Request) -> Response:
-    """Change it, and answer with how it is now."""
+    """Apply the change, and return the annotations."""
     try:
         wanted = _wanted(request.headers.get("content-type", ""), await _body(request))
         now = await run_in_threadpool(_changed, viewer_of(request), wanted)
@@ -59,12 +59,12 @@ async def _body(request: Request) -> bytes:
     async for piece in request.stream():
         body += piece
         if len(body) > MOST_BYTES:
-            raise HTTPException(413, "this is too long for a note")
+            raise HTTPException(413, "the note is too long")
     return body
 
 
 def _wanted(kind: str, body: bytes) -> Wanted:
-    """The body as JSON, or as a form with the same names."""
+    """Return the body, which is JSON or a form with the same names."""
     kind = kind.partition(";")[0].strip().lower()
     try:
         if kind == "application/json":
@@ -75,14 +75,14 @@ def _wanted(kind: str, body: bytes) -> Wanted:
                 fields["star"] = fields["star"] in ("1", "true", "on")
             return msgspec.convert(fields, Wanted)
     except (msgspec.ValidationError, msgspec.DecodeError, ValueError) as error:
-        raise HTTPException(400, f"this cannot be understood: {error}") from None
+        raise HTTPException(400, f"the request is not valid: {error}") from None
     raise HTTPException(415, "send JSON, or a form")
 
 
 def _changed(viewer: Viewer, wanted: Wanted) -> Annotated:
     if wanted.add_label is not None and len(wanted.add_label) > LONGEST_LABEL:
         raise UsageError(f"a label has at most {LONGEST_LABEL} characters")
-    with viewer.archive() as archive:  # to open it for writing would make one where there is none any more
+    with viewer.archive() as archive:  # opening it for writing would create a missing archive
         try:
             conversation_id = archive.find_id(wanted.id)
         except UsageError as error:

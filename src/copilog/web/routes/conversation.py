@@ -1,4 +1,4 @@
-"""The page of one conversation, and what it loads as one reads on."""
+"""The page of one conversation, and the parts that it loads later."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ from copilog.writers.html.conversation import Pages, Window
 from copilog.writers.html.outline_page import outline_page
 from copilog.writers.html.page import NOTE_FIELD
 
-MANY_TURNS = 300  # with more, scripts load the outline after the page; without scripts, links lead through it
+MANY_TURNS = 300  # with more turns, scripts load the outline after the page; without scripts, links lead through it
 KEPT_VIEWS = 8
 LONGEST_RAW = 1_000_000  # characters of JSON
-# What a browser may do with something that came out of a conversation: show it, and nothing else.
+# What a browser may do with content of a conversation: show it, and nothing else.
 SANDBOX = {"Content-Security-Policy": "default-src 'none'; sandbox", "Cross-Origin-Resource-Policy": "same-origin"}
 
 
@@ -88,7 +88,7 @@ def _page(request: Request) -> Response:
 
 
 def _other_messages(pages: Pages, window: Window) -> list[tuple[str, str]]:
-    """Addresses of the messages before and after those on the page, for browsers without scripts."""
+    """Return the addresses of the messages before and after those on the page, for browsers without scripts."""
     before = pages.start_before(window.first)
     places = ((before, "The messages before these"), (window.next, "The next messages"))
     name = pages.conversation.id
@@ -100,7 +100,7 @@ def _other_messages(pages: Pages, window: Window) -> list[tuple[str, str]]:
 
 
 def _facts(conversation: Conversation) -> list[str]:
-    """The line below the title."""
+    """Return the line below the title."""
     conversation = without_superseded(conversation)
     start = conversation.started_at or conversation.updated_at
     models = distinct(model_names(conversation))
@@ -117,11 +117,11 @@ def _facts(conversation: Conversation) -> list[str]:
     return [fact for fact in facts if fact]
 
 
-# --- parts of it ------------------------------------------------------------------------------------------------
+# --- parts of the page ------------------------------------------------------------------------------------------
 
 
 def _messages(request: Request) -> Response:
-    """A window: from a message on, before one, around one, or from the beginning of a turn."""
+    """Return a window: from a message on, before one, around one, or from the beginning of a turn."""
     pages = _pages(request)
     around, before, turn = (_number(request, name) for name in ("around", "before", "turn"))
     if around is not None:
@@ -136,7 +136,7 @@ def _messages(request: Request) -> Response:
 
 
 def _below(request: Request) -> Response:
-    """Messages of a sub-agent that did not come with the page."""
+    """Return messages of a sub-agent that were not part of the page."""
     pages = _pages(request)
     call = request.query_params.get("call", "")
     below = pages.messages_below(call, _number(request, "skip") or 0)
@@ -151,7 +151,7 @@ def _below(request: Request) -> Response:
 
 
 def _outline(request: Request) -> Response:
-    """The turns, and the line below the title: both change while a conversation grows."""
+    """Return the turns, and the line below the title: both change while a conversation grows."""
     conversation = _conversation(request)
     return page(
         request,
@@ -176,7 +176,7 @@ def _panel(request: Request) -> Response:
 
 
 def _addresses(request: Request, conversation: Conversation) -> ServedAddresses:
-    """Those of a conversation and of the others that it is related to."""
+    """Return the addresses of a conversation, and of the ones that it is related to."""
     with viewer_of(request).archive() as archive:
         others = archive.summaries([relation.other_id for relation in conversation.relations])
     return ServedAddresses(conversation.id, others)
@@ -189,11 +189,11 @@ def _find(request: Request) -> Response:
     return Response(msgspec.json.encode(found), media_type="application/json")
 
 
-# --- what is behind it ------------------------------------------------------------------------------------------
+# --- raw data ---------------------------------------------------------------------------------------------------
 
 
 def _raw(request: Request) -> Response:
-    """The JSON of a part, a message or a turn, with the file it came from and its place there."""
+    """Return the JSON of a part, a message or a turn, with its file and its position in it."""
     conversation = _conversation(request)
     number = _number(request, "turn")
     if number is not None:
@@ -213,7 +213,7 @@ def _raw(request: Request) -> Response:
 
 
 def _places(conversation: Conversation, turn_index: int | None, position: int | None) -> list[tuple[str, str]]:
-    """The file that leads, and where in it the turn stands, and the part in the turn."""
+    """Return the main file, and the position of the turn in it, and of the part in the turn."""
     lead = next((trace for trace in conversation.provenance if trace.role == "lead"), None)
     turn = next((turn for turn in conversation.turns if turn.index == turn_index), None)
     places: list[tuple[str, str]] = []
@@ -230,17 +230,17 @@ def _places(conversation: Conversation, turn_index: int | None, position: int | 
 
 
 def _text(request: Request) -> Response:
-    """A text that is too long for the page, as it is."""
+    """Return a text that is too long for the page."""
     _, message = _message(request, _conversation(request))
     part = _part(message, _number(request, "part") or 0)
     text = _text_of(part, request.query_params.get("field", "text"))
     if text is None:
-        raise HTTPException(404, "there is no such text here")
+        raise HTTPException(404, "this conversation has no such text")
     return PlainTextResponse(text.encode("utf-8", "replace"), headers=SANDBOX)
 
 
 def _text_of(part: Any, field: str) -> str | None:
-    """One of the texts of a part, by the names that the page's links use."""
+    """Return a text of a part, by its name in the page's links."""
     if isinstance(part, ToolResult) and field.startswith("item-"):
         index = field.removeprefix("item-")
         return part.items[int(index)].text if index.isdecimal() and int(index) < len(part.items) else None
@@ -260,7 +260,7 @@ def _text_of(part: Any, field: str) -> str | None:
 
 
 def _attachment(request: Request) -> Response:
-    """A picture out of a conversation: bytes that were kept in it, never a file that a path names."""
+    """Return a picture that the conversation contains, never a file that a path names."""
     _, message = _message(request, _conversation(request))
     part = _part(message, _number(request, "part") or 0)
     item = _number(request, "item")
@@ -271,13 +271,13 @@ def _attachment(request: Request) -> Response:
         data = part.items[item].data
     kind = picture_type(data) if data is not None else None
     if data is None or kind is None:
-        raise HTTPException(404, "there is no picture here that can be shown")
+        raise HTTPException(404, "there is no picture that a browser can show")
     name = f"picture.{kind.rpartition('/')[2]}"
     headers = {**SANDBOX, "Content-Disposition": f'inline; filename="{name}"'}
     return Response(data, media_type=kind, headers=headers)
 
 
-# --- what was asked for -----------------------------------------------------------------------------------------
+# --- parameters -------------------------------------------------------------------------------------------------
 
 
 def _conversation(request: Request) -> Conversation:
@@ -285,7 +285,7 @@ def _conversation(request: Request) -> Conversation:
 
 
 def _pages(request: Request) -> Pages:
-    """How a conversation is shown; as long as the conversation is the same, so is this."""
+    """Return the pages of a conversation, cached until the conversation changes."""
     conversation = _conversation(request)
     state = request.app.state
     if not hasattr(state, "pages"):
@@ -303,8 +303,8 @@ def _pages(request: Request) -> Pages:
 def _summary(request: Request, conversation: Conversation) -> Summary:
     with viewer_of(request).archive() as archive:
         found = archive.summaries([conversation.id])
-    if conversation.id not in found:  # removed a moment ago
-        raise HTTPException(404, "this conversation is not in the archive any more")
+    if conversation.id not in found:  # just removed
+        raise HTTPException(404, "this conversation is no longer in the archive")
     return found[conversation.id]
 
 

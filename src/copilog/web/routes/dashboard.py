@@ -1,4 +1,4 @@
-"""The dashboard: figures as pictures and tables, the document pictures are drawn from, and who is behind a number."""
+"""The dashboard: figures as charts and tables, the data of the charts, and the conversations that a number counts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MOST_BEHIND = 500  # conversations in a list
 
 
 def dashboard_page(request: Request) -> Response:
-    """The page. What cannot be asked is told on it, so that it can be put right."""
+    """Return the page. Parameters that are not valid are reported on it, so that the user can correct them."""
     filters = filters_from(request.query_params)
     try:
         return _page(request, filters)
@@ -66,7 +66,7 @@ def _page(request: Request, filters: Filters, *, asked: Filters | None = None, p
 
 
 def dashboard_data(request: Request) -> Response:
-    """What the pictures show, as JSON."""
+    """Return the data of the charts as JSON."""
     filters = filters_from(request.query_params)
     now = this_minute()
     with viewer_of(request).archive() as archive:
@@ -75,7 +75,7 @@ def dashboard_data(request: Request) -> Response:
 
 
 def behind_page(request: Request) -> Response:
-    """The conversations that one number counts."""
+    """Return the list of conversations that one number counts."""
     filters = filters_from(request.query_params)
     figure = request.query_params.get("figure", "")
     values = [value for value in request.query_params.getlist("value") if value]

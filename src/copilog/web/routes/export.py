@@ -1,4 +1,4 @@
-"""Conversations as files to keep, in any of the formats that there are."""
+"""Conversations as files to download, in any export format."""
 
 from __future__ import annotations
 
@@ -18,22 +18,24 @@ from copilog.model import Conversation
 from copilog.web.viewer import Viewer, viewer_of
 
 MOST_AT_ONCE = 500
-CHUNK = 64 << 10  # characters that are sent together: a page is drawn in thousands of pieces
-# Should a browser show it after all: it may do nothing there.
+CHUNK = 64 << 10  # characters that are sent together: a page is drawn in thousands of parts
+# If a browser shows it: nothing in it may run.
 HEADERS = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"}
 
 
 def _export(request: Request) -> Response:
-    """One conversation, or several that the address names one after another: /export?id=..&id=..&format=markdown."""
+    """Return one conversation, or several: /export?id=..&id=..&format=markdown."""
     viewer = viewer_of(request)
     ids = list(dict.fromkeys(value for value in request.query_params.getlist("id") if value))
     kind = format_named(request.query_params.get("format", "html"))
     if not ids:
         raise HTTPException(400, "No conversation was named.")
     if kind is None:
-        raise HTTPException(400, f"There is no such format; there are {' and '.join(NAMES)}.")
+        raise HTTPException(400, f"There is no such format; choose {' or '.join(NAMES)}.")
     if len(ids) > MOST_AT_ONCE:
-        raise HTTPException(400, f"These are too many at once; `copilog export` has no such limit as {MOST_AT_ONCE}.")
+        raise HTTPException(
+            400, f"At most {MOST_AT_ONCE} conversations can be exported at once; `copilog export` has no limit."
+        )
     if len(ids) == 1:
         return _one(viewer.conversation(ids[0]), kind)
     return _many(viewer, ids, kind)
@@ -45,7 +47,7 @@ def _one(conversation: Conversation, kind: Format) -> Response:
 
 
 def _many(viewer: Viewer, ids: list[str], kind: Format) -> Response:
-    """Several in one file, each read when its turn comes."""
+    """Return several conversations as one file, each read when it is written."""
     with viewer.archive() as archive:
         found = archive.summaries(ids)
     missing = [each for each in ids if each not in found]
@@ -69,7 +71,7 @@ def _streamed(pieces: Iterator[str], name: str, kind: Format) -> Response:
 
 
 def _chunks(pieces: Iterator[str]) -> Iterator[bytes]:
-    """The pieces as bytes, many at a time; what is drawn is sent while the rest is still to be drawn."""
+    """Yield the file as bytes in large chunks; the first are sent while the rest is drawn."""
     waiting: list[str] = []
     length = 0
     for piece in pieces:

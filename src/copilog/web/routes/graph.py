@@ -1,4 +1,4 @@
-"""Agents, their tools, skills and hand-overs as a graph to walk around in."""
+"""Agents with their tools, skills and hand-overs as an interactive graph."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DEFAULT_AGENT = "(default)"
 
 
 def graph_page(request: Request) -> Response:
-    """The page: the picture, and a table of the same."""
+    """Return the page: the graph, and a table of the same."""
     filters = filters_from(request.query_params)
     whole, defined = _graph_of(request, filters)
     shown = strongest(whole, MOST_EDGES)
@@ -48,7 +48,7 @@ def graph_page(request: Request) -> Response:
 
 
 def graph_data(request: Request) -> Response:
-    """Nodes and edges, with where each node leads."""
+    """Return nodes and edges, with the link of each node."""
     filters = filters_from(request.query_params)
     whole, _ = _graph_of(request, filters)
     shown = strongest(whole, MOST_EDGES)
@@ -60,7 +60,7 @@ def graph_data(request: Request) -> Response:
 
 
 def definition(request: Request) -> Response:
-    """What defines a node: only files that were found as definitions are ever shown."""
+    """Return the definition of a node: only files that were discovered as definitions are shown."""
     filters = filters_from(request.query_params)
     whole, defined = _graph_of(request, filters)
     wanted = request.query_params.get("node", "")
@@ -88,7 +88,7 @@ def _graph_of(request: Request, filters: Filters) -> tuple[Graph, list[Definitio
 
 
 def _conversations(node: Node, filters: Filters) -> str | None:
-    """The conversations in which it was used."""
+    """Return the conversations in which it was used."""
     if not node.is_used or node.name == DEFAULT_AGENT:
         return None
     field = {AGENT: "agent", SUBAGENT: "agent", TOOL: "tool", SKILL: "skill"}.get(node.kind)

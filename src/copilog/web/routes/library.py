@@ -1,4 +1,4 @@
-"""The library: all conversations, narrowed down, searched and sorted by what the address says."""
+"""The library: all conversations, filtered, searched and sorted as the address says."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from copilog.web.filters import filters_from
 from copilog.web.library_view import library_view, part_view, tools_view
 from copilog.web.viewer import is_partial, page, viewer_of
 
-MOST_ROWS = 2_000  # at once: who comes back to the list gets all the rows that were there
+MOST_ROWS = 2_000  # at once: going back to the list restores all rows
 
 
 def library(request: Request) -> Response:
-    """The page; for htmx just the list with its facets, and where the list goes on only the rows."""
+    """Return the page; for htmx only the list with its facets, or the next rows."""
     filters = filters_from(request.query_params)
     offset = _whole(request, "from", 0)
     with viewer_of(request).archive() as archive:
@@ -31,7 +31,7 @@ def library(request: Request) -> Response:
 
 
 def tools(request: Request) -> Response:
-    """The facet of tools, when somebody opens it."""
+    """Return the facet of tools, when the user opens it."""
     with viewer_of(request).archive() as archive:
         facet = tools_view(archive, filters_from(request.query_params))
     return page(request, "facets.html", facets=[facet], only_choices=True)

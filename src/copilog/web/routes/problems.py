@@ -1,4 +1,4 @@
-"""What could not be read of the files in the archive, file by file, with what to do."""
+"""The records and files that could not be read, file by file, with what to do."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from copilog.store.summary import Summary
 from copilog.web.viewer import page, viewer_of
 
 LEVELS = {"error": "errors", "warning": "warnings", "info": "remarks"}
-SERIOUS = "serious"  # errors and warnings: what is shown unless asked otherwise
+SERIOUS = "serious"  # errors and warnings: the default
 FILES_AT_ONCE = 50
 REASONS_AT_ONCE = 20  # for one kind of problem in one file
 PLACES_AT_ONCE = 8  # of one reason
@@ -26,7 +26,7 @@ CONVERSATIONS_AT_ONCE = 5  # of one file
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """What the page was asked for."""
+    """The filters of the page."""
 
     level: str = SERIOUS
     code: str = ""
@@ -40,32 +40,32 @@ class Choice(msgspec.Struct, frozen=True):
         return self.level in ("all", level) or (self.level == SERIOUS and level != "info")
 
     def address(self, **changes: object) -> str:
-        """The page with something else chosen."""
+        """Return the address of the page with another filter."""
         values = msgspec.structs.asdict(msgspec.structs.replace(self, **{"start": 0, **changes}))
         asked = {name: value for name, value in values.items() if value != getattr(Choice(), name)}
         return f"/problems?{urlencode(asked)}" if asked else "/problems"
 
 
 class Reason(msgspec.Struct, frozen=True):
-    """What was wrong, and wherever it was."""
+    """A reason, with its positions."""
 
     words: str
     places: list[str]
-    more: int  # places that are not listed
+    more: int  # positions that are not listed
 
 
 class Kind(msgspec.Struct, frozen=True):
-    """All problems of one code in a file: their advice stands there once."""
+    """All problems of one code in a file, with their advice."""
 
     level: str
     code: str
     advice: str | None
     reasons: list[Reason]
-    more: int  # problems for other reasons
+    more: int  # problems with other reasons
 
 
 class TroubledFile(msgspec.Struct, frozen=True):
-    """A file with its problems, and the conversations that were read from it all the same."""
+    """A file with its problems, and the conversations that were read from it."""
 
     path: str
     source: str | None
@@ -96,7 +96,7 @@ def problems_page(request: Request) -> Response:
 
 
 def choice_from(params: Mapping[str, str]) -> Choice:
-    """What an address asks for; what makes no sense in it is left aside."""
+    """Return the filters in an address; invalid ones are ignored."""
     level = params.get("level", "")
     start = params.get("start", "")
     return Choice(
@@ -112,7 +112,7 @@ def count_of(problems: Iterable[Problem], level: str) -> int:
 
 
 def _by_file(problems: Iterable[Problem]) -> list[list[Problem]]:
-    """The problems of each file together; files with errors come first, as the archive has them."""
+    """Return the problems of each file together; files with errors come first, as in the archive."""
     files: dict[str, list[Problem]] = {}
     for problem in problems:
         files.setdefault(problem.path, []).append(problem)
@@ -156,13 +156,13 @@ def _kinds_of(problems: list[Problem]) -> list[Kind]:
 
 
 def _place_words(place: str | None) -> str:
-    """`:12 (byte 90412)` as `line 12 (byte 90412)`; JSON pointers and tables as they are."""
+    """Return `line 12 (byte 90412)` for `:12 (byte 90412)`; JSON pointers and tables as they are."""
     words = (place or "").strip()
     return f"line {words[1:]}" if words.startswith(":") else words.removeprefix("#") or "whole file"
 
 
 def _conversations_of(archive: Archive, paths: list[str]) -> dict[str, list[str]]:
-    """The ids of the conversations that were read from these files."""
+    """Return the ids of the conversations that were read from these files."""
     rows = archive.connection.execute(
         "SELECT DISTINCT path, conversation FROM traces WHERE path IN (SELECT value FROM json_each(?)) ORDER BY 1, 2",
         (msgspec.json.encode(paths).decode(),),

@@ -27,7 +27,7 @@ KINDS = {
 
 
 def timeline_page(request: Request) -> Response:
-    """The page: a picture for those who look, a table for those who read."""
+    """Return the page: a chart, and a table of the same."""
     conversation = viewer_of(request).conversation(request.query_params.get("id", ""))
     timeline = timeline_of(conversation)
     return page(
@@ -43,7 +43,7 @@ def timeline_page(request: Request) -> Response:
 
 
 def timeline_data(request: Request) -> Response:
-    """The same as JSON, for the picture."""
+    """Return the data of the chart as JSON."""
     conversation = viewer_of(request).conversation(request.query_params.get("id", ""))
     return Response(msgspec.json.encode(timeline_of(conversation)), media_type="application/json")
 

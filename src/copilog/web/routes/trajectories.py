@@ -1,4 +1,4 @@
-"""Files of trajectories, as `copilog extract` writes them: read like any conversation, and two of them compared."""
+"""Files of trajectories, as `copilog extract` writes them: shown like any conversation, and compared."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ LONGEST_VALUE = 2_000
 
 
 def files_page(request: Request) -> Response:
-    """What is open, and how to open more."""
+    """Return the list of open files, with a form to open more."""
     return page(request, "trajectories.html", page_name="trajectories", files=viewer_of(request).opened.all())
 
 
 async def drop(request: Request) -> Response:
-    """A file that was dropped on the page, or chosen: its bytes are the body."""
+    """Open a file that the user dropped on the page, or selected: its bytes are the body."""
     name = request.query_params.get("name", "")
     opened = await viewer_of(request).opened.drop(name, request.stream())
     return JSONResponse({"address": f"/trajectories/file?key={opened.key}"})
@@ -57,7 +57,7 @@ def close(request: Request) -> Response:
 
 
 def file_page(request: Request) -> Response:
-    """The conversations of one file."""
+    """Return the conversations of one file."""
     opened = viewer_of(request).opened.get(request.query_params.get("key", ""))
     ledger = Ledger(path=opened.name, source=SOURCE)
     stubs = list(BY_NAME[SOURCE].index(_found(opened), ledger))
@@ -95,7 +95,7 @@ def _in_short(conversation: Conversation | None) -> dict[str, Any] | None:
 
 
 def show(request: Request) -> Response:
-    """One conversation of a file, with the view of conversations."""
+    """Return one conversation of a file, drawn like any conversation."""
     opened = viewer_of(request).opened.get(request.query_params.get("key", ""))
     wanted = request.query_params.get("conversation", "")
     conversation = _read(opened, wanted)
@@ -118,7 +118,7 @@ def show(request: Request) -> Response:
 
 
 def _facts_of(message: Message) -> list[str]:
-    """What extraction found out about a message: it stands on each, as that is what one looks for."""
+    """Return what extraction found out about a message, to show on that message."""
     source = f" ({clean_line(message.model_source, 60)})" if message.model_source else ""
     facts = (
         f"mode {clean_line(message.mode, 60)}" if message.mode else "",
@@ -128,7 +128,7 @@ def _facts_of(message: Message) -> list[str]:
 
 
 def compare(request: Request) -> Response:
-    """Two files side by side, as `copilog compare` sees them; or one conversation of both, down to its fields."""
+    """Return two files compared, as `copilog compare` does; or one conversation of both, field by field."""
     opened = viewer_of(request).opened
     old, new = (opened.get(request.query_params.get(side, "")) for side in ("old", "new"))
     wanted = request.query_params.get("conversation")
@@ -173,7 +173,7 @@ def _compare_one(request: Request, old: OpenedFile, new: OpenedFile, wanted: str
 
 
 def _told(difference: Difference) -> dict[str, Any]:
-    """A difference for people: texts as a diff, everything else as JSON on both sides."""
+    """Return a difference: texts as a diff, other values as JSON on both sides."""
     diff = text_diff(difference)
     return {
         "path": difference.path,

@@ -1,18 +1,17 @@
-"""Blocks of a conversation as HTML: conversation.py, page.py, passages.py, outline_page.py and addresses.py.
+"""Blocks of a conversation as HTML: conversation.py, page.py, text_blocks.py, outline_page.py and addresses.py.
 
-The other modules turn untrusted text into HTML. Whatever a conversation holds may be given to them; what they return
-is safe:
+The other modules turn untrusted text into HTML. They accept any text of a conversation, and what they return is safe:
 
     markdown.py    prose: Markdown without HTML, links that lead only to the web
     code.py        highlighted code, JSON laid out, plain text
-    terminal.py    what programs printed, with its colours
-    diffs.py       changes to files, in one column or two; diff_lines.py takes them apart, changed_words.py marks words
-    links.py       where a link may lead, and what is said about it
-    names.py       names of languages
-    characters.py  characters that nobody sees, or that mislead, made visible
+    terminal.py    terminal output, with its colours
+    diffs.py       changes to files, in one column or two; diff_lines.py parses them, changed_words.py marks words
+    links.py       where a link may lead, and its title
+    language_names.py  names of languages
+    characters.py  invisible or misleading characters, made visible
 
 Each of these takes text and returns `Markup` that is complete in itself: every element that opens also closes. Time and
-size grow with the text and no faster; what is too much is shown plainly, or cut with a note that says so.
+size are linear in the text; text that is too long is shown without markup, or cut with a note that says so.
 """
 
 from __future__ import annotations

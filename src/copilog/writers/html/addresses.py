@@ -1,4 +1,4 @@
-"""Addresses on a conversation's page. A page that stands alone has none: what others link to, it holds itself."""
+"""Addresses on a conversation's page. A self-contained page has none: it contains what others link to."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 
 def picture_type(data: bytes) -> str | None:
-    """The type of a picture that browsers draw and that can do nothing else, by its first bytes."""
+    """Return the type of a picture by its first bytes, if it is one that browsers draw and that cannot run code."""
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png"
     if data.startswith(b"\xff\xd8\xff"):
@@ -21,48 +21,48 @@ def picture_type(data: bytes) -> str | None:
 
 
 class Addresses:
-    """Those of a page that stands alone. None: there is no such address."""
+    """The addresses of a self-contained page. None means that there is no such address."""
 
     def message(self, number: int) -> str:
-        """A message, for good."""
+        """Return the permanent address of a message."""
         return f"#m-{number}"
 
     def turn(self, number: int) -> str:
-        """Where a turn begins."""
+        """Return the address where a turn begins."""
         return f"#t-{number}"
 
     def panel(self, first_turn: int) -> str | None:  # noqa: ARG002
-        """What is known of the conversation as a whole, with the turns from this place on."""
+        """Return the address of the facts about the conversation, with its turns from this position on."""
         return None
 
     def raw(self, message: int, part: int | None = None) -> str | None:  # noqa: ARG002
-        """The JSON of a message or a part, with its file and place."""
+        """Return the address of the JSON of a message or part, with its file and position."""
         return None
 
     def raw_turn(self, turn: int) -> str | None:  # noqa: ARG002
-        """The JSON of a turn."""
+        """Return the address of the JSON of a turn."""
         return None
 
     def text(self, message: int, part: int, field: str) -> str | None:  # noqa: ARG002
-        """A text that is too long for the page."""
+        """Return the address of a text that is too long for the page."""
         return None
 
     def picture(self, message: int, part: int, item: int | None, data: bytes) -> str | None:  # noqa: ARG002
-        """A picture; None for what is none."""
+        """Return the address of a picture; None if it is not one."""
         kind = picture_type(data)
         return f"data:{kind};base64,{base64.b64encode(data).decode()}" if kind else None
 
     def below(self, call: str, skip: int) -> str | None:  # noqa: ARG002
-        """The messages of a sub-agent after so many of them."""
+        """Return the address of the messages of a sub-agent from this position on."""
         return None
 
     def conversation(self, other: str) -> str | None:  # noqa: ARG002
-        """Another conversation."""
+        """Return the address of another conversation."""
         return None
 
 
 class ServedAddresses(Addresses):
-    """Those of a page that the viewer serves."""
+    """The addresses of a page that the viewer serves."""
 
     def __init__(self, conversation_id: str, others: Container[str] = ()) -> None:
         self.id = conversation_id

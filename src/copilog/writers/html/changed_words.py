@@ -1,4 +1,4 @@
-"""Which words differ between a line and the line that took its place."""
+"""Which words differ between a line and the line that replaced it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from difflib import SequenceMatcher
 
 from markupsafe import Markup, escape
 
-MOST_COMPARED = 40_000  # product of the numbers of words: comparing them all takes time that grows with it
-LEAST_ALIKE = 0.3  # below this, two lines have so little in common that marks would only confuse
+MOST_COMPARED = 40_000  # product of the numbers of words: comparing all of them takes time that grows with it
+LEAST_ALIKE = 0.3  # with less in common, marks would only confuse
 
 _WORD = re.compile(r"\w+|\s+|[^\w\s]")
 
 
 def changed_words(before: str, after: str) -> tuple[Markup, Markup]:
-    """Both lines, escaped, with the words that differ marked."""
+    """Return both lines, escaped, with the differing words marked."""
     old, new = _WORD.findall(before), _WORD.findall(after)
     head = _equal_at_start(old, new)
     tail = _equal_at_start(old[head:][::-1], new[head:][::-1])

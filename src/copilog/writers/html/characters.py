@@ -1,7 +1,7 @@
-"""Characters that nobody sees, or that turn the direction of what follows, made visible.
+"""Characters that are invisible, or change the text direction, made visible.
 
-Someone may have put them there to mislead a reader, or to tell a model what a person does not see. Joiners stay: many
-scripts and emoji are written with them.
+An attacker may have put them there to mislead the user, or to give a model text that the user does not see. Joiners
+stay: many scripts and emoji need them.
 """
 
 from __future__ import annotations
@@ -10,27 +10,27 @@ import re
 
 _LINE_END = re.compile("\r\n|[\r\x85\u2028\u2029]")
 _ODD = re.compile(
-    "[\U000e0020-\U000e007e]+"  # a copy of ASCII that shows as nothing
+    "[\U000e0020-\U000e007e]+"  # an invisible copy of ASCII
     "|([\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\U000e0000\U000e0001\U000e007f\ud800-\udfff])\\1*"
 )
 
 
 def visible(text: str) -> str:
-    """The text with its lines, all ended by a line feed; what would not be seen is named in its place."""
+    """Return the text with line feeds only; each invisible character is replaced by its name."""
     text = _LINE_END.sub("\n", text)
     return _ODD.sub(_named, text)
 
 
 def visible_line(text: str, limit: int = 160) -> str:
-    """The text as one line of at most so many characters."""
+    """Return the text as one line of at most so many characters."""
     line = " ".join(visible(text[: 8 * limit]).split())
     is_cut = len(line) > limit or len(text) > 8 * limit
     return line[: limit - 1] + "…" if is_cut else line
 
 
 def cut(text: str, limit: int) -> tuple[str, int]:
-    """The beginning of a text, and how many characters were left out."""
+    """Return the beginning of a text, and the number of characters left out."""
     return (text, 0) if len(text) <= limit else (text[:limit], len(text) - limit)
 
 

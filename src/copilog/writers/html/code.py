@@ -17,12 +17,12 @@ from copilog.writers.html.characters import cut, visible, visible_line
 from copilog.writers.html.language_names import language_called
 
 LONGEST_CODE = 50_000  # characters; what is longer is shown without colours
-LONGEST_SECONDS = 0.5  # for the colours of one block; code made to be slow keeps those it has by then
+LONGEST_SECONDS = 0.5  # for the colours of one block; code that takes longer gets those found until then
 LONGEST_LINE = 1_000
 LONGEST_TEXT = 2_000_000
 DEEPEST_INDENT = 40
 
-# From the particular to the general; what is not listed stays as it is. Each class has a colour in code.css.
+# From the specific to the general; the rest has no colour. Each class has a colour in code.css.
 CLASSES: dict[Any, str] = {
     token.Comment.Preproc: "hl-meta",
     token.Comment.PreprocFile: "hl-meta",
@@ -60,7 +60,7 @@ _JSON_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOT
 
 
 def code_html(code: str, language: str | None) -> Markup:
-    """A block of code under a bar with the language's name and a button to copy it."""
+    """Return a block of code below a bar with the language's name and a button to copy it."""
     label = visible_line(language or "", 40) or "text"
     body = highlighted(visible(code), language)
     return Markup(
@@ -71,7 +71,7 @@ def code_html(code: str, language: str | None) -> Markup:
 
 
 def json_html(text: str) -> Markup:
-    """JSON laid out line by line, exactly as it was written; what is no JSON is plain text."""
+    """Return JSON laid out line by line, exactly as it was written; other text is plain."""
     if len(text) > LONGEST_TEXT:
         return text_html(text)
     try:
@@ -82,7 +82,7 @@ def json_html(text: str) -> Markup:
 
 
 def text_html(text: str) -> Markup:
-    """Text as it is, with its lines."""
+    """Return text as it is, with its lines."""
     kept, left_out = cut(text, LONGEST_TEXT)
     note = cut_note(left_out, "character") if left_out else ""
     return Markup('<div class="plain">{}</div>{}').format(visible(kept), note)
@@ -94,7 +94,7 @@ def cut_note(count: int, what: str) -> Markup:
 
 
 def highlighted(code: str, language: str | None) -> Markup:
-    """Escaped code with a span around whatever has a colour; nothing is added to it or lost from it."""
+    """Return escaped code with a span around each coloured token; no character is added or lost."""
     code, left_out = cut(code, LONGEST_TEXT)
     name = language_called(language)
     if left_out or name is None or len(code) > LONGEST_CODE or _has_long_line(code):
@@ -122,7 +122,7 @@ def highlighted(code: str, language: str | None) -> Markup:
 
 
 def laid_out(text: str) -> str:
-    """Valid JSON with line breaks and indents; numbers, escapes and repeated keys stay as they were written."""
+    """Return valid JSON with line breaks and indents; numbers, escapes and repeated keys are not changed."""
     pieces: list[str] = []
     depth = 0
     previous = ""
@@ -151,7 +151,7 @@ def _has_long_line(code: str) -> bool:
 
 @cache
 def _lexer(name: str) -> Any:
-    # Markdown would ask for the lexer of any language that a block in it names.
+    # The lexer of Markdown would load the lexer of any language that a block names.
     options = {"handlecodeblocks": False} if name == "markdown" else {}
     return get_lexer_by_name(name, stripnl=False, ensurenl=False, **options)
 

@@ -1,8 +1,8 @@
-"""A conversation in windows: so many messages at a time, with the heads and feet of the turns they belong to.
+"""A conversation in windows: so many messages at a time, with the heads and feet of their turns.
 
     pages = Pages(conversation, ServedAddresses(conversation.id))
     window = pages.window(first=0, count=40)       # for the page and what it loads later
-    whole = Pages(conversation).whole()            # for a page that stands alone
+    whole = Pages(conversation).whole()            # for a self-contained page
 
 A window is drawn by the macro `window` of turn.html.
 """
@@ -19,22 +19,22 @@ from copilog.view import View
 from copilog.writers.html.addresses import Addresses
 from copilog.writers.html.page import Below, Page
 
-WINDOW = 40  # messages, those that are shown in others included
+WINDOW = 40  # messages, including those that are shown in others
 
 
 @dataclass(slots=True, kw_only=True)
 class Window:
-    """Some messages of a conversation, ready to be drawn. Numbers are indexes of messages."""
+    """Some messages of a conversation, ready to draw. Numbers are indexes of messages."""
 
     first: int
-    next: int | None  # where the window after this one begins; None at the end
-    previous: int | None  # where this one begins, for the window before it; None at the beginning
+    next: int | None  # where the next window begins; None at the end
+    previous: int | None  # where this one begins, to find the window before it; None at the beginning
     items: list[Any]  # TurnHead, Shown, TurnFoot, Continued, Tail, and frames around them
     page: Page
 
 
 class Pages:
-    """How one conversation is shown on pages."""
+    """The pages of one conversation."""
 
     def __init__(
         self, conversation: Conversation, addresses: Addresses | None = None, *, is_whole: bool = False
@@ -45,41 +45,41 @@ class Pages:
 
     @property
     def page(self) -> Page:
-        """A page on which nothing was drawn yet."""
+        """Return a page on which nothing has been drawn."""
         return replace(self._page)
 
     def window(self, first: int = 0, count: int = WINDOW) -> Window:
-        """The window that begins with this message, or with the one that shows it."""
+        """Return the window that begins with this message, or with the one that shows it."""
         place = self.view.nesting.place_of(first)
         return self._window(place, self.view.reach(place, count))
 
     def window_around(self, message: int, count: int = WINDOW) -> Window:
-        """A window that holds this message, a few others above it."""
+        """Return a window with this message, and a few others above it."""
         place = self.view.nesting.place_of(message)
         first = self.view.reach(place, count // 4, step=-1)
         return self._window(first, max(place + 1, self.view.reach(first, count)), message)
 
     def window_before(self, message: int, count: int = WINDOW) -> Window:
-        """The window that ends above this message."""
+        """Return the window that ends above this message."""
         end = self.view.nesting.place_of(message)
         return self._window(self.view.reach(end, count, step=-1), end)
 
     def start_before(self, message: int, count: int = WINDOW) -> int | None:
-        """Where the window above this message begins; None at the beginning."""
+        """Return where the window above this message begins; None at the beginning."""
         nesting = self.view.nesting
         place = nesting.place_of(message)
         return nesting.top[self.view.reach(place, count, step=-1)] if place else None
 
     def whole(self) -> Window:
-        """All of the conversation."""
+        """Return the entire conversation as one window."""
         return self._window(0, len(self.view.nesting.top))
 
     def items(self) -> Iterator[Any]:
-        """The same, one after another: what was drawn need not be held."""
+        """Yield all items, so that drawn ones need not stay in memory."""
         return self.view.items()
 
     def messages_below(self, call: str, skip: int, count: int = WINDOW) -> Below:
-        """Messages of a sub-agent, and the address of those after them."""
+        """Return messages of a sub-agent, and the address of those after them."""
         numbers = self.view.nesting.below.get(call, [])
         shown = list(self.view.messages(numbers[skip : skip + count]))
         rest = skip + count < len(numbers)
@@ -98,7 +98,7 @@ class Pages:
 
 
 def warm_up() -> None:
-    """Have templates compiled, and tags and languages loaded, before somebody waits for the first page."""
+    """Compile templates and load tags and languages, so that the first page does not take longer."""
     words = Text(text="```python\npass\n```\n\n| a |\n|---|\n| `b` |")
     messages = [
         Message(role="user", parts=[Text(text="<context>a</context> b"), Prompt(text="<context>a</context>")], turn=0),

@@ -1,4 +1,4 @@
-"""A unified diff taken apart: files, hunks, numbered lines. Takes what git writes, and what is only like it."""
+"""A parser of unified diffs: files, hunks, numbered lines. Accepts what git writes, and similar text."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 _HUNK = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@(.*)")
-_LOOSE_HUNK = re.compile(r"@@?(?: .*)?")  # of patches that name a place by its words, or not at all
+_LOOSE_HUNK = re.compile(r"@@?(?: .*)?")  # of patches with the context of a hunk instead of line numbers
 _PATCHED_FILE = re.compile(r"\*\*\* (?:Update|Add|Delete) File: (.+)")
 _AROUND_PATCH = ("*** Begin Patch", "*** End Patch", "*** End of File")
 _NO_FILE = "/dev/null"
 
 
 class Line(NamedTuple):
-    """One line: kept, removed or added, or a remark such as the one on a missing line break."""
+    """One line: unchanged, removed or added, or a remark such as the one on a missing line break."""
 
     kind: Literal["same", "removed", "added", "remark"]
     old: int | None
@@ -28,7 +28,7 @@ SIGNED: dict[str, Literal["same", "removed", "added"]] = {" ": "same", "-": "rem
 
 @dataclass
 class Hunk:
-    """Lines that stand together; `heading` is what the header says of where that is."""
+    """Consecutive lines; `heading` is the context in the hunk's header."""
 
     heading: str
     lines: list[Line] = field(default_factory=list)
@@ -51,7 +51,7 @@ class FileDiff:
 
 
 def files_of(lines: Iterator[str]) -> list[FileDiff]:
-    """The files of a diff. What fits nowhere is a remark: no line is lost."""
+    """Return the files of a diff. Text that does not belong to a hunk is a remark: no line is lost."""
     reader = _Reader()
     for line in lines:
         reader.take(line)
@@ -62,14 +62,14 @@ class _Reader:
     def __init__(self) -> None:
         self.files: list[FileDiff] = []
         self._old = self._new = 0  # numbers of the next line
-        self._old_left = self._new_left = 0  # what the hunk's header promised
+        self._old_left = self._new_left = 0  # numbers that the hunk's header gives
         self._is_loose = False  # in a hunk whose header has no numbers
 
     def take(self, line: str) -> None:
         if self._old_left > 0 or self._new_left > 0:
             if self._take_in_hunk(line):
                 return
-            self._old_left = self._new_left = 0  # the header promised too much
+            self._old_left = self._new_left = 0  # the header gives too many lines
         if self._is_loose and self._take_loosely(line):
             return
         if line.startswith("\\") and self.files and self.files[-1].hunks:
@@ -97,7 +97,7 @@ class _Reader:
         return True
 
     def _take_loosely(self, line: str) -> bool:
-        """A line of a hunk without numbers. Such a hunk ends where something else begins."""
+        """Add a line of a hunk without numbers. Such a hunk ends where another header begins."""
         kind = SIGNED.get(line[:1])
         if kind is None or line.startswith(("--- ", "+++ ")):
             return False

@@ -17,7 +17,7 @@ MOST_LINES = 5_000
 LONGEST_LINE = 2_000
 LONGEST_DIFF = 2_000_000
 MOST_COMPARED = 1_000  # pairs of lines whose words are compared
-FOLDED = 12  # unchanged lines in a row, from which on they are folded
+FOLDED = 12  # consecutive unchanged lines that are folded
 KEPT = 3  # of these, how many stay visible next to a change
 
 SIGNS = {"same": " ", "removed": "−", "added": "+", "remark": " "}
@@ -25,12 +25,12 @@ NOTHING = Line("same", None, None, "")
 
 
 def unified_html(diff: str, lines: Lines | None = None) -> Markup:
-    """A diff in one column. `lines` are those that the edit added and removed, if it is one of an edit."""
+    """Return a diff in one column. `lines` are the numbers of added and removed lines, if it is the diff of an edit."""
     return _diff_html(diff, _unified, "unified", lines)
 
 
 def side_by_side_html(diff: str, lines: Lines | None = None) -> Markup:
-    """A diff in two columns: before and after."""
+    """Return a diff in two columns: before and after."""
     return _diff_html(diff, _side_by_side, "sides", lines)
 
 
@@ -45,7 +45,7 @@ def _diff_html(
     budget = _Budget()
     counts = [_counts_of(file) if known != UNKNOWN else UNKNOWN for file in files]
     if left_out or len(lines) > MOST_LINES:
-        counts[-1] = UNKNOWN  # of what follows, nothing was counted
+        counts[-1] = UNKNOWN  # later lines were not counted
     if known is not None and len(files) == 1:
         counts = [known]
     pieces = [_file_html(file, layout, css_class, budget, count) for file, count in zip(files, counts, strict=True)]
@@ -57,7 +57,7 @@ def _diff_html(
 
 
 class _Budget:
-    """How many pairs of lines may still be compared word by word."""
+    """The number of line pairs that may still be compared word by word."""
 
     def __init__(self) -> None:
         self.pairs = MOST_COMPARED
@@ -135,13 +135,13 @@ def _side_by_side(hunk: Hunk, budget: _Budget) -> Iterator[Markup]:
 
 
 def _stretches(hunk: Hunk) -> Iterator[tuple[bool, list[Line]]]:
-    """Runs of unchanged lines, and runs of changes."""
+    """Yield runs of unchanged lines and runs of changes."""
     for is_same, lines in groupby(hunk.lines, key=lambda line: line.kind == "same"):
         yield is_same, list(lines)
 
 
 def _folded(rows: list[Markup]) -> Iterator[Markup]:
-    """The rows, or, when they are many, those at the ends with the rest folded between them."""
+    """Yield the rows; of many, those at both ends with the rest folded between them."""
     if len(rows) < FOLDED:
         yield from rows
         return

@@ -1,7 +1,7 @@
-"""Names of programming languages: what a block of code calls itself, and what a file's name says.
+"""Names of programming languages: in code blocks and by file name.
 
-Only languages of this list are highlighted. Highlighting runs many regular expressions over text that anyone may have
-written, and each language here was tried with texts made to slow it down.
+Only languages of this list are highlighted. Highlighting runs many regular expressions over untrusted text, and each
+language here was tested with texts made to slow it down.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 
 _WORD = re.compile(r"[\w+#.\-]+")
 
-# Our names are those of Pygments; behind them, what else people call the language.
+# Our names are those of Pygments; the values are other names of the language.
 LANGUAGES: dict[str, str] = {
     "bash": "sh shell zsh ksh shellscript shell-script",
     "batch": "bat cmd dosbatch",
@@ -79,13 +79,13 @@ _BY_FILE_NAME = {
 
 
 def language_called(name: str | None) -> str | None:
-    """The language that a name stands for, if it is one that we highlight."""
+    """Return the language with this name, if it is one that is highlighted."""
     word = _WORD.search(name[:80]) if name else None
     return _BY_ALIAS.get(word[0].lower().lstrip(".")) if word else None
 
 
 def language_of_path(path: str | None) -> str | None:
-    """The language of a file, as far as its name tells."""
+    """Return the language of a file, by its name."""
     if not path:
         return None
     file_name = path[-200:].replace("\\", "/").rsplit("/", 1)[-1].lower()

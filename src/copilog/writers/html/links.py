@@ -1,7 +1,7 @@
-"""Where a link may lead, and what is said about it.
+"""Which links are allowed, and their titles.
 
 Only addresses of the web and of mail become links. Everything else (files, commands of an editor, scripts, data) is
-text with the address in its title: what VS Code would do there, a page of ours must not.
+text with the address as its title: VS Code may act on it, a page of ours must not.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from markupsafe import Markup
 from copilog.writers.html.characters import visible_line
 
 LONGEST_ADDRESS = 2_000
-# The host is spelled out in ASCII (a look-alike letter makes it begin with xn--), and no user name stands before it.
+# The host is in ASCII (a look-alike letter makes it begin with xn--), and has no user name before it.
 _WEB = re.compile(r"https?://((?:[a-z0-9_-]+\.?)+|\[[0-9a-f:.]+\])(?::\d{1,5})?(?:[/?#][!-~]*)?", re.IGNORECASE)
 _MAIL = re.compile(r"mailto:([!-~]+)", re.IGNORECASE)
 _LOOKS_LIKE_HOST = re.compile(r"(?:https?://)?((?:[\w-]+\.)+[a-z]{2,})(?![\w.-]*@)(?:[:/?#]\S*)?", re.IGNORECASE)
@@ -22,7 +22,7 @@ REL = "noopener noreferrer nofollow"
 
 
 def host_of(address: str) -> str | None:
-    """Where a link to this address leads, if it may be a link at all."""
+    """Return the host of this address, if it may be a link."""
     if len(address) > LONGEST_ADDRESS:
         return None
     web = _WEB.fullmatch(address)
@@ -34,7 +34,7 @@ def host_of(address: str) -> str | None:
 
 
 def link_start(address: str, title: str = "") -> Markup:
-    """The tag that opens a link, or a piece of text that stands for one."""
+    """Return the start tag of a link, or the text that replaces it."""
     host = host_of(address)
     said = visible_line(title, 200)
     if host is None:
@@ -46,7 +46,7 @@ def link_start(address: str, title: str = "") -> Markup:
 
 
 def link_end(address: str, label: str) -> Markup:
-    """The tag that closes it; where the label reads like another host, the true one stands behind it."""
+    """Return the end tag of a link; if the label looks like another host, the true one follows it."""
     host = host_of(address)
     if host is None:
         return Markup("</span>")
@@ -57,7 +57,7 @@ def link_end(address: str, label: str) -> Markup:
 
 
 def image_chip(address: str, alt: str, *, is_linked: bool) -> Markup:
-    """Instead of a picture from elsewhere, which would tell its host who reads here: a word that there is one."""
+    """Return a chip instead of a picture from the web, whose host would learn that the page is read."""
     host = host_of(address)
     where = host or visible_line(address, 60)
     words = f"image: {visible_line(alt, 200)} ({where})" if alt else f"image ({where})"

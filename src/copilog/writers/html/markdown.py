@@ -1,7 +1,7 @@
 """Prose: Markdown as assistants write it, with tables, and without any HTML.
 
-Two walls stand between a transcript and the page: markdown-it is told that HTML is text, and whatever it makes goes
-through nh3, which knows the few elements and attributes that this module writes and drops all others.
+Two layers protect the page: markdown-it treats HTML as text, and its output goes through nh3, which allows only the few
+elements and attributes that this module writes.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from copilog.writers.html.code import LONGEST_TEXT, code_html, cut_note
 from copilog.writers.html.links import LONGEST_ADDRESS, image_chip, link_end, link_start
 
 LONGEST_MARKDOWN = 200_000
-DEEPEST_BLOCK = 40  # lists in quotes in lists; what lies deeper is shown as it was written
+DEEPEST_BLOCK = 40  # lists in quotes in lists; deeper ones are shown as source text
 MOST_TOKENS = 150_000
-MOST_BRACKETS = 10_000  # each may begin a link, and is looked at with care
-MOST_IN_LINKS = 2_000_000  # characters of addresses: a short name may stand for a long address, a thousand times
+MOST_BRACKETS = 10_000  # each may begin a link, and takes time to check
+MOST_IN_LINKS = 2_000_000  # characters of addresses: one short label may have a long address, a thousand times
 
 _BARE_ADDRESS = re.compile(r"https?://[^\s<>\"'`|\\]{1,2000}", re.IGNORECASE)
 _AFTER_ADDRESS = ".,;:!?*_~'\")]}"
@@ -51,7 +51,7 @@ ATTRIBUTES = {
 
 
 def markdown_html(text: str) -> Markup:
-    """Prose as HTML, in one element of the class `prose`."""
+    """Return prose as HTML, in one element of the class `prose`."""
     if len(text) > LONGEST_MARKDOWN or text.count("[") > MOST_BRACKETS:
         return _plain(text)
     reader = parser()
@@ -86,7 +86,7 @@ def _is_too_much(tokens: Sequence[Token]) -> bool:
 
 class _Parser(MarkdownIt):
     def normalizeLink(self, url: str) -> str:  # noqa: N802 - as the library calls it
-        """An address as browsers would write it; what cannot be one is kept as it is, for the title."""
+        """Return an address as browsers would write it; one that is invalid is returned as it is, for the title."""
         if len(url) > LONGEST_ADDRESS:
             return url
         try:
@@ -100,7 +100,7 @@ class _Parser(MarkdownIt):
 
 @cache
 def parser() -> MarkdownIt:
-    """What reads our Markdown: no HTML, a bounded depth, and rules that tell how each element looks."""
+    """Return the parser of our Markdown: no HTML, a bounded depth, and rules that draw each element."""
     made = _Parser("commonmark", {"html": False, "xhtmlOut": False, "maxNesting": 2 * DEEPEST_BLOCK})
     made.enable(["table", "strikethrough"])
     made.block.ruler.before("table", "deep", _deep)
@@ -113,7 +113,7 @@ def parser() -> MarkdownIt:
 
 @cache
 def block_parser() -> MarkdownIt:
-    """What tells the blocks of a text apart, and does not look into them."""
+    """Return a parser that finds the blocks of a text, but not what is in them."""
     made = MarkdownIt("commonmark", {"html": False, "maxNesting": 2 * DEEPEST_BLOCK})
     made.enable("table")
     made.block.ruler.before("table", "deep", _deep)
@@ -122,7 +122,7 @@ def block_parser() -> MarkdownIt:
 
 
 def _deep(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:
-    """At some depth, take all that is left as it was written."""
+    """Beyond some depth, treat the rest as source text."""
     if state.level < DEEPEST_BLOCK:
         return False
     if not silent:
@@ -133,7 +133,7 @@ def _deep(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bo
 
 
 def _links(state: StateCore) -> None:
-    """Tell the end of a link what its label says, and make links of bare addresses."""
+    """Pass the label of a link to its end, and make links of bare addresses."""
     for block in state.tokens:
         if block.type != "inline" or not block.children:
             continue
@@ -172,7 +172,7 @@ def _with_links(text: Token) -> list[Token]:
 
 
 def _without_end(address: str) -> str:
-    """The address without the punctuation of the sentence; a parenthesis belongs to it if it was opened in it."""
+    """Return the address without the punctuation of the sentence; a parenthesis belongs to it if opened in it."""
     kept = address.rstrip(_AFTER_ADDRESS)
     missing = kept.count("(") - kept.count(")")
     end = address[len(kept) :]
@@ -184,7 +184,7 @@ def _text(content: str) -> Token:
 
 
 def _boxes(state: StateCore) -> None:
-    """`[ ]` and `[x]` at the beginning of a list's item are boxes."""
+    """Turn `[ ]` and `[x]` at the beginning of a list's item into boxes."""
     for index, block in enumerate(state.tokens):
         if block.type == "inline" and index > 1 and state.tokens[index - 2].type == "list_item_open" and block.children:
             first = block.children[0]
@@ -193,7 +193,7 @@ def _boxes(state: StateCore) -> None:
                 first.content = ("☐ " if box[1] == " " else "☑ ") + first.content[box.end() :]
 
 
-# --- what the elements look like ------------------------------------------------------------------------------------
+# --- elements -------------------------------------------------------------------------------------------------------
 
 
 def _code(_renderer: RendererHTML, tokens: Sequence[Token], index: int, _options: Any, _environment: Any) -> str:
@@ -203,7 +203,7 @@ def _code(_renderer: RendererHTML, tokens: Sequence[Token], index: int, _options
 
 
 def _heading(_renderer: RendererHTML, tokens: Sequence[Token], index: int, _options: Any, _environment: Any) -> str:
-    """Headings of an answer stand below those of the page."""
+    """Draw the headings of an answer below those of the page."""
     level = min(int(tokens[index].tag[1:]) + 2, 6)
     return f"<h{level}>" if tokens[index].nesting == 1 else f"</h{level}>\n"
 

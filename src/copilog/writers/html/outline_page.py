@@ -1,4 +1,4 @@
-"""So many turns of an outline at a time, for a page that is read without scripts."""
+"""Part of an outline at a time, for a page that is read without scripts."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from copilog.view.turns import framed_outline, outline_of
 
 @dataclass(slots=True, kw_only=True)
 class OutlinePage:
-    """Turns in a row, and the ways to all others."""
+    """Consecutive turns, and links to all others."""
 
     entries: list[Any]  # OutlineEntry, and frames around some
-    others: list[tuple[int, str]]  # a turn, words
+    others: list[tuple[int, str]]  # a turn, text
 
 
 def outline_page(conversation: Conversation, turn: int | None, most: int) -> OutlinePage:
-    """All turns, if there are not too many of them; else those around the turn that is named."""
+    """Return all turns, if there are not too many; else those around the named turn."""
     entries = outline_of(conversation)
     numbers = [entry.turn for entry in entries]
     starts = range(0, len(numbers), most)

@@ -1,7 +1,7 @@
-"""How the blocks of a conversation are drawn on a page: what its templates ask for.
+"""How the blocks of a conversation are drawn on a page: the functions that its templates call.
 
-What comes from a conversation is either a `str`, which the template escapes, or `Markup` made by the modules beside
-this one, which let nothing through that a browser would obey.
+Text of a conversation is either a `str`, which the template escapes, or `Markup` made by the modules in this package,
+which is safe for a browser.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ class Page:
 
     view: View
     addresses: Addresses
-    is_whole: bool = False  # nothing is left to be loaded later
+    is_whole: bool = False  # nothing is loaded later
     is_static: bool = False  # without scripts
-    wanted: int | None = None  # a message that must be there, however deep it lies
+    wanted: int | None = None  # a message that must be drawn, however deeply it is nested
     _coloured: int = 0  # characters of files that were highlighted so far
 
     def as_static(self, is_static: bool) -> Page:
@@ -93,7 +93,7 @@ class Page:
         return self.addresses.text(*at, field) if at is not None and at[0] >= 0 else None
 
     def text(self, text: str, at: At | None = None, field: str = "text", path: str = "") -> Long:
-        """What a program wrote. A file has colours; these take long and are folded, so there is an end to them."""
+        """Return a program's text. Files are highlighted up to a limit, as that is slow and they are folded."""
         language = None
         if path and self._coloured <= (MOST_COLOURED_WHOLE if self.is_whole else MOST_COLOURED):
             language = language_of_path(path)
@@ -110,18 +110,18 @@ class Page:
         return diff_of(text, lines)
 
     def folded(self, aside: Aside) -> Long:
-        """The folded text of an aside."""
+        """Return the folded text of an aside."""
         draw = {"compaction": self.markdown, "withdrawn": self.plain}.get(aside.look, self.text)
         return draw(aside.text, aside.at)
 
-    # --- what was said --------------------------------------------------------------------------------------------
+    # --- prose ----------------------------------------------------------------------------------------------------
 
     @staticmethod
     def prose(block: Prose) -> Markup:
         return with_things(prose_html(block.text), [_link(each) for each in block.links])
 
     def words(self, block: Words) -> Markup:
-        """Words as they were typed, with code blocks laid out and mentions in boxes."""
+        """Return text as it was typed, with code blocks laid out and mentions in boxes."""
         text, things = _with_marks(block)
         pieces: list[Markup] = []
         at = 0
@@ -138,7 +138,7 @@ class Page:
     # --- calls ----------------------------------------------------------------------------------------------------
 
     def given(self, call: Call) -> Long | None:
-        """Arguments that are shown nowhere else, as JSON; text where they are none."""
+        """Return arguments that no other block shows, as JSON; as text if they are not JSON."""
         given = call.given
         if given.text:
             return self.text(given.text, call.at, "arguments")
@@ -153,7 +153,7 @@ class Page:
         return self.text("\n".join(f"{name}: {value}" for name, value in given.rest), call.at, "arguments")
 
     def some(self, chips: list[Chip]) -> list[Chip]:
-        """Files of a result, as many as the page has room for."""
+        """Return the files of a result, up to a limit."""
         more = 0 if self.is_whole else len(chips) - MOST_PLACES
         if more <= 0:
             return chips
@@ -163,7 +163,7 @@ class Page:
         return self.wanted is not None and self.wanted in call.below
 
     def below(self, call: Call) -> Below:
-        """What the sub-agent of a call did, as much as comes with the page."""
+        """Return the messages of a call's sub-agent, up to a limit."""
         numbers = call.below
         first = len(numbers) if self.is_whole else FIRST_BELOW
         if self.wanted is not None and not self.is_whole and numbers and numbers[-1] >= self.wanted:
@@ -174,13 +174,13 @@ class Page:
 
 
 def _link(link: Link) -> tuple[Markup, str]:
-    """A file or symbol in the middle of a sentence."""
+    """Return a file or symbol within a sentence."""
     words = clean_line(markdown_words(link.words), 300) or link.where
     return Markup('<span class="ref" title="{}">{}</span>').format(link.where, words), words
 
 
 def _with_marks(block: Words) -> tuple[str, list[tuple[Markup, str]]]:
-    """The text with a mark in place of each mention, the last one first, so that offsets hold."""
+    """Return the text with a mark for each mention, the last one first, so that offsets remain valid."""
     text = without_marks(block.text)
     things: list[tuple[Markup, str]] = []
     end = len(text)
@@ -196,7 +196,7 @@ def _with_marks(block: Words) -> tuple[str, list[tuple[Markup, str]]]:
 
 
 def _lines(text: str) -> Markup:
-    """Lines of prose, with what stands in backticks as code."""
+    """Return lines of prose, with the text in backticks as code."""
     text = visible(text.strip("\n"))
     if not text.strip():
         return Markup("")

@@ -1,8 +1,8 @@
-"""What a program printed, as a terminal would have shown it: colours and weights stay, everything else goes.
+"""Terminal output: colours and weights are shown, other control sequences are left out.
 
-Colours become classes of sixteen names (code.css says how they look on light and on dark paper); finer colours become
-the nearest of them. Carriage returns, backspaces and erasing work within a line, which is what progress bars need;
-other movements of the cursor, titles and links are left out. Text that was meant to be invisible is shown.
+Colours become classes of sixteen names (code.css defines them for light and dark themes); other colours become the
+nearest of them. Carriage returns, backspaces and erasing work within a line, which is what progress bars need; other
+movements of the cursor, titles and links are left out. Text that was made invisible is shown.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from copilog.writers.html.code import LONGEST_TEXT, cut_note
 
 COLOURS = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
 NAMES = (*COLOURS, *(f"bright-{name}" for name in COLOURS))
-# What xterm takes for its sixteen colours; used only to find the nearest.
+# The sixteen colours of xterm; used only to find the nearest.
 _VALUES = (
     (0, 0, 0), (205, 0, 0), (0, 205, 0), (205, 205, 0), (0, 0, 238), (205, 0, 205), (0, 205, 205), (229, 229, 229),
     (127, 127, 127), (255, 0, 0), (0, 255, 0), (255, 255, 0), (92, 92, 255), (255, 0, 255), (0, 255, 255),
@@ -38,7 +38,7 @@ _SEQUENCE = re.compile(
 
 
 class Style(NamedTuple):
-    """How text looks from here on."""
+    """The style of the text from here on."""
 
     ink: str = ""
     paper: str = ""
@@ -54,7 +54,7 @@ PLAIN = Style()
 
 
 def terminal_html(text: str) -> Markup:
-    """Output as `<pre class="terminal">`."""
+    """Return output as `<pre class="terminal">`."""
     text, left_out = cut(text, LONGEST_TEXT)
     note = cut_note(left_out, "character") if left_out else ""
     return Markup('<pre class="terminal" tabindex="0"><samp>{}</samp></pre>{}').format(_coloured(text), note)
@@ -80,7 +80,7 @@ def _coloured(text: str) -> Markup:
 
 
 class _Screen:
-    """Lines of text with their looks. A line is kept in pieces, and taken apart only when something is overwritten."""
+    """Lines of styled text. A line is stored in pieces, and split into characters only when some are overwritten."""
 
     def __init__(self) -> None:
         self._done: list[tuple[str, Style]] = []
@@ -109,7 +109,7 @@ class _Screen:
             self._cells = None
 
     def erase(self, parameters: str) -> None:
-        """To the end of the line, or all of it; then the next word stands at its beginning, where it mostly goes."""
+        """Erase to the end of the line, or all of it; then the next text begins at column 0, as it usually does."""
         cells = self._as_cells()
         if parameters == "2":
             self._column = 0
@@ -162,8 +162,8 @@ def _classes(style: Style) -> str:
 
 @lru_cache(maxsize=4096)
 def _styled(style: Style, parameters: str) -> Style:
-    """The style after a sequence such as `1;31` or `38;5;208`."""
-    words = re.split("[;:]", parameters.replace(":2::", ":2:"))  # some name a colour space there
+    """Return the style after a sequence such as `1;31` or `38;5;208`."""
+    words = re.split("[;:]", parameters.replace(":2::", ":2:"))  # some programs write a colour space there
     numbers = [int(word) if word.isdigit() else 0 for word in words if len(word) < 6]
     at = 0
     while at < len(numbers):
@@ -209,7 +209,7 @@ SWITCHES: dict[int, dict[str, Any]] = {
 
 
 def _fine_colour(numbers: list[int]) -> tuple[str, int]:
-    """The nearest named colour of `5;n` or `2;r;g;b`, and how many numbers that took."""
+    """Return the nearest named colour of `5;n` or `2;r;g;b`, and how many numbers were read."""
     if numbers[:1] == [5] and len(numbers) > 1:
         return _of_256(min(numbers[1], 255)), 2
     if numbers[:1] == [2] and len(numbers) > 3:

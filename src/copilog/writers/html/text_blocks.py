@@ -1,4 +1,4 @@
-"""Texts of any length and kind, made fit for the page."""
+"""Texts of any length and kind, prepared for the page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from copilog.writers.html.diffs import side_by_side_html, unified_html
 from copilog.writers.html.markdown import markdown_html
 from copilog.writers.html.terminal import terminal_html
 
-SHORT = 12_000  # characters of a tool's text that are shown at once
+SHORT = 12_000  # characters of a tool's text that are shown at first
 KEPT_LENGTH = 10_000
 SPLIT_LIMIT = 60_000  # characters of a diff that is shown in both ways
 
@@ -28,8 +28,8 @@ class Long(NamedTuple):
     """A text ready for the page, perhaps only its beginning."""
 
     html: Markup
-    left_out: str = ""  # how much of it, in words
-    link: str | None = None  # to all of it
+    left_out: str = ""  # how much of it is shown
+    link: str | None = None  # the address of the full text
 
 
 class Diff(NamedTuple):
@@ -40,7 +40,7 @@ class Diff(NamedTuple):
 
 
 def long_text(text: str, link: str | None = None, *, is_whole: bool = False, language: str | None = None) -> Long:
-    """Text that a program wrote: JSON, a diff, code of a language, output with colours, or anything else."""
+    """Return the text of a program: JSON, a diff, code of a language, output with colours, or plain text."""
     shown, left_out = _beginning(text, is_whole)
     stripped = shown.lstrip()
     if not left_out and stripped[:1] in ("{", "[") and stripped.rstrip()[-1:] in ("}", "]"):
@@ -55,25 +55,25 @@ def long_text(text: str, link: str | None = None, *, is_whole: bool = False, lan
 
 
 def long_plain(text: str, link: str | None = None, *, is_whole: bool = False) -> Long:
-    """Text as it is, its lines kept."""
+    """Return text as it is, with its lines."""
     shown, left_out = _beginning(text, is_whole)
     return Long(html=text_html(shown), left_out=left_out, link=link if left_out else None)
 
 
 @remembered(1000, longest=KEPT_LENGTH)
 def prose_html(text: str) -> Markup:
-    """Markdown as HTML. What was laid out lately is kept: a page that grows shows most of it again."""
+    """Return Markdown as HTML. Recent results are cached: a growing page shows most of them again."""
     return markdown_html(text)
 
 
 def long_markdown(text: str, link: str | None = None, *, is_whole: bool = False) -> Long:
-    """Text that is laid out."""
+    """Return Markdown, laid out."""
     shown, left_out = _beginning(text, is_whole)
     return Long(html=prose_html(shown), left_out=left_out, link=link if left_out else None)
 
 
 def diff_of(text: str, lines: Lines) -> Diff:
-    """The diff of an edit that added and removed so many lines, in both ways, a long one only in one."""
+    """Return the diff of an edit with so many added and removed lines, in both layouts; a long one only in one."""
     split = side_by_side_html(text, lines) if len(text) <= SPLIT_LIMIT else None
     return Diff(unified=unified_html(text, lines), split=split)
 
@@ -85,7 +85,7 @@ def _beginning(text: str, is_whole: bool) -> tuple[str, str]:
 
 
 def with_things(html: Markup, things: Sequence[tuple[Markup, str]]) -> Markup:
-    """Put things in the places of their marks. Within a tag, as in the title of a link, only words can stand."""
+    """Replace marks by elements. Within a tag, as in the title of a link, only text is possible."""
 
     def at(mark: str) -> tuple[Markup, str]:
         index = ord(mark) - FIRST_MARK

@@ -16,7 +16,7 @@ function showLabels(names) {
     remove.type = "button";
     remove.className = "quiet";
     remove.dataset.remove = name;
-    remove.setAttribute("aria-label", `Take the label ${name} away`);
+    remove.setAttribute("aria-label", `Remove the label ${name}`);
     remove.textContent = "×";
     item.append(link, " ", remove);
     return item;
@@ -44,6 +44,6 @@ document.addEventListener("submit", async (event) => {
   } else if (form.id === "note-form") {
     event.preventDefault();
     const now = await annotate(form.dataset.id, { note: form.elements.note.value });
-    if (now) say(now.note ? "The note is kept." : "The note is gone.");
+    if (now) say(now.note ? "The note was saved." : "The note was removed.");
   }
 });

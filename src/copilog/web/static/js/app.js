@@ -41,9 +41,9 @@ export function say(text, isBad = false) {
 document.addEventListener("htmx:responseError", (event) => {
   const status = event.detail.xhr.status;
   const words = new DOMParser().parseFromString(event.detail.xhr.responseText, "text/html").body.textContent;
-  say(status === 403 ? "The server wants its token again: open the address that it printed." : words.trim(), true);
+  say(status === 403 ? "The token is no longer valid: open the address that `copilog serve` printed." : words.trim(), true);
 });
-document.addEventListener("htmx:sendError", () => say("The viewer does not answer; is copilog serve still running?", true));
+document.addEventListener("htmx:sendError", () => say("The viewer does not respond; is `copilog serve` still running?", true));
 
 // --- copying --------------------------------------------------------------------------------------------------------
 
@@ -93,7 +93,7 @@ export async function annotate(id, changes) {
     body: JSON.stringify({ id, ...changes }),
   });
   if (!answer.ok) {
-    say("This could not be kept: " + ((await answer.json().catch(() => null))?.error ?? answer.statusText), true);
+    say("This could not be saved: " + ((await answer.json().catch(() => null))?.error ?? answer.statusText), true);
     return null;
   }
   return answer.json();

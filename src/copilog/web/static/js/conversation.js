@@ -149,7 +149,7 @@ document.addEventListener("click", async (event) => {
   if (link.matches("a.anchor")) {
     event.preventDefault();
     history.replaceState(null, "", link.href);
-    say((await copy(link.href)) ? "The link to this message is copied." : link.href);
+    say((await copy(link.href)) ? "Copied the link to this message." : link.href);
   } else if (link.matches("a.raw")) {
     event.preventDefault();
     showRaw(link.href);
@@ -170,7 +170,7 @@ async function showRaw(address) {
   try {
     body.innerHTML = await load(address);
   } catch (error) {
-    body.textContent = `It could not be loaded: ${error.message}`;
+    body.textContent = `Loading failed: ${error.message}`;
   }
 }
 
@@ -187,7 +187,7 @@ panel.addEventListener("toggle", async () => {
     panel.querySelector("p.note").replaceWith(elementsFrom(await load(panel.dataset.load)));
   } catch (error) {
     delete panel.dataset.isLoaded;
-    panel.querySelector("p.note").textContent = `It could not be loaded: ${error.message}`;
+    panel.querySelector("p.note").textContent = `Loading failed: ${error.message}`;
   }
 });
 

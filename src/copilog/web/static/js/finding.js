@@ -120,7 +120,7 @@ document.getElementById("find").addEventListener("submit", async (event) => {
     await looking;
     await goHit(1);
   } catch (error) {
-    say(`Nothing could be looked for: ${error.message}`, true);
+    say(`The search failed: ${error.message}`, true);
   }
 });
 document.getElementById("find-next").addEventListener("click", () => goHit(1));

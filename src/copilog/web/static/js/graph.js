@@ -64,13 +64,13 @@ function draw(place, data) {
     const box = document.getElementById("about");
     const heading = element("h2", node.name);
     const facts = [element("p", `${NAMES[node.kind]}, ${timesOf(node)}`)];
-    if (node.link) facts.push(paragraph(link(node.link, "The conversations behind it")));
+    if (node.link) facts.push(paragraph(link(node.link, "Conversations that use it")));
     if (node.path) {
       const query = new URLSearchParams(place.dataset.query.replace(/^\?/, ""));
       query.set("node", node.id);
       facts.push(paragraph(link(`/graph/definition?${query}`, "Its definition")));
     }
-    if (node.is_defined === false) facts.push(element("p", "Nothing on this machine defines it any more."));
+    if (node.is_defined === false) facts.push(element("p", "It is no longer defined on this machine."));
     const ties = element("ul");
     for (const edge of edges) {
       if (edge.source !== node && edge.target !== node) continue;

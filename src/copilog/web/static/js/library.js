@@ -64,7 +64,7 @@ async function show(address, how) {
     else say(new DOMParser().parseFromString(text, "text/html").body.textContent.trim(), true);
   } catch {
     if (signal.aborted) return;
-    say("The viewer does not answer; is copilog serve still running?", true);
+    say("The viewer does not respond; is `copilog serve` still running?", true);
   }
   library.removeAttribute("aria-busy");
 }
@@ -272,8 +272,8 @@ function onCurrent(action) {
 shortcut("j", "Next conversation", () => move(1));
 shortcut("k", "Conversation before", () => move(-1));
 shortcut("Enter", "Open the conversation", onCurrent((row) => row.querySelector(".title").click()));
-shortcut("s", "Star it, or take the star away", onCurrent((row) => row.querySelector(".star").click()));
-shortcut("x", "Select it, to be exported", onCurrent((row) => row.querySelector("input[name='id']").click()));
+shortcut("s", "Add or remove its star", onCurrent((row) => row.querySelector(".star").click()));
+shortcut("x", "Select it for export", onCurrent((row) => row.querySelector("input[name='id']").click()));
 shortcut("Escape", "Leave the search field; leave the list", () => {
   if (!currentRow()) return false;
   document.activeElement.blur();

@@ -214,7 +214,7 @@ export async function grow(also) {
       await also();
     } while (mustGrowAgain);
   } catch (error) {
-    if (error.name !== "AbortError") say(`What is new could not be loaded: ${error.message}`, true);
+    if (error.name !== "AbortError") say(`New messages could not be loaded: ${error.message}`, true);
   } finally {
     isGrowing = false;
   }

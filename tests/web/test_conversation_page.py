@@ -414,11 +414,11 @@ def test_links_raw_json_labels_and_notes_work(
     expect(page.locator("button.star")).to_have_attribute("aria-pressed", "true")
     page.locator("#panel summary").first.click()
     page.locator("#note-text").fill("Read this again.")
-    page.get_by_role("button", name="Keep the note").click()
-    expect(page.get_by_text("The note is kept.")).to_be_visible()
+    page.get_by_role("button", name="Save the note").click()
+    expect(page.get_by_text("The note was saved.")).to_be_visible()
     page.reload()
     expect(page.locator(".labels .chip")).to_contain_text("beds")
-    page.get_by_label("Take the label beds away").click()
+    page.get_by_label("Remove the label beds").click()
     expect(page.locator(".labels .chip")).to_have_count(0)
 
 

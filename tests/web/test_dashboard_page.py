@@ -233,7 +233,7 @@ def test_an_archive_without_any_conversation_is_no_error(
     Archive(tmp_path / "empty.db", write=True).close()
     pages = client_of(tmp_path / "empty.db")
 
-    assert "Nothing was found" in pages.get("/dashboard").text
+    assert "No conversation matches" in pages.get("/dashboard").text
     assert pages.get("/dashboard/data").status_code == 200
 
 

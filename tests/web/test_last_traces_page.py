@@ -56,5 +56,5 @@ def test_prompts_without_a_session_are_marked_and_linked(lost: Path, client_of: 
 def test_a_text_without_a_state_is_shown(lost: Path, client_of: Callable[[Path], TestClient]) -> None:
     page = client_of(lost).get("/conversation", params={"id": "vscode:22222222-bbbb"}).text
 
-    assert "Text of a file whose name is lost" in page
+    assert "Text of a file whose name was not recorded" in page
     assert "kelp &amp; &lt;shoal&gt;" in page

@@ -94,7 +94,7 @@ def test_a_search_can_be_narrowed_down(client: TestClient) -> None:
 def test_a_word_that_is_not_finished_finds_those_that_begin_so(client: TestClient) -> None:
     answer = client.get("/?q=calen").text
     assert "Calendar: tides to subscribe to" in answer
-    assert "words that begin so" in answer
+    assert "words that begin with it" in answer
     assert "Nothing matches" in client.get("/?q=xyzzyx").text
 
 

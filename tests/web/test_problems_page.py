@@ -98,7 +98,7 @@ def test_an_archive_without_problems_says_so(client_of: Callable[[Path], TestCli
     path = tmp_path / "fine.db"
     Archive(path, write=True).close()
 
-    assert "No file has a problem" in client_of(path).get("/problems").text
+    assert "No file has such a problem" in client_of(path).get("/problems").text
 
 
 @pytest.mark.parametrize("asked", ["level=loud", "start=-1", "start=many", "start=99999999999", "code=nothing"])
@@ -137,6 +137,6 @@ def test_the_list_follows_the_form_in_the_browser(
 
     page.get_by_label("Level").select_option("info")
     expect(page.get_by_text(ADVICE["torn-tail"])).to_be_visible()
-    page.get_by_label("In the path").fill("logs")
-    expect(page.get_by_text("No file has a problem")).to_be_visible()
+    page.get_by_label("File path contains").fill("logs")
+    expect(page.get_by_text("No file has such a problem")).to_be_visible()
     expect(page).to_have_url(re.compile(r"level=info.*path=logs"))

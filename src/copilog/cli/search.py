@@ -70,9 +70,9 @@ def command(
     """Search all conversations for words, phrases and code.
 
     A message matches if it contains all words of the query. A query may also contain "a phrase" in double quotes,
-    'exact text' in single quotes, begin* for words that begin so, AND, OR, NOT, parentheses, and fields: workspace:,
-    model:, tool:, file:, role:, agent:, skill:, mode:, source:, title:, has:error, has:edit, since:, until:. Your
-    shell removes quotes: write another pair around the query, as in the examples.
+    'exact text' in single quotes, begin* for words with this beginning, AND, OR, NOT, parentheses, and fields:
+    workspace:, model:, tool:, file:, role:, agent:, skill:, mode:, source:, title:, has:error, has:edit, since:,
+    until:. Your shell removes quotes: write another pair around the query, as in the examples.
 
     The archive is updated, then searched; with --root or --sample, those files are searched instead. The exit code is
     0 if there are hits, 1 if there are none, and 2 if the query is invalid or names something that no conversation

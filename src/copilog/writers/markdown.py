@@ -165,7 +165,7 @@ class BlockWriter:
             yield "## Files"
             yield "\n".join(f"- {span(name)} {plain(fate)}".rstrip() for name, fate in tail.files)
         for name, text in tail.unnamed:
-            yield f"## Text of a file whose name is lost ({plain(name, 40)})"
+            yield f"## Text of a file whose name was not recorded ({plain(name, 40)})"
             yield fence(text)
         for title, text in tail.documents:
             yield f"## {plain(title, 200)}"

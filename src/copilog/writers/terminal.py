@@ -284,7 +284,10 @@ class _Writer:
         for name, fate in tail.files:
             yield Text(f"  {name}").append(f"  {fate}", "dim")
         for name, text in tail.unnamed:
-            yield from (Text(), self._heading(Text(f"Text of a file whose name is lost · {clean_line(name)}", "bold")))
+            yield from (
+                Text(),
+                self._heading(Text(f"Text of a file whose name was not recorded · {clean_line(name)}", "bold")),
+            )
             yield Text(clean(text))
         for title, text in tail.documents:
             yield from (Text(), self._heading(Text(title, "bold")))

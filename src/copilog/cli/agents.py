@@ -55,9 +55,9 @@ def definitions_for(settings: Settings, chosen: Chosen) -> list[Definition] | No
 def _table_options(function: Function) -> Function:
     function = csv_option("Print the table as CSV.")(function)
     function = click.option("-a", "--all", "show_all", is_flag=True, help="Print all rows.")(function)
-    return click.option("-n", "--limit", type=COUNT, default=MOST, show_default=True, help="The most rows to print.")(
-        function
-    )
+    return click.option(
+        "-n", "--limit", metavar="N", type=COUNT, default=MOST, show_default=True, help="The most rows to print."
+    )(function)
 
 
 @click.command(

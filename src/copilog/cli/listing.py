@@ -56,7 +56,11 @@ Examples:
   copilog list --json | jq '.[].title'""",
 )
 @click.option(
-    "-n", "--limit", type=COUNT, help="The most conversations to list. Default: 50, or `list_limit` of the config file."
+    "-n",
+    "--limit",
+    metavar="N",
+    type=COUNT,
+    help="The most conversations to list. Default: 50, or `list_limit` of the config file.",
 )
 @click.option("-a", "--all", "show_all", is_flag=True, help="List all conversations, including empty ones.")
 @click.option("-l", "--long", "in_full", is_flag=True, help="Show turns, tools, edits and models of each conversation.")

@@ -41,7 +41,10 @@ Examples:
     help="Serve HTTP on 127.0.0.1 instead of standard input and output; requests need the token.",
 )
 @click.option(
-    "--port", type=click.IntRange(0, 65535), help=f"The port for --http; 0 selects a free one. Default: {DEFAULT_PORT}."
+    "--port",
+    metavar="PORT",
+    type=click.IntRange(0, 65535),
+    help=f"The port for --http; 0 selects a free one. Default: {DEFAULT_PORT}.",
 )
 @click.option(
     "--token-file",

@@ -48,6 +48,7 @@ Examples:
 @click.option(
     "-n",
     "--limit",
+    metavar="N",
     type=COUNT,
     default=MOST_ROWS,
     show_default=True,

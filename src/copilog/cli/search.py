@@ -50,7 +50,7 @@ Examples:
 @click.argument("query", nargs=-1, metavar="QUERY...")
 @click.option("--regex", metavar="PATTERN", help="Only texts that match this regular expression (Python syntax).")
 @click.option("--newest", is_flag=True, help="Print the newest hits first, instead of the best matches.")
-@click.option("-n", "--limit", type=COUNT, default=50, show_default=True, help="The most hits to print.")
+@click.option("-n", "--limit", metavar="N", type=COUNT, default=50, show_default=True, help="The most hits to print.")
 @click.option("--offset", type=OFFSET, default=0, metavar="N", help="Skip the first N hits.")
 @utc_option
 @json_option

@@ -58,6 +58,7 @@ Examples:
 )
 @click.option(
     "--port",
+    metavar="PORT",
     type=click.IntRange(0, 65535),
     help=f"The port; 0 selects a free one. Default: {DEFAULT_PORT}, or a free one if that is in use.",
 )

@@ -14,8 +14,9 @@ INTRODUCTION = """\
 
 Written by `make docs` from the commands' own help.
 
-Data goes to standard output, talk to standard error. `--json` gives JSON. Exit codes: 0 done; 1 a broken run, a failed
-check, or bad records with `--strict`; 2 a usage error or a wrong path; 130 interrupted; 143 ended by the system.
+Data is printed to standard output, messages to standard error. `--json` prints JSON. Exit codes: 0 done; 1 a failed
+run, a failed check, or bad records with `--strict`; 2 a usage error or a wrong path; 130 interrupted; 143 ended by the
+system.
 """
 
 

@@ -128,7 +128,7 @@ class Home:
 
 
 def entry(session_id: str, title: str, minutes: int = 0, **fields: Any) -> dict[str, Any]:
-    """An entry of the session index."""
+    """Return an entry of the session index."""
     return {
         "sessionId": session_id,
         "title": title,

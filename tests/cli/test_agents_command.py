@@ -26,7 +26,7 @@ def write(path: Path, text: str = "Do it well.\n") -> Path:
 
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A machine with nothing of Copilot's on it but what a test puts there; its home folder."""
+    """Return the home folder of a machine that has only the Copilot files that a test writes."""
     move_in(monkeypatch, tmp_path)
     return tmp_path / "nobody"
 
@@ -39,7 +39,7 @@ def measured(tmp_path: Path, machine: Path) -> Path:
 
 @pytest.fixture
 def workshop(tmp_path: Path, machine: Path) -> Path:
-    """An archive with one conversation, in a workspace that is on this machine and defines things."""
+    """Return an archive with one conversation, in a workspace of this machine that has definitions."""
     folder = machine / "tide-tables"
     write(folder / ".github/agents/planner.agent.md", "---\ntools: [edit_file]\n---\nPlan.\n")
     write(folder / ".github/agents/pilot.md", "---\ndescription: Steers\n---\nSteer.\n")

@@ -1,4 +1,4 @@
-"""`--root` takes any folder, lists what it found below it, and says what it did not search."""
+"""`--root` accepts any folder, lists what it found below it, and reports what it did not search."""
 
 from __future__ import annotations
 

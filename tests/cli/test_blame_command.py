@@ -1,4 +1,4 @@
-"""`copilog blame` and `copilog commit`: what is printed, and what the exit code says."""
+"""`copilog blame` and `copilog commit`: output and exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`copilog check`: tables for people, JSON for programs, and an exit code that says whether the data is as promised."""
+"""`copilog check`: tables as text, JSON, and an exit code that reports whether the data is consistent."""
 
 from __future__ import annotations
 

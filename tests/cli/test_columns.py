@@ -1,4 +1,4 @@
-"""Tables fit into a window: numbers are never cut, and what there is no room for is named."""
+"""Tables fit into a window: numbers are never cut, and columns without room are named."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ ONE = "11111111-aaaa"
 
 @pytest.fixture(autouse=True)
 def no_config(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Tests see neither the config file nor the Copilot data of whoever runs them."""
+    """Hide the config file and the Copilot data of the user who runs the tests."""
     empty = tmp_path / "nobody"
     empty.mkdir()
     for name in ("XDG_CONFIG_HOME", "HOME", "APPDATA", "USERPROFILE"):
@@ -230,7 +230,7 @@ def test_a_reader_that_breaks_is_told_and_ends_with_1(home: Home, monkeypatch: p
     assert outcome.code == 1
     assert "copilog failed on 1 file" in outcome.err
     assert "Traceback" not in outcome.err
-    monkeypatch.setenv("COPILOG_RAISE", "")  # so that what --debug sets is taken back
+    monkeypatch.setenv("COPILOG_RAISE", "")  # so that the variable that --debug sets is removed
     with pytest.raises(RuntimeError, match="a bug"):
         run("--debug", "list", "--long", "--root", home.root)
 

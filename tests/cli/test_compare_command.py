@@ -35,13 +35,13 @@ def trajectory(conversation_id: str, **fields: Any) -> Trajectory:
 
 
 def messages(**changed: Any) -> list[Trajectory]:
-    """The messages of a trajectory, the question with other fields."""
+    """Return the messages of a trajectory, with other fields in the question."""
     usual: list[Trajectory] = trajectory("any")["messages"]
     return [usual[0], {**usual[1], **changed}, usual[2]]
 
 
 class Files:
-    """An old and a new file; a conversation is given by its id or as a whole, text is a line as it is."""
+    """Write an old and a new file; a conversation is given by its id or completely, a text is one line."""
 
     def __init__(self, folder: Path) -> None:
         self.old, self.new = folder / "old.jsonl", folder / "new.jsonl"
@@ -59,7 +59,7 @@ def files(tmp_path: Path) -> Files:
 
 @pytest.fixture
 def differing(files: Files) -> Files:
-    """One equal, one with another payload, one with another context, one on each side alone."""
+    """Write pairs: one equal, one with another payload, one with another context, one in each file only."""
     return files.write(
         [trajectory("same"), trajectory("payload"), trajectory("around"), trajectory("gone")],
         [

@@ -32,7 +32,7 @@ NAMES = [f"talk-{number}" for number in range(6)]
 
 @pytest.fixture(autouse=True)
 def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """The current folder, empty. Nothing of whoever runs the tests is seen."""
+    """Change to an empty current folder, and hide the files of the user who runs the tests."""
     nobody = tmp_path / "nobody"
     nobody.mkdir()
     for name in ("XDG_CONFIG_HOME", "HOME", "APPDATA", "USERPROFILE"):
@@ -63,7 +63,7 @@ def ids(outcome: Outcome) -> list[str]:
 
 
 def extract(*arguments: object) -> Outcome:
-    """The command without the file of tags, which the tests of that file ask for."""
+    """Run the command without the summary of tags, which has tests of its own."""
     return run("extract", "--no-context-tag-summary", *arguments)
 
 

@@ -22,7 +22,7 @@ WORDS = "<weather>rain</weather> ```\nsow(beans)\n``` #file:beds.md @workspace "
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Some 20 MiB in two files: enough for several processes, and for a signal to meet a run in its middle."""
+    """Write about 20 MiB in two files: enough for several processes, and for a signal in the middle of a run."""
     folder = tmp_path_factory.mktemp("large") / "in"
     for half in range(2):
         write_lines(
@@ -43,7 +43,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def places(tmp_path: Path) -> Iterator[dict[str, Path]]:
-    """Folders for output, temporary files, the current folder and the home; the first two must be left clean."""
+    """Yield folders for output, temporary files, the current folder and the home; the first two must end empty."""
     folders = {name: tmp_path / name for name in ("out", "temporary", "current", "home")}
     for folder in folders.values():
         folder.mkdir()
@@ -52,7 +52,7 @@ def places(tmp_path: Path) -> Iterator[dict[str, Path]]:
 
 
 def is_a_trial_of_python(path: Path) -> bool:
-    """Python's tempfile tries out a folder by a file of four letters; an interruption in that moment leaves it."""
+    """Return files except those with which Python's tempfile tests a folder; an interruption may leave one."""
     return path.is_file() and len(path.name) == 8 and path.read_bytes() in (b"blat", b"")
 
 
@@ -86,7 +86,7 @@ def finish(process: subprocess.Popen[bytes]) -> tuple[int, bytes, str]:
 
 
 def workers_of(process: subprocess.Popen[bytes]) -> list[int]:
-    """The processes that a run has started and that are at work now; none where the system does not tell."""
+    """Return the running processes that a run has started; none if the system cannot list them."""
     try:
         return [int(child) for child in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
     except OSError:
@@ -94,7 +94,7 @@ def workers_of(process: subprocess.Popen[bytes]) -> list[int]:
 
 
 def are_gone(workers: list[int]) -> bool:
-    """Whether processes have ended, given a moment."""
+    """Return whether processes have ended, after a short wait."""
     for _ in range(100):
         if not any(Path(f"/proc/{worker}").exists() for worker in workers):
             return True
@@ -213,7 +213,7 @@ def test_an_interruption_at_any_moment_is_clean(large: Path, places: dict[str, P
 
 
 def has_opened_input(process: subprocess.Popen[bytes]) -> bool:
-    """Whether Python itself is through with its beginnings, which are not what is tested."""
+    """Return whether Python itself has started, which is not what is tested."""
     try:
         return any(entry.readlink().suffix == ".jsonl" for entry in Path(f"/proc/{process.pid}/fd").iterdir())
     except OSError:  # closed between two looks
@@ -290,7 +290,7 @@ def test_a_worker_that_is_killed_is_told(large: Path, places: dict[str, Path]) -
 
 
 def test_workers_end_when_the_run_is_killed(large: Path, tmp_path: Path) -> None:
-    places = dict.fromkeys(("temporary", "current", "home"), tmp_path)  # nobody can clean up after SIGKILL
+    places = dict.fromkeys(("temporary", "current", "home"), tmp_path)  # no process can clean up after SIGKILL
     process = start(places, large, "-o", tmp_path / "talks.jsonl", "--jobs", 2)
     wait_until(process, lambda: len(workers_of(process)) == 2)
     workers = workers_of(process)

@@ -1,4 +1,4 @@
-"""`copilog inspect`: the books of each file, for people and for programs."""
+"""`copilog inspect`: the ledger of each file, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ONE = "11111111-aaaa"
 
 
 def broken_session() -> dict[str, Any]:
-    """Two good requests, a hole, one without a message; one part of an unknown kind, one that is no part."""
+    """Return two valid requests, a null and one without a message; one part is unknown, one not an object."""
     state = session(ONE, "hello", "again")
     state["requests"][0]["response"] += [{"kind": "hologram", "beam": 1}, 42]
     state["requests"] += [None, {"requestId": "request_4"}]

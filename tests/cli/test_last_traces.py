@@ -93,7 +93,7 @@ def type_in(workspace: Path, *texts: str) -> Path:
 
 
 def prompts_of(row: dict[str, Any]) -> list[str]:
-    """What a conversation of the archive asks."""
+    """Return the prompts of a conversation of the archive."""
     shown = run("show", row["id"], "--json").json
     return [message["parts"][0]["text"] for message in shown["messages"]]
 

@@ -1,4 +1,4 @@
-"""`copilog scan`: what it counts, what it reads again, and what it says while another scan is at work."""
+"""`copilog scan`: what it counts, what it reads again, and what it prints during another scan."""
 
 from __future__ import annotations
 

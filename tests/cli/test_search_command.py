@@ -1,4 +1,4 @@
-"""`copilog search`: what is printed, what the exit code says, and what is imported for it."""
+"""`copilog search`: output, exit codes, and imports."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def archive(home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path
 
 
 def found(*words: object) -> list[tuple[str, int | None]]:
-    """The places that were found: the conversation and the turn."""
+    """Return the hits: conversation and turn."""
     groups = run("search", "--json", *words).json["groups"]
     return [(hit["conversation"].removeprefix("vscode:"), hit["turn"]) for group in groups for hit in group["hits"]]
 

@@ -24,7 +24,7 @@ TITLE = "Parse the tide file"
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
-    """All that this machine has, with one conversation."""
+    """Return a machine with one conversation."""
     home = Home(tmp_path / "home")
     home.add(home.workspace(1, "/home/ana/tide-tables"), session("11111111-aaaa", TITLE, customTitle=TITLE))
     move_in(monkeypatch, tmp_path, home)
@@ -33,7 +33,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
 
 @pytest.fixture
 def nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A machine without Copilot data; the path of its archive."""
+    """Return the archive path of a machine without Copilot data."""
     return move_in(monkeypatch, tmp_path)
 
 
@@ -45,13 +45,13 @@ class Server:
         self.address = address
 
     def get(self, path: str = "") -> httpx.Response:
-        """What a browser gets that opens the address, and then a page."""
+        """Return what a browser gets that opens the address, and then a page."""
         with httpx.Client(follow_redirects=True, timeout=PATIENCE_SECONDS) as client:
             answer = client.get(self.address)
             return client.get(httpx.URL(self.address).join(path)) if path else answer
 
     def end(self, number: int) -> tuple[int, str]:
-        """End it by a signal: its exit code, and what it said."""
+        """End it by a signal; return its exit code and its output."""
         self.process.send_signal(number)
         _, said = self.process.communicate(timeout=PATIENCE_SECONDS)
         return self.process.returncode, said

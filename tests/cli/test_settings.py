@@ -140,7 +140,7 @@ def on_a_terminal(arguments: list[str], environment: dict[str, str], home: Path)
     while True:
         try:
             piece = os.read(terminal, 1 << 16)
-        except OSError:  # how Linux says that the other side has ended
+        except OSError:  # how Linux reports that the other end was closed
             break
         if not piece:
             break

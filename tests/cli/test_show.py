@@ -1,4 +1,4 @@
-"""`copilog show`: which conversation is meant, and what is printed, saved and told."""
+"""`copilog show`: which conversation is selected, and what is printed and saved."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PNG = b"\x89PNG\r\n\x1a\nmade up"
 
 @pytest.fixture(autouse=True)
 def no_config(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Tests do not see the config file of whoever runs them."""
+    """Hide the config file of the user who runs the tests."""
     for name in ("XDG_CONFIG_HOME", "HOME", "APPDATA", "USERPROFILE"):
         monkeypatch.setenv(name, str(tmp_path / "nobody"))
     for name in ("COPILOG_CONFIG", "NO_COLOR", "FORCE_COLOR"):

@@ -41,7 +41,7 @@ def archive(tmp_path: Path) -> Path:
 
 
 def quickly(*arguments: object) -> str | None:
-    """What the quick way prints; None if it leaves the arguments to the command line."""
+    """Return what `quick_line` prints; None if it leaves the arguments to the command line."""
     out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     before, sys.stdout = sys.stdout, out
     try:

@@ -1,4 +1,4 @@
-"""`copilog watch`: what happens on disk is stored, and told."""
+"""`copilog watch`: changes on disk are stored and reported."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Running:
             pytest.fail(f"nothing came; standard error: {list(self.err.queue)}")
 
     def talk(self, text: str) -> str:
-        """The first line on standard error that has this text."""
+        """Return the first line on standard error that has this text."""
         while True:
             line = self.err.get(timeout=DEADLINE_SECONDS)
             if text in line:

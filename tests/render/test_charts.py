@@ -1,4 +1,4 @@
-"""Charts: what is drawn has the right size, says what it shows, and is nothing but a picture."""
+"""Charts: sizes, labels and descriptions are right, and names are only text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def drawn(picture: Markup) -> ElementTree.Element:
-    """The picture as a tree: it has to be well-formed for that."""
+    """Return the picture as a tree, for which it must be well-formed."""
     return ElementTree.fromstring(picture)
 
 
@@ -24,7 +24,7 @@ def texts(picture: Markup, kind: str) -> list[str]:
 
 
 def tips(picture: Markup) -> list[str]:
-    """What marks say when they are pointed at."""
+    """Return the tooltips of marks."""
     return [element.text or "" for element in list(drawn(picture).iter(f"{SVG}title"))[1:]]
 
 

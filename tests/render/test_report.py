@@ -1,4 +1,4 @@
-"""The page of all figures: whole by itself, harmless whatever it is given, readable for everybody."""
+"""The page of all figures: self-contained, harmless with any text, accessible."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_the_same_figures_give_the_same_page() -> None:
     assert report_page(made_up_stats(), COVER) == report_page(made_up_stats(), COVER)
 
 
-# --- what it says -------------------------------------------------------------------------------------------------
+# --- content ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ EVIL = f"</title></style><script>alert(1)</script><img src=x onerror=alert(2)>\"
 
 
 def poisoned(value: Any) -> Any:
-    """The same figures with every text in them replaced by an attack."""
+    """Return the same figures with every text in them replaced by an attack."""
     if isinstance(value, str):
         return EVIL
     if isinstance(value, list):
@@ -361,15 +361,15 @@ def test_years_have_a_calendar_each_but_not_without_end() -> None:
 
 
 def colours(scheme: str) -> dict[str, str]:
-    """The custom properties of a colour scheme."""
+    """Return the custom properties of a colour scheme."""
     light, _, dark = stylesheet().partition("prefers-color-scheme: dark")
     properties = re.compile(r"--([\w-]+): (#[0-9a-f]{6});")
-    found = dict(reversed(properties.findall(light)))  # what is said first holds until somebody chooses a theme
+    found = dict(reversed(properties.findall(light)))  # the first rule applies until the user selects a theme
     return found if scheme == "light" else found | dict(properties.findall(dark))
 
 
 def contrast(one: str, other: str) -> float:
-    """The contrast ratio of two colours, as WCAG 2 defines it."""
+    """Return the contrast ratio of two colours, as WCAG 2 defines it."""
 
     def luminance(colour: str) -> float:
         parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]

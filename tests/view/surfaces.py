@@ -30,13 +30,13 @@ def agents(conversation: Conversation) -> str:
 
 
 def page(conversation: Conversation) -> str:
-    """A page, and its words alone."""
+    """Return a page, and its text alone."""
     drawn = html_page(conversation, made_by="copilog")
     return drawn + html.unescape(re.sub("<[^>]*>", "", drawn))
 
 
 def document(conversation: Conversation) -> str:
-    """The words of a document, without the signs that keep them from being Markdown."""
+    """Return the text of a document, without the escapes of Markdown."""
     return re.sub(r"\\([^\w\s])", r"\1", markdown_page(conversation))
 
 

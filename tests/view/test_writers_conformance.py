@@ -84,7 +84,7 @@ def filled(kind: type[Part]) -> Any:
 
 
 def fields_of(value: msgspec.Struct, name: str) -> Iterator[tuple[str, Callable[[Any], Any]]]:
-    """The names of all fields, those of values in them too, and for each a copy of the whole without it."""
+    """Yield the names of all fields, including those of nested values, each with a copy that lacks the field."""
     for each in msgspec.structs.fields(value):
         inner = getattr(value, each.name)
         path = f"{name}.{each.name}"
@@ -123,7 +123,7 @@ def blank(field: msgspec.structs.FieldInfo) -> Any:
 
 
 def conversation_with(part: Any) -> Conversation:
-    """A conversation in which a part stands where it may stand, with the call that it belongs to."""
+    """Return a conversation with the part at a valid position, with the call that it belongs to."""
     is_users = isinstance(part, Attachment | Mention | Prompt)
     call_id = getattr(part, "call_id", None)
     before = [ToolCall(id=call_id, name="a_tool", status="complete")] if call_id is not None else []
@@ -134,7 +134,7 @@ def conversation_with(part: Any) -> Conversation:
 
 @cache
 def missing(kind: type[Part], writer: str) -> frozenset[str]:
-    """The fields that leave no trace on a surface: not in a part that has all of them, and not in one with no other."""
+    """Return the fields that a surface does not show: neither in a complete part, nor in one with only this field."""
     draw = WRITERS[writer]
     whole = filled(kind)
     page = draw(conversation_with(whole))
@@ -149,18 +149,18 @@ def missing(kind: type[Part], writer: str) -> frozenset[str]:
 
 
 def bare(whole: Any) -> Any:
-    """A copy with nothing but what it must have."""
+    """Return a copy with only the required fields."""
     fields = msgspec.structs.fields(type(whole))
     return type(whole)(**{each.name: getattr(whole, each.name) for each in fields if is_needed(whole, each)})
 
 
 def is_needed(value: Any, field: msgspec.structs.FieldInfo) -> bool:
-    """Whether a value is nothing without a field."""
+    """Return whether a value is empty without a field."""
     return field.required or (isinstance(value, Place) and field.name == "path")
 
 
 def alone_in(value: Any, whole: Any, name: str, depth: int = 1) -> Any:
-    """A copy of a value that has one field of the whole, too, and nothing but what leads to it."""
+    """Return a copy of a value that has one field of the original, and only what leads to it."""
     first, *rest = name.split(".")[depth:]
     given = ALONE.get(name, getattr(whole, first))
     if rest:

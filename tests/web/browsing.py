@@ -20,14 +20,14 @@ HARMLESS_SCHEMES = frozenset({"about", "blob", "data"})
 
 
 def chromium_path() -> str | None:
-    """The system's Chromium: what COPILOG_CHROMIUM names, or what is on the path."""
+    """Return the system's Chromium: what COPILOG_CHROMIUM names, or what is on the path."""
     named = os.environ.get("COPILOG_CHROMIUM")
     return named or next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """A browser without windows. Where there is none, the test is skipped; on CI it fails."""
+    """Start a headless browser. Without one, the test is skipped; on CI it fails."""
     with sync_playwright() as playwright:
         path = chromium_path()
         try:
@@ -42,7 +42,7 @@ def chromium() -> Iterator[Browser]:
 
 
 def visitor(browser: Browser, address: str, **more: Any) -> BrowserContext:
-    """A browser profile that has been let in at this address."""
+    """Return a browser profile that has the cookie of this address."""
     context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, "locale": "en-GB", **more})
     context.add_cookies([{"name": "copilog_token", "value": TOKEN, "url": address}])
     return context
@@ -63,7 +63,7 @@ def watch_over(context: BrowserContext, faults: list[str]) -> None:
 
 
 def is_foreign(url: str) -> bool:
-    """Whether a request leaves for anywhere but the viewer."""
+    """Return whether a request goes to any host but the viewer."""
     parts = urlsplit(url)
     if parts.scheme in {"http", "https"}:
         return parts.hostname not in AT_HOME

@@ -1,4 +1,4 @@
-"""The viewer on the sample: for clients that only talk to it, and in a browser that is watched."""
+"""The viewer on the sample: for HTTP clients, and in a browser whose requests are checked."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.web.serving import PORT, TOKEN, app_for, make_sample_archive, serving
 
 @pytest.fixture(autouse=True, scope="module")
 def empty_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A home folder without agents and skills, in place of that of whoever runs the tests."""
+    """Use a home folder without agents and skills instead of the user's."""
     home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
         stay_at(home, patch.setenv)
@@ -26,13 +26,13 @@ def empty_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def viewer_archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An archive of the bundled sample. All tests share it: who changes it takes `own_archive`."""
+    """Return an archive of the bundled sample. All tests share it: a test that changes it takes `own_archive`."""
     return make_sample_archive(tmp_path_factory.mktemp("viewer") / "archive.db")
 
 
 @pytest.fixture
 def own_archive(viewer_archive: Path, tmp_path: Path) -> Path:
-    """A copy of the sample's archive that a test may change."""
+    """Return a copy of the sample's archive that a test may change."""
     copied = tmp_path / "archive.db"
     shutil.copy(viewer_archive, copied)
     return copied
@@ -40,7 +40,7 @@ def own_archive(viewer_archive: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def client_of() -> Iterator[Callable[[Path], TestClient]]:
-    """Makes clients of a viewer of any archive; they have the token."""
+    """Yield a function that makes clients, with the token, of a viewer of any archive."""
     with ExitStack() as open_clients:
 
         def make(archive: Path) -> TestClient:
@@ -54,40 +54,40 @@ def client_of() -> Iterator[Callable[[Path], TestClient]]:
 
 @pytest.fixture
 def client(client_of: Callable[[Path], TestClient], viewer_archive: Path) -> TestClient:
-    """A client of a viewer of the sample."""
+    """Return a client of a viewer of the sample."""
     return client_of(viewer_archive)
 
 
 @pytest.fixture
 def served() -> Iterator[Callable[[Path], str]]:
-    """Runs a viewer of any archive on a free port and gives its address (`http://127.0.0.1:40123`)."""
+    """Yield a function that runs a viewer of any archive on a free port and returns its address."""
     with ExitStack() as running:
         yield lambda archive: running.enter_context(serving(archive))
 
 
 @pytest.fixture
 def address(served: Callable[[Path], str], viewer_archive: Path) -> str:
-    """The address of a running viewer of the sample."""
+    """Return the address of a running viewer of the sample."""
     return served(viewer_archive)
 
 
 # For each module anew: while Playwright runs, its thread can run no other event loop, and other tests need one.
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Headless Chromium; tests take `browser_page`."""
+    """Yield headless Chromium; tests take `browser_page`."""
     with chromium() as launched:
         yield launched
 
 
 @pytest.fixture
 def page_faults() -> list[str]:
-    """What the page did that it must not do; a test that expects some takes them out."""
+    """Return the list of what the page must not do; a test that expects an item removes it."""
     return []
 
 
 @pytest.fixture
 def open_page(browser: Browser, page_faults: list[str]) -> Iterator[Callable[..., Page]]:
-    """Opens pages that have the token: `open_page(address, "/dashboard", color_scheme="dark")`.
+    """Yield a function that opens pages with the token: `open_page(address, "/dashboard", color_scheme="dark")`.
 
     In the end the test fails if a page wrote an error to the console, raised one, opened a dialog, or asked another
     host for anything.
@@ -99,7 +99,7 @@ def open_page(browser: Browser, page_faults: list[str]) -> Iterator[Callable[...
             contexts.callback(context.close)
             watch_over(context, page_faults)
             page = context.new_page()
-            if text is not None:  # a page that nobody serves
+            if text is not None:  # a page that no server answers
                 page.route(address + path, lambda route: route.fulfill(body=text, content_type="text/html"))
             page.goto(address + path)
             return page
@@ -110,5 +110,5 @@ def open_page(browser: Browser, page_faults: list[str]) -> Iterator[Callable[...
 
 @pytest.fixture
 def browser_page(open_page: Callable[..., Page], address: str) -> Page:
-    """The library of the sample, open in a watched browser. Other pages: `browser_page.goto(f"{address}/graph")`."""
+    """Return the library of the sample in a checked browser. Other pages: `browser_page.goto(f"{address}/graph")`."""
     return open_page(address)

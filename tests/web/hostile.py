@@ -118,7 +118,7 @@ BY_NAME: dict[str, Any] = {
 
 
 def hostile(kind: Any, name: str = "") -> Any:
-    """A value of a type, with hostile texts wherever a text may be."""
+    """Return a value of a type, with hostile text in every string."""
     origin = get_origin(kind)
     if kind is str or kind is Any:
         return BY_NAME.get(name, NAME) if not isinstance(BY_NAME.get(name), bytes) else NAME
@@ -137,7 +137,7 @@ def hostile(kind: Any, name: str = "") -> Any:
 
 
 def hostile_struct(kind: type[Any], **fixed: Any) -> Any:
-    """A struct of the model, hostile wherever nothing else is asked for."""
+    """Return a struct of the model, hostile except for the given fields."""
     hints = get_type_hints(kind)
     if kind.__name__ == "TreeNode":
         fixed = {"children": [], **fixed}  # it holds itself
@@ -146,7 +146,7 @@ def hostile_struct(kind: type[Any], **fixed: Any) -> Any:
 
 
 def hostile_parts() -> list[AnyPart]:
-    """Every kind of part, and those that pages show in more than one way."""
+    """Return every kind of part, and variants that pages show differently."""
     remote = Place(uri=PICTURE, path=PATH, name=NAME)
     return [
         *(hostile_struct(kind) for kind in get_args(AnyPart)),
@@ -166,7 +166,7 @@ def hostile_parts() -> list[AnyPart]:
 
 
 def hostile_conversation(**fixed: Any) -> Conversation:
-    """A conversation that would take over the page that shows it."""
+    """Return a conversation that would take over a page that does not escape it."""
     roles = ("system", "user", "assistant", "tool")
     messages = [
         hostile_struct(Message, role=role, turn=0, parent_call_id=None, parts=hostile_parts()) for role in roles
@@ -199,7 +199,7 @@ def hostile_conversation(**fixed: Any) -> Conversation:
 
 
 def make_hostile_archive(path: Path) -> Path:
-    """An archive that holds the hostile conversation, with a label and a note, and a file with problems."""
+    """Return an archive of the hostile conversation, with a label and a note, and a file with problems."""
     with Archive(path, write=True) as archive:
         archive.put(concluded_entry(hostile_conversation()), "1")
         archive.index_pending()

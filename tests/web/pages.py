@@ -12,7 +12,7 @@ from copilog.model import Conversation
 from copilog.store.archive import Archive
 from copilog.trajectory import ConversationTrajectory, encode_trajectory, trajectories_of, trajectory_of
 
-# `{id}` stands for a conversation, `{q}` for something to search for.
+# `{id}` is replaced by a conversation, `{q}` by a search.
 PAGES = {
     "library": "/",
     "search": "/?q={q}",
@@ -43,7 +43,7 @@ TRAJECTORY_PAGES = {
 
 
 def address_of(name: str, conversation_id: str, query: str = "tide") -> str:
-    """The address of a page, below that of the viewer."""
+    """Return the address of a page, relative to that of the viewer."""
     return filled(PAGES[name], conversation_id, query)
 
 
@@ -52,7 +52,7 @@ def filled(where: str, conversation_id: str, query: str = "tide") -> str:
 
 
 def trajectory_addresses(page: Page, address: str, conversation: Conversation, name: str = "run") -> dict[str, str]:
-    """Open two files of trajectories that tell different things, and give the addresses of their pages."""
+    """Open two different files of trajectories, and return the addresses of their pages."""
     old = b"\n".join(encode_trajectory(made) for made in trajectories_of(conversation))
     new = encode_trajectory(_told_otherwise(trajectory_of(conversation)))
     keys = {}
@@ -69,7 +69,7 @@ def trajectory_addresses(page: Page, address: str, conversation: Conversation, n
 
 
 def _told_otherwise(trajectory: ConversationTrajectory) -> ConversationTrajectory:
-    """A message less, another model, and more in the middle of what was asked."""
+    """Return the trajectory with a message less, another model, and a longer prompt."""
     messages = [
         replace(message, model="gpt-5", content=message.content.replace("\n", "\n(from another run)\n", 1) + "\nor so")
         if message.role in ("user", "assistant")
@@ -80,7 +80,7 @@ def _told_otherwise(trajectory: ConversationTrajectory) -> ConversationTrajector
 
 
 def richest(archive: Path) -> str:
-    """The conversation with the most to show."""
+    """Return the conversation with the most kinds of content."""
     with Archive(archive) as opened:
         summaries = opened.list()
     return max(summaries, key=lambda summary: (summary.tool_calls + summary.edits, summary.id)).id

@@ -17,7 +17,7 @@ TRUECOLOUR, PALETTE = 2, 3
 
 
 def with_palette(png: bytes) -> bytes:
-    """The same picture (8 bits, red, green, blue, as Chromium writes it) with as many colours as a palette holds.
+    """Return the same picture (8 bits, red, green, blue, as Chromium writes it) with a palette of colours.
 
     Whatever else is in it takes the nearest of them: shades at the edges of letters and lines.
     """

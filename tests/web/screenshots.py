@@ -43,7 +43,7 @@ NAMES = (
 )
 WIDTH, HEIGHT = 1280, 860
 HEIGHTS = {"conversation": 1500, "dashboard": 1500}
-DIFFS_AND_LISTS = "Drag beds around the plan"  # and a picture, a sub-agent, a hook that says no
+DIFFS_AND_LISTS = "Drag beds around the plan"  # and a picture, a sub-agent, a hook that blocks
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 HOME = "/home/ana"
 
@@ -67,7 +67,7 @@ def main(*names: str) -> int:
 
 
 def addresses(browser: Browser, address: str, archive: Path) -> dict[str, str]:
-    """Where all pages are, after two files of trajectories were opened."""
+    """Return the addresses of all pages, after opening two files of trajectories."""
     shown = richest(archive)
     with Archive(archive) as opened:
         conversation = opened.get(shown)
@@ -100,14 +100,14 @@ def settle(page: Page) -> None:
 
 
 def moved_sample(folder: Path) -> Path:
-    """An archive of the sample with the paths of Ana's machine instead of this one's."""
+    """Write an archive of the sample with the paths of Ana's machine instead of this one's."""
     report = Report()
     with Archive(folder / "here.db", write=True) as here, Archive(folder / "archive.db", write=True) as there:
         scan(here, roots=roots_from(home(), "bundled sample"), report=report)
         for summary in here.list(include_empty=True):
             there.put(entry_of(moved(here.get(summary.id))), "1")
         there.index_pending()
-        # The sample has one torn line. For the page of problems there are the books of the damaged files of the tests.
+        # The sample has one torn line. The page of problems shows the damaged files of the tests.
         with Archive(folder / "damaged.db", write=True) as damaged:
             scan(damaged, paths=[DAMAGED / "chatSessions"], report=report)
         there.put_ledgers(moved(ledger) for ledger in report.files.values())

@@ -33,21 +33,21 @@ def stay_at(home: Path, set_variable: Callable[[str, str], object]) -> None:
 
 
 def make_sample_archive(path: Path) -> Path:
-    """An archive of the sample that comes with the package."""
+    """Return an archive of the bundled sample."""
     with Archive(path, write=True) as archive:
         scan(archive, roots=roots_from(home(), "bundled sample"))
     return path
 
 
 def app_for(archive: Path, port: int = PORT) -> Starlette:
-    """A viewer of this archive; it shows what is there and scans nothing."""
+    """Return a viewer of this archive that scans nothing."""
     hosts = frozenset({f"127.0.0.1:{port}", f"localhost:{port}"})
     return create_app(ViewerSettings(archive=archive, token=TOKEN, hosts=hosts, is_live=False))
 
 
 @contextmanager
 def serving(archive: Path) -> Iterator[str]:
-    """A viewer that answers while the block runs. Gives its address, without a slash at the end and without token."""
+    """Run a viewer while the block runs. Yields its address, without a slash at the end and without token."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         app = app_for(archive, port)

@@ -73,7 +73,7 @@ def told(messages: list[Message], turns: int) -> Conversation:
 
 
 def many_messages(count: int) -> Conversation:
-    """Questions and answers with thinking and a tool call, and one word in the middle that is nowhere else."""
+    """Return a long conversation with thinking and a tool call, and one word that occurs only in the middle."""
     messages: list[Message] = []
     for turn in range(count // 4):
         answer = f"Answer {turn}: **{turn}** cm" + (" with kelp" if turn == count // 8 else "")
@@ -95,7 +95,7 @@ def many_messages(count: int) -> Conversation:
 
 @pytest.fixture
 def with_pictures(tmp_path: Path) -> Path:
-    """An archive with pictures, and with what only looks like one."""
+    """Return an archive with pictures, and with files that only have the name of one."""
     vector = b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>"
     attachments = [
         Attachment(type="image", name="chart.png", data=PNG, mime_type="image/png"),

@@ -28,7 +28,7 @@ from tests.stored import concluded_entry
 HARBOUR, LIGHT, AGAIN, BEACON = "Tide tables", "Lighthouse", "Lighthouse, again", "A pull request"
 CLAUDE = "claude-sonnet-4.5"
 
-# Worked out by hand from what tests/measured.py says.
+# Computed by hand from tests/measured.py.
 COUNTED: list[tuple[tuple[str, ...], dict[str, float]]] = [
     (("totals.turns",), {HARBOUR: 3, LIGHT: 2, AGAIN: 1, BEACON: 2}),
     (("time.active_days",), {HARBOUR: 2, LIGHT: 1, AGAIN: 1, BEACON: 1}),
@@ -125,7 +125,7 @@ def measured(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def repeated(measured: Path) -> Path:
-    """The same with two more harbours, so that tools follow one another often enough to be told."""
+    """Return the same with two more harbours, so that sequences of tools are frequent enough to be listed."""
     with Archive(measured, write=True) as archive:
         for name in ("quay", "pier"):
             more = harbour()
@@ -194,13 +194,13 @@ def panels_of(sections: list[Section]) -> list[Panel]:
 
 
 def asked_by(link: str) -> list[str]:
-    """What a link to a list asks for."""
+    """Return the parameters of a link to a list."""
     query = parse_qs(urlsplit(link).query)
     return [*query["figure"], *query.get("value", [])]
 
 
 def number_behind(chosen: Chosen, link: str, words: Callable[[float], str] | None = None) -> str:
-    """What the rows of a link's figure come to, as the dashboard writes it."""
+    """Return the sum of the rows of a link's figure, as the dashboard formats it."""
     name, *values = asked_by(link)
     figure = FIGURES[name]
     return (words or WORDS[figure.amount.unit])(figure.number(chosen, figure.table.key_of(tuple(values))))
@@ -219,7 +219,7 @@ def test_every_number_leads_somewhere(repeated: Path) -> None:
         for point in panel.chart.points if panel.chart else []:
             assert point.link is not None or not any(point.values), (panel.key, point.name)
         if panel.key.startswith("unused"):
-            continue  # nobody used it: there is nothing to lead to
+            continue  # it was never used: there is no list
         is_nothing = [all(cell.text in ("0", "–") for cell in row[1:]) for row in panel.table.rows]
         for row, is_empty in zip(panel.table.rows, is_nothing, strict=True):
             assert is_empty or any(cell.link for cell in row), (panel.key, row)

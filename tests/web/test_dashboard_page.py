@@ -70,7 +70,7 @@ def link_of(chart: dict[str, Any], name: str) -> str:
 
 
 def asked_by(link: str) -> dict[str, str]:
-    """What a link asks for, in whatever order."""
+    """Return the parameters of a link, in any order."""
     return {name: values[0] for name, values in parse_qs(urlsplit(link).query).items() if name != "sort"}
 
 
@@ -306,7 +306,7 @@ def test_spans_follow_each_other_without_gaps(first: date, last: date, unit: str
 
 @pytest.fixture
 def board(served: Callable[[Path], str], open_page: Callable[..., Page], measured: Path) -> Page:
-    """The dashboard of the measured corpus, with its pictures."""
+    """Return the dashboard of the measured corpus, with its charts."""
     page = open_page(served(measured), "/dashboard")
     page.wait_for_selector("#dashboard[data-drawn]")
     return page

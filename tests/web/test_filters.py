@@ -1,4 +1,4 @@
-"""Filters stand in the address, and come back from it as they were."""
+"""Filters are written to the address, and read from it unchanged."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ def test_no_part_comes_as_something_that_a_browser_runs(
 
 @pytest.fixture
 def show(open_page: Callable[..., Page]) -> Callable[[str], Page]:
-    """Opens a text as a page of its own, as a browser does that was given the file."""
+    """Return a function that opens a text as a page of its own, as a browser opens a downloaded file."""
 
     def make(text: str) -> Page:
         return open_page("http://127.0.0.1:9", "/page.html", text=text)

@@ -22,7 +22,7 @@ TEXT = "def ebb(): return 'kelp & <shoal>'\n"
 
 @pytest.fixture
 def lost(tmp_path: Path) -> Path:
-    """An archive of a home with one conversation, two typed prompts, and a text without a state."""
+    """Return an archive of a home with one conversation, two typed prompts, and a text without a state."""
     home = Home(tmp_path / "home")
     tides = home.workspace(1, "/home/ana/tide-tables")
     home.add(tides, session("11111111-aaaa", "Parse the tide file"))

@@ -1,4 +1,4 @@
-"""The library: listed, narrowed down, searched and sorted by what the address says; the browser adds keys and haste."""
+"""The library: listed, filtered, searched and sorted as the address says; in the browser with keys and live search."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def titles(client: TestClient, address: str, headers: dict[str, str] | None = No
 
 @pytest.fixture
 def many(tmp_path: Path) -> Path:
-    """An archive of more conversations than a page has."""
+    """Return an archive of more conversations than a page has."""
     path = tmp_path / "many.db"
     with Archive(path, write=True) as archive:
         for number in range(250):
@@ -210,7 +210,7 @@ def test_what_a_title_holds_is_only_text(client_of: Callable[[Path], TestClient]
 
 
 def chosen(page: Page) -> dict[str, list[str]]:
-    """What the address says."""
+    """Return the query of the address."""
     return parse_qs(urlsplit(page.url).query)
 
 

@@ -1,4 +1,4 @@
-"""What changes while somebody looks: noticed in the archive, told to pages, and brought in by scans."""
+"""Live changes: detected in the archive, sent to pages, and made by scans."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_all_who_listen_are_told_from_any_thread_until_it_is_closed() -> None:
         return heard
 
     assert asyncio.run(listen()) == [Change(["a"]), Change(["a"]), None, None, None]
-    changes.publish(Change(["b"]))  # nobody listens any more
+    changes.publish(Change(["b"]))  # no listener remains
 
 
 def test_an_event_is_one_block_of_lines_whatever_an_id_holds() -> None:
@@ -150,7 +150,7 @@ def test_an_event_is_one_block_of_lines_whatever_an_id_holds() -> None:
 
 @contextmanager
 def running(archive: Path, places: Places | None = None) -> Iterator[str]:
-    """A live viewer in a thread of its own."""
+    """Yield a live viewer that runs in a thread."""
     settings = ViewerSettings(archive=archive, token=TOKEN, hosts=frozenset({"127.0.0.1"}))
     server = ViewerServer(create_app(settings, places))
     with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -167,7 +167,7 @@ def running(archive: Path, places: Places | None = None) -> Iterator[str]:
 
 @contextmanager
 def listening(address: str, **headers: str) -> Iterator[Iterator[tuple[str, dict[str, Any]]]]:
-    """The events that a page hears."""
+    """Return the events that a page gets."""
     headers = {"Authorization": f"Bearer {TOKEN}", **headers}
     with httpx.Client(timeout=PATIENCE_SECONDS) as client, client.stream("GET", address, headers=headers) as answer:
         assert answer.status_code == 200

@@ -26,7 +26,7 @@ def event(number: int, kind: str, **data: Any) -> str:
 
 
 def begin(home: Path) -> Path:
-    """A log of Copilot CLI with one question, and its answer."""
+    """Return a log of Copilot CLI with one question, and its answer."""
     log = home / ".copilot" / "session-state" / NATIVE_ID / "events.jsonl"
     log.parent.mkdir(parents=True)
     log.write_text(

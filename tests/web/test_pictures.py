@@ -11,14 +11,14 @@ RED, GREEN, BLUE = b"\xff\0\0", b"\0\xff\0", b"\0\0\xff"
 
 
 def png_of(width: int, *rows: bytes) -> bytes:
-    """A picture of rows that begin with their filter."""
+    """Return a picture of rows that begin with their filter."""
     header = struct.pack(">IIBBBBB", width, len(rows), 8, 2, 0, 0, 0)
     chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(b"".join(rows))), (b"IEND", b""))
     return SIGNATURE + b"".join(chunk(name, data) for name, data in chunks)
 
 
 def colours_of(png: bytes) -> list[list[bytes]]:
-    """The rows of a picture with a palette."""
+    """Return the rows of a picture with a palette."""
     parts = dict(chunks_of(png))
     width, height = struct.unpack_from(">II", parts[b"IHDR"])
     numbers = zlib.decompress(parts[b"IDAT"])

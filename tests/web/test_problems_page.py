@@ -21,7 +21,7 @@ BROKEN = "/home/ana/logs/broken.json"
 
 @pytest.fixture
 def troubled(tmp_path: Path) -> Path:
-    """An archive of one conversation, whose file has a torn end, and of a file that gave nothing but errors."""
+    """Return an archive of one conversation, whose file has a torn end, and of a file with only errors."""
     path = tmp_path / "troubled.db"
     with Archive(path, write=True) as archive:
         archive.put(entry("harbour", ("When is high tide?", "At noon."), title="High tide", path=TORN), "1")

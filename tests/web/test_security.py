@@ -20,7 +20,7 @@ PAGE = "/problems"  # any that needs nothing but the archive
 
 @pytest.fixture
 def stranger(viewer_archive: Path) -> TestClient:
-    """Somebody without the token."""
+    """Return a client without the token."""
     return TestClient(app_for(viewer_archive), base_url=f"http://{HOME}", follow_redirects=False)
 
 

@@ -49,7 +49,7 @@ NEW = jsonl(line("tides", "At noon, or a little later."), line("ebb", "At six.")
 
 @pytest.fixture
 def opened(client: TestClient) -> Callable[[str, bytes], str]:
-    """Drops a file and gives its key."""
+    """Drop a file and return its key."""
 
     def drop(name: str, data: bytes) -> str:
         answer = client.post(

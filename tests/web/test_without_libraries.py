@@ -16,7 +16,7 @@ from copilog.web import assets
 def bare_address(
     served: Callable[[Path], str], viewer_archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> str:
-    """The address of a viewer whose libraries could not be fetched."""
+    """Return the address of a viewer whose libraries could not be fetched."""
     shutil.copytree(assets.STATIC, tmp_path / "static", ignore=shutil.ignore_patterns("vendor"))
     monkeypatch.setattr(assets, "STATIC", tmp_path / "static")
     return served(viewer_archive)

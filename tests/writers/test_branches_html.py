@@ -26,7 +26,7 @@ BLOCK = re.compile(
 
 
 def heads(items: list[object]) -> list[object]:
-    """The turns of a window, with those of frames in lists."""
+    """Return the turns of a window, with those of frames in lists."""
     found: list[object] = []
     for item in items:
         if isinstance(item, TurnHead):
@@ -57,7 +57,7 @@ def test_a_folded_block_holds_all_of_its_turns_and_needs_no_script() -> None:
     assert page.count('<details class="superseded">') == 2
     assert page.index("Turn 2 no longer counts (removed)</summary>") < page.index(PROMPTS[1]) < page.index(ANSWERS[2])
     assert page.count('class="badge is-superseded">removed') == 1
-    assert 'is-undone">' not in page  # said once
+    assert 'is-undone">' not in page  # reported once
 
 
 def test_a_frame_names_the_trace_and_how_many_turns_it_has() -> None:

@@ -96,7 +96,7 @@ def test_json_and_text_are_harmless_whatever_they_are(text: str) -> None:
 
 
 def themes() -> dict[str, dict[str, str]]:
-    """The custom properties of the stylesheets: light, dark by choice, dark by the system."""
+    """Return the custom properties of the stylesheets: light, dark by choice, dark by the system."""
     light: dict[str, str] = {}
     chosen: dict[str, str] = {}
     system: dict[str, str] = {}

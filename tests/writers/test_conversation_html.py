@@ -1,4 +1,4 @@
-"""Conversations as HTML: every kind of part is there, in its place."""
+"""Conversations as HTML: every kind of part is drawn, in order."""
 
 from __future__ import annotations
 

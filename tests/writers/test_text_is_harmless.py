@@ -65,7 +65,7 @@ NASTY = (
 
 
 def hostile() -> Conversation:
-    """A conversation with such text wherever text can stand."""
+    """Return a conversation with such text in every string."""
     place = Place(path=NASTY, name=NASTY, uri=NASTY)
     made = conversation(
         Text(text=f"{NASTY}\n\n[{NASTY}](https://example.com/{NASTY})\n\n```{NASTY}\n{NASTY}\n```\n"),

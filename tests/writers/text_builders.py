@@ -15,7 +15,7 @@ FOLDER = "/home/ana/tide-tables"
 
 
 def conversation(*answer: AnyPart, asked: Sequence[AnyPart] = (), **turn: Any) -> Conversation:
-    """A conversation of one turn."""
+    """Return a conversation of one turn."""
     question: list[AnyPart] = list(asked) or [Text(text="When is high tide?")]
     return Conversation(
         id="vscode:5f0c2a9e",
@@ -32,7 +32,7 @@ def conversation(*answer: AnyPart, asked: Sequence[AnyPart] = (), **turn: Any) -
 
 
 def shown(made: Conversation, *, terminal: bool = False, **options: Any) -> str:
-    """The text without colours: as a pipe gets it, or as a terminal of 100 columns lays it out."""
+    """Return the text without colours: as a pipe gets it, or laid out for a terminal of 100 columns."""
     page = io.StringIO()
     console = Console(file=page, width=100, no_color=True, color_system=None)
     for piece in render_conversation(made, TextOptions(markdown=terminal, **options)):

@@ -87,7 +87,7 @@ def test_blame_as_json_has_everything(archive: Path, tides: Path) -> None:
 def test_a_file_that_nobody_touched_ends_with_one(archive: Path, repo: Repo) -> None:
     outcome = asked(archive, "blame", repo.folder / "never.py")
 
-    assert (outcome.code, outcome.out) == (1, f"{repo.folder / 'never.py'}  (no longer on disk)\n")
+    assert (outcome.code, outcome.out) == (1, f"{repo.folder / 'never.py'}  (not on disk)\n")
     assert "no conversation is known to have touched the file" in outcome.err
     assert "the file is not there" in outcome.err
 

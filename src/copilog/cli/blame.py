@@ -180,7 +180,7 @@ def _blame_lines(result: BlameResult) -> Iterator[str]:
 
 def _about_file(result: BlameResult) -> str:
     if result.lines is None:
-        return "" if result.exists else "  (no longer on disk)"
+        return "" if result.exists else "  (not on disk)"
     parts = [f"{result.lines:,} {plural(result.lines, 'line')}"]
     if result.still_there:
         parts.append(f"{result.still_there:,} written in conversations")

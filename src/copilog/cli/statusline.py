@@ -48,13 +48,13 @@ def command(
 ) -> None:
     """Print today's figures in one line, for a prompt or a status bar.
 
-    Turns, conversations, tokens (with ~ where a part of them is estimated), premium requests, credits, failures, and
-    the model that was used last. The archive is read as it is, and nothing is waited for: `copilog watch` or
-    `copilog scan` keeps it up to date, and the line says so when that was not done for a day. Where there is no archive
-    yet, the line says that, and the exit code is 0 all the same.
+    The line has turns, conversations, tokens (with ~ if a part of them is estimated), premium requests, credits,
+    failures, and the last model. The command reads the archive as it is, and does not wait for a scan: `copilog watch`
+    or `copilog scan` updates it, and the line says so if the last update is more than a day old. If there is no archive
+    yet, the line says so, and the exit code is 0.
 
-    With --since and --until the figures are those of that period instead, whatever the fields are called; --workspace
-    may also be a folder, or `.` for the repository that we are in.
+    With --since and --until, the figures are those of that period, whatever the names of the fields are; --workspace
+    may also be a folder, or `.` for the current repository.
     """
     settings = settings.with_archive(archive, no_scan=no_scan)
     if settings.live or settings.names_places():

@@ -72,6 +72,9 @@ class CliEvents(Source):
 
 def stream_messages(found: Found, ledger: Ledger) -> Iterator[Message]:
     """Yield the messages of a log, turn by turn, without holding earlier ones: for logs larger than memory."""
+    from copilog.sources.cli.dispatch import messages_from
+    from copilog.sources.cli.reader import Reader
+
     companions = Companions(session_folder_of(found.path), ledger)
     return messages_from(Reader(found.path, ledger, companions), keeps_turns=False)
 
@@ -96,6 +99,10 @@ def _id_at_the_end(path: Path) -> str | None:
 
 def read_session(found: Found, ledger: Ledger) -> Conversation | None:
     """Read a log, or a file beside one."""
+    from copilog.sources.cli.conversation import conversation_from
+    from copilog.sources.cli.dispatch import messages_from
+    from copilog.sources.cli.reader import Reader
+
     if is_companion(found.path):
         return _read_companion(found, ledger)
     companions = Companions(session_folder_of(found.path), ledger)
@@ -108,6 +115,8 @@ def read_session(found: Found, ledger: Ledger) -> Conversation | None:
 
 def _read_companion(found: Found, ledger: Ledger) -> Conversation | None:
     """Read a file beside a log: together with the log, or without one as a stub of the session."""
+    from copilog.sources.cli.conversation import stub_from
+
     count_companion(found.path, ledger)
     folder = session_folder_of(found.path)
     is_main = folder is not None and main_file(folder) == found.path

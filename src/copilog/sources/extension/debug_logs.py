@@ -48,6 +48,7 @@ class DebugLogs(Source):
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
         """Yield the conversation of a session when its main log is read; the files beside that are only counted."""
+        from copilog.sources.extension.debug_conversation import conversation_from
 
         if is_document(found.path):
             count_document(found.path, ledger)

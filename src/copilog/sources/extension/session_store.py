@@ -36,6 +36,7 @@ class SessionStore(Source):
 
     def index(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
         """Yield one stub for each session; all rows are counted here, so that reading a session counts none again."""
+        from copilog.sources.extension.store_conversation import stub_of
 
         for rows in load_store(found.path, ledger).sessions.values():
             stub = stub_of(rows, _namespace(found, rows))
@@ -49,6 +50,7 @@ class SessionStore(Source):
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
         """Yield all sessions; with a `native_id` only that one, whose rows `index` has counted."""
+        from copilog.sources.extension.store_conversation import conversation_of
 
         store = load_store(found.path, ledger if found.native_id is None else Ledger(), found.native_id)
         for rows in store.sessions.values():

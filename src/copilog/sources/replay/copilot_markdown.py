@@ -53,6 +53,7 @@ class CopilotMarkdown(Source):
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
         """Yield the conversations of the entries, usually one; a folder is read as one export, too."""
+        from copilog.sources.replay.conversations import conversations_from
         from copilog.sources.replay.groups import Group, read_entries
         from copilog.sources.replay.markdown_entries import entry_from_markdown
 

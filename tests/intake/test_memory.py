@@ -76,6 +76,24 @@ def test_a_packed_bomb_costs_its_record(tmp_path: Path) -> None:
     assert [json.loads(line)["conversation_id"] for line in lines] == ["before", "behind"]
 
 
+@pytest.mark.parametrize(("opening", "separator", "end"), [("", "\n", "\n"), ("", "\n", ""), ("[", ",\n", "]")])
+def test_a_bomb_that_begins_a_file_costs_as_little(tmp_path: Path, opening: str, separator: str, end: str) -> None:
+    bomb = tmp_path / "bomb.jsonl.gz"
+    is_alone = not end
+    after = "" if is_alone else separator + line_of(snapshot([system(), user(), assistant()], "behind")).decode()
+    with gzip.open(bomb, "wb", 1) as file:
+        file.write(f'{opening}{{"name": "copilot-chat/engine.messages", "data": "'.encode())
+        for _ in range(200):
+            file.write(b"a" * (1 << 20))
+        file.write(f'"}}{after}{end}'.encode())
+
+    done = measured(tmp_path, "extract", bomb, "-o", "out.jsonl", "--jobs", "1", **{limits.RECORD_VARIABLE: "32"})
+
+    assert done.peak < MOST_OF_FILES_MB
+    assert "a record of 200 MB; longer than the 32 MB that are read [too-large]" in done.err
+    assert (done.code, (tmp_path / "out.jsonl").exists()) == (1 if is_alone else 0, not is_alone)
+
+
 def test_much_comes_out_of_little_and_is_not_refused(tmp_path: Path) -> None:
     lines = (line_of(snapshot([system(), user(), assistant()], "one")) + b"\n") * 50_000
     packed = tmp_path / "many.jsonl.gz"

@@ -167,7 +167,7 @@ class JsonLines:
         """Yield the records of a line that the fast path refused: of an unusual shape, or damaged."""
         number, offset, data, is_open = line
         if is_open and len(data) > self._limit:
-            self._reject(_too_long(len(data) + _rest_of_line(self._file), self._limit), number, offset)
+            self._reject(too_long(len(data) + _rest_of_line(self._file), self._limit), number, offset)
             return
         if offset == 0 and data.startswith(jsonio.UTF8_MARK):
             data, (mark, *_) = jsonio.as_utf8(data)
@@ -347,7 +347,7 @@ def lines_between(path: Path, start: int, end: int, first: int = 0) -> Iterator[
             size = len(line)
             if size == longest and line[-1] != _LF:
                 size += _rest_of_line(file)
-                yield offset, number, None, _too_long(size, longest - 1)
+                yield offset, number, None, too_long(size, longest - 1)
             elif not line.isspace() or line.strip(BLANK):
                 yield offset, number, line, None
             offset += size
@@ -364,7 +364,7 @@ def _rest_of_line(file: BinaryIO, most: int | None = None) -> int:
     return size
 
 
-def _too_long(size: int, limit: int) -> BadRecord:
+def too_long(size: int, limit: int) -> BadRecord:
     return BadRecord(f"a record of {megabytes(size)}; longer than the {megabytes(limit)} that are read", "too-large")
 
 

@@ -9,7 +9,8 @@ from typing import Any, BinaryIO
 
 from copilog.errors import BadRecord
 from copilog.intake.files import opened
-from copilog.intake.records import lines_between
+from copilog.intake.limits import largest_record
+from copilog.intake.records import lines_between, too_long
 from copilog.jsonio import LINE_SEPARATORS
 from copilog.telemetry.inputs import Part, Readable
 from copilog.telemetry.json_values import (
@@ -30,6 +31,7 @@ Record = tuple[int, int, bytes | None, BadRecord | None]
 
 # The end of a longer value is searched first, so that one without an end is not held in memory.
 MOST_HELD_BYTES = 8 << 20
+TOO_LARGE = "too-large"
 LONGEST_WORD = 4096  # bytes of a number
 
 _CONTROL_CHARACTERS = bytes(range(0x20))
@@ -41,7 +43,7 @@ def records(part: Part, recovery: bool) -> Iterator[Record]:
     """Yield the records of a part, in order. Lines include their line feed; blank ones are counted, but not yielded.
 
     In an array or in concatenated objects every record is JSON. At the first error, one last record without bytes
-    represents all the rest.
+    represents all the rest; a record that is too large has no bytes either, and others follow it.
     """
     if part.file.kind == "lines":
         yield from lines_between(Path(part.file.path), part.start, part.end, part.file.start)
@@ -168,15 +170,21 @@ class Cursor:
                 return None
 
     def _take_by_brackets(self) -> bytes | None:
-        """Return a value by the position of its last bracket, which may be far away or missing."""
+        """Return a value by the position of its last bracket, which may be far away or missing.
+
+        Raise BadRecord for a value longer than records may be; the cursor is then after it.
+        """
         start = self.offset
         scan = ValueScan()
         while (end := scan.feed(self._data, self._at)) < 0:
             if not self._load():
                 return None
         self._move_to(end)
+        size = self.offset - start
+        if size > largest_record():
+            raise too_long(size, largest_record())
         self.file.seek(start)
-        data = self.file.read(self.offset - start)
+        data = self.file.read(size)
         self.file.seek(self._end)
         return data
 
@@ -211,7 +219,7 @@ def _array_items(cursor: Cursor) -> Iterator[Record]:
     while is_open:
         item = _next_value(cursor)
         yield item
-        if item[2] is None:
+        if _ends_reading(item):
             return
         following = cursor.peek()
         if following not in (b",", b"]"):
@@ -228,12 +236,18 @@ def _array_items(cursor: Cursor) -> Iterator[Record]:
 
 def _objects(cursor: Cursor, part: Part, recovery: bool) -> Iterator[Record]:
     while cursor.peek():
-        offset, line, data, error = _next_value(cursor)
-        if data is None:
+        record = offset, line, data, error = _next_value(cursor)
+        if _ends_reading(record):
             rest = _last_line(cursor.file, offset, part.end) if recovery else None
             yield offset, line, rest, None if rest else error
             return
-        yield offset, line, data, None
+        yield offset, line, data, error
+
+
+def _ends_reading(record: Record) -> bool:
+    """Return whether nothing can be read after a record, because its end is not known."""
+    _, _, data, error = record
+    return data is None and (error is None or error.code != TOO_LARGE)
 
 
 def _next_value(cursor: Cursor) -> Record:

@@ -44,7 +44,7 @@ RESULTS = [
 
 
 def model_event(name: str, text_key: str, value: Any, chunks: int = 1, **properties: Any) -> list[Json]:
-    """A model.* event, in chunks that come in the wrong order."""
+    """Return a model.* event, in chunks that come in the wrong order."""
     text = json.dumps(value)
     size = -(-len(text) // chunks)
     made = []
@@ -276,7 +276,7 @@ HISTORIES: tuple[list[Any], ...] = (
 
 @st.composite
 def message_lists(draw: st.DrawFn) -> list[Any]:
-    """Histories that have a lot in common: the beginning of one of a few, and some more."""
+    """Return histories with common beginnings."""
     common: list[Any] = draw(st.sampled_from(HISTORIES))
     cut = draw(st.integers(1, len(common)))
     return common[:cut] + draw(st.lists(st.one_of(messages, messages, messages, st.just("odd")), max_size=2))
@@ -333,7 +333,7 @@ named_properties = st.one_of(
 
 @st.composite
 def single_events(draw: st.DrawFn) -> list[Json]:
-    """One event in one of the envelopes; its messages as text, as parts with a gap or without, or as a list."""
+    """Return one event in one of the envelopes; its messages as text, as parts with a gap or without, or as a list."""
     name, properties = draw(named_properties)
     found = properties.get("messagesJson")
     if found is not None and draw(st.integers(0, 4)):
@@ -355,7 +355,7 @@ def single_events(draw: st.DrawFn) -> list[Json]:
 
 @st.composite
 def model_calls(draw: st.DrawFn) -> list[Json]:
-    """The events of one model call, some of which may be lost or in another order."""
+    """Return the events of one model call, some of which may be lost or in another order."""
     call: Json = draw(
         st.fixed_dictionaries(
             {"modelCallId": st.sampled_from(("k1", "k3"))},
@@ -387,7 +387,7 @@ def model_calls(draw: st.DrawFn) -> list[Json]:
 
 @st.composite
 def streams(draw: st.DrawFn) -> list[list[Json]]:
-    """Files that share some of their events."""
+    """Return files that share some of their events."""
     some = st.one_of(*[single_events()] * 6, model_calls())
     pool = [record for records in draw(st.lists(some, min_size=4, max_size=12)) for record in records]
     numbers = st.lists(st.sampled_from(range(len(pool))), max_size=8)

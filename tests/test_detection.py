@@ -66,7 +66,7 @@ def conversation(*messages: Message, turns: list[Turn] | None = None) -> Convers
 
 
 def after(*messages: Message, turn: Turn | None = None, definitions: list[Definition] | None = None) -> Turn:
-    """The one turn of a conversation with these messages, after detection."""
+    """Return the one turn of a conversation with these messages, after detection."""
     made = conversation(*messages, turns=[turn or Turn(index=0)])
     detect(made, definitions or [])
     return made.turns[0]

@@ -16,7 +16,7 @@ CLASSES = {"Repair": 0, "Diagnostic": 0, "BadRecord": 1, "BadFile": 1}
 
 
 def codes_in(tree: ast.AST) -> Iterator[str]:
-    """The codes that are written out in calls, and in the defaults of parameters named `code`."""
+    """Yield the codes that are written out in calls, and in the defaults of parameters named `code`."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             position = position_of_code(node.func)

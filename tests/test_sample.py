@@ -121,7 +121,7 @@ def made() -> Home:
 
 @pytest.fixture(scope="module")
 def sessions(made: Home) -> list[Json]:
-    """All sessions, wherever they are kept."""
+    """Return all sessions of all folders."""
     found: list[Json] = []
     for path, data in made.files.items():
         name = Path(path)

@@ -61,7 +61,7 @@ def books() -> Report:
 
 @pytest.fixture(scope="module")
 def conversations(books: Report) -> dict[str, Conversation]:
-    """All conversations by their title."""
+    """Return all conversations by their title."""
     found = [
         conversation
         for one in ingest.discover([home()], report=books)
@@ -161,7 +161,7 @@ def made() -> Home:
 
 @pytest.fixture(scope="module")
 def by_id() -> dict[str, Conversation]:
-    """All conversations of the whole folder, with what carries no id joined to what it fits."""
+    """Return all conversations of the folder by id, with exports without an id merged."""
     return {conversation.id: conversation for conversation in ingest.read(home())}
 
 

@@ -16,7 +16,7 @@ LONG = "Please parse the tide file and tell me when high water is"
 
 
 def conversation(*turns: tuple[str, str], ids: bool = False, at: datetime | None = None) -> Conversation:
-    """A conversation of (question, answer) pairs."""
+    """Return a conversation of (question, answer) pairs."""
     made = Conversation(id="made-up", source="test")
     for index, (asked, answered) in enumerate(turns):
         timing = Timing(started_at=at + timedelta(minutes=index) if at else None)

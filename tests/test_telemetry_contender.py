@@ -25,7 +25,7 @@ Json = dict[str, Any]
 
 
 def both_ways(path: Path, *, jobs: int = 1, **options: Any) -> tuple[list[Json], list[Json]]:
-    """The trajectories of the plain way and of copilog; equal bytes make equal lists, and lists show what differs."""
+    """Return the trajectories of the plain reduction and of copilog, as lists that show differences."""
     plain = list(extract_lines([path], Options(**options)))
     fast = [encode_trajectory(trajectory) for trajectory in copilog.extract(path, jobs=jobs, **options)]
     if plain == fast:

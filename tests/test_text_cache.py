@@ -17,13 +17,13 @@ def test_an_answer_is_found_once_and_kept() -> None:
 
     @remembered(2)
     def size_of(text: str) -> int:
-        """How long a text is."""
+        """Return how long a text is."""
         asked.append(text)
         return len(text)
 
     assert [size_of(text) for text in ("a", "b", "a", "c", "a", "b")] == [1] * 6
     assert asked == ["a", "b", "c", "b"]
-    assert (size_of.__name__, size_of.__doc__) == ("size_of", "How long a text is.")
+    assert (size_of.__name__, size_of.__doc__) == ("size_of", "Return how long a text is.")
 
 
 def test_a_long_text_is_answered_and_not_held() -> None:

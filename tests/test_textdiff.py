@@ -89,7 +89,7 @@ some_edits = st.builds(
 
 
 def offset_of(text: str, line: int, column: int, *, up: bool) -> int:
-    """A slow and simple position, by walking over all UTF-16 units."""
+    """Return an offset slowly and simply, by counting all UTF-16 units."""
     lines = re.split("\r\n|\r|\n", text)
     if line < 1:
         return 0
@@ -150,7 +150,7 @@ def test_any_edits_can_be_applied(text: str, edits: list[TextEdit]) -> None:
 
 
 def apply_diff(before: str, diff: str) -> str:
-    """A tiny patch: hunks replace what they say is there."""
+    """Apply a diff: each hunk replaces its old lines."""
     old = re.findall(r"[^\n]*\n|[^\n]+\Z", before)
     new: list[str] = []
     at = 0

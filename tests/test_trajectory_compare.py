@@ -45,7 +45,7 @@ def write(path: Path, *lines: Trajectory | bytes) -> Path:
 
 
 def summary_of(folder: Path, old: list[Any], new: list[Any], ignored: frozenset[str] = frozenset()) -> Summary:
-    """The summary of two files with these lines."""
+    """Return the summary of two files with these lines."""
     with compare_files(write(folder / "old.jsonl", *old), write(folder / "new.jsonl", *new)) as comparison:
         return comparison.summary(ignored)
 

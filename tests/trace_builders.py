@@ -16,7 +16,7 @@ LOG, FILE = "vscode-session-log", "vscode-session"
 def trace(
     source: str, *numbers: int, folder: str = STORAGE, marks: tuple[str, ...] = (), **fields: Any
 ) -> Conversation:
-    """A session with the turns of these numbers, as one file has it."""
+    """Return a session with the turns of these numbers, as one file has it."""
     suffix = ".jsonl" if source == LOG else ".json"
     made = Conversation(id="vscode:s", native_id="s", source=source, marks=list(marks), **fields)
     for index, number in enumerate(numbers):
@@ -84,7 +84,7 @@ def roles(conversation: Conversation) -> list[tuple[str, str]]:
 
 
 def is_numbered(conversation: Conversation) -> bool:
-    """Whether turns and messages agree on which is which."""
+    """Return whether the numbers of turns and messages agree."""
     numbers = [message.turn for message in conversation.messages if message.turn is not None]
     return [turn.index for turn in conversation.turns] == list(range(len(conversation.turns))) and numbers == sorted(
         numbers

@@ -125,7 +125,7 @@ def test_a_pipe_named_by_hand_is_refused_by_every_command(tmp_path: Path) -> Non
 
 
 def closed(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    """Refuse to look into a folder, as the system does to those who may not."""
+    """Refuse to list a folder, as the system does without permission."""
     scandir, lstat, stat = os.scandir, os.lstat, os.stat
 
     def refuse(path: Any) -> None:

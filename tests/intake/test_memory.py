@@ -52,7 +52,7 @@ def measured(folder: Path, *arguments: object, **variables: str) -> Done:
 
 
 def telemetry_bomb(path: Path, megabytes: int) -> Path:
-    """A packed file of a few hundred kB with one record of so many MB between two that are as usual."""
+    """Write a packed file of a few hundred kB with one record of so many MB between two small ones."""
     pack = zlib.compressobj(1, wbits=31)
     first, last = (line_of(snapshot([system(), user(), assistant()], name)) + b"\n" for name in ("before", "behind"))
     with path.open("wb") as file:
@@ -110,7 +110,7 @@ SESSIONS = json.dumps({"version": 1, "entries": {"s1": {"sessionId": "s1", "titl
 
 
 def store(path: Path, size: int) -> Path:
-    """A store of a few kB whose first row has a value of so many bytes, as soon as it is asked for."""
+    """Create a store of a few kB whose first row has a generated value of so many bytes."""
     path.parent.mkdir(parents=True)
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(
@@ -170,7 +170,7 @@ def test_a_query_that_takes_too_long_is_ended(database: sqlite3.Connection, monk
 
 
 def long_session(folder: Path, megabytes: int, requests: int) -> Path:
-    """A session of so many MB in a home folder."""
+    """Write a session of so many MB to a home folder."""
     path = folder / ".config" / "Code" / "User" / "workspaceStorage" / ("a" * 32) / "chatSessions" / "s1.json"
     path.parent.mkdir(parents=True)
     text = "word " * (megabytes * 1_000_000 // requests // 5)

@@ -37,7 +37,7 @@ class Log:
         return self
 
     def pass_by(self, event_type: str, **data: Any) -> Log:
-        """An event that is never written to disk, but to the program's output."""
+        """Add an event that is never written to disk, but to the program's output."""
         return self.add(event_type, data, ephemeral=True)
 
     def start(self, **data: Any) -> Log:
@@ -51,7 +51,7 @@ class Log:
         return self.add("assistant.message", {"messageId": f"m{len(self.events)}", "content": text, **data})
 
     def call(self, call_id: str, name: str, arguments: Any = None, **data: Any) -> Log:
-        """A message that only asks for a tool."""
+        """Add a message that only requests a tool."""
         request = {"toolCallId": call_id, "name": name, "arguments": arguments or {}, "type": "function"}
         return self.say("", toolRequests=[request], **data)
 
@@ -64,11 +64,11 @@ class Log:
         return self.add("tool.execution_complete", {**known, **data})
 
     def run(self, call_id: str, name: str, arguments: Any = None, **end: Any) -> Log:
-        """A tool from the request to the end."""
+        """Add a tool call from the request to the end."""
         return self.call(call_id, name, arguments).begin(call_id, name, arguments).end(call_id, **end)
 
     def record(self, sequence: int, output: int, *, of: str = SESSION, agent: str | None = None, **usage: Any) -> Log:
-        """What one call of the model took, as releases since 1.0.102 write it: ten times as much input as output."""
+        """Add the usage of a model call, as written since 1.0.102: ten times as much input as output."""
         accounting = {"sourceSessionId": of, "sequence": sequence, "usageId": f"call-{of}-{sequence}"}
         known: Json = {"model": "opus", "inputTokens": output * 10, "outputTokens": output, "initiator": "user"}
         envelope = {"agentId": agent} if agent is not None else {}
@@ -82,7 +82,7 @@ class Log:
 
 
 def log_path(folder: Path) -> Path:
-    """Where the log of the session lies below a made-up home."""
+    """Return the path of the session's log below a made-up home."""
     path = folder / ".copilot" / "session-state" / SESSION / "events.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
     return path

@@ -303,7 +303,7 @@ RESPONSE: list[Any] = [
 
 
 def full_request() -> Json:
-    """Make a request with every field that was ever documented, of all versions at once."""
+    """Return a request with every field that was ever documented, of all eras at once."""
     return {"requestId": "request_full", "message": MESSAGE, "response": RESPONSE, **REQUEST_FIELDS}
 
 

@@ -37,7 +37,7 @@ MERGED = {"startTime", "prefix", "suffix"}
 
 
 def said_by(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
-    """All values of some JSON, with the names they have."""
+    """Yield all values of some JSON, with their names."""
     if isinstance(value, dict):
         for name, item in value.items():
             yield from said_by(item, name)
@@ -49,7 +49,7 @@ def said_by(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def everything_in(conversation: Conversation) -> set[Any]:
-    """All that a conversation holds: values, names, and what stands inside arguments."""
+    """Return everything in a conversation: values, names, and the values inside arguments."""
     found: set[Any] = set()
 
     def collect(value: Any) -> None:
@@ -70,7 +70,7 @@ def everything_in(conversation: Conversation) -> set[Any]:
 
 
 def session_with(event_type: str) -> Log:
-    """A session in which an event of some type makes sense."""
+    """Return a session in which an event of some type is valid."""
     log = Log()
     if event_type != "session.start":
         log.start().ask(interactionId="i-0").call("toolu_1", "view").call("toolu_T", "task", {"prompt": "look"})

@@ -152,7 +152,7 @@ def places(value: Any, at: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def session_with(event_type: str) -> Log:
-    """A session in which the event comes where the program writes it."""
+    """Return a session with the event where the program writes it."""
     log, of = Log(), {}
     if event_type != "session.start":
         log.start().ask().call("toolu_1", "view").call("toolu_T", "task", {"prompt": "look"})

@@ -223,7 +223,7 @@ def test_run_that_was_killed_before_a_resume_counts_once(tmp_path: Path, later: 
 
 
 def reported(status: str) -> Json:
-    """What a summary of 1.0.102 says of the credits beside its totals."""
+    """Return the fields for credits in a summary of 1.0.102."""
     return {"accountingSnapshot": {"aiCreditsStatus": status, "modelMetrics": {"sonnet": {"aiCreditsStatus": status}}}}
 
 

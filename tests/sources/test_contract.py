@@ -41,7 +41,7 @@ of_each_sample = pytest.mark.parametrize("sample", EVERY, ids=str)
 
 
 def defined_sources() -> list[type[Source]]:
-    """The classes of sources that any module of the package defines."""
+    """Return the classes of sources that any module of the package defines."""
     modules = [importlib.import_module(m.name) for m in pkgutil.walk_packages(sources.__path__, f"{sources.__name__}.")]
     values = [value for module in modules for value in vars(module).values() if isinstance(value, type)]
     return sorted({value for value in values if issubclass(value, Source)} - {Source}, key=lambda value: value.__name__)
@@ -108,7 +108,7 @@ def test_the_books_balance(sample: Sample, tmp_path: Path) -> None:
 
 
 def assert_in_order(reading: Reading) -> None:
-    """Nothing is uncounted, and what came out can be written down and read again."""
+    """Assert that the ledger balances, and that the conversations survive encoding."""
     assert reading.ledger.balances()
     assert reading.index_ledger.balances()
     for conversation in (*reading.conversations, *reading.stubs):

@@ -26,7 +26,7 @@ any_json = st.recursive(
 
 @st.composite
 def damaged_part(draw: st.DrawFn) -> Json:
-    """Draw a part of some kind with one or two of its values replaced by anything."""
+    """Return a part of some kind with one or two of its values replaced by anything."""
     part = SAMPLES[draw(st.sampled_from(sorted(SAMPLES)))]
     for _ in range(draw(st.integers(1, 2))):
         path = draw(st.sampled_from([path for path, _ in nodes(part)]))
@@ -35,7 +35,7 @@ def damaged_part(draw: st.DrawFn) -> Json:
 
 
 def assert_sound(messages: list[Message]) -> None:
-    """Check that messages have the types that they declare: written as JSON they can be read back."""
+    """Assert that the messages match their types: encoded as JSON, they can be decoded."""
     assert msgspec.json.decode(msgspec.json.encode(messages), type=list[Message]) == messages
 
 

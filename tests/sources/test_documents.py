@@ -17,7 +17,7 @@ from tests.sources.vscode_builders import SESSION_ID, request, session
 
 
 def read_bytes(tmp_path: Path, data: bytes) -> tuple[Conversation | None, Ledger]:
-    """What is made of a session file with these bytes; every diagnostic has its advice, and the books balance."""
+    """Return the session of a file with these bytes. Every diagnostic has its advice, and the ledger balances."""
     path = tmp_path / f"{SESSION_ID}.json"
     path.write_bytes(data)
     ledger = Ledger(path=str(path))
@@ -29,7 +29,7 @@ def read_bytes(tmp_path: Path, data: bytes) -> tuple[Conversation | None, Ledger
 
 
 def words(conversation: Conversation | None) -> list[str]:
-    """What the user said."""
+    """Return the text of the user."""
     if conversation is None:
         return []
     return [prose_of(message.parts) for message in conversation.messages if message.role == "user"]

@@ -82,7 +82,7 @@ def paths(value: Any, path: Path_ = ()) -> Iterator[Path_]:
 
 
 def put(state: Json, path: Path_, value: Any) -> None:
-    """Replace the value at a path; do nothing if an earlier change has removed the path."""
+    """Replace the value at a path; do nothing if an earlier change removed the path."""
     node: Any = state
     try:
         for key in path[:-1]:

@@ -15,7 +15,7 @@ needs_links = pytest.mark.skipif(sys.platform == "win32", reason="needs links th
 
 
 def found_in(path: Path) -> tuple[set[tuple[str, str]], dict[str, str]]:
-    """What is found below a folder by kind, and what is not searched and why; with relative paths."""
+    """Return the roots below a folder by kind, and the skipped paths with reasons; relative."""
     skipped: list[tuple[Path, str]] = []
     roots = roots_from(path, skipped=skipped)
     return (

@@ -25,7 +25,7 @@ def found(candidates: list[Root]) -> list[tuple[str, str | None, Path, str]]:
 
 
 def what(path: Path, inside: Path | None = None) -> list[tuple[str, str | None, str]]:
-    """The kind, application and relative place of each root that a folder stands for."""
+    """Return the kind, application and relative path of each root in a folder."""
     return [
         (root.kind, root.application, root.path.relative_to(inside or path).as_posix()) for root in roots_from(path)
     ]

@@ -52,7 +52,7 @@ def beside(data: dict[str, Any]) -> AnyPart:
 
 
 def recorded(call_id: str, name: str, arguments: str, result: Any = None) -> dict[str, Any]:
-    """Make the extension's record of a single call."""
+    """Return what the extension recorded about a single call."""
     rounds = [{"id": "round-1", "toolCalls": [{"id": call_id, "name": name, "arguments": arguments}]}]
     results = {} if result is None else {call_id: {"$mid": 20, "content": [{"$mid": 21, "value": result}]}}
     return {"metadata": {"toolCallRounds": rounds, "toolCallResults": results}}

@@ -23,7 +23,7 @@ def call(name: str, call_id: str, **arguments: Any) -> dict[str, Any]:
 
 
 def rounds(*of_calls: list[dict[str, Any]] | tuple[str, list[dict[str, Any]]], **results: str) -> dict[str, Any]:
-    """Make the result of a request whose rounds made these calls, possibly after some text."""
+    """Return the result of a request whose rounds made these calls, perhaps after some text."""
     made = []
     for number, one in enumerate(of_calls):
         text, calls = one if isinstance(one, tuple) else ("", one)

@@ -169,7 +169,7 @@ def test_a_place_without_a_scheme_is_a_file() -> None:
 
 
 def _turned(value: Any) -> Any:
-    """The same with the fields of all objects in the opposite order."""
+    """Return the same with the fields of all objects in the opposite order."""
     if not isinstance(value, dict):
         return value
     return {key: _turned(inner) for key, inner in reversed(value.items())}

@@ -40,7 +40,7 @@ def options(options_id: str, values: Any, parts: int = 1) -> list[Event]:
 
 
 def sent(call_id: str, *uuids: Any, parts: int = 1, time: str | None = None, **more: Any) -> list[Event]:
-    """The input list of a call."""
+    """Return the input list of a call."""
     chunks = chunked("messageUuids", json.dumps(uuids), parts)
     fixed = {"modelCallId": call_id, "conversationId": "talk", "headerRequestId": "turn-1", **more}
     return [event("model.modelCall.input", time, **fixed, **chunk) for chunk in chunks]

@@ -84,7 +84,7 @@ def gathered(stream: list[Record], compat: bool) -> Known:
 
 
 def enriched(snapshot: Snapshot, known: Known, compat: bool) -> list[Record]:
-    """The messages of a snapshot with modes and models (R-16 to R-19)."""
+    """Return the messages of a snapshot with modes and models (R-16 to R-19)."""
     messages = [{key: value for key, value in message.items() if value} for message in snapshot.messages]
     messages = [{"role": message["role"], "content": message.get("content", ""), **message} for message in messages]
     properties = snapshot.properties
@@ -140,7 +140,7 @@ def merge(messages: list[Record], donors: list[list[Record]], compat: bool) -> l
 
 
 def closing_answer(winner: Snapshot, known: Known) -> Record | None:
-    """The answer of an output event (R-30)."""
+    """Return the answer of an output event (R-30)."""
 
     def answers(name: str, earliest: int) -> list[Snapshot]:
         return [
@@ -166,7 +166,7 @@ def closing_answer(winner: Snapshot, known: Known) -> Record | None:
 
 
 def reduce_plainly(stream: list[Record], *, require_system_first: bool = True, compat: bool = False) -> list[Record]:
-    """What the extractor should give: id, messages, modes, tool fields merged, context, per conversation."""
+    """Return the expected id, messages, modes, merged tool fields and context of each conversation."""
     known = gathered(stream, compat)
     groups: dict[str, list[Snapshot]] = {}
     for snapshot in known.snapshots:

@@ -10,7 +10,7 @@ from copilog.trajectory import TrajectoryMessage
 
 
 def scan(text: str, catalogue: Catalogue | None = None) -> dict[str, Any]:
-    """What a message holds, without its number and its mode."""
+    """Return what a message holds, without its number and its mode."""
     context = message_context(text, 0, None, catalogue or load_catalogue())
     assert (context.pop("message_index"), context.pop("mode")) == (0, None)
     return context

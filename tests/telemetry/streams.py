@@ -32,28 +32,28 @@ MODEL = "GitHub.copilot-chat/model."
 
 
 def system(content: Any = "You help with gardens.", **fields: Any) -> Record:
-    """A message of role system; `fields` are further keys of the message."""
+    """Return a message of role system; `fields` are further keys of the message."""
     return {"role": "system", "content": content, **fields}
 
 
 def user(content: Any = "When do I sow beans?", **fields: Any) -> Record:
-    """A message of role user."""
+    """Return a message of role user."""
     return {"role": "user", "content": content, **fields}
 
 
 def assistant(content: Any = "In May.", **fields: Any) -> Record:
-    """A message of role assistant; `tool_calls=[call("id")]` makes it call tools."""
+    """Return a message of role assistant; `tool_calls=[call("id")]` makes it call tools."""
     return {"role": "assistant", "content": content, **fields}
 
 
 def tool(content: Any = "12 degrees", tool_call_id: str | None = "call-1", **fields: Any) -> Record:
-    """A message of role tool, the answer to a call; without an id when that is None."""
+    """Return a message of role tool, the answer to a call; without an id when that is None."""
     answered = {} if tool_call_id is None else {"tool_call_id": tool_call_id}
     return {"role": "tool", "content": content, **answered, **fields}
 
 
 def call(call_id: str = "call-1", name: str = "read_soil", arguments: str = '{"bed":3}') -> Record:
-    """One entry of `tool_calls`."""
+    """Return one entry of `tool_calls`."""
     return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
@@ -61,7 +61,7 @@ def call(call_id: str = "call-1", name: str = "read_soil", arguments: str = '{"b
 
 
 def event(name: str, properties: Record | None = None, *, time: str | None = None) -> Record:
-    """Any event in the nested envelope, by its full name; properties that are None are left out."""
+    """Return any event in the nested envelope, by its full name; properties that are None are left out."""
     present = {key: value for key, value in (properties or {}).items() if value is not None}
     envelope: Record = {"name": "Microsoft.ApplicationInsights.Event"}
     if time is not None:
@@ -71,7 +71,7 @@ def event(name: str, properties: Record | None = None, *, time: str | None = Non
 
 
 def properties_of(record: Record) -> Record:
-    """The properties of a built event, to be looked at or changed."""
+    """Return the properties of a built event."""
     properties: Record = record["data"]["baseData"]["properties"]
     return properties
 
@@ -85,7 +85,7 @@ def snapshot(
     name: str = ENGINE,
     properties: Record | None = None,
 ) -> Record:
-    """An `engine.messages` event. A list of messages is encoded as JSON text; a text is taken as it is."""
+    """Return an `engine.messages` event. A list of messages is encoded as JSON text; a text is used unchanged."""
     text = messages if isinstance(messages, str) else json.dumps(messages, ensure_ascii=False)
     basis = {"conversationId": conversation, "headerRequestId": header, "messagesJson": text}
     return event(name, {**basis, **(properties or {})}, time=time)
@@ -103,7 +103,7 @@ def user_text(
     name: str = USER_TEXT,
     properties: Record | None = None,
 ) -> Record:
-    """A `messageText` event: the user (or `source`) said something in this mode, in this turn of the conversation."""
+    """Return a `messageText` event: a text of the user (or `source`) in this mode and this turn."""
     basis = {
         "conversationId": conversation,
         "source": source,
@@ -125,7 +125,7 @@ def session_response(
     time: str | None = None,
     properties: Record | None = None,
 ) -> Record:
-    """An `interactiveSessionResponse` event (kind "Message": the other one): the model that answered a request."""
+    """Return an `interactiveSessionResponse` event (or Message, by kind): the model that answered a request."""
     basis = {"sessionId": session, "requestId": request, "baseModel": model}
     return event(SESSION + kind, {**basis, **(properties or {})}, time=time)
 
@@ -141,12 +141,12 @@ def model_event(
     header: str | None = "turn-1",
     time: str | None = None,
 ) -> Record:
-    """An event of the delta family by what stands behind `model.`: `message.added`, `modelCall.input`, ..."""
+    """Return an event of the delta family by its name after `model.`: `message.added`, `modelCall.input`, ..."""
     return event(MODEL + base, {"conversationId": conversation, "headerRequestId": header, **properties}, time=time)
 
 
 def chunked(key: str, text: str, parts: int = 1) -> list[Record]:
-    """A long text as the properties of its chunk events: `key`, `chunkIndex`, `totalChunks`, all of them texts."""
+    """Return a long text as properties of chunk events: `key`, `chunkIndex`, `totalChunks`, all as text."""
     size = -(-len(text) // parts)
     return [
         {key: text[index * size : (index + 1) * size], "chunkIndex": str(index), "totalChunks": str(parts)}
@@ -155,7 +155,7 @@ def chunked(key: str, text: str, parts: int = 1) -> list[Record]:
 
 
 def model_message(uuid: str, message: Any, *, parts: int = 1, direction: str = "input", **where: Any) -> list[Record]:
-    """One message of the delta family, in as many chunk events as wanted. `where`: conversation, header, time."""
+    """Return one message of the delta family in some chunk events. `where`: conversation, header, time."""
     fixed = {"messageUuid": uuid, "messageDirection": direction}
     return [
         model_event("message.added", {**fixed, **chunk}, **where)
@@ -172,7 +172,7 @@ def model_call(
     properties: Record | None = None,
     **where: Any,
 ) -> list[Record]:
-    """The messages of one model call, by uuid, in as many chunk events as wanted; direction "output": its answer."""
+    """Return the messages of one model call, by uuid, in some chunk events; direction "output": its answer."""
     fixed = {"modelCallId": call_id, "messageDirection": direction, "messageCount": str(len(uuids))}
     return [
         model_event(f"modelCall.{direction}", {**fixed, **(properties or {}), **chunk}, **where)
@@ -181,7 +181,7 @@ def model_call(
 
 
 def model_options(options_id: str, options: Record, *, parts: int = 1, **where: Any) -> list[Record]:
-    """The request options that calls name in `requestOptionsId`, in as many chunk events as wanted."""
+    """Return the request options that calls name in `requestOptionsId`, in some chunk events."""
     return [
         model_event("request.options.added", {"requestOptionsId": options_id, **chunk}, **where)
         for chunk in chunked("requestOptionsJson", json.dumps(options), parts)
@@ -192,7 +192,7 @@ def model_options(options_id: str, options: Record, *, parts: int = 1, **where: 
 
 
 def line_of(record: Record | str | bytes) -> bytes:
-    """A record as one line without its end; texts and bytes are taken as they are."""
+    """Return a record as one line without its end; texts and bytes are used unchanged."""
     if isinstance(record, bytes):
         return record
     return (record if isinstance(record, str) else json.dumps(record, ensure_ascii=False)).encode("utf-8")
@@ -210,42 +210,42 @@ def write_lines(folder: Path, *records: Record | str | bytes, name: str = "event
 
 
 def trajectories(paths: Paths, **options: Any) -> list[ConversationTrajectory]:
-    """All that `copilog.extract` makes of the paths, in its order."""
+    """Return the trajectories that `copilog.extract` makes of the paths, in its order."""
     return list(copilog.extract(paths, **options))
 
 
 def only(paths: Paths, **options: Any) -> ConversationTrajectory:
-    """The one trajectory that comes out; anything else fails the test."""
+    """Return the one trajectory of an extraction; any other number fails the test."""
     (trajectory,) = trajectories(paths, **options)
     return trajectory
 
 
 def reported(paths: Paths, **options: Any) -> tuple[list[ConversationTrajectory], Report]:
-    """What comes out, and the books of the run."""
+    """Return the trajectories and the ledgers of the run."""
     report = Report()
     return trajectories(paths, report=report, **options), report
 
 
 def ignored(report: Report, reason: str) -> int:
-    """How many records of all files were left out for a reason."""
+    """Return how many records of all files were ignored."""
     return sum(ledger.ignored.get(reason, 0) for ledger in report.files.values())
 
 
 def bad_codes(report: Report) -> list[str]:
-    """The codes of all records that could not be used, file by file."""
+    """Return the codes of all records that could not be used, file by file."""
     return [diagnostic.code for ledger in report.files.values() for diagnostic in ledger.bad]
 
 
 def roles(trajectory: ConversationTrajectory) -> list[str]:
-    """The roles of the messages in their order."""
+    """Return the roles of the messages in their order."""
     return [message.role for message in trajectory.messages]
 
 
 def contents(trajectory: ConversationTrajectory) -> list[str]:
-    """The texts of the messages in their order."""
+    """Return the texts of the messages in their order."""
     return [message.content for message in trajectory.messages]
 
 
 def modes(trajectory: ConversationTrajectory) -> list[str | None]:
-    """The modes of the user messages in their order."""
+    """Return the modes of the user messages in their order."""
     return [message.mode for message in trajectory.messages if message.role == "user"]

@@ -85,7 +85,7 @@ ANYTHING = st.recursive(
 
 
 def nodes(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The paths to all nodes, those inside JSON texts too: such a step is marked with an ellipsis."""
+    """Yield the paths to all nodes, those inside JSON texts too: such a step is marked with an ellipsis."""
     yield path
     if isinstance(value, dict):
         for key, inner in value.items():
@@ -101,7 +101,7 @@ def nodes(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 def replaced(value: Any, path: tuple[Any, ...], new: Any) -> Any:
-    """The value with another node at a path."""
+    """Return the value with another node at a path."""
     if not path:
         return new
     step, *rest = path

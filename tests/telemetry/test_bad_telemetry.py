@@ -41,7 +41,7 @@ LATER = snapshot([system(), user("And peas?")], "later")
 
 
 def survives(path: Path, **options: Any) -> tuple[list[ConversationTrajectory], Report]:
-    """What comes out of bad input: the books balance, and every line is JSON."""
+    """Return the trajectories of bad input. The ledger balances, and every line is JSON."""
     found, report = reported(path, **options)
     assert report.balances()
     for trajectory in found:
@@ -142,7 +142,7 @@ PLACES = {
 
 
 def strange(key: str, value: Any) -> Record:
-    """A snapshot in which one node has a type that nobody expects."""
+    """Return a snapshot in which one node has an unexpected type."""
     record = copy.deepcopy(snapshot([system(), user()], "strange", time="2026-04-12T10:00:00Z"))
     if key in PLACES:
         PLACES[key](record, value)

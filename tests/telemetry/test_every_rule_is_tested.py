@@ -13,7 +13,7 @@ DEFINED = re.findall(r"^- \*\*R-(\d+)\*\*", RULES, flags=re.MULTILINE)
 
 
 def rules_with_tests() -> dict[int, list[str]]:
-    """The numbers that test functions have in their names, with those names."""
+    """Return the numbers that test functions have in their names, with those names."""
     tests: dict[int, list[str]] = {}
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
         for name, number in re.findall(r"^def (test_r(\d\d)_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE):

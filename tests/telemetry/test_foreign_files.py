@@ -34,7 +34,7 @@ LATER = snapshot([system(), user("And peas?")], "later")
 
 
 def survives(path: Path, **options: Any) -> tuple[list[ConversationTrajectory], Report]:
-    """What comes out of bad input: the books balance, and every line is JSON."""
+    """Return the trajectories of bad input. The ledger balances, and every line is JSON."""
     found, report = reported(path, **options)
     assert report.balances()
     for trajectory in found:

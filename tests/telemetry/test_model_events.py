@@ -260,7 +260,7 @@ WHOLE = [
 
 
 def streams() -> st.SearchStrategy[list[Event]]:
-    """Two whole calls, and anything that may come between."""
+    """Return two whole calls, and anything that may come between."""
     return st.lists(events(), max_size=20).flatmap(lambda others: st.permutations([*WHOLE, *others]))
 
 

@@ -39,7 +39,7 @@ def prepared(spool: str, data: bytes, name: str) -> Readable:
 
 
 def content(file: Readable) -> bytes:
-    """The plain bytes of a file that can be used."""
+    """Return the plain bytes of a usable file."""
     return Path(file.path).read_bytes() if file.size else b""
 
 
@@ -54,7 +54,7 @@ def zstd_packed(data: bytes) -> bytes:
 
 
 def noise(size: int) -> bytes:
-    """Lines that hardly become smaller, so that a packed file has many bytes to be damaged."""
+    """Return lines that hardly compress, so that a packed file has many bytes to damage."""
     numbers = random.Random(7)
     return b"".join(json.dumps({"n": numbers.randbytes(200).hex()}).encode() + b"\n" for _ in range(size // 400))
 
@@ -238,7 +238,7 @@ def test_without_the_library_a_file_of_zstd_says_what_to_install(spool: str, mon
 
 @pytest.fixture
 def private_temp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A temporary folder of the system for this test alone."""
+    """Return a temporary folder of the system for this test alone."""
     folder = tmp_path / "temp"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))

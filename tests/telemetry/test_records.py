@@ -31,7 +31,7 @@ def read(file: Readable, part_bytes: int = 1 << 20, **options: bool) -> list[tup
 
 
 def found(tmp_path: Path, data: bytes, **options: bool) -> list[tuple[int, int, bytes | None]]:
-    """What comes, without reasons; and every record is where it says, whatever the size of chunks."""
+    """Return the records without reasons. Every record is at its offset, with any size of chunks."""
     file = opened(tmp_path, data)
     result = [record[:3] for record in read(file, **options)]
     for offset, line, record in result:
@@ -64,7 +64,7 @@ def test_r02_lines_end_at_line_feeds_only(tmp_path: Path) -> None:
 
 
 def cut(data: bytes) -> list[bytes]:
-    """Lines with their ends, cut at line feeds."""
+    """Return lines with their ends, cut at line feeds."""
     return [line + b"\n" for line in data.split(b"\n")[:-1]] + [line for line in data.split(b"\n")[-1:] if line]
 
 

@@ -78,7 +78,7 @@ HISTORY = [
 
 @st.composite
 def histories(draw: st.DrawFn) -> list[Record]:
-    """The beginning of one and the same conversation, from which some tool metadata and a text may be lost."""
+    """Return the beginning of one and the same conversation, from which some tool metadata and a text may be lost."""
     messages = HISTORY[draw(st.sampled_from([0, 0, 1])) : draw(st.integers(2, len(HISTORY)))]
     lost = draw(st.sets(st.integers(0, len(HISTORY))))
     changed = draw(st.integers(0, 40))
@@ -139,7 +139,7 @@ def facts(draw: st.DrawFn) -> list[Record]:
 
 @st.composite
 def deltas(draw: st.DrawFn) -> list[Record]:
-    """Events of one or another thing that the delta family tells in pieces."""
+    """Return events of the delta family that come in pieces."""
     uuid, parts = draw(st.sampled_from(["u-1", "u-2"])), draw(st.integers(1, 2))
     where: dict[str, Any] = {"conversation": draw(TALKS), "header": draw(REQUESTS), "time": draw(TIMES)}
     match draw(st.integers(0, 3)):
@@ -165,13 +165,13 @@ STREAMS = st.lists(
 
 @st.composite
 def shuffled_streams(draw: st.DrawFn) -> list[Record]:
-    """Streams in which also the pieces of one thing lie apart, with repeated events."""
+    """Return streams with scattered pieces and repeated events."""
     stream = draw(STREAMS)
     return draw(st.permutations([*stream, *draw(st.lists(st.sampled_from(stream), max_size=3))]))
 
 
 def outcome(folder: Path, **options: Any) -> list[Record]:
-    """All trajectories as they are written, without the names of files and the places in them."""
+    """Return all trajectories as written, without file names and offsets."""
     lines = [json.loads(encode_trajectory(found)) for found in trajectories(folder, **options)]
     for line in lines:
         del line["file_path"]
@@ -270,14 +270,14 @@ def test_the_extractor_agrees_with_the_rules_written_down_plainly(
 
 
 def evidence_of(folder: Path, part_bytes: int, compat: bool) -> list[Evidence]:
-    """What is known after reading each range of each file by itself."""
+    """Return the evidence of each range of each file."""
     reading = Reading(compat=compat, require_system_first=False)
     files = [prepare(file, str(folder)) for file in list_files([folder])]
     return [collect((part, reading)) for file in files for part in parts_of(file, part_bytes)]
 
 
 def joined(*parts: Evidence) -> Evidence:
-    """All parts combined; what went in stays as it was."""
+    """Return all parts combined, without changing them."""
     whole = Evidence()
     for part in parts:
         whole = combine(whole, copy.deepcopy(part))

@@ -43,12 +43,12 @@ def tool_result(call_id: str, content: Any) -> Record:
 
 
 def extracted(folder: Path, *messages: Record, **properties: Any) -> ConversationTrajectory:
-    """What becomes of these messages, whether or not they begin with a system message."""
+    """Return the trajectory of these messages, with or without a system message."""
     return only(write_lines(folder, snapshot(list(messages), properties=properties)), require_system_first=False)
 
 
 def message_of(folder: Path, message: Record) -> TrajectoryMessage:
-    """What becomes of a single message."""
+    """Return the trajectory message of a single message."""
     (kept,) = extracted(folder, message).messages
     return kept
 

@@ -33,12 +33,12 @@ BY_EACH_KEY = pytest.mark.parametrize("key", KEYS, ids=["turn", "request", "mess
 
 
 def asked() -> Record:
-    """A snapshot with a single question, which any of the keys explains."""
+    """Return a snapshot with a single user message that facts under any of the keys apply to."""
     return snapshot([system(), user("one")], header="turn-1", properties={"messageId": "m-1"})
 
 
 def mode_by(folder: Path, key: Record, *said: tuple[str | None, str | None]) -> str | None:
-    """The mode of the question when text events said so, as pairs of mode and time in the order of the file."""
+    """Return the mode of the message for text events given as pairs of mode and time, in file order."""
     texts = [user_text(mode, time=time, **key) for mode, time in said]
     return modes(only(write_lines(folder, *texts, asked())))[0]
 
@@ -136,7 +136,7 @@ def test_r12_any_other_turn_is_ignored(tmp_path: Path, turn: object) -> None:
 
 
 def filled_model(folder: Path, *facts: Record) -> str | None:
-    """The model that the question of a snapshot with the request turn-1 gets from the session."""
+    """Return the model that the question of a snapshot with the request turn-1 gets from the session."""
     path = write_lines(folder, *facts, snapshot([system(), user("one"), assistant("1")], header="turn-1"))
     return only(path).messages[1].model
 

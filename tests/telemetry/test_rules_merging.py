@@ -38,12 +38,12 @@ def at(minute: int) -> str:
 
 
 def asked(model: str) -> Record:
-    """The property that makes a snapshot stamp its last message with a model."""
+    """Return the property by which a snapshot sets the model of its last message."""
     return {"request.option.model": json.dumps(model)}
 
 
 def messages_of(trajectory: ConversationTrajectory) -> list[Record]:
-    """The messages as they are written."""
+    """Return the messages as written."""
     written: list[Record] = json.loads(encode_trajectory(trajectory))["messages"]
     return written
 

@@ -35,7 +35,7 @@ def utf16_length(text: str) -> int:
 
 
 def in_parts(text: str, size: int = UNITS) -> dict[str, str]:
-    """A text cut as the extension does it: by UTF-16 units, further parts under numbered keys."""
+    """Return a text cut as the extension does it: by UTF-16 units, further parts under numbered keys."""
     data = text.encode("utf-16-le")
     cuts = [data[start : start + 2 * size] for start in range(0, len(data), 2 * size)]
     keys = ["messagesJson", *(f"messagesJson_{number:02}" for number in range(2, len(cuts) + 1))]
@@ -43,7 +43,7 @@ def in_parts(text: str, size: int = UNITS) -> dict[str, str]:
 
 
 def chat_of_length(units: int, filler: str = "x") -> str:
-    """The JSON text of a system, a user and a long assistant message, exactly so many UTF-16 units long."""
+    """Return the JSON text of a system, a user and a long assistant message, exactly so many UTF-16 units long."""
     empty = json.dumps([system(), user(), assistant("")])
     missing = units - utf16_length(empty)
     text = filler * (missing // utf16_length(filler)) + "." * (missing % utf16_length(filler))
@@ -51,18 +51,18 @@ def chat_of_length(units: int, filler: str = "x") -> str:
 
 
 def cut_chat(units: int, filler: str = "x") -> str:
-    """The same, cut off after so many units, in the middle of the assistant's words."""
+    """Return the chat text cut after so many units, inside the assistant's text."""
     whole = chat_of_length(units + 400, filler).encode("utf-16-le")
     return whole[: 2 * units].decode("utf-16-le", "surrogatepass")
 
 
 def write(folder: Path, messages: Any, **properties: Any) -> Path:
-    """A file with one snapshot; the line is pure ASCII, so that halves of surrogate pairs can be written."""
+    """Return a file with one snapshot; the line is pure ASCII, so that halves of surrogate pairs can be written."""
     return write_lines(folder, json.dumps(snapshot(messages, properties=properties)))
 
 
 def extracted(folder: Path, *messages: Record, compat: bool = False, **properties: Any) -> ConversationTrajectory:
-    """What becomes of these messages; whether there is a system message does not matter here."""
+    """Return the trajectory of these messages, with or without a system message."""
     return only(write(folder, list(messages), **properties), compat=compat, require_system_first=False)
 
 

@@ -28,7 +28,7 @@ OPTION = {"request.option.model": '"gpt-4.1"'}
 
 
 def last_of(folder: Path, messages: list[Record], properties: Record, *facts: Record) -> TrajectoryMessage:
-    """The last message of a snapshot of the request turn-1."""
+    """Return the last message of a snapshot of the request turn-1."""
     path = write_lines(folder, *facts, snapshot(messages, header="turn-1", properties=properties))
     return only(path).messages[-1]
 

@@ -47,7 +47,7 @@ def block(name: str, text: str = "all of it") -> str:
 
 
 def in_modes(folder: Path, *texts: str, compat: bool = False) -> list[str | None]:
-    """The modes of user messages, where turn 0 was asked, turn 1 edited, and this turn's request was for an agent."""
+    """Return the modes of user messages: ask in turn 0, edit in turn 1, agent in the last request."""
     path = write_lines(
         folder,
         user_text("ask", 0),

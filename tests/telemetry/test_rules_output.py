@@ -41,7 +41,7 @@ def ids(paths: Paths, **options: Any) -> list[str]:
 
 
 def written(paths: Paths, **options: Any) -> Record:
-    """The one trajectory as it stands in the output."""
+    """Return the one trajectory as written in the output."""
     line: Record = json.loads(encode_trajectory(only(paths, **options)))
     return line
 
@@ -109,7 +109,7 @@ NAMES = [f"talk-{number}" for number in range(12)]
 
 @pytest.fixture
 def twelve(tmp_path: Path) -> Path:
-    """Twelve conversations about twelve beds."""
+    """Return twelve conversations about twelve beds."""
     return write_lines(
         tmp_path, *(snapshot([system(), user(f"Bed {number}")], name) for number, name in enumerate(NAMES))
     )
@@ -201,7 +201,7 @@ def test_r33_a_wrong_regex_is_an_error_of_the_caller(twelve: Path) -> None:
 
 
 def context_of(tmp_path: Path, text: str, **options: Any) -> Record:
-    """The whole context of a conversation with one user message."""
+    """Return the context of a conversation with one user message."""
     context: Record = written(write_lines(tmp_path, snapshot([system(), user(text)])), **options)["context"]
     return context
 
@@ -314,7 +314,7 @@ def is_in_order(keys: Record, order: list[str]) -> bool:
 
 
 def rich_stream(folder: Path) -> Path:
-    """Events that fill nearly every field: a merge, a conflict, a picture, thinking, a call, a missing message."""
+    """Return events that fill nearly every field: merge, conflict, image, thinking, call, a missing message."""
     picture = [{"type": "text", "text": "Look, Frühbeet 🫘"}, {"type": "image_url"}]
     thinking = assistant("Let me see.", reasoning_text="May is warm.")
     return write_lines(

@@ -32,12 +32,12 @@ CHAT = [system(), user(), assistant()]
 
 
 def talk(name: str) -> Record:
-    """A conversation by its id."""
+    """Return a conversation by its id."""
     return snapshot(CHAT, name)
 
 
 def ids(paths: Any, **options: Any) -> list[str]:
-    """The conversations in the order in which they come out."""
+    """Return the conversations in the order of the output."""
     return [trajectory.conversation_id for trajectory in trajectories(paths, **options)]
 
 
@@ -292,7 +292,7 @@ def test_r04_the_last_line_needs_no_end(tmp_path: Path) -> None:
 
 
 def rich_stream() -> list[Record]:
-    """Every kind of fact and fragment, so that a repeated one could do harm."""
+    """Return a stream with every kind of fact and fragment."""
     asked = [system(), user("<context>today</context>"), user("Sow what?")]
     return [
         user_text("ask", 0, header="turn-1", time="2025-08-17T09:00:00Z"),

@@ -36,12 +36,12 @@ GPT = {"request.option.model": '"gpt-4.1"'}
 
 
 def asked() -> list[Record]:
-    """A system message m-1 and a question m-2."""
+    """Return a system message m-1 and a question m-2."""
     return [*model_message("m-1", system()), *model_message("m-2", user())]
 
 
 def answered() -> list[Record]:
-    """The answer m-3 of call-1."""
+    """Return the answer m-3 of call-1."""
     return [
         *model_message("m-3", assistant(), direction="output"),
         *model_call("call-1", ["m-3"], direction="output"),
@@ -49,7 +49,7 @@ def answered() -> list[Record]:
 
 
 def asking(properties: Record | None = None, **where: Any) -> list[Record]:
-    """The input of call-1: m-1 and m-2."""
+    """Return the input of call-1: m-1 and m-2."""
     return model_call("call-1", ["m-1", "m-2"], properties=properties, **where)
 
 

@@ -34,12 +34,12 @@ CHAT = [system(), user(), assistant()]
 
 
 def talk(name: str) -> Record:
-    """A conversation by its id."""
+    """Return a conversation by its id."""
     return snapshot(CHAT, name)
 
 
 def ids(paths: Any, **options: Any) -> list[str]:
-    """The conversations in the order in which they come out."""
+    """Return the conversations in the order of the output."""
     return [trajectory.conversation_id for trajectory in trajectories(paths, **options)]
 
 

@@ -146,7 +146,7 @@ def test_r24_context_of_a_subagent_is_found_by_the_plain_conversation_id(tmp_pat
 
 
 def question(*, call_id: str | None = None, header: str | None = "h-1", time: str | None = None) -> Record:
-    """A request that ends with the user's words."""
+    """Return a request that ends with the user's text."""
     own = {"modelCallId": call_id, "request.option.model": '"gpt-5"'}
     return snapshot([system(), user()], header=header, time=time, properties=own)
 
@@ -160,7 +160,7 @@ def answer(
     time: str | None = None,
     **properties: object,
 ) -> Record:
-    """An output event: one assistant message, no request options."""
+    """Return an output event: one assistant message, no request options."""
     own = {"modelCallId": call_id, **properties}
     return snapshot([assistant(text)], conversation, header=header, time=time, properties=own)
 

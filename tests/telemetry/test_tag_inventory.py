@@ -21,7 +21,7 @@ Texts = list[tuple[str, str]]
 
 
 def summary_of(*conversations: list[str]) -> TagSummary:
-    """What a run would have counted in these user messages."""
+    """Return the tag summary of these user messages."""
     summary = TagSummary()
     for texts in conversations:
         messages = [TrajectoryMessage("system", "<rules>x</rules>")]

@@ -57,7 +57,7 @@ def long_conversation(turns: int = 6) -> Conversation:
 
 
 def pages(conversation: Conversation, budget: int, start: Cursor | None = None) -> list[Window]:
-    """Yield all windows, one after the other."""
+    """Return all windows, one after the other."""
     reader = Reader(conversation)
     windows = [reader.window(start or Cursor(), budget)]
     while (cursor := windows[-1].next_cursor) is not None:

@@ -38,7 +38,7 @@ Fields = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Return an archive of the sample, with some stars and labels, and one conversation whose files are gone."""
+    """Yield an archive of the sample, with some stars and labels, and one conversation whose files are gone."""
     before = os.environ.get("TZ")
     folder = tmp_path_factory.mktemp("selection")
     copy = folder / "home"

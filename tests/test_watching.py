@@ -51,7 +51,7 @@ class Told:
         return set().union(*self.batches)
 
     def wait_for(self, *paths: Path) -> None:
-        wait_until(lambda: set(paths) <= self.paths, lambda: f"told of {sorted(self.paths)}, not of {paths}")
+        wait_until(lambda: set(paths) <= self.paths, lambda: f"reported {sorted(self.paths)}, not {paths}")
 
 
 def wait_until(is_so: Callable[[], bool], what: Callable[[], str] = str) -> None:
@@ -89,7 +89,7 @@ def home(tmp_path: Path) -> Home:
     return home_with_a_session(tmp_path / "home")
 
 
-# --- what is told -----------------------------------------------------------------------------------------------
+# --- what is reported -------------------------------------------------------------------------------------------
 
 
 def test_a_new_session_is_told(home: Home, poll: bool) -> None:

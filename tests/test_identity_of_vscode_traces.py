@@ -49,7 +49,7 @@ def session(*turns: tuple[float, str | None, str]) -> Conversation:
 
 
 def told(conversation: Conversation) -> list[tuple[str | None, list[str]]]:
-    """Why each turn is superseded, and its answers."""
+    """Return the reason why each turn is superseded, and its answers."""
     return [
         (turn.superseded, [prose_of(one.parts) for one in conversation.messages
                            if one.turn == turn.index and one.role == "assistant"])

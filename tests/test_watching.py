@@ -34,7 +34,7 @@ def need_library() -> None:
 
 @pytest.fixture(params=["polling", "notices"])
 def poll(request: pytest.FixtureRequest) -> bool:
-    """Both ways to hear of changes, whatever the file system of temporary folders is."""
+    """Test both ways to detect changes, whatever the file system of temporary folders is."""
     if request.param == "notices":
         need_library()
     return bool(request.param == "polling")

@@ -22,7 +22,7 @@ def turns(corpus: Path) -> list[Turn]:
 
 
 def raw_times(corpus: Path) -> dict[str, float]:
-    """`totalElapsed` by request id, from the plain JSON of sessions and exports, without any of our readers."""
+    """Return `totalElapsed` by request id, from the plain JSON of sessions and exports, without readers of copilog."""
     found: dict[str, float] = {}
     for path in corpus.rglob("*.json"):
         try:

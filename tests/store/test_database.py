@@ -34,7 +34,7 @@ def version_of(path: Path) -> int:
 
 @pytest.fixture
 def open_umask() -> Iterator[None]:
-    """Everything that a program makes is for everybody, unless it sees to it."""
+    """Set a umask that makes new files readable by every user by default."""
     before = os.umask(0)
     yield
     os.umask(before)

@@ -21,7 +21,7 @@ from tests.stored import NOON, concluded_entry, conversation
 
 
 def gauges() -> Conversation:
-    """Edits a file, by an agent of its own."""
+    """Return a conversation that edits a file, by a custom agent."""
     made = conversation(
         "gauges", ("read the gauges", "done"), ("once more", "done"), title="Gauges", tool="read_file", days=2
     )
@@ -34,7 +34,7 @@ def gauges() -> Conversation:
 
 
 def storm() -> Conversation:
-    """Fails, in another folder whose name begins with that of the first."""
+    """Return a failed conversation, in another folder whose name begins with that of the first."""
     made = conversation(
         "storm", ("warn of storms", "no"), title="storm", folder="/home/ana/tide-tables-2", model="gpt-5-mini",
         mode="ask", days=30,
@@ -46,7 +46,7 @@ def storm() -> Conversation:
 
 
 def seeds() -> Conversation:
-    """In no folder, by a model under its long name."""
+    """Return a conversation without a folder, by a model under its long name."""
     return conversation("seeds", ("which seeds", "these"), title="Äpfel", folder=None, model="GPT-5 (Preview)", days=1)
 
 

@@ -51,7 +51,7 @@ GAPS = (" ", " ", " ", "\n", ", ", " - ", "\t", ". ")
 
 
 class Known(NamedTuple):
-    """A row with all that can be asked about it."""
+    """A row with everything that a query may test."""
 
     talk: Talk
     row: Row
@@ -248,7 +248,7 @@ TEXT_PIECES = pieces_of_texts()
 
 
 def turn_facts(facts: Callable[[Talk], list[int | None]]) -> Callable[[Known], bool]:
-    """Of the turn that a row belongs to; the title is of all turns."""
+    """Return a test on the turn that a row belongs to; the title belongs to all turns."""
     return lambda known: bool(facts(known.talk)) if known.row.role == "title" else known.row.turn in facts(known.talk)
 
 

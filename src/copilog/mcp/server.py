@@ -239,8 +239,8 @@ def _add_usage(server: MCPServer[Any], desk: Desk) -> None:
             str | None, Field(max_length=500, description="One conversation, or `last`; without it, give a period.")
         ] = None,
     ) -> Annotated[CallToolResult, UsageAnswer]:
-        """Tokens by model, premium requests and credits, as Copilot recorded them: of one conversation, or of all that
-        were active in a period (all of them when neither is given). Many conversations recorded only part.
+        """Get tokens by model, premium requests and credits, as Copilot recorded them: of one conversation, or of all
+        that were active in a period (all of them when neither is given). Many conversations recorded only part.
         """
         return _given(desk.ask(lambda archive: questions.get_usage(archive, id, selection_of(**fields))))
 

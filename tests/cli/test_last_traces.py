@@ -126,7 +126,7 @@ def test_prompts_that_no_conversation_has_are_a_conversation_marked_so(
     ]
     assert shown["provenance"][0]["row"] == HISTORY
     assert "prompts-only" in run("list", *live).out
-    assert "prompts-only: typed prompts that no known conversation has" in run("show", row["id"], *live[:1]).out
+    assert "prompts-only: typed prompts that are in no other conversation" in run("show", row["id"], *live[:1]).out
     [other] = [other for other in run("list", "--json", *live).json if other["id"] != row["id"]]
     assert other["turns"] == 2  # no turn was invented there
     if not live:

@@ -90,10 +90,10 @@ def prop(properties: Json, key: str) -> Any:
 def text_prop(properties: Json, key: str) -> str | None:
     """R-6: a property that must be a text, such as an id; SQLite has no half characters."""
     value = prop(properties, key)
-    return whole_characters(value) if isinstance(value, str) else None
+    return replace_lone_surrogates(value) if isinstance(value, str) else None
 
 
-def whole_characters(text: str) -> str:
+def replace_lone_surrogates(text: str) -> str:
     """Pairs of halves as one character, and U+FFFD for halves without the other."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
@@ -187,7 +187,7 @@ def _parts(properties: Json, key: str, first: str) -> tuple[str, bool]:
     parts = [first]
     while isinstance(rest.get(len(parts) + 1), str):
         parts.append(rest.pop(len(parts) + 1))
-    return whole_characters("".join(parts)), bool(rest)
+    return replace_lone_surrogates("".join(parts)), bool(rest)
 
 
 def _joined(properties: Json, key: str) -> Any:
@@ -222,10 +222,10 @@ def messages_from(items: list[Any], *, compat: bool) -> list[Json]:
     for item in items:
         if isinstance(item, dict):
             found += _plain_messages(item)
-    return [message for message in found if _is_kept(message, compat=compat)]
+    return [message for message in found if _is_retained(message, compat=compat)]
 
 
-def _is_kept(message: Json, *, compat: bool) -> bool:
+def _is_retained(message: Json, *, compat: bool) -> bool:
     if message["content"] or message.get("tool_calls"):
         return True
     if compat:

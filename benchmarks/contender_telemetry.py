@@ -314,7 +314,7 @@ def _is_compatible(one: str, other: str) -> bool:
 def _encoded(value: Any) -> bytes:
     """R-40: compact JSON, with U+FFFD for half characters."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return events.whole_characters(text).encode("utf-8")
+    return events.replace_lone_surrogates(text).encode("utf-8")
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ class VsCodeMask(Mask):
             else:
                 return json.dumps(self.value(inner), ensure_ascii=False, separators=(",", ":"))
         pieces = TAG.split(text)
-        return self.rename("".join(piece if self._is_kept(piece) else MASKED for piece in pieces))
+        return self.rename("".join(piece if self._is_retained(piece) else MASKED for piece in pieces))
 
     def copy(self, source: Path, target: Path) -> None:
         """Copy the files with conversations, masked."""
@@ -71,7 +71,7 @@ class VsCodeMask(Mask):
             connection.execute("VACUUM")
             connection.close()
 
-    def _is_kept(self, piece: str) -> bool:
+    def _is_retained(self, piece: str) -> bool:
         return len(piece.split()) <= WORDS or any(own in piece for own in self._own)
 
 

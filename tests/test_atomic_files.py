@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from copilog.atomic_files import CannotWrite, whole_file
+from copilog.atomic_files import CannotWrite, atomic_file
 from copilog.errors import UsageError
 
 
 def test_the_file_appears_at_the_end(tmp_path: Path) -> None:
     path = tmp_path / "out.jsonl"
-    with whole_file(path) as file:
+    with atomic_file(path) as file:
         file.write(b"one\n")
         assert not path.exists()
     assert path.read_bytes() == b"one\n"
@@ -21,13 +21,13 @@ def test_the_file_appears_at_the_end(tmp_path: Path) -> None:
 
 
 def break_off(path: Path, error: type[BaseException]) -> None:
-    with whole_file(path) as file:
+    with atomic_file(path) as file:
         file.write(b"half")
         raise error
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError, OSError])
-def test_what_was_there_before_stays_when_something_breaks(tmp_path: Path, error: type[BaseException]) -> None:
+def test_the_old_file_stays_if_writing_fails(tmp_path: Path, error: type[BaseException]) -> None:
     path = tmp_path / "out.jsonl"
     path.write_bytes(b"before\n")
     with pytest.raises((error, CannotWrite)):
@@ -36,19 +36,19 @@ def test_what_was_there_before_stays_when_something_breaks(tmp_path: Path, error
     assert [entry.name for entry in tmp_path.iterdir()] == ["out.jsonl"]
 
 
-def test_a_new_file_has_the_rights_of_any_new_file(tmp_path: Path) -> None:
+def test_a_new_file_has_the_default_permissions(tmp_path: Path) -> None:
     plain = tmp_path / "plain"
     plain.touch()
-    with whole_file(tmp_path / "out") as file:
+    with atomic_file(tmp_path / "out") as file:
         file.write(b"x")
     assert (tmp_path / "out").stat().st_mode == plain.stat().st_mode
 
 
-def test_a_file_that_is_replaced_keeps_its_rights(tmp_path: Path) -> None:
+def test_a_replaced_file_keeps_its_permissions(tmp_path: Path) -> None:
     path = tmp_path / "out"
     path.touch()
     path.chmod(0o640)
-    with whole_file(path) as file:
+    with atomic_file(path) as file:
         file.write(b"x")
     assert path.stat().st_mode & 0o777 == 0o640
 
@@ -58,20 +58,20 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     real.write_bytes(b"before")
     link = tmp_path / "link"
     link.symlink_to(real)
-    with whole_file(link) as file:
+    with atomic_file(link) as file:
         file.write(b"after")
     assert link.is_symlink()
     assert real.read_bytes() == b"after"
 
 
 def test_a_device_is_written_to(tmp_path: Path) -> None:
-    with whole_file(Path(os.devnull)) as file:
+    with atomic_file(Path(os.devnull)) as file:
         file.write(b"gone")
     assert not Path(os.devnull).is_file()
 
 
-def test_a_missing_folder_and_a_folder_are_told(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="there is no folder"), whole_file(tmp_path / "no" / "out"):
+def test_a_missing_folder_and_a_folder_as_target_are_reported(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is no folder"), atomic_file(tmp_path / "no" / "out"):
         pass
-    with pytest.raises(UsageError, match="is a folder"), whole_file(tmp_path):
+    with pytest.raises(UsageError, match="is a folder"), atomic_file(tmp_path):
         pass

@@ -59,7 +59,7 @@ def test_another_seed_writes_other_bytes(home: Path, tmp_path: Path) -> None:
     assert digest_of(tmp_path) != digest_of(home)
 
 
-def test_what_was_written_is_counted(tmp_path: Path) -> None:
+def test_written_records_are_counted(tmp_path: Path) -> None:
     written = write_home(tmp_path, SESSIONS, 3)
 
     paths = list(ingest.walk(tmp_path))

@@ -46,7 +46,7 @@ def codes(ledger: Ledger) -> list[str]:
 # --- paths ------------------------------------------------------------------------------------------------------
 
 
-def test_a_workspace_defines_things_in_many_places() -> None:
+def test_definitions_of_a_workspace_are_read_from_all_paths() -> None:
     definitions, ledger = found_in(WORKSPACE)
 
     assert [(made.kind, made.name, Path(made.path).relative_to(WORKSPACE).as_posix()) for made in definitions] == [
@@ -67,7 +67,7 @@ def test_a_workspace_defines_things_in_many_places() -> None:
     assert ledger.balances()
 
 
-def test_a_person_defines_things_for_all_workspaces() -> None:
+def test_definitions_of_a_user_are_read_from_all_paths() -> None:
     ledger = Ledger()
 
     definitions = list(definitions_of_user(DATA / "copilot_home", DATA / "user", ledger))
@@ -85,13 +85,13 @@ def test_a_person_defines_things_for_all_workspaces() -> None:
     assert (ledger.seen, ledger.used) == (7, 7)
 
 
-def test_a_folder_that_is_not_there_defines_nothing(tmp_path: Path) -> None:
+def test_a_missing_folder_has_no_definitions(tmp_path: Path) -> None:
     assert list(definitions_in(tmp_path / "nowhere")) == []
     assert list(definitions_of_user(tmp_path / "nowhere")) == []
     assert list(definitions_of_user(tmp_path, tmp_path / "nowhere")) == []
 
 
-def test_prompts_and_folders_among_the_agents_are_no_agents(tmp_path: Path) -> None:
+def test_prompts_and_folders_among_the_agents_are_not_agents(tmp_path: Path) -> None:
     agent_file(tmp_path, "Do it.", "do.prompt.md")
     (tmp_path / ".github" / "agents" / "folder.agent.md").mkdir()
 
@@ -104,7 +104,7 @@ def test_prompts_and_folders_among_the_agents_are_no_agents(tmp_path: Path) -> N
 # --- front matter -----------------------------------------------------------------------------------------------
 
 
-def test_the_front_matter_fills_the_fields_and_the_rest_is_kept() -> None:
+def test_the_front_matter_fills_the_fields_and_the_rest_is_in_extra() -> None:
     [reviewer] = [made for made in definitions_in(WORKSPACE) if made.name == "Reviewer"]
 
     assert reviewer.description == "Reads changes and says what is wrong with them"
@@ -121,7 +121,7 @@ def test_the_front_matter_fills_the_fields_and_the_rest_is_kept() -> None:
     assert [handoff["label"] for handoff in reviewer.extra["handoffs"]] == ["Mend it", "Ask again"]
 
 
-def test_tools_may_stand_in_one_line_and_skills_have_a_word_of_their_own() -> None:
+def test_tools_may_be_one_line_and_skills_have_their_own_key() -> None:
     tools = {made.name: made.tools for made in definitions_in(WORKSPACE)}
 
     assert tools["tutor"] == ["search", "fetch"]
@@ -131,7 +131,7 @@ def test_tools_may_stand_in_one_line_and_skills_have_a_word_of_their_own() -> No
 @pytest.mark.parametrize(
     ("line", "value"), [("infer: false", False), ("infer: hidden", "hidden"), ("infer: [1]", None)]
 )
-def test_infer_is_a_flag_or_a_word(tmp_path: Path, line: str, value: object) -> None:
+def test_infer_is_a_flag_or_a_text(tmp_path: Path, line: str, value: object) -> None:
     agent_file(tmp_path, f"---\n{line}\n---\n")
 
     definition, _ = the_one_in(tmp_path)
@@ -140,7 +140,7 @@ def test_infer_is_a_flag_or_a_word(tmp_path: Path, line: str, value: object) -> 
     assert definition.extra == ({"infer": [1]} if value is None else {})
 
 
-def test_values_of_the_wrong_kind_stay_where_they_are(tmp_path: Path) -> None:
+def test_values_of_the_wrong_type_stay_in_extra(tmp_path: Path) -> None:
     agent_file(tmp_path, "---\nname: [a]\ntools: {search: true}\nhandoffs: none\nuser-invocable: perhaps\n---\n")
 
     definition, ledger = the_one_in(tmp_path)
@@ -158,7 +158,7 @@ def test_a_file_without_front_matter_is_all_body(tmp_path: Path) -> None:
     assert (definition.name, definition.body, definition.front_matter) == ("helper", "Be kind.\n---\nAlways.\n", None)
 
 
-def test_a_byte_order_mark_and_line_ends_of_windows_do_no_harm(tmp_path: Path) -> None:
+def test_a_byte_order_mark_and_windows_line_ends_are_accepted(tmp_path: Path) -> None:
     agent_file(tmp_path, b"\xef\xbb\xbf---\r\nname: Helper\r\ndescription: Helps\r\n---\r\nHelp.\r\n")
 
     definition, ledger = the_one_in(tmp_path)
@@ -167,7 +167,7 @@ def test_a_byte_order_mark_and_line_ends_of_windows_do_no_harm(tmp_path: Path) -
     assert ledger.diagnostics() == []
 
 
-def test_broken_yaml_costs_one_value(tmp_path: Path) -> None:
+def test_broken_yaml_loses_one_value(tmp_path: Path) -> None:
     path = agent_file(tmp_path, "---\nname: Helper\ndescription: helps: always\ntools: [read]\n---\nHelp.\n")
 
     definition, ledger = the_one_in(tmp_path)
@@ -179,13 +179,13 @@ def test_broken_yaml_costs_one_value(tmp_path: Path) -> None:
     assert "helps" not in note.reason
 
 
-def test_a_pattern_without_quotes_is_understood() -> None:
+def test_a_pattern_without_quotes_is_read() -> None:
     [style] = [made for made in definitions_in(WORKSPACE) if made.name == "style"]
 
     assert (style.apply_to, style.description) == ("**/*.py", "How we write Python: short")
 
 
-def test_a_front_matter_without_an_end_is_told_and_the_text_is_kept(tmp_path: Path) -> None:
+def test_a_front_matter_without_an_end_is_reported_and_read_as_text(tmp_path: Path) -> None:
     agent_file(tmp_path, "---\nname: Helper\n\nHelp.\n")
 
     definition, ledger = the_one_in(tmp_path)
@@ -212,7 +212,7 @@ def test_a_front_matter_without_an_end_is_told_and_the_text_is_kept(tmp_path: Pa
     ],
     ids=lambda front: front[:12],
 )
-def test_no_front_matter_is_too_strange(tmp_path: Path, front: str) -> None:
+def test_any_front_matter_is_read_without_an_error(tmp_path: Path, front: str) -> None:
     agent_file(tmp_path, f"---\n{front}\n---\nHelp.\n")
 
     definition, ledger = the_one_in(tmp_path)
@@ -222,7 +222,7 @@ def test_no_front_matter_is_too_strange(tmp_path: Path, front: str) -> None:
     assert msgspec.json.decode(msgspec.json.encode(definition), type=Definition) == definition
 
 
-def test_values_that_json_does_not_have_become_text(tmp_path: Path) -> None:
+def test_values_that_are_missing_in_json_become_text(tmp_path: Path) -> None:
     front = 'day: 2026-05-01\nn: 123456789012345678901\nhalf: "\\ud800"\n1: one\nset: !!set {a}\n'
     agent_file(tmp_path, f"---\n{front}---\n")
 
@@ -240,7 +240,7 @@ def test_values_that_json_does_not_have_become_text(tmp_path: Path) -> None:
 
 
 @given(st.text(alphabet="ab:-[]{}*&!|>#'\"%@` \n\t", max_size=80), st.text(max_size=40))
-def test_any_text_can_be_split(front: str, body: str) -> None:
+def test_any_text_can_be_split_into_front_matter_and_body(front: str, body: str) -> None:
     document = split(f"---\n{front}\n---\n{body}")
 
     assert document.body.endswith(body)
@@ -260,7 +260,7 @@ def test_a_huge_file_is_read_up_to_a_limit(tmp_path: Path) -> None:
     assert codes(ledger) == ["bad-file"]
 
 
-def test_other_encodings_are_read_and_told(tmp_path: Path) -> None:
+def test_other_encodings_are_read_and_reported(tmp_path: Path) -> None:
     agent_file(tmp_path, "---\nname: Wide\n---\n".encode("utf-16"), "a.agent.md")
     agent_file(tmp_path, b"---\nname: Old\n---\ncaf\xe9", "b.agent.md")
 
@@ -341,7 +341,7 @@ MODES: list[Any] = [
 ]
 
 
-def test_agents_that_vscode_remembers_are_definitions(tmp_path: Path) -> None:
+def test_agents_stored_by_vscode_are_definitions(tmp_path: Path) -> None:
     store = make_store(tmp_path / "state.vscdb", {"chat.customModes": MODES})
 
     plan, pilot, other, *_ = definitions_in_store(tmp_path)
@@ -354,7 +354,7 @@ def test_agents_that_vscode_remembers_are_definitions(tmp_path: Path) -> None:
     assert (other.path, other.scope, other.model) == (str(store), "user", "Gull")
 
 
-def test_an_agent_without_a_name_is_kept_by_that_of_its_file(tmp_path: Path) -> None:
+def test_an_agent_without_a_name_is_named_by_its_file(tmp_path: Path) -> None:
     make_store(tmp_path / "state.vscdb", {"chat.customModes": MODES})
 
     watch, gulls = list(definitions_in_store(tmp_path))[3:]
@@ -362,7 +362,7 @@ def test_an_agent_without_a_name_is_kept_by_that_of_its_file(tmp_path: Path) -> 
     assert (gulls.name, gulls.body) == ("unnamed", "You count the gulls.")
 
 
-def test_local_agents_that_vscode_remembers_are_definitions_once(tmp_path: Path) -> None:
+def test_local_agents_stored_by_vscode_are_definitions_once(tmp_path: Path) -> None:
     local = {"id": "file:///home/ana/a.agent.md", "name": "Gull", "modeInstructions": {"content": "You review gulls."}}
     rows = {"chat.customModes": MODES[:1], "chat.customModes.local": [*MODES[:1], local]}
     make_store(tmp_path / "state.vscdb", rows)
@@ -387,7 +387,7 @@ def test_agents_are_read_from_the_backup_of_a_broken_store(tmp_path: Path) -> No
     assert [made.name for made in definitions_in_store(tmp_path)] == ["Plan"]
 
 
-def test_the_plan_agent_that_the_extension_keeps_is_a_definition(tmp_path: Path) -> None:
+def test_the_plan_agent_that_the_extension_stores_is_a_definition(tmp_path: Path) -> None:
     for above in ("", "profiles/7f3a/"):
         path = tmp_path / f"{above}globalStorage/github.copilot-chat/plan-agent/Plan.agent.md"
         path.parent.mkdir(parents=True)

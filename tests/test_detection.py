@@ -107,7 +107,7 @@ def test_the_evidence_names_the_file_that_defines_the_agent() -> None:
 
 
 @pytest.mark.parametrize("name", ["Plan", "Ask", "Edit", "Agent", "Explore"])
-def test_a_mode_that_comes_with_copilot_is_no_custom_agent_unless_somebody_defined_it(name: str) -> None:
+def test_a_built_in_mode_is_not_a_custom_agent_unless_it_is_defined(name: str) -> None:
     prompt = says("system", Prompt(text=mode_prompt(name), scope="system"))
 
     assert after(prompt).custom_agent is None
@@ -116,7 +116,7 @@ def test_a_mode_that_comes_with_copilot_is_no_custom_agent_unless_somebody_defin
     assert defined.name == name
 
 
-def test_what_was_recorded_is_not_replaced() -> None:
+def test_recorded_agents_are_not_replaced() -> None:
     recorded = CustomAgent(name="gardener", evidence="modeInfo")
     prompt = says("system", Prompt(text=mode_prompt("Reviewer"), scope="system"))
 
@@ -151,7 +151,7 @@ def test_instructions_without_a_name_are_compared_with_the_definitions(text: str
     assert agent.evidence.endswith(TUTOR.path)
 
 
-def test_instructions_of_nobody_we_know_are_of_an_agent_without_a_name() -> None:
+def test_instructions_without_a_definition_are_of_an_unnamed_agent() -> None:
     prompt = Prompt(text="<customInstructions>\nSing.\n</customInstructions>", scope="system")
     short = Definition(kind="agent", name="short", path="/short.md", body="Si")
 
@@ -181,7 +181,7 @@ def test_the_instructions_of_a_sub_agent_are_not_those_of_the_turn() -> None:
 # --- the agent that was called ----------------------------------------------------------------------------------
 
 
-def test_an_agent_that_was_mentioned_is_one_if_it_is_defined() -> None:
+def test_a_mentioned_agent_counts_if_it_is_defined() -> None:
     message = says("user", Text(text="@TUTOR why?"), Mention(type="agent", name="TUTOR"))
 
     assert after(message).custom_agent is None
@@ -190,7 +190,7 @@ def test_an_agent_that_was_mentioned_is_one_if_it_is_defined() -> None:
     assert (agent.name, agent.evidence) == ("TUTOR", f"@mention, defined in {TUTOR.path}")
 
 
-def test_a_participant_of_another_extension_that_was_mentioned_is_one_and_those_of_copilot_are_none() -> None:
+def test_a_mentioned_participant_is_a_custom_agent_unless_it_is_copilots_own() -> None:
     message = says("user", Text(text="@herbs why?"), Mention(type="agent", name="herbs"))
     herbs = Turn(index=0, agent=Agent(id="ana.herbs", name="herbs", extension="ana.herbs"))
     own = Turn(index=0, agent=Agent(id="github.copilot.herbs", name="herbs", extension="GitHub.copilot-chat"))
@@ -199,7 +199,7 @@ def test_a_participant_of_another_extension_that_was_mentioned_is_one_and_those_
     assert after(message, turn=own).custom_agent is None
 
 
-def test_a_name_in_the_words_counts_only_as_it_is_spelled() -> None:
+def test_a_name_in_the_text_counts_only_in_its_exact_spelling() -> None:
     definitions = [TUTOR]
 
     agent = after(says("user", Text(text="ask @tutor, please")), definitions=definitions).custom_agent
@@ -235,7 +235,7 @@ def test_a_prompt_before_the_first_turn_belongs_to_it() -> None:
 # --- skills that were loaded ------------------------------------------------------------------------------------
 
 
-def test_the_tool_for_skills_loads_one() -> None:
+def test_the_skill_tool_loads_a_skill() -> None:
     assert told(after(call("skill", skill="packing"))) == [("packing", True, "tool call")]
     assert told(after(call("skill", status="denied", skill="packing"))) == []
     assert told(after(call("skill", skill=3))) == []
@@ -283,7 +283,7 @@ def test_other_calls_load_nothing(tool: str, arguments: dict[str, Any]) -> None:
     assert told(after(call(tool, **arguments))) == []
 
 
-def test_the_index_gives_a_skill_its_name_and_reading_it_in_pieces_counts_once() -> None:
+def test_the_index_names_a_skill_and_reading_it_in_pieces_counts_once() -> None:
     prompt = says("system", Prompt(text=INDEX, scope="system"))
     first = call("read_file", filePath=FROST, startLine=1, endLine=50)
     second = call("read_file", filePath=f"file://{FROST}", startLine=51)
@@ -300,7 +300,7 @@ def test_a_definition_gives_a_skill_its_name() -> None:
     assert turn.skills[0].description == "Draws nights with frost"
 
 
-def test_what_the_user_saw_being_read_is_enough() -> None:
+def test_a_shown_path_is_enough_evidence_of_reading() -> None:
     shown = {"pastTenseMessage": {"value": f"Read [](file://{FROST}#1-1), lines 1 to 9"}}
     read = ToolCall(id="c1", name="copilot_readFile", status="complete", extra=shown)
 
@@ -335,7 +335,7 @@ def test_a_slash_command_may_be_a_skill() -> None:
     assert told(after(says("user", mention), definitions=[packing, same_name])) == []
 
 
-def test_a_file_beside_the_skill_is_a_resource_and_loads_nothing() -> None:
+def test_a_file_in_the_folder_of_a_skill_is_a_resource_and_does_not_load_it() -> None:
     assert told(after(call("read_file", filePath="/x/.agents/skills/Sorting/lists/a.md"))) == [
         ("Sorting", False, "skill resource")
     ]
@@ -346,7 +346,7 @@ def test_a_file_beside_the_skill_is_a_resource_and_loads_nothing() -> None:
     assert told(after(call("read_file", filePath="/opt/pack/near/a.md"), definitions=[elsewhere])) == []
 
 
-def test_what_a_source_recorded_of_a_skill_stays_and_loaded_beats_offered() -> None:
+def test_recorded_fields_of_a_skill_stay_and_loaded_has_priority_over_offered() -> None:
     recorded = [
         Skill(name="packing", file="/p/SKILL.md", evidence="session.skills_loaded"),
         Skill(name="Packing", is_loaded=True, evidence="skill.invoked"),
@@ -380,7 +380,7 @@ def test_each_turn_has_its_own_skills() -> None:
 # --- use --------------------------------------------------------------------------------------------------------
 
 
-def test_use_is_counted_by_turn_and_what_nobody_defined_is_named() -> None:
+def test_use_is_counted_by_turn_and_undefined_names_are_listed() -> None:
     definitions = list(definitions_in(WORKSPACE))
     path_of = {made.name: made.path for made in definitions}
     offers = "<agents>\n<agent>\n<name>gardener</name>\n</agent>\n</agents>"
@@ -457,7 +457,7 @@ conversations = st.builds(
 
 
 @given(conversations, st.sampled_from([[], [TUTOR], [TUTOR, FROST_SKILL]]))
-def test_any_conversation_can_be_looked_at_and_a_second_look_finds_nothing_new(
+def test_detection_accepts_any_conversation_and_is_idempotent(
     made: Conversation, definitions: list[Definition]
 ) -> None:
     recorded = list(made.turns[1].skills)
@@ -478,7 +478,7 @@ def test_any_conversation_can_be_looked_at_and_a_second_look_finds_nothing_new(
 
 
 @pytest.mark.corpus
-def test_real_conversations_can_be_looked_at_and_a_second_look_finds_nothing_new(corpus: Path) -> None:
+def test_detection_accepts_real_conversations_and_is_idempotent(corpus: Path) -> None:
     definitions = list(definitions_in(WORKSPACE))
     for made in ingest.read(corpus):
         detect(made, definitions)

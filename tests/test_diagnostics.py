@@ -8,21 +8,21 @@ from copilog.diagnostics import LONGEST_KIND, LONGEST_REASON, Ledger, Tally
 def test_kinds_are_counted_by_their_names() -> None:
     tally = Tally()
     for kind in ("content:audio", "x" * LONGEST_KIND, "content:audio"):
-        tally.meet_unknown(kind)
+        tally.count_unknown(kind)
 
     assert tally.unknown == {"content:audio": 2, "x" * LONGEST_KIND: 1}
 
 
-def test_whatever_stands_in_the_place_of_a_kind_is_cut_and_still_counted() -> None:
+def test_any_value_instead_of_a_kind_is_cut_and_counted() -> None:
     tally = Tally()
     for ending in ("a", "b"):
-        tally.meet_unknown("content:" + "long " * 200_000 + ending)
+        tally.count_unknown("content:" + "long " * 200_000 + ending)
 
     [(kind, count)] = tally.unknown.items()
     assert (len(kind), kind[-1], count) == (LONGEST_KIND + 1, "…", 2)
 
 
-def test_so_are_reasons_and_places_that_name_keys_of_a_file() -> None:
+def test_reasons_and_locations_that_name_keys_of_a_file_are_cut() -> None:
     key = "k" * 1_000_000
     ledger = Ledger(path="state.vscdb", seen=2)
     ledger.reject("bad-record", f"nothing at {key}", table="ItemTable", row=key)

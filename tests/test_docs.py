@@ -151,12 +151,12 @@ def documented_imports() -> dict[str, str]:
     return {room: allowed for room, allowed in table.items() if room not in ("Room", "---")}
 
 
-def test_all_rooms_and_only_those_are_in_the_picture() -> None:
+def test_the_architecture_table_lists_exactly_the_rooms() -> None:
     assert sorted(documented_imports()) == rooms()
 
 
 @pytest.mark.parametrize("room", rooms())
-def test_the_architecture_page_says_who_may_import_whom(room: str) -> None:
+def test_the_architecture_table_matches_the_allowed_imports(room: str) -> None:
     said = documented_imports().get(room, "")
 
     if said == "anything":
@@ -180,7 +180,7 @@ def test_the_example_of_a_source_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", sorted(DOCS.rglob("*.md")), ids=lambda path: str(path.relative_to(DOCS)))
-def test_links_lead_somewhere(path: Path) -> None:
+def test_links_in_the_documentation_are_valid(path: Path) -> None:
     for target in re.findall(r"\]\(([^)\s]+)\)", path.read_text(encoding="utf-8")):
         if "://" in target:
             continue

@@ -108,7 +108,7 @@ def a_conversation(answer: str = "It is **done**.", title: str = "Fix the tide t
 # --- HTML -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_page_holds_everything_and_needs_nothing() -> None:
+def test_an_html_page_contains_everything_and_loads_nothing() -> None:
     html = html_page(a_conversation(), made_by=MADE_BY)
     page = Page(html.replace("<!DOCTYPE html>", ""))
     for words in ("Fix the tide table", "Why is it wrong?", "Hm, let me see.", "I looked.", "low = 2", "hologram"):
@@ -152,7 +152,7 @@ def test_several_conversations_share_a_page_with_an_index_and_no_anchor_twice() 
     assert "<b>Another</b>" in page.text
 
 
-def test_a_long_conversation_is_handed_out_while_it_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_conversation_is_yielded_while_it_is_rendered(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[int] = []
     shown = Speaker.shown
 
@@ -170,14 +170,14 @@ def test_a_long_conversation_is_handed_out_while_it_is_drawn(monkeypatch: pytest
     assert any("word49" in piece for piece in pieces)
 
 
-def test_a_conversation_in_which_nothing_was_said_says_so() -> None:
+def test_a_conversation_without_messages_says_so() -> None:
     assert "Nothing was said here." in html_page(Conversation(id="vscode:1", source=""), made_by=MADE_BY)
     assert "Nothing was said here." not in html_page(a_conversation(), made_by=MADE_BY)
 
 
 @settings(max_examples=40, deadline=None)
 @given(confusing_text)
-def test_whatever_was_said_a_page_is_sound(text: str) -> None:
+def test_any_message_gives_a_valid_page(text: str) -> None:
     conversation = a_conversation(text, title=text)
     conversation.messages[0].parts[0] = Text(text=text)
     conversation.messages[2].parts[0] = ToolResult(call_id="call1", text=text)
@@ -188,7 +188,7 @@ def test_whatever_was_said_a_page_is_sound(text: str) -> None:
 # --- Markdown -------------------------------------------------------------------------------------------------------
 
 
-def test_a_document_tells_all_that_happened_in_its_order() -> None:
+def test_a_document_contains_everything_in_order() -> None:
     text = markdown_page(a_conversation())
     places = [
         text.index(words)
@@ -259,11 +259,11 @@ def structure_of(text: str) -> list[str]:
         "`a\n\n</details>`",
     ],
 )
-def test_an_answer_cannot_break_out_of_its_place(answer: str) -> None:
+def test_an_answer_cannot_break_the_markdown_around_it(answer: str) -> None:
     assert structure_of(markdown_page(a_conversation(answer))) == structure_of(markdown_page(a_conversation("calm")))
 
 
-def test_prose_stays_as_it_was_written_but_for_what_would_do_something() -> None:
+def test_prose_is_unchanged_except_for_active_content() -> None:
     calm = "# Head\n\n* `a < b` and 1 < 2\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```html\n<b>code</b>\n```\n<https://example.com>"
     assert prose(calm) == calm
     assert prose("<b>bold</b>") == "\\<b>bold\\</b>"
@@ -289,7 +289,7 @@ def test_names_stay_on_their_line(text: str) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(confusing_text)
-def test_whatever_was_said_a_document_is_written(text: str) -> None:
+def test_any_message_gives_a_markdown_document(text: str) -> None:
     conversation = a_conversation(text, title=text)
     conversation.messages[2].parts[0] = ToolResult(call_id="call1", text=text)
     made = markdown_page(conversation)
@@ -323,12 +323,12 @@ def test_several_conversations_share_a_document_with_an_index() -> None:
         ("trailing. ", "trailing"),
     ],
 )
-def test_a_title_becomes_a_name_that_every_system_takes(title: str, stem: str) -> None:
+def test_a_title_becomes_a_file_name_that_every_system_accepts(title: str, stem: str) -> None:
     assert stem_of(title) == stem
 
 
 @given(st.text(max_size=100))
-def test_no_title_leads_out_of_the_folder(title: str) -> None:
+def test_no_title_gives_a_path_outside_the_folder(title: str) -> None:
     name = file_name(a_conversation(title=title), FORMAT)
     assert Path(name).name == name
     assert not re.search(r'[\x00-\x1f<>:"/\\|?*]', name)

@@ -57,14 +57,14 @@ def test_a_sound_log_leads_even_if_the_stale_file_beside_it_has_more_turns() -> 
     assert merged.marks == []
 
 
-def test_an_empty_log_beside_a_full_file_is_what_a_failed_write_left() -> None:
+def test_an_empty_log_does_not_replace_a_full_file() -> None:
     merged = merge([trace(LOG), trace(FILE, 1, 2)])
 
     assert merged.source == FILE
     assert requests(merged) == ["r1", "r2"]
 
 
-def test_a_file_leads_a_store_that_it_was_taken_out_of() -> None:
+def test_a_file_leads_over_the_store_that_it_was_extracted_from() -> None:
     store = trace("vscode-state", 1, 2, 3)
     store.provenance = [Provenance(source="vscode-state", path=f"{STORAGE}/state.vscdb", row="interactive.sessions")]
 
@@ -106,7 +106,7 @@ def test_both_copies_of_a_stale_file_are_outdated_by_the_logs_beside_them() -> N
     assert [role for _, role in roles(merged)].count("lead") == 1
 
 
-def test_a_session_leads_whatever_else_there_is() -> None:
+def test_a_session_leads_over_all_other_traces() -> None:
     merged = merge([stub(), edits(FileChange(uri="file:///a")), spilled("c", "out"), trace(LOG)])
 
     assert merged.source == LOG
@@ -123,7 +123,7 @@ def test_the_title_of_the_index_fills_a_session_without_one() -> None:
     assert merge([trace(LOG, 1, title="Own"), stub()]).title == "Own"
 
 
-def test_all_that_the_index_and_others_say_is_kept_under_names_of_its_own() -> None:
+def test_extra_data_of_the_index_and_other_traces_has_separate_keys() -> None:
     merged = merge([stub(), trace(LOG, 1, extra={"version": 3}), edits(extra={"workingSet": []})])
 
     assert merged.extra == {"version": 3, "index": {"title": "From the index"}, "edits": {"workingSet": []}}
@@ -138,7 +138,7 @@ def test_of_two_index_entries_the_later_one_fills() -> None:
     assert merged.extra == {"index": {"title": "newer"}}
 
 
-def test_what_is_said_by_one_trace_alone_is_not_lost() -> None:
+def test_data_that_only_one_trace_has_is_not_lost() -> None:
     relation = Relation(kind="fork", other_id="vscode:t")
     merged = merge(
         [
@@ -188,7 +188,7 @@ def test_a_session_from_an_empty_window_belongs_to_the_workspace_it_was_copied_t
     assert merged.workspace == there
 
 
-def test_turns_get_what_a_log_does_not_record_but_nothing_that_was_taken_back() -> None:
+def test_gaps_of_turns_are_filled_but_withdrawn_values_are_not() -> None:
     log, file = trace(LOG, 1, draft=None), trace(FILE, 1, draft=Draft(text="old"))
     old = file.turns[0]
     old.vote, old.followups, old.timing.waited_ms = Vote(is_up=True), [Followup(text="more?")], 7.0
@@ -203,7 +203,7 @@ def test_turns_get_what_a_log_does_not_record_but_nothing_that_was_taken_back() 
     assert log.draft is None
 
 
-def test_fill_touches_only_what_is_absent_or_empty() -> None:
+def test_fill_sets_only_absent_or_empty_fields() -> None:
     lead = Workspace(uri="file:///a", branch="")
 
     fill(lead, Workspace(uri="file:///b", branch="main", commit="abc"), but=["commit"])
@@ -234,13 +234,13 @@ def queued(text: str) -> Queued:
     return Queued(message=Message(role="user", parts=[Text(text=text)]))
 
 
-def test_a_headless_log_is_completed_even_if_its_file_lies_elsewhere() -> None:
+def test_a_headless_log_is_completed_even_if_its_file_is_elsewhere() -> None:
     merged = merge([trace(FILE, 1, 2, 3, folder=ELSEWHERE), trace(LOG, 4, marks=("headless",))])
 
     assert requests(merged) == ["r1", "r2", "r3", "r4"]
 
 
-def test_turns_that_a_damaged_log_has_lost_return_to_their_places() -> None:
+def test_turns_that_a_damaged_log_has_lost_return_to_their_positions() -> None:
     log = trace(LOG, 2, 4, 6, marks=("damaged",))
 
     merged = merge([log, trace(FILE, 1, 2, 3), trace(LOG, 2, 4, 5, folder=ELSEWHERE, marks=("damaged",))])
@@ -290,7 +290,7 @@ def test_an_answer_that_a_damaged_log_has_is_not_replaced() -> None:
     assert prose(merged) == ["question 1", "answer 1 of aaaa.jsonl"]
 
 
-def test_what_only_a_damaged_copy_has_is_kept_and_says_where_it_is_from() -> None:
+def test_turns_that_only_a_damaged_copy_has_are_kept_with_their_trace() -> None:
     merged = merge([trace(LOG, 1, 2, 3), trace(LOG, 1, 4, folder=ELSEWHERE, marks=("damaged",))])
 
     assert reasons(merged) == {"r1": None, "r2": None, "r3": None, "r4": None}
@@ -301,7 +301,7 @@ def test_what_only_a_damaged_copy_has_is_kept_and_says_where_it_is_from() -> Non
 # --- beside turns -------------------------------------------------------------------------------------------------
 
 
-def test_what_a_store_has_beside_turns_survives_whichever_trace_leads() -> None:
+def test_data_of_a_store_outside_turns_is_kept_with_every_lead() -> None:
     store = trace("session-store", 1, marks=("store-row",), extra={"files": [{"path": "tides.py"}], "summary": "Tides"})
     store.provenance = [Provenance(source="session-store", path="/home/ana/.copilot/session-store.db", row="s")]
     store.relations = [Relation(kind="pr", other_id="7", reason="named in turn 0")]
@@ -342,7 +342,7 @@ def test_a_failure_that_only_a_transcript_records_is_the_outcome_of_the_call() -
     assert call.outcome.kind == "failed"
 
 
-def test_every_title_is_kept_with_where_it_is_from() -> None:
+def test_every_title_is_kept_with_its_origin() -> None:
     merged = merge([trace(LOG, 1, title="Own", title_origin="custom"), stub("From the index", title_origin="index")])
 
     assert [(title.text, title.origin) for title in merged.titles] == [("Own", "custom"), ("From the index", "index")]

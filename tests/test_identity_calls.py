@@ -67,7 +67,7 @@ def test_a_call_without_arguments_is_not_one_with_another_id_of_the_same_form() 
         '{"filePath": "/work/bu…',
     ],
 )
-def test_equal_arguments_prove_that_calls_with_other_ids_are_one(theirs: str) -> None:
+def test_calls_with_different_ids_and_equal_arguments_are_the_same(theirs: str) -> None:
     found = merged(
         [ToolCall(id="toolu_1", name="read_file", arguments=BUOYS)],
         [ToolCall(id="call_2", name="read_file", arguments=theirs)],
@@ -77,7 +77,7 @@ def test_equal_arguments_prove_that_calls_with_other_ids_are_one(theirs: str) ->
 
 
 @pytest.mark.parametrize("name", ["part-3", "0f8fad5b-d9cb-469f-a165-70867728950e"])
-def test_calls_without_common_ids_and_arguments_are_one_by_their_place(name: str) -> None:
+def test_calls_without_common_ids_and_arguments_are_matched_by_position(name: str) -> None:
     found = merged(
         [ToolCall(id=name, name="copilot_readFile", tool_id="copilot_readFile"), ToolCall(id="call_9", name="write")],
         [

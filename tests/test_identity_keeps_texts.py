@@ -92,7 +92,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, list[str]]]:
     return found
 
 
-def test_nothing_of_the_sample_is_lost(watched: list[tuple[str, list[str]]]) -> None:
+def test_merging_loses_no_text_of_the_sample(watched: list[tuple[str, list[str]]]) -> None:
     list(ingest.read(sample_home()))
 
     assert [loss for loss in watched if loss[1]] == []
@@ -100,7 +100,7 @@ def test_nothing_of_the_sample_is_lost(watched: list[tuple[str, list[str]]]) -> 
 
 
 @pytest.mark.corpus
-def test_nothing_of_real_homes_is_lost(corpus: Path, watched: list[tuple[str, list[str]]]) -> None:
+def test_merging_loses_no_text_of_real_homes(corpus: Path, watched: list[tuple[str, list[str]]]) -> None:
     for home in sorted((corpus / "homes").iterdir()):
         list(ingest.read(home))
 
@@ -125,7 +125,7 @@ PARTS = {
 
 
 @pytest.mark.parametrize("parts", PARTS.values(), ids=PARTS)
-def test_what_another_trace_says_in_an_answer_is_not_lost(parts: list[Any]) -> None:
+def test_text_of_an_answer_in_another_trace_is_not_lost(parts: list[Any]) -> None:
     log, other = trace(LOG, 1), other_trace()
     for part in (
         Thinking(text="I should look at the table of tides"),
@@ -140,7 +140,7 @@ def test_what_another_trace_says_in_an_answer_is_not_lost(parts: list[Any]) -> N
     assert lost(said, identity.merge([log, other])) == []
 
 
-def test_what_another_trace_says_beside_the_answer_is_not_lost() -> None:
+def test_other_texts_of_a_turn_in_another_trace_are_not_lost() -> None:
     log, other = (
         trace(LOG, 1, draft=Draft(text="My own next question")),
         other_trace(draft=Draft(text="Another draft of mine")),
@@ -198,7 +198,7 @@ def test_a_prompt_that_only_a_rewind_snapshot_has_is_a_turn() -> None:
     assert merged.source == "cli-events"
 
 
-def test_a_stale_file_brings_nothing_back_but_what_it_said_is_kept() -> None:
+def test_an_outdated_file_restores_nothing_but_its_texts_are_kept() -> None:
     log, file = trace(LOG, 1), trace(FILE, 1)
     file.turns[0].followups = [Followup(text="A question that was withdrawn")]
 
@@ -223,7 +223,7 @@ def test_thinking_of_another_trace_comes_before_the_call_that_it_led_to() -> Non
     assert [type(part).__name__ for part in merged.messages[1].parts] == ["Notice", "Thinking", "ToolCall"]
 
 
-def test_thinking_behind_a_call_stays_there_although_the_answer_is_in_another_trace() -> None:
+def test_thinking_after_a_call_stays_there_although_the_answer_is_in_another_trace() -> None:
     chart, thought = ToolCall(id="c1", name="read"), Thinking(text="The table is of last year")
     log, late, other = trace(LOG, 1), other_trace(), other_trace()
     log.messages[1].parts = [chart, Text(text="answer 1")]
@@ -237,7 +237,7 @@ def test_thinking_behind_a_call_stays_there_although_the_answer_is_in_another_tr
         assert [type(part).__name__ for part in parts] == ["ToolCall", "Thinking", "Text"]
 
 
-def test_a_prompt_that_breaks_off_gives_way_to_the_whole_one() -> None:
+def test_a_complete_prompt_replaces_a_torn_one() -> None:
     log, other = trace(LOG, 1), other_trace()
     log.messages[0].parts = [Text(text="question", notes={UNFINISHED: "the file breaks off"})]
 

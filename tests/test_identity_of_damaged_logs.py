@@ -62,7 +62,7 @@ def damaged(log: Log, random: Random) -> str:
     return "\n".join(lines) + "\n"
 
 
-def said(conversation: Conversation) -> Counter[str]:
+def content_counts(conversation: Conversation) -> Counter[str]:
     """Count the prompts, answers and calls."""
     counts: Counter[str] = Counter()
     for message in conversation.messages:
@@ -75,12 +75,12 @@ def said(conversation: Conversation) -> Counter[str]:
 
 
 @given(st.randoms(use_true_random=False))
-def test_all_turns_are_there_and_nothing_twice_when_lines_are_damaged_between_scans(random: Random) -> None:
+def test_no_turn_is_lost_or_repeated_if_lines_are_damaged_between_scans(random: Random) -> None:
     log = history(random)
     with tempfile.TemporaryDirectory() as folder:
         before, _ = read_log(Path(folder), log)
         conclude(before)
-        expected, turns = said(before), len(before.turns)
+        expected, turns = content_counts(before), len(before.turns)
         kept = before
         for _ in range(random.randint(1, 2)):
             now, _ = read_log(Path(folder), damaged(log, random))
@@ -89,7 +89,7 @@ def test_all_turns_are_there_and_nothing_twice_when_lines_are_damaged_between_sc
             kept = with_earlier(now, stored, lambda path: False)
             conclude(kept)
 
-    found = said(kept)
+    found = content_counts(kept)
     assert {text: number for text, number in found.items() if 0 < expected[text] < number} == {}
     assert [text for text in expected if text.startswith("user ") and found[text] != expected[text]] == []
     assert len(kept.turns) == turns

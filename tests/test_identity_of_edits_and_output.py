@@ -96,7 +96,7 @@ def test_spilled_output_finds_its_call_by_every_spelling_of_the_id() -> None:
     assert short.full_text == "long output"
 
 
-def test_spilled_output_of_a_call_without_a_result_comes_behind_the_call() -> None:
+def test_spilled_output_of_a_call_without_a_result_comes_after_the_call() -> None:
     merged = merge([with_call(), spilled("call_1", "long output")])
 
     assert [(message.role, message.turn) for message in merged.messages] == [
@@ -141,7 +141,7 @@ def test_spilled_output_of_calls_with_one_id_goes_to_the_call_of_its_own_turn(
     assert full == {(0, "c1"): "whole 0", (1, "c1__vscode-1"): "whole 1"}
 
 
-def test_spilled_output_that_does_not_say_which_call_is_of_the_last_one() -> None:
+def test_spilled_output_without_a_distinct_id_belongs_to_the_last_call() -> None:
     made = trace(LOG, 1, 2)
     for turn in (1, 0):
         made.messages[2 * turn + 1].parts.append(ToolCall(id="c1", name="read_file"))

@@ -48,7 +48,7 @@ def session(*turns: tuple[float, str | None, str]) -> Conversation:
     return made
 
 
-def told(conversation: Conversation) -> list[tuple[str | None, list[str]]]:
+def reasons_and_answers(conversation: Conversation) -> list[tuple[str | None, list[str]]]:
     """Return the reason why each turn is superseded, and its answers."""
     return [
         (turn.superseded, [prose_of(one.parts) for one in conversation.messages
@@ -64,25 +64,25 @@ def replaced() -> list[Conversation]:
 
 
 @pytest.mark.parametrize("order", list(permutations(range(2))))
-def test_a_turn_that_session_and_later_prompts_lack_no_longer_counts(order: tuple[int, ...]) -> None:
+def test_a_turn_missing_in_the_session_and_in_later_prompts_is_superseded(order: tuple[int, ...]) -> None:
     traces = replaced()
     made = merge([traces[number] for number in order])
 
     assert MARK == LEFT_OUT
-    assert told(made) == [("absent", ["The first answer"]), (None, ["The second answer"])]
+    assert reasons_and_answers(made) == [("absent", ["The first answer"]), (None, ["The second answer"])]
 
 
 def test_a_turn_that_only_later_prompts_lack_counts() -> None:
     lacking, traces = replaced()
     whole = session((0, ASKED, "The first answer"), (2.4, ASKED, "The second answer"))
 
-    assert [reason for reason, _ in told(merge([whole, traces]))] == [None, None]
+    assert [reason for reason, _ in reasons_and_answers(merge([whole, traces]))] == [None, None]
     damaged = session((2.4, ASKED, "The second answer"))
     damaged.marks = ["damaged"]
-    assert [reason for reason, _ in told(merge([damaged, replaced()[1]]))] == [None, None]
+    assert [reason for reason, _ in reasons_and_answers(merge([damaged, replaced()[1]]))] == [None, None]
     traces = replaced()[1]
     traces.turns[0].extra = None
-    assert [reason for reason, _ in told(merge([lacking, traces]))] == [None, None]
+    assert [reason for reason, _ in reasons_and_answers(merge([lacking, traces]))] == [None, None]
 
 
 def history(*undone: str) -> Conversation:
@@ -92,11 +92,11 @@ def history(*undone: str) -> Conversation:
     return made
 
 
-def test_last_turns_that_the_history_of_edits_went_back_behind_are_undone() -> None:
+def test_last_turns_before_which_the_history_of_edits_was_rewound_are_undone() -> None:
     turns = [(number, f"question number {number} of three", "Yes.") for number in range(3)]
 
     def reasons(*undone: str) -> list[str | None]:
-        return [reason for reason, _ in told(merge([session(*turns), history(*undone)]))]
+        return [reason for reason, _ in reasons_and_answers(merge([session(*turns), history(*undone)]))]
 
     assert WRITTEN == UNDONE_REQUESTS
     assert reasons("r2") == [None, None, "undone"]
@@ -105,18 +105,18 @@ def test_last_turns_that_the_history_of_edits_went_back_behind_are_undone() -> N
     assert reasons() == [None, None, None]
 
 
-def test_a_turn_behind_the_last_of_the_session_counts() -> None:
+def test_a_turn_after_the_last_of_the_session_counts() -> None:
     traces = traced("agent-traces", "trace", (0, "How deep is it here?", "Deep"), (9, "And over there?", "Deeper"))
     traces.turns[1].extra = {LEFT_OUT: True}
 
-    assert told(merge([session((0, "How deep is it here?", "Deep")), traces])) == [
+    assert reasons_and_answers(merge([session((0, "How deep is it here?", "Deep")), traces])) == [
         (None, ["Deep"]),
         (None, ["Deeper"]),
     ]
 
 
 @pytest.mark.parametrize("following", [2.6, 3.9])
-def test_what_a_transcript_has_before_its_first_prompt_goes_to_the_turn_before(following: float) -> None:
+def test_messages_of_a_transcript_before_its_first_prompt_join_the_turn_before(following: float) -> None:
     transcript = traced("transcripts", "transcript", (2.5, None, "Yes."), (5, "And over there?", "No."))
     transcript.messages[0].parts.insert(0, Thinking(text="It is deep."))
     made = merge([session((0, "Is it deep?", "Yes."), (following, "And over there?", "No.")), transcript])

@@ -205,7 +205,7 @@ def _number(turn: Turn, conversation: Conversation) -> str:
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.name)
-def test_each_pair_of_traces_gives_what_the_table_says(pair: Pair) -> None:
+def test_each_pair_of_traces_merges_as_the_documented_table_states(pair: Pair) -> None:
     assert drawn(merge(pair.make())) == pair.result
     assert drawn(merge(pair.make()[::-1])) == pair.result
 
@@ -219,7 +219,7 @@ def test_the_page_has_a_row_for_each_pair() -> None:
 # --- what a turn says about where it is from ----------------------------------------------------------------------
 
 
-def test_a_turn_says_which_traces_have_it() -> None:
+def test_a_turn_lists_its_traces() -> None:
     merged = merge([cli(1), retold("store-row", "session-store", 1, 2)])
 
     log, store = "/home/ana/.copilot/session-state/s/events.jsonl", "/traces/session-store"
@@ -234,7 +234,7 @@ def test_a_branch_names_the_trace_that_has_it_and_the_turn_it_leaves() -> None:
     ]  # fmt: skip
 
 
-def test_a_branch_of_a_branch_is_numbered_behind_it() -> None:
+def test_a_branch_of_a_branch_is_numbered_after_it() -> None:
     third = "/home/ana/.config/Code/User/workspaceStorage/cccc"
     copies = [
         session(LOG, 1, 2, 7),
@@ -245,7 +245,7 @@ def test_a_branch_of_a_branch_is_numbered_behind_it() -> None:
     assert drawn(merge(copies)) == "1 2 7 3^1 6^1 5^3"
 
 
-def test_what_follows_a_branch_stays_on_it_though_the_branch_itself_was_removed() -> None:
+def test_turns_after_a_removed_branch_turn_stay_on_the_branch() -> None:
     third = "/home/ana/.config/Code/User/workspaceStorage/cccc"
     copies = [
         session(LOG, 1, 2, 7),
@@ -259,7 +259,7 @@ def test_what_follows_a_branch_stays_on_it_though_the_branch_itself_was_removed(
 # --- alignment ----------------------------------------------------------------------------------------------------
 
 
-def said(source: str, mark: str, *turns: tuple[str, float | None]) -> Conversation:
+def trace_without_ids(source: str, mark: str, *turns: tuple[str, float | None]) -> Conversation:
     """Return a trace of prompts without ids, each with its minute."""
     made = Conversation(id="vscode:s", native_id="s", source=source, marks=[mark] if mark else [])
     made.provenance = [Provenance(source=source, path=f"/traces/{source}")]
@@ -280,69 +280,88 @@ def prompts(*traces: Conversation) -> list[str]:
 
 
 def test_the_same_prompt_at_another_time_is_another_turn() -> None:
-    one, other = said("cli-events", "", (LONG, 1)), said("transcripts", "transcript", (LONG, 600))
+    one, other = (
+        trace_without_ids("cli-events", "", (LONG, 1)),
+        trace_without_ids("transcripts", "transcript", (LONG, 600)),
+    )
 
     assert prompts(one, other) == [LONG, LONG]
 
 
 def test_the_same_prompt_at_the_same_time_is_the_same_turn() -> None:
-    one, other = said("cli-events", "", (LONG, 1)), said("transcripts", "transcript", (LONG, 2))
+    one, other = (
+        trace_without_ids("cli-events", "", (LONG, 1)),
+        trace_without_ids("transcripts", "transcript", (LONG, 2)),
+    )
 
     assert prompts(one, other) == [LONG]
 
 
 def test_a_retry_without_times_is_aligned_in_order() -> None:
-    one, other = said("cli-events", "", (LONG, None), (LONG, None)), said("transcripts", "transcript", (LONG, None))
+    one, other = (
+        trace_without_ids("cli-events", "", (LONG, None), (LONG, None)),
+        trace_without_ids("transcripts", "transcript", (LONG, None)),
+    )
 
     assert prompts(one, other) == [LONG, LONG]
 
 
-def test_what_everybody_types_is_aligned_by_time_and_neighbour() -> None:
-    log = said("cli-events", "", (LONG, 1), ("continue", 5))
+def test_common_prompts_are_aligned_by_time_and_neighbour() -> None:
+    log = trace_without_ids("cli-events", "", (LONG, 1), ("continue", 5))
 
-    assert prompts(log, said("transcripts", "transcript", (LONG, 1), ("continue", 5))) == [LONG, "continue"]
+    assert prompts(log, trace_without_ids("transcripts", "transcript", (LONG, 1), ("continue", 5))) == [
+        LONG,
+        "continue",
+    ]
 
 
-def test_what_everybody_types_without_a_neighbour_is_another_turn() -> None:
-    log = said("cli-events", "", (LONG, 1), ("continue", 5), (f"{LONG}!", 9))
-    other = said(
+def test_a_common_prompt_without_a_neighbour_is_another_turn() -> None:
+    log = trace_without_ids("cli-events", "", (LONG, 1), ("continue", 5), (f"{LONG}!", 9))
+    other = trace_without_ids(
         "transcripts", "transcript", ("Another thing that nobody else has asked", 4), ("continue", 6), ("x" * 30, 7)
     )
 
     assert prompts(log, other).count("continue") == 2
 
 
-def test_what_everybody_types_without_a_time_needs_both_neighbours() -> None:
-    log = said("cli-events", "", (LONG, None), ("continue", None), (f"{LONG}!", None))
+def test_a_common_prompt_without_a_time_needs_both_neighbours() -> None:
+    log = trace_without_ids("cli-events", "", (LONG, None), ("continue", None), (f"{LONG}!", None))
 
-    assert prompts(log, said("transcripts", "transcript", (LONG, None), ("continue", None), (f"{LONG}!", None))) == [
+    assert prompts(
+        log, trace_without_ids("transcripts", "transcript", (LONG, None), ("continue", None), (f"{LONG}!", None))
+    ) == [
         LONG,
         "continue",
         f"{LONG}!",
     ]
-    other = said(
+    other = trace_without_ids(
         "transcripts", "transcript", (LONG, None), ("continue", None), ("Something else altogether, please", None)
     )
     assert prompts(log, other).count("continue") == 2
 
 
-def test_what_everybody_types_at_another_time_is_another_turn() -> None:
-    log = said("cli-events", "", (LONG, 1), ("continue", 5))
-    other = said("transcripts", "transcript", (LONG, 1), ("continue", 50))
+def test_a_common_prompt_at_another_time_is_another_turn() -> None:
+    log = trace_without_ids("cli-events", "", (LONG, 1), ("continue", 5))
+    other = trace_without_ids("transcripts", "transcript", (LONG, 1), ("continue", 50))
 
     assert prompts(log, other) == [LONG, "continue", "continue"]
 
 
 def test_the_row_of_a_store_is_written_when_its_turn_has_ended() -> None:
-    log = said("cli-events", "", (LONG, 1), ("And now for Tarn, please, in the same way", 40))
-    store = said("session-store", "store-row", (LONG, 39), ("And now for Tarn, please, in the same way", 55))
+    log = trace_without_ids("cli-events", "", (LONG, 1), ("And now for Tarn, please, in the same way", 40))
+    store = trace_without_ids(
+        "session-store", "store-row", (LONG, 39), ("And now for Tarn, please, in the same way", 55)
+    )
 
     assert prompts(log, store) == [LONG, "And now for Tarn, please, in the same way"]
 
 
-def test_a_store_that_cuts_prompts_has_no_turns_of_its_own() -> None:
+def test_truncated_prompts_of_a_store_add_no_turns() -> None:
     long = f"{LONG}, {'with all the harbours on the coast, ' * 9}"
-    log, store = said("vscode-session-log", "", (long, 1)), said("session-store", "store-row", (f"{long[:100]}...", 2))
+    log, store = (
+        trace_without_ids("vscode-session-log", "", (long, 1)),
+        trace_without_ids("session-store", "store-row", (f"{long[:100]}...", 2)),
+    )
 
     assert prompts(log, store) == [long]
 
@@ -355,8 +374,8 @@ def test_requests_of_other_ids_are_other_turns_in_whichever_file_they_are() -> N
 
 
 def test_the_row_of_a_store_belongs_to_the_last_turn_that_had_begun() -> None:
-    log = said("cli-events", "", (LONG, 1), (LONG, 2), (LONG, 60))
-    store = said("session-store", "store-row", (LONG, 1.8), (LONG, 2.8), (LONG, 60.8))
+    log = trace_without_ids("cli-events", "", (LONG, 1), (LONG, 2), (LONG, 60))
+    store = trace_without_ids("session-store", "store-row", (LONG, 1.8), (LONG, 2.8), (LONG, 60.8))
     for number, message in enumerate(one for one in store.messages if one.role == "assistant"):
         message.parts = [Text(text=f"run {number}")]
     log.messages = [one for one in log.messages if one.role == "user"]
@@ -367,14 +386,20 @@ def test_the_row_of_a_store_belongs_to_the_last_turn_that_had_begun() -> None:
 
 
 def test_a_row_with_another_answer_is_another_turn() -> None:
-    log, store = said("cli-events", "", (LONG, 1), (LONG, 60)), said("session-store", "store-row", (LONG, 30))
+    log, store = (
+        trace_without_ids("cli-events", "", (LONG, 1), (LONG, 60)),
+        trace_without_ids("session-store", "store-row", (LONG, 30)),
+    )
     store.messages[1].parts = [Text(text="Quite another answer than those")]
 
     assert prompts(log, store) == [LONG, LONG, LONG]
 
 
-def test_a_turn_of_the_very_same_time_needs_no_prompt() -> None:
-    asked, answered = said("cli-events", "", ("go", 1), ("go", 9)), said("cli-history", "", ("go", 1), ("go", 9))
+def test_turns_with_the_same_start_match_without_a_prompt() -> None:
+    asked, answered = (
+        trace_without_ids("cli-events", "", ("go", 1), ("go", 9)),
+        trace_without_ids("cli-history", "", ("go", 1), ("go", 9)),
+    )
     answered.messages = [one for one in answered.messages if one.role == "assistant"]
 
     assert len(merge([asked, answered]).turns) == 2
@@ -400,7 +425,7 @@ def test_a_branch_leaves_from_a_turn_that_counts() -> None:
     assert drawn(merge(copies)) == "1 2 3~absent 8 7^2"
 
 
-def test_the_trunk_is_the_copy_that_says_it_was_used_last_if_turns_have_no_times() -> None:
+def test_without_times_of_turns_the_trunk_is_the_copy_updated_last() -> None:
     one, other = session(LOG, 1, 2, 3), session(LOG, 1, 2, 4, folder=ELSEWHERE)
     for turn in (*one.turns, *other.turns):
         turn.timing.started_at = None

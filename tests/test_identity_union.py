@@ -218,7 +218,7 @@ def merged_in_groups(traces: list[Conversation], random: Random) -> Conversation
 
 @settings(max_examples=150)
 @given(divided(), st.integers(0, 1_000_000).map(Random))
-def test_a_divided_conversation_is_given_back_whole(
+def test_a_divided_conversation_is_merged_to_the_original(
     made: tuple[list[Whole], list[Conversation]], random: Random
 ) -> None:
     turns, traces = made

@@ -43,7 +43,7 @@ def test_a_session_inside_the_store_that_the_store_also_lists_is_read(home: Home
     assert "stub" not in conversation.marks
 
 
-def test_roots_that_lie_within_one_another_are_read_once(home: Home) -> None:
+def test_nested_roots_are_read_once(home: Home) -> None:
     home.add(home.workspace(1), session(ONE, "hello"))
     report = Report()
 
@@ -56,7 +56,7 @@ def test_roots_that_lie_within_one_another_are_read_once(home: Home) -> None:
     assert [ledger.seen for ledger in report.files.values()] == [2]
 
 
-def test_a_file_that_a_tool_wrote_is_no_session_whatever_it_looks_like(home: Home) -> None:
+def test_a_file_that_a_tool_wrote_is_not_a_session_even_if_it_looks_like_one(home: Home) -> None:
     folder = home.workspace(1) / "GitHub.copilot-chat" / "chat-session-resources" / ONE / "call_1"
     folder.mkdir(parents=True)
     (folder / "content.json").write_text(json.dumps(session(TWO, "quoted")))
@@ -66,7 +66,7 @@ def test_a_file_that_a_tool_wrote_is_no_session_whatever_it_looks_like(home: Hom
     assert ledger.source == "vscode-resources"
 
 
-def test_a_file_that_two_sources_claim_is_told_and_the_rest_is_read(
+def test_a_file_that_two_sources_claim_is_reported_and_the_rest_is_read(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home.add(home.workspace(1), session(ONE, "hello"))
@@ -84,7 +84,7 @@ def test_a_file_that_two_sources_claim_is_told_and_the_rest_is_read(
     assert [diagnostic.code for diagnostic in report.diagnostics()] == ["ambiguous-format"]
 
 
-def test_reading_any_folder_knows_application_and_workspace(home: Home) -> None:
+def test_reading_any_folder_detects_application_and_workspace(home: Home) -> None:
     workspace = home.workspace(1, "/home/ana/tide-tables")
     home.add(workspace, session(ONE, "hello"))
     home.index(workspace, **{TWO: entry(TWO, "Only listed")})
@@ -98,7 +98,7 @@ def test_reading_any_folder_knows_application_and_workspace(home: Home) -> None:
         assert found.workspace.folder == "/home/ana/tide-tables"
 
 
-def test_a_file_named_by_hand_comes_with_its_companions_but_not_its_twin(home: Home) -> None:
+def test_a_named_file_is_read_with_its_companions_but_not_its_twin(home: Home) -> None:
     workspace = home.workspace(1, "/home/ana/tide-tables")
     path = home.add(workspace, session(ONE, "hello"))
     home.add_log(workspace, ONE, [{"kind": 0, "v": session(ONE, "hello", "and more")}])
@@ -149,7 +149,7 @@ def export_of(*texts: str) -> dict[str, Any]:
     return export
 
 
-def test_an_export_that_goes_on_where_another_ends_is_the_same_conversation(tmp_path: Path) -> None:
+def test_an_export_that_continues_another_is_the_same_conversation(tmp_path: Path) -> None:
     (tmp_path / "monday.json").write_text(json.dumps(export_of("When is high tide in Norrvik?")))
     (tmp_path / "tuesday.json").write_text(json.dumps(export_of("When is high tide in Norrvik?", "And low tide?")))
 
@@ -169,7 +169,7 @@ def test_an_export_joins_the_session_that_it_was_made_of(home: Home) -> None:
     assert len(conversation.provenance) == 2
 
 
-def test_a_doubtful_pair_stays_apart_and_says_why(tmp_path: Path) -> None:
+def test_a_doubtful_pair_stays_separate_with_the_reason(tmp_path: Path) -> None:
     for name, answer in (("one.json", "At six."), ("other.json", "At seven.")):
         export = export_of("When is high tide in Norrvik?")
         request = export["requests"][0]
@@ -185,7 +185,7 @@ def test_a_doubtful_pair_stays_apart_and_says_why(tmp_path: Path) -> None:
     assert "other answers" in (one.relations[0].reason or "")
 
 
-def test_the_workspace_s_own_agents_help_to_tell_which_was_used(home: Home, tmp_path: Path) -> None:
+def test_agents_of_the_workspace_help_to_detect_which_was_used(home: Home, tmp_path: Path) -> None:
     project = tmp_path / "tide-tables"
     agents = project / ".github" / "agents"
     agents.mkdir(parents=True)
@@ -204,7 +204,7 @@ def test_the_workspace_s_own_agents_help_to_tell_which_was_used(home: Home, tmp_
     assert "reviewer.agent.md" in told.turns[0].custom_agent.evidence
 
 
-def test_a_merge_or_a_detection_that_breaks_costs_no_other_conversation(
+def test_an_error_in_merging_or_detection_affects_no_other_conversation(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home.add(home.workspace(1), session(ONE, "hello"))
@@ -226,7 +226,7 @@ def test_a_merge_or_a_detection_that_breaks_costs_no_other_conversation(
     assert [diagnostic.code for diagnostic in report.diagnostics()] == ["crash"] * 4
 
 
-def test_names_of_the_package_are_there_when_they_are_asked_for() -> None:
+def test_names_of_the_package_are_imported_on_first_use() -> None:
     assert {name for name in dir(ingest) if getattr(ingest, name) is not None} == set(ingest.__all__)
     with pytest.raises(AttributeError, match="no attribute 'write'"):
         _ = ingest.write

@@ -26,7 +26,7 @@ def codes(repairs: list[jsonio.Repair]) -> list[str]:
         (b"123456789012345678901234567890", 123456789012345678901234567890),
     ],
 )
-def test_json_is_read_as_it_is(data: bytes, value: Any) -> None:
+def test_valid_json_is_decoded_unchanged(data: bytes, value: Any) -> None:
     assert jsonio.decode(data) == (value, [])
 
 
@@ -47,7 +47,7 @@ def test_json_is_read_as_it_is(data: bytes, value: Any) -> None:
         (b'["a\nb\x1b"]', ["a\nb\x1b"], "raw-control-character"),
     ],
 )
-def test_what_can_be_repaired_is_repaired_and_told(data: bytes, value: Any, code: str) -> None:
+def test_repairs_are_made_and_reported(data: bytes, value: Any, code: str) -> None:
     made, repairs = jsonio.decode(data)
 
     assert made == value
@@ -64,20 +64,20 @@ def test_the_order_of_keys_survives_a_repair() -> None:
 @pytest.mark.parametrize(
     "data", [b"", b"{", b"{'a': 1}", b"[1,]", b"hello", b'{"a": 1} {"b": 2}', b"9" * 5000, b'"\xff', b'"\x01']
 )
-def test_what_is_no_json_is_a_bad_record(data: bytes) -> None:
+def test_text_that_is_not_json_is_a_bad_record(data: bytes) -> None:
     with pytest.raises(BadRecord) as caught:
         jsonio.decode(data)
     assert caught.value.code == "bad-json"
 
 
-def test_what_is_nested_too_deeply_is_too_large() -> None:
+def test_too_deep_nesting_is_reported_as_too_large() -> None:
     with pytest.raises(BadRecord, match="100,000 bytes") as caught:
         jsonio.decode(b"[" * 100_000)
     assert caught.value.code == "too-large"
 
 
 @pytest.mark.parametrize("depth", range(900, 1010, 5))
-def test_what_is_nested_deeply_is_read_or_bad_but_never_a_crash(depth: int) -> None:
+def test_deep_nesting_is_read_or_bad_but_never_a_crash(depth: int) -> None:
     try:
         made, _ = jsonio.decode(b"[" * depth + b'"\\ud800"' + b"]" * depth)
     except BadRecord:
@@ -92,7 +92,7 @@ def test_a_reason_quotes_no_content() -> None:
         assert "hunter2" not in str(caught.value)
 
 
-def test_a_byte_order_mark_is_taken_off() -> None:
+def test_a_byte_order_mark_is_removed() -> None:
     assert jsonio.as_utf8(b"{}") == (b"{}", [])
     for encoding, code in [("utf-8-sig", "byte-order-mark"), ("utf-16", "utf-16"), ("utf-32", "utf-32")]:
         data, repairs = jsonio.as_utf8('{"a": "潮😀"}'.encode(encoding))
@@ -114,12 +114,12 @@ values: st.SearchStrategy[Any] = st.recursive(
 
 
 @given(values)
-def test_what_is_encoded_is_decoded_again(value: Any) -> None:
+def test_encoded_values_are_decoded_unchanged(value: Any) -> None:
     assert jsonio.decode(jsonio.encode(value).encode()) == (value, [])
 
 
 @given(values)
-def test_the_kind_way_reads_the_same(value: Any) -> None:
+def test_the_lenient_decoder_returns_the_same_values(value: Any) -> None:
     made, repairs = jsonio.decode(b'["\\ud800",' + jsonio.encode(value).encode() + b"]")
 
     assert made == ["\ufffd", value]

@@ -33,7 +33,7 @@ MARK = "zq planted words that nobody reads"
         ("/validity", "for-ever-and-ever", False),
     ],
 )
-def test_what_an_id_or_a_time_is(path: str, text: str, expected: bool) -> None:
+def test_ids_and_times_are_recognised(path: str, text: str, expected: bool) -> None:
     assert is_id_or_time(path, text) is expected
 
 
@@ -95,7 +95,7 @@ WRITTEN = {
 
 
 @pytest.mark.parametrize(("source", "paths"), WRITTEN.items(), ids=WRITTEN.keys())
-def test_no_reason_covers_what_people_and_models_wrote(source: str, paths: str) -> None:
+def test_no_reason_covers_texts_of_users_and_models(source: str, paths: str) -> None:
     """The paths are listed here again, so that a rule that is too wide fails even where protection hides it."""
     assert {path: found for path in paths.split() if (found := reasons_without_protection(source, path))} == {}
 

@@ -99,7 +99,7 @@ def test_a_text_at_a_new_path_is_reported(tmp_path: Path) -> None:
     assert walked(written(tmp_path, state)).unaccounted == {"/requests/*/mood/words": 1, "/weather/*": 1}
 
 
-def test_a_text_planted_anywhere_is_found_or_reported_unless_its_path_has_a_reason(tmp_path: Path) -> None:
+def test_an_inserted_text_is_stored_or_reported_unless_its_path_has_a_reason(tmp_path: Path) -> None:
     sample = json.loads((DATA / "vscode_session" / "agent_edits_a_file.json").read_text())
     for names in objects_in(sample):
         state = copy.deepcopy(sample)
@@ -118,7 +118,7 @@ def test_a_text_planted_anywhere_is_found_or_reported_unless_its_path_has_a_reas
             assert list(leaves.unaccounted.values()) == [1], path
 
 
-def test_a_text_planted_in_a_log_is_found_or_reported_unless_its_path_has_a_reason(tmp_path: Path) -> None:
+def test_a_text_inserted_in_a_log_is_stored_or_reported_unless_its_path_has_a_reason(tmp_path: Path) -> None:
     log = next((DATA / "cli_events").glob("session-state/5a5a5a5a*/events.jsonl"))
     lines = log.read_text().splitlines()
     for number, line in enumerate(lines):
@@ -143,7 +143,7 @@ def objects_in(value: Any, names: tuple[str | int, ...] = ()) -> Iterator[tuple[
         yield from objects_in(item, (*names, name))
 
 
-def test_a_text_that_only_extra_has_is_not_found(tmp_path: Path) -> None:
+def test_a_text_that_is_only_in_extra_does_not_count_as_stored(tmp_path: Path) -> None:
     state = session(request(response=[{"value": "An answer as usual", "zq": MARK}]))
 
     assert walked(written(tmp_path, state)).unaccounted == {"/requests/*/response/*/zq": 1}
@@ -155,7 +155,7 @@ def test_a_part_of_an_unknown_kind_is_reported(tmp_path: Path) -> None:
     assert walked(written(tmp_path, state)).unaccounted == {"/requests/*/response/*/words": 1}
 
 
-def test_words_in_a_bad_record_are_reported(tmp_path: Path) -> None:
+def test_texts_in_a_bad_record_are_reported(tmp_path: Path) -> None:
     state = session(request(), ["zq a request that is a list"])
 
     leaves = walked(written(tmp_path, state))
@@ -210,7 +210,7 @@ def test_an_answer_that_a_log_replaced_is_kept_as_withdrawn_text(tmp_path: Path,
     assert any(FIRST_ANSWER in (row.result or "") for row in texts_of(conversation))
 
 
-def test_a_result_of_a_tool_that_a_log_replaced_is_found_again(tmp_path: Path) -> None:
+def test_a_tool_result_that_a_log_replaced_is_stored(tmp_path: Path) -> None:
     def result(text: str) -> Any:
         return {"metadata": {"toolCallResults": {"c-1": {"content": [{"value": text}]}}}}
 
@@ -284,7 +284,7 @@ def test_requests_that_a_log_adds_without_a_path_are_read(tmp_path: Path) -> Non
     assert (ledger.bad, ledger.leaves and ledger.leaves.unaccounted) == ([], {})
 
 
-def test_texts_of_custom_agents_are_found_in_what_they_define(tmp_path: Path) -> None:
+def test_texts_of_custom_agents_are_stored_in_their_definitions(tmp_path: Path) -> None:
     modes = [
         {
             "modeInstructions": {"content": "You count the gulls."},
@@ -301,7 +301,7 @@ def test_texts_of_custom_agents_are_found_in_what_they_define(tmp_path: Path) ->
     assert (leaves.found, leaves.reasons) == (2, {"definition": 1})
 
 
-def test_instructions_of_a_queued_prompt_are_found_and_unknown_options_are_reported(tmp_path: Path) -> None:
+def test_instructions_of_a_queued_prompt_are_stored_and_unknown_options_are_reported(tmp_path: Path) -> None:
     options = {
         "instructionContext": {"files": [{"text": "Always mind the tide"}]},
         "modeInfo": {
@@ -347,13 +347,15 @@ def test_texts_count_wherever_a_reader_puts_them(tmp_path: Path) -> None:
     assert leaves.seen() == leaves.found + leaves.ids + sum(leaves.reasons.values())
 
 
-def test_what_people_wrote_is_no_id_whatever_it_looks_like(tmp_path: Path) -> None:
+def test_texts_of_users_are_never_treated_as_ids(tmp_path: Path) -> None:
     state = session(request(response=[{"kind": "zqNewKind", "value": "3f1c6d2e-0000-4000-8000-00000000000a"}]))
 
     assert walked(written(tmp_path, state)).unaccounted == {"/requests/*/response/*/value": 1}
 
 
-def test_a_walk_that_breaks_costs_no_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_while_walking_leaves_does_not_lose_the_ledger(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def broken(*_: object) -> None:
         raise RuntimeError
 
@@ -449,7 +451,7 @@ def test_edits_whose_file_is_not_on_disk_are_shown() -> None:
         assert "the tide comes in" in shown
 
 
-def test_edits_of_a_snapshot_whose_text_is_not_on_disk_are_found_again(tmp_path: Path) -> None:
+def test_edits_of_a_snapshot_whose_text_is_not_on_disk_are_stored(tmp_path: Path) -> None:
     def entry(current: str, *edits: str) -> dict[str, Any]:
         changes = [{"pos": 0, "len": 0, "txt": text} for text in edits]
         return {

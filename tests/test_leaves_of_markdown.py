@@ -70,7 +70,7 @@ def test_every_line_of_an_entry_is_accounted_for(tmp_path: Path, name: str) -> N
 
 
 @pytest.mark.parametrize("text", [REQUEST, OLDER, TOOL], ids=["request", "older", "tool call"])
-def test_a_line_planted_anywhere_is_found_or_reported(tmp_path: Path, text: str) -> None:
+def test_an_inserted_line_is_stored_or_reported(tmp_path: Path, text: str) -> None:
     """Only within the list of tools and the style of the page the path has a reason."""
     lines = text.split("\n")
     before = walked(tmp_path, text)
@@ -85,7 +85,7 @@ def test_a_line_planted_anywhere_is_found_or_reported(tmp_path: Path, text: str)
 def test_a_line_that_the_reader_drops_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from copilog.sources.replay import markdown_entries
 
-    monkeypatch.setattr(markdown_entries, "_said_in", lambda _: [])
+    monkeypatch.setattr(markdown_entries, "_content_lines", lambda _: [])
     leaves = walked(tmp_path, f"{REQUEST[:END]}## CANCELED\n{MARK}\n")
 
     assert leaves.unaccounted == {"/body": 1}

@@ -55,20 +55,20 @@ def call_of(conversation: Conversation) -> ToolCall:
     return call
 
 
-def test_a_request_that_says_something_else_than_the_prompt_is_kept_beside_it(tmp_path: Path) -> None:
+def test_a_request_that_differs_from_the_prompt_is_stored_with_it(tmp_path: Path) -> None:
     path, read = read_trace(tmp_path, *trace(ASKED, SENT, AGAIN, ASKED))
 
     assert [part.text for part in parts_of(read) if isinstance(part, Prompt)] == [SENT, AGAIN]
     assert walked(path).unaccounted == {}
 
 
-def test_a_request_that_says_the_same_as_the_prompt_is_there_once(tmp_path: Path) -> None:
+def test_a_request_equal_to_the_prompt_is_stored_once(tmp_path: Path) -> None:
     _, read = read_trace(tmp_path, *trace(ASKED, ASKED, f"{ASKED}\n"))
 
     assert not [part for part in parts_of(read) if isinstance(part, Prompt)]
 
 
-def test_arguments_that_are_no_json_and_those_that_a_call_ran_with_are_both_shown(tmp_path: Path) -> None:
+def test_invalid_arguments_and_the_arguments_that_a_call_ran_with_are_both_shown(tmp_path: Path) -> None:
     path, read = read_trace(tmp_path, *trace(ASKED, ASKED, ran_with=PATCH.replace("new", "newer")))
 
     assert call_of(read).arguments == PATCH
@@ -78,7 +78,7 @@ def test_arguments_that_are_no_json_and_those_that_a_call_ran_with_are_both_show
     assert "+newer valve" in words
 
 
-def test_arguments_that_only_look_different_are_there_once(tmp_path: Path) -> None:
+def test_arguments_that_differ_only_in_format_are_stored_once(tmp_path: Path) -> None:
     spaced, bare = '{"path": "/garden", "deep": {"a": 1}}', '{"deep":{"a":1},"path":"/garden"}'
     for given, ran_with in ((spaced, bare), (PATCH, PATCH + "\n"), (spaced, spaced[:20] + "[truncated]")):
         _, read = read_trace(tmp_path, *trace(ASKED, ASKED, arguments=given, ran_with=ran_with))

@@ -73,7 +73,7 @@ def hostile() -> Conversation:
     )
 
 
-def asked(archive: Path, ask: Callable[[Client], Awaitable[Found]], refresher: Refresher | None = None) -> Found:
+def answer_of(archive: Path, ask: Callable[[Client], Awaitable[Found]], refresher: Refresher | None = None) -> Found:
     """Return the answer that a client in this process gets."""
 
     async def run() -> Found:
@@ -84,7 +84,7 @@ def asked(archive: Path, ask: Callable[[Client], Awaitable[Found]], refresher: R
 
 
 def called(archive: Path, tool: str, **arguments: Any) -> CallToolResult:
-    return asked(archive, lambda client: client.call_tool(tool, arguments))
+    return answer_of(archive, lambda client: client.call_tool(tool, arguments))
 
 
 def answer(archive: Path, tool: str, **arguments: Any) -> Json:
@@ -113,8 +113,8 @@ def text_of(result: CallToolResult) -> str:
 # --- the tools ------------------------------------------------------------------------------------------------------
 
 
-def test_all_tools_only_read_and_say_what_they_give(archive: Path) -> None:
-    tools = asked(archive, lambda client: client.list_tools()).tools
+def test_all_tools_are_read_only_and_document_their_answers(archive: Path) -> None:
+    tools = answer_of(archive, lambda client: client.list_tools()).tools
 
     assert [tool.name for tool in tools] == TOOLS
     for tool in tools:
@@ -126,7 +126,7 @@ def test_all_tools_only_read_and_say_what_they_give(archive: Path) -> None:
         assert all("description" in field for field in tool.input_schema["properties"].values()), tool.name
 
 
-def test_a_search_leads_to_the_place_in_the_conversation(archive: Path) -> None:
+def test_a_search_hit_can_be_opened_in_the_conversation(archive: Path) -> None:
     found = answer(archive, "search", query="bisection")
 
     hit = next(hit for hit in found["hits"] if hit["conversation"] == LOOKUP)
@@ -136,7 +136,7 @@ def test_a_search_leads_to_the_place_in_the_conversation(archive: Path) -> None:
     assert "find the first one by **bisection**" in window["text"]
 
 
-def test_a_search_goes_on_where_it_ended(archive: Path) -> None:
+def test_a_search_continues_on_the_next_page(archive: Path) -> None:
     pages = [answer(archive, "search", query="tide", limit=5, per_conversation=50)]
     while (offset := pages[-1].get("next_offset")) is not None:
         pages.append(answer(archive, "search", query="tide", limit=5, offset=offset, per_conversation=50))
@@ -151,7 +151,7 @@ def test_one_conversation_does_not_crowd_out_the_others(archive: Path) -> None:
     assert len(hits) == len({hit["conversation"] for hit in hits}) > 3
 
 
-def test_the_last_conversation_can_be_asked_for_without_its_id(archive: Path) -> None:
+def test_the_last_conversation_can_be_read_without_its_id(archive: Path) -> None:
     (newest,) = answer(archive, "list_conversations", limit=1)["conversations"]
     assert answer(archive, "read_conversation", id="last")["id"] == newest["id"]
 
@@ -162,7 +162,7 @@ def test_a_query_that_does_not_parse_is_answered_with_one_that_does(archive: Pat
     assert "the nearest query that works" in text
 
 
-def test_conversations_are_listed_newest_first_and_narrowed_down(archive: Path) -> None:
+def test_conversations_are_listed_newest_first_and_filtered(archive: Path) -> None:
     everything = answer(archive, "list_conversations", limit=100)["conversations"]
     tides = answer(archive, "list_conversations", workspace="tide-tables", mode="agent")["conversations"]
     april = answer(archive, "list_conversations", since="2026-04-01", until="2026-04-03")["conversations"]
@@ -177,7 +177,7 @@ def test_conversations_are_listed_newest_first_and_narrowed_down(archive: Path) 
     assert all("2026-03-31" < line["updated_at"] < "2026-04-05" for line in april)
 
 
-def test_a_list_goes_on_where_it_ended(archive: Path) -> None:
+def test_a_list_continues_on_the_next_page(archive: Path) -> None:
     first = answer(archive, "list_conversations", limit=2)
     second = answer(archive, "list_conversations", limit=2, offset=first["next_offset"])
     ids = [line["id"] for line in first["conversations"] + second["conversations"]]
@@ -198,7 +198,7 @@ def test_a_conversation_is_read_page_by_page_within_a_budget(archive: Path) -> N
     assert "The `stat` costs a few microseconds per request." in text
 
 
-def test_the_text_for_the_model_says_that_it_is_data_and_how_to_go_on(archive: Path) -> None:
+def test_the_text_for_the_model_is_marked_as_data_and_names_the_next_call(archive: Path) -> None:
     result = called(archive, "read_conversation", id="115d7669", start_turn=2, token_budget=300)
 
     text = text_of(result)
@@ -224,7 +224,7 @@ def test_usage_of_a_conversation_counts_everything_once(archive: Path) -> None:
     assert (of_session["is_partial"], of_session["is_estimated"]) == (False, False)
 
 
-def test_usage_of_a_period_says_how_much_is_missing(archive: Path) -> None:
+def test_usage_of_a_period_reports_how_much_is_missing(archive: Path) -> None:
     april = answer(archive, "get_usage", since="2026-04-01", until="2026-04-30", workspace="tide")
     never = answer(archive, "get_usage", until="2001-01-01")
 
@@ -264,13 +264,11 @@ def test_the_history_of_a_file_is_found_by_the_end_of_its_path(archive: Path) ->
         ("search", {"query": "tide", "limit": 1000}, "less than or equal to"),
     ],
 )
-def test_what_cannot_be_answered_is_an_error_that_says_why(
-    archive: Path, tool: str, arguments: Json, told: str
-) -> None:
+def test_an_invalid_question_is_an_error_with_the_reason(archive: Path, tool: str, arguments: Json, told: str) -> None:
     assert told in refusal(archive, tool, **arguments)
 
 
-def test_an_archive_that_is_not_there_yet_is_told_with_what_makes_one(tmp_path: Path) -> None:
+def test_a_missing_archive_is_reported_with_the_command_that_creates_one(tmp_path: Path) -> None:
     assert "`copilog scan` makes one" in refusal(tmp_path / "none.db", "search", query="tide")
     assert not (tmp_path / "none.db").exists()
 
@@ -292,7 +290,7 @@ def test_recorded_text_cannot_hide_anything_nor_pretend_to_end(archive: Path) ->
     assert len(set(marks)) == 1
 
 
-def test_nothing_that_is_asked_changes_the_archive(archive: Path) -> None:
+def test_no_question_changes_the_archive(archive: Path) -> None:
     before = archive.read_bytes()
 
     answer(archive, "search", query="tide")
@@ -307,7 +305,7 @@ def test_nothing_that_is_asked_changes_the_archive(archive: Path) -> None:
 # --- freshness ------------------------------------------------------------------------------------------------------
 
 
-def test_a_question_waits_for_the_first_scan_and_sees_what_it_stored(tmp_path: Path) -> None:
+def test_a_question_waits_for_the_first_scan_and_sees_its_conversations(tmp_path: Path) -> None:
     path = tmp_path / "archive.db"
     scans: list[int] = []
 
@@ -320,19 +318,17 @@ def test_a_question_waits_for_the_first_scan_and_sees_what_it_stored(tmp_path: P
     async def ask(client: Client) -> list[CallToolResult]:
         return [await client.call_tool("search", {"query": "quagmire"}) for _ in range(2)]
 
-    results = asked(path, ask, Refresher(scan, is_first=True))
+    results = answer_of(path, ask, Refresher(scan, is_first=True))
 
     assert [data_of(result)["total"] > 0 for result in results] == [True, True]
     assert scans == [1]  # the second question found it fresh
 
 
-def test_a_scan_that_fails_does_not_stand_in_the_way_of_an_answer(
-    archive: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_failed_scan_does_not_prevent_an_answer(archive: Path, caplog: pytest.LogCaptureFixture) -> None:
     def scan() -> None:
         raise OSError("the disk is gone")
 
-    result = asked(archive, lambda client: client.call_tool("search", {"query": "tide"}), Refresher(scan))
+    result = answer_of(archive, lambda client: client.call_tool("search", {"query": "tide"}), Refresher(scan))
 
     assert data_of(result)["total"] > 0
     assert data_of(result)["remarks"] == ["the archive could not be updated, and may lack the latest conversations"]
@@ -348,7 +344,7 @@ def command(*arguments: str) -> StdioServerParameters:
     )
 
 
-def test_a_client_talks_to_the_process_over_its_standard_input_and_output(archive: Path) -> None:
+def test_a_client_uses_standard_input_and_output_of_the_process(archive: Path) -> None:
     async def run() -> tuple[list[str], Json, str | None]:
         async with Client(command("mcp", "--archive", str(archive), "--no-scan")) as client:
             tools = (await client.list_tools()).tools
@@ -386,7 +382,7 @@ def test_the_sample_is_served_from_an_archive_of_its_own_unless_one_is_named(tmp
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there, a process is not told to end, but ended")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_server_that_is_told_to_end_does_so_at_once_and_leaves_nothing_behind(tmp_path: Path, number: int) -> None:
+def test_a_server_that_is_asked_to_end_ends_at_once_and_leaves_no_files(tmp_path: Path, number: int) -> None:
     line = [sys.executable, "-m", "copilog", "--sample", "mcp"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen(line, **pipes, env={**os.environ, "TMPDIR": str(tmp_path)}) as process:  # type: ignore[call-overload]
@@ -477,7 +473,7 @@ def test_a_page_that_made_its_name_point_here_is_refused_even_with_the_token(web
     assert status(web, {**token, "Origin": f"http://localhost:{web.port}", "Host": f"localhost:{web.port}"}) < 401
 
 
-def test_the_token_is_kept_in_a_file_that_only_the_user_can_read(archive: Path, tmp_path: Path) -> None:
+def test_the_token_is_stored_in_a_file_that_only_the_user_can_read(archive: Path, tmp_path: Path) -> None:
     path = tmp_path / "token"
 
     with served(archive, "--token-file", str(path)) as (_, server):

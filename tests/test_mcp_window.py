@@ -32,7 +32,7 @@ from copilog.writers.mcp import pieces_of
 from copilog.writers.mcp_text import beginning_of, fenced, one_line, plain, shortened, size_of, tokens_of
 
 
-def said(role: Role, turn: int, *parts: AnyPart) -> Message:
+def message_of(role: Role, turn: int, *parts: AnyPart) -> Message:
     return Message(role=role, turn=turn, parts=list(parts))
 
 
@@ -48,10 +48,10 @@ def long_conversation(turns: int = 6) -> Conversation:
     for turn in range(turns):
         result = "\n".join(f"line {number} of the tide table" for number in range(200))
         messages += [
-            said("user", turn, Text(text=f"Question {turn + 1}: when is high water?")),
-            said("assistant", turn, Thinking(text="Tables first."), ToolCall(id=f"c{turn}", name="read_file")),
-            said("tool", turn, ToolResult(call_id=f"c{turn}", text=result)),
-            said("assistant", turn, Text(text=f"Answer {turn + 1}: at noon.")),
+            message_of("user", turn, Text(text=f"Question {turn + 1}: when is high water?")),
+            message_of("assistant", turn, Thinking(text="Tables first."), ToolCall(id=f"c{turn}", name="read_file")),
+            message_of("tool", turn, ToolResult(call_id=f"c{turn}", text=result)),
+            message_of("assistant", turn, Text(text=f"Answer {turn + 1}: at noon.")),
         ]
     return conversation_of(*messages)
 
@@ -74,7 +74,7 @@ def sample() -> list[Conversation]:
 # --- the command, where the SDK is missing ----------------------------------------------------------------------------
 
 
-def test_without_the_sdk_the_command_says_what_to_install() -> None:
+def test_without_the_sdk_the_command_names_the_package_to_install() -> None:
     script = "import sys; sys.modules['mcp'] = None; from copilog.cli.mcp import command; command([], obj=Settings())"
     lines = f"from copilog.cli.common import Settings; {script}"
 
@@ -89,10 +89,12 @@ def test_without_the_sdk_the_command_says_what_to_install() -> None:
 
 def test_a_short_conversation_is_one_window_in_the_order_of_what_happened() -> None:
     conversation = conversation_of(
-        said("user", 0, Text(text="Which tide is next?"), Prompt(text="<context>all of the workspace</context>")),
-        said("assistant", 0, Text(text="I look."), ToolCall(id="c1", name="read_file", arguments='{"path": "t.csv"}')),
-        said("tool", 0, ToolResult(call_id="c1", text="06:12 low")),
-        said("assistant", 0, Text(text="Low water at 06:12.")),
+        message_of("user", 0, Text(text="Which tide is next?"), Prompt(text="<context>all of the workspace</context>")),
+        message_of(
+            "assistant", 0, Text(text="I look."), ToolCall(id="c1", name="read_file", arguments='{"path": "t.csv"}')
+        ),
+        message_of("tool", 0, ToolResult(call_id="c1", text="06:12 low")),
+        message_of("assistant", 0, Text(text="Low water at 06:12.")),
     )
 
     (window,) = pages(conversation, 1000)
@@ -110,7 +112,7 @@ def test_a_short_conversation_is_one_window_in_the_order_of_what_happened() -> N
     assert (window.first_turn, window.last_turn, window.is_shortened) == (1, 1, False)
 
 
-def test_thinking_is_left_out_and_counted_unless_it_is_asked_for() -> None:
+def test_thinking_is_left_out_and_counted_unless_it_is_requested() -> None:
     conversation = long_conversation(2)
 
     without = pages(conversation, 20_000)[0]
@@ -120,7 +122,7 @@ def test_thinking_is_left_out_and_counted_unless_it_is_asked_for() -> None:
     assert ("Tables first." in with_it.text, with_it.thinking_left_out) == (True, 0)
 
 
-def test_results_are_shortened_before_anything_that_was_said_is_left_out() -> None:
+def test_results_are_shortened_before_messages_are_left_out() -> None:
     (window,) = pages(long_conversation(6), 1500)
 
     assert window.is_shortened
@@ -136,7 +138,7 @@ def test_a_shortened_result_keeps_its_beginning_and_its_end() -> None:
     assert "line 100 of the tide table" not in window.text
 
 
-def test_results_can_be_left_out_or_asked_for_whole() -> None:
+def test_results_can_be_left_out_or_requested_in_full() -> None:
     conversation = long_conversation(2)
 
     none = "".join(window.text for window in pages(conversation, 400, Cursor(tool_results="none")))
@@ -147,9 +149,9 @@ def test_results_can_be_left_out_or_asked_for_whole() -> None:
     assert all(full.count(f"line {number} of the tide table") == 2 for number in (0, 57, 121, 199))
 
 
-def test_a_failed_turn_and_changed_files_are_told_at_its_end() -> None:
+def test_a_turn_ends_with_its_error_and_its_changed_files() -> None:
     conversation = conversation_of(
-        said("user", 0, Text(text="Rename it.")),
+        message_of("user", 0, Text(text="Rename it.")),
         turns=[Turn(index=0, status="failed", error=TurnError(message="quota exceeded"))],
         file_changes=[FileChange(uri="file:///home/ana/t.py", path="/home/ana/t.py", turn=0, added=2, removed=1)],
     )
@@ -177,7 +179,7 @@ def test_a_window_begins_at_the_turn_that_was_named() -> None:
     assert (window.first_turn, window.last_turn) == (5, 6)
 
 
-def test_a_window_around_a_message_shows_it_whole_and_what_led_to_it() -> None:
+def test_a_window_around_a_message_shows_it_in_full_and_some_text_before_it() -> None:
     conversation = long_conversation(6)
     budget = 900
     position = 4 * 4 + 2  # the result of the fifth turn
@@ -193,7 +195,7 @@ def test_a_window_around_a_message_shows_it_whole_and_what_led_to_it() -> None:
     assert window.tokens <= budget
 
 
-def test_the_place_of_a_title_is_the_beginning() -> None:
+def test_the_position_of_a_title_opens_the_beginning() -> None:
     conversation = long_conversation(2)
 
     assert Reader(conversation).around(len(conversation.messages), 500) == Cursor()
@@ -208,7 +210,7 @@ def test_the_place_of_a_title_is_the_beginning() -> None:
         (lambda _: Cursor.parse("page 2"), "'page 2' is not a cursor"),
     ],
 )
-def test_a_place_that_is_not_there_is_refused_with_what_there_is(asked: object, told: str) -> None:
+def test_a_position_out_of_range_is_refused_with_the_valid_range(asked: object, told: str) -> None:
     with pytest.raises(UsageError, match=told):
         asked(Reader(long_conversation(6)))  # type: ignore[operator]
 
@@ -224,7 +226,7 @@ def test_a_cursor_survives_being_written(piece: int, offset: int, results: ToolR
 
 
 @given(st.integers(0, 18), st.integers(200, 3000), st.sampled_from(["short", "full", "none"]), st.booleans())
-def test_every_window_keeps_to_its_budget_and_pages_lose_nothing(
+def test_every_window_fits_its_budget_and_pages_lose_nothing(
     index: int, budget: int, results: ToolResults, thinking: bool
 ) -> None:
     conversation = sample()[index]
@@ -240,8 +242,8 @@ def test_every_window_keeps_to_its_budget_and_pages_lose_nothing(
 
 
 @given(st.text(min_size=3000, max_size=6000, alphabet=st.sampled_from("abc é日\n 😀")), st.integers(200, 600))
-def test_a_message_that_is_longer_than_the_budget_goes_on_in_the_next_window(text: str, budget: int) -> None:
-    conversation = conversation_of(said("assistant", 0, Text(text=text)))
+def test_a_message_longer_than_the_budget_continues_in_the_next_window(text: str, budget: int) -> None:
+    conversation = conversation_of(message_of("assistant", 0, Text(text=text)))
 
     windows = pages(conversation, budget)
 
@@ -273,7 +275,7 @@ def test_the_sample_reads_without_anything_hidden() -> None:
         ("família 日本 😀", "família 日本 😀"),
     ],
 )
-def test_what_cannot_be_seen_is_taken_out(text: str, expected: str) -> None:
+def test_invisible_characters_are_removed(text: str, expected: str) -> None:
     assert plain(text) == expected
 
 

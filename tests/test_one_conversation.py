@@ -338,7 +338,7 @@ def test_a_trajectory_fills_gaps_and_never_leads_over_the_conversation_itself(ot
     assert (conversation.extra or {})["trajectory"]["context"] == {"contextTypes": "none"}
 
 
-def test_a_trajectory_knows_what_a_tool_gave_back(tmp_path: Path) -> None:
+def test_a_trajectory_adds_the_result_of_a_tool(tmp_path: Path) -> None:
     write_transcript(tmp_path)  # which holds no results
     write_trajectory(tmp_path)
 
@@ -360,7 +360,7 @@ def test_a_trajectory_that_begins_late_finds_its_turn_by_the_id_of_the_message(t
     assert modes_and_models(conversation) == [(None, None), ("agent", "gpt-5-mini")]
 
 
-def test_turns_without_ids_stand_as_far_apart_as_those_with(tmp_path: Path) -> None:
+def test_turns_without_ids_are_matched_by_their_distance_to_one_with_an_id(tmp_path: Path) -> None:
     write_session(tmp_path)
     write_trajectory(tmp_path, messageId=f"answer_{SESSION}_1")
 
@@ -429,7 +429,7 @@ def test_a_log_of_copilot_cli_its_store_row_and_its_to_do_list_are_one(tmp_path:
     assert "store-row" not in conversation.marks
 
 
-def test_without_its_log_a_session_of_copilot_cli_is_told_by_the_store(tmp_path: Path) -> None:
+def test_without_its_log_a_session_of_copilot_cli_is_read_from_the_store(tmp_path: Path) -> None:
     write_cli_store(tmp_path)
 
     conversation = read_one(tmp_path)
@@ -452,7 +452,7 @@ def test_a_trajectory_of_copilot_cli_joins_its_log(tmp_path: Path) -> None:
     assert [message.mode for message in conversation.messages if message.role == "user"] == ["ask", "agent"]
 
 
-def test_a_trajectory_goes_with_the_session_that_has_its_id_whoever_ran_it() -> None:
+def test_a_trajectory_joins_the_session_with_its_id_of_any_program() -> None:
     log = Conversation(id="cli:s", native_id="s", source="cli-events")
     told = Conversation(id="vscode:s", native_id="s", source="trajectory-file", marks=["trajectory"])
     other = Conversation(id="vscode:t", native_id="t", source="trajectory-file", marks=["trajectory"])

@@ -293,7 +293,7 @@ def utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.parametrize("surface", SURFACES, ids=lambda surface: surface.__name__)
 @pytest.mark.parametrize(("fields", "expected"), CASES, **IDS)
-def test_every_surface_selects_what_the_conversations_say(
+def test_every_surface_selects_the_same_conversations(
     path: Path, read: dict[str, Conversation], surface: Callable[..., Any], fields: Fields, expected: Any
 ) -> None:
     with Archive(path) as archive:
@@ -325,7 +325,7 @@ def test_every_field_has_a_case() -> None:
 
 
 @pytest.mark.parametrize("fields", [{name: "no such name"} for name in NAME_FIELDS], **IDS)
-def test_every_surface_says_the_same_of_a_name_that_nothing_has(path: Path, fields: Fields) -> None:
+def test_every_surface_reports_an_unknown_name_in_the_same_way(path: Path, fields: Fields) -> None:
     with Archive(path) as archive, pytest.raises(UsageError) as caught:
         archive.list(**fields)
     words = str(caught.value)
@@ -354,7 +354,7 @@ def test_every_surface_says_the_same_of_a_name_that_nothing_has(path: Path, fiel
 # --- empty conversations --------------------------------------------------------------------------------------------
 
 
-def test_empty_conversations_are_found_only_where_they_are_asked_for(path: Path, read: dict[str, Conversation]) -> None:
+def test_empty_conversations_are_found_only_if_selected(path: Path, read: dict[str, Conversation]) -> None:
     empty = {name for name, one in read.items() if is_empty(one)}
     assert empty
 

@@ -91,7 +91,7 @@ def test_the_newest_section_of_the_changelog_is_that_of_the_version() -> None:
     [*GUIDES, *YAML, PROJECT / "pyproject.toml", PROJECT / ".github/pull_request_template.md"],
     ids=lambda path: path.name,
 )
-def test_addresses_are_on_the_page_of_contacts_alone(path: Path) -> None:
+def test_addresses_are_only_on_the_page_of_contacts(path: Path) -> None:
     assert ADDRESS.findall(path.read_text(encoding="utf-8")) == []
 
 

@@ -13,7 +13,7 @@ import pytest
 from copilog.ingest.origins import origins_of
 from copilog.sources.roots import Root
 from copilog.store.archive import Archive
-from copilog.store.units import known_origins
+from copilog.store.units import recorded_origins
 from tests.cli.homes import Home, Outcome, move_in, run, session
 from tests.older_archives import make_older
 
@@ -95,11 +95,11 @@ def test_an_archive_of_this_machine_is_updated_from_it(tmp_path: Path, mine: Hom
     mine.add(mine.workspace(2), session(YOURS, "The last question"))
     assert listed("--archive", path) == {MINE, BACKUP, YOURS}
     with Archive(path) as archive:
-        assert known_origins(archive.connection) == [("this machine", "machine", str(Path.home()))]
+        assert recorded_origins(archive.connection) == [("this machine", "machine", str(Path.home()))]
 
 
 @pytest.mark.parametrize("is_old", [False, True])
-def test_an_archive_of_the_home_of_another_user_is_left_as_it_is(
+def test_an_archive_of_the_home_of_another_user_is_not_updated(
     tmp_path: Path, mine: Home, monkeypatch: pytest.MonkeyPatch, *, is_old: bool
 ) -> None:
     path = tmp_path / "work.db"
@@ -120,7 +120,7 @@ def test_an_archive_of_the_home_of_another_user_is_left_as_it_is(
     assert listed() == {MINE}
 
 
-def test_a_folder_or_file_that_was_scanned_by_itself_is_what_it_is_made_from(tmp_path: Path, mine: Home) -> None:
+def test_a_separately_scanned_folder_or_file_is_the_origin_of_the_archive(tmp_path: Path, mine: Home) -> None:
     folder, path = tmp_path / "exports", tmp_path / "exports.db"
     folder.mkdir()
     shutil.copy(next(mine.user.rglob("*.json")), folder / "one.json")  # its workspace.json
@@ -144,7 +144,7 @@ def test_your_own_archive_is_made_from_this_machine_whatever_is_added_to_it(
     assert listed(*own) == {MINE, YOURS, BACKUP}
 
 
-def test_an_archive_that_was_filled_by_hand_is_left_as_it_is(tmp_path: Path, mine: Home, yours: Home) -> None:
+def test_an_archive_without_recorded_origins_is_not_updated(tmp_path: Path, mine: Home, yours: Home) -> None:
     path = tmp_path / "made.db"
     run("scan", "--archive", path, "--root", yours.root)
     with closing(sqlite3.connect(path)) as connection, connection:
@@ -183,7 +183,7 @@ def test_the_sample_can_be_put_into_an_archive_that_is_named(tmp_path: Path, min
 # --- origins that do not exist now ---------------------------------------------------------------------------------
 
 
-def test_nothing_is_gone_with_a_root_that_is_not_mounted(tmp_path: Path, other: Path, yours: Home) -> None:
+def test_conversations_of_an_unmounted_root_are_not_gone(tmp_path: Path, other: Path, yours: Home) -> None:
     yours.root.rename(tmp_path / "unmounted")
 
     told = run("list", "--json", "--archive", other)
@@ -229,7 +229,7 @@ def test_a_root_of_the_config_file_that_is_not_mounted_lets_its_conversations_be
     assert "0 of" in run("scan").err, "and nothing is read again while it is away"
 
 
-def test_what_is_watched_is_what_it_was_made_from(other: Path, yours: Home, mine: Home) -> None:
+def test_the_origins_of_the_archive_are_watched(other: Path, yours: Home, mine: Home) -> None:
     def machine() -> list[Root]:
         raise AssertionError("nobody asks for the places of this machine")
 

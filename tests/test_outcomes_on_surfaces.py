@@ -162,7 +162,7 @@ def named(roots: list[Path]) -> list[object]:
 # --- surfaces -------------------------------------------------------------------------------------------------------
 
 
-def test_each_call_ends_as_its_file_says(conversations: list[Conversation]) -> None:
+def test_each_call_has_the_outcome_recorded_in_its_file(conversations: list[Conversation]) -> None:
     assert len(conversations) == len(EXPECTED)
     for one in conversations:
         calls = [part for part in parts_of(one) if isinstance(part, ToolCall)]
@@ -175,7 +175,7 @@ def test_each_call_ends_as_its_file_says(conversations: list[Conversation]) -> N
 
 
 @pytest.mark.parametrize("options", [("--long", "--live"), ("--all",)], ids=["disk", "archive"])
-def test_lists_count_them(roots: list[Path], options: tuple[str, ...]) -> None:
+def test_lists_count_call_outcomes(roots: list[Path], options: tuple[str, ...]) -> None:
     rows = run("list", "--json", *options, *named(roots)).json
 
     assert len(rows) == len(EXPECTED)
@@ -183,7 +183,7 @@ def test_lists_count_them(roots: list[Path], options: tuple[str, ...]) -> None:
         assert (row["failed_calls"], row["command_errors"]) == counts_of(row["id"])
 
 
-def test_figures_count_them(roots: list[Path]) -> None:
+def test_figures_count_call_outcomes(roots: list[Path]) -> None:
     figures = run("stats", "tools", "--json", *named(roots)).json
     ends = [end for each in EXPECTED.values() for end in each.values()]
     kinds = Counter(kind for kind, _ in ends)
@@ -195,7 +195,9 @@ def test_figures_count_them(roots: list[Path]) -> None:
 
 
 @pytest.mark.parametrize(("query", "place"), [("has:error", 0), ("has:command-error", 1)])
-def test_searches_find_them(roots: list[Path], conversations: list[Conversation], query: str, place: int) -> None:
+def test_searches_find_call_outcomes(
+    roots: list[Path], conversations: list[Conversation], query: str, place: int
+) -> None:
     found = run("search", query, "--json", *named(roots)).json["groups"]
 
     assert {group["conversation"] for group in found} == {one.id for one in conversations if counts_of(one.id)[place]}
@@ -211,7 +213,7 @@ PAGES: dict[str, Callable[[Conversation], str]] = {
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_pages_show_them(conversations: list[Conversation], page: str) -> None:
+def test_pages_show_call_outcomes(conversations: list[Conversation], page: str) -> None:
     for one in conversations:
         text = PAGES[page](one)
         for kind, code in expected_of(one.id).values():
@@ -219,7 +221,7 @@ def test_pages_show_them(conversations: list[Conversation], page: str) -> None:
             assert f"exit code {code}" in text or not code, (one.id, code)
 
 
-def test_the_header_counts_them(conversations: list[Conversation]) -> None:
+def test_the_header_counts_call_outcomes(conversations: list[Conversation]) -> None:
     for one in conversations:
         text = text_of(one)
         found = _number(r"(\d+) calls? failed", text), _number(r"(\d+) commands? ended with an error", text)

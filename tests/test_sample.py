@@ -170,7 +170,7 @@ def test_the_script_writes_the_same_again(tmp_path: Path, made: Home) -> None:
     assert written == made.files.keys() | made.rows.keys()
 
 
-def test_it_is_small() -> None:
+def test_the_sample_is_small() -> None:
     assert sum(path.stat().st_size for path in home().rglob("*") if path.is_file()) < 700_000
 
 

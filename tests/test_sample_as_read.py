@@ -74,7 +74,7 @@ def test_all_conversations_are_read(conversations: dict[str, Conversation]) -> N
     assert sorted(conversations) == TITLES
 
 
-def test_the_books_balance_and_tell_what_was_put_in(books: Report, conversations: dict[str, Conversation]) -> None:
+def test_the_ledger_balances_with_the_written_records(books: Report, conversations: dict[str, Conversation]) -> None:
     assert books.balances()
     assert [(found.code, Path(found.path).suffix) for found in books.diagnostics()] == [("torn-tail", ".jsonl")]
     unknown = [kind for ledger in books.files.values() for kind in (*ledger.unknown, *ledger.parts.unknown)]
@@ -84,7 +84,7 @@ def test_the_books_balance_and_tell_what_was_put_in(books: Report, conversations
     ]
 
 
-def test_each_file_by_itself_is_of_a_known_format_and_balances() -> None:
+def test_each_file_alone_is_of_a_known_format_and_balances() -> None:
     ledgers = list(ingest.inspect([home()]))
 
     assert len(ledgers) > 60
@@ -95,7 +95,7 @@ def test_each_file_by_itself_is_of_a_known_format_and_balances() -> None:
     assert {name: sources[name] for name in ("cli-events", "chat-replay")} == {"cli-events": 10, "chat-replay": 1}
 
 
-def test_copies_and_twins_are_one_conversation(conversations: dict[str, Conversation]) -> None:
+def test_copies_and_repeated_ids_are_one_conversation(conversations: dict[str, Conversation]) -> None:
     def files(title: str) -> list[str]:
         return sorted(
             Path(trace.path).suffix for trace in conversations[title].provenance if trace.role in ("lead", "copy")
@@ -106,7 +106,7 @@ def test_copies_and_twins_are_one_conversation(conversations: dict[str, Conversa
     assert len(conversations["A map with both ports"].turns) == 3
 
 
-def test_conversations_know_where_they_belong(conversations: dict[str, Conversation]) -> None:
+def test_conversations_have_their_workspace(conversations: dict[str, Conversation]) -> None:
     places = {
         title: (conversation.application, conversation.workspace.folder if conversation.workspace else None)
         for title, conversation in conversations.items()
@@ -142,7 +142,7 @@ def test_the_todo_list_makes_progress(conversations: dict[str, Conversation]) ->
     assert [sum(item.status == "completed" for item in part.items) for part in lists] == [0, 1, 4]
 
 
-def test_exports_are_read_where_they_lie() -> None:
+def test_exports_are_read_at_their_path() -> None:
     books = Report()
     found = list(ingest.read(home() / "Documents/exports", report=books))
 
@@ -189,7 +189,7 @@ def test_a_session_of_the_command_line_has_its_turns_and_tools(by_id: dict[str, 
     assert [skill.name for skill in conversation.turns[2].skills] == ["changelog"]
 
 
-def test_what_a_helper_said_stands_below_the_call_that_started_it(by_id: dict[str, Conversation]) -> None:
+def test_messages_of_a_helper_are_below_the_call_that_started_it(by_id: dict[str, Conversation]) -> None:
     conversation = by_id[f"cli:{sample_cli.SESSION}"]
     task = next(part for part in parts_of(conversation) if isinstance(part, ToolCall) and part.name == "task")
 
@@ -198,7 +198,7 @@ def test_what_a_helper_said_stands_below_the_call_that_started_it(by_id: dict[st
     assert called == ["grep", "view"]
 
 
-def test_what_a_resumed_session_took_is_counted_once(by_id: dict[str, Conversation]) -> None:
+def test_usage_of_a_resumed_session_counts_once(by_id: dict[str, Conversation]) -> None:
     conversation = by_id[f"cli:{sample_cli.SESSION}"]
 
     took = {usage.model: usage for usage in conversation.usage if usage.scope == "session"}
@@ -220,7 +220,7 @@ def test_a_compaction_has_its_summary(by_id: dict[str, Conversation]) -> None:
     assert [document.text for document in conversation.documents if document.kind == "plan"] == [sample_cli.PLAN]
 
 
-def test_a_session_in_the_background_tells_of_an_error_and_an_abort(by_id: dict[str, Conversation]) -> None:
+def test_a_background_session_records_an_error_and_an_abort(by_id: dict[str, Conversation]) -> None:
     conversation = by_id[f"cli:{sample_release_end.DELEGATED}"]
 
     assert title_of(conversation) == "Open a pull request for 1.4"
@@ -244,7 +244,7 @@ def test_the_replay_joins_the_conversation_that_it_was_exported_from(by_id: dict
     assert [len(turn.usage) for turn in conversation.turns][:2] == [3, 5], "one for each call of the model"
 
 
-def test_the_transcript_retells_the_conversation(made: Home, by_id: dict[str, Conversation]) -> None:
+def test_the_transcript_is_of_the_same_conversation(made: Home, by_id: dict[str, Conversation]) -> None:
     (path,) = [path for path in made.files if "/transcripts/" in path]
     lines = [json.loads(line) for line in made.files[path].splitlines()]
     conversation = by_id[f"vscode:{sample_drag.SESSION}"]

@@ -55,7 +55,7 @@ def scanned(archive: Archive, home: Home) -> ScanResult:
     return scan(archive, roots=find_roots([home.root]))
 
 
-def test_a_place_that_is_new_in_a_named_folder_lets_the_others_be(archive: Archive, home: Home) -> None:
+def test_a_new_root_in_a_named_folder_does_not_affect_the_others(archive: Archive, home: Home) -> None:
     scanned(archive, home)
     add_cli(home)
 
@@ -66,7 +66,7 @@ def test_a_place_that_is_new_in_a_named_folder_lets_the_others_be(archive: Archi
     assert result.files_read == 1
 
 
-def test_what_was_in_a_place_that_is_gone_is_gone(archive: Archive, home: Home) -> None:
+def test_conversations_of_a_deleted_root_are_gone(archive: Archive, home: Home) -> None:
     add_cli(home)
     scanned(archive, home)
     shutil.rmtree(home.root / ".copilot")
@@ -78,7 +78,7 @@ def test_what_was_in_a_place_that_is_gone_is_gone(archive: Archive, home: Home) 
 
 
 @pytest.mark.parametrize("has_another", [False, True])
-def test_what_an_earlier_version_remembered_need_not_be_read_again(
+def test_units_that_an_earlier_version_recorded_are_not_read_again(
     archive: Archive, home: Home, *, has_another: bool
 ) -> None:
     """It named a scan after the roots in the folder."""
@@ -96,7 +96,7 @@ def test_what_an_earlier_version_remembered_need_not_be_read_again(
     assert {root for (root,) in archive.connection.execute("SELECT root FROM unit")} == {str(home.root)}
 
 
-def test_other_folders_that_were_named_together_are_none_of_its_business(archive: Archive, home: Home) -> None:
+def test_a_scan_does_not_affect_other_folders_that_were_named_together(archive: Archive, home: Home) -> None:
     others = [Home(home.root / "backup" / name) for name in ("ana", "ben")]
     for number, other in enumerate(others):
         other.add(other.workspace(1), session(f"backup-{number}", "A question about peas"))
@@ -109,7 +109,7 @@ def test_other_folders_that_were_named_together_are_none_of_its_business(archive
     assert (again.unchanged, again.files_read) == (2, 0)
 
 
-def test_files_that_were_named_alone_are_none_of_its_business(archive: Archive, home: Home) -> None:
+def test_a_scan_does_not_affect_files_that_were_named_separately(archive: Archive, home: Home) -> None:
     kept = home.root / "kept"
     shutil.copytree(add_cli(home).parent, kept / "one")
     shutil.copytree(kept / "one", kept / "two")

@@ -125,7 +125,7 @@ def test_a_file_that_could_not_be_read_is_tried_again(
     assert scanned(archive, home).files_read == 0
 
 
-def test_what_was_removed_is_not_counted_as_unchanged(archive: Archive, home: Home) -> None:
+def test_removed_conversations_are_not_counted_as_unchanged(archive: Archive, home: Home) -> None:
     scanned(archive, home)
     archive.remove("session-0")
 
@@ -178,7 +178,7 @@ def test_telemetry_joins_the_archive(archive: Archive, tmp_path: Path) -> None:
     assert archive.get("talk").provenance[0].path == str(path)
 
 
-def test_bad_files_are_told_and_kept_as_problems(archive: Archive, home: Home) -> None:
+def test_bad_files_are_reported_and_stored_as_problems(archive: Archive, home: Home) -> None:
     (home.workspace(1) / "chatSessions" / "broken.json").write_text('{"sessionId": "broken", "requests": [')
     report = Report()
     scan(archive, roots=find_roots([home.root]), report=report)
@@ -199,7 +199,7 @@ def test_jobs_make_no_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.soak(kind="kills")
-def test_a_scan_that_is_killed_anywhere_is_taken_up_by_the_next(
+def test_the_next_scan_continues_a_scan_that_was_killed_anywhere(
     tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
     record_property("cases", counted(KILLS))
@@ -231,7 +231,9 @@ def run_scan(archive: Path, folder: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-def test_what_only_an_index_names_is_found_when_the_index_changes(archive: Archive, home: Home, tmp_path: Path) -> None:
+def test_conversations_that_only_an_index_names_are_found_when_it_changes(
+    archive: Archive, home: Home, tmp_path: Path
+) -> None:
     scanned(archive, home)
     entry = {"sessionId": "remembered", "title": "Leeks", "lastMessageDate": 1_776_000_000_000, "isEmpty": False}
     home.index(home.workspace(2, "/home/ana/code/shed"), remembered=entry)
@@ -242,7 +244,7 @@ def test_what_only_an_index_names_is_found_when_the_index_changes(archive: Archi
         assert other.fingerprint() == archive.fingerprint()
 
 
-def test_what_an_index_names_no_more_is_gone(archive: Archive, home: Home) -> None:
+def test_conversations_that_an_index_no_longer_names_are_gone(archive: Archive, home: Home) -> None:
     entry = {"title": "Leeks", "lastMessageDate": 1_776_000_000_000, "isEmpty": False}
     shed = home.workspace(2, "/home/ana/code/shed")
     both = {name: {"sessionId": name, **entry} for name in ("kept", "forgotten")}
@@ -293,7 +295,7 @@ def test_a_workspace_that_moved_is_noticed(archive: Archive, home: Home) -> None
     assert {summary.workspace for summary in archive.list()} == {"/home/ana/code/orchard-and-garden"}
 
 
-def test_definitions_are_looked_for_only_when_something_is_read(archive: Archive, home: Home) -> None:
+def test_definitions_are_read_only_if_some_file_is_read(archive: Archive, home: Home) -> None:
     asked: list[str] = []
 
     def definitions() -> WorkspaceDefinitions:
@@ -306,9 +308,7 @@ def test_definitions_are_looked_for_only_when_something_is_read(archive: Archive
     assert asked == ["once"]
 
 
-def test_a_storage_folder_that_two_roots_lead_to_is_looked_at_once(
-    archive: Archive, home: Home, tmp_path: Path
-) -> None:
+def test_a_storage_folder_of_two_roots_is_searched_once(archive: Archive, home: Home, tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to(home.workspace(1), target_is_directory=True)
     roots = [*find_roots([home.root]), *find_roots([home.workspace(1)]), *find_roots([link])]
@@ -327,7 +327,7 @@ def waiting(spool: Spool) -> tuple[list[str], list[Found]]:
     return [unit.signature for unit in units], [unit.found() for unit in units]
 
 
-def test_what_was_looked_at_is_found_as_if_it_were_discovered(tmp_path: Path) -> None:
+def test_discovery_with_a_look_equals_discovery_without(tmp_path: Path) -> None:
     home = Path(shutil.copytree(sample_home(), tmp_path / "home"))
     (home / ".config/Code/User/workspaceStorage/astray").symlink_to(tmp_path, target_is_directory=True)
     roots = find_roots([home])
@@ -335,7 +335,7 @@ def test_what_was_looked_at_is_found_as_if_it_were_discovered(tmp_path: Path) ->
 
     anew = list(discover(roots, report=found_anew))
     with Spool() as one, Spool() as other:
-        discover_seen(Look(roots), one, one.add_places, report=found_again)
+        discover_seen(Look(roots), one, one.add_trace_files, report=found_again)
         for found in anew:
             other.add_found(found)
         (signatures, founds), (others, _) = waiting(one), waiting(other)
@@ -347,7 +347,7 @@ def test_what_was_looked_at_is_found_as_if_it_were_discovered(tmp_path: Path) ->
     assert signatures == others
 
 
-def test_links_that_were_met_before_a_scan_are_not_among_its_problems(tmp_path: Path) -> None:
+def test_links_seen_before_a_scan_are_not_among_its_problems(tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "link").symlink_to(tmp_path)
@@ -355,12 +355,12 @@ def test_links_that_were_met_before_a_scan_are_not_among_its_problems(tmp_path: 
     report = Report()
 
     with Spool() as spool:
-        discover_seen(Look(find_roots([sample_home()])), spool, spool.add_places, report=report)
+        discover_seen(Look(find_roots([sample_home()])), spool, spool.add_trace_files, report=report)
 
     assert [note for note in report.diagnostics() if note.code == "broken-link"] == []
 
 
-def test_what_only_reading_needs_is_loaded_when_something_is_read() -> None:
+def test_readers_are_imported_only_if_some_file_is_read() -> None:
     code = "import sys, copilog.ingest.scanning; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 

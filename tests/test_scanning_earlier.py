@@ -67,7 +67,7 @@ def test_a_turn_that_the_file_lost_between_two_scans_is_superseded(archive: Arch
     assert len(archive.search('"Question 1" is:superseded').hits) == 1
 
 
-def test_a_log_that_was_rewritten_keeps_what_it_had(archive: Archive, places: Places) -> None:
+def test_a_rewritten_log_keeps_its_earlier_turns(archive: Archive, places: Places) -> None:
     write_log(places, *beans(2))
     places.scan_home(archive)
     write_log(places, beans(1)[0], asked("leeks", 3))
@@ -105,7 +105,7 @@ def test_a_turn_that_comes_back_counts_again(archive: Archive, places: Places) -
 
 
 @pytest.mark.parametrize("tail", ['{"kind": 2, "k": ["requests"], "v": [{"requestId": "reque', "lost\n{}\n"])
-def test_what_a_damaged_file_lost_is_not_superseded(archive: Archive, places: Places, tail: str) -> None:
+def test_turns_that_a_damaged_file_lost_are_not_superseded(archive: Archive, places: Places, tail: str) -> None:
     write_log(places, *beans(3))
     places.scan_home(archive)
     write_log(places, *beans(2), tail=tail)
@@ -114,7 +114,7 @@ def test_what_a_damaged_file_lost_is_not_superseded(archive: Archive, places: Pl
     assert turns_of(archive) == ["beans_0", "beans_1", "beans_2"]
 
 
-def test_turns_of_a_copy_that_is_gone_are_a_branch_still(archive: Archive, places: Places) -> None:
+def test_turns_of_a_deleted_copy_are_still_a_branch(archive: Archive, places: Places) -> None:
     places.keep("kept", *beans(2), asked("leeks", 3))
     elsewhere = copy_elsewhere(places, *beans(2), asked("melons", 4))
     places.scan_home(archive)
@@ -140,7 +140,7 @@ def test_a_file_that_only_moved_leaves_no_trace_behind(archive: Archive, places:
     assert turns_of(archive) == ["beans_0", "beans_1"]
 
 
-def test_an_answer_that_was_under_way_is_replaced_by_the_finished_one(archive: Archive, places: Places) -> None:
+def test_a_finished_answer_replaces_an_unfinished_one(archive: Archive, places: Places) -> None:
     places.keep("kept", *beans(1), asked("leeks", 1, "Le"))
     places.scan_home(archive)
     places.keep("kept", *beans(1), asked("leeks", 1, "Leeks are sown in March."))
@@ -170,7 +170,7 @@ def copy_elsewhere(places: Places, *requests: dict[str, Any]) -> Path:
 
 
 @pytest.mark.parametrize("requests", [[], [None], None])
-def test_a_file_that_lost_all_its_turns_takes_nothing_from_the_archive(
+def test_a_file_that_lost_all_its_turns_removes_nothing_from_the_archive(
     archive: Archive, places: Places, requests: list[Any] | None
 ) -> None:
     kept = places.keep("kept", *beans(2))
@@ -271,7 +271,7 @@ def test_an_answer_in_a_line_that_is_torn_later_stays(archive: Archive, places: 
     assert len(archive.search("courgettes").hits) == 1
 
 
-def test_what_a_damaged_file_lost_stays_when_that_file_goes(archive: Archive, places: Places) -> None:
+def test_turns_that_a_damaged_file_lost_stay_when_the_file_is_deleted(archive: Archive, places: Places) -> None:
     copy_elsewhere(places, *beans(2))
     for requests, tail in ((beans(3), ""), (beans(1), "lost\n{}\n")):
         log = write_log(places, *requests, tail=tail)
@@ -348,7 +348,7 @@ def outcomes_of(archive: Archive) -> list[str]:
 # --- on the sample, trace by trace ----------------------------------------------------------------------------------
 
 
-def test_no_text_of_the_sample_is_lost_when_any_one_of_its_files_goes(tmp_path: Path) -> None:
+def test_no_text_of_the_sample_is_lost_if_any_of_its_files_is_deleted(tmp_path: Path) -> None:
     """Delete each file that is one of several of a conversation, touch another one, and scan."""
     home = tmp_path / "home"
     shutil.copytree(sample_home(), home)

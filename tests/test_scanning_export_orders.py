@@ -61,7 +61,7 @@ def garden(tmp_path_factory: pytest.TempPathFactory) -> Garden:
     return Garden(tmp_path_factory.mktemp("garden"))
 
 
-def test_what_belongs_together_is_one(garden: Garden) -> None:
+def test_sessions_and_their_exports_are_merged(garden: Garden) -> None:
     sizes = {name: sum(f"'whole': '{name}'" in row for row in garden.in_order["part"]) for name in ("vscode:beans",)}
     assert sizes == {"vscode:beans": 4}
     assert len(garden.in_order["part"]) == 4 + 2 + 2 + 2  # beans, peas, thyme, sage

@@ -47,7 +47,7 @@ def test_both_orders_give_the_same_archive(places: Places, tmp_path: Path) -> No
     assert told[0] == told[1]
 
 
-def test_what_is_in_the_archive_once_is_found_once_and_read_no_more(archive: Archive, places: Places) -> None:
+def test_merged_exports_are_found_once_and_not_read_again(archive: Archive, places: Places) -> None:
     places.keep("kept", *beans(2))
     export = places.export("chat.json", *beans(2))
     places.scan_home(archive)
@@ -63,7 +63,7 @@ def test_what_is_in_the_archive_once_is_found_once_and_read_no_more(archive: Arc
     assert rows_of(archive) == before
 
 
-def test_one_scan_of_both_counts_what_it_found_in_each_place(archive: Archive, places: Places) -> None:
+def test_one_scan_of_both_counts_the_conversations_of_each_folder(archive: Archive, places: Places) -> None:
     places.keep("kept", *beans(2))
     export = places.export("chat.json", *beans(1))
     result = scan(archive, roots=find_roots([places.home.root]), paths=[export])
@@ -84,7 +84,7 @@ def test_a_file_that_was_only_touched_changes_nothing(archive: Archive, places: 
     assert files_of(archive, "vscode:kept") == {"kept.json", "chat.json"}
 
 
-def test_an_export_is_still_there_when_the_session_goes_on(archive: Archive, places: Places) -> None:
+def test_an_export_is_still_merged_when_the_session_continues(archive: Archive, places: Places) -> None:
     places.keep("kept", *beans(2))
     places.scan_home(archive)
     scan(archive, paths=[places.export("chat.json", *beans(1))])
@@ -122,7 +122,7 @@ def rewritten(*requests: dict[str, Any]) -> list[dict[str, Any]]:
     return [{**request, "requestId": f"request_beans_{number}"} for number, request in enumerate(requests)]
 
 
-def test_an_export_stands_alone_again_when_the_session_says_something_else(archive: Archive, places: Places) -> None:
+def test_an_export_is_separate_again_when_the_session_differs(archive: Archive, places: Places) -> None:
     places.keep("kept", *beans(3))
     places.scan_home(archive)
     scan(archive, paths=[places.export("chat.json", *map(without_ids, beans(3)))])
@@ -138,7 +138,7 @@ def test_an_export_stands_alone_again_when_the_session_says_something_else(archi
     assert len(rows_of(archive)["part"]) == 0
 
 
-def test_an_export_that_stands_alone_again_is_gone_if_its_file_is(archive: Archive, places: Places) -> None:
+def test_an_export_that_is_separate_again_is_gone_if_its_file_is(archive: Archive, places: Places) -> None:
     places.keep("kept", *beans(3))
     places.scan_home(archive)
     export = places.export("chat.json", *map(without_ids, beans(3)))
@@ -153,7 +153,7 @@ def test_an_export_that_stands_alone_again_is_gone_if_its_file_is(archive: Archi
     assert [summary.id for summary in archive.list(include_gone=True) if summary.gone_at] == [other]
 
 
-def test_what_a_deleted_export_said_stays(archive: Archive, places: Places) -> None:
+def test_texts_of_a_deleted_export_stay(archive: Archive, places: Places) -> None:
     places.keep("kept", *beans(1))
     places.scan_home(archive)
     export = places.export("chat.json", *beans(3))
@@ -183,7 +183,7 @@ def test_a_conversation_is_gone_when_its_files_and_its_exports_are(archive: Arch
     assert scan(archive, paths=[places.exports]).gone_ids == ["vscode:kept"]
 
 
-def test_an_export_that_is_longer_than_the_session_tells_the_rest(archive: Archive, places: Places) -> None:
+def test_an_export_that_is_longer_than_the_session_adds_the_rest(archive: Archive, places: Places) -> None:
     places.keep("kept", *beans(1), customTitle="Beans")
     places.scan_home(archive)
     scan(archive, paths=[places.export("chat.json", *beans(3))])
@@ -193,7 +193,7 @@ def test_an_export_that_is_longer_than_the_session_tells_the_rest(archive: Archi
     assert [trace.role for trace in conversation.provenance] == ["lead", "copy"]
 
 
-def test_a_long_conversation_is_whole_as_a_part_too(archive: Archive, places: Places) -> None:
+def test_a_long_conversation_is_complete_as_a_part_too(archive: Archive, places: Places) -> None:
     places.keep("kept", *beans(200))
     places.scan_home(archive)
     scan(archive, paths=[places.export("chat.json", *beans(150))])
@@ -218,7 +218,7 @@ def test_exports_of_one_conversation_are_one_without_it_as_well(archive: Archive
     assert archive.find_id(name) == "vscode:kept"
 
 
-def test_without_ids_the_words_tell(archive: Archive, places: Places) -> None:
+def test_exports_without_ids_are_matched_by_their_texts(archive: Archive, places: Places) -> None:
     requests = beans(3)
     places.keep("kept", *requests)
     places.keep("other", asked("leeks", 0))
@@ -253,7 +253,7 @@ def doubts(archive: Archive, wanted: str) -> list[str]:
 
 
 @pytest.mark.parametrize("is_home_first", [True, False])
-def test_what_only_may_be_the_same_stays_apart(archive: Archive, places: Places, is_home_first: bool) -> None:
+def test_doubtful_conversations_stay_separate(archive: Archive, places: Places, is_home_first: bool) -> None:
     places.keep("kept", *beans(2))
     export = places.export("chat.json", without_ids(beans(1)[0], response=[{"value": "Another answer."}]))
     if is_home_first:
@@ -322,7 +322,7 @@ def test_a_removed_conversation_does_not_come_back_through_its_export(archive: A
     assert files_of(archive, "vscode:kept") == {"kept.json", "chat.json"}
 
 
-def test_what_a_person_added_to_the_export_goes_with_it(archive: Archive, places: Places) -> None:
+def test_annotations_of_an_export_move_with_it(archive: Archive, places: Places) -> None:
     places.keep("kept", asked("leeks", 0))
     places.scan_home(archive)
     scan(archive, paths=[places.export("chat.json", *beans(2))])
@@ -347,7 +347,7 @@ def scan_anyway(archive: Archive, path: Path) -> None:
 
 
 @pytest.mark.parametrize("where", ["before", "within", "after"])
-def test_a_scan_that_is_ended_around_the_joining_is_taken_up(
+def test_a_scan_that_is_interrupted_while_joining_is_continued(
     where: str, archive: Archive, places: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     places.keep("kept", *beans(2))
@@ -378,7 +378,7 @@ def test_a_scan_that_is_ended_around_the_joining_is_taken_up(
     assert ids(archive) == ["vscode:kept"]
 
 
-def test_nothing_is_compared_where_nothing_has_changed(
+def test_unchanged_conversations_are_not_compared_again(
     archive: Archive, places: Places, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     places.keep("kept", *beans(1))

@@ -20,7 +20,7 @@ from copilog.ingest.spool import Spool
 from copilog.sample import home as sample_home
 from copilog.sources import Found
 from copilog.store.archive import Archive
-from copilog.store.units import KnownUnits, Unit, put_states, put_unit
+from copilog.store.units import RecordedUnits, Unit, put_states, put_unit
 from tests.cli.homes import Home, session
 
 FEW, MANY, BATCH = 200, 1000, 40
@@ -54,7 +54,7 @@ def write_logs(folder: Path, number: int) -> Path:
 def spooled(look: Look) -> int:
     """Find everything, and find out what there is to read."""
     with Spool() as spool:
-        discover_seen(look, spool, spool.add_places, report=Report())
+        discover_seen(look, spool, spool.add_trace_files, report=Report())
         for found in spool.unread():
             spool.add_unit(found, found.signature())
         return sum(1 for _ in spool.units())
@@ -81,12 +81,12 @@ def many(tmp_path: Path) -> Look:
     return Look(find_roots([write_logs(tmp_path / "many", MANY)]))
 
 
-def test_little_more_than_a_name_is_held_of_what_is_found(few: Look, many: Look) -> None:
+def test_discovery_keeps_little_more_than_the_names_of_conversations(few: Look, many: Look) -> None:
     assert spooled(many) == MANY
     assert growth(spooled, few, many) < NAME_BYTES
 
 
-def test_little_more_than_a_name_is_held_of_what_is_compared(archive: Archive, few: Look, many: Look) -> None:
+def test_comparison_keeps_little_more_than_the_names_of_conversations(archive: Archive, few: Look, many: Look) -> None:
     for look in (few, many):
         for batch in look.batches():
             states = {path: state for seen in batch for path, state in seen.states.items()}
@@ -119,7 +119,7 @@ def test_many_changes_are_read_like_few(tmp_path: Path, monkeypatch: pytest.Monk
     assert results[0] == results[1]
 
 
-def test_a_file_that_is_met_twice_does_not_stand_for_one_that_is_gone(archive: Archive, tmp_path: Path) -> None:
+def test_a_file_listed_twice_does_not_hide_a_deleted_one(archive: Archive, tmp_path: Path) -> None:
     home = Home(tmp_path / "home")
     workspace = home.workspace(1, "/home/ana/code/garden")
     named, other = (home.add(workspace, session(name, f"{name}?")) for name in ("beans", "peas"))
@@ -130,14 +130,14 @@ def test_a_file_that_is_met_twice_does_not_stand_for_one_that_is_gone(archive: A
     assert scan(archive, roots=roots).gone_ids == ["vscode:peas"]
 
 
-def test_a_folder_within_the_folder_of_a_session_is_looked_at_once(archive: Archive, tmp_path: Path) -> None:
+def test_a_folder_within_the_folder_of_a_session_is_searched_once(archive: Archive, tmp_path: Path) -> None:
     outer = write_logs(tmp_path / "home", 2)
     inner = write_logs(next((outer / ".copilot/session-state").iterdir()) / "files", 1)
 
     assert scan(archive, roots=find_roots([outer, inner])).files == 3
 
 
-def test_names_that_are_no_text_wait_like_others() -> None:
+def test_file_names_that_are_not_valid_text_are_spooled() -> None:
     with Spool() as spool:
         spool.add("/home/ana/beds-\udce4.json", Found(Path("/home/ana/beds-\udce4.json"), "vscode-session"))
         spool.add_fresh({})
@@ -149,13 +149,13 @@ def test_names_that_are_no_text_wait_like_others() -> None:
     assert packed.key == "/home/ana/beds-\udce4.json"
 
 
-def test_known_units_are_asked_for_one_by_one(archive: Archive) -> None:
+def test_recorded_units_are_looked_up_one_by_one(archive: Archive) -> None:
     for key, ids in (("one", ["vscode:one"]), ("file", ["vscode:two", "vscode:three"])):
         put_unit(archive.connection, "here", key, Unit("1", ids))
     put_unit(archive.connection, "elsewhere", "other", Unit("2", ["vscode:two"]))
-    units = KnownUnits(archive.connection, "here")
+    units = RecordedUnits(archive.connection, "here")
 
     assert dict(units) == {"one": Unit("1", ["vscode:one"]), "file": Unit("1", ["vscode:two", "vscode:three"])}
     assert "other" not in units
     assert units.keys_of(["vscode:three", "vscode:none"]) == {"file"}
-    assert not KnownUnits(archive.connection, "nowhere")
+    assert not RecordedUnits(archive.connection, "nowhere")

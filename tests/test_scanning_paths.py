@@ -28,11 +28,11 @@ def folder(tmp_path: Path) -> Path:
     made = tmp_path / "kept"
     made.mkdir()
     for number in range(4):
-        write(made / f"{number}.json", kept(number, "leeks"))
+        write(made / f"{number}.json", session_file(number, "leeks"))
     return made
 
 
-def kept(number: int, *subjects: str) -> dict[str, Any]:
+def session_file(number: int, *subjects: str) -> dict[str, Any]:
     """Return a session with requests that have ids of their own."""
     made = session(f"kept-{number}", *(f"Question {number} about {subject}" for subject in subjects))
     for position, request in enumerate(made["requests"]):
@@ -46,14 +46,14 @@ def write(path: Path, document: object) -> None:
 
 def test_one_file_that_changed_is_read_and_the_others_are_not(archive: Archive, folder: Path) -> None:
     assert scan(archive, paths=[folder]).new == 4
-    write(folder / "2.json", kept(2, "leeks", "onions"))
+    write(folder / "2.json", session_file(2, "leeks", "onions"))
     result = scan(archive, paths=[folder])
 
     assert (result.changed, result.unchanged, result.files_read) == (1, 3, 1)
     assert len(archive.search("onions").hits) > 0
 
 
-def test_what_was_taken_out_of_a_folder_is_gone(archive: Archive, folder: Path) -> None:
+def test_conversations_of_files_removed_from_a_folder_are_gone(archive: Archive, folder: Path) -> None:
     scan(archive, paths=[folder])
     (folder / "3.json").unlink()
     result = scan(archive, paths=[folder])
@@ -64,7 +64,9 @@ def test_what_was_taken_out_of_a_folder_is_gone(archive: Archive, folder: Path) 
 
 def test_where_a_file_may_fit_any_conversation_all_are_read_again(archive: Archive, folder: Path) -> None:
     scan(archive, paths=[folder])
-    exported = {name: value for name, value in kept(1, "leeks").items() if name in ("responderUsername", "requests")}
+    exported = {
+        name: value for name, value in session_file(1, "leeks").items() if name in ("responderUsername", "requests")
+    }
     write(folder / "exported.json", exported)
     joined = scan(archive, paths=[folder])
 
@@ -79,15 +81,16 @@ def test_where_a_file_may_fit_any_conversation_all_are_read_again(archive: Archi
 
 
 @pytest.mark.parametrize("has_export", [False, True])
-def test_skills_are_told_of_whatever_a_folder_holds(archive: Archive, folder: Path, has_export: bool) -> None:
+def test_skills_are_detected_for_every_format_in_a_folder(archive: Archive, folder: Path, has_export: bool) -> None:
     told = {"value": "Read [](file:///home/ana/garden/.github/skills/frost-chart/SKILL.md)"}
     call = {"kind": "toolInvocationSerialized", "toolCallId": "1", "toolId": "copilot_readFile", "isComplete": True}
-    chart = kept(4, "frost")
+    chart = session_file(4, "frost")
     chart["requests"][0]["response"] = [{**call, "pastTenseMessage": told}]
     write(folder / "4.json", chart)
     if has_export:
         write(
-            folder / "exported.json", {"responderUsername": "GitHub Copilot", "requests": kept(5, "hail")["requests"]}
+            folder / "exported.json",
+            {"responderUsername": "GitHub Copilot", "requests": session_file(5, "hail")["requests"]},
         )
     scan(archive, paths=[folder])
 
@@ -96,14 +99,14 @@ def test_skills_are_told_of_whatever_a_folder_holds(archive: Archive, folder: Pa
 
 def test_a_scan_of_paths_ends_as_one_of_everything_at_once(archive: Archive, folder: Path, tmp_path: Path) -> None:
     for number in (1, 2, 5):
-        write(folder / f"{number}.json", kept(number, "peas"))
+        write(folder / f"{number}.json", session_file(number, "peas"))
         scan(archive, paths=[folder])
     with Archive(tmp_path / "other.db", write=True) as other:
         scan(other, paths=[folder])
         assert other.fingerprint() == archive.fingerprint()
 
 
-def test_books_of_files_without_a_word_are_kept_as_one_sum(archive: Archive, folder: Path) -> None:
+def test_ledgers_of_files_without_texts_are_stored_as_one_sum(archive: Archive, folder: Path) -> None:
     (folder / "broken.json").write_text('{"sessionId": "broken", "requests": [')
     report = Report()
     scan(archive, paths=[folder], report=report)
@@ -115,14 +118,14 @@ def test_books_of_files_without_a_word_are_kept_as_one_sum(archive: Archive, fol
 
 
 @pytest.mark.parametrize("kind", ["roots", "files", "exports"])
-def test_what_is_gone_is_told_by_the_next_scan_when_one_is_ended(
+def test_the_next_scan_reports_gone_conversations_after_an_interrupted_one(
     kind: str, archive: Archive, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = Home(tmp_path / "home")
     gone = home.add(home.workspace(1, "/home/ana/garden"), session("session-1", "Beans?")) if kind == "roots" else None
     home.add(home.workspace(1), session("session-2", "Peas?"))
     if kind == "exports":
-        exported = {"responderUsername": "GitHub Copilot", "requests": kept(7, "hail")["requests"]}
+        exported = {"responderUsername": "GitHub Copilot", "requests": session_file(7, "hail")["requests"]}
         write(folder / "exported.json", exported)
 
     def scanned() -> scanning.ScanResult:
@@ -142,7 +145,7 @@ def test_what_is_gone_is_told_by_the_next_scan_when_one_is_ended(
     assert scanned().gone == 0
 
 
-def test_lines_in_which_nothing_is_a_conversation_are_no_error(archive: Archive, tmp_path: Path) -> None:
+def test_lines_without_a_conversation_are_not_an_error(archive: Archive, tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "numbers.jsonl").write_text('{"a": 1}\n')
 
@@ -152,7 +155,7 @@ def test_lines_in_which_nothing_is_a_conversation_are_no_error(archive: Archive,
     assert archive.ledger_totals().seen == 1
 
 
-def test_of_a_folder_that_was_emptied_all_is_gone(archive: Archive, folder: Path) -> None:
+def test_all_conversations_of_an_emptied_folder_are_gone(archive: Archive, folder: Path) -> None:
     stored = scan(archive, paths=[folder]).new
     for path in folder.rglob("*"):
         if path.is_file():
@@ -161,7 +164,7 @@ def test_of_a_folder_that_was_emptied_all_is_gone(archive: Archive, folder: Path
     assert scan(archive, paths=[folder]).gone == stored > 0
 
 
-def test_no_more_files_are_read_than_there_are(tmp_path: Path) -> None:
+def test_the_number_of_read_files_does_not_exceed_the_number_of_files(tmp_path: Path) -> None:
     storage = home() / ".config" / "Code" / "User" / "workspaceStorage"
     for number, paths in enumerate(([storage], sorted(storage.glob("*/chatSessions/*.json*"))[:1], [storage, storage])):
         with Archive(tmp_path / f"{number}.db", write=True) as archive:

@@ -39,29 +39,29 @@ def test_an_export_whose_requests_are_the_beginning_of_another_is_the_same() -> 
     assert verdict(early, late) == "same"
 
 
-def test_ids_count_even_when_the_answer_was_given_again() -> None:
+def test_ids_count_even_if_the_answer_was_repeated() -> None:
     assert verdict(conversation(("hi", "one"), ids=True), conversation(("hi", "two"), ids=True)) == "same"
 
 
-def test_some_shared_ids_are_a_doubt() -> None:
+def test_some_shared_ids_are_doubtful() -> None:
     one = conversation(("a", "1"), ("b", "2"), ids=True)
     other = conversation(("a", "1"), ("c", "3"), ids=True)
 
     assert verdict(one, other) == "doubtful"
 
 
-def test_without_ids_the_same_words_and_answers_are_the_same() -> None:
+def test_without_ids_the_same_texts_and_answers_are_one_conversation() -> None:
     early = conversation((LONG, "At six."))
     late = conversation((LONG, "At six."), ("And low water?", "At noon."))
 
     assert verdict(early, late) == "same"
 
 
-def test_white_space_does_not_count() -> None:
+def test_white_space_does_not_count_in_comparisons() -> None:
     assert verdict(conversation((LONG, "At  six.\n")), conversation((LONG + "\n", "At six."))) == "same"
 
 
-def test_the_same_words_at_the_same_time_are_the_same() -> None:
+def test_the_same_texts_at_the_same_times_are_one_conversation() -> None:
     session = conversation((LONG, "At six, says the table."), at=NOON)
     replay = conversation((LONG, "At six."), at=NOON + timedelta(seconds=20))
 
@@ -69,15 +69,15 @@ def test_the_same_words_at_the_same_time_are_the_same() -> None:
 
 
 @pytest.mark.parametrize("at", [NOON + timedelta(days=1), None])
-def test_the_same_words_with_other_answers_are_a_doubt(at: datetime | None) -> None:
+def test_the_same_texts_with_other_answers_are_doubtful(at: datetime | None) -> None:
     assert verdict(conversation((LONG, "At six."), at=NOON), conversation((LONG, "At seven."), at=at)) == "doubtful"
 
 
-def test_what_everybody_types_tells_nothing() -> None:
+def test_common_short_prompts_are_not_enough_evidence() -> None:
     assert verdict(conversation(("hi", "Hello!")), conversation(("hi", "Hello!"))) == "different"
 
 
-def test_other_words_are_another_conversation() -> None:
+def test_different_texts_are_different_conversations() -> None:
     assert verdict(conversation((LONG, "x")), conversation((LONG + " tomorrow", "x"))) == "different"
     assert verdict(conversation(), conversation((LONG, "x"))) == "different"
 
@@ -91,7 +91,7 @@ def test_the_verdict_does_not_depend_on_the_order(one: list[tuple[str, str]], ot
 
 
 @given(TURNS)
-def test_a_conversation_with_something_to_tell_is_like_itself(turns: list[tuple[str, str]]) -> None:
+def test_a_conversation_with_enough_text_matches_itself(turns: list[tuple[str, str]]) -> None:
     made = conversation(*turns)
     told = sum(len(" ".join(asked.split())) for asked, _ in turns)
 

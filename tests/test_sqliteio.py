@@ -31,7 +31,7 @@ def test_a_closed_database_is_read_without_a_trace(tmp_path: Path, private_temp:
     assert list(private_temp.iterdir()) == []
 
 
-def test_text_and_blobs_come_as_bytes_even_when_they_are_no_utf8(tmp_path: Path) -> None:
+def test_text_and_blobs_come_as_bytes_even_if_not_utf8(tmp_path: Path) -> None:
     database = make_database(tmp_path / "state.vscdb", rows=0)
     with closing(sqlite3.connect(database, isolation_level=None)) as connection:
         connection.execute("INSERT INTO item VALUES (?), (CAST(? AS TEXT)), (7)", (b"\xffblob", b"\xfftext"))
@@ -66,7 +66,7 @@ def cut(database: Path, size: int) -> None:
     ],
     ids=["empty", "no-header", "cut", "json", "noise", "missing", "folder", "circle"],
 )
-def test_what_is_no_database_is_named_in_plain_words(
+def test_a_file_that_is_not_a_database_is_reported_clearly(
     tmp_path: Path, private_temp: Path, spoil: Callable[[Path], object], reason: str, code: str
 ) -> None:
     database = make_database(tmp_path / "state.vscdb", rows=500)
@@ -89,7 +89,7 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
 
 @is_posix
 @pytest.mark.skipif(hasattr(os, "geteuid") and os.geteuid() == 0, reason="root may read everything")
-def test_a_forbidden_file_is_named_in_plain_words(tmp_path: Path) -> None:
+def test_a_file_without_read_permission_is_reported_clearly(tmp_path: Path) -> None:
     database = make_database(tmp_path / "state.vscdb")
     database.chmod(0)
 
@@ -136,7 +136,7 @@ def test_the_copy_cannot_be_written_by_mistake(tmp_path: Path) -> None:
         list(query(snapshot.connection, "DELETE FROM item"))
 
 
-def test_stale_copies_are_removed_and_others_kept(private_temp: Path, tmp_path: Path) -> None:
+def test_stale_copies_are_deleted_and_others_stay(private_temp: Path, tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", ""]) as ended:
         ended.wait()
     names = [f"copilog-{ended.pid}-abc", f"copilog-{os.getpid()}-abc", "copilog-notes", "else-1-abc"]
@@ -231,7 +231,7 @@ def test_nothing_is_opened_for_writing_beside_the_original(watch: Watch, tmp_pat
     assert watch.offences == []
 
 
-def test_a_database_is_copied_once_while_copies_are_kept(tmp_path: Path) -> None:
+def test_a_database_is_copied_once_while_copies_are_cached(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("CREATE TABLE a (b)")
@@ -294,7 +294,7 @@ def _store(path: Path, key: str, *, encoding: str = "UTF-8", journal_mode: str =
     return path
 
 
-def test_a_word_is_missing_only_from_a_whole_database_at_rest(tmp_path: Path) -> None:
+def test_a_word_counts_as_missing_only_in_a_complete_database_at_rest(tmp_path: Path) -> None:
     without = _store(tmp_path / "without.db", "something else")
     torn = tmp_path / "torn.db"
     torn.write_bytes(without.read_bytes()[:-4096])

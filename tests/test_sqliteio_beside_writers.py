@@ -69,7 +69,7 @@ def test_rows_in_the_log_of_a_live_writer_are_seen(tmp_path: Path) -> None:
 
 @is_posix
 @pytest.mark.parametrize("journal_mode", ["delete", "wal"])
-def test_a_busy_writer_is_read_at_one_moment(tmp_path: Path, journal_mode: str) -> None:
+def test_a_database_with_a_busy_writer_is_read_consistently(tmp_path: Path, journal_mode: str) -> None:
     database = make_database(tmp_path / "busy.db", journal_mode, rows=0)
     with closing(sqlite3.connect(database)) as connection:
         connection.execute("CREATE TABLE twin (value)")
@@ -96,7 +96,7 @@ def test_a_busy_writer_is_read_at_one_moment(tmp_path: Path, journal_mode: str) 
 
 
 @is_posix
-def test_a_transaction_that_stands_half_done_is_not_seen(tmp_path: Path) -> None:
+def test_an_unfinished_transaction_is_not_visible(tmp_path: Path) -> None:
     """With a tiny cache, the writer puts uncommitted pages into the database and the old ones into the journal."""
     database = make_database(tmp_path / "owner" / "hot.db", rows=2000)
     statements = ["PRAGMA cache_size = 2", "BEGIN", "UPDATE item SET value = 'changed'"]
@@ -113,7 +113,7 @@ def test_a_transaction_that_stands_half_done_is_not_seen(tmp_path: Path) -> None
         assert listing(database.parent) == before
 
 
-def test_the_journal_of_several_databases_is_left_alone(tmp_path: Path) -> None:
+def test_the_journal_of_several_databases_is_not_rolled_back(tmp_path: Path) -> None:
     database = make_database(tmp_path / "state.vscdb")
     name = b"/elsewhere/state.vscdb-mj12345678"
     journal = bytes.fromhex("d9d505f920a163d7") + bytes(600) + name + bytes(8) + bytes.fromhex("d9d505f920a163d7")
@@ -132,7 +132,7 @@ def restless(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("restless")
-def test_a_restless_database_is_backed_up_and_a_note_says_so(tmp_path: Path) -> None:
+def test_a_constantly_changing_database_is_read_by_backup_with_a_note(tmp_path: Path) -> None:
     database = make_database(tmp_path / "100% odd? #1.db", "wal")
 
     with (
@@ -144,7 +144,7 @@ def test_a_restless_database_is_backed_up_and_a_note_says_so(tmp_path: Path) -> 
 
 
 @pytest.mark.usefixtures("restless")
-def test_a_restless_rollback_database_is_backed_up(tmp_path: Path) -> None:
+def test_a_constantly_changing_rollback_database_is_read_by_backup(tmp_path: Path) -> None:
     database = make_database(tmp_path / "owner" / "state.vscdb")
     before = listing(database.parent)
 
@@ -155,7 +155,7 @@ def test_a_restless_rollback_database_is_backed_up(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("restless")
-def test_a_restless_log_database_without_a_writer_is_given_up(tmp_path: Path, private_temp: Path) -> None:
+def test_a_constantly_changing_wal_database_without_a_writer_is_refused(tmp_path: Path, private_temp: Path) -> None:
     database = make_database(tmp_path / "owner" / "state.vscdb", "wal")
     before = listing(database.parent)
 

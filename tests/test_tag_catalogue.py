@@ -43,7 +43,7 @@ def test_the_catalogue_lists_each_name_once_with_valid_origin_and_roles() -> Non
 
 
 @pytest.mark.parametrize("expected", [CONVERSATION_TAGS, RULE_TAGS, OTHER_TAGS])
-def test_the_catalogue_knows_the_tags_of_every_surface(expected: set[str]) -> None:
+def test_the_catalogue_has_the_tags_of_every_surface(expected: set[str]) -> None:
     assert expected <= {tag.name for tag in load_catalogue().tags}
 
 
@@ -53,7 +53,7 @@ def test_rules_of_the_product_belong_to_the_system_message() -> None:
     assert {(tag.origin, tag.roles) for tag in found if tag} == {("injected", ("system",))}
 
 
-def test_context_that_makes_a_message_injected_is_never_the_users_words() -> None:
+def test_context_of_an_injected_message_is_never_the_users_text() -> None:
     assert load_catalogue().context_names >= INJECTED_ALONE
 
 
@@ -91,7 +91,7 @@ def test_the_bundled_catalogue_is_read_once() -> None:
     assert load_catalogue() is load_catalogue()
 
 
-def test_a_catalogue_of_ones_own_replaces_the_bundled_one(tmp_path: Path) -> None:
+def test_a_custom_catalogue_replaces_the_bundled_one(tmp_path: Path) -> None:
     file = tmp_path / "tags.json"
     file.write_text('[{"name": "house", "key": null, "origin": "injected", "roles": ["user"], "is_context": true}]')
     catalogue = load_catalogue(file)
@@ -128,7 +128,7 @@ def test_a_malformed_catalogue_is_named_with_the_reason(tmp_path: Path, content:
     assert reason in str(failure.value)
 
 
-def test_a_catalogue_remembers_no_more_names_than_it_should() -> None:
+def test_the_catalogue_caches_a_limited_number_of_names() -> None:
     catalogue = load_catalogue()
 
     for number in range(30_000):
@@ -137,7 +137,7 @@ def test_a_catalogue_remembers_no_more_names_than_it_should() -> None:
     assert catalogue.get("channel_x_instructions") is not None
 
 
-def test_names_of_html_are_known_in_any_case() -> None:
+def test_names_of_html_are_recognised_in_any_case() -> None:
     assert is_html_name("div")
     assert is_html_name("TABLE")
     assert not is_html_name("context")

@@ -81,7 +81,7 @@ def test_an_unclosed_tag_does_not_swallow_the_request() -> None:
     assert (second.name, second.text) == ("userRequest", "hi")
 
 
-def test_names_are_matched_as_they_are_spelled() -> None:
+def test_names_match_in_their_exact_spelling() -> None:
     assert names("<Context>a</Context> <context.x>b</context.x> <context-x>c</context-x>") == []
     assert names("<context>a</Context></context>") == ["context"]
 
@@ -102,7 +102,7 @@ def test_the_inventory_ignores_markup_in_code_and_in_attachments() -> None:
     assert [block.name for block in blocks(attachment.text, any_name=True, within="attachment")] == ["weather"]
 
 
-def test_code_in_the_users_own_words_is_not_searched() -> None:
+def test_code_in_the_users_own_text_is_not_searched() -> None:
     words = "<context>a</context>\n```\n<todoList>b</todoList>\n```\n"
 
     assert [block.name for block in blocks(words, within="userRequest")] == ["context"]
@@ -152,7 +152,7 @@ def test_hostile_text_takes_linear_time_in_the_inventory() -> None:
     assert time.process_time() - started < 5
 
 
-def test_marks_tell_of_nested_blocks_without_copies() -> None:
+def test_marks_list_nested_blocks_without_copies() -> None:
     text = "<context>a<todoList n=1>b</todoList><x/><context>c</context></context><weather>"
 
     found = list(marks(text, (0, len(text))))
@@ -164,7 +164,7 @@ def test_marks_tell_of_nested_blocks_without_copies() -> None:
     assert (found[0].end, found[-1].end) == (len(text) - len("<weather>"), len(text))
 
 
-def test_a_tag_inside_an_attribute_is_none() -> None:
+def test_a_tag_inside_an_attribute_does_not_count() -> None:
     (block,) = blocks('<attachment id="the <context> tag">x</attachment> </context>')
 
     assert (block.name, block.attributes) == ("attachment", {"id": "the <context> tag"})

@@ -58,7 +58,7 @@ def test_the_same_seed_and_size_write_the_same_telemetry(tmp_path: Path) -> None
     assert digest_of(tmp_path / "one") != digest_of(tmp_path / "other")
 
 
-def test_what_was_written_is_counted(tmp_path: Path) -> None:
+def test_written_records_are_counted(tmp_path: Path) -> None:
     written = write_telemetry(tmp_path, MIB, 3)
 
     files = list(tmp_path.rglob("*.jsonl"))

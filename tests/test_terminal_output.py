@@ -79,7 +79,7 @@ def test_a_word_that_the_result_breaks_is_found() -> None:
     )
 
 
-def test_what_the_result_says_beyond_the_output_is_shown() -> None:
+def test_text_of_a_result_besides_the_output_is_shown() -> None:
     made = ran(COLOURED, f"{NOTE}\n{PLAIN}")
 
     assert NOTE in text_of(made, full=True)

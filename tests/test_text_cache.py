@@ -5,17 +5,17 @@ from __future__ import annotations
 import gc
 import weakref
 
-from copilog.text_cache import LONGEST_TEXT, remembered
+from copilog.text_cache import LONGEST_TEXT, cached_by_text
 
 
 class Name(str):
     """A text that can be watched while it is held."""
 
 
-def test_an_answer_is_found_once_and_kept() -> None:
+def test_a_result_is_computed_once_and_cached() -> None:
     asked: list[str] = []
 
-    @remembered(2)
+    @cached_by_text(2)
     def size_of(text: str) -> int:
         """Return how long a text is."""
         asked.append(text)
@@ -26,8 +26,8 @@ def test_an_answer_is_found_once_and_kept() -> None:
     assert (size_of.__name__, size_of.__doc__) == ("size_of", "Return how long a text is.")
 
 
-def test_a_long_text_is_answered_and_not_held() -> None:
-    @remembered(8)
+def test_a_result_for_a_long_text_is_not_cached() -> None:
+    @cached_by_text(8)
     def last_of(text: str) -> str:
         return text[-1:]
 

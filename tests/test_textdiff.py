@@ -31,7 +31,7 @@ def edit(start_line: int, start_column: int, end_line: int, end_column: int, tex
     ],
     ids=["insert into nothing", "replace a word", "join lines", "split a line", "across lines", "range turned round"],
 )
-def test_one_edit(text: str, edits: list[TextEdit], expected: str) -> None:
+def test_a_single_edit_is_applied(text: str, edits: list[TextEdit], expected: str) -> None:
     assert apply_edits(text, edits) == expected
 
 
@@ -41,7 +41,7 @@ def test_ranges_refer_to_the_text_before_the_operation() -> None:
     assert apply_edits("one\ntwo\n", edits) == "a\nlonger\nbeginning\nsecond!\n"
 
 
-def test_insertions_at_one_place_keep_their_order() -> None:
+def test_insertions_at_one_position_keep_their_order() -> None:
     assert apply_edits("ad", [edit(1, 2, 1, 2, "b"), edit(1, 2, 1, 2, "c")]) == "abcd"
 
 
@@ -107,7 +107,7 @@ def offset_of(text: str, line: int, column: int, *, up: bool) -> int:
 
 
 @given(texts, some_edits)
-def test_an_edit_does_what_a_walk_over_all_characters_does(text: str, some: TextEdit) -> None:
+def test_an_edit_equals_a_character_by_character_edit(text: str, some: TextEdit) -> None:
     start, end = sorted([(some.start_line, some.start_column), (some.end_line, some.end_column)])
     first = offset_of(text, *start, up=False)
     last = first if start == end else offset_of(text, *end, up=True)
@@ -122,7 +122,7 @@ def test_an_edit_does_what_a_walk_over_all_characters_does(text: str, some: Text
 
 @pytest.mark.parametrize("line_break", ["\n", "\r\n"])
 @given(text=texts, edits=st.lists(some_edits, max_size=6))
-def test_many_edits_in_a_row_are_like_one_at_a_time(line_break: str, text: str, edits: list[TextEdit]) -> None:
+def test_many_edits_at_once_equal_single_edits(line_break: str, text: str, edits: list[TextEdit]) -> None:
     text = line_break + re.sub("\r\n|\r|\n", line_break, text)
     at_once = EditableText(text)
     for some in edits:
@@ -134,7 +134,7 @@ def test_many_edits_in_a_row_are_like_one_at_a_time(line_break: str, text: str, 
 
 
 @given(st.text(alphabet="ab😀\n", max_size=30), st.lists(st.lists(some_edits, max_size=3), max_size=4))
-def test_it_makes_no_difference_whether_lines_carry_their_breaks(text: str, rounds: list[list[TextEdit]]) -> None:
+def test_edits_are_equal_with_and_without_stored_line_breaks(text: str, rounds: list[list[TextEdit]]) -> None:
     without, carrying = EditableText(text), EditableText(text)
     carrying._lines, carrying._joint = _lines_with_breaks(text), ""
     for edits in rounds:
@@ -192,7 +192,7 @@ def test_a_diff_leads_from_before_to_after(limit: int, before: str, after: str, 
     assert added - removed == len(re.findall(r"\n|[^\n]\Z", after)) - len(re.findall(r"\n|[^\n]\Z", before))
 
 
-def test_a_diff_looks_like_that_of_git() -> None:
+def test_a_diff_equals_that_of_git() -> None:
     assert unified_diff("one\ntwo\nthree\n", "one\n2\nthree", "/src/a.py") == (
         "--- a/src/a.py\n"
         "+++ b/src/a.py\n"

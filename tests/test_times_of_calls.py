@@ -9,7 +9,7 @@ from copilog.store.texts import Calls
 from tests.sources.cli_builders import only
 
 
-def told_by(source: str, elapsed_ms: float | None = None) -> Conversation:
+def trace_of(source: str, elapsed_ms: float | None = None) -> Conversation:
     call = ToolCall(id="call_1", name="read_file", status="complete", elapsed_ms=elapsed_ms)
     asked = Message(role="user", turn=0, parts=[Text(text="Read it")])
     answer = Message(role="assistant", turn=0, parts=[call])
@@ -18,7 +18,7 @@ def told_by(source: str, elapsed_ms: float | None = None) -> Conversation:
 
 
 def test_a_call_has_the_time_of_the_trace_that_recorded_it() -> None:
-    merged = identity.merge([told_by("vscode-session"), told_by("transcripts", elapsed_ms=250.0)])
+    merged = identity.merge([trace_of("vscode-session"), trace_of("transcripts", elapsed_ms=250.0)])
 
     assert only(merged, ToolCall).elapsed_ms == 250.0
     assert [row.elapsed_ms for row in call_rows(merged, Calls(merged))] == [250.0]

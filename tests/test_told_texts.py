@@ -114,7 +114,7 @@ def test_a_permission_does_not_repeat_what_its_call_shows(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("result", [{}, {"result": {"content": "half of it"}}])
-def test_the_error_of_a_call_is_shown_beside_its_result(tmp_path: Path, result: dict[str, Any]) -> None:
+def test_the_error_of_a_call_is_shown_with_its_result(tmp_path: Path, result: dict[str, Any]) -> None:
     log = asked().begin("c1", "view", {"path": "a"})
     log.add("tool.execution_complete", ended(error={"message": WORDS}, **result))
 

@@ -80,7 +80,7 @@ def the_only(*messages: Message, **fields: Any) -> TrajectoryMessage:
 # --- messages ---------------------------------------------------------------------------------------------------
 
 
-def test_the_prompt_that_was_sent_counts_before_the_words() -> None:
+def test_the_sent_prompt_has_priority_over_the_typed_text() -> None:
     sent = "<userRequest>\nhello\n</userRequest>"
     parts = (Text(text="hello"), Prompt(text="hello there"), Prompt(text=sent))
 
@@ -88,7 +88,7 @@ def test_the_prompt_that_was_sent_counts_before_the_words() -> None:
     assert the_only(message("user", Text(text="hello"))).content == "hello"
 
 
-def test_context_of_the_conversation_is_a_message_before_the_words_once() -> None:
+def test_context_is_written_once_as_a_message_before_the_prompt() -> None:
     context = Prompt(text="<context>\nx\n</context>", scope="conversation")
 
     made = written(message("user", context, Text(text="one")), message("user", context, Text(text="two")))
@@ -96,7 +96,7 @@ def test_context_of_the_conversation_is_a_message_before_the_words_once() -> Non
     assert [(it.role, it.content) for it in made] == [("user", context.text), ("user", "one"), ("user", "two")]
 
 
-def test_what_was_attached_is_noted_so_that_a_scan_finds_it() -> None:
+def test_attachments_are_written_as_tags_for_the_context_scan() -> None:
     made = the_only(
         message(
             "user",
@@ -152,7 +152,7 @@ def test_results_are_messages_of_their_own_under_the_id_that_the_model_saw() -> 
     ]
 
 
-def test_what_says_nothing_to_a_model_is_left_out() -> None:
+def test_messages_without_content_for_a_model_are_left_out() -> None:
     made = written(
         message("system", Notice(topic="info", text="Loaded.")),
         message("assistant", Compaction(text="So far.")),
@@ -206,7 +206,7 @@ def test_the_line_names_source_file_time_and_turn() -> None:
     assert made.context == {}
 
 
-def test_a_conversation_that_carries_no_id_goes_by_ours() -> None:
+def test_a_conversation_without_an_id_gets_one_from_copilog() -> None:
     nameless = conversation(message("user", Text(text="one")))
     nameless.id, nameless.native_id = "export:0123", None
 
@@ -270,13 +270,13 @@ def there_and_back(lines: list[bytes]) -> list[bytes]:
     return [encode_trajectory(made) for known in read_back(lines) for made in trajectories_of(known)]
 
 
-def test_telemetry_comes_out_as_it_went_in() -> None:
+def test_telemetry_survives_writing_and_reading() -> None:
     tides, ferry, colours = (DATA / "norrvik.jsonl").read_bytes().splitlines()
 
     assert there_and_back([tides, ferry, colours]) == [tides, colours, ferry]
 
 
-def test_the_sample_comes_out_as_it_went_in() -> None:
+def test_the_sample_survives_writing_and_reading() -> None:
     home = Path(sample.__file__).parent / "home"
     conversations = [known for found in ingest.discover([home]) for known in ingest.read(found)]
     lines = [encode_trajectory(made) for known in conversations for made in trajectories_of(known)]
@@ -343,7 +343,7 @@ MESSAGES = st.builds(
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(MESSAGES, min_size=1, max_size=6))
-def test_any_messages_come_out_as_they_went_in(messages: list[TrajectoryMessage]) -> None:
+def test_any_messages_survive_writing_and_reading(messages: list[TrajectoryMessage]) -> None:
     metadata = TrajectoryMetadata(None, None, None, "yesterday", 3, "m-1", merge_log=[(1, "tool_calls", "x", 5)])
     line = ConversationTrajectory("s-1", messages, {"a": [1]}, metadata, {}, "copilot-chat/engine.messages", "x.jsonl")
 

@@ -11,7 +11,7 @@ import pytest
 from copilog.errors import BadFile, BadRecord, UsageError
 from copilog.trajectory_compare import (
     Difference,
-    Sighting,
+    LinePosition,
     Summary,
     compare_files,
     compare_messages,
@@ -84,7 +84,7 @@ def test_each_section_is_compared_for_itself(tmp_path: Path, change: Trajectory,
     assert differing_sections(tmp_path, trajectory(), trajectory(**change)) == [sections]
 
 
-def test_payload_and_context_are_told_apart(tmp_path: Path) -> None:
+def test_payload_and_context_are_distinguished(tmp_path: Path) -> None:
     old = [trajectory("a"), trajectory("b"), trajectory("c")]
     new = [trajectory("a", context={}), trajectory("b", context={}, messages=[]), trajectory("c")]
 
@@ -95,19 +95,19 @@ def test_payload_and_context_are_told_apart(tmp_path: Path) -> None:
     assert not summary.is_equal
 
 
-def test_null_and_absent_are_the_same_and_the_order_of_keys_says_nothing(tmp_path: Path) -> None:
+def test_null_equals_absent_and_the_order_of_keys_does_not_count(tmp_path: Path) -> None:
     old = trajectory(messages=[{"role": "user", "content": "Hello", "mode": None, "tool_calls": None}])
     new = dict(reversed(trajectory(messages=[{"content": "Hello", "role": "user"}]).items()))
 
     assert summary_of(tmp_path, [old], [new]).is_equal
 
 
-def test_types_count(tmp_path: Path) -> None:
+def test_types_of_values_count_in_comparisons(tmp_path: Path) -> None:
     assert differing_sections(tmp_path, trajectory(n=1), trajectory(n=True)) == [["other"]]
     assert compare_messages({"n": 1}, {"n": 1.0}) == [Difference("n", "changed", 1, 1.0)]
 
 
-def test_places_of_merged_fields_are_provenance(tmp_path: Path) -> None:
+def test_origins_of_merged_fields_are_provenance(tmp_path: Path) -> None:
     old = trajectory(metadata={"mode": "ask", "merge_log": [[0, "tool_calls", "monday.jsonl", 12]]})
     new = trajectory(metadata={"mode": "ask", "merge_log": [[0, "tool_calls", "tuesday.jsonl", 900]]})
 
@@ -115,7 +115,7 @@ def test_places_of_merged_fields_are_provenance(tmp_path: Path) -> None:
     assert summary_of(tmp_path, [old], [new], frozenset(["provenance"])).is_equal
 
 
-def test_what_only_one_file_has_is_told(tmp_path: Path) -> None:
+def test_conversations_of_only_one_file_are_listed(tmp_path: Path) -> None:
     old = write(tmp_path / "old.jsonl", trajectory("a"), trajectory("b"))
     new = write(tmp_path / "new.jsonl", trajectory("b"), trajectory("c"), trajectory("d"))
 
@@ -154,7 +154,7 @@ def test_repeated_ids_are_compared_in_their_order(tmp_path: Path) -> None:
     assert (summary.equal, summary.repeated_in_old, summary.repeated_in_new) == (2, 2, 1)
 
 
-def test_bad_lines_cost_one_line_each_and_are_no_equality(tmp_path: Path) -> None:
+def test_bad_lines_lose_only_themselves_and_are_never_equal(tmp_path: Path) -> None:
     lines = [b'{"conversation_id": "cut', b"", b"[1]", b'{"messages": []}', b'{"conversation_id": 7}']
     old = [*lines, trajectory("a")]
 
@@ -190,7 +190,7 @@ def test_only_the_first_bad_lines_are_listed(tmp_path: Path) -> None:
     assert summary.old.balances()
 
 
-def test_a_byte_order_mark_and_a_missing_last_line_break_do_no_harm(tmp_path: Path) -> None:
+def test_a_byte_order_mark_and_a_missing_last_line_break_are_accepted(tmp_path: Path) -> None:
     old = tmp_path / "old.jsonl"
     old.write_bytes(b"\xef\xbb\xbf" + json.dumps(trajectory("a")).encode())
     new = write(tmp_path / "new.jsonl", trajectory("a"))
@@ -206,7 +206,7 @@ def test_empty_files_are_equal(tmp_path: Path) -> None:
     assert summary_of(tmp_path, [], []).is_equal
 
 
-def test_the_bytes_read_are_heard(tmp_path: Path) -> None:
+def test_the_number_of_bytes_read_is_reported(tmp_path: Path) -> None:
     old, new = write(tmp_path / "old.jsonl", trajectory("a")), write(tmp_path / "new.jsonl", trajectory("b"))
     heard: list[int] = []
 
@@ -219,7 +219,7 @@ def test_the_bytes_read_are_heard(tmp_path: Path) -> None:
 # --- one conversation -----------------------------------------------------------------------------------------------
 
 
-def test_differences_are_told_down_to_the_leaves() -> None:
+def test_differences_are_listed_down_to_the_leaves() -> None:
     call = {"id": "1", "function": {"name": "read_soil", "arguments": "{}"}}
     old = trajectory(messages=[{"role": "assistant", "content": "", "tool_calls": [call]}])
     other = {"id": "1", "function": {"name": "read_soil", "arguments": '{"bed":3}'}}
@@ -242,12 +242,12 @@ def test_differences_are_told_down_to_the_leaves() -> None:
     }
 
 
-def test_values_of_different_kinds_are_told_as_a_whole() -> None:
+def test_values_of_different_types_are_one_difference() -> None:
     assert compare_messages("hello", {"role": "user"}) == [Difference("", "changed", "hello", {"role": "user"})]
     assert compare_messages({"a": []}, {"a": {}}) == [Difference("a", "changed", [], {})]
 
 
-def test_what_is_nested_beyond_measure_is_refused() -> None:
+def test_too_deep_nesting_is_refused() -> None:
     deep: Any = {}
     for _ in range(5000):
         deep = {"a": deep}
@@ -256,7 +256,7 @@ def test_what_is_nested_beyond_measure_is_refused() -> None:
         compare_trajectories(trajectory(context=deep), trajectory())
 
 
-def test_deep_values_are_compared_as_a_whole() -> None:
+def test_deep_values_are_compared_as_one() -> None:
     old: Any = 1
     new: Any = 2
     for _ in range(60):
@@ -299,11 +299,11 @@ def test_a_conversation_is_found_by_the_beginning_of_its_id(tmp_path: Path) -> N
     mine, theirs = find_conversation(old, new, "5f0c")
 
     size = len(old.read_bytes().splitlines()[0])
-    assert mine == Sighting("5f0c2a9e-aa", 1, 0, size)
-    assert theirs == Sighting("5f0c2a9e-aa", 2, 4, size, repeats=1)
+    assert mine == LinePosition("5f0c2a9e-aa", 1, 0, size)
+    assert theirs == LinePosition("5f0c2a9e-aa", 2, 4, size, repeats=1)
 
 
-def test_line_separators_of_unicode_between_lines_cost_nothing(tmp_path: Path) -> None:
+def test_line_separators_of_unicode_between_lines_lose_no_record(tmp_path: Path) -> None:
     old = write(tmp_path / "old.jsonl", trajectory("a"), trajectory("b"))
     new = tmp_path / "new.jsonl"
     new.write_bytes(old.read_bytes().replace(b"\n", "\u2028".encode()))
@@ -315,7 +315,7 @@ def test_line_separators_of_unicode_between_lines_cost_nothing(tmp_path: Path) -
     assert read_back(new, theirs)["conversation_id"] == "b"
 
 
-def test_a_whole_id_is_not_taken_for_a_beginning(tmp_path: Path) -> None:
+def test_a_complete_id_does_not_match_as_a_prefix(tmp_path: Path) -> None:
     many = [trajectory(f"talk#{number}") for number in range(MOST_NEAR + 5)]
     old = write(tmp_path / "old.jsonl", *many, trajectory("talk"))
 

@@ -61,7 +61,7 @@ def test_a_stray_fence_does_not_hide_the_request() -> None:
     assert user_text(text) == "see\n```\ncode\n```"
 
 
-def test_a_request_may_talk_about_the_other_request_tag() -> None:
+def test_a_request_may_contain_the_other_request_tag() -> None:
     assert user_text("<userRequest>what is <user_query>?</userRequest>") == "what is <user_query>?"
     quoted = "what is <user_query>this</user_query> for?"
     assert user_text(f"<userRequest>{quoted}</userRequest>") == quoted
@@ -94,7 +94,7 @@ def test_older_surfaces_name_the_request_differently(name: str) -> None:
     assert user_text(f"{context}<{name}>\nadd a test\n</{name}>") == "add a test"
 
 
-def test_a_sentence_about_a_tag_is_kept_whole() -> None:
+def test_a_sentence_that_mentions_a_tag_stays_complete() -> None:
     for words in ("wrap it in <prompt>x</prompt> please", "how does the <context> tag work?", "parse <user>bob</user>"):
         assert user_text(words) == words
 
@@ -106,16 +106,16 @@ def test_nothing_but_context_is_no_text() -> None:
     assert user_text("<context>\nx\n</context>\n<attachments>\ny\n</attachments>\n<resource>\nz\n</resource>") is None
 
 
-def test_the_user_tag_counts_when_only_context_is_beside_it() -> None:
+def test_the_user_tag_counts_if_there_is_only_context_beside_it() -> None:
     assert user_text("<context>\nx\n</context>\n<user>\nhello\n</user>") == "hello"
 
 
-def test_words_beside_context_are_the_users() -> None:
+def test_text_outside_of_context_is_the_users() -> None:
     assert user_text("<context>\nx\n</context>\nfix\n<attachments>\ny\n</attachments>\nit") == "fix\n\nit"
     assert user_text("<context>\nx\n</context>\n<note>mine</note>") == "<note>mine</note>", "no tag of user messages"
 
 
-def test_the_cli_puts_its_notes_around_what_was_typed() -> None:
+def test_notes_of_the_cli_around_a_typed_prompt_are_removed() -> None:
     before = "<current_datetime>2026-05-01T10:00:00Z</current_datetime>\n\n"
     for name in ("reminder", "system_reminder"):
         after = f"\n\n<{name}>\n<sql_tables>-</sql_tables>\n</{name}>"
@@ -139,7 +139,7 @@ def test_messages_with_anything_of_the_user_are_not_injected() -> None:
     assert not is_injected("")
 
 
-def test_segments_tell_own_words_from_the_rest() -> None:
+def test_segments_separate_the_users_text_from_the_rest() -> None:
     pieces = [(piece.tag.name if piece.tag else None, piece.text, piece.is_own) for piece in segments(AGENT_PROMPT)]
 
     assert [(name, is_own) for name, text, is_own in pieces if text.strip()] == [
@@ -155,7 +155,7 @@ def test_segments_tell_own_words_from_the_rest() -> None:
 
 @settings(deadline=None)
 @given(any_text)
-def test_segments_join_to_the_text_and_own_ones_to_the_users_words(text: str) -> None:
+def test_segments_join_to_the_text_and_own_ones_to_the_users_text(text: str) -> None:
     pieces = segments(text)
 
     assert "".join(piece.text for piece in pieces) == text
@@ -188,7 +188,7 @@ def test_blocks_follow_each_other(text: str, any_name: bool) -> None:
 
 @settings(deadline=None)
 @given(st.text().filter(lambda text: "<" not in text))
-def test_what_was_wrapped_comes_out_again(words: str) -> None:
+def test_a_wrapped_prompt_is_unwrapped_unchanged(words: str) -> None:
     text = f"<context>\nx\n</context>\n<userRequest>\n{words}\n</userRequest>"
 
     assert user_text(text) == (words.strip() or None)
@@ -197,7 +197,7 @@ def test_what_was_wrapped_comes_out_again(words: str) -> None:
 # Modes, what is on offer, mentions
 
 
-def test_a_mode_says_its_name() -> None:
+def test_the_name_of_a_mode_is_read_from_the_prompt() -> None:
     text = '<modeInstructions>\nYou are currently running in "Plan "B"" mode. Below are your instructions.\n\nbody\n'
 
     assert mode_name(text) == 'Plan "B"'

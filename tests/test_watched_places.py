@@ -67,17 +67,17 @@ def full_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     "source", [source for source in SOURCES if type(source).locate is not Source.locate], ids=lambda source: source.name
 )
-def test_every_source_has_its_places_watched(full_home: Path, source: Source) -> None:
+def test_the_folders_of_every_source_are_watched(full_home: Path, source: Source) -> None:
     assert located(full_home, source), "add a file of this source to PLACES"
     assert located(full_home, source) <= watched(full_home)
     assert located(sample_home(), source) <= watched(sample_home())
 
 
-def test_all_known_places_are_watched(full_home: Path) -> None:
+def test_all_default_folders_are_watched(full_home: Path) -> None:
     assert watched(full_home) == {full_home / place for place in PLACES}
 
 
-def test_whole_trees_begin_where_conversations_are(full_home: Path) -> None:
+def test_watched_trees_begin_at_folders_with_conversations(full_home: Path) -> None:
     known = WatchedFolders(rules_of(roots_from(full_home)))
     user = full_home / ".config/Code/User"
 

@@ -16,7 +16,7 @@ from threading import Event, Thread
 import pytest
 
 from copilog.ingest import file_notifications
-from copilog.ingest.file_notifications import Notices, is_silent
+from copilog.ingest.file_notifications import ChangeListener, is_silent
 from copilog.ingest.watched_folders import WatchedFolders, rules_of
 from copilog.ingest.watching import Watcher, watch
 from copilog.sources.roots import Root
@@ -40,7 +40,7 @@ def poll(request: pytest.FixtureRequest) -> bool:
     return bool(request.param == "polling")
 
 
-class Told:
+class ReportedChanges:
     """The changes that a watch in another thread has reported so far."""
 
     def __init__(self) -> None:
@@ -67,18 +67,18 @@ def after_deadline() -> Callable[[], bool]:
 
 
 @contextmanager
-def watching(*places: Root | Path, poll: bool | None) -> Iterator[Told]:
-    told, stopped = Told(), Event()
+def watching(*places: Root | Path, poll: bool | None) -> Iterator[ReportedChanges]:
+    reported, stopped = ReportedChanges(), Event()
     with Watcher(places, poll=poll, interval_seconds=0.2) as watcher:
 
         def follow() -> None:
             for batch in watcher.batches(stopped.is_set):
-                told.batches.append(batch)
+                reported.batches.append(batch)
 
         thread = Thread(target=follow)
         thread.start()
         try:
-            yield told
+            yield reported
         finally:
             stopped.set()
             thread.join()
@@ -92,110 +92,110 @@ def home(tmp_path: Path) -> Home:
 # --- what is reported -------------------------------------------------------------------------------------------
 
 
-def test_a_new_session_is_told(home: Home, poll: bool) -> None:
-    with watching(home.root, poll=poll) as told:
+def test_a_new_session_is_reported(home: Home, poll: bool) -> None:
+    with watching(home.root, poll=poll) as reported:
         path = home.add(home.workspace(1), session("session-2", "And peas?"))
-        told.wait_for(path)
+        reported.wait_for(path)
 
-    assert told.paths == {path}
+    assert reported.paths == {path}
 
 
-def test_a_log_that_grows_is_told_each_time(home: Home, poll: bool) -> None:
+def test_a_growing_log_is_reported_each_time(home: Home, poll: bool) -> None:
     path = home.add_log(home.workspace(1), "session-3", [{"kind": 0, "v": {}}])
-    with watching(home.root, poll=poll) as told:
+    with watching(home.root, poll=poll) as reported:
         for _ in range(2):
-            told.batches.clear()
+            reported.batches.clear()
             with path.open("a") as log:
                 log.write('{"kind": 1, "k": ["title"], "v": "Beans"}\n')
-            told.wait_for(path)
+            reported.wait_for(path)
 
 
-def test_a_deleted_file_is_told(home: Home, poll: bool) -> None:
+def test_a_deleted_file_is_reported(home: Home, poll: bool) -> None:
     path = home.add(home.workspace(1), session("session-2", "And peas?"))
-    with watching(home.root, poll=poll) as told:
+    with watching(home.root, poll=poll) as reported:
         path.unlink()
-        told.wait_for(path)
+        reported.wait_for(path)
 
 
-def test_a_deleted_folder_is_told_with_all_that_was_in_it(home: Home, poll: bool) -> None:
+def test_a_deleted_folder_is_reported_with_all_its_files(home: Home, poll: bool) -> None:
     path = home.add(home.workspace(2), session("session-2", "And peas?"))
-    with watching(home.root, poll=poll) as told:
+    with watching(home.root, poll=poll) as reported:
         path.unlink()
         path.parent.rmdir()
         path.parent.parent.rmdir()
-        told.wait_for(path)
+        reported.wait_for(path)
 
 
 def test_a_workspace_that_appears_is_watched(home: Home, poll: bool) -> None:
-    with watching(home.root, poll=poll) as told:
+    with watching(home.root, poll=poll) as reported:
         workspace = home.workspace(7, "/home/ana/code/garden")
-        told.wait_for(workspace / "workspace.json")
+        reported.wait_for(workspace / "workspace.json")
         (workspace / "chatEditingSessions" / "session-9").mkdir(parents=True)
         time.sleep(0.5)  # the folder is empty at first
         state = workspace / "chatEditingSessions" / "session-9" / "state.json"
         state.write_text("{}")
-        told.wait_for(state)
+        reported.wait_for(state)
 
 
-def test_a_place_that_is_not_there_yet_is_watched_once_it_is(tmp_path: Path, poll: bool) -> None:
+def test_a_folder_is_watched_as_soon_as_it_exists(tmp_path: Path, poll: bool) -> None:
     copilot = tmp_path / ".copilot"
-    with watching(Root("copilot-home", copilot, None, "default place", False), poll=poll) as told:
+    with watching(Root("copilot-home", copilot, None, "default place", False), poll=poll) as reported:
         time.sleep(0.3)
         log = copilot / "session-state" / "a1" / "events.jsonl"
         log.parent.mkdir(parents=True)
         log.write_text("{}\n")
-        told.wait_for(log)
-        told.batches.clear()
+        reported.wait_for(log)
+        reported.batches.clear()
         log.write_text("{}\n{}\n")
-        told.wait_for(log)
+        reported.wait_for(log)
 
 
-def test_a_folder_that_takes_the_place_of_another_is_watched(home: Home, poll: bool) -> None:
+def test_a_folder_that_replaces_another_is_watched(home: Home, poll: bool) -> None:
     old = home.add(home.workspace(2), session("session-2", "And peas?"))
-    with watching(home.root, poll=poll) as told:
+    with watching(home.root, poll=poll) as reported:
         old.parent.rename(home.root / "elsewhere")
         old.parent.mkdir()
-        told.wait_for(old)
+        reported.wait_for(old)
         time.sleep(0.5)
         new = home.add(home.workspace(2), session("session-4", "And leeks?"))
-        told.wait_for(new)
+        reported.wait_for(new)
 
 
-def test_what_a_database_has_not_taken_over_yet_counts_for_it(home: Home, poll: bool) -> None:
+def test_a_write_ahead_log_counts_as_its_database(home: Home, poll: bool) -> None:
     path = home.index(home.workspace(1))
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA wal_autocheckpoint = 0")
-        with watching(home.root, poll=poll) as told:
+        with watching(home.root, poll=poll) as reported:
             before = path.stat().st_mtime_ns
             connection.execute("INSERT INTO ItemTable VALUES ('garden', 'beans')")
             connection.commit()
-            told.wait_for(path)
+            reported.wait_for(path)
 
             assert path.stat().st_mtime_ns == before
-            assert told.paths == {path}
+            assert reported.paths == {path}
 
 
 def test_a_burst_of_writing_makes_few_batches(home: Home, poll: bool) -> None:
     workspace = home.workspace(1)
-    with watching(home.root, poll=poll) as told:
+    with watching(home.root, poll=poll) as reported:
         paths = [home.add(workspace, session(f"burst-{number}", "Beans?")) for number in range(200)]
-        told.wait_for(*paths)
+        reported.wait_for(*paths)
 
-    assert len(told.batches) < len(paths) / 4
+    assert len(reported.batches) < len(paths) / 4
 
 
-def test_what_other_extensions_write_is_not_told(home: Home, poll: bool) -> None:
+def test_files_of_other_extensions_are_not_reported(home: Home, poll: bool) -> None:
     workspace = home.workspace(1)
     other = workspace / "example.weather"
     other.mkdir()
-    with watching(home.root, poll=poll) as told:
+    with watching(home.root, poll=poll) as reported:
         for path in (other / "cache.json", workspace / "state.vscdb-shm", home.user / "settings.json"):
             path.write_text("{}")
         path = home.add(workspace, session("session-2", "And peas?"))
-        told.wait_for(path)
+        reported.wait_for(path)
 
-    assert told.paths == {path}
+    assert reported.paths == {path}
 
 
 def test_links_are_not_followed(home: Home, tmp_path: Path, poll: bool) -> None:
@@ -203,34 +203,34 @@ def test_links_are_not_followed(home: Home, tmp_path: Path, poll: bool) -> None:
     outside.mkdir()
     workspace = home.workspace(1)
     (workspace / "chat-session-resources").symlink_to(outside, target_is_directory=True)
-    with watching(home.root, poll=poll) as told:
+    with watching(home.root, poll=poll) as reported:
         (outside / "notes.txt").write_text("beans")
         path = home.add(workspace, session("session-2", "And peas?"))
-        told.wait_for(path)
+        reported.wait_for(path)
 
-    assert told.paths == {path}
+    assert reported.paths == {path}
 
 
-def test_a_home_behind_a_link_is_told_by_the_name_that_leads_there(home: Home, tmp_path: Path, poll: bool) -> None:
+def test_files_of_a_linked_home_are_reported_by_the_path_with_the_link(home: Home, tmp_path: Path, poll: bool) -> None:
     link = tmp_path / "linked"
     link.symlink_to(home.root, target_is_directory=True)
-    with watching(link, poll=poll) as told:
+    with watching(link, poll=poll) as reported:
         path = home.add(home.workspace(1), session("session-2", "And peas?"))
-        told.wait_for(link / path.relative_to(home.root))
+        reported.wait_for(link / path.relative_to(home.root))
 
 
 def test_a_single_file_can_be_watched(tmp_path: Path, poll: bool) -> None:
     path = tmp_path / "chat.json"
     path.write_text("{}")
-    with watching(Root("file", path, None, "named", True), poll=poll) as told:
+    with watching(Root("file", path, None, "named", True), poll=poll) as reported:
         (tmp_path / "other.json").write_text("{}")
         path.write_text('{"requests": []}')
-        told.wait_for(path)
+        reported.wait_for(path)
 
-    assert told.paths == {path}
+    assert reported.paths == {path}
 
 
-def test_places_may_be_asked_for_again_and_again(tmp_path: Path) -> None:
+def test_a_function_for_the_folders_to_watch_is_called_repeatedly(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     for folder in (first, second):
         folder.mkdir()
@@ -242,7 +242,7 @@ def test_places_may_be_asked_for_again_and_again(tmp_path: Path) -> None:
     assert next(batches) == {second / "chat.json"}
 
 
-def test_what_changed_before_somebody_asks_is_told(home: Home, poll: bool) -> None:
+def test_changes_before_the_first_request_are_reported(home: Home, poll: bool) -> None:
     with Watcher([home.root], poll=poll) as watcher:
         path = home.add(home.workspace(1), session("session-2", "And peas?"))
 
@@ -252,10 +252,10 @@ def test_what_changed_before_somebody_asks_is_told(home: Home, poll: bool) -> No
 # --- how --------------------------------------------------------------------------------------------------------
 
 
-def test_notices_of_whole_trees_lead_to_the_same_folders(home: Home) -> None:
+def test_notifications_of_complete_trees_lead_to_the_same_folders(home: Home) -> None:
     need_library()
     known = WatchedFolders(rules_of([home.root]))
-    with closing(Notices(known, is_linux=False)) as heard:
+    with closing(ChangeListener(known, is_linux=False)) as heard:
         path = home.add(home.workspace(1), session("session-2", "And peas?"))
         folders: set[str] = set()
 
@@ -265,7 +265,7 @@ def test_notices_of_whole_trees_lead_to_the_same_folders(home: Home) -> None:
 
         wait_until(is_heard)
         assert heard.is_about(known)
-        assert {Path(name) for name in heard.not_heard(known)} == {home.user, home.user.parent}
+        assert {Path(name) for name in heard.without_notifications(known)} == {home.user, home.user.parent}
 
 
 def test_without_the_library_everything_is_polled(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -291,7 +291,7 @@ with Watcher([Path(sys.argv[1])], poll=False) as watcher:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems are asked about whole trees")
-def test_when_the_system_listens_to_no_more_folders_everything_is_polled(home: Home) -> None:
+def test_if_the_system_refuses_more_subscriptions_everything_is_polled(home: Home) -> None:
     need_library()
     apart = ["unshare", "--user", "--map-root-user"]  # a limit that holds for nobody else
     try:
@@ -305,13 +305,13 @@ def test_when_the_system_listens_to_no_more_folders_everything_is_polled(home: H
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="needs a user who may not read everything")
-def test_a_folder_that_may_not_be_read_hinders_nothing(home: Home, poll: bool) -> None:
+def test_an_unreadable_folder_does_not_affect_the_others(home: Home, poll: bool) -> None:
     closed = home.workspace(3) / "chatSessions"
     closed.mkdir()
     closed.chmod(0)
-    with watching(home.root, poll=poll) as told:
+    with watching(home.root, poll=poll) as reported:
         path = home.add(home.workspace(1), session("session-2", "And peas?"))
-        told.wait_for(path)
+        reported.wait_for(path)
     closed.chmod(0o700)
 
 
@@ -341,7 +341,7 @@ ana@store: /home/ana/store fuse.sshfs rw 0 0
         ("/home/ana/store/.copilot", True),
     ],
 )
-def test_places_that_others_write_to_are_polled(tmp_path: Path, path: str, expected: bool) -> None:
+def test_folders_on_network_file_systems_are_polled(tmp_path: Path, path: str, expected: bool) -> None:
     mounts = tmp_path / "mounts"
     mounts.write_text(MOUNTS)
 

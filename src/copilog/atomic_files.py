@@ -20,7 +20,7 @@ class CannotWrite(CopilogError):  # noqa: N818 - it is news about the disk
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[IO[bytes]]:
+def atomic_file(path: Path) -> Iterator[IO[bytes]]:
     """Open a file for writing. It is renamed to its path if the body succeeds; otherwise nothing changes."""
     target = Path(os.path.realpath(path))
     if _is_special(target):
@@ -33,7 +33,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
         raise UsageError(f"{path}: is a folder; name a file")
     draft = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
     try:
-        with _told(path, draft, target):
+        with _reporting_errors(path, draft, target):
             # Opened in here, so that an interruption leaves nothing behind.
             with os.fdopen(os.open(draft, _NEW_AND_PRIVATE, 0o600), "wb", buffering=1 << 20) as file:
                 yield file
@@ -46,7 +46,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def _told(path: Path, *ours: Path) -> Iterator[None]:
+def _reporting_errors(path: Path, *ours: Path) -> Iterator[None]:
     """Convert an error of the system about our own file to a message. Other errors pass through."""
     try:
         yield

@@ -133,7 +133,7 @@ class Tally(msgspec.Struct):
         """Count records already seen as ignored on purpose."""
         self.ignored[reason] = self.ignored.get(reason, 0) + count
 
-    def meet_unknown(self, kind: str) -> None:
+    def count_unknown(self, kind: str) -> None:
         """Count a kind without a description. The record itself counts as used."""
         kind = cut(kind, LONGEST_KIND)
         self.unknown[kind] = self.unknown.get(kind, 0) + 1

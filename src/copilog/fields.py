@@ -178,7 +178,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST_NANOSECOND = 253_402_300_799 * 10**9
 
 
-def moment_from(value: object) -> datetime | None:
+def timestamp_from(value: object) -> datetime | None:
     """Return the time of ISO 8601 text, of SQLite's own text, which is UTC without a zone, or of milliseconds."""
     if not isinstance(value, str):
         return time_from_ms(value)
@@ -189,15 +189,15 @@ def moment_from(value: object) -> datetime | None:
         return None
 
 
-def take_moment(obj: Json, key: str) -> datetime | None:
+def take_timestamp(obj: Json, key: str) -> datetime | None:
     """Take a time; a value that is not a time stays."""
-    moment = moment_from(obj.get(key))
+    moment = timestamp_from(obj.get(key))
     if moment is not None:
         del obj[key]
     return moment
 
 
-def moment_from_nanoseconds(value: object) -> datetime | None:
+def timestamp_from_nanoseconds(value: object) -> datetime | None:
     """Return the time of nanoseconds since 1970, as a number or as text."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 25:
         value = int(value)
@@ -206,14 +206,14 @@ def moment_from_nanoseconds(value: object) -> datetime | None:
     return EPOCH + timedelta(microseconds=value // 1000)
 
 
-def moment_from_pair(value: object) -> datetime | None:
+def timestamp_from_pair(value: object) -> datetime | None:
     """Return the time of a pair of seconds and nanoseconds."""
     if not isinstance(value, list) or len(value) != 2:
         return None
     seconds, nanoseconds = value
     if type(seconds) is not int or type(nanoseconds) is not int:
         return None
-    return moment_from_nanoseconds(seconds * 10**9 + nanoseconds)
+    return timestamp_from_nanoseconds(seconds * 10**9 + nanoseconds)
 
 
 def ms_between(start: datetime | None, end: datetime | None) -> float | None:

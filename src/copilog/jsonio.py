@@ -46,10 +46,10 @@ def decode(data: bytes) -> tuple[Any, list[Repair]]:
     try:
         return decode_strictly(data), []
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-        return _decode_kindly(data, str(error))
+        return _decode_leniently(data, str(error))
 
 
-def _decode_kindly(data: bytes, why: str) -> tuple[Any, list[Repair]]:
+def _decode_leniently(data: bytes, why: str) -> tuple[Any, list[Repair]]:
     repairs: list[Repair] = []
     try:
         text = data.decode("utf-8")
@@ -92,7 +92,7 @@ def _decode_kindly(data: bytes, why: str) -> tuple[Any, list[Repair]]:
     return value, repairs
 
 
-def whole_characters(text: str) -> str:
+def replace_lone_surrogates(text: str) -> str:
     """Return the text with U+FFFD for half surrogate pairs, as in cut strings and in file names that are not text."""
     if text.isascii() or not _HALF_CHARACTER.search(text):
         return text
@@ -102,7 +102,7 @@ def whole_characters(text: str) -> str:
 def _without_half_characters(value: Any) -> tuple[Any, int]:
     """Return the value with U+FFFD for lone surrogates in all its strings, and how many strings had one."""
     if isinstance(value, str):
-        whole = whole_characters(value)
+        whole = replace_lone_surrogates(value)
         return whole, int(whole is not value)
     count = 0
     if isinstance(value, list):

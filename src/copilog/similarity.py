@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 from copilog.model import Conversation, Turn, prose_of
 
 SAME_MOMENT_SECONDS = 120
-TELLING_LENGTH = 24  # shorter prompts ("continue", "fix it") are common
+DISTINCTIVE_LENGTH = 24  # shorter prompts ("continue", "fix it") are common
 
 Verdict = Literal["same", "doubtful", "different"]
 
@@ -107,7 +107,7 @@ def compare(one: Fingerprint, other: Fingerprint) -> Likeness:
     if not short.turns:
         return Likeness("different", "one of them has no turns")
     by_ids = _by_ids(short, long)
-    return by_ids if by_ids is not None else _by_words(short, long)
+    return by_ids if by_ids is not None else _by_texts(short, long)
 
 
 def _by_ids(short: Fingerprint, long: Fingerprint) -> Likeness | None:
@@ -122,14 +122,14 @@ def _by_ids(short: Fingerprint, long: Fingerprint) -> Likeness | None:
     return Likeness("doubtful", f"only {shared} of {len(short.turns)} turns carry the same ids")
 
 
-def _by_words(short: Fingerprint, long: Fingerprint) -> Likeness:
+def _by_texts(short: Fingerprint, long: Fingerprint) -> Likeness:
     """Return a verdict from the texts: the longer must begin with the shorter."""
     pairs = list(zip(short.turns, long.turns, strict=False))
     if any(mine.words != theirs.words for mine, theirs in pairs):
         return Likeness("different", "other words")
     length = sum(mine.length for mine, _ in pairs)
     number = len(pairs)
-    if length < TELLING_LENGTH:
+    if length < DISTINCTIVE_LENGTH:
         return Likeness("different", "too few words to tell")
     if all(mine.answer == theirs.answer for mine, theirs in pairs):
         return Likeness("same", f"the same words and answers in {number} turns")

@@ -73,7 +73,7 @@ class Snapshot:
 
 
 @dataclass(slots=True)
-class _Kept:
+class _CachedCopy:
     """A copy that is used again while the database is unchanged."""
 
     state: tuple[int, int, int, int]
@@ -81,18 +81,18 @@ class _Kept:
     stack: ExitStack
 
 
-_kept: ContextVar[dict[Path, _Kept] | None] = ContextVar("kept copies", default=None)
+_cached_copies: ContextVar[dict[Path, _CachedCopy] | None] = ContextVar("kept copies", default=None)
 
 
 @contextmanager
 def keep_copies() -> Iterator[None]:
     """Copy each database once in this block, however often it is opened, as a store is read one session at a time."""
-    copies: dict[Path, _Kept] = {}
-    token = _kept.set(copies)
+    copies: dict[Path, _CachedCopy] = {}
+    token = _cached_copies.set(copies)
     try:
         yield
     finally:
-        _kept.reset(token)
+        _cached_copies.reset(token)
         for kept in copies.values():
             kept.stack.close()
 
@@ -103,7 +103,7 @@ def open_copy(path: Path) -> Iterator[Snapshot]:
 
     Raise UnreadableDatabase if it cannot be copied or read.
     """
-    copies = _kept.get()
+    copies = _cached_copies.get()
     if copies is None:
         with _new_copy(path) as snapshot:
             yield snapshot
@@ -114,7 +114,7 @@ def open_copy(path: Path) -> Iterator[Snapshot]:
         if kept is not None:
             copies.pop(path).stack.close()
         stack = ExitStack()
-        kept = _Kept(state, stack.enter_context(_new_copy(path)), stack)
+        kept = _CachedCopy(state, stack.enter_context(_new_copy(path)), stack)
         copies[path] = kept
     yield Snapshot(kept.snapshot.connection, list(kept.snapshot.notes))
 

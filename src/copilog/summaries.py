@@ -166,7 +166,7 @@ def of_conversation(conversation: Conversation) -> Summary:
     )
 
 
-def moment_of(found: Found) -> datetime:
+def last_changed_at(found: Found) -> datetime:
     """Return when a conversation was last changed, without reading it: from the index, else from its files."""
     if found.hint is not None and found.hint.updated_at is not None:
         return found.hint.updated_at

@@ -11,7 +11,9 @@ Answer = TypeVar("Answer")
 LONGEST_TEXT = 1000
 
 
-def remembered(most: int, longest: int = LONGEST_TEXT) -> Callable[[Callable[[str], Answer]], Callable[[str], Answer]]:
+def cached_by_text(
+    most: int, longest: int = LONGEST_TEXT
+) -> Callable[[Callable[[str], Answer]], Callable[[str], Answer]]:
     """Cache the last results of a function of one text, `most` of them; those of longer texts are not cached."""
 
     def decorate(function: Callable[[str], Answer]) -> Callable[[str], Answer]:

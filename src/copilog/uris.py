@@ -8,7 +8,7 @@ from urllib.parse import quote, unquote
 
 from copilog.fields import Json
 from copilog.model import Place, Range
-from copilog.text_cache import remembered
+from copilog.text_cache import cached_by_text
 
 # VS Code's URIs, which are stored as strings or as objects with a scheme, an authority and a decoded path. The
 # objects may have `fsPath` and `external` too. Those are caches that may be wrong, so they only count without a
@@ -57,7 +57,7 @@ def plain_uri(value: object) -> tuple[str, str | None] | None:
     return (_text_of(uri), _path_of(uri)) if scheme else None
 
 
-@remembered(1024)
+@cached_by_text(1024)
 def _uri_of_file(path: str) -> tuple[str, str | None]:
     """Return the URI of a path. Cached, as a conversation repeats the names of few files."""
     if path and not _needs_encoding(path):
@@ -203,23 +203,23 @@ def range_from(value: object) -> Range | None:
     )
 
 
-def place_from(value: object) -> Place | None:
+def location_from(value: object) -> Place | None:
     """Return a location from a URI (text or object), a location `{uri, range}` or a symbol `{name, location}`."""
     if type(value) is dict:
         if "uri" in value:
-            place = _uri_place(value["uri"])
+            place = _location_of_uri(value["uri"])
             if place is not None:
                 place.range = range_from(value.get("range"))
             return place
         if "location" in value and isinstance(value.get("name"), str):
-            return _symbol_place(value)
-        return _uri_place(value)
+            return _location_of_symbol(value)
+        return _location_of_uri(value)
     if isinstance(value, str):
-        return _uri_place(value) or Place(path=value)
+        return _location_of_uri(value) or Place(path=value)
     return None
 
 
-def _uri_place(value: object) -> Place | None:
+def _location_of_uri(value: object) -> Place | None:
     plain = plain_uri(value)
     if plain is not None:
         return Place(uri=plain[0], path=plain[1])
@@ -227,11 +227,11 @@ def _uri_place(value: object) -> Place | None:
     return None if uri is None else Place(uri=uri, path=uri_to_path(value))
 
 
-def _symbol_place(value: dict[str, Any]) -> Place | None:
+def _location_of_symbol(value: dict[str, Any]) -> Place | None:
     location = value["location"]
     if isinstance(location, dict) and "location" in location:
         return None  # a symbol is not in a symbol, and such data may be nested a thousand levels deep
-    place = place_from(location) or Place()
+    place = location_from(location) or Place()
     place.name = value["name"]
     kind = value.get("kind")
     place.symbol_kind = kind if type(kind) is int else None
@@ -287,20 +287,20 @@ _RANGE_SHAPE = ("startLineNumber", "startColumn", "endLineNumber", "endColumn")
 _RANGE_KEYS = frozenset(_RANGE_SHAPE)
 
 
-def take_place(obj: Json, key: str) -> Place | None:
+def take_location(obj: Json, key: str) -> Place | None:
     """Take the location under a key: a URI, a location or a symbol."""
     value = obj.get(key)
-    place = _plain_place(value)
+    place = _plain_location(value)
     if place is not None:
         del obj[key]
         return place
-    place = place_from(value)
-    if place is not None and is_told_by_place(value):
+    place = location_from(value)
+    if place is not None and is_lossless_as_location(value):
         del obj[key]
     return place
 
 
-def _plain_place(value: object) -> Place | None:
+def _plain_location(value: object) -> Place | None:
     """Return a location in the most common form, with all of its fields; None for any other."""
     if type(value) is not dict:
         return None
@@ -325,25 +325,25 @@ def take_uri(obj: Json, key: str) -> str | None:
         del obj[key]
         return plain[0]
     text = uri_to_string(value)
-    if text is not None and _is_told_by_uri(value):
+    if text is not None and _is_lossless_as_uri(value):
         del obj[key]
     return text
 
 
-def is_told_by_place(value: object) -> bool:
+def is_lossless_as_location(value: object) -> bool:
     """Return whether a location made of this value includes all of it."""
     if not isinstance(value, dict):
         return isinstance(value, str)
     if "uri" in value:
-        return value.keys() <= _LOCATION_KEYS and _is_told_by_uri(value["uri"]) and _is_told_by_range(value)
+        return value.keys() <= _LOCATION_KEYS and _is_lossless_as_uri(value["uri"]) and _is_lossless_as_range(value)
     if "location" in value:
         kind = value.get("kind")
         is_plain = value.keys() <= _SYMBOL_KEYS and (kind is None or type(kind) is int)
-        return is_plain and place_from(value["location"]) is not None and is_told_by_place(value["location"])
-    return _is_told_by_uri(value)
+        return is_plain and location_from(value["location"]) is not None and is_lossless_as_location(value["location"])
+    return _is_lossless_as_uri(value)
 
 
-def _is_told_by_uri(value: object) -> bool:
+def _is_lossless_as_uri(value: object) -> bool:
     if not isinstance(value, dict):
         return isinstance(value, str)
     if not value.keys() <= _URI_KEYS:
@@ -354,7 +354,7 @@ def _is_told_by_uri(value: object) -> bool:
     return True
 
 
-def _is_told_by_range(location: Json) -> bool:
+def _is_lossless_as_range(location: Json) -> bool:
     span = location.get("range")
     if span is None:
         return True

@@ -110,7 +110,7 @@ def edit(path: Path | str, before: str | None, after_it: str | None, **more: Any
     return FileEdit(path=str(path), uri=f"file://{path}", diff=diff, **facts)
 
 
-def talk(
+def conversation_with(
     name: str,
     *turns: list[AnyPart],
     folder: Path | str | None = "/home/ana/tide-tables",
@@ -188,6 +188,6 @@ def found(result: BlameResult) -> list[tuple[str, str]]:
     return [(touch.conversation, touch.strength) for touch in result.touches]
 
 
-def told(origin: LineOrigin) -> tuple[str, str] | None:
+def origin_and_strength(origin: LineOrigin) -> tuple[str, str] | None:
     """Return the conversation that a line comes from, with its strength."""
     return (origin.origin.conversation, origin.origin.strength) if origin.origin else None

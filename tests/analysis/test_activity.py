@@ -95,7 +95,7 @@ def test_streaks_and_ends_of_the_measured_conversations(chosen: Chosen) -> None:
     assert made.current_streak == 3  # it is Thursday, and Wednesday was used
 
 
-def test_harbour_and_lighthouse_ran_side_by_side(chosen: Chosen) -> None:
+def test_two_conversations_of_the_sample_ran_in_parallel(chosen: Chosen) -> None:
     made = activity(chosen)
 
     # 10:00:00 for 30 seconds, and 10:00:10 for 60 seconds
@@ -104,7 +104,7 @@ def test_harbour_and_lighthouse_ran_side_by_side(chosen: Chosen) -> None:
 
 
 @needs_clock
-def test_days_and_hours_are_those_of_the_clock_on_the_wall(archive: Archive, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_days_and_hours_are_in_local_time(archive: Archive, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "EAST-3")  # three hours ahead of UTC
     time.tzset()
 
@@ -132,14 +132,14 @@ def test_the_longest_streak_is_the_latest_of_equals(own: Archive) -> None:
 
 @needs_clock
 @pytest.mark.parametrize(("today", "streak"), [(2, 3), (3, 3), (4, 0), (1, 0)])
-def test_a_streak_is_current_until_a_whole_day_has_passed(own: Archive, today: int, streak: int) -> None:
+def test_a_streak_is_current_until_a_full_day_has_passed(own: Archive, today: int, streak: int) -> None:
     store(own, "lamp", *days(0, 1, 2))
 
     assert measure(own, MONDAY + timedelta(days=today)).current_streak == streak
 
 
 @needs_clock
-def test_calls_without_a_turn_stand_at_the_time_of_their_conversation(own: Archive) -> None:
+def test_calls_without_a_turn_have_the_time_of_their_conversation(own: Archive) -> None:
     store(own, "lamp", *days(-1), calls=3)
 
     made = measure(own)
@@ -159,7 +159,7 @@ def test_turns_of_one_conversation_are_not_in_parallel(own: Archive) -> None:
     assert (made.most_parallel, made.parallel_ms) == (1, 0)
 
 
-def test_what_ends_as_another_begins_is_not_in_parallel(own: Archive) -> None:
+def test_a_turn_that_ends_as_another_begins_is_not_parallel(own: Archive) -> None:
     store(own, "lamp", (at(0), 10))
     store(own, "lens", (at(10), 10))
 
@@ -178,7 +178,7 @@ def test_time_in_parallel_is_counted_once_for_two_and_for_three(own: Archive) ->
     assert made.parallel_ms == 65_000
 
 
-def test_turns_without_a_time_or_a_length_are_left_out_of_it(own: Archive) -> None:
+def test_turns_without_time_or_duration_are_not_counted_as_parallel(own: Archive) -> None:
     store(own, "lamp", (at(0), 100))
     store(own, "lens", (at(10), None), (None, 50), (at(20), 0))
 
@@ -187,7 +187,7 @@ def test_turns_without_a_time_or_a_length_are_left_out_of_it(own: Archive) -> No
     assert (made.most_parallel, made.parallel_ms) == (1, 0)
 
 
-def test_a_clock_that_was_never_set_does_no_harm(own: Archive, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_turns_dated_before_the_first_calendar_day_are_skipped(own: Archive, monkeypatch: pytest.MonkeyPatch) -> None:
     if hasattr(time, "tzset"):
         monkeypatch.setenv("TZ", "WEST3")
         time.tzset()

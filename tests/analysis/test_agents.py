@@ -23,7 +23,7 @@ def empty(tmp_path: Path) -> Iterator[Archive]:
         yield archive
 
 
-def test_who_was_at_work(chosen: Chosen) -> None:
+def test_every_kind_of_agent_is_counted(chosen: Chosen) -> None:
     assert agents(chosen).agents == [
         AgentRow(
             name="agent",
@@ -68,7 +68,7 @@ def test_who_was_at_work(chosen: Chosen) -> None:
     ]
 
 
-def test_who_handed_over_to_whom(chosen: Chosen) -> None:
+def test_hand_overs_name_both_agents(chosen: Chosen) -> None:
     assert agents(chosen).handovers == [
         HandoverRow(before="(default)", after="Keeper", kind="subagent", times=1),
         HandoverRow(before="(default)", after="Navigator", kind="switch", times=1),
@@ -83,7 +83,7 @@ def test_a_period_counts_its_own_turns(archive: Archive) -> None:
     assert found.handovers == []
 
 
-def test_a_change_at_the_beginning_of_a_period_is_one(empty: Archive) -> None:
+def test_a_switch_of_agents_at_the_start_of_a_period_counts(empty: Archive) -> None:
     store(empty, conversation("a", [turn(0), turn(1, "Planner", day=5)]))
 
     found = agents(choose(empty, Selection(since=at(5, "00:00:00"))))
@@ -105,7 +105,7 @@ def test_turns_that_a_fork_repeats_count_once(empty: Archive) -> None:
     assert found.handovers == [HandoverRow(before="Planner", after="Builder", kind="switch", times=1)]
 
 
-def test_what_the_product_asks_by_itself_changes_no_agent(empty: Archive) -> None:
+def test_requests_of_the_product_itself_are_no_switch_of_agents(empty: Archive) -> None:
     turns = [turn(0, "Planner"), turn(1, is_system=True), turn(2, "Planner")]
 
     assert agents(store(empty, conversation("a", turns))).handovers == []
@@ -120,7 +120,7 @@ def test_spellings_of_a_name_are_one_agent(empty: Archive) -> None:
     assert found.handovers == []
 
 
-def test_evidence_is_told_without_the_file_that_it_names(empty: Archive) -> None:
+def test_evidence_is_shown_without_file_names(empty: Archive) -> None:
     turns = [
         turn(0, "Planner", evidence="modeInstructions, defined in /home/ana/tide-tables/.github/agents/planner.md"),
         turn(1, "Planner", evidence="@mention"),
@@ -168,14 +168,14 @@ def test_a_sub_agent_may_start_another(empty: Archive) -> None:
 # --- definitions ------------------------------------------------------------------------------------------------
 
 
-def test_what_named_folders_do_not_define_may_be_defined_elsewhere() -> None:
+def test_agents_undefined_in_named_folders_are_not_reported_as_missing() -> None:
     shelf = Defined(DefinedInPart([Definition(kind="agent", name="Pilot", path="/a")]), AGENTS)
 
     assert [shelf.is_defined(name) for name in ("pilot", "helmsman")] == [True, None]
     assert shelf.missing(["pilot", "helmsman"]) == []
 
 
-def test_what_is_defined_is_held_against_what_ran(chosen: Chosen) -> None:
+def test_definitions_are_compared_with_the_agents_that_ran(chosen: Chosen) -> None:
     found = agents(
         chosen, [defined("navigator"), defined("Helmsman", "mode"), defined("Helmsman"), defined("knots", "skill")]
     )
@@ -198,7 +198,7 @@ def test_an_agent_that_ran_as_a_sub_agent_was_used(chosen: Chosen) -> None:
     assert agents(chosen, [defined("SOUNDER")]).never_used == []
 
 
-def test_where_nobody_looked_nothing_is_missing(chosen: Chosen) -> None:
+def test_nothing_is_missing_without_a_list_of_definitions(chosen: Chosen) -> None:
     found = agents(chosen)
 
     assert {row.is_defined for row in found.agents} == {None}

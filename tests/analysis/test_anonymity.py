@@ -43,13 +43,13 @@ def page_of(stats: Stats) -> str:
 # --- nothing is left ----------------------------------------------------------------------------------------------
 
 
-def test_everything_private_is_in_the_figures_to_begin_with() -> None:
+def test_private_texts_are_in_the_original_figures() -> None:
     everything = "\n".join(text for _, text in texts_of(made_up_stats()))
 
     assert [name for name in PRIVATE if name not in everything] == []
 
 
-def test_nothing_private_is_left_in_the_figures_nor_on_the_page() -> None:
+def test_private_texts_are_neither_in_anonymous_figures_nor_on_the_page() -> None:
     stats = anonymous(made_up_stats())
 
     for place, text in texts_of(stats):
@@ -82,7 +82,7 @@ OUR_OWN = {
 }  # fmt: skip
 
 
-def test_whatever_text_a_figure_may_hold_is_replaced_unless_it_is_our_own() -> None:
+def test_every_text_field_is_replaced_unless_it_is_a_public_name() -> None:
     stats = secrets_for(Stats, count())
 
     kept = {place for place, text in texts_of(anonymous(stats)) if "sekret" in text}
@@ -90,7 +90,7 @@ def test_whatever_text_a_figure_may_hold_is_replaced_unless_it_is_our_own() -> N
     assert kept == OUR_OWN
 
 
-def test_the_original_stays_as_it_is() -> None:
+def test_anonymizing_does_not_change_the_original() -> None:
     stats = made_up_stats()
 
     anonymous(stats)
@@ -98,7 +98,7 @@ def test_the_original_stays_as_it_is() -> None:
     assert stats == made_up_stats()
 
 
-def test_numbers_stay() -> None:
+def test_numbers_are_not_anonymized() -> None:
     before, after = made_up_stats(), anonymous(made_up_stats())
 
     assert after.totals == before.totals
@@ -111,7 +111,7 @@ def test_numbers_stay() -> None:
     assert after.time.by_day == before.time.by_day
 
 
-def test_nothing_becomes_nothing() -> None:
+def test_empty_figures_stay_empty_when_anonymous() -> None:
     assert [text for _, text in texts_of(anonymous(empty_stats())) if text] == ["total"]
 
 
@@ -155,7 +155,7 @@ def test_two_conversations_of_one_title_are_two() -> None:
     assert [row.name for row in anonymous(stats).tokens.by_conversation] == ["conversation 1", "conversation 2"]
 
 
-def test_models_that_everybody_can_have_keep_their_names() -> None:
+def test_public_models_keep_their_names() -> None:
     stats = anonymous(made_up_stats())
 
     names = ["claude-sonnet-4.5", "gpt-5-mini", "gemini-2.5-pro", "model 1"]
@@ -174,16 +174,16 @@ def test_models_that_everybody_can_have_keep_their_names() -> None:
         "gpt-oss:20b",
     ],
 )  # fmt: skip
-def test_public_models_are_known(name: str) -> None:
+def test_names_of_public_models_are_recognized(name: str) -> None:
     assert public_names.is_model(name)
 
 
 @pytest.mark.parametrize("name", ["", "gpt-5-ana", "harbour/gpt-5", "azure/ana-deployment", "claude-for-acme", "-"])
-def test_models_of_somebodys_own_are_not(name: str) -> None:
+def test_names_of_private_models_are_not_public(name: str) -> None:
     assert not public_names.is_model(name)
 
 
-def test_tools_of_copilot_stay_and_those_of_servers_are_numbered_within_them() -> None:
+def test_copilot_tools_keep_names_and_server_tools_get_numbers() -> None:
     tools = anonymous(made_up_stats()).tools
 
     assert [row.name for row in tools.tools] == [
@@ -194,7 +194,7 @@ def test_tools_of_copilot_stay_and_those_of_servers_are_numbered_within_them() -
     assert tools.sequences[1].tools == ["tool 1 of server 1", "read_file"]
 
 
-def test_a_tool_belongs_to_the_server_whose_name_it_begins_with_best() -> None:
+def test_a_tool_belongs_to_the_server_with_the_longest_matching_prefix() -> None:
     stats = made_up_stats()
     stats.tools.servers = [
         ServerRow(name=name, tools=1, calls=1, failed=0, conversations=1) for name in ("quay", "Quay Weather", "---")
@@ -203,7 +203,7 @@ def test_a_tool_belongs_to_the_server_whose_name_it_begins_with_best() -> None:
     assert anonymous(stats).tools.tools[4].name == "tool 1 of server 2"
 
 
-def test_programs_are_reduced_to_well_known_first_words_and_added_up() -> None:
+def test_unknown_programs_are_summed_up_as_others() -> None:
     assert anonymous(made_up_stats()).tools.programs == [
         ProgramRow(name="git", calls=180, failed=0, command_errors=12, conversations=31),
         ProgramRow(name="pytest", calls=98, failed=0, command_errors=41, conversations=17),
@@ -218,7 +218,7 @@ def test_files_keep_the_ending_of_a_known_language() -> None:
     assert PurePosixPath(names[0]).suffix == ".py"
 
 
-def test_languages_errors_and_reasons_are_known_ones_or_others() -> None:
+def test_unknown_languages_errors_and_reasons_become_others() -> None:
     work = anonymous(made_up_stats()).work
 
     assert [(row.name, row.edits) for row in work.languages] == [
@@ -243,7 +243,7 @@ def test_references_are_counts_of_their_kinds() -> None:
     ]
 
 
-def test_evidence_does_not_quote() -> None:
+def test_anonymous_evidence_quotes_nothing() -> None:
     stats = anonymous(made_up_stats())
 
     assert stats.agents.agents[1].evidence == ["modeInfo", "other"]
@@ -251,7 +251,7 @@ def test_evidence_does_not_quote() -> None:
     assert stats.skills.skills[0].evidence == {"tool call": 20, "other": 14}
 
 
-def test_moments_become_days_and_the_period_stays() -> None:
+def test_timestamps_become_days_and_the_period_is_unchanged() -> None:
     stats = anonymous(made_up_stats())
 
     assert (stats.time.first_at, stats.time.most_parallel_at) == ("2026-03-02", "2026-04-14")
@@ -259,7 +259,7 @@ def test_moments_become_days_and_the_period_stays() -> None:
     assert stats.since == "2026-03-01T23:00:00.000Z"
 
 
-def test_categories_of_prompts_are_those_that_copilot_has() -> None:
+def test_only_copilots_prompt_categories_keep_their_names() -> None:
     shares = anonymous(made_up_stats()).tokens.composition
 
     assert [(row.category, row.label) for row in shares] == [
@@ -269,5 +269,5 @@ def test_categories_of_prompts_are_those_that_copilot_has() -> None:
     ]
 
 
-def test_what_detection_takes_for_built_in_may_keep_its_name() -> None:
+def test_names_that_detection_treats_as_built_in_are_public() -> None:
     assert {name for name in BUILT_IN if name not in public_names.AGENTS} <= {"applycodeblock"}

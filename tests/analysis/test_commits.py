@@ -15,7 +15,7 @@ from copilog.analysis.lineage.git import GitError, Repository, unquoted
 from copilog.jsonio import encode
 from copilog.model import FileEdit, Relation, Terminal, Text, ToolCall, Workspace
 from copilog.textdiff import unified_diff
-from tests.analysis.made_up_edits import AFTER, BEFORE, Repo, Shelf, after, edit, ran, talk
+from tests.analysis.made_up_edits import AFTER, BEFORE, Repo, Shelf, after, conversation_with, edit, ran
 
 
 @pytest.fixture
@@ -44,14 +44,14 @@ def kinds(touch: CommitTouch) -> list[tuple[str, str]]:
 # --- lines ------------------------------------------------------------------------------------------------------
 
 
-def test_a_commit_is_shared_out_among_the_conversations_that_wrote_its_lines(shelf: Shelf, repo: Repo) -> None:
+def test_lines_of_a_commit_are_assigned_to_the_conversations_that_wrote_them(shelf: Shelf, repo: Repo) -> None:
     tides, moon = repo.folder / "src" / "tides.py", repo.folder / "src" / "moon.py"
     by_hand = AFTER + "\n# this line was typed by a person\n"
     phases = "def phase_of_moon(day):\n    return day % 29.53\nEPOCH_OF_THE_MOON = 2451550\n"
     sha = repo.commit("high water", hours=3, src__tides_py=by_hand, src__moon_py=phases)
     shelf.put(
-        talk("tides", [edit(tides, BEFORE, AFTER)], folder=repo.folder),
-        talk("moon", [edit(moon, None, phases)], folder=repo.folder, hours=1),
+        conversation_with("tides", [edit(tides, BEFORE, AFTER)], folder=repo.folder),
+        conversation_with("moon", [edit(moon, None, phases)], folder=repo.folder, hours=1),
     )
 
     result = trace_commit(shelf.choose(), sha, repo.folder)
@@ -72,11 +72,11 @@ def test_a_commit_is_shared_out_among_the_conversations_that_wrote_its_lines(she
     assert result.verdict == "6 of 7 lines (86%) were written in 2 conversations; 1 in none that was found"
 
 
-def test_a_commit_comes_from_no_edit_of_a_call_that_failed(shelf: Shelf, repo: Repo) -> None:
+def test_edits_of_failed_calls_are_not_origins_of_a_commit(shelf: Shelf, repo: Repo) -> None:
     tides = repo.folder / "src" / "tides.py"
     sha = repo.commit("high water", hours=3, src__tides_py=AFTER)
     call = ToolCall(id="c1", name="replace_string_in_file", status="failed")
-    shelf.put(talk("failed", [call, edit(tides, BEFORE, AFTER, call_id="c1")], folder=repo.folder))
+    shelf.put(conversation_with("failed", [call, edit(tides, BEFORE, AFTER, call_id="c1")], folder=repo.folder))
 
     result = trace_commit(shelf.choose(), sha, repo.folder)
 
@@ -89,8 +89,8 @@ def test_a_line_counts_for_the_last_conversation_that_wrote_it(shelf: Shelf, rep
     tides = repo.folder / "src" / "tides.py"
     repo.commit("high water", hours=9, src__tides_py=AFTER)
     shelf.put(
-        talk("first", [edit(tides, BEFORE, AFTER)], folder=repo.folder),
-        talk("second", [edit(tides, BEFORE, AFTER)], folder=repo.folder, hours=2),
+        conversation_with("first", [edit(tides, BEFORE, AFTER)], folder=repo.folder),
+        conversation_with("second", [edit(tides, BEFORE, AFTER)], folder=repo.folder, hours=2),
     )
 
     result = trace_commit(shelf.choose(), "HEAD", repo.folder)
@@ -99,11 +99,11 @@ def test_a_line_counts_for_the_last_conversation_that_wrote_it(shelf: Shelf, rep
     assert result.written == 3
 
 
-def test_what_was_edited_after_the_commit_is_not_in_it(shelf: Shelf, repo: Repo) -> None:
+def test_edits_after_the_commit_do_not_count(shelf: Shelf, repo: Repo) -> None:
     tides = repo.folder / "src" / "tides.py"
     repo.commit("high water", hours=1, src__tides_py=AFTER)
-    late = talk("late", [edit(tides, BEFORE, AFTER)], folder=repo.folder, hours=3)
-    long_ago = talk("old", [edit(tides, BEFORE, AFTER)], folder=repo.folder, hours=-24 * 60)
+    late = conversation_with("late", [edit(tides, BEFORE, AFTER)], folder=repo.folder, hours=3)
+    long_ago = conversation_with("old", [edit(tides, BEFORE, AFTER)], folder=repo.folder, hours=-24 * 60)
 
     result = trace_commit(shelf.put(late, long_ago).choose(), "HEAD", repo.folder)
 
@@ -111,41 +111,43 @@ def test_what_was_edited_after_the_commit_is_not_in_it(shelf: Shelf, repo: Repo)
     assert "60 days before" in result.touches[0].evidence[0].text
 
 
-def test_few_and_short_lines_are_not_enough_to_be_sure(shelf: Shelf, repo: Repo) -> None:
+def test_few_or_short_lines_are_not_strong_evidence(shelf: Shelf, repo: Repo) -> None:
     tides = repo.folder / "src" / "tides.py"
     some = BEFORE + "value_of_the_tide = 4\n"
     repo.commit(
         "high water", hours=1, src__tides_py=some + "one_more_line = 1\nand_another_line = 2\nthe_last_one = 3\n"
     )
-    shelf.put(talk("harbour", [edit(tides, BEFORE, some)], folder=repo.folder))
+    shelf.put(conversation_with("harbour", [edit(tides, BEFORE, some)], folder=repo.folder))
 
     result = trace_commit(shelf.choose(), "HEAD", repo.folder)
 
     assert (found(result), result.unwritten, result.is_uncertain) == ([("harbour", "medium", 1)], 3, True)
 
 
-def test_a_commit_of_one_line_needs_one_line(shelf: Shelf, repo: Repo) -> None:
+def test_one_line_is_strong_evidence_for_a_commit_of_one_line(shelf: Shelf, repo: Repo) -> None:
     some = BEFORE + "value_of_the_tide = 4\n"
     repo.commit("high water", hours=1, src__tides_py=some)
-    shelf.put(talk("harbour", [edit(repo.folder / "src" / "tides.py", BEFORE, some)], folder=repo.folder))
+    shelf.put(conversation_with("harbour", [edit(repo.folder / "src" / "tides.py", BEFORE, some)], folder=repo.folder))
 
     assert found(trace_commit(shelf.choose(), "HEAD", repo.folder)) == [("harbour", "strong", 1)]
 
 
-def test_lines_written_in_a_clone_elsewhere_are_likely(shelf: Shelf, repo: Repo) -> None:
+def test_lines_written_in_a_clone_are_medium_evidence(shelf: Shelf, repo: Repo) -> None:
     repo.commit("high water", hours=1, src__tides_py=AFTER)
     shelf.put(
-        talk("clone", [edit("/home/ben/tide-tables/src/tides.py", BEFORE, AFTER)], folder="/home/ben/tide-tables")
+        conversation_with(
+            "clone", [edit("/home/ben/tide-tables/src/tides.py", BEFORE, AFTER)], folder="/home/ben/tide-tables"
+        )
     )
 
     assert found(trace_commit(shelf.choose(), "HEAD", repo.folder)) == [("clone", "medium", 3)]
 
 
-def test_a_commit_that_only_removes_is_traced_by_what_it_removes(shelf: Shelf, repo: Repo) -> None:
+def test_a_commit_that_only_removes_is_traced_by_its_removed_lines(shelf: Shelf, repo: Repo) -> None:
     tides = repo.folder / "src" / "tides.py"
     repo.commit("high water", hours=-20, src__tides_py=AFTER)
     repo.commit("back", hours=1, src__tides_py=BEFORE)
-    shelf.put(talk("remover", [edit(tides, AFTER, BEFORE)], folder=repo.folder))
+    shelf.put(conversation_with("remover", [edit(tides, AFTER, BEFORE)], folder=repo.folder))
 
     result = trace_commit(shelf.choose(), "HEAD", repo.folder)
 
@@ -154,10 +156,12 @@ def test_a_commit_that_only_removes_is_traced_by_what_it_removes(shelf: Shelf, r
     assert result.verdict == "the commit adds no lines except blanks and signs"
 
 
-def test_an_edit_that_only_its_arguments_tell_of_is_likely(shelf: Shelf, repo: Repo) -> None:
+def test_an_edit_recorded_only_by_its_arguments_is_medium_evidence(shelf: Shelf, repo: Repo) -> None:
     repo.commit("high water", hours=1, src__tides_py=AFTER)
     arguments = encode({"filePath": str(repo.folder / "src" / "tides.py"), "oldString": BEFORE, "newString": AFTER})
-    shelf.put(talk("harbour", [ToolCall(id="c", name="replace_string", arguments=arguments)], folder=repo.folder))
+    shelf.put(
+        conversation_with("harbour", [ToolCall(id="c", name="replace_string", arguments=arguments)], folder=repo.folder)
+    )
 
     assert found(trace_commit(shelf.choose(), "HEAD", repo.folder)) == [("harbour", "medium", 3)]
 
@@ -165,8 +169,8 @@ def test_an_edit_that_only_its_arguments_tell_of_is_likely(shelf: Shelf, repo: R
 def test_turns_that_a_fork_repeats_and_conversations_not_chosen_do_not_count(shelf: Shelf, repo: Repo) -> None:
     tides = repo.folder / "src" / "tides.py"
     repo.commit("high water", hours=30, src__tides_py=AFTER)
-    first = talk("first", [edit(tides, BEFORE, AFTER)], folder=repo.folder)
-    fork = talk("fork", [edit(tides, BEFORE, AFTER)], folder=repo.folder, hours=1)
+    first = conversation_with("first", [edit(tides, BEFORE, AFTER)], folder=repo.folder)
+    fork = conversation_with("fork", [edit(tides, BEFORE, AFTER)], folder=repo.folder, hours=1)
     fork.turns[0] = first.turns[0]
     shelf.put(first, fork)
 
@@ -181,10 +185,14 @@ def test_turns_that_a_fork_repeats_and_conversations_not_chosen_do_not_count(she
 def test_the_conversation_that_ran_git_commit_made_it(shelf: Shelf, repo: Repo) -> None:
     sha = repo.commit("high water", hours=1, src__tides_py=AFTER)
     shelf.put(
-        talk("maker", ran("git add -A && git commit -m x", f"[main {sha[:7]}] x\n 1 file changed"), hours=1),
-        talk("viewer", ran("git show", f"commit {sha}\n"), hours=1.5),
-        talk("other", ran("git commit -m y", "[main 0000000] y"), hours=1),
-        talk("output", [Terminal(command="git commit -am x", output=f"[wip/a (root-commit) {sha[:12]}] x")], hours=1),
+        conversation_with(
+            "maker", ran("git add -A && git commit -m x", f"[main {sha[:7]}] x\n 1 file changed"), hours=1
+        ),
+        conversation_with("viewer", ran("git show", f"commit {sha}\n"), hours=1.5),
+        conversation_with("other", ran("git commit -m y", "[main 0000000] y"), hours=1),
+        conversation_with(
+            "output", [Terminal(command="git commit -am x", output=f"[wip/a (root-commit) {sha[:12]}] x")], hours=1
+        ),
     )
 
     result = trace_commit(shelf.choose(), sha, repo.folder)
@@ -194,16 +202,16 @@ def test_the_conversation_that_ran_git_commit_made_it(shelf: Shelf, repo: Repo) 
     assert kinds(result.touches[0])[0] == ("commit", "strong")
 
 
-def test_who_names_a_commit_soon_has_more_to_do_with_it_than_who_names_it_later(shelf: Shelf, repo: Repo) -> None:
+def test_naming_a_commit_soon_is_stronger_evidence_than_naming_it_later(shelf: Shelf, repo: Repo) -> None:
     sha = repo.commit("high water", hours=1, src__tides_py=AFTER)
     shelf.put(
-        talk("soon", [Text(text=f"Committed as {sha[:8]}.")], folder=None, hours=1.5),
-        talk("later", [Text(text=f"What did {sha} do?")], folder=None, hours=90),
-        talk(
+        conversation_with("soon", [Text(text=f"Committed as {sha[:8]}.")], folder=None, hours=1.5),
+        conversation_with("later", [Text(text=f"What did {sha} do?")], folder=None, hours=90),
+        conversation_with(
             "store", [], folder=None, relations=[Relation(kind="commit", other_id=sha[:10], reason="named in turn 0")]
         ),
-        talk("branch", [], folder=None, relations=[Relation(kind="ref", other_id=sha[:10])]),
-        talk("nothing", [Text(text=f"Not {sha[:6]}.")], folder=None),
+        conversation_with("branch", [], folder=None, relations=[Relation(kind="ref", other_id=sha[:10])]),
+        conversation_with("nothing", [Text(text=f"Not {sha[:6]}.")], folder=None),
     )
 
     result = trace_commit(shelf.choose(), sha, repo.folder)
@@ -212,13 +220,14 @@ def test_who_names_a_commit_soon_has_more_to_do_with_it_than_who_names_it_later(
     assert (result.is_uncertain, result.strength) == (True, "medium")
 
 
-def test_git_commit_run_at_that_moment_in_that_project_speaks_for_it(shelf: Shelf, repo: Repo) -> None:
+def test_git_commit_run_at_the_same_time_in_the_project_is_evidence(shelf: Shelf, repo: Repo) -> None:
     repo.commit("high water", hours=1, src__tides_py=AFTER)
     parts = ran("git commit -qm high", "")
     assert isinstance(parts[0], ToolCall)
     parts[0].started_at = after(1)
     shelf.put(
-        talk("quiet", parts, folder=repo.folder, hours=1), talk("boats", parts, folder="/home/ben/boats", hours=1)
+        conversation_with("quiet", parts, folder=repo.folder, hours=1),
+        conversation_with("boats", parts, folder="/home/ben/boats", hours=1),
     )
 
     result = trace_commit(shelf.choose(), "HEAD", repo.folder)
@@ -227,13 +236,13 @@ def test_git_commit_run_at_that_moment_in_that_project_speaks_for_it(shelf: Shel
     assert kinds(result.touches[0]) == [("commit", "medium"), ("time", "weak")]
 
 
-def test_who_only_ran_there_before_is_weak(shelf: Shelf, repo: Repo) -> None:
+def test_running_in_the_folder_before_the_commit_is_weak_evidence(shelf: Shelf, repo: Repo) -> None:
     repo.commit("high water", hours=6, src__tides_py=AFTER)
     shelf.put(
-        talk("before", [], folder=repo.folder / "src"),
-        talk("long-before", [], folder=repo.folder, hours=-30),
-        talk("after", [], folder=repo.folder, hours=7),
-        talk("elsewhere", [], folder="/home/ben/boats"),
+        conversation_with("before", [], folder=repo.folder / "src"),
+        conversation_with("long-before", [], folder=repo.folder, hours=-30),
+        conversation_with("after", [], folder=repo.folder, hours=7),
+        conversation_with("elsewhere", [], folder="/home/ben/boats"),
     )
 
     result = trace_commit(shelf.choose(), "HEAD", repo.folder)
@@ -242,18 +251,18 @@ def test_who_only_ran_there_before_is_weak(shelf: Shelf, repo: Repo) -> None:
     assert (result.touches[0].is_before, result.is_uncertain) == (True, True)
 
 
-def test_who_began_at_the_parent_of_the_commit_has_that_for_it(shelf: Shelf, repo: Repo) -> None:
+def test_starting_at_the_parent_commit_is_evidence(shelf: Shelf, repo: Repo) -> None:
     parent = repo.git("rev-parse", "HEAD")
     repo.commit("high water", hours=1, src__tides_py=AFTER)
     place = Workspace(folder=str(repo.folder), commit=parent)
-    shelf.put(talk("harbour", [edit(repo.folder / "src" / "tides.py", BEFORE, AFTER)], workspace=place))
+    shelf.put(conversation_with("harbour", [edit(repo.folder / "src" / "tides.py", BEFORE, AFTER)], workspace=place))
 
     (touch,) = trace_commit(shelf.choose(), "HEAD", repo.folder).touches
 
     assert kinds(touch) == [("edit", "strong"), ("head", "medium"), ("time", "weak")]
 
 
-def test_a_commit_that_nobody_knows_of_is_said_to_be_so(shelf: Shelf, repo: Repo) -> None:
+def test_a_commit_without_conversations_is_reported_as_such(shelf: Shelf, repo: Repo) -> None:
     result = trace_commit(shelf.put().choose(), "HEAD", repo.folder)
 
     assert (result.touches, result.strength, result.unwritten, result.plain) == ([], None, 3, 1)
@@ -268,7 +277,7 @@ def test_a_merge_is_compared_with_its_first_parent(shelf: Shelf, repo: Repo) -> 
     repo.commit("high water", hours=1, src__tides_py=AFTER)
     repo.git("checkout", "-q", "main")
     repo.git("merge", "-q", "--no-ff", "-m", "merge", "side", at=after(2))
-    shelf.put(talk("harbour", [edit(repo.folder / "src" / "tides.py", BEFORE, AFTER)], folder=repo.folder))
+    shelf.put(conversation_with("harbour", [edit(repo.folder / "src" / "tides.py", BEFORE, AFTER)], folder=repo.folder))
 
     result = trace_commit(shelf.choose(), "main", repo.folder)
 
@@ -280,7 +289,7 @@ def test_a_renamed_file_is_found_under_its_old_name_too(shelf: Shelf, repo: Repo
     repo.git("mv", "src/tides.py", "src/water.py")
     repo.commit("rename", hours=1, src__water_py=BEFORE + "value_of_the_tide = 4\n")
     shelf.put(
-        talk(
+        conversation_with(
             "harbour",
             [edit(repo.folder / "src/tides.py", BEFORE, BEFORE + "value_of_the_tide = 4\n")],
             folder=repo.folder,
@@ -293,7 +302,7 @@ def test_a_renamed_file_is_found_under_its_old_name_too(shelf: Shelf, repo: Repo
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows knows no such names")
-def test_binary_files_links_and_odd_names_are_no_obstacle(shelf: Shelf, repo: Repo) -> None:
+def test_a_commit_may_have_binary_files_links_and_odd_names(shelf: Shelf, repo: Repo) -> None:
     odd = repo.write('odd\n"na me"\t.py', AFTER)
     raw = repo.write(os.fsdecode(b"\xff.py"), "plain_looking_line = 1\n")
     repo.write("picture.png", b"\x89PNG\0\1")
@@ -302,8 +311,10 @@ def test_binary_files_links_and_odd_names_are_no_obstacle(shelf: Shelf, repo: Re
     repo.write("not-a-header.txt", "--- a/x\n+++ b/x\n@@ -1 +1 @@\ndiff --git a/x b/x\n")
     repo.commit("odd", hours=1)
     shelf.put(
-        talk("odd", [FileEdit(path=str(odd), diff=unified_diff(BEFORE, AFTER, "x"))], folder=repo.folder),
-        talk("raw", [FileEdit(path=str(raw), diff="@@ -0,0 +1 @@\n+plain_looking_line = 1\n")], folder=repo.folder),
+        conversation_with("odd", [FileEdit(path=str(odd), diff=unified_diff(BEFORE, AFTER, "x"))], folder=repo.folder),
+        conversation_with(
+            "raw", [FileEdit(path=str(raw), diff="@@ -0,0 +1 @@\n+plain_looking_line = 1\n")], folder=repo.folder
+        ),
     )
 
     result = trace_commit(shelf.choose(), "HEAD", repo.folder)
@@ -325,19 +336,19 @@ def test_an_empty_commit_adds_nothing(shelf: Shelf, repo: Repo) -> None:
 
 
 @pytest.mark.parametrize("revision", ["nothing-like-that", "--all", "-x", "", "HEAD..HEAD", "HEAD:src", "a\0b"])
-def test_what_is_no_commit_is_refused(shelf: Shelf, repo: Repo, revision: str) -> None:
+def test_invalid_revisions_are_refused(shelf: Shelf, repo: Repo, revision: str) -> None:
     with pytest.raises(GitError, match=r"is not a (commit|revision)"):
         trace_commit(shelf.put().choose(), revision, repo.folder)
 
 
 @pytest.mark.parametrize("revision", ["HEAD", "main", "HEAD~0", "@", "v1.0", ":/low water"])
-def test_any_revision_will_do(shelf: Shelf, repo: Repo, revision: str) -> None:
+def test_every_form_of_revision_is_accepted(shelf: Shelf, repo: Repo, revision: str) -> None:
     repo.git("tag", "-a", "v1.0", "-m", "first")
 
     assert trace_commit(shelf.put().choose(), revision, repo.folder / "src").subject == "low water"
 
 
-def test_without_a_repository_or_git_it_says_so(
+def test_commit_without_repository_or_git_is_an_error(
     shelf: Shelf, repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "plain").mkdir()
@@ -370,7 +381,7 @@ def test_a_repository_cannot_make_git_run_anything(shelf: Shelf, repo: Repo, tmp
         (hooks / name).chmod(0o755)
     caught.unlink(missing_ok=True)
     path = repo.write("src/tides.py", AFTER + "# not committed, so that git would look at the file\n")
-    shelf.put(talk("harbour", [edit(path, BEFORE, AFTER)], folder=repo.folder))
+    shelf.put(conversation_with("harbour", [edit(path, BEFORE, AFTER)], folder=repo.folder))
 
     commit = trace_commit(shelf.choose(), "HEAD", repo.folder)
     lines = blame(shelf.choose(), path, 1, 9)
@@ -401,7 +412,7 @@ def test_git_is_read_only_here(shelf: Shelf, repo: Repo) -> None:
     assert state() == before
 
 
-def test_git_may_not_talk_without_end(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_output_of_git_is_limited(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(git, "MOST_BYTES", 10)
 
     with pytest.raises(GitError, match="printed more than"):
@@ -409,7 +420,7 @@ def test_git_may_not_talk_without_end(repo: Repo, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.skipif(os.name == "nt", reason="the program is a shell script")
-def test_git_may_not_take_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_time_of_git_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     slow = tmp_path / "bin" / "git"
     slow.parent.mkdir()
     slow.write_text("#!/bin/sh\nexec sleep 600\n")
@@ -426,5 +437,5 @@ def test_git_may_not_take_without_end(tmp_path: Path, monkeypatch: pytest.Monkey
     [(b"plain.py", "plain.py"), (b'"a\\nb\\"c\\\\d"', 'a\nb"c\\d'), (b'"\\303\\274"', "ü"), (b'"\\377"', "\udcff")],
 )
 @pytest.mark.skipif(os.name == "nt", reason="names are no bytes there")
-def test_git_writes_odd_names_in_quotes(written: bytes, name: str) -> None:
+def test_quoted_names_of_git_are_unquoted(written: bytes, name: str) -> None:
     assert unquoted(written) == name

@@ -133,7 +133,7 @@ def test_every_number_is_the_sum_of_its_rows(chosen: Chosen) -> None:
         assert not extra or FIGURES[name].table.name in CUT or extra == {("",)}, (name, extra)
 
 
-def test_what_is_listed_adds_up_to_the_number(chosen: Chosen) -> None:
+def test_listed_conversations_add_up_to_the_number(chosen: Chosen) -> None:
     listed: dict[str, int] = {}
     for figure, key, number, values in numbers_in(measure_chosen(chosen, limit=None)):
         if listed.get(figure.name, 0) == FEW:
@@ -156,7 +156,7 @@ def test_what_is_listed_adds_up_to_the_number(chosen: Chosen) -> None:
             assert row.turn is None or row.turn >= 0
 
 
-def test_sums_that_no_section_has_are_those_of_their_rows(opened: Archive) -> None:
+def test_sums_without_a_section_are_those_of_their_rows(opened: Archive) -> None:
     chosen = choose(opened, now=NOW)
     for by in NOT_IN_STATS:
         rows = spend_by(chosen, by, None)
@@ -214,12 +214,12 @@ def test_every_figure_has_a_heading(archives: dict[str, Path]) -> None:
         ("tools.sequences.times", "bash"),
     ],
 )
-def test_what_nobody_counts_is_refused(archives: dict[str, Path], asked: tuple[str, ...]) -> None:
+def test_an_unknown_figure_is_refused(archives: dict[str, Path], asked: tuple[str, ...]) -> None:
     with Archive(archives["measured"]) as archive, pytest.raises(UsageError):
         drill_down(choose(archive, now=NOW), *asked)
 
 
-def test_an_error_that_ends_with_dots_is_no_beginning_of_another(tmp_path: Path) -> None:
+def test_an_error_ending_with_dots_is_not_a_prefix(tmp_path: Path) -> None:
     made = conversation("dots", ("One?", "No."), ("Two?", "No."))
     for turn, message in zip(made.turns, ("Waiting…", "Waiting for the tide"), strict=True):
         turn.status, turn.error = "failed", TurnError(message=message)
@@ -233,7 +233,7 @@ def test_an_error_that_ends_with_dots_is_no_beginning_of_another(tmp_path: Path)
 # --- against the conversations themselves ---------------------------------------------------------------------------
 
 
-def test_figures_are_what_the_conversations_have(opened: Archive) -> None:
+def test_figures_agree_with_the_conversations(opened: Archive) -> None:
     chosen = choose(opened, now=NOW)
     ids = dict(opened.connection.execute("SELECT conversation, id FROM temp.chosen"))
     counted = counted_from([opened.get(id_) for id_ in ids.values()])

@@ -46,7 +46,7 @@ def nasty_graph() -> Graph:
 # --- nodes and edges --------------------------------------------------------------------------------------------
 
 
-def test_everything_that_was_used_is_a_node(chosen: Chosen) -> None:
+def test_every_used_name_is_a_node(chosen: Chosen) -> None:
     assert [(node.id, node.name, node.count) for node in graph(chosen).nodes] == [
         ("agent:(default)", "(default)", 6),
         ("agent:navigator", "Navigator", 2),
@@ -63,7 +63,7 @@ def test_everything_that_was_used_is_a_node(chosen: Chosen) -> None:
     assert {(node.is_used, node.is_defined) for node in graph(chosen).nodes} == {(True, None)}
 
 
-def test_edges_tell_who_used_what_and_how_often(chosen: Chosen) -> None:
+def test_edges_count_uses(chosen: Chosen) -> None:
     assert edges_of(graph(chosen)) == [
         ("agent:(default)", "uses", "tool:run_in_terminal", 2),
         ("agent:navigator", "uses", "tool:edit_file", 2),
@@ -90,7 +90,7 @@ def test_the_strongest_edges_keep_the_nodes_that_they_join(chosen: Chosen) -> No
     assert strongest(whole, None) == strongest(whole, 12) == whole
 
 
-def test_definitions_add_what_was_never_used(chosen: Chosen) -> None:
+def test_definitions_add_unused_nodes(chosen: Chosen) -> None:
     navigator = defined("navigator", tools=["edit_file", "fetch", "*"], handoffs=["Helmsman", "Stranger"])
     made = graph(chosen, [navigator, defined("Helmsman"), defined("knots", "skill")])
 
@@ -149,7 +149,7 @@ def test_all_tools_of_a_server_are_those_that_were_used(empty: Archive) -> None:
     ]
 
 
-def test_spellings_are_one_node(empty: Archive) -> None:
+def test_spellings_of_a_name_are_one_node(empty: Archive) -> None:
     turns = [turn(0, "planner", skills=[Skill(name="Knots", is_loaded=True)]), turn(1, "Planner"), turn(2, "Planner")]
     made = conversation("a", turns, calls(0, start("1", "Scout"), start("2", "scout"), start("3", "scout")))
 
@@ -181,7 +181,7 @@ def test_dot_shows_names_as_they_are() -> None:
     assert f'n0 [label="{label}' in to_dot(nasty_graph())
 
 
-def test_dot_draws_what_never_happened_with_dashes(chosen: Chosen) -> None:
+def test_dot_draws_unused_edges_with_dashes(chosen: Chosen) -> None:
     dot = to_dot(graph(chosen, [defined("Helmsman", tools=["fetch"])]))
 
     assert '[style=dashed, tooltip="Helmsman may use fetch, and never did"]' in dot
@@ -192,7 +192,7 @@ def test_dot_draws_what_never_happened_with_dashes(chosen: Chosen) -> None:
 
 
 @pytest.mark.parametrize("of", ["corpus", "nasty", "nothing"])
-def test_the_picture_is_xml_that_runs_nothing_and_loads_nothing(chosen: Chosen, of: str) -> None:
+def test_the_svg_is_xml_without_scripts_and_external_resources(chosen: Chosen, of: str) -> None:
     made = {"corpus": graph(chosen), "nasty": nasty_graph(), "nothing": Graph(nodes=[], edges=[])}[of]
 
     picture = ElementTree.fromstring(to_svg(made))
@@ -204,7 +204,7 @@ def test_the_picture_is_xml_that_runs_nothing_and_loads_nothing(chosen: Chosen, 
     assert {value[:13] for _, value in attributes if "url(" in value} <= {"url(#copilog-"}
 
 
-def test_the_picture_tells_names_counts_and_what_they_mean(chosen: Chosen) -> None:
+def test_the_svg_has_names_counts_and_descriptions(chosen: Chosen) -> None:
     picture = ElementTree.fromstring(to_svg(graph(chosen, [defined("Helmsman")])))
 
     texts = [element.text for element in picture.iter(f"{SVG}text")]
@@ -218,7 +218,7 @@ def test_the_picture_tells_names_counts_and_what_they_mean(chosen: Chosen) -> No
     assert texts[-2:] == ["dashed: defined, never used", "red: used, defined nowhere"]
 
 
-def test_the_picture_knows_dark_screens(chosen: Chosen) -> None:
+def test_the_svg_has_colours_for_dark_screens(chosen: Chosen) -> None:
     assert "@media (prefers-color-scheme:dark){.copilog-graph .ground{" in to_svg(graph(chosen))
 
 
@@ -226,7 +226,7 @@ def test_the_same_graph_gives_the_same_picture(archive: Archive) -> None:
     assert to_svg(graph(choose(archive))) == to_svg(graph(choose(archive)))
 
 
-def test_boxes_stand_in_columns_and_never_on_one_another(chosen: Chosen) -> None:
+def test_boxes_are_in_columns_and_do_not_overlap(chosen: Chosen) -> None:
     boxes = layout_of(graph(chosen, [defined("Helmsman", tools=["fetch"])])).boxes
 
     columns: dict[float, list[Box]] = {}

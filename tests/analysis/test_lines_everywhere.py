@@ -19,7 +19,7 @@ from copilog.model import AnyPart, Conversation, FileChange, FileEdit, ToolCall,
 from copilog.summaries import of_conversation
 from copilog.view.conversation_info import facts_of
 from copilog.writers.mcp import pieces_of
-from tests.analysis.made_up_edits import Shelf, edit, talk
+from tests.analysis.made_up_edits import Shelf, conversation_with, edit
 from tests.writers.html_builders import shown as html_of
 from tests.writers.text_builders import shown as text_of
 
@@ -82,7 +82,7 @@ def all_kinds(folder: Path) -> Conversation:
         )
         for name, a, r in (("history.py", 10, 3), ("both.py", 7, 0), ("alone.py", 5, 5))
     ]
-    return talk("all", first, second, file_changes=changes)
+    return conversation_with("all", first, second, file_changes=changes)
 
 
 LINES: dict[str, Lines] = {
@@ -131,11 +131,11 @@ def test_lines_of_each_file_are_the_same_for_figures_mcp_and_blame(shelf: Shelf,
 
 
 @pytest.mark.parametrize("surface", ["terminal", "HTML", "Markdown", "MCP"])
-def test_edit_that_only_arguments_tell_of_shows_its_lines(shelf: Shelf, tmp_path: Path, surface: str) -> None:
+def test_edit_recorded_only_by_arguments_shows_its_lines(shelf: Shelf, tmp_path: Path, surface: str) -> None:
     shelf.put(
-        talk("one", [call("create_file", "c1", filePath="/x/a.py", content="1\n2\n3\n")]),
-        talk("two", [call("insert_edit_into_file", "c1", filePath="/x/a.py", code="1\n2\n3\n")]),
-        talk("three", [call("create_file", "c1", "failed", filePath="/x/a.py", content="1\n2\n3\n")]),
+        conversation_with("one", [call("create_file", "c1", filePath="/x/a.py", content="1\n2\n3\n")]),
+        conversation_with("two", [call("insert_edit_into_file", "c1", filePath="/x/a.py", code="1\n2\n3\n")]),
+        conversation_with("three", [call("create_file", "c1", "failed", filePath="/x/a.py", content="1\n2\n3\n")]),
     )
     writers: dict[str, Callable[[Conversation], str]] = {
         "terminal": text_of,

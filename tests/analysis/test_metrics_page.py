@@ -47,7 +47,7 @@ def test_every_figure_is_defined(figure: str) -> None:
     assert ROWS[figure].endswith("."), "a definition is a sentence"
 
 
-def test_nothing_is_defined_that_is_not_there() -> None:
+def test_the_page_defines_no_missing_figures() -> None:
     assert ROWS.keys() - STATUSLINE - EVIDENCE - set(FIGURES) == set()
 
 
@@ -58,7 +58,7 @@ def test_every_line_of_the_status_line_is_defined() -> None:
 
 
 @pytest.mark.parametrize("figure", sorted(EVIDENCE))
-def test_evidence_is_told_in_figures_that_are_there(figure: str) -> None:
+def test_every_figure_named_on_the_page_exists(figure: str) -> None:
     from copilog.analysis.lineage.blame import BlameResult
     from copilog.analysis.lineage.commits import CommitResult
 

@@ -134,7 +134,7 @@ def committing(*answers: str, command: str = "git add . && git commit -m lamp") 
         ),
     ],
 )
-def test_an_address_is_told_by_its_shape(text: str, kind: str, name: str, url: str) -> None:
+def test_addresses_are_recognized_by_their_shape(text: str, kind: str, name: str, url: str) -> None:
     assert list(references_in(text)) == [Reference(kind, name, url)]
 
 
@@ -154,7 +154,7 @@ def test_an_address_is_told_by_its_shape(text: str, kind: str, name: str, url: s
         "https://example.com/pullrequest/12",
     ],
 )
-def test_other_addresses_and_paths_are_none(text: str) -> None:
+def test_other_addresses_and_paths_are_not_references(text: str) -> None:
     assert list(references_in(text)) == []
 
 
@@ -180,7 +180,7 @@ def test_messages_are_counted_each_once_whatever_the_host(own: Archive) -> None:
     ]
 
 
-def test_what_tools_were_told_and_gave_back_counts_as_well(own: Archive) -> None:
+def test_arguments_and_results_of_tools_count_as_well(own: Archive) -> None:
     call = ToolCall(id="c0", name="fetch", arguments='{"url": "https://github.com/ana/lamp/issues/7"}')
     result = ToolResult(call_id="c0", text="It was mended by https://github.com/ana/lamp/pull/8")
     store(own, conversation(Message(role="assistant", turn=0, parts=[call, result])))
@@ -191,7 +191,7 @@ def test_what_tools_were_told_and_gave_back_counts_as_well(own: Archive) -> None
     ]
 
 
-def test_a_result_that_lists_very_many_is_no_reference(own: Archive) -> None:
+def test_a_result_that_lists_many_addresses_is_not_counted(own: Archive) -> None:
     many = " ".join(f"https://github.com/ana/lamp/pull/{number}" for number in range(MOST_IN_A_RESULT + 1))
     fetched = Message(role="tool", turn=0, parts=[ToolResult(call_id="c0", text=many)])
     store(own, conversation(message("https://github.com/ana/lamp/pull/3"), fetched))
@@ -199,7 +199,7 @@ def test_a_result_that_lists_very_many_is_no_reference(own: Archive) -> None:
     assert [(row.name, row.times) for row in found(own)] == [("ana/lamp#3", 1)]
 
 
-def test_messages_that_are_not_indexed_yet_are_read_all_the_same(own: Archive) -> None:
+def test_messages_that_are_not_indexed_yet_are_read(own: Archive) -> None:
     store(own, conversation(message("https://github.com/ana/lamp/pull/12")), is_indexed=False)
 
     assert [row.name for row in found(own)] == ["ana/lamp#12"]
@@ -216,7 +216,7 @@ def test_only_the_chosen_conversations_count(own: Archive) -> None:
     assert [row.name for row in found(own, workspace="lens")] == ["ana/lens#1"]
 
 
-def test_the_most_often_named_come_first_and_a_limit_cuts(own: Archive) -> None:
+def test_references_are_sorted_by_frequency_and_limited(own: Archive) -> None:
     texts = ["pull/2", "pull/1", "issues/3", "pull/1"]
     store(own, conversation(*(message(f"https://github.com/ana/lamp/{text}") for text in texts)))
 
@@ -236,7 +236,7 @@ def test_the_most_often_named_come_first_and_a_limit_cuts(own: Archive) -> None:
         f"  [fix/lamp-2 {FULL[:7]}] Light the lamp\r\n",
     ],
 )
-def test_a_commit_that_was_made_is_known_by_the_answer_of_git(own: Archive, answer: str) -> None:
+def test_a_made_commit_is_recognized_by_the_answer_of_git(own: Archive, answer: str) -> None:
     store(own, conversation(*committing("something else", answer)))
 
     assert found(own) == [ReferenceRow(kind="commit", name=FULL[:7], url=None, times=1, conversations=1, is_made=True)]
@@ -299,7 +299,7 @@ def test_what_is_recorded_and_named_is_counted_by_its_messages(own: Archive) -> 
     ]
 
 
-def test_numbers_without_a_repository_are_told_apart_by_the_folder(own: Archive) -> None:
+def test_numbers_without_a_repository_are_distinguished_by_folder(own: Archive) -> None:
     store(own, with_relations("a", None, ("pr", "17")), with_relations("b", None, ("pr", "17")))
 
     assert [(row.name, row.conversations) for row in found(own)] == [("#17", 1), ("#17", 1)]

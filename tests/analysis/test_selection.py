@@ -42,7 +42,7 @@ def test_a_turn_that_a_fork_repeats_is_measured_once(chosen: Chosen) -> None:
     assert ("lighthouse-2", 0) not in turns(chosen)
 
 
-def test_a_fork_that_is_chosen_alone_is_measured_whole(archive: Archive) -> None:
+def test_a_fork_that_is_chosen_alone_is_measured_completely(archive: Archive) -> None:
     assert turns(choose(archive, Selection(conversation="cli:lighthouse-2"))) == {
         ("lighthouse-2", 0),
         ("lighthouse-2", 1),
@@ -85,18 +85,18 @@ def test_a_turn_that_vscode_copied_into_a_fork_is_measured_once(tmp_path: Path) 
     ],
     ids=lambda value: str(value) if isinstance(value, Selection) else "",
 )
-def test_whole_conversations_are_chosen(archive: Archive, selection: Selection, expected: set[str]) -> None:
+def test_filters_choose_entire_conversations(archive: Archive, selection: Selection, expected: set[str]) -> None:
     assert ids(choose(archive, selection)) == expected
 
 
-def test_a_part_of_a_name_is_enough_and_after_an_equals_sign_all_of_it(archive: Archive) -> None:
+def test_filters_match_substrings_or_after_an_equals_sign_entire_names(archive: Archive) -> None:
     assert ids(choose(archive, Selection(model="=gpt-5"))) == {"harbour"}
     assert ids(choose(archive, Selection(model="gpt-5"))) == {"harbour", "lighthouse", "lighthouse-2"}
     assert ids(choose(archive, Selection(agent="Keeper", tool="bash"))) == {"lighthouse"}
     assert ids(choose(archive, Selection(error=True, query="lamp"))) == {"beacon", "lighthouse"}
 
 
-def test_stars_and_labels_choose(archive: Archive) -> None:
+def test_filters_by_star_and_label(archive: Archive) -> None:
     archive.star("vscode:harbour")
     archive.label("vscode:beacon", "later")
 
@@ -141,7 +141,7 @@ def test_the_last_selection_counts(archive: Archive) -> None:
     assert choose(archive).conversations == 4
 
 
-def test_choosing_leaves_no_transaction_open_and_locks_nobody_out(archive: Archive) -> None:
+def test_choosing_leaves_no_transaction_and_no_lock(archive: Archive) -> None:
     choose(archive)
 
     assert not archive.connection.in_transaction
@@ -154,17 +154,17 @@ def test_an_archive_that_is_only_read_can_be_measured(archive: Archive) -> None:
         assert choose(reader).conversations == 4
 
 
-def test_a_query_that_cannot_be_understood_is_told(archive: Archive) -> None:
+def test_an_invalid_query_is_reported(archive: Archive) -> None:
     with pytest.raises(QueryError):
         choose(archive, Selection(query='"open'))
 
 
-def test_a_conversation_that_is_not_there_is_told(archive: Archive) -> None:
+def test_a_missing_conversation_is_an_error(archive: Archive) -> None:
     with pytest.raises(UsageError, match="no conversation has an id"):
         choose(archive, Selection(conversation="nobody"))
 
 
-def test_totals_count_what_was_chosen(chosen: Chosen) -> None:
+def test_totals_count_chosen_conversations(chosen: Chosen) -> None:
     section = totals(chosen)
 
     assert (section.conversations, section.turns, section.workspaces) == (4, 8, 2)
@@ -175,7 +175,7 @@ def test_totals_count_what_was_chosen(chosen: Chosen) -> None:
     assert [(row.name, row.times) for row in section.sources] == [("cli-events", 2), ("vscode-session", 2)]
 
 
-def test_the_period_is_told_with_the_figures(archive: Archive) -> None:
+def test_figures_contain_their_period(archive: Archive) -> None:
     since, until = datetime(2026, 5, 5, tzinfo=UTC), datetime(2026, 5, 6, tzinfo=UTC)
 
     stats = measure(archive, Selection(since=since, until=until), prices=False)
@@ -191,9 +191,7 @@ def test_totals_of_a_period(archive: Archive) -> None:
 
 
 @pytest.mark.parametrize(("request_id", "measured"), [("req-001", 2), ("request_5f0c7a52-88d1", 1)])
-def test_turns_without_a_time_are_copies_by_an_id_that_nobody_counts(
-    tmp_path: Path, request_id: str, measured: int
-) -> None:
+def test_turns_without_a_time_are_copies_only_with_a_long_id(tmp_path: Path, request_id: str, measured: int) -> None:
     with Archive(tmp_path / "own.db", write=True) as own:
         for name in ("one", "other"):
             turn = Turn(index=0, request_id=request_id)

@@ -66,7 +66,7 @@ def test_a_skill_that_an_index_offered_and_a_tool_loaded_counts_as_both(empty: A
     assert row.last_at == "2026-05-04T09:01:00.000Z"
 
 
-def test_loading_without_evidence_is_told_as_that(empty: Archive) -> None:
+def test_loading_without_evidence_is_reported_as_such(empty: Archive) -> None:
     (row,) = skills(store(empty, conversation("a", [turn(0, skills=[loaded("")])]))).skills
 
     assert row.evidence == {"unknown": 1}
@@ -98,7 +98,7 @@ def test_the_path_is_that_of_the_definition_else_the_one_recorded_most(empty: Ar
     assert skills(chosen, [made]).skills[0].path == made.path
 
 
-def test_what_is_defined_is_held_against_what_was_loaded(chosen: Chosen) -> None:
+def test_definitions_are_compared_with_the_skills_that_were_loaded(chosen: Chosen) -> None:
     found = skills(chosen, [defined("Buoy-Care", "skill"), defined("chart-reading"), defined("explore", "prompt")])
 
     assert [(row.name, row.is_defined) for row in found.skills] == [("chart-reading", False), ("buoy-care", True)]

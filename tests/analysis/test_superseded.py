@@ -93,7 +93,7 @@ def test_each_turn_of_a_branch_is_counted_once(store: Store) -> None:
     assert stats.tokens.total.input == sum(1000 + index for index in (0, 2, 3, 4, 6))
 
 
-def test_models_change_where_a_branch_leaves_and_not_where_the_trunk_ends(store: Store) -> None:
+def test_models_switch_at_the_start_of_a_branch_not_at_the_end_of_the_trunk(store: Store) -> None:
     stats = measure(store(branched_conversation()), prices=False, now=NOW)
 
     # Turn 5 leaves from turn 3 with another model, turn 7 from turn 5 with the first one.
@@ -103,7 +103,7 @@ def test_models_change_where_a_branch_leaves_and_not_where_the_trunk_ends(store:
     ]
 
 
-def test_agents_change_where_a_branch_leaves(store: Store) -> None:
+def test_agents_switch_at_the_start_of_a_branch(store: Store) -> None:
     conversation = branched_conversation()
     for index, name in ((3, "printer"), (6, "painter")):
         agent = conversation.turns[index].custom_agent
@@ -172,7 +172,7 @@ def test_the_timeline_has_a_track_for_each_branch() -> None:
     assert calls == [(turn, track) for turn, track, _ in turns]
 
 
-def test_tables_keep_superseded_turns_and_say_so(store: Store) -> None:
+def test_tables_contain_superseded_turns_with_a_mark(store: Store) -> None:
     connection = store(branched_conversation()).connection
 
     for view in ("messages", "tool_calls", "file_edits", "usage", "spending", "prompt_shares", "skills"):

@@ -39,7 +39,7 @@ def test_turns_take_the_time_they_worked_and_waited() -> None:
     assert [span.status for span in spans(timeline, "turn")] == ["complete", "complete", "cancelled"]
 
 
-def test_long_breaks_are_left_out_and_told() -> None:
+def test_long_breaks_are_left_out_and_listed() -> None:
     timeline = drawn(harbour())
 
     # from 09:00:25 to 09:05:00, and from 09:05:40 to 10:00:00 of the next day
@@ -47,14 +47,14 @@ def test_long_breaks_are_left_out_and_told() -> None:
     assert LONGEST_GAP_MS == 20_000
 
 
-def test_the_first_token_is_told() -> None:
+def test_the_time_to_the_first_token_is_a_span() -> None:
     assert places(drawn(harbour()), "first-token") == [
         ("first token", 0, 1_500),
         ("first token", 45_000, 47_500),
     ]
 
 
-def test_calls_without_a_time_stand_in_their_order_and_are_guesses() -> None:
+def test_calls_without_a_time_are_laid_out_in_order_as_guesses() -> None:
     timeline = drawn(harbour())
 
     first = [span for span in spans(timeline, "tool") if span.turn == 0]
@@ -88,7 +88,7 @@ def test_a_sub_agent_has_a_track_of_its_own_with_what_it_called() -> None:
     assert (inner.name, inner.start_ms, inner.end_ms) == ("read_file", sounder.start_ms, sounder.end_ms)
 
 
-def test_a_call_whose_time_is_known_stands_there() -> None:
+def test_a_call_with_a_time_is_at_that_time() -> None:
     timeline = drawn(lighthouse())
 
     bash = spans(timeline, "tool")[0]
@@ -97,7 +97,7 @@ def test_a_call_whose_time_is_known_stands_there() -> None:
     assert bash.message == 1
 
 
-def test_switches_of_model_and_agent_are_told() -> None:
+def test_switches_of_model_and_agent_are_listed() -> None:
     timeline = drawn(harbour())
 
     assert [(switch.kind, switch.before, switch.after, switch.turn) for switch in timeline.switches] == [
@@ -106,7 +106,7 @@ def test_switches_of_model_and_agent_are_told() -> None:
     ]
 
 
-def test_a_turn_of_which_nothing_tells_how_long_it_took_is_a_guess() -> None:
+def test_a_turn_without_any_duration_is_a_guess() -> None:
     timeline = drawn(beacon())
 
     first = spans(timeline, "turn")[0]
@@ -127,13 +127,13 @@ def test_a_turn_lasts_at_least_until_its_last_message() -> None:
     assert places(drawn(conversation), "turn") == [("turn", 0, 7_000)]
 
 
-def test_nothing_at_all_is_no_error() -> None:
+def test_an_empty_conversation_has_an_empty_timeline() -> None:
     assert drawn(Conversation(id="x", source="y")) == Timeline(
         tracks=["main"], spans=[], switches=[], breaks=[], length_ms=0, working_ms=None, guessed=0
     )
 
 
-def test_calls_that_name_each_other_as_parents_are_left_out_not_followed_for_ever() -> None:
+def test_calls_that_name_each_other_as_parents_are_left_out() -> None:
     conversation = Conversation(
         id="cli:x",
         source="cli-events",
@@ -158,7 +158,7 @@ def test_calls_that_name_each_other_as_parents_are_left_out_not_followed_for_eve
     assert drawn(conversation).length_ms == 1_000
 
 
-def test_a_turn_ends_where_its_elapsed_time_ends_whatever_was_written_later() -> None:
+def test_a_turn_ends_with_its_elapsed_time() -> None:
     call = ToolCall(id="c", name="run_in_terminal", started_at=NINE + timedelta(seconds=30))
     conversation = Conversation(
         id="vscode:x",

@@ -14,7 +14,7 @@ from tests.measured import at
 from tests.stored import concluded_entry
 
 
-def test_calls_and_confirmations_of_everything(chosen: Chosen) -> None:
+def test_calls_and_confirmations_of_the_sample(chosen: Chosen) -> None:
     found = tools(chosen)
 
     assert (found.calls, found.failed, found.retries) == (11, 1, 1)
@@ -22,7 +22,7 @@ def test_calls_and_confirmations_of_everything(chosen: Chosen) -> None:
     assert found.sequences == []
 
 
-def test_each_tool(chosen: Chosen) -> None:
+def test_figures_of_each_tool(chosen: Chosen) -> None:
     found = tools(chosen).tools
 
     assert [(row.name, row.calls) for row in found] == [
@@ -101,12 +101,12 @@ def test_a_limit_cuts_tables_and_nothing_else(chosen: Chosen) -> None:
 def test_a_failure_rate_needs_a_known_end(tmp_path: Path) -> None:
     calls = [_call("peek", "unknown"), _call("look", "failed"), _call("look", "unknown"), _call("look", "complete")]
 
-    found = _tools_of(tmp_path, _talk("ends", calls))
+    found = _tools_of(tmp_path, _conversation_with("ends", calls))
 
     assert [(row.name, row.failed, row.failure_rate) for row in found.tools] == [("look", 1, 0.5), ("peek", 0, None)]
 
 
-def test_a_refusal_outweighs_a_grant_and_a_call_passed_over_is_nobodys_decision(tmp_path: Path) -> None:
+def test_a_denial_outweighs_a_grant_and_a_skipped_call_counts_as_undecided(tmp_path: Path) -> None:
     calls = [
         ToolCall(id="c0", name="bash", status="denied", approval=Approval(kind="setting", detail="hook")),
         ToolCall(id="c1", name="bash", status="skipped", approval=Approval(kind="skipped")),
@@ -114,7 +114,7 @@ def test_a_refusal_outweighs_a_grant_and_a_call_passed_over_is_nobodys_decision(
         ToolCall(id="c3", name="bash", status="complete"),
     ]
 
-    talk = _talk("decided", [])
+    talk = _conversation_with("decided", [])
     talk.messages = [Message(role="assistant", turn=0, parts=list(calls))]
     found = _tools_of(tmp_path, talk)
 
@@ -132,7 +132,7 @@ def test_a_call_is_a_retry_until_one_succeeds(tmp_path: Path) -> None:
         _call("bash", "failed", parent="c1"),  # of another level
     ]
 
-    found = _tools_of(tmp_path, _talk("again", calls, [_call("bash", "complete")]))
+    found = _tools_of(tmp_path, _conversation_with("again", calls, [_call("bash", "complete")]))
 
     assert [(row.name, row.retries) for row in found.tools] == [("bash", 3), ("look", 0)]
 
@@ -141,7 +141,7 @@ def test_a_sequence_that_is_always_part_of_a_longer_one_is_left_out(tmp_path: Pa
     mend = [_call("find"), _call("read"), _call("edit"), _call("test")]
     other = [_call("read"), _call("edit")]
 
-    found = _tools_of(tmp_path, _talk("one", mend, mend), _talk("two", mend, other, other))
+    found = _tools_of(tmp_path, _conversation_with("one", mend, mend), _conversation_with("two", mend, other, other))
 
     # find-read, find-read-edit, edit-test and read-edit-test occur only within the full sequence; read-edit also
     # without.
@@ -151,18 +151,18 @@ def test_a_sequence_that_is_always_part_of_a_longer_one_is_left_out(tmp_path: Pa
     ]
 
 
-def test_what_recurs_less_than_three_times_or_is_one_tool_only_is_no_sequence(tmp_path: Path) -> None:
+def test_sequences_recur_three_times_and_have_several_tools(tmp_path: Path) -> None:
     twice = [_call("read"), _call("edit")]
     same = [_call("read")] * 9
 
-    assert _tools_of(tmp_path, _talk("dull", twice, twice, same)).sequences == []
+    assert _tools_of(tmp_path, _conversation_with("dull", twice, twice, same)).sequences == []
 
 
 def test_calls_follow_each_other_within_a_turn_and_a_level(tmp_path: Path) -> None:
     inside = [_call("ask"), _call("read", parent="c0"), _call("grep", parent="c0"), _call("edit")]
     alone = [[_call("lint")], [_call("test")]] * 4
 
-    found = _tools_of(tmp_path, _talk("levels", inside, inside, inside, *alone))
+    found = _tools_of(tmp_path, _conversation_with("levels", inside, inside, inside, *alone))
 
     assert [(row.tools, row.times) for row in found.sequences] == [(["ask", "edit"], 3), (["read", "grep"], 3)]
 
@@ -175,7 +175,7 @@ def test_servers_without_a_name_and_programs_of_one_command(tmp_path: Path) -> N
         ToolCall(id="c3", name="bash", status="failed"),
     ]
     terminal = Terminal(call_id="c3", command="git add . && git commit -m x && git add .")
-    talk = _talk("servers", [])
+    talk = _conversation_with("servers", [])
     talk.messages = [Message(role="assistant", turn=0, parts=[*calls, terminal])]
 
     found = _tools_of(tmp_path, talk)
@@ -191,7 +191,7 @@ def test_servers_without_a_name_and_programs_of_one_command(tmp_path: Path) -> N
 
 
 def test_calls_without_a_turn_count_but_follow_nothing(tmp_path: Path) -> None:
-    talk = _talk("loose", [_call("read")])
+    talk = _conversation_with("loose", [_call("read")])
     calls = [
         call
         for number in range(3)
@@ -207,7 +207,7 @@ def test_calls_without_a_turn_count_but_follow_nothing(tmp_path: Path) -> None:
     assert (found.calls, found.failed, found.retries, found.sequences) == (7, 3, 0, [])
 
 
-def test_an_archive_of_nothing_has_no_tools(tmp_path: Path) -> None:
+def test_an_empty_archive_has_no_tools(tmp_path: Path) -> None:
     found = _tools_of(tmp_path)
 
     assert (found.calls, found.tools, found.servers, found.programs, found.sequences) == (0, [], [], [], [])
@@ -226,7 +226,7 @@ def _call(name: str, status: Status = "complete", *, parent: str | None = None) 
     return Call(name, status, parent)
 
 
-def _talk(name: str, *turns: list[Call]) -> Conversation:
+def _conversation_with(name: str, *turns: list[Call]) -> Conversation:
     """Make a conversation with these calls in its turns."""
     messages = [
         Message(

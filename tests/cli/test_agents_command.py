@@ -61,7 +61,7 @@ def workshop(tmp_path: Path, machine: Path) -> Path:
 # --- agents and skills ------------------------------------------------------------------------------------------
 
 
-def test_agents_for_people(measured: Path) -> None:
+def test_agents_are_printed_as_a_table(measured: Path) -> None:
     ended = run("agents", "--archive", measured, "--no-scan")
 
     assert ended.code == 0
@@ -86,7 +86,7 @@ def test_agents_as_csv(measured: Path) -> None:
     ]
 
 
-def test_agents_are_held_against_what_the_machine_defines(workshop: Path) -> None:
+def test_agents_are_compared_with_the_definitions_of_the_machine(workshop: Path) -> None:
     ended = run("agents", "--archive", workshop, "--no-scan", "--json")
 
     assert {row["name"]: row["is_defined"] for row in ended.json["agents"]} == {
@@ -101,14 +101,14 @@ def test_agents_are_held_against_what_the_machine_defines(workshop: Path) -> Non
     assert ended.json["no_longer_defined"] == ["Veteran"]
 
 
-def test_people_read_what_is_missing(workshop: Path) -> None:
+def test_undefined_and_unused_agents_are_printed(workshop: Path) -> None:
     ended = run("agents", "--archive", workshop, "--no-scan")
 
     assert "agents that are defined, but were never used" in ended.out
     assert "used, but not defined in any folder that copilog searches: Veteran\n" in ended.out
 
 
-def test_skills_are_held_against_what_the_machine_defines(workshop: Path) -> None:
+def test_skills_are_compared_with_the_definitions_of_the_machine(workshop: Path) -> None:
     ended = run("skills", "--archive", workshop, "--no-scan", "--json")
 
     assert {row["name"]: (row["loaded"], row["is_defined"]) for row in ended.json["skills"]} == {
@@ -120,7 +120,7 @@ def test_skills_are_held_against_what_the_machine_defines(workshop: Path) -> Non
     assert ended.err == "2 skills in 2 turns of 1 conversation\n"
 
 
-def test_with_named_places_nobody_looks_at_what_is_defined(machine: Path) -> None:
+def test_with_named_roots_definitions_of_the_machine_are_not_read(machine: Path) -> None:
     write(machine / ".copilot/agents/helmsman.md")
 
     ended = run("agents", "--sample", "--json")
@@ -131,7 +131,7 @@ def test_with_named_places_nobody_looks_at_what_is_defined(machine: Path) -> Non
 
 
 @pytest.mark.parametrize("command", ["agents", "skills", "graph"])
-def test_an_empty_machine_has_nothing(machine: Path, command: str) -> None:
+def test_an_empty_machine_has_no_agents_or_skills(machine: Path, command: str) -> None:
     ended = run(command)
 
     assert (ended.code, ended.out) == (0, "")
@@ -140,7 +140,7 @@ def test_an_empty_machine_has_nothing(machine: Path, command: str) -> None:
     )
 
 
-def test_names_do_not_steer_the_terminal(tmp_path: Path, machine: Path) -> None:
+def test_names_cannot_control_the_terminal(tmp_path: Path, machine: Path) -> None:
     nasty = "evil\x1b[31m\nname"
     with Archive(tmp_path / "nasty.db", write=True) as archive:
         store(archive, conversation("a", [turn(0, nasty, skills=[Skill(name=nasty, is_loaded=True)])]))
@@ -155,7 +155,7 @@ def test_names_do_not_steer_the_terminal(tmp_path: Path, machine: Path) -> None:
 # --- the graph --------------------------------------------------------------------------------------------------
 
 
-def test_a_graph_for_people(workshop: Path) -> None:
+def test_the_graph_is_printed_as_a_tree(workshop: Path) -> None:
     ended = run("graph", "--archive", workshop, "--no-scan")
 
     lines = ended.out.splitlines()
@@ -175,14 +175,14 @@ def test_a_graph_for_people(workshop: Path) -> None:
     ]
 
 
-def test_servers_stand_beside_their_tools(measured: Path) -> None:
+def test_tools_are_printed_with_their_server(measured: Path) -> None:
     ended = run("graph", "--archive", measured, "--no-scan")
 
     assert "├─ uses github-create_issue of github  1×" in ended.out.splitlines()
 
 
 @pytest.mark.parametrize("name", ["agents.svg", "agents.SVG"])
-def test_the_name_of_the_file_tells_the_format(measured: Path, tmp_path: Path, name: str) -> None:
+def test_the_file_name_determines_the_format(measured: Path, tmp_path: Path, name: str) -> None:
     ended = run("graph", "--archive", measured, "--no-scan", "-o", tmp_path / name)
 
     assert (ended.code, ended.out, ended.err) == (0, "", "11 nodes, 12 edges\n")
@@ -199,19 +199,19 @@ def test_dot_and_json_have_names_too(measured: Path, tmp_path: Path) -> None:
     assert (tmp_path / "agents.txt").read_text(encoding="utf-8").startswith("(default)  (agent, 6 turns)\n")
 
 
-def test_a_format_that_is_named_counts_more_than_the_file(measured: Path, tmp_path: Path) -> None:
+def test_the_format_option_overrides_the_file_name(measured: Path, tmp_path: Path) -> None:
     run("graph", "--archive", measured, "--no-scan", "--format", "dot", "-o", tmp_path / "agents.svg")
 
     assert (tmp_path / "agents.svg").read_text().startswith("digraph")
 
 
-def test_json_is_the_same_both_ways(measured: Path) -> None:
+def test_both_json_options_print_the_same(measured: Path) -> None:
     options = ("graph", "--archive", measured, "--no-scan")
 
     assert run(*options, "--json").json == run(*options, "--format", "json").json
 
 
-def test_only_the_strongest_edges(measured: Path) -> None:
+def test_most_limits_the_graph_to_the_strongest_edges(measured: Path) -> None:
     ended = run("graph", "--archive", measured, "--no-scan", "--json", "--most", "2")
 
     assert [edge["times"] for edge in ended.json["edges"]] == [2, 2]

@@ -67,14 +67,14 @@ def test_doctor_lists_all_places_and_what_was_not_searched(disk: Path) -> None:
     assert "node_modules was not searched" in outcome.out
 
 
-def test_other_commands_read_all_of_it_and_mention_it(disk: Path) -> None:
+def test_other_commands_read_all_roots_and_print_their_number(disk: Path) -> None:
     outcome = run("list", "--root", disk, "--json")
 
     assert len(outcome.out.splitlines()) == 3 or len(outcome.json) == 3
     assert "found 3 folders with Copilot data below the named ones, 1 not searched; `copilog doctor`" in outcome.err
 
 
-def test_a_home_that_was_named_is_not_worth_a_mention(disk: Path) -> None:
+def test_a_named_home_is_not_reported_as_found(disk: Path) -> None:
     assert "below the named ones" not in run("list", "--root", disk / "laptop" / "ana").err
 
 

@@ -72,7 +72,7 @@ def test_each_file_is_read_once_and_not_taken_for_another(home: Home) -> None:
     ],
     ids=" ".join,
 )
-def test_nothing_that_a_terminal_obeys_is_printed(home: Home, arguments: list[str]) -> None:
+def test_no_control_characters_are_printed(home: Home, arguments: list[str]) -> None:
     run("scan")
     outcome = run("--no-color", *arguments)
 
@@ -106,7 +106,7 @@ def test_a_folder_of_any_name_can_be_inspected(home: Home) -> None:
     ("arguments", "code"),
     [(["show", EVIL], 2), (["search", EVIL], 0), (["list", "-w", EVIL], 0), (["stats", "-w", EVIL, "-q", EVIL], 0)],
 )
-def test_what_people_type_may_be_anything_too(home: Home, arguments: list[str], code: int) -> None:
+def test_arguments_may_be_any_text(home: Home, arguments: list[str], code: int) -> None:
     run("scan")
     outcome = run(*arguments)
 
@@ -115,14 +115,14 @@ def test_what_people_type_may_be_anything_too(home: Home, arguments: list[str], 
     assert [sign for sign in OBEYED if sign in outcome.out + outcome.err] == []
 
 
-def test_complaints_name_conversations_harmlessly(home: Home) -> None:
+def test_error_messages_make_titles_harmless(home: Home) -> None:
     run("scan")
     outcome = run("show", "\x1b[32")
 
     assert (outcome.code, "nearest are vscode:" in outcome.err, "\x1b" in outcome.err) == (2, True, False)
 
 
-def test_removed_ones_are_listed_harmlessly(home: Home) -> None:
+def test_removed_conversations_are_listed_without_control_characters(home: Home) -> None:
     run("scan")
     with Archive(Path(os.environ["COPILOG_ARCHIVE"]), write=True) as archive:
         archive.remove("vscode:\x1b[31mred\x07")
@@ -134,7 +134,7 @@ def test_removed_ones_are_listed_harmlessly(home: Home) -> None:
 
 
 @pytest.mark.parametrize("is_compact", [True, False])
-def test_json_says_the_same_in_signs_that_nobody_obeys(is_compact: bool) -> None:
+def test_json_escapes_characters_that_control_a_terminal(is_compact: bool) -> None:
     value = {EVIL.replace("\ud83d", ""): ["größer", 1, None], "\x9b": "\x7f"}
     text = json_text(value, is_compact=is_compact)
 
@@ -144,7 +144,7 @@ def test_json_says_the_same_in_signs_that_nobody_obeys(is_compact: bool) -> None
     assert ("\n" in text) != is_compact
 
 
-def test_json_of_what_is_no_text_is_made_of_escapes() -> None:
+def test_json_escapes_bytes_that_are_not_utf_8() -> None:
     text = json_text({"path": "/home/\udcff\x7f"})
 
     assert json.loads(text) == {"path": "/home/\udcff\x7f"}

@@ -56,7 +56,7 @@ def test_the_first_list_makes_the_archive_and_says_so_once(archive: Path) -> Non
     assert second.err == "2 conversations; 1 empty not shown (--all)\n"
 
 
-def test_an_archive_that_is_named_and_not_looked_at_is_told(home: Home, archive: Path) -> None:
+def test_an_ignored_archive_option_is_reported(home: Home, archive: Path) -> None:
     told = run("list", "--archive", archive, "--root", home.root, "--live")
 
     assert "--archive is ignored" in told.err
@@ -119,7 +119,7 @@ def test_a_conversation_outlives_its_file_and_says_so(home: Home) -> None:
     assert listed("--live") == [TWO]
 
 
-def test_bad_records_are_told_each_time_and_count_with_strict(home: Home) -> None:
+def test_bad_records_are_reported_each_time_and_change_the_exit_code_with_strict(home: Home) -> None:
     state = session("55555555-eeee", "fine")
     state["requests"].append({"requestId": "no message"})
     home.add(home.workspace(3), state)
@@ -143,7 +143,7 @@ def test_without_an_archive_and_without_a_scan_there_is_nothing_to_list(archive:
 # --- what is written and what is not ----------------------------------------------------------------------------
 
 
-def test_nothing_is_made_where_the_disk_is_read(home: Home, archive: Path) -> None:
+def test_reading_the_disk_creates_no_archive(home: Home, archive: Path) -> None:
     for arguments in (
         ["list", "--live"],
         ["list", "--root", home.root],
@@ -160,7 +160,7 @@ def test_nothing_is_made_where_the_disk_is_read(home: Home, archive: Path) -> No
 
 
 @pytest.mark.skipif(os.name == "nt", reason="permissions are others there")
-def test_the_archive_is_for_its_user_alone(archive: Path) -> None:
+def test_the_archive_is_readable_only_by_the_user(archive: Path) -> None:
     run("list")
 
     assert {oct(path.stat().st_mode & 0o777) for path in archive.parent.iterdir()} == {"0o600"}
@@ -266,7 +266,7 @@ def test_an_ambiguous_id_lists_its_candidates() -> None:
     assert [line.split()[0] for line in lines[1:]] == [f"vscode:{TWO}", f"vscode:{ONE}"]
 
 
-def test_an_unknown_id_is_told() -> None:
+def test_an_unknown_id_is_reported() -> None:
     outcome = run("show", "9999")
 
     assert outcome.code == 2
@@ -287,7 +287,7 @@ def test_the_overview_of_the_archive_is_that_of_the_disk(home: Home) -> None:
 # --- stars, labels, notes ---------------------------------------------------------------------------------------
 
 
-def test_stars_are_shown_and_narrow_the_list() -> None:
+def test_stars_are_shown_and_filter_the_list() -> None:
     run("scan")
 
     assert run("star", "11111", TWO).err == "★ 11111111  Tide parser\n★ 11112222  Plan the beds\n"
@@ -298,7 +298,7 @@ def test_stars_are_shown_and_narrow_the_list() -> None:
     assert run("show", ONE).out.startswith("★\n\nTide parser\n")
 
 
-def test_labels_are_put_on_and_taken_off() -> None:
+def test_labels_are_added_and_removed() -> None:
     run("scan")
 
     assert run("label", ONE, "harbour", "tides").err == "11111111  Tide parser  #harbour  #tides\n"
@@ -323,7 +323,7 @@ def test_a_note_is_written_read_and_removed() -> None:
     assert run("note", ONE, " ").code == 2
 
 
-def test_what_people_add_is_kept_over_rescans(home: Home) -> None:
+def test_annotations_survive_rescans(home: Home) -> None:
     run("scan")
     run("star", ONE)
     run("label", ONE, "tides")
@@ -348,7 +348,7 @@ def test_stars_need_the_archive() -> None:
         assert run(*arguments).code == 2
 
 
-def test_labels_and_notes_cannot_talk_to_the_terminal() -> None:
+def test_labels_and_notes_cannot_control_the_terminal() -> None:
     run("scan")
     run("label", ONE, "\x1b[31mred")
     run("note", ONE, "\x1b]0;owned\x07")
@@ -362,7 +362,7 @@ def test_labels_and_notes_cannot_talk_to_the_terminal() -> None:
 # --- taking away ------------------------------------------------------------------------------------------------
 
 
-def test_what_was_removed_stays_away_and_its_file_stays(home: Home) -> None:
+def test_a_removed_conversation_is_not_scanned_again_and_its_file_remains(home: Home) -> None:
     run("scan")
 
     outcome = run("rm", ONE, "--yes")
@@ -375,7 +375,7 @@ def test_what_was_removed_stays_away_and_its_file_stays(home: Home) -> None:
     assert run("show", ONE).code == 2
 
 
-def test_what_was_removed_can_come_back() -> None:
+def test_a_removed_conversation_can_be_restored() -> None:
     run("scan")
     run("star", ONE)
     run("rm", ONE, "--yes")
@@ -399,11 +399,11 @@ def test_removing_asks_first() -> None:
 
 
 @pytest.mark.parametrize(("answer", "code", "left"), [("y\n", 0, [TWO]), ("n\n", 130, [TWO, ONE])])
-def test_on_a_terminal_the_answer_counts(
+def test_on_a_terminal_the_user_confirms_the_removal(
     answer: str, code: int, left: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run("scan")
-    monkeypatch.setattr("copilog.cli.remove.can_be_asked", lambda: True)
+    monkeypatch.setattr("copilog.cli.remove.can_confirm", lambda: True)
 
     outcome = run("rm", ONE, given=answer)
 
@@ -413,7 +413,7 @@ def test_on_a_terminal_the_answer_counts(
     assert listed() == left
 
 
-def test_vacuum_tells_sizes(archive: Path) -> None:
+def test_vacuum_prints_sizes(archive: Path) -> None:
     run("scan")
     run("rm", ONE, "--yes")
 
@@ -427,7 +427,7 @@ def test_vacuum_tells_sizes(archive: Path) -> None:
 # --- problems ---------------------------------------------------------------------------------------------------
 
 
-def test_problems_are_told_with_advice(home: Home) -> None:
+def test_problems_are_listed_with_advice(home: Home) -> None:
     state = session("55555555-eeee", "fine")
     state["requests"].append({"requestId": "no message"})
     path = home.add(home.workspace(3), state)

@@ -9,7 +9,7 @@ import pytest
 
 from copilog.cli.blame import target_from
 from copilog.model import FileEdit
-from tests.analysis.made_up_edits import AFTER, BEFORE, Repo, Shelf, edit, ran, talk
+from tests.analysis.made_up_edits import AFTER, BEFORE, Repo, Shelf, conversation_with, edit, ran
 from tests.cli.homes import Outcome, run
 
 
@@ -30,9 +30,13 @@ def tides(repo: Repo) -> Path:
 def archive(repo: Repo, tides: Path, tmp_path: Path) -> Path:
     sha = repo.git("rev-parse", "HEAD")
     shelf = Shelf(tmp_path).put(
-        talk("harbour-1", [], [edit(tides, BEFORE, AFTER)], folder=repo.folder, title="Spring \x1b[31mtides"),
-        talk("maker-22", ran("git commit -m x", f"[main {sha[:7]}] x"), folder=repo.folder, hours=2, title="Commit it"),
-        talk("boats-33", [FileEdit(path="/home/ben/boats/main.py", added=1)], folder="/home/ben/boats"),
+        conversation_with(
+            "harbour-1", [], [edit(tides, BEFORE, AFTER)], folder=repo.folder, title="Spring \x1b[31mtides"
+        ),
+        conversation_with(
+            "maker-22", ran("git commit -m x", f"[main {sha[:7]}] x"), folder=repo.folder, hours=2, title="Commit it"
+        ),
+        conversation_with("boats-33", [FileEdit(path="/home/ben/boats/main.py", added=1)], folder="/home/ben/boats"),
     )
     shelf.close()
     return tmp_path / "archive.db"
@@ -42,7 +46,7 @@ def asked(archive: Path, *arguments: object) -> Outcome:
     return run(*arguments, "--archive", archive, "--no-scan")
 
 
-def test_a_file_is_blamed_on_the_conversations_that_touched_it(archive: Path, tides: Path) -> None:
+def test_blame_of_a_file_lists_the_conversations_that_edited_it(archive: Path, tides: Path) -> None:
     outcome = asked(archive, "blame", tides)
 
     assert outcome.code == 0
@@ -58,7 +62,7 @@ def test_a_file_is_blamed_on_the_conversations_that_touched_it(archive: Path, ti
     assert outcome.err == "1 conversation edited the file; `copilog show ID --turn N` opens one\n"
 
 
-def test_a_line_is_blamed_with_its_evidence(archive: Path, tides: Path) -> None:
+def test_blame_of_a_line_shows_its_evidence(archive: Path, tides: Path) -> None:
     outcome = asked(archive, "blame", f"{tides}:6")
 
     assert outcome.code == 0
@@ -68,7 +72,7 @@ def test_a_line_is_blamed_with_its_evidence(archive: Path, tides: Path) -> None:
     assert "uncertain" not in outcome.out
 
 
-def test_what_is_uncertain_is_called_so(archive: Path, tides: Path) -> None:
+def test_uncertain_answers_are_marked(archive: Path, tides: Path) -> None:
     outcome = asked(archive, "blame", f"{tides}:1-4")
 
     assert "  uncertain: the line is blank, or only signs: its origin cannot be determined" in outcome.out
@@ -84,7 +88,7 @@ def test_blame_as_json_has_everything(archive: Path, tides: Path) -> None:
     assert (document["first"], document["last"], document["is_uncertain"]) == (6, 7, False)
 
 
-def test_a_file_that_nobody_touched_ends_with_one(archive: Path, repo: Repo) -> None:
+def test_blame_of_a_file_without_edits_exits_with_1(archive: Path, repo: Repo) -> None:
     outcome = asked(archive, "blame", repo.folder / "never.py")
 
     assert (outcome.code, outcome.out) == (1, f"{repo.folder / 'never.py'}  (not on disk)\n")
@@ -117,7 +121,7 @@ def test_a_selection_limits_both(archive: Path, repo: Repo, tides: Path) -> None
     assert asked(archive, "commit", "HEAD", "--repository", repo.folder, "-q", "nothing-like-it").code == 1
 
 
-def test_what_cannot_be_asked_ends_with_two(archive: Path, repo: Repo, tides: Path, tmp_path: Path) -> None:
+def test_an_invalid_blame_target_exits_with_2(archive: Path, repo: Repo, tides: Path, tmp_path: Path) -> None:
     for arguments, said in (
         (["blame", f"{tides}:99"], "has 8 lines"),
         (["blame", repo.folder], "is a folder"),
@@ -163,7 +167,9 @@ def test_a_commit_has_its_evidence_file_by_file(tmp_path: Path) -> None:
     repo.commit("begin", hours=-24, src__tides_py=BEFORE, src__moon_py=BEFORE)
     repo.commit("both", hours=2, src__tides_py=AFTER, src__moon_py=AFTER)
     files = [repo.folder / "src" / name for name in ("moon.py", "tides.py")]
-    talked = talk("harbour-1", [edit(files[1], BEFORE, AFTER), edit(files[0], BEFORE, AFTER)], folder=repo.folder)
+    talked = conversation_with(
+        "harbour-1", [edit(files[1], BEFORE, AFTER), edit(files[0], BEFORE, AFTER)], folder=repo.folder
+    )
     Shelf(tmp_path).put(talked).close()
 
     lines = asked(tmp_path / "archive.db", "commit", "HEAD", "--repository", repo.folder).out.splitlines()

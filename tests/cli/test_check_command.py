@@ -47,7 +47,7 @@ def broken(tmp_path: Path) -> Path:
 # --- model-correlation ----------------------------------------------------------------------------------------------
 
 
-def test_data_as_promised_ends_with_zero(good: Path) -> None:
+def test_valid_telemetry_exits_with_0(good: Path) -> None:
     outcome = run("check", "model-correlation", good)
 
     assert outcome.code == 0
@@ -55,7 +55,7 @@ def test_data_as_promised_ends_with_zero(good: Path) -> None:
     assert outcome.err == "5 records seen in 1 file: 4 used, 1 ignored (other_event 1), 0 bad\n"
 
 
-def test_a_broken_invariant_ends_with_one_and_names_places(broken: Path) -> None:
+def test_a_violated_invariant_exits_with_1_and_names_positions(broken: Path) -> None:
     outcome = run("check", "model-correlation", broken)
 
     assert outcome.code == 1
@@ -67,11 +67,11 @@ def test_a_broken_invariant_ends_with_one_and_names_places(broken: Path) -> None
     assert "1 bad" in outcome.err.splitlines()[-1]
 
 
-def test_verbose_names_more_places(broken: Path) -> None:
+def test_verbose_names_more_positions(broken: Path) -> None:
     assert run("check", "model-correlation", "-v", broken).out.count(str(broken)) == 5
 
 
-def test_json_holds_invariants_coverage_and_books(broken: Path) -> None:
+def test_json_has_invariants_coverage_and_ledgers(broken: Path) -> None:
     outcome = run("check", "model-correlation", "--json", broken)
 
     assert outcome.code == 1
@@ -93,7 +93,7 @@ def test_json_holds_invariants_coverage_and_books(broken: Path) -> None:
     assert [(bad["line"], bad["code"]) for bad in books["first_bad"]] == [(7, "malformed-record")]
 
 
-def test_another_model_of_the_session_is_told_and_no_failure(tmp_path: Path) -> None:
+def test_a_different_session_model_is_reported_but_not_a_failure(tmp_path: Path) -> None:
     path = write_lines(
         tmp_path,
         snapshot([system(), user()], header="turn-1", properties=REQUEST_MODEL),
@@ -136,7 +136,7 @@ def test_both_spellings_filter_by_text(good: Path, spelling: str) -> None:
     assert outcome.json["bases"][0]["prefixes"] == {"copilot-chat/": 2}
 
 
-def test_nothing_found_ends_with_one_as_with_grep(good: Path) -> None:
+def test_no_matching_event_exits_with_1_as_with_grep(good: Path) -> None:
     outcome = run("check", "telemetry-types", good, "--contains", "hologram")
 
     assert (outcome.code, outcome.out) == (1, "")
@@ -170,7 +170,7 @@ def test_a_wrong_path_is_a_usage_error(tmp_path: Path, check: str) -> None:
 
 
 @pytest.mark.parametrize("check", ["model-correlation", "telemetry-types"])
-def test_a_file_that_cannot_be_used_is_told(tmp_path: Path, check: str) -> None:
+def test_an_unusable_file_is_reported(tmp_path: Path, check: str) -> None:
     (tmp_path / "broken.jsonl.gz").write_bytes(b"\x1f\x8b no archive")
 
     outcome = run("check", check, tmp_path)

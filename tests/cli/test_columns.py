@@ -21,7 +21,7 @@ def test_without_a_window_nothing_is_cut() -> None:
 
 
 @pytest.mark.parametrize(("room", "bar"), [(200, 16), (92, 16), (91, 15), (82, 6), (81, 0), (74, 0)])
-def test_bars_take_what_is_left_over(room: int, bar: int) -> None:
+def test_bars_use_the_remaining_width(room: int, bar: int) -> None:
     layout = laid_out(ALL, room)  # 68 and three gaps of 2
 
     assert (layout.widths, layout.bar) == (WIDEST, bar)
@@ -32,7 +32,7 @@ def test_texts_get_narrower_before_anything_is_left_out() -> None:
     assert laid_out(ALL, 40) == ({**WIDEST, "name": 12}, [], 0)
 
 
-def test_what_matters_least_is_left_out_first() -> None:
+def test_the_least_important_columns_are_left_out_first() -> None:
     assert laid_out(ALL, 39) == ({"name": 23, "input": 5, "dollars": 7}, ["cache_read"], 0)
     assert laid_out(ALL, 27).left_out == ["cache_read", "dollars"]
     assert laid_out(ALL, 3).widths == {"name": 12}

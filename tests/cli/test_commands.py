@@ -39,7 +39,7 @@ def home(tmp_path: Path) -> Home:
     return home
 
 
-def test_alone_it_says_what_is_here_and_what_to_do_next(home: Home) -> None:
+def test_without_a_command_a_summary_and_next_steps_are_printed(home: Home) -> None:
     outcome = run("--root", home.root)
 
     assert outcome.code == 0
@@ -58,7 +58,7 @@ def test_without_copilot_data_it_says_so_and_shows_the_sample() -> None:
     assert "copilog --sample list" in outcome.out
 
 
-def test_doctor_tells_places_and_problems(home: Home) -> None:
+def test_doctor_reports_folders_and_problems(home: Home) -> None:
     broken = home.workspace(2)
     (broken / "workspace.json").write_text("{")
     (broken / "state.vscdb").write_bytes(b"this is no database")
@@ -76,7 +76,7 @@ def test_doctor_tells_places_and_problems(home: Home) -> None:
     assert "state.vscdb" in text
 
 
-def test_doctor_lists_places_that_are_not_there() -> None:
+def test_doctor_counts_folders_that_do_not_exist() -> None:
     roots = run("doctor", "--json").json["roots"]
 
     assert roots
@@ -84,7 +84,7 @@ def test_doctor_lists_places_that_are_not_there() -> None:
     assert "searched for, not found" in run("doctor").out
 
 
-def test_config_shows_what_is_in_force_and_from_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_config_shows_each_setting_and_its_origin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "settings.toml"
     path.write_text('list_limit = 7\nroots = ["/mnt/backup"]\n')
     monkeypatch.setenv("COPILOG_CONFIG", str(path))
@@ -120,7 +120,7 @@ def test_roots_of_the_config_file_are_read_unless_others_are_named(
         ("= 3", "not TOML"),
     ],
 )
-def test_a_wrong_config_file_is_told_in_one_line(
+def test_an_invalid_config_file_is_reported_in_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, reason: str
 ) -> None:
     path = tmp_path / "settings.toml"
@@ -203,7 +203,7 @@ def test_a_mistyped_command_names_the_nearest() -> None:
     assert "Did you mean 'list'?" in outcome.err
 
 
-def test_a_root_that_is_none_is_told_in_one_line(tmp_path: Path) -> None:
+def test_an_invalid_root_is_reported_in_one_line(tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()
 
@@ -216,7 +216,7 @@ def test_a_root_that_is_none_is_told_in_one_line(tmp_path: Path) -> None:
         assert f"copilog: {path}: {reason}" in outcome.err
 
 
-def test_a_reader_that_breaks_is_told_and_ends_with_1(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reader_that_raises_is_reported_and_exits_with_1(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     from copilog.sources import BY_NAME
 
     def breaks(*_: object) -> object:
@@ -277,7 +277,7 @@ except SystemExit:
     assert not loaded & {"msgspec", "rich.console", "sqlite3", "copilog.model", "copilog.ingest", "platformdirs"}
 
 
-def test_doctor_tells_where_the_archive_is(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_reports_the_path_of_the_archive(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "kept" / "archive.db"
     monkeypatch.setenv("COPILOG_ARCHIVE", str(path))
     assert "copilog scan" in run("doctor", "--root", home.root).out
@@ -291,7 +291,7 @@ def test_doctor_tells_where_the_archive_is(home: Home, tmp_path: Path, monkeypat
     assert "not an archive" in run("doctor", "--root", home.root).out
 
 
-def test_help_groups_all_commands_by_what_people_come_for() -> None:
+def test_help_groups_all_commands_by_purpose() -> None:
     lines = run("--help").out.splitlines()
     titles = [line.rstrip(":") for line in lines if line.rstrip(":") in GROUPS]
     named = [

@@ -74,7 +74,7 @@ def differing(files: Files) -> Files:
 # --- compare --------------------------------------------------------------------------------------------------------
 
 
-def test_equal_files_end_with_zero(files: Files) -> None:
+def test_equal_files_exit_with_0(files: Files) -> None:
     files.write([trajectory("a"), trajectory("b")], [trajectory("a"), trajectory("b")])
 
     outcome = run("compare", files.old, files.new)
@@ -84,7 +84,7 @@ def test_equal_files_end_with_zero(files: Files) -> None:
     assert outcome.err == "2 conversations in both files, 2 equal\n"
 
 
-def test_differing_files_end_with_one_and_say_what_differs(differing: Files) -> None:
+def test_differing_files_exit_with_1_and_list_the_differences(differing: Files) -> None:
     outcome = run("compare", differing.old, differing.new)
 
     assert outcome.code == 1
@@ -111,7 +111,7 @@ def test_json_lists_everything(differing: Files) -> None:
     assert (document["summary"]["equal"], document["old"]["seen"], document["old"]["bad"]) == (1, 4, 0)
 
 
-def test_another_order_is_told(files: Files) -> None:
+def test_a_different_order_is_reported(files: Files) -> None:
     files.write([trajectory("a"), trajectory("b")], [trajectory("b"), trajectory("a")])
 
     outcome = run("compare", files.old, files.new)
@@ -133,7 +133,7 @@ def test_provenance_can_be_left_out(files: Files) -> None:
     assert run("compare", "--ignore-provenance", "--id", "a", files.old, files.new).code == 0
 
 
-def test_long_lists_are_cut_unless_all_is_wanted(files: Files) -> None:
+def test_long_lists_are_cut_without_verbose(files: Files) -> None:
     files.write([trajectory(f"c-{number:02}") for number in range(14)], [])
 
     assert "and 4 more (-v lists them)" in run("compare", files.old, files.new).out
@@ -141,7 +141,7 @@ def test_long_lists_are_cut_unless_all_is_wanted(files: Files) -> None:
     assert len(run("compare", "--json", files.old, files.new).json["only_in_old"]) == 14
 
 
-def test_bad_lines_and_repeated_ids_are_told_with_their_place(files: Files) -> None:
+def test_bad_lines_and_repeated_ids_are_reported_with_their_position(files: Files) -> None:
     files.write([trajectory("a"), "{cut", '{"name": "no trajectory"}', trajectory("a")], [trajectory("a")])
 
     outcome = run("compare", files.old, files.new)
@@ -154,7 +154,7 @@ def test_bad_lines_and_repeated_ids_are_told_with_their_place(files: Files) -> N
     assert "Traceback" not in outcome.err
 
 
-def test_ids_that_a_terminal_would_obey_are_shown_harmlessly(files: Files) -> None:
+def test_control_characters_in_ids_are_made_harmless(files: Files) -> None:
     files.write([trajectory("evil\x1b[31m")], [])
 
     for arguments in ([], ["--id", "evil"]):
@@ -164,7 +164,7 @@ def test_ids_that_a_terminal_would_obey_are_shown_harmlessly(files: Files) -> No
 
 
 @pytest.mark.skipif(sys.platform in ("darwin", "win32"), reason="file names are text there")
-def test_a_name_that_is_no_text_does_no_harm(files: Files) -> None:
+def test_a_file_name_that_is_not_utf_8_does_no_harm(files: Files) -> None:
     files.write([trajectory("a")], [trajectory("a")])
     odd = files.old.rename(os.fsdecode(os.fsencode(files.old) + b"\xff"))
 
@@ -183,7 +183,7 @@ def test_a_missing_file_is_a_usage_error(files: Files, tmp_path: Path) -> None:
 # --- compare --id ---------------------------------------------------------------------------------------------------
 
 
-def test_one_conversation_down_to_its_fields(files: Files) -> None:
+def test_one_conversation_is_compared_field_by_field(files: Files) -> None:
     changed = trajectory("talk-1", messages=messages(content="Beans?\n", mode="agent"), context={"fileExcerpt": "x"})
     files.write([trajectory("other"), trajectory("talk-1")], [changed])
 
@@ -197,7 +197,7 @@ def test_one_conversation_down_to_its_fields(files: Files) -> None:
     assert outcome.err == "4 differences\n"
 
 
-def test_the_same_as_json(differing: Files) -> None:
+def test_field_differences_are_available_as_json(differing: Files) -> None:
     document = run("compare", differing.old, differing.new, "--id", "payload", "--json").json
 
     assert (document["conversation_id"], document["old"]["line"], document["new"]["messages"]) == ("payload", 2, 3)
@@ -206,13 +206,13 @@ def test_the_same_as_json(differing: Files) -> None:
     }
 
 
-def test_an_equal_conversation_ends_with_zero(differing: Files) -> None:
+def test_an_equal_conversation_exits_with_0(differing: Files) -> None:
     outcome = run("compare", differing.old, differing.new, "--id", "same")
 
     assert (outcome.code, outcome.err) == (0, "0 differences\n")
 
 
-def test_a_conversation_of_one_file_alone_is_a_difference(differing: Files) -> None:
+def test_a_conversation_in_only_one_file_is_a_difference(differing: Files) -> None:
     outcome = run("compare", differing.old, differing.new, "--id", "gone")
 
     assert outcome.code == 1
@@ -221,7 +221,7 @@ def test_a_conversation_of_one_file_alone_is_a_difference(differing: Files) -> N
 
 
 @pytest.mark.parametrize("command", [["compare", "--id"], ["diff-messages"]])
-def test_a_wrong_id_names_near_ones(differing: Files, command: list[str]) -> None:
+def test_a_wrong_id_is_reported_with_similar_ids(differing: Files, command: list[str]) -> None:
     words = [*command, "paylod"] if "--id" in command else command
     arguments = [differing.old, differing.new] if "--id" in command else [differing.old, differing.new, "paylod"]
 
@@ -307,7 +307,7 @@ def test_messages_that_are_no_objects_do_no_harm(files: Files) -> None:
 
 
 @pytest.mark.parametrize("index", [3, -4])
-def test_a_wrong_index_says_which_there_are(files: Files, index: int) -> None:
+def test_a_wrong_index_is_reported_with_the_valid_range(files: Files, index: int) -> None:
     files.write([trajectory("talk")], [trajectory("talk", messages=[])])
 
     outcome = run("diff-messages", files.old, files.new, "talk", "--idx", index)
@@ -316,14 +316,14 @@ def test_a_wrong_index_says_which_there_are(files: Files, index: int) -> None:
     assert f"there is no message {index}: OLD has 3 messages, 0 to 2, NEW has no messages" in outcome.err
 
 
-def test_a_conversation_of_one_file_alone_has_no_messages_to_compare(differing: Files) -> None:
+def test_a_conversation_in_only_one_file_has_no_messages_to_compare(differing: Files) -> None:
     outcome = run("diff-messages", differing.old, differing.new, "come")
 
     assert outcome.code == 2
     assert f"only {differing.new} has the conversation 'come'" in outcome.err
 
 
-def test_the_line_that_is_compared_is_told_when_an_id_repeats(files: Files) -> None:
+def test_the_compared_line_is_reported_when_an_id_repeats(files: Files) -> None:
     files.write([trajectory("talk"), trajectory("talk")], [trajectory("talk")])
 
     outcome = run("diff-messages", files.old, files.new, "talk")
@@ -332,7 +332,7 @@ def test_the_line_that_is_compared_is_told_when_an_id_repeats(files: Files) -> N
     assert "1 more line with this id; line 1 is compared" in outcome.err
 
 
-def test_colours_come_when_they_are_asked_for(differing: Files) -> None:
+def test_colours_can_be_requested(differing: Files) -> None:
     arguments = ("diff-messages", differing.old, differing.new, "payload")
 
     assert "\x1b[" not in run(*arguments).out

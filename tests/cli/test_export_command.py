@@ -53,7 +53,7 @@ def test_a_file_that_is_there_is_not_replaced_unless_it_was_named() -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="rights of this kind are those of other systems")
-def test_files_are_for_nobody_else() -> None:
+def test_exported_files_are_readable_only_by_the_user() -> None:
     run("export", "last")
     (path,) = Path().iterdir()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -89,7 +89,7 @@ def test_a_selection_goes_to_one_file_or_to_a_file_each() -> None:
         (["last", "-o", "there/is/no/folder.html"], "there is no folder"),
     ],
 )
-def test_what_cannot_be_is_said_in_words(arguments: list[str], words: str) -> None:
+def test_invalid_exports_are_reported_in_one_line(arguments: list[str], words: str) -> None:
     outcome = run("export", *arguments)
     assert outcome.code == 2
     assert words in outcome.err

@@ -75,7 +75,7 @@ def expected(path: Path, **options: Any) -> str:
 # --- streams and files ------------------------------------------------------------------------------------------------
 
 
-def test_trajectories_go_to_standard_output_and_talk_to_standard_error(events: Path, folder: Path) -> None:
+def test_trajectories_go_to_standard_output_and_messages_to_standard_error(events: Path, folder: Path) -> None:
     outcome = extract(events)
 
     assert outcome.code == 0
@@ -84,7 +84,7 @@ def test_trajectories_go_to_standard_output_and_talk_to_standard_error(events: P
     assert list(folder.iterdir()) == []
 
 
-def test_the_last_line_of_talk_has_the_numbers_of_the_books(events: Path) -> None:
+def test_the_last_line_on_standard_error_has_the_totals_of_the_ledgers(events: Path) -> None:
     *places, line = extract(events).err.strip().splitlines()
 
     assert re.search(r"\b6 conversations\b", line)
@@ -136,7 +136,7 @@ def test_a_run_that_cannot_begin_leaves_the_output_file_alone(events: Path, tmp_
         assert [path.name for path in target.parent.iterdir()] == ["talks.jsonl"]
 
 
-def test_an_output_file_that_cannot_be_is_named(events: Path, tmp_path: Path) -> None:
+def test_an_output_file_that_cannot_be_written_is_named(events: Path, tmp_path: Path) -> None:
     for target in (tmp_path / "no" / "folder" / "talks.jsonl", tmp_path):
         outcome = extract(events, "-o", target)
 
@@ -171,9 +171,7 @@ def test_several_files_and_folders_may_be_named(events: Path, tmp_path: Path) ->
     assert set(ids(extract(events, other))) == {*NAMES, "other"}
 
 
-def test_the_way_a_path_was_given_is_the_way_it_is_told(
-    events: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_paths_are_reported_as_they_were_given(events: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(events.parent)
     (events.parent / "in").mkdir()
     events.rename(events.parent / "in" / "events.jsonl")
@@ -299,7 +297,7 @@ def test_compat_is_the_plain_behaviour(tmp_path: Path) -> None:
     assert ids(extract(path, "--compat")) == ["talk"]
 
 
-def test_verbose_tells_more_and_changes_no_data(events: Path) -> None:
+def test_verbose_reports_more_and_changes_no_data(events: Path) -> None:
     plain, verbose = extract(events), extract(events, "-v")
 
     assert verbose.out == plain.out
@@ -344,7 +342,7 @@ def found_in_first(outcome: Outcome) -> Record:
     return found
 
 
-def test_a_catalogue_of_ones_own_is_named_by_option_or_variable(
+def test_a_custom_catalogue_can_be_set_by_option_or_variable(
     events: Path, weather_map: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert [tag["name"] for tag in found_in_first(extract(events))["other_tags"]] == ["weather"]
@@ -359,7 +357,7 @@ def test_a_catalogue_of_ones_own_is_named_by_option_or_variable(
 
 
 @pytest.mark.parametrize("text", [None, "{", '{"weather": 3}', '[{"name": "weather"}]'])
-def test_a_catalogue_that_is_none_is_named(
+def test_an_invalid_catalogue_is_named(
     events: Path, tmp_path: Path, text: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "wrong.json"
@@ -374,7 +372,7 @@ def test_a_catalogue_that_is_none_is_named(
     assert extract(events).code == 2
 
 
-def test_the_summary_of_tags_stands_below_the_current_folder_and_is_named(events: Path, folder: Path) -> None:
+def test_the_summary_of_tags_is_written_below_the_current_folder(events: Path, folder: Path) -> None:
     outcome = run("extract", events)
 
     (path,) = folder.rglob("*.json")
@@ -385,7 +383,7 @@ def test_the_summary_of_tags_stands_below_the_current_folder_and_is_named(events
     assert outcome.out == expected(events)
 
 
-def test_the_summary_of_tags_goes_where_it_is_wanted_or_nowhere(events: Path, folder: Path, tmp_path: Path) -> None:
+def test_the_folder_of_the_summary_of_tags_can_be_set(events: Path, folder: Path, tmp_path: Path) -> None:
     wanted = tmp_path / "new" / "place"
 
     assert run("extract", events, "--context-tag-summary-dir", wanted).code == 0

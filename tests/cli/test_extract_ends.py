@@ -196,7 +196,9 @@ def test_a_run_that_the_system_ends_leaves_no_half_file_and_no_worker(
 
 @pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize("moment", [0.0, 0.02, 0.05, 0.1, 0.2, 0.5])
-def test_an_interruption_at_any_moment_is_clean(large: Path, places: dict[str, Path], jobs: int, moment: float) -> None:
+def test_an_interruption_at_any_time_leaves_no_file(
+    large: Path, places: dict[str, Path], jobs: int, moment: float
+) -> None:
     target = places["out"] / "talks.jsonl"
     process = start(places, large, "-o", target, "--jobs", jobs)
     wait_until(process, lambda: has_opened_input(process) or workers_of(process))
@@ -243,7 +245,7 @@ def test_a_disk_that_fills_up_leaves_no_half_file(
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
 @pytest.mark.parametrize("size", ["large", "small"])
-def test_a_full_disk_behind_standard_output_is_told(
+def test_a_full_disk_behind_standard_output_is_reported(
     size: str, places: dict[str, Path], request: pytest.FixtureRequest
 ) -> None:
     path = request.getfixturevalue(size)
@@ -271,7 +273,7 @@ def test_a_reader_that_goes_away_ends_the_run_quietly(large: Path, places: dict[
     assert "Exception ignored" not in err
 
 
-def test_a_worker_that_is_killed_is_told(large: Path, places: dict[str, Path]) -> None:
+def test_a_killed_worker_is_reported(large: Path, places: dict[str, Path]) -> None:
     target = places["out"] / "talks.jsonl"
     process = start(places, large, "-o", target, "--jobs", 2)
     wait_until(process, lambda: len(workers_of(process)) == 2)

@@ -107,7 +107,7 @@ def test_input_without_a_usable_record_leaves_the_output_alone(target: Path, tmp
         assert "no input had a usable record" in outcome.err or "not JSON" in outcome.err
 
 
-def test_an_empty_or_foreign_file_in_a_folder_is_told_and_no_more(good: Path, target: Path) -> None:
+def test_an_empty_or_foreign_file_in_a_folder_is_only_reported(good: Path, target: Path) -> None:
     (good.parent / "empty.jsonl").touch()
     (good.parent / "foreign.json").write_text("[1, 2]")
 
@@ -126,7 +126,7 @@ def test_an_empty_or_foreign_file_in_a_folder_is_told_and_no_more(good: Path, ta
         (["--sample", "0"], "--sample 0 selects none"),
     ],
 )
-def test_filters_that_leave_nothing_say_so(good: Path, target: Path, options: list[str], why: str) -> None:
+def test_filters_without_a_match_are_reported(good: Path, target: Path, options: list[str], why: str) -> None:
     outcome = extract(target, good, *options)
 
     assert (outcome.code, target.read_bytes()) == (0, b"")
@@ -134,7 +134,7 @@ def test_filters_that_leave_nothing_say_so(good: Path, target: Path, options: li
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="has no such timer")
-def test_a_pattern_that_takes_for_ever_is_ended(target: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_regex_that_takes_too_long_is_stopped(target: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "PATTERN_SECONDS", 0.2)
     path = write_lines(tmp_path / "in", snapshot([system(), user("a" * 40 + "b"), assistant()], "talk"))
 
@@ -144,7 +144,7 @@ def test_a_pattern_that_takes_for_ever_is_ended(target: Path, tmp_path: Path, mo
     assert "takes longer than 0.2 s" in outcome.err
 
 
-def test_what_a_terminal_would_obey_is_escaped() -> None:
+def test_control_characters_are_escaped() -> None:
     line = '{"a": "\x9b31m \u202e b \x7f é 😀"}'.encode()
 
     shown = with_escapes(line.decode()).encode()

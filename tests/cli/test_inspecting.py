@@ -35,7 +35,7 @@ def balances(books: dict[str, Any]) -> bool:
     return bool(books["seen"] == books["used"] + sum(books["ignored"].values()) + bad)
 
 
-def test_the_books_of_each_file_balance(folder: Path) -> None:
+def test_the_ledger_of_each_file_balances(folder: Path) -> None:
     outcome = run("inspect", "--json", folder)
 
     document = outcome.json
@@ -47,7 +47,7 @@ def test_the_books_of_each_file_balance(folder: Path) -> None:
     assert balances(document["totals"]["parts"])
 
 
-def test_a_file_tells_what_was_used_ignored_bad_and_unknown(folder: Path) -> None:
+def test_inspect_reports_used_ignored_bad_and_unknown_records(folder: Path) -> None:
     [file] = [file for file in run("inspect", "--json", folder).json["files"] if file["source"] == "vscode-session"]
 
     assert file["conversations"] == 1
@@ -66,7 +66,7 @@ def test_totals_are_numbers(folder: Path) -> None:
     assert totals["unknown"] == {"response:hologram": 1}
 
 
-def test_files_of_no_known_format_have_no_source_and_change_no_exit_code(folder: Path) -> None:
+def test_files_of_unknown_format_have_no_source_and_do_not_change_the_exit_code(folder: Path) -> None:
     outcome = run("inspect", "--json", "--strict", folder / "Code" / "User" / "workspaceStorage" / f"{1:032x}")
 
     unknown = [file for file in outcome.json["files"] if file["source"] is None]
@@ -80,7 +80,7 @@ def test_files_of_no_known_format_have_no_source_and_change_no_exit_code(folder:
     assert run("inspect", "--strict", other).code == 0
 
 
-def test_for_people_each_bad_record_has_its_place_and_reason(folder: Path) -> None:
+def test_text_output_has_position_and_reason_of_each_bad_record(folder: Path) -> None:
     out = run("inspect", folder).out
 
     assert "/requests/3: a request without a message  [no-message]" in out
@@ -88,7 +88,7 @@ def test_for_people_each_bad_record_has_its_place_and_reason(folder: Path) -> No
 
 
 @pytest.mark.parametrize("name", ["missing.json", "missing-folder/"])
-def test_a_path_that_is_not_there_is_told_in_one_line(tmp_path: Path, name: str) -> None:
+def test_a_missing_path_is_reported_in_one_line(tmp_path: Path, name: str) -> None:
     outcome = run("inspect", tmp_path / name)
 
     assert outcome.code == 2
@@ -96,7 +96,7 @@ def test_a_path_that_is_not_there_is_told_in_one_line(tmp_path: Path, name: str)
     assert outcome.err == f"copilog: {tmp_path / name}: no such file or folder\n"
 
 
-def test_a_named_file_of_no_known_format_is_told_in_one_line(tmp_path: Path) -> None:
+def test_a_named_file_of_unknown_format_is_reported_in_one_line(tmp_path: Path) -> None:
     path = tmp_path / "shopping.json"
     path.write_text(json.dumps({"milk": 2}))
 

@@ -18,7 +18,7 @@ values: st.SearchStrategy[Any] = st.recursive(
 
 
 @given(values, st.integers(3, 40))
-def test_pieces_are_the_whole(value: Any, size: int) -> None:
+def test_joined_pieces_equal_the_whole_document(value: Any, size: int) -> None:
     data = msgspec.json.encode(value)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(json_output, "PIECE_BYTES", size)

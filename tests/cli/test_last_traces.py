@@ -197,7 +197,7 @@ def test_the_order_in_which_things_are_found_makes_no_difference(home: Home, tid
     assert prompts_of(row) == ["And another one that is lost, too"]
 
 
-def test_a_prompt_comes_back_when_its_conversation_no_longer_has_it(home: Home, tides: Path) -> None:
+def test_a_prompt_is_listed_again_when_its_conversation_loses_it(home: Home, tides: Path) -> None:
     path = home.add(tides, session(ONE, TIDES, LOST))
     type_in(tides, TIDES, LOST)
     assert histories() == []
@@ -254,7 +254,7 @@ def test_prompts_of_a_removed_conversation_do_not_come_back(home: Home, tides: P
     assert TIDES.encode() not in archive.read_bytes()
 
 
-def test_what_everybody_types_matches_within_the_workspace_alone(home: Home, tides: Path) -> None:
+def test_common_prompts_match_only_within_their_workspace(home: Home, tides: Path) -> None:
     garden = home.workspace(2, "/home/ana/garden-planner")
     home.add(garden, session(ONE, "continue", TIDES))
     type_in(tides, "continue", TIDES)

@@ -38,7 +38,7 @@ def test_the_newest_comes_first_with_title_and_workspace(home: Home) -> None:
     assert "Tide parser" in lines[2]
 
 
-def test_empty_conversations_are_left_out_and_told(home: Home) -> None:
+def test_empty_conversations_are_left_out_and_counted(home: Home) -> None:
     outcome = run("list", "--root", home.root)
 
     assert "33333333" not in outcome.out
@@ -101,7 +101,7 @@ def test_twins_and_copies_are_one_conversation(home: Home) -> None:
 
 
 @pytest.mark.parametrize("width", [60, 80, 90, 120])
-def test_on_a_terminal_the_title_keeps_its_share_of_the_line(width: int) -> None:
+def test_a_wide_column_does_not_squeeze_out_the_title(width: int) -> None:
     heads = ["id", "touched", "turns", "tools", "edits", "model", "workspace", "title"]
     widths = _fitting([8, 12, 5, 5, 5, 50, 40], heads, width)
 
@@ -110,7 +110,7 @@ def test_on_a_terminal_the_title_keeps_its_share_of_the_line(width: int) -> None
     assert min(widths) >= 5
 
 
-def test_a_title_cannot_talk_to_the_terminal(home: Home) -> None:
+def test_a_title_cannot_control_the_terminal(home: Home) -> None:
     home.add(home.workspace(3), session("44444444-dddd", "x", customTitle="\x1b]0;owned\x07 [red]title[/red]"))
 
     outcome = run("list", "--root", home.root)
@@ -120,7 +120,7 @@ def test_a_title_cannot_talk_to_the_terminal(home: Home) -> None:
     assert "[red]title[/red]" in outcome.out
 
 
-def test_bad_records_are_told_and_count_with_strict(home: Home) -> None:
+def test_bad_records_are_reported_and_change_the_exit_code_with_strict(home: Home) -> None:
     state = session("55555555-eeee", "fine")
     state["requests"].append({"requestId": "no message"})
     home.add(home.workspace(3), state)
@@ -131,7 +131,7 @@ def test_bad_records_are_told_and_count_with_strict(home: Home) -> None:
     assert "1 bad record (copilog inspect shows them)" in strict.err
 
 
-def test_a_broken_date_says_what_to_write(home: Home) -> None:
+def test_an_invalid_date_is_reported_with_valid_examples(home: Home) -> None:
     outcome = run("list", "--since", "soon", "--root", home.root)
 
     assert outcome.code == 2

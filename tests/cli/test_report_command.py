@@ -24,7 +24,7 @@ def archive(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return move_in(monkeypatch, tmp_path, home)
 
 
-def test_the_page_is_written_and_said_where(tmp_path: Path) -> None:
+def test_the_page_is_written_and_its_path_printed(tmp_path: Path) -> None:
     run("scan")
     path = tmp_path / "report.html"
 
@@ -41,7 +41,7 @@ def test_the_page_is_written_and_said_where(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="rights of this kind are those of other systems")
-def test_the_page_is_for_nobody_else(tmp_path: Path) -> None:
+def test_the_page_is_readable_only_by_the_user(tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     before = os.umask(0)
     os.umask(before)
@@ -83,7 +83,7 @@ def test_a_dash_is_standard_output() -> None:
     assert outcome.err.endswith("3 turns of 2 conversations\n")
 
 
-def test_without_a_place_there_is_no_page() -> None:
+def test_a_report_needs_an_output() -> None:
     outcome = run("report")
 
     assert outcome.code == 2
@@ -91,7 +91,7 @@ def test_without_a_place_there_is_no_page() -> None:
     assert run("report", "--json", "-o", "-").code == 2
 
 
-def test_json_is_the_figures_of_the_page(tmp_path: Path) -> None:
+def test_json_has_the_figures_of_the_page(tmp_path: Path) -> None:
     path = tmp_path / "report.html"
 
     figures = run("report", "--json").json
@@ -118,7 +118,7 @@ def test_a_period_is_on_the_page() -> None:
     assert "0 conversations, since 2030-01-01" in page
 
 
-def test_an_anonymous_page_names_nobody_and_nothing(tmp_path: Path) -> None:
+def test_an_anonymous_page_contains_no_names(tmp_path: Path) -> None:
     choice = ("-w", "tide", "-q", "Quillhaven")
 
     page = run("report", "-o", "-", "--anonymous", *choice).out

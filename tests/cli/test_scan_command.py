@@ -54,7 +54,7 @@ def test_what_is_new_changed_unchanged_and_gone_is_counted(home: Home) -> None:
     assert third["files"]["read"] == 0
 
 
-def test_the_object_names_the_archive_the_files_and_the_books(archive: Path) -> None:
+def test_the_json_names_the_archive_the_files_and_the_ledgers(archive: Path) -> None:
     outcome = run("scan", "--json")
 
     assert outcome.code == 0
@@ -68,7 +68,7 @@ def test_the_object_names_the_archive_the_files_and_the_books(archive: Path) -> 
     assert outcome.err.startswith("conversations: 2 new; ")
 
 
-def test_without_json_only_one_line_is_said() -> None:
+def test_without_json_only_one_line_is_printed() -> None:
     outcome = run("scan")
 
     assert outcome.out == ""
@@ -95,7 +95,7 @@ def test_a_path_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:
     assert "does not exist" in outcome.err
 
 
-def test_named_roots_shut_out_the_usual_places(tmp_path: Path) -> None:
+def test_named_roots_replace_the_usual_folders(tmp_path: Path) -> None:
     other = Home(tmp_path / "other")
     other.add(other.workspace(7), session(THREE, "Elsewhere"))
 
@@ -123,7 +123,7 @@ def test_an_export_of_a_known_conversation_has_changed_that(tmp_path: Path) -> N
     assert run("scan", saved).err.startswith("conversations: 1 unchanged; 0 of 1 file read")
 
 
-def test_bad_records_cost_the_exit_code_when_strict(home: Home) -> None:
+def test_bad_records_change_the_exit_code_with_strict(home: Home) -> None:
     state = session(THREE, "fine")
     state["requests"].append({"requestId": "no message"})
     home.add(home.workspace(3), state)
@@ -135,7 +135,7 @@ def test_bad_records_cost_the_exit_code_when_strict(home: Home) -> None:
     assert run("scan", "--json").json["ledger"]["bad"] == 0  # nothing was read this time
 
 
-def test_the_sample_is_not_for_ones_own_archive(tmp_path: Path, archive: Path) -> None:
+def test_the_sample_is_not_stored_in_the_users_archive(tmp_path: Path, archive: Path) -> None:
     outcome = run("scan", "--sample")
 
     assert outcome.code == 2
@@ -169,7 +169,7 @@ def test_a_second_scan_says_that_it_waits_and_then_goes_on(archive: Path) -> Non
     assert lines[1].startswith("conversations: 2 new; ")
 
 
-def test_a_scan_that_waited_in_vain_says_for_whom(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scan_that_gives_up_names_the_process_it_waited_for(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("copilog.cli.scan.WAIT_SECONDS", 0.0)
 
     with ScanLock(archive, wait_seconds=0):
@@ -191,7 +191,7 @@ def test_two_processes_at_once_do_no_harm(archive: Path) -> None:
     assert len(run("list", "--json", "--no-scan").json) == 2
 
 
-def test_a_conversation_too_long_for_the_archive_is_told_and_costs_nothing_else(
+def test_a_conversation_too_long_for_the_archive_is_reported_and_the_scan_continues(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("copilog.store.writing.MOST_MESSAGES", 4)  # one for the title
@@ -213,7 +213,7 @@ def test_a_conversation_too_long_for_the_archive_is_told_and_costs_nothing_else(
     ]
 
 
-def test_of_a_folder_that_is_read_as_one_too_long_conversations_are_told_too(
+def test_conversations_too_long_are_reported_for_folders_read_as_one(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("copilog.store.writing.MOST_MESSAGES", 2)

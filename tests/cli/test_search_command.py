@@ -35,7 +35,7 @@ def found(*words: object) -> list[tuple[str, int | None]]:
     return [(hit["conversation"].removeprefix("vscode:"), hit["turn"]) for group in groups for hit in group["hits"]]
 
 
-def test_hits_stand_below_their_conversation_with_the_place_to_open() -> None:
+def test_hits_are_listed_below_their_conversation_with_the_turn_to_open() -> None:
     run("scan")
 
     outcome = run("search", "harbour")
@@ -48,7 +48,7 @@ def test_hits_stand_below_their_conversation_with_the_place_to_open() -> None:
     assert outcome.err == "1 hit in 1 conversation; `copilog show ID --turn N` opens one\n"
 
 
-def test_words_after_one_another_are_one_query() -> None:
+def test_several_arguments_are_one_query() -> None:
     assert found("tide", "file") == [(ONE, 0)]
     assert found("tide file") == [(ONE, 0)]
     assert found("tide", "beds") == []
@@ -97,7 +97,7 @@ def test_a_query_that_does_not_parse_shows_where_and_what_would() -> None:
     ]
 
 
-def test_as_json_what_is_wrong_with_a_query_is_data() -> None:
+def test_an_invalid_query_is_reported_as_json() -> None:
     outcome = run("search", 'tide "file', "--json")
 
     assert outcome.code == 2
@@ -105,7 +105,7 @@ def test_as_json_what_is_wrong_with_a_query_is_data() -> None:
     assert outcome.json == {"query": 'tide "file', "error": fault}
 
 
-def test_what_is_wrong_is_told_without_what_a_terminal_obeys() -> None:
+def test_query_errors_contain_no_control_characters() -> None:
     outcome = run("search", "before:\u202e\x9bx" + "x" * 30_000)
 
     assert outcome.code == 2
@@ -114,7 +114,7 @@ def test_what_is_wrong_is_told_without_what_a_terminal_obeys() -> None:
     assert len(outcome.err) < 2_000
 
 
-def test_of_a_long_query_the_place_is_shown() -> None:
+def test_a_long_query_is_shown_around_its_error() -> None:
     outcome = run("search", "tide " * 40 + '"file')
 
     *_, shown, mark, _ = outcome.err.splitlines()
@@ -150,7 +150,7 @@ def test_limit_and_offset_go_through_the_hits() -> None:
     assert "--offset 9 skips all of them" in beyond.err
 
 
-def test_what_is_new_on_disk_is_found_unless_the_scan_is_left_out(home: Home) -> None:
+def test_new_conversations_are_found_unless_no_scan_is_set(home: Home) -> None:
     run("scan")
     home.add(home.workspace(1), session("33333333-cccc", "Buy a xylophone"))
 
@@ -158,7 +158,7 @@ def test_what_is_new_on_disk_is_found_unless_the_scan_is_left_out(home: Home) ->
     assert run("search", "xylophone").code == 0
 
 
-def test_named_places_are_searched_without_keeping_anything(tmp_path: Path, archive: Path) -> None:
+def test_named_roots_are_searched_without_storing_anything(tmp_path: Path, archive: Path) -> None:
     other = Home(tmp_path / "other")
     other.add(other.workspace(7), session("33333333-cccc", "Buy a xylophone"))
 
@@ -167,7 +167,7 @@ def test_named_places_are_searched_without_keeping_anything(tmp_path: Path, arch
     assert not archive.exists()
 
 
-def test_colours_are_for_terminals_and_for_those_who_want_them() -> None:
+def test_colours_are_printed_on_terminals_or_on_request() -> None:
     run("scan")
 
     assert "\x1b" not in run("search", "harbour").out
@@ -175,7 +175,7 @@ def test_colours_are_for_terminals_and_for_those_who_want_them() -> None:
     assert "\x1b" not in run("--no-color", "search", "harbour").out
 
 
-def test_what_was_said_cannot_talk_to_the_terminal(home: Home) -> None:
+def test_message_texts_cannot_control_the_terminal(home: Home) -> None:
     home.add(
         home.workspace(1), session("33333333-cccc", "A xylophone \x1b]0;owned\x07 plays", customTitle="\x1b[31mRed")
     )

@@ -80,7 +80,7 @@ def serving(*options: str, **variables: str) -> Iterator[Server]:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_it_scans_serves_and_ends_well(home: Home, number: int) -> None:
+def test_serve_scans_serves_and_ends_with_0(home: Home, number: int) -> None:
     with serving("--port", "0", "--no-browser") as server:
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/\?token=[\w-]{40,}", server.address)
         answer = server.get()
@@ -97,7 +97,7 @@ def test_it_scans_serves_and_ends_well(home: Home, number: int) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_it_ends_at_once_while_pages_are_listening(home: Home) -> None:
+def test_serve_ends_at_once_while_pages_are_listening(home: Home) -> None:
     with serving("--port", "0") as server, httpx.Client(timeout=PATIENCE_SECONDS) as client:
         client.get(server.address)
         with client.stream("GET", httpx.URL(server.address).join("/events")) as events:
@@ -110,7 +110,7 @@ def test_it_ends_at_once_while_pages_are_listening(home: Home) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_without_any_data_it_shows_the_sample_and_says_so(nothing: Path, tmp_path: Path) -> None:
+def test_without_data_serve_shows_the_sample_and_says_so(nothing: Path, tmp_path: Path) -> None:
     spool = tmp_path / "spool"
     spool.mkdir()
     with serving("--port", "0", TMPDIR=str(spool)) as server:
@@ -125,7 +125,7 @@ def test_without_any_data_it_shows_the_sample_and_says_so(nothing: Path, tmp_pat
     assert not list(spool.iterdir())
 
 
-def test_the_sample_can_be_asked_for(home: Home) -> None:
+def test_serve_can_show_the_sample(home: Home) -> None:
     with serving("--sample", "--port", "0") as server:
         answer = server.get()
 
@@ -134,7 +134,7 @@ def test_the_sample_can_be_asked_for(home: Home) -> None:
     assert TITLE not in answer.text
 
 
-def test_places_that_were_named_are_shown_with_a_word_on_what_does_not_last(home: Home) -> None:
+def test_named_roots_are_served_with_a_notice_that_annotations_are_lost(home: Home) -> None:
     with serving("--root", str(home.root), "--port", "0") as server:
         answer = server.get()
 
@@ -142,7 +142,7 @@ def test_places_that_were_named_are_shown_with_a_word_on_what_does_not_last(home
     assert "notes are lost when the viewer ends" in answer.text
 
 
-def test_a_port_that_is_taken_is_told_or_another_one_is_found(home: Home) -> None:
+def test_a_port_in_use_is_reported_or_replaced_by_a_free_one(home: Home) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         taken = other.getsockname()[1]
         told = run("serve", "--port", taken, "--no-browser")
@@ -156,7 +156,7 @@ def test_a_port_that_is_taken_is_told_or_another_one_is_found(home: Home) -> Non
         assert first.get().status_code == second.get().status_code == 200
 
 
-def test_a_token_of_ones_own_is_taken_and_a_short_one_is_not(home: Home) -> None:
+def test_a_custom_token_is_accepted_and_a_short_one_refused(home: Home) -> None:
     with serving("--port", "0", COPILOG_TOKEN="a-token-to-use-again") as server:
         assert server.address.endswith("?token=a-token-to-use-again")
         assert server.get().status_code == 200
@@ -164,7 +164,7 @@ def test_a_token_of_ones_own_is_taken_and_a_short_one_is_not(home: Home) -> None
     assert run("serve", "--token", "short", "--no-browser").code == 2
 
 
-def test_who_has_no_token_is_told_what_to_do(home: Home) -> None:
+def test_a_request_without_token_is_answered_with_what_to_do(home: Home) -> None:
     with serving("--port", "0") as server:
         answer = httpx.get(server.address.partition("?")[0], timeout=PATIENCE_SECONDS)
 
@@ -172,7 +172,7 @@ def test_who_has_no_token_is_told_what_to_do(home: Home) -> None:
     assert "copilog serve" in answer.text
 
 
-def test_other_machines_are_let_in_only_with_a_warning(home: Home) -> None:
+def test_listening_to_other_machines_prints_a_warning(home: Home) -> None:
     with serving("--port", "0", "--host", "0.0.0.0") as server:
         assert server.get().status_code == 200
         port = httpx.URL(server.address).port
@@ -191,7 +191,7 @@ def test_an_address_that_is_not_ours_is_a_usage_error(home: Home) -> None:
     assert "--host" in told.err
 
 
-def test_a_browser_is_opened_where_it_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_browser_is_opened_only_if_there_is_a_display(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER", "SSH_CONNECTION"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(sys, "platform", "linux")

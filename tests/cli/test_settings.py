@@ -81,7 +81,7 @@ def test_doctor_says_how_to_get_browser_libraries_that_are_missing(
     ],
     ids=lambda arguments: " ".join(arguments[:3]),
 )
-def test_a_number_that_no_table_can_have_is_a_usage_error(arguments: list[str]) -> None:
+def test_a_number_out_of_range_is_a_usage_error(arguments: list[str]) -> None:
     ended = run("--sample", *arguments)
 
     assert ended.code == 2
@@ -120,7 +120,7 @@ def test_without_colours_a_terminal_gets_no_escape_sequence(
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no pseudo-terminals")
-def test_a_terminal_gets_colours_as_a_rule(tmp_path: Path) -> None:
+def test_a_terminal_gets_colours_by_default(tmp_path: Path) -> None:
     assert "\x1b[" in on_a_terminal(["--sample", "list"], {}, tmp_path)
 
 

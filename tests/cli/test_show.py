@@ -51,7 +51,7 @@ def picture(name: str, mime_type: str = "image/png", data: bytes = PNG) -> dict[
 # --- which one --------------------------------------------------------------------------------------------------
 
 
-def test_an_id_that_vs_code_and_copilot_cli_both_have_may_mean_either(home: Home) -> None:
+def test_an_id_of_both_vs_code_and_copilot_cli_is_ambiguous(home: Home) -> None:
     home.index(home.user / "workspaceStorage" / f"{1:032x}", **{ONE: entry(ONE, "Tide parser")})
     log = home.root / ".copilot/session-state" / ONE / "events.jsonl"
     log.parent.mkdir(parents=True)
@@ -88,7 +88,7 @@ def test_the_beginning_of_an_id_is_enough(home: Home, target: str) -> None:
         "trajectory_file/plain.jsonl",
     ],
 )
-def test_every_id_that_is_listed_is_found_whole_and_short_also_if_reading_gave_it(name: str) -> None:
+def test_every_listed_id_can_be_shown_in_full_and_shortened(name: str) -> None:
     path = DATA / name
     for row in run("list", "--root", path, "--all", "--json").json:
         for wanted in (row["id"], row["id"].partition(":")[2][:8]):
@@ -116,11 +116,11 @@ def test_an_unknown_id_says_what_to_do_next(home: Home) -> None:
     assert "copilog list --all" in outcome.err
 
 
-def test_last_is_the_newest_in_which_something_was_said(home: Home) -> None:
+def test_last_is_the_newest_conversation_with_messages(home: Home) -> None:
     assert f"vscode:{TWO}\n" in run("show", "last", "--root", home.root).out
 
 
-def test_last_goes_by_what_was_said_and_not_by_the_age_of_files(home: Home) -> None:
+def test_last_depends_on_message_times_and_not_on_file_times(home: Home) -> None:
     for path in home.user.rglob("*.json"):
         later = 1_800_000_000 if ONE in path.name else 1_790_000_000
         os.utime(path, (later, later))
@@ -169,7 +169,7 @@ def test_a_folder_with_one_conversation_can_be_named_and_one_with_more_lists_the
         ("empty", "", "contains no conversation"),
     ],
 )
-def test_a_path_without_a_conversation_is_told(tmp_path: Path, name: str, content: str | None, reason: str) -> None:
+def test_a_path_without_a_conversation_is_reported(tmp_path: Path, name: str, content: str | None, reason: str) -> None:
     path = tmp_path / name
     if content:
         path.write_text(content)
@@ -190,7 +190,7 @@ def test_a_name_that_is_too_long_for_a_file_is_an_unknown_id(home: Home) -> None
 # --- what is printed --------------------------------------------------------------------------------------------
 
 
-def test_json_is_the_whole_model(home: Home) -> None:
+def test_json_has_the_complete_model(home: Home) -> None:
     outcome = run("show", "11111", "--json", "--root", home.root)
 
     assert outcome.code == 0
@@ -210,7 +210,7 @@ def test_bytes_are_base64_in_json(home: Home) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="file names are Unicode there")
-def test_a_file_name_that_is_no_text_is_printed_all_the_same(home: Home) -> None:
+def test_a_file_name_that_is_not_utf_8_is_printed(home: Home) -> None:
     folder = Path(os.fsdecode(os.fsencode(home.root) + b"/od\xffd"))
     folder.mkdir()
     path = folder / "chat.json"
@@ -220,7 +220,7 @@ def test_a_file_name_that_is_no_text_is_printed_all_the_same(home: Home) -> None
     assert "od\ufffdd/chat.json" in run("show", path).out
 
 
-def test_single_turns_can_be_picked(home: Home) -> None:
+def test_single_turns_can_be_selected(home: Home) -> None:
     outcome = run("show", "11111", "--turn", "2", "--root", home.root)
 
     assert "Answer 2." in outcome.out
@@ -238,7 +238,7 @@ def test_single_turns_can_be_picked(home: Home) -> None:
         (["--turn", "1", "--json"], "--turn cannot be used with --json"),
     ],
 )
-def test_turns_that_make_no_sense_are_told(home: Home, options: list[str], reason: str) -> None:
+def test_invalid_turn_ranges_are_reported(home: Home, options: list[str], reason: str) -> None:
     outcome = run("show", "11111", *options, "--root", home.root)
 
     assert outcome.code == 2
@@ -246,7 +246,7 @@ def test_turns_that_make_no_sense_are_told(home: Home, options: list[str], reaso
     assert reason in outcome.err
 
 
-def test_thinking_results_and_context_are_folded_until_they_are_wanted(home: Home, tmp_path: Path) -> None:
+def test_thinking_results_and_context_are_folded_unless_an_option_shows_them(home: Home, tmp_path: Path) -> None:
     state = session("44444444-dddd", "Think")
     state["requests"][0] |= {
         "response": [
@@ -276,7 +276,7 @@ def test_thinking_results_and_context_are_folded_until_they_are_wanted(home: Hom
     assert "November" in whole
 
 
-def test_without_a_terminal_the_text_is_plain_and_lines_are_whole(home: Home) -> None:
+def test_without_a_terminal_text_has_no_colours_and_lines_are_not_cut(home: Home) -> None:
     state = session("44444444-dddd", "Long")
     state["requests"][0]["response"] = [{"value": "# Head\n\n" + "word " * 60 + "end\n\n| a |\n|---|\n| b |"}]
 
@@ -295,7 +295,7 @@ def test_colours_can_be_forced(home: Home, monkeypatch: pytest.MonkeyPatch) -> N
     assert "\x1b[1mTide parser" in run("--color", "show", "11111", "--root", home.root).out
 
 
-def test_bad_records_are_told_and_cost_the_exit_code_only_when_strict(home: Home) -> None:
+def test_bad_records_are_reported_and_change_the_exit_code_only_with_strict(home: Home) -> None:
     state = session("44444444-dddd", "Good")
     state["requests"].append({"requestId": "bad"})
     path = home.add(home.workspace(1), state)
@@ -307,7 +307,7 @@ def test_bad_records_are_told_and_cost_the_exit_code_only_when_strict(home: Home
     assert run("show", path, "--strict").code == 1
 
 
-def test_titles_cannot_play_tricks_in_the_list_of_candidates(home: Home) -> None:
+def test_titles_in_the_list_of_candidates_cannot_control_the_terminal(home: Home) -> None:
     home.add(home.workspace(1), session("55555555-a", "x", customTitle="\x1b]0;owned\x07\n  fake line"))
     home.add(home.workspace(1), session("55555555-b", "y"))
 
@@ -317,7 +317,7 @@ def test_titles_cannot_play_tricks_in_the_list_of_candidates(home: Home) -> None
     assert len(outcome.err.splitlines()) == 3
 
 
-def test_the_index_is_one_of_the_places_where_it_was_found(home: Home) -> None:
+def test_the_index_is_listed_among_the_traces(home: Home) -> None:
     home.index(home.workspace(1), **{ONE: entry(ONE, "Tide parser", minutes=3)})
 
     outcome = run("show", "11111", "--root", home.root)
@@ -326,7 +326,7 @@ def test_the_index_is_one_of_the_places_where_it_was_found(home: Home) -> None:
     assert "(index, vscode-state)" in outcome.out
 
 
-def test_through_a_pager_it_reads_the_same(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pager_gets_the_same_text(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm-256color")
     home.add(home.workspace(1), session("44444444-dddd", *(f"Question {number}" for number in range(20))))
 
@@ -414,5 +414,5 @@ def test_names_of_files_are_made_safe(name: str, mime_type: str | None, expected
     assert file_name(Binary(7, name, mime_type, b"")) == expected
 
 
-def test_what_was_never_sent_has_no_turn_in_its_name() -> None:
+def test_an_attachment_that_was_never_sent_has_no_turn_in_its_file_name() -> None:
     assert file_name(Binary(None, "shot.png", "image/png", b"")) == "unsent-shot.png"

@@ -53,7 +53,7 @@ def as_json(archive: str, capsys: pytest.CaptureFixture[str], *arguments: str) -
     return json.loads(told(capsys)[0])
 
 
-def test_the_most_telling_figures_fit_on_a_screen(archive: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_main_figures_fit_on_a_screen(archive: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(archive) == 0
 
     out, err = told(capsys)
@@ -67,7 +67,7 @@ def test_the_most_telling_figures_fit_on_a_screen(archive: str, capsys: pytest.C
     assert err == "8 turns of 4 conversations\n"
 
 
-def test_all_of_it_is_there_as_json(archive: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_has_all_figures(archive: str, capsys: pytest.CaptureFixture[str]) -> None:
     document = as_json(archive, capsys)
 
     assert list(document) == list(Stats.__struct_fields__)
@@ -105,7 +105,7 @@ def test_tokens_by_day(archive: str, capsys: pytest.CaptureFixture[str]) -> None
     assert (rows[0]["input"], rows[0]["output"], rows[0]["credits"]) == (32_000, 1_500, 3.5)
 
 
-def test_a_period_and_a_query_choose(archive: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_period_and_a_query_select_what_is_measured(archive: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(archive, "--since", "2026-05-05T00:00:00Z", "--until", "2026-05-06T00:00:00Z", "-q", "lamp") == 0
 
     out, err = told(capsys)
@@ -113,7 +113,7 @@ def test_a_period_and_a_query_choose(archive: str, capsys: pytest.CaptureFixture
     assert err == "2 turns of 1 conversation since 2026-05-05 00:00 until 2026-05-06 00:00\n"
 
 
-def test_nothing_chosen_is_no_error(archive: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_selection_is_not_an_error(archive: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(archive, "--until", "2001") == 0
 
     out, err = told(capsys)
@@ -135,14 +135,14 @@ def test_nothing_chosen_is_no_error(archive: str, capsys: pytest.CaptureFixture[
         (["-w", "nowhere"], "no conversation has 'nowhere' in the name of its workspace"),
     ],
 )
-def test_what_cannot_be_is_said(
+def test_invalid_combinations_of_options_are_reported(
     archive: str, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:
     assert run(archive, *arguments) == 2
     assert message in told(capsys)[1]
 
 
-def test_names_in_transcripts_cannot_write_to_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_names_in_conversations_cannot_control_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with measured_archive(tmp_path / "odd.db") as opened, opened.connection as connection:
         connection.execute("UPDATE tool_call SET name = 'a' || char(27) || '[2J' WHERE name = 'bash'")
 
@@ -150,7 +150,7 @@ def test_names_in_transcripts_cannot_write_to_the_terminal(tmp_path: Path, capsy
     assert "\x1b" not in told(capsys)[0]
 
 
-def test_the_columns_that_people_see_are_there() -> None:
+def test_all_configured_columns_exist() -> None:
     from copilog.analysis import figures
 
     for name, columns in COLUMNS.items():
@@ -158,7 +158,7 @@ def test_the_columns_that_people_see_are_there() -> None:
         assert set(LEFT_OUT[name]) <= set(getattr(figures, name).__struct_fields__) - set(columns)
 
 
-def test_a_column_that_nobody_placed_comes_last(
+def test_an_unlisted_column_comes_last(
     archive: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(COLUMNS, "ToolRow", ("name", "failed"))
@@ -177,7 +177,7 @@ def test_a_name_that_a_spreadsheet_would_run_is_text(tmp_path: Path, capsys: pyt
     assert "'=1+1," in told(capsys)[0]
 
 
-def test_values_read_well() -> None:
+def test_values_are_formatted_for_reading() -> None:
     assert [duration(value) for value in (950, 1500, 90_000, 7_200_000)] == ["950 ms", "1.5 s", "2 min", "2.0 h"]
     assert [money(value) for value in (0, 0.002, 3.14159, 12_345)] == ["$0.00", "$0.0020", "$3.14", "$12,345.00"]
     assert money(0.00002) == "<$0.0001"
@@ -198,12 +198,12 @@ def test_bars_grow_in_eighths() -> None:
     assert bar(0, 4) == ""
 
 
-def test_two_forms_at_once_are_one_too_many(archive: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_csv_and_json_cannot_be_used_together(archive: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(archive, "tokens", "--csv", "--json") == 2
     assert "--csv and --json" in told(capsys)[1]
 
 
-def test_tokens_that_nobody_recorded_are_not_shown_as_none(archive: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unrecorded_tokens_are_not_shown_as_0(archive: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(archive, "tokens", "--query", "pull/12") == 0
     out, _ = told(capsys)
 
@@ -213,7 +213,7 @@ def test_tokens_that_nobody_recorded_are_not_shown_as_none(archive: str, capsys:
 
 
 @pytest.mark.skipif(not hasattr(time, "tzset"), reason="the clock of this system cannot be set")
-def test_moments_are_shown_by_the_clock_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_timestamps_are_shown_in_local_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "EST5")
     time.tzset()
 
@@ -224,7 +224,7 @@ def test_a_turn_can_be_opened_by_its_id() -> None:
     assert cell("id", "vscode:5152790e-278e#12") == "5152790e#12"
 
 
-def test_a_narrow_window_tells_what_it_has_no_room_for(
+def test_a_narrow_window_names_the_columns_left_out(
     archive: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)

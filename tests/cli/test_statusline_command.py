@@ -58,13 +58,13 @@ def status(*arguments: object) -> Outcome:
     return run("statusline", *arguments)
 
 
-def test_it_tells_one_line_about_a_day(archive: Path) -> None:
+def test_statusline_prints_one_line_about_a_day(archive: Path) -> None:
     outcome = status("--archive", archive, "--at", TUESDAY, "--format", "{turns_today} turns · {tokens_today} tokens")
 
     assert (outcome.code, outcome.out, outcome.err) == (0, "3 turns · ~36k tokens\n", "")
 
 
-def test_it_tells_of_one_workspace(archive: Path) -> None:
+def test_statusline_can_be_limited_to_a_workspace(archive: Path) -> None:
     outcome = status("--archive", archive, "--at", TUESDAY, "-w", LIGHTHOUSE, "--json")
 
     assert outcome.json["turns_today"] == 2
@@ -72,7 +72,7 @@ def test_it_tells_of_one_workspace(archive: Path) -> None:
     assert outcome.json["problem"] is None
 
 
-def test_without_an_archive_it_says_so_and_all_is_well(tmp_path: Path) -> None:
+def test_without_an_archive_statusline_says_so_and_exits_with_0(tmp_path: Path) -> None:
     outcome = status("--archive", tmp_path / "nowhere.db")
 
     assert (outcome.code, outcome.err) == (0, "")
@@ -80,7 +80,7 @@ def test_without_an_archive_it_says_so_and_all_is_well(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_it_does_not_scan(archive: Path) -> None:
+def test_statusline_does_not_scan(archive: Path) -> None:
     before = archive.read_bytes()
 
     status("--archive", archive)
@@ -90,7 +90,7 @@ def test_it_does_not_scan(archive: Path) -> None:
     assert not archive.with_name("archive.db.lock").exists()
 
 
-def test_a_wrong_template_is_a_mistake_of_usage(archive: Path) -> None:
+def test_an_invalid_template_is_a_usage_error(archive: Path) -> None:
     outcome = status("--archive", archive, "--format", "{boat}")
 
     assert (outcome.code, outcome.out) == (2, "")
@@ -98,7 +98,7 @@ def test_a_wrong_template_is_a_mistake_of_usage(archive: Path) -> None:
     assert "turns_today" in outcome.err
 
 
-def test_places_cannot_be_named(archive: Path) -> None:
+def test_statusline_refuses_root_and_sample(archive: Path) -> None:
     outcome = run("--sample", "statusline", "--archive", archive)
 
     assert outcome.code == 2
@@ -126,7 +126,7 @@ def test_colours_are_there_when_asked_for(archive: Path) -> None:
         ["--workspace", LIGHTHOUSE, "--format", "-"],
     ],
 )
-def test_both_ways_say_the_same(archive: Path, arguments: list[str]) -> None:
+def test_quick_line_and_command_print_the_same(archive: Path, arguments: list[str]) -> None:
     assert quickly("--archive", archive, *arguments) == status("--archive", archive, *arguments).out
 
 
@@ -142,26 +142,24 @@ def test_both_ways_say_the_same(archive: Path, arguments: list[str]) -> None:
         ["tides"],
     ],
 )
-def test_what_the_quick_way_does_not_know_is_left_to_the_other(archive: Path, arguments: list[str]) -> None:
+def test_quick_line_leaves_unknown_options_to_the_command(archive: Path, arguments: list[str]) -> None:
     assert quickly("--archive", archive, *arguments) is None
 
 
-def test_the_quick_way_has_no_colours_and_leaves_them_to_the_other(
-    archive: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_quick_line_leaves_colours_to_the_command(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
 
     assert quickly("--archive", archive) is None
 
 
-def test_the_quick_way_finds_the_archive_as_all_commands_do(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_quick_line_finds_the_archive_as_all_commands_do(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COPILOG_ARCHIVE", str(archive))
 
     assert quickly() == status().out
     assert quickly() != quickly("--archive", archive.with_name("nowhere.db"))
 
 
-def test_the_program_takes_the_quick_way(archive: Path) -> None:
+def test_python_m_copilog_uses_quick_line(archive: Path) -> None:
     start = [sys.executable, "-X", "importtime", "-m", "copilog", "statusline", "--at", TUESDAY]
     done = subprocess.run(
         [*start, "--archive", archive, "--format", "{turns_today}"], capture_output=True, text=True, check=True
@@ -173,7 +171,7 @@ def test_the_program_takes_the_quick_way(archive: Path) -> None:
     assert not loaded & {"click", "msgspec", "copilog.cli"}
 
 
-def test_all_options_of_the_quick_way_are_options_of_the_command() -> None:
+def test_all_options_of_quick_line_are_options_of_the_command() -> None:
     known = {name for option in command.params for name in option.opts}
 
     assert {"--format", "--workspace", "-w", "--archive", "--json", "--no-scan"} <= known
@@ -190,7 +188,7 @@ def test_all_options_of_the_quick_way_are_options_of_the_command() -> None:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
 )
-def test_periods_and_filters_choose_as_they_do_everywhere(
+def test_statusline_accepts_all_periods_and_filters(
     archive: Path, options: tuple[str, ...], turns: int, conversations: int
 ) -> None:
     told = status("--archive", archive, "--at", TUESDAY, "--json", *options)
@@ -199,7 +197,7 @@ def test_periods_and_filters_choose_as_they_do_everywhere(
     assert (found["turns_today"], found["conversations_today"]) == (turns, conversations)
 
 
-def test_a_query_that_cannot_be_understood_is_told(archive: Path) -> None:
+def test_an_invalid_query_is_reported(archive: Path) -> None:
     assert status("--archive", archive, "-q", '"open').code == 2
 
 

@@ -144,7 +144,7 @@ def test_a_file_that_cannot_be_written_leaves_nothing(tmp_path: Path, trajectori
     assert trajectories.read_text() == lines_of(trajectory("c-1"), trajectory("c-2"))
 
 
-def test_a_catalogue_of_ones_own_says_what_is_known(
+def test_a_custom_catalogue_determines_which_tags_are_known(
     tmp_path: Path, trajectories: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     catalogue = tmp_path / "mine.json"
@@ -188,7 +188,7 @@ def test_broken_lines_are_counted(tmp_path: Path) -> None:
     assert run("tags", "--strict", telemetry).code == 1
 
 
-def test_nothing_that_a_terminal_obeys_comes_through(tmp_path: Path) -> None:
+def test_no_control_characters_are_passed_on(tmp_path: Path) -> None:
     telemetry = tmp_path / "events.jsonl"
     messages = [{"role": "user", "content": "<weather>\x1b[31mred\u202e</weather>"}]
     telemetry.write_text(lines_of(event("c-1", messages)))

@@ -113,7 +113,7 @@ def test_the_command_keeps_the_archive_up_to_date(home: Home, tmp_path: Path, op
 
 
 @on_posix
-def test_the_command_tells_people_what_is_new(home: Home, tmp_path: Path) -> None:
+def test_the_command_prints_new_conversations(home: Home, tmp_path: Path) -> None:
     with running("--root", home.root, "--archive", tmp_path / "archive.db", "--poll") as process:
         assert "asked for" in process.talk("watching")
         home.add(home.workspace(1), session("session-2", "And peas?", customTitle="Peas \x1b[31mand beans"))
@@ -127,7 +127,7 @@ def test_the_command_tells_people_what_is_new(home: Home, tmp_path: Path) -> Non
 
 
 @on_posix
-def test_a_scan_of_somebody_else_is_waited_for(home: Home, tmp_path: Path) -> None:
+def test_watch_waits_for_a_scan_of_another_process(home: Home, tmp_path: Path) -> None:
     path = tmp_path / "archive.db"
     with ExitStack() as lock:
         lock.enter_context(ScanLock(path))
@@ -150,7 +150,7 @@ def test_an_archive_that_is_moved_away_is_made_again(home: Home, tmp_path: Path)
         assert process.end() == 0
 
 
-def test_an_archive_that_is_none_is_told_at_once(home: Home, tmp_path: Path) -> None:
+def test_a_file_that_is_not_an_archive_is_reported_at_once(home: Home, tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("no database at all, but something that somebody wrote")
     with running("--root", home.root, "--archive", path) as process:

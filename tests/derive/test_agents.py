@@ -13,7 +13,7 @@ from tests.stored import concluded_entry
 @pytest.mark.parametrize(
     "name", ["Copilot", "GitHub Copilot", "githubcopilot", "github-copilot", "Github Copilot Chat"]
 )
-def test_copilot_is_one_agent(name: str) -> None:
+def test_all_names_of_copilot_are_one_agent(name: str) -> None:
     agent = Agent(id="github.copilot.default", name=name)
     turn = Turn(index=0, agent=agent)
     made = Conversation(id="vscode:s", source="vscode-session", assistant=name, turns=[turn])

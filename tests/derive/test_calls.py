@@ -30,7 +30,7 @@ def call(seconds: float, number: int) -> Usage:
 
 
 @pytest.mark.parametrize("written", [60, 60.023])
-def test_row_that_was_written_with_the_next_prompt_takes_none_of_its_calls(written: float) -> None:
+def test_row_written_with_the_next_prompt_gets_no_calls_of_that_prompt(written: float) -> None:
     owners = TurnsOfCalls(turns(Timing(started_at=after(written))))
 
     assert owners.of(call(5, KEPT)) == KEPT
@@ -48,7 +48,7 @@ def test_row_that_was_written_when_the_program_ended_comes_after_the_calls_of_it
     assert owners.of(call(61, NEXT)) == NEXT
 
 
-def test_turn_whose_log_was_read_before_it_was_rewound_has_only_calls_after_its_start() -> None:
+def test_rewound_turn_with_a_recorded_start_has_only_calls_after_its_start() -> None:
     owners = TurnsOfCalls(turns(Timing(started_at=after(20), completed_at=after(40))))
 
     assert owners.of(call(5, REWOUND)) == KEPT  # the first run was killed, and its number used again

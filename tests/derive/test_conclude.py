@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from copilog.derive import conclude, model_of
 from copilog.derive.exit_codes import exit_code_of
-from copilog.derive.models import asked_for
+from copilog.derive.models import requested_model
 from copilog.identity import merge
 from copilog.model import Conversation, FileEdit, Message, Model, Round, Terminal, Text, ToolCall, ToolResult
 from tests.trace_builders import ELSEWHERE, FILE, LOG, trace
@@ -80,24 +80,24 @@ def test_conclusions_that_are_made_again_are_the_same(made: list[Conversation]) 
 
 
 @given(pairs)
-def test_merging_what_was_concluded_gives_what_merging_the_traces_gives(made: list[Conversation]) -> None:
+def test_merging_concluded_conversations_equals_merging_their_traces(made: list[Conversation]) -> None:
     at_once = concluded(merge(copies(made)))
     in_steps = concluded(merge([concluded(one) for one in copies(made)]))
 
     assert msgspec.to_builtins(in_steps) == msgspec.to_builtins(at_once)
 
 
-def test_model_that_ran_in_one_trace_does_not_hide_what_another_says_was_asked_for() -> None:
+def test_model_that_ran_in_one_trace_does_not_hide_the_requested_model_of_another() -> None:
     without, asking = trace(LOG, 1), trace(FILE, 1)
     without.turns[0].details = "GPT-5 mini • 1x"
     asking.turns[0].model = Model(id="copilot/auto", name="auto", vendor="copilot")
 
     turn = concluded(merge([concluded(without), concluded(asking)])).turns[0]
 
-    assert (model_of(turn), asked_for(turn)) == ("gpt-5-mini", "auto")
+    assert (model_of(turn), requested_model(turn)) == ("gpt-5-mini", "auto")
 
 
-def test_exit_code_of_a_text_is_not_taken_for_a_recorded_one() -> None:
+def test_exit_code_in_a_text_is_not_treated_as_recorded() -> None:
     terminal, call = Terminal(call_id="c1", command="make"), ToolCall(id="c1", name="bash")
     made = trace(LOG, 1)
     made.messages[1].parts += [call, terminal, ToolResult(call_id="c1", text="x\n<exited with exit code 3>")]

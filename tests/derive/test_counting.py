@@ -40,7 +40,7 @@ def test_a_conversation_without_superseded_turns_is_itself() -> None:
     assert without_superseded(conversation) is conversation
 
 
-def test_superseded_turns_are_left_out_with_all_that_belongs_to_them() -> None:
+def test_superseded_turns_are_left_out_with_their_messages_and_edits() -> None:
     conversation = branched_conversation()
 
     left = without_superseded(conversation)
@@ -53,7 +53,7 @@ def test_superseded_turns_are_left_out_with_all_that_belongs_to_them() -> None:
     assert len(conversation.turns) == 7  # the original is as it was
 
 
-def test_what_belongs_to_no_turn_stays() -> None:
+def test_messages_without_a_turn_stay() -> None:
     conversation = plain(Turn(index=0, superseded="removed"))
     conversation.messages += [Message(role="system", parts=[], turn=None), Message(role="user", parts=[], turn=9)]
 
@@ -68,7 +68,7 @@ def test_a_file_that_only_a_superseded_turn_touched_is_left_out() -> None:
     assert [file.uri for file in without_superseded(conversation).files] == [shared]
 
 
-def test_reasons_are_words_that_people_understand() -> None:
+def test_every_reason_for_superseding_has_a_readable_text() -> None:
     assert reason_of(Turn(index=0)) == ""
     assert reason_of(Turn(index=0, superseded="absent")) == "no longer in its file"
     assert reason_of(Turn(index=0, superseded="of a later release")) == "of a later release"
@@ -97,7 +97,7 @@ def test_a_branch_that_shares_no_turn_comes_first() -> None:
     assert [each.turn.index for each in in_reading_order(conversation)] == [1, 0]
 
 
-def test_no_turn_is_lost_where_a_branch_leaves_from_nowhere() -> None:
+def test_no_turn_is_lost_if_a_branch_leaves_from_a_missing_turn() -> None:
     conversation = plain(
         Turn(index=0),
         Turn(index=1, branch=Branch(leaves_from=7, trace="/a")),
@@ -155,7 +155,7 @@ def test_each_end_has_the_turns_that_lead_to_it_and_an_id_of_its_own() -> None:
     assert all({message.turn for message in end.messages} == set(indexes(end)) for end in ends)
 
 
-def test_a_branch_that_no_longer_counts_has_no_end() -> None:
+def test_a_superseded_branch_is_not_a_linear_conversation() -> None:
     branch = Branch(leaves_from=0, trace="/copy")
 
     assert len(ends_of(plain(Turn(index=0), Turn(index=1, branch=branch, superseded="removed")))) == 1
@@ -175,9 +175,9 @@ def test_a_branch_may_leave_from_a_superseded_turn() -> None:
 # --- traces ---------------------------------------------------------------------------------------------------------
 
 
-def test_the_trace_that_alone_has_a_turn_is_known() -> None:
+def test_the_only_trace_that_has_a_turn_is_reported() -> None:
     assert only_traces(branched_conversation()) == {3: TRUNK, 5: COPY, 6: THIRD}
 
 
-def test_a_conversation_with_one_trace_says_nothing_of_it() -> None:
+def test_a_conversation_with_one_trace_reports_no_only_trace() -> None:
     assert only_traces(plain(Turn(index=0, traces=["/a"]), Turn(index=1, traces=["/a"]))) == {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from rich.text import Text
 
-from copilog.derive.line_counts import Lines, lines_words, sum_of_lines
+from copilog.derive.line_counts import Lines, line_counts_text, sum_of_lines
 from copilog.render.report import amounts
 from copilog.writers.terminal_blocks import append_lines
 
@@ -25,11 +25,11 @@ def test_every_writer_writes_lines_the_same_way(lines: Lines, words: str, in_fig
     line = Text("x")
     append_lines(line, lines)
 
-    assert lines_words(lines) == words
+    assert line_counts_text(lines) == words
     assert line.plain == (f"x  {words}" if words else "x")
     assert amounts.lines(*lines) == in_figures
 
 
-def test_what_is_unknown_of_all_stays_unknown_in_the_sum() -> None:
+def test_the_sum_of_unknown_line_counts_is_unknown() -> None:
     assert sum_of_lines([(None, None), (None, 2), (None, 3)]) == (None, 5)
     assert sum_of_lines([]) == (None, None)

@@ -8,9 +8,9 @@ import pytest
 
 from copilog.derive import conclude, model_of
 from copilog.derive.model_names import key_of, name_in_details
-from copilog.derive.models import asked_for, model_of_message
+from copilog.derive.models import model_of_message, requested_model
 from copilog.model import Conversation, Message, Model, RanModel, Round, Text, Turn, Usage
-from copilog.view.wording import model_words
+from copilog.view.wording import model_text
 from tests.stored import concluded_entry
 
 
@@ -49,16 +49,16 @@ def total(model: str, output: int = 1) -> Usage:
         ({}, ("auto", None)),
     ],
 )
-def test_what_ran_is_told_by_the_best_evidence(fields: dict[str, Any], expected: tuple[str, str | None]) -> None:
+def test_the_best_evidence_decides_which_model_ran(fields: dict[str, Any], expected: tuple[str, str | None]) -> None:
     assert ran(Turn(index=0, model=asked(), **fields)) == expected
 
 
-def test_what_the_router_picked_comes_before_calls_and_details() -> None:
+def test_the_model_that_the_router_picked_outranks_calls_and_details() -> None:
     turn = Turn(index=0, model=asked(resolved="gpt-5"), rounds=[Round(model="o3")], details="Claude Sonnet 4 • 1x")
     assert ran(turn) == ("gpt-5", "resolved model")
 
 
-def test_the_line_under_the_answer_names_what_a_deployment_does_not() -> None:
+def test_the_line_under_the_answer_names_the_model_of_a_deployment() -> None:
     turn = Turn(index=0, model=asked(resolved="capi-noe-h200-oswe-prime"), details="Raptor mini (Preview) • 1x")
     assert ran(turn) == ("raptor-mini", "details")
     assert turn.model is not None
@@ -69,7 +69,7 @@ def test_a_message_that_names_its_model_is_a_call_record() -> None:
     assert ran(Turn(index=0, model=asked()), None, "gpt-5.4") == ("gpt-5.4", "call record")
 
 
-def test_a_call_that_a_session_store_recorded_says_what_ran() -> None:
+def test_a_call_in_a_session_store_shows_which_model_ran() -> None:
     turn = Turn(index=0, model=asked())
     made = conversation(turn)
     made.usage = [
@@ -81,21 +81,21 @@ def test_a_call_that_a_session_store_recorded_says_what_ran() -> None:
     assert turn.ran_model == RanModel(name="gpt-5", evidence="call record")
 
 
-def test_what_was_asked_for_is_shown_beside_what_ran() -> None:
+def test_the_requested_model_is_shown_with_the_model_that_ran() -> None:
     turn = Turn(index=0, model=asked(), details="GPT-5 mini • 0.9x")
     conclude(conversation(turn))
 
-    assert (asked_for(turn), model_words(turn)) == ("auto", "auto: gpt-5-mini")
+    assert (requested_model(turn), model_text(turn)) == ("auto", "auto: gpt-5-mini")
 
 
-def test_a_model_that_was_asked_for_and_ran_has_one_name() -> None:
+def test_a_requested_model_that_ran_has_one_name() -> None:
     turn = Turn(index=0, model=asked("copilot/claude-sonnet-4.5"), details="Claude Sonnet 4.5 (Preview) • 1x")
     conclude(conversation(turn))
 
-    assert (model_of(turn), asked_for(turn), model_words(turn)) == ("claude-sonnet-4.5", None, "claude-sonnet-4.5")
+    assert (model_of(turn), requested_model(turn), model_text(turn)) == ("claude-sonnet-4.5", None, "claude-sonnet-4.5")
 
 
-def test_another_model_than_the_one_asked_for_may_have_answered() -> None:
+def test_another_model_than_the_requested_one_may_have_answered() -> None:
     assert ran(Turn(index=0, model=asked("copilot/claude-opus-4"), details="GPT-4.1 • 0x")) == ("gpt-4.1", "details")
 
 
@@ -117,11 +117,11 @@ def test_a_smaller_model_of_the_same_family_is_another_model(name: str, details:
 
 
 @pytest.mark.parametrize("details", ["My Own Haiku • 0x", "Fake One"])
-def test_users_call_their_own_models_what_they_like(details: str) -> None:
+def test_names_that_users_give_their_own_models_are_no_evidence(details: str) -> None:
     assert ran(Turn(index=0, model=asked("litellm/claude-haiku-4.5"), details=details)) == ("claude-haiku-4.5", None)
 
 
-def test_without_a_model_that_was_asked_for_the_one_that_ran_is_known() -> None:
+def test_the_model_that_ran_is_concluded_without_a_requested_model() -> None:
     turn = Turn(index=0, details="GPT-4.1 • 0x")
     once = ran(turn)
     assert once == ran(turn) == ("gpt-4.1", "details")
@@ -135,7 +135,7 @@ def test_answers_that_only_have_the_model_of_their_turn_get_the_one_that_ran() -
     assert (made.messages[0].model, model_of_message(made.messages[0], turn)) == ("auto", "gpt-5-mini")
 
 
-def test_facets_figures_and_prices_use_what_ran() -> None:
+def test_facets_figures_and_prices_use_the_model_that_ran() -> None:
     turn = Turn(index=0, model=asked(), details="GPT-5 mini • 0.9x")
     entry = concluded_entry(conversation(turn, "auto", source="session"))
 

@@ -94,7 +94,7 @@ def test_content_that_begins_like_an_error_is_content(name: str, text: str) -> N
 
 
 @pytest.mark.parametrize("text", [CALL_ERROR, CANCELLED, SKIPPED])
-def test_output_of_a_command_that_ran_is_output_whatever_it_looks_like(text: str) -> None:
+def test_output_of_a_command_that_ran_is_output_even_if_it_looks_like_a_failure(text: str) -> None:
     with_code = concluded(ended("run_in_terminal"), Terminal(call_id="c1", command="cat a", exit_code=0), result(text))
     with_output = concluded(
         ended("run_in_terminal"), Terminal(call_id="c1", command="cat a", output=text), result(text)
@@ -107,7 +107,7 @@ def test_output_of_a_command_that_ran_is_output_whatever_it_looks_like(text: str
 
 
 @pytest.mark.parametrize(("text", "kind"), [(CALL_ERROR, "failed"), (CANCELLED, "cancelled")])
-def test_an_exit_code_above_0_without_output_is_no_evidence_that_the_text_is_output(text: str, kind: str) -> None:
+def test_an_exit_code_above_0_alone_does_not_prove_that_the_text_is_output(text: str, kind: str) -> None:
     killed = Terminal(call_id="c1", command="sleep 99", exit_code=130)
     printed = Terminal(call_id="c1", command="cat a; false", exit_code=1, output=text)
 
@@ -121,14 +121,14 @@ def test_an_exit_code_above_0_without_output_is_no_evidence_that_the_text_is_out
 
 
 @pytest.mark.parametrize(("text", "kind"), [(CALL_ERROR, "failed"), (CANCELLED, "cancelled"), (SKIPPED, "skipped")])
-def test_what_hooks_add_is_not_part_of_the_text_of_the_extension(text: str, kind: str) -> None:
+def test_text_that_hooks_add_is_not_part_of_the_text_of_the_extension(text: str, kind: str) -> None:
     behind = concluded(ended(), result(f"{text}\n<PostToolUse-context>\nlint: fine\n</PostToolUse-context>"))
     before = concluded(ended(), result(f"<PreToolUse-context>\nlint: fine\n</PreToolUse-context>\n{text}"))
 
     assert [call.outcome.kind for call in (behind, before) if call.outcome] == [kind, kind]
 
 
-def test_places_that_were_found_are_evidence_that_the_text_is_a_hit() -> None:
+def test_search_hits_prove_that_the_text_is_output() -> None:
     found = [Place(uri="file:///src/log.txt")]
 
     searched = concluded(ended("grep_search"), result(CALL_ERROR, places=found))
@@ -156,7 +156,7 @@ def test_places_that_were_found_are_evidence_that_the_text_is_a_hit() -> None:
         "File /src/a.py is not in the set of allowed files for this edit request.",
     ],
 )
-def test_tool_that_edits_gives_back_only_words_of_the_extension(text: str) -> None:
+def test_result_of_an_editing_tool_is_a_text_of_the_extension(text: str) -> None:
     edited = concluded(ended("replace_string_in_file"), result(text))
     read = concluded(ended("read_file"), result(text))
 
@@ -182,9 +182,7 @@ def test_tool_that_edits_gives_back_only_words_of_the_extension(text: str) -> No
     ],
 )
 @pytest.mark.parametrize("reader", ["read_file", "grep_search", "run_in_terminal", "fetch_webpage", "mcp_shop_order"])
-def test_words_of_a_tool_that_say_that_it_did_nothing_are_a_failure_of_that_tool_alone(
-    name: str, text: str, reader: str
-) -> None:
+def test_failure_text_of_a_tool_is_a_failure_only_for_that_tool(name: str, text: str, reader: str) -> None:
     outcomes = [concluded(ended(each), result(text)).outcome for each in (name, reader)]
 
     assert [outcome.kind for outcome in outcomes if outcome] == ["failed", "succeeded"]
@@ -192,7 +190,7 @@ def test_words_of_a_tool_that_say_that_it_did_nothing_are_a_failure_of_that_tool
     assert outcomes[0].reason == text
 
 
-def test_tool_that_is_switched_off_has_failed_if_the_text_is_that_and_nothing_else() -> None:
+def test_disabled_tool_has_failed_only_if_the_result_is_exactly_that_message() -> None:
     text = "Tool read_file is currently disabled by the user, and cannot be called."
     named = [concluded(ended(name), result(text)).outcome for name in ("read_file", "copilot_readFile")]
     printed = Terminal(call_id="c1", command="cat a", exit_code=0, output=text)
@@ -221,7 +219,7 @@ def test_call_that_edited_some_of_its_files_has_succeeded(text: str) -> None:
     assert (call.outcome.evidence, call.outcome.against) == (["result"], ["some of its edits: failed"])
 
 
-def test_copilot_cli_has_flags_and_none_of_the_texts() -> None:
+def test_copilot_cli_records_flags_and_none_of_the_texts_of_the_extension() -> None:
     call = concluded(ToolCall(id="c1", name="view", status="complete"), result(CALL_ERROR), id="cli:1")
 
     assert call.outcome is not None
@@ -242,7 +240,7 @@ def test_confirmation_outweighs_texts_and_flags() -> None:
     assert denied.outcome.against == []
 
 
-def test_texts_of_the_extension_say_skipped_and_cancelled() -> None:
+def test_texts_of_the_extension_mark_calls_as_skipped_and_cancelled() -> None:
     skipped = concluded(ended("run_in_terminal"), result(f"{SKIPPED}\n"))
     cancelled = concluded(ended("install", approval=Approval(kind="user")), result(CANCELLED, is_error=True))
     flagged = concluded(ended("install"), result("Canceled: Canceled", is_error=True))
@@ -251,7 +249,7 @@ def test_texts_of_the_extension_say_skipped_and_cancelled() -> None:
     assert kinds == ["skipped", "cancelled", "cancelled"]
 
 
-def test_failed_if_any_trace_says_so_and_what_says_otherwise_is_kept() -> None:
+def test_call_has_failed_if_any_trace_records_it_and_contradictions_are_listed() -> None:
     call = ended()
     call.verdicts = [Verdict(source="transcripts", kind="failed"), Verdict(source="debug-logs", kind="succeeded")]
 
@@ -262,7 +260,7 @@ def test_failed_if_any_trace_says_so_and_what_says_otherwise_is_kept() -> None:
     assert call.outcome.against == ["result: succeeded", "debug-logs: succeeded"]
 
 
-def test_that_a_call_ended_is_no_evidence_against_its_failing() -> None:
+def test_that_a_call_ended_does_not_disprove_its_failure() -> None:
     call = concluded(ended("create_file"), result(CALL_ERROR))
 
     assert call.outcome is not None
@@ -290,7 +288,7 @@ def test_verdicts_of_other_traces_are_the_same_in_any_order() -> None:
     assert one.outcome.kind == "failed"
 
 
-def test_trace_that_only_knows_that_a_call_ended_gives_no_verdict() -> None:
+def test_trace_that_only_records_that_a_call_ended_adds_no_verdict() -> None:
     call = ToolCall(id="c1", name="read_file", status="unknown")
 
     add_verdict(call, ended(), [], None, "vscode-session")
@@ -298,7 +296,7 @@ def test_trace_that_only_knows_that_a_call_ended_gives_no_verdict() -> None:
     assert call.verdicts == []
 
 
-def test_nothing_known_is_unknown_and_running_only_while_the_turn_may_go_on() -> None:
+def test_outcome_without_records_is_unknown_or_running_while_the_turn_may_run() -> None:
     now = datetime.now(UTC)
     started = ToolCall(id="c1", name="bash", status="unknown")
     going = Turn(index=0, status="pending", timing=Timing(started_at=now))
@@ -424,9 +422,7 @@ def counted_anew(*, spelled: bool) -> Conversation:
 
 
 @pytest.mark.parametrize(("spelled", "name"), [(True, "c1__vscode-1"), (False, "c1~2")])
-def test_a_call_that_shares_its_id_with_one_of_another_turn_ends_by_what_its_own_turn_says(
-    spelled: bool, name: str
-) -> None:
+def test_a_call_that_shares_its_id_with_another_turn_ends_as_its_own_turn_records(spelled: bool, name: str) -> None:
     conversation = counted_anew(spelled=spelled)
 
     conclude(conversation)

@@ -76,7 +76,7 @@ def test_a_removed_turn_still_ended_the_turn_before_it() -> None:
     assert took(turn(0, 0, 90), turn(1, 20, 25, superseded="removed"), turn(2, 60))[0].elapsed_ms == 20_000
 
 
-def test_waiting_is_what_was_recorded_and_working_is_the_rest() -> None:
+def test_waiting_time_is_recorded_and_working_time_is_the_rest() -> None:
     assert times(turn(elapsed_ms=10_000, waited_ms=4_000)) == [(10_000, 4_000, 6_000)]
     assert times(turn(elapsed_ms=10_000, waited_ms=0)) == [(10_000, 0, 10_000)]
 
@@ -122,7 +122,7 @@ def test_a_short_turn_right_after_another_is_no_reload() -> None:
     ]  # fmt: skip
 
 
-def test_a_completion_long_after_the_generation_is_no_end_where_no_wait_is_known() -> None:
+def test_a_completion_long_after_the_generation_is_not_the_end_without_a_recorded_wait() -> None:
     [found] = took(turn(end=86_400 * 3, generated_ms=5_000))
 
     assert (found.elapsed_ms, found.working_ms) == (5_000, 5_000)
@@ -133,14 +133,14 @@ def test_a_completion_long_after_the_generation_is_no_end_where_no_wait_is_known
 @pytest.mark.parametrize(
     ("start", "words"), [(0, "starts together with this one"), (-1, "starts 1,000 ms before this one")]
 )
-def test_where_the_next_turn_starts_no_later_the_next_later_start_counts(start: float, words: str) -> None:
+def test_if_the_next_turn_does_not_start_later_the_next_later_start_counts(start: float, words: str) -> None:
     first, *_ = took(turn(elapsed_ms=500_000), turn(1, start, elapsed_ms=7_000), turn(2, 30))
 
     assert first.elapsed_ms == 30_000
     assert words in first.problems[0]
 
 
-def test_a_turn_that_was_cancelled_when_its_window_was_opened_again_has_no_end() -> None:
+def test_a_turn_that_was_cancelled_on_reopening_its_window_has_no_end() -> None:
     days = 86_400 * 3
     assert times(turn(end=days, status="cancelled")) == [(None, None, None)]
     assert times(turn(end=30, status="cancelled")) == [(30_000, None, 30_000)]
@@ -180,7 +180,7 @@ def test_a_long_turn_with_other_evidence_keeps_its_time(turns: list[Turn], expec
     assert (first.elapsed_ms, first.problems) == (expected * 1000, [])
 
 
-def test_a_reload_is_in_no_hours_and_not_drawn_as_long_as_it_is(tmp_path: Path) -> None:
+def test_a_reload_counts_in_no_hours_and_is_not_drawn_at_its_length(tmp_path: Path) -> None:
     home = Home(tmp_path)
     late = request(1, "Sum the tides", modelState={"value": 1, "completedAt": STARTED + 30 * DAY * 1000})
     path = home.add(home.workspace(1), session("11111111-aaaa") | {"requests": [late]})

@@ -53,7 +53,7 @@ def test_a_prompt_is_cut_where_vs_code_cuts_it() -> None:
     assert waves.title == "🌊" * 100  # VS Code counts UTF-16 units
 
 
-def test_a_placeholder_of_the_index_gives_way_to_the_first_prompt() -> None:
+def test_the_first_prompt_replaces_a_placeholder_title_of_the_index() -> None:
     asked, empty = conversation("Sum the tides"), conversation()
     for made in (asked, empty):
         add_title(made, "Neuer Chat", "placeholder")
@@ -63,14 +63,14 @@ def test_a_placeholder_of_the_index_gives_way_to_the_first_prompt() -> None:
     assert (empty.title, empty.title_origin) == ("Neuer Chat", "placeholder")
 
 
-def test_a_session_without_a_prompt_is_called_what_vs_code_calls_it() -> None:
+def test_a_session_without_a_prompt_has_the_title_of_vs_code() -> None:
     made = conversation()
     for _ in range(2):
         conclude(made)
         assert (made.title, made.title_origin, made.titles) == ("New Chat", "placeholder", [])
 
 
-def test_a_removed_first_prompt_gives_no_title_while_another_is_left() -> None:
+def test_a_removed_first_prompt_gives_no_title_if_another_prompt_exists() -> None:
     made = conversation("Removed", "Kept")
     made.turns[0].superseded = "removed"
 
@@ -79,7 +79,7 @@ def test_a_removed_first_prompt_gives_no_title_while_another_is_left() -> None:
     assert made.title == "Kept"
 
 
-def test_removed_prompts_give_no_title_where_no_other_is_left() -> None:
+def test_removed_prompts_give_no_title_even_without_other_prompts() -> None:
     made = conversation("Removed")
     made.turns[0].superseded = "removed"
 

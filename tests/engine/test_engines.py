@@ -76,13 +76,13 @@ def test_results_are_combined_into_one(engine: Engine) -> None:
     assert engine.run(double, range(5), lambda left, right: left + right, 100) == 120
 
 
-def test_an_error_of_the_work_is_raised_as_it_is(engine: Engine) -> None:
+def test_an_error_in_a_worker_is_raised_unchanged(engine: Engine) -> None:
     with pytest.raises(BadRecord, match="three is too much") as caught:
         list(engine.map(fail_at_three, range(10)))
     assert caught.value.code == "bad-json"
 
 
-def test_parts_are_asked_for_little_by_little(engine: Engine) -> None:
+def test_parts_are_read_on_demand(engine: Engine) -> None:
     asked: list[int] = []
 
     def parts() -> Iterator[int]:
@@ -102,7 +102,7 @@ def test_nothing_is_started_before_there_is_work() -> None:
     assert engine._workers == []
 
 
-def test_work_is_done_elsewhere_and_spread() -> None:
+def test_work_is_spread_over_processes() -> None:
     with Processes(2) as engine:
         workers = set(engine.map(process_id, range(8)))
     assert len(workers) == 2
@@ -110,7 +110,7 @@ def test_work_is_done_elsewhere_and_spread() -> None:
     assert set(Serial().map(process_id, range(2))) == {os.getpid()}
 
 
-def test_an_error_that_cannot_be_sent_is_told_in_words() -> None:
+def test_an_error_that_cannot_be_pickled_is_raised_as_text() -> None:
     with Processes(2) as engine, pytest.raises(RuntimeError, match="Unpicklable: 0 and 0"):
         list(engine.map(fail_strangely, range(1)))
 
@@ -120,7 +120,7 @@ def test_a_worker_that_is_killed_ends_the_run() -> None:
         list(engine.map(die, range(4)))
 
 
-def test_what_a_worker_prints_goes_to_standard_error(capfd: pytest.CaptureFixture[str]) -> None:
+def test_output_of_a_worker_goes_to_standard_error(capfd: pytest.CaptureFixture[str]) -> None:
     with Processes(2) as engine:
         assert list(engine.map(chatter, range(3))) == [0, 1, 2]
     out, err = capfd.readouterr()

@@ -196,7 +196,7 @@ def kept(folder: Path, name: str, data: bytes) -> tuple[frozenset[int], set[str]
 
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("name", FORMATS)
-def test_what_is_whole_is_kept_whatever_the_damage(name: str, damage: str, tmp_path: Path) -> None:
+def test_intact_records_are_read_with_any_damage(name: str, damage: str, tmp_path: Path) -> None:
     do, lost, code = DAMAGES[damage]
     records = [json.dumps(record, separators=(",", ":")).encode() for record in FORMATS[name]()]
 

@@ -24,7 +24,7 @@ def test_regular_files_are_read(tmp_path: Path) -> None:
     assert read_bytes(tmp_path / "file") == b"\0\xff"
 
 
-def test_what_is_not_there_or_a_folder_cannot_be_read(tmp_path: Path) -> None:
+def test_a_missing_file_or_a_folder_cannot_be_read(tmp_path: Path) -> None:
     assert refused(tmp_path / "missing") == ("unreadable", "cannot be read: No such file or directory")
     assert refused(tmp_path)[0] == "unreadable"
 

@@ -57,7 +57,7 @@ def test_a_link_where_a_program_keeps_its_data_is_followed(home: Home, tmp_path:
         assert whys[target] == f"link at {tmp_path / 'home' / '.config' / name}"
 
 
-def test_two_links_one_behind_the_other_are_followed(home: Home, tmp_path: Path) -> None:
+def test_a_link_to_a_link_is_followed(home: Home, tmp_path: Path) -> None:
     user = moved(tmp_path / "home" / ".config" / "Code" / "User", tmp_path / "dotfiles" / "user")
     moved(user / "workspaceStorage", tmp_path / "big-disk" / "storage")
 
@@ -150,7 +150,7 @@ def closed(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [".", "chatSessions"])
-def test_what_lies_in_a_closed_folder_is_reported_and_not_gone(
+def test_files_in_an_unreadable_folder_are_reported_and_do_not_count_as_gone(
     home: Home, tmp_path: Path, archive: Archive, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     roots = find_roots([tmp_path / "home"])

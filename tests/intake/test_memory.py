@@ -64,7 +64,7 @@ def telemetry_bomb(path: Path, megabytes: int) -> Path:
     return path
 
 
-def test_a_packed_bomb_costs_its_record(tmp_path: Path) -> None:
+def test_a_packed_bomb_loses_only_its_record(tmp_path: Path) -> None:
     bomb = telemetry_bomb(tmp_path / "bomb.jsonl.gz", 200)
 
     variables = {limits.RECORD_VARIABLE: "32"}
@@ -94,7 +94,7 @@ def test_a_bomb_that_begins_a_file_costs_as_little(tmp_path: Path, opening: str,
     assert (done.code, (tmp_path / "out.jsonl").exists()) == (1 if is_alone else 0, not is_alone)
 
 
-def test_much_comes_out_of_little_and_is_not_refused(tmp_path: Path) -> None:
+def test_a_high_compression_ratio_is_not_refused(tmp_path: Path) -> None:
     lines = (line_of(snapshot([system(), user(), assistant()], "one")) + b"\n") * 50_000
     packed = tmp_path / "many.jsonl.gz"
     packed.write_bytes(gzip.compress(lines))
@@ -123,7 +123,7 @@ def store(path: Path, size: int) -> Path:
     return path
 
 
-def test_a_generated_column_costs_its_row(tmp_path: Path) -> None:
+def test_a_too_large_generated_column_loses_only_its_row(tmp_path: Path) -> None:
     path = store(tmp_path / "Code" / "User" / "globalStorage" / "state.vscdb", 900_000_000)
     source, ledger = VSCodeState(), Ledger(path=str(path))
 
@@ -149,7 +149,7 @@ def database(tmp_path: Path) -> Iterator[sqlite3.Connection]:
         yield snapshot.connection
 
 
-def test_of_a_row_with_a_value_that_is_too_long_the_others_are_read(database: sqlite3.Connection) -> None:
+def test_the_other_values_of_a_row_with_a_too_long_value_are_read(database: sqlite3.Connection) -> None:
     told: list[tuple[str, str]] = []
 
     rows = list(rows_of(database, "t", ["a", "b"], left_out=lambda row, reason: told.append((row, reason))))
@@ -158,7 +158,7 @@ def test_of_a_row_with_a_value_that_is_too_long_the_others_are_read(database: sq
     assert told == [("2", "b holds a value of more than 4.0 MB")]
 
 
-def test_a_query_that_takes_too_long_is_ended(database: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_query_is_cancelled(database: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "QUERY_SECONDS", 0.1)
     endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
 

@@ -29,7 +29,7 @@ def test_only_a_line_feed_ends_a_line() -> None:
 
 
 @given(st.lists(st.binary().map(lambda line: b"x" + line.replace(b"\n", b""))), st.booleans())
-def test_lines_are_all_of_the_data(lines: list[bytes], is_open: bool) -> None:
+def test_lines_join_to_the_data(lines: list[bytes], is_open: bool) -> None:
     data = b"".join(line + b"\n" for line in lines) + b"tail" * is_open
 
     made = list(lines_of(data))
@@ -75,7 +75,7 @@ def test_a_record_that_is_too_long_is_reported_with_its_size_and_the_rest_is_rea
     assert [offset for offset, *_ in met] == [0, 9, 9 + len(long) + 1]
 
 
-def test_a_nonsensical_limit_is_the_usual_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_limit_is_replaced_by_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
     for text in ("", "many", "0", "-3"):
         monkeypatch.setenv(limits.RECORD_VARIABLE, text)
         assert limits.largest_record() == 256 << 20
@@ -97,20 +97,20 @@ def test_a_nonsensical_limit_is_the_usual_one(monkeypatch: pytest.MonkeyPatch) -
         (b"", None),
     ],
 )
-def test_the_first_record_is_found_behind_damage(tmp_path: Path, data: bytes, first: object) -> None:
+def test_the_first_record_is_found_after_damage(tmp_path: Path, data: bytes, first: object) -> None:
     path = tmp_path / "log"
     path.write_bytes(data)
 
     assert first_record(path) == first
 
 
-def test_a_second_byte_order_mark_between_joined_files_costs_nothing() -> None:
+def test_a_second_byte_order_mark_between_joined_files_loses_no_record() -> None:
     mark = b"\xef\xbb\xbf"
 
     assert values(mark + b'{"a": 1}\n' + mark + b'{"a": 2}\n') == [{"a": 1}, {"a": 2}]
 
 
-def test_the_same_beginning_written_again_is_a_copy() -> None:
+def test_a_repeated_beginning_of_a_record_is_ignored_as_a_copy() -> None:
     ledger = Ledger()
 
     assert values(b'{"a": "one{"a": "one and more"}\n', ledger) == [{"a": "one and more"}]

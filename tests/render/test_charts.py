@@ -82,7 +82,7 @@ def test_bars_share_the_width_by_value() -> None:
     assert texts(picture, "value") == ["8", "4"]
 
 
-def test_a_bar_of_shares_is_measured_against_the_whole() -> None:
+def test_a_bar_of_shares_has_the_width_of_its_share() -> None:
     picture = charts.bars("k", "t", [Bar("System", [25]), Bar("Odd", [140])], full=100)
 
     assert [bar.get("width") for bar in rects(picture, "tone-1")] == ["25.000%", "100.000%"]
@@ -106,7 +106,7 @@ def test_the_first_and_the_last_year_of_the_calendar_can_be_drawn() -> None:
     assert rects(charts.calendar("k", "t", {date(1, 1, 1): 1}), "heat-1")
 
 
-def test_heat_goes_by_quarters_of_the_active_days() -> None:
+def test_heat_levels_are_quarters_of_the_active_days() -> None:
     limits = charts.heat_limits([1, 2, 3, 4, 5, 6, 7, 100])
 
     assert limits == [2, 4, 6]
@@ -136,7 +136,7 @@ def test_values_that_cannot_be_drawn_are_left_out(odd: float) -> None:
     assert len(rects(charts.bars("k", "t", [Bar("a", [odd]), Bar("b", [2])], words=str), "tone-1")) == 1
 
 
-def test_nothing_at_all_can_be_drawn() -> None:
+def test_charts_can_be_drawn_without_values() -> None:
     drawn(charts.columns("k", "t", [], []))
     drawn(charts.bars("k", "t", []))
     assert charts.calendar("k", "t", {}) == ""

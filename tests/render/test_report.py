@@ -75,7 +75,7 @@ def test_the_page_has_all_sections_and_a_way_to_each() -> None:
     assert made.open == []
 
 
-def test_the_page_needs_nothing_from_anywhere_and_runs_nothing() -> None:
+def test_the_page_loads_nothing_and_runs_nothing() -> None:
     made = page()
 
     assert {tag for tag, _ in made.tags}.isdisjoint({"script", "iframe", "object", "embed", "img", "form", "base"})
@@ -118,7 +118,7 @@ def test_every_chart_says_what_it_shows() -> None:
     assert all(attributes["role"] == "img" and attributes["aria-labelledby"] for attributes in charts)
 
 
-def test_nothing_measured_gives_a_page_too() -> None:
+def test_a_report_without_data_has_a_page() -> None:
     made = page(empty_stats())
 
     assert "0 conversations" in made.text
@@ -162,7 +162,7 @@ def test_the_same_figures_give_the_same_page() -> None:
         "by copilog 1.2.3",
     ],
 )
-def test_the_page_tells(words: str) -> None:
+def test_the_page_shows(words: str) -> None:
     assert words in page().text
 
 
@@ -242,7 +242,7 @@ def test_whatever_figures_name_is_text_on_the_page() -> None:
         (None, None),
     ],
 )
-def test_only_plain_web_addresses_become_links_and_their_host_is_told(url: str | None, host: str | None) -> None:
+def test_only_plain_web_addresses_become_links_with_their_host(url: str | None, host: str | None) -> None:
     assert host_of(url) == host
 
 
@@ -258,7 +258,7 @@ def test_a_reference_that_cannot_be_followed_is_still_named() -> None:
     assert not any("javascript" in value for value in made.values("href"))
 
 
-def test_text_that_hides_or_turns_is_made_visible() -> None:
+def test_invisible_and_direction_changing_characters_are_made_visible() -> None:
     assert amounts.shown("a\u200bb\u202ec\nd\U000e0041") == "a\ufffdb\ufffdc d\ufffd"
     assert amounts.shown("👩‍🔧 نسخه‌ها") == "👩‍🔧 نسخه‌ها"
     assert len(amounts.shown("a" * 10_000)) == amounts.LONGEST_NAME
@@ -283,7 +283,7 @@ def test_big_numbers_are_short(number: float | None, words: str) -> None:
     assert amounts.short(number) == words
 
 
-def test_amounts_as_people_write_them() -> None:
+def test_amounts_are_formatted_for_reading() -> None:
     assert [amounts.dollars(value) for value in (None, 0, 0.001, 1.239, 12_345.6)] == [
         "–", "$0.00", "< $0.01", "$1.24", "$12,346",
     ]  # fmt: skip
@@ -308,7 +308,7 @@ def test_tokens_from_a_cache_are_part_of_the_input() -> None:
     assert sum(parts_of(replace(row, cache_read=500))) == 110
 
 
-def test_folders_have_as_much_of_their_path_as_tells_them_apart() -> None:
+def test_folder_names_have_enough_parents_to_be_distinct() -> None:
     paths = ["/home/ana/api", "/srv/old/api", "C:\\work\\garden", "(no workspace)"]
 
     assert folder_names(paths) == ["ana/api", "old/api", "garden", "(no workspace)"]
@@ -333,7 +333,9 @@ def days(*names: str) -> list[ActivityRow]:
         ("9999-12-31", "year", 7974, "9999"),
     ],
 )
-def test_a_long_time_is_told_in_longer_stretches_without_gaps(last: str, unit: str, count: int, label: str) -> None:
+def test_long_periods_are_grouped_into_longer_buckets_without_gaps(
+    last: str, unit: str, count: int, label: str
+) -> None:
     rows = days(*{"2026-03-02", last}, "(no date)")
 
     time = timeline_of(rows)
@@ -347,7 +349,7 @@ def test_days_that_no_calendar_has_are_left_out_of_charts() -> None:
     assert len(timeline_of(days("0001-01-01", "0001-03-20")).buckets) == 12
 
 
-def test_years_have_a_calendar_each_but_not_without_end() -> None:
+def test_each_year_has_a_calendar_up_to_a_limit() -> None:
     stats = made_up_stats()
     long_ago = [(date(2026, 3, 2) - timedelta(days=365 * step)).isoformat() for step in range(8, -1, -1)]
 
@@ -381,7 +383,7 @@ def contrast(one: str, other: str) -> float:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_words_and_marks_can_be_told_from_the_paper(scheme: str) -> None:
+def test_text_and_marks_have_enough_contrast(scheme: str) -> None:
     named = colours(scheme)
 
     for ink in ("ink", "muted", "link"):

@@ -110,7 +110,7 @@ def codes(ledger: Ledger) -> list[str]:
     return [diagnostic.code for diagnostic in ledger.diagnostics()]
 
 
-def said(conversation: Conversation) -> list[tuple[str, str]]:
+def prose_by_role(conversation: Conversation) -> list[tuple[str, str]]:
     """Return role and prose of each message."""
     return [(message.role, prose_of(message.parts)) for message in conversation.messages]
 

@@ -103,7 +103,7 @@ def read_document(source: Source, document: Any, name: str = "any.json") -> tupl
         return read_file(source, path)
 
 
-def told(conversation: Conversation) -> list[tuple[int | None, str, str]]:
+def turn_texts(conversation: Conversation) -> list[tuple[int | None, str, str]]:
     """Return role and prose by turn; messages without prose are left out."""
     return [
         (message.turn, message.role, text) for message in conversation.messages if (text := prose_of(message.parts))
@@ -146,13 +146,13 @@ def lost_leaves(document: Any, conversations: list[Conversation]) -> list[Node]:
     def is_there(value: Any) -> bool:
         if isinstance(value, str):
             pieces = value.split("<promptTsxImg src=")  # pictures within a text become bytes beside it
-            return value in text or all(_is_told(piece, text) for piece in pieces) or _time(value) in times
+            return value in text or all(_is_included(piece, text) for piece in pieces) or _time(value) in times
         return value is None or value in numbers or str(value) in model
 
     return [place for place, value in nodes_of(document) if not isinstance(value, dict | list) and not is_there(value)]
 
 
-def _is_told(piece: str, text: str) -> bool:
+def _is_included(piece: str, text: str) -> bool:
     address, _, after = piece.partition('" />')
     return address.rpartition("base64,")[2] in text and after in text
 

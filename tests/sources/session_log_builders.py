@@ -24,7 +24,7 @@ def replayed(*lines: bytes) -> tuple[Replayed, Ledger]:
     return log, ledger
 
 
-def told(ledger: Ledger) -> list[tuple[int | None, str]]:
+def notes_by_line(ledger: Ledger) -> list[tuple[int | None, str]]:
     return [(diagnostic.line, diagnostic.code) for diagnostic in ledger.diagnostics()]
 
 

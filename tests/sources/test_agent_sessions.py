@@ -45,7 +45,7 @@ def stubs(*entries: Any, states: Any = None) -> list[Conversation]:
     return made
 
 
-def test_an_entry_is_a_stub_with_all_that_it_says() -> None:
+def test_an_entry_is_a_stub_with_all_its_fields() -> None:
     full = entry(
         CLI,
         description={"value": "**2 files**"},
@@ -85,7 +85,7 @@ def test_an_entry_is_a_stub_with_all_that_it_says() -> None:
         ("vscode-chat-session://local/not*base64", "vscode:vscode-chat-session://local/not*base64", True),
     ],
 )
-def test_an_address_tells_whose_session_it_is(resource: str, conversation_id: str, is_external: bool) -> None:
+def test_an_address_identifies_the_agent_of_a_session(resource: str, conversation_id: str, is_external: bool) -> None:
     name = name_of(resource)
 
     assert (name.conversation_id, name.is_external) == (conversation_id, is_external)
@@ -97,7 +97,7 @@ def test_addresses_are_objects_in_older_caches() -> None:
     assert stub.id == "cli:s-1"
 
 
-def test_what_the_user_did_with_a_session_is_remembered_elsewhere() -> None:
+def test_states_of_sessions_are_read_from_their_own_row() -> None:
     states = [{"resource": CLI, "archived": True, "pinned": False, "read": 1777888900000}, {"archived": True}, 7]
 
     archived, other, by_provider = stubs(
@@ -120,7 +120,7 @@ def test_sessions_below_a_session_are_listed_with_it() -> None:
     assert sibling.native_id == SESSION
 
 
-def test_what_is_no_entry_is_passed_over() -> None:
+def test_items_that_are_not_entries_are_skipped() -> None:
     assert stubs(7, None, {}, {"resource": "no address"}) == []
     assert list(stubs_from_cache({"not": "a list"}, FOUND)) == []
     assert states_from_cache(None) == {}
@@ -137,13 +137,13 @@ json_values = st.recursive(
 
 
 @given(json_values, json_values)
-def test_any_value_is_read(value: Any, states: Any) -> None:
+def test_any_value_in_the_cache_is_read_without_an_error(value: Any, states: Any) -> None:
     for stub in stubs_from_cache(value, FOUND, states_from_cache(states)):
         assert msgspec.json.encode(stub)
 
 
 @pytest.mark.corpus
-def test_real_lists_are_read(corpus: Path) -> None:
+def test_lists_of_agent_sessions_in_the_corpus_are_read(corpus: Path) -> None:
     count = 0
     for path in corpus.rglob("state.vscdb"):
         try:

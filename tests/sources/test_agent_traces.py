@@ -26,11 +26,11 @@ from tests.sources.extension_builders import (
     database_from,
     execute,
     index,
+    prose_by_role,
     read,
     read_one,
     read_or_refuse,
     results_in,
-    said,
     spoiled,
 )
 
@@ -109,13 +109,13 @@ def tool(span_id: str, name: str, parent: str = "a1", **attributes: Any) -> Json
 # --- where it is ------------------------------------------------------------------------------------------------
 
 
-def test_the_database_lies_in_the_global_folder_of_the_extension(ferry: Path) -> None:
+def test_the_database_is_in_the_global_folder_of_the_extension(ferry: Path) -> None:
     storage = StorageFolder(ferry.parent.parent, "global", "Code", None)
 
     assert [(trace.path, trace.native_id) for trace in SOURCE.locate(storage)] == [(ferry, None)]
 
 
-def test_a_database_of_spans_is_known_by_its_name_or_its_tables(ferry: Path, tmp_path: Path) -> None:
+def test_a_database_of_spans_is_recognized_by_name_or_tables(ferry: Path, tmp_path: Path) -> None:
     renamed = ferry.rename(tmp_path / "copilot-agent-traces.db")
 
     assert SOURCE.claims(Probe(renamed))
@@ -125,7 +125,7 @@ def test_a_database_of_spans_is_known_by_its_name_or_its_tables(ferry: Path, tmp
 # --- sessions ---------------------------------------------------------------------------------------------------
 
 
-def test_the_index_knows_the_sessions_and_counts_all_rows(ferry: Path) -> None:
+def test_the_index_lists_the_sessions_and_counts_all_rows(ferry: Path) -> None:
     stubs, ledger = index(SOURCE, ferry)
 
     assert [(stub.id, stub.marks) for stub in stubs] == [
@@ -149,7 +149,7 @@ def test_reading_the_file_gives_what_reading_each_session_gives(ferry: Path) -> 
 # --- turns ------------------------------------------------------------------------------------------------------
 
 
-def test_a_turn_is_told_in_the_order_of_time_with_sub_agents_below_their_call(session: Conversation) -> None:
+def test_messages_of_a_turn_are_in_order_of_time_with_sub_agents_below_their_call(session: Conversation) -> None:
     assert session.marks == ["trace"]
     assert [(message.role, message.parent_call_id, prose_of(message.parts)) for message in session.messages] == [
         ("system", None, ""),
@@ -165,7 +165,7 @@ def test_a_turn_is_told_in_the_order_of_time_with_sub_agents_below_their_call(se
     assert [part.text for part in parts_of(session) if isinstance(part, Thinking)] == ["Two things to do."]
 
 
-def test_what_was_really_sent_stands_beside_the_users_words(session: Conversation) -> None:
+def test_the_sent_prompt_is_stored_beside_the_users_text(session: Conversation) -> None:
     prompts = [(part.scope, part.text) for part in parts_of(session) if isinstance(part, Prompt)]
 
     assert prompts[0] == ("system", "You are a harbour pilot.")
@@ -173,7 +173,7 @@ def test_what_was_really_sent_stands_beside_the_users_words(session: Conversatio
     assert "<userRequest>\nIs the ferry late?" in prompts[1][1]
 
 
-def test_calls_know_how_they_ran_and_what_came_back(session: Conversation) -> None:
+def test_calls_have_outcome_and_result(session: Conversation) -> None:
     subagent, failed = calls_in(session)
 
     assert (subagent.id, subagent.native_ids, subagent.status) == ("call_f1", ["call_f1__vscode-1"], "complete")
@@ -187,7 +187,7 @@ def test_calls_know_how_they_ran_and_what_came_back(session: Conversation) -> No
     ]
 
 
-def test_usage_is_kept_by_call_and_as_the_agents_own_total(session: Conversation) -> None:
+def test_usage_is_recorded_by_call_and_as_the_agents_total(session: Conversation) -> None:
     total, first, nested, last = session.turns[0].usage
 
     assert (total.scope, total.input, total.output) == ("turn", 5200, 90)
@@ -199,7 +199,7 @@ def test_usage_is_kept_by_call_and_as_the_agents_own_total(session: Conversation
     assert [((used.extra or {})["helper"], used.input) for used in session.usage] == [("title", 80)]
 
 
-def test_the_agents_span_tells_of_the_turn(session: Conversation) -> None:
+def test_the_agents_span_gives_fields_of_the_turn(session: Conversation) -> None:
     [turn] = session.turns
 
     assert turn.agent is not None
@@ -215,17 +215,17 @@ def test_the_agents_span_tells_of_the_turn(session: Conversation) -> None:
     assert session.extra["tools"] == [[{"type": "function", "name": "read_file"}]]
 
 
-def test_a_hook_that_failed_was_in_the_way(session: Conversation) -> None:
+def test_a_failed_hook_blocks(session: Conversation) -> None:
     [hook] = [part for part in parts_of(session) if isinstance(part, Hook)]
 
     assert (hook.type, hook.is_blocking, hook.message) == ("PostToolUse", True, "stop it")
 
 
-def test_a_session_of_the_cli_is_known_by_its_agent(ferry: Path) -> None:
+def test_a_session_of_the_cli_is_recognized_by_its_agent(ferry: Path) -> None:
     conversation, _ = read_one(SOURCE, Found(ferry, SOURCE.name, CLI_SESSION))
 
     assert conversation.id == f"cli:{CLI_SESSION}"
-    assert said(conversation) == [("user", "List the ports")]
+    assert prose_by_role(conversation) == [("user", "List the ports")]
     assert conversation.turns[0].status == "cancelled"
 
 
@@ -243,7 +243,7 @@ def test_without_content_the_numbers_and_calls_are_still_there(tmp_path: Path) -
 # --- odd traces -------------------------------------------------------------------------------------------------
 
 
-def test_each_agent_is_a_turn_and_what_runs_outside_of_one_goes_with_the_turn_before(tmp_path: Path) -> None:
+def test_each_agent_is_a_turn_and_other_spans_belong_to_the_turn_before(tmp_path: Path) -> None:
     hook = {"id": "h1", "op": "execute_hook", "at": 250, "attributes": {"copilot_chat.hook_type": "Stop"}}
     path = traces(
         tmp_path,
@@ -265,21 +265,21 @@ def test_each_agent_is_a_turn_and_what_runs_outside_of_one_goes_with_the_turn_be
     ]
 
 
-def test_a_turn_whose_agent_is_not_there_is_still_one(tmp_path: Path) -> None:
+def test_spans_without_an_agent_span_are_still_a_turn(tmp_path: Path) -> None:
     path = traces(tmp_path, chat("c1", "one", parent="lost"), chat("c2", "two", parent="lost"))
 
     conversation, _ = read_one(SOURCE, path)
 
     assert len(conversation.turns) == 1
-    assert [words for _, words in said(conversation)] == ["one", "two"]
+    assert [words for _, words in prose_by_role(conversation)] == ["one", "two"]
     assert conversation.turns[0].status == "complete"
 
 
-def test_a_prompt_that_only_the_model_was_given_tells_the_users_words(tmp_path: Path) -> None:
+def test_the_users_text_is_read_from_a_prompt_that_only_the_model_received(tmp_path: Path) -> None:
     sent = json.dumps([{"role": "user", "parts": [{"type": "text", "content": "<userRequest>\nhi\n</userRequest>"}]}])
     path = traces(tmp_path, agent(), chat("c1", "hello", more={"gen_ai.input.messages": sent}))
 
-    assert said(read_one(SOURCE, path)[0]) == [("user", "hi"), ("assistant", "hello")]
+    assert prose_by_role(read_one(SOURCE, path)[0]) == [("user", "hi"), ("assistant", "hello")]
 
 
 def test_a_result_without_a_span_is_taken_from_the_next_prompt(tmp_path: Path) -> None:
@@ -328,7 +328,7 @@ def test_sub_agents_may_have_sub_agents(tmp_path: Path) -> None:
     assert len(below(conversation, "t1")) == 1
 
 
-def test_spans_that_stand_in_a_circle_end_somewhere(tmp_path: Path) -> None:
+def test_cycles_of_parent_spans_are_cut(tmp_path: Path) -> None:
     path = traces(tmp_path, agent("a1", parent="c1"), chat("c1", "round", parent="a1"), agent("a9", parent="a9"))
 
     assert read(SOURCE, path)[1].balances()
@@ -356,7 +356,7 @@ def test_parts_of_all_kinds_are_read_and_the_unknown_ones_are_counted(tmp_path: 
     assert codes(ledger) == ["bad-part"]
 
 
-def test_other_operations_are_kept(tmp_path: Path) -> None:
+def test_spans_of_other_operations_are_in_extra(tmp_path: Path) -> None:
     path = traces(
         tmp_path,
         agent(asked="go"),
@@ -374,7 +374,7 @@ def test_other_operations_are_kept(tmp_path: Path) -> None:
     assert ledger.unknown == {"operation:juggle": 1}
 
 
-def test_spans_without_a_session_stay_by_themselves(tmp_path: Path) -> None:
+def test_spans_without_a_session_form_their_own_conversation(tmp_path: Path) -> None:
     path = traces(tmp_path, chat("c1", "alone", parent=None, session=None))
 
     assert read_one(SOURCE, path)[0].id == "vscode:trace-t1"
@@ -383,7 +383,7 @@ def test_spans_without_a_session_stay_by_themselves(tmp_path: Path) -> None:
 # --- damage -----------------------------------------------------------------------------------------------------
 
 
-def test_rows_that_belong_to_nothing_are_told(tmp_path: Path) -> None:
+def test_rows_without_a_span_are_reported(tmp_path: Path) -> None:
     path = traces(tmp_path, agent(asked="go"))
     execute(
         path,
@@ -398,7 +398,7 @@ def test_rows_that_belong_to_nothing_are_told(tmp_path: Path) -> None:
     assert codes(ledger)[-1] == "bad-record"
 
 
-def test_a_database_without_spans_is_told(tmp_path: Path) -> None:
+def test_a_database_without_spans_is_reported(tmp_path: Path) -> None:
     path = database_from("CREATE TABLE other (a)", tmp_path / "agent-traces.db")
 
     assert codes(read(SOURCE, path)[1]) == ["unreadable-database"]

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.sources.session_log_builders import Json, is_complete, replayed, told, written
+from tests.sources.session_log_builders import Json, is_complete, notes_by_line, replayed, written
 
 ABSENT: Any = ...
 keys = st.sampled_from(["a", "b", "requests", "response", "text", "0", "1", "ключ", "😀", "\u2028", ""])
@@ -100,13 +100,13 @@ def pushes(draw: st.DrawFn, length: int) -> Json:
 
 
 @given(logs())
-def test_any_log_comes_to_what_its_changes_make_of_a_plain_object(log: tuple[list[Json], list[Any]]) -> None:
+def test_replaying_any_log_equals_applying_its_changes_to_an_object(log: tuple[list[Json], list[Any]]) -> None:
     records, states = log
 
     result, ledger = replayed(*written(records))
 
     assert result.state == states[-1]
-    assert {code for _, code in told(ledger)} <= {"raw-line-separator"}
+    assert {code for _, code in notes_by_line(ledger)} <= {"raw-line-separator"}
     assert ledger.used == len(records)
 
 
@@ -126,7 +126,7 @@ odd_records: st.SearchStrategy[Json] = st.fixed_dictionaries(
 
 
 @given(st.lists(odd_records, max_size=6))
-def test_a_field_that_nobody_knows_changes_nothing(records: list[Json]) -> None:
+def test_unrecognized_fields_of_a_line_are_ignored(records: list[Json]) -> None:
     """Compare lines with only documented fields, decoded in one step, with all others, decoded through a dictionary."""
     known, known_ledger = replayed(*written(records))
     other, other_ledger = replayed(*written([{**record, "other": 1} for record in records]))
@@ -151,7 +151,7 @@ def cut_is_right(lines: list[bytes], states: list[Any], cut: int) -> None:
 
     assert log.state == (states[complete - 1] if complete else None)
     assert (log.is_damaged, log.is_headless) == (False, False)
-    cuts = [(place, code) for place, code in told(ledger) if code != "raw-line-separator"]
+    cuts = [(place, code) for place, code in notes_by_line(ledger) if code != "raw-line-separator"]
     if rest:
         assert cuts == [(complete + 1, "torn-tail")]
     else:
@@ -159,7 +159,9 @@ def cut_is_right(lines: list[bytes], states: list[Any], cut: int) -> None:
 
 
 @given(logs(), st.data())
-def test_a_log_cut_at_any_byte_holds_its_complete_lines(log: tuple[list[Json], list[Any]], data: st.DataObject) -> None:
+def test_a_log_cut_at_any_byte_yields_its_complete_lines(
+    log: tuple[list[Json], list[Any]], data: st.DataObject
+) -> None:
     records, states = log
     lines = written(records)
 

@@ -22,7 +22,7 @@ from tests.sources.replay_builders import (
     read_document,
     read_file,
     results_in,
-    told,
+    turn_texts,
 )
 
 SOURCE = Atif()
@@ -44,7 +44,7 @@ def garden() -> Conversation:
     return conversation
 
 
-def test_trajectories_are_known_by_their_version(tmp_path: Path) -> None:
+def test_trajectories_are_recognized_by_their_version(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_text(json.dumps(trajectory(schema_version="ATIF-v1.0")))
     assert SOURCE.claims(Probe(path))
@@ -58,7 +58,7 @@ def test_trajectories_are_known_by_their_version(tmp_path: Path) -> None:
 
 
 def test_the_steps_read_as_a_conversation(garden: Conversation) -> None:
-    assert told(garden) == [
+    assert turn_texts(garden) == [
         (0, "user", "list the seeds"),
         (0, "assistant", "I will look."),
         (0, "assistant", "There are beans."),
@@ -71,14 +71,14 @@ def test_the_steps_read_as_a_conversation(garden: Conversation) -> None:
     assert str(garden.updated_at) == "2026-05-04 10:01:01+00:00"
 
 
-def test_prompts_and_thoughts_are_apart_from_the_words(garden: Conversation) -> None:
+def test_prompts_and_thinking_are_separate_from_the_text(garden: Conversation) -> None:
     prompts = [(part.scope, part.text[:9]) for part in parts_of(garden) if isinstance(part, Prompt)]
     assert prompts == [("system", "You help "), ("turn", "<context>")]
     assert [part.text for part in parts_of(garden) if isinstance(part, Thinking)] == ["Seeds are in a folder."]
     assert [part.text for part in parts_of(garden) if isinstance(part, Compaction)] == ["The history was shortened."]
 
 
-def test_turns_know_agent_model_and_cost(garden: Conversation) -> None:
+def test_turns_have_agent_model_and_cost(garden: Conversation) -> None:
     first, second = garden.turns
     assert first.agent is not None
     assert (first.agent.id, first.agent.extension_version) == ("Github Copilot Chat", "1.0.0")
@@ -135,14 +135,14 @@ def test_other_files_of_the_run_are_related(garden: Conversation) -> None:
     }
 
 
-def test_a_continuation_that_shares_the_id_is_told_apart() -> None:
+def test_a_continuation_with_the_same_id_is_numbered() -> None:
     (conversation,), _ = read_file(SOURCE, CONTINUED)
 
     assert (conversation.id, conversation.native_id) == ("atif:garden-session-cont-1", "garden-session")
     assert conversation.messages[0].extra == {"is_copied_context": True}
 
 
-def test_a_continuation_that_is_not_there_is_named_by_its_file() -> None:
+def test_a_missing_continuation_is_named_by_its_file() -> None:
     (conversation,), _ = read_document(SOURCE, trajectory(continued_trajectory_ref="../elsewhere/next.json"))
 
     (relation,) = conversation.relations
@@ -192,7 +192,7 @@ def test_sub_agents_inside_the_document_are_conversations_of_their_own() -> None
     assert [(bad.pointer, bad.code) for bad in ledger.bad] == [("/subagent_trajectories/1", "bad-record")]
 
 
-def test_a_trajectory_without_an_id_is_named_by_what_was_said() -> None:
+def test_a_trajectory_without_an_id_has_an_id_from_its_messages() -> None:
     document = trajectory(step("user", "hello"))
     del document["session_id"]
 
@@ -208,13 +208,13 @@ def test_bad_and_unknown_steps_are_counted() -> None:
 
     (conversation,), ledger = read_document(SOURCE, document)
 
-    assert told(conversation) == [(0, "user", "hello")]
+    assert turn_texts(conversation) == [(0, "user", "hello")]
     assert [bad.pointer for bad in ledger.bad] == ["/steps/0", "/steps/1"]
     assert ledger.unknown == {"source:oracle": 1}
     assert [part.raw["message"] for part in parts_of(conversation) if isinstance(part, Unknown)] == ["hm"]
 
 
-def test_what_is_no_trajectory_is_one_bad_record() -> None:
+def test_a_document_that_is_not_a_trajectory_is_one_bad_record() -> None:
     conversations, ledger = read_document(SOURCE, {"schema_version": "ATIF-v1.5", "steps": 7})
 
     assert conversations == []

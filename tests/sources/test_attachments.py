@@ -193,7 +193,7 @@ def test_bytes_in_every_form(kind: str, value: Any, tmp_path: Path) -> None:
     assert part.extra is None
 
 
-def test_a_data_address_tells_its_type(tmp_path: Path) -> None:
+def test_a_data_address_contains_its_type(tmp_path: Path) -> None:
     assert read_one(tmp_path, kind="image", value=f"data:image/gif;base64,{PIXEL_TEXT}").mime_type == "image/gif"
 
 
@@ -201,11 +201,11 @@ def test_a_data_address_tells_its_type(tmp_path: Path) -> None:
     "value",
     [{"$base64": "*"}, {"0": 1, "1": 999}, {"$base64": PIXEL_TEXT, "more": 1}, {"type": "Odd", "data": [1]}, [1, "x"]],
 )
-def test_bytes_that_are_not_told_in_full_stay_as_they_are(value: Any, tmp_path: Path) -> None:
+def test_bytes_that_cannot_be_restored_exactly_stay_unchanged(value: Any, tmp_path: Path) -> None:
     assert read_one(tmp_path, kind="image", value=value).extra == {"value": value}
 
 
-def test_the_picture_of_an_element_goes_with_it(tmp_path: Path) -> None:
+def test_the_picture_of_an_element_is_in_its_attachment(tmp_path: Path) -> None:
     part = read_one(tmp_path, kind="element", value="<b>", imageData={"$base64": PIXEL_TEXT}, imageMimeType="image/png")
 
     assert (part.text, part.data, part.mime_type, part.extra) == ("<b>", PIXEL, "image/png", None)
@@ -217,7 +217,7 @@ def test_context_that_was_switched_off_was_not_sent(tmp_path: Path) -> None:
     assert read_one(tmp_path, kind="implicit", value=FILE).is_sent
 
 
-def test_what_the_product_added_by_itself_says_so(tmp_path: Path) -> None:
+def test_attachments_added_by_the_product_are_marked(tmp_path: Path) -> None:
     assert read_one(tmp_path, kind="promptFile", value=FILE, automaticallyAdded=True).is_automatic
     assert read_one(tmp_path, kind="implicit", value=FILE).is_automatic
     assert not read_one(tmp_path, kind="promptFile", value=FILE, automaticallyAdded=False).is_automatic
@@ -225,13 +225,13 @@ def test_what_the_product_added_by_itself_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("state", "omitted"), [(0, None), (1, "partial"), (2, "full"), (3, "image-limit")])
-def test_how_much_was_left_out(state: int, omitted: str | None, tmp_path: Path) -> None:
+def test_the_omitted_state_of_an_attachment_is_read(state: int, omitted: str | None, tmp_path: Path) -> None:
     part = read_one(tmp_path, kind="file", value=FILE, omittedState=state)
 
     assert (part.omitted, part.extra) == (omitted, None)
 
 
-def test_a_state_of_omission_that_nobody_knows_stays_in_sight(tmp_path: Path) -> None:
+def test_an_unrecognized_omitted_state_stays_in_extra(tmp_path: Path) -> None:
     part = read_one(tmp_path, kind="file", value=FILE, omittedState=9)
 
     assert (part.omitted, part.extra) == (None, {"omittedState": 9})
@@ -264,7 +264,7 @@ def test_fields_that_any_kind_may_have(tmp_path: Path) -> None:
         ({}, "generic"),
     ],
 )
-def test_entries_without_a_kind_are_known_by_their_fields(variable: Json, type_: str, tmp_path: Path) -> None:
+def test_entries_without_a_kind_are_recognized_by_their_fields(variable: Json, type_: str, tmp_path: Path) -> None:
     (part,), ledger = read_variables(tmp_path, {"name": "n", **variable})
 
     assert isinstance(part, Attachment)
@@ -281,7 +281,7 @@ def test_of_old_lists_of_values_the_first_counts_and_the_others_stay(tmp_path: P
     assert two.extra == {"values": [{"level": "full"}, {"value": "second"}]}
 
 
-def test_a_location_that_says_more_than_a_place_stays_too(tmp_path: Path) -> None:
+def test_a_location_with_further_fields_stays_in_extra(tmp_path: Path) -> None:
     value = {"uri": FILE, "range": LINES, "hint": "h"}
     part = read_one(tmp_path, kind="file", value=value)
 
@@ -289,7 +289,7 @@ def test_a_location_that_says_more_than_a_place_stays_too(tmp_path: Path) -> Non
     assert part.extra == {"value": value}
 
 
-def test_an_unknown_kind_survives_and_is_counted(tmp_path: Path) -> None:
+def test_an_unknown_kind_is_stored_and_counted(tmp_path: Path) -> None:
     variable = {"kind": "hologram", "id": "i", "value": {"rays": 3}}
     parts, ledger = read_variables(tmp_path, variable, {"kind": "hologram"}, {"kind": 5})
 
@@ -298,7 +298,7 @@ def test_an_unknown_kind_survives_and_is_counted(tmp_path: Path) -> None:
     assert ledger.parts.used == 3
 
 
-def test_what_is_no_variable_is_counted(tmp_path: Path) -> None:
+def test_a_variable_that_is_not_an_object_is_counted_as_bad(tmp_path: Path) -> None:
     parts, ledger = read_variables(tmp_path, None, "text", {"kind": "tool", "id": "t"})
 
     assert [part.position for part in parts] == [2]
@@ -307,7 +307,7 @@ def test_what_is_no_variable_is_counted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("odd", [{"variables": "none"}, {"variables": None}, [], "none", None])
-def test_variables_that_are_no_list_are_left_as_they_are(odd: Any, tmp_path: Path) -> None:
+def test_variables_that_are_not_a_list_stay_unchanged(odd: Any, tmp_path: Path) -> None:
     conversation, _ = read_session(session(request(variableData=odd)), tmp_path)
 
     assert len(conversation.messages[0].parts) == 1

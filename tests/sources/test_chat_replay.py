@@ -25,8 +25,8 @@ from tests.sources.replay_builders import (
     read_file,
     request,
     results_in,
-    told,
     tool_call,
+    turn_texts,
     user,
 )
 
@@ -43,7 +43,7 @@ def garden() -> Conversation:
 # --- which files ------------------------------------------------------------------------------------------------
 
 
-def test_exports_are_known_by_content_whatever_their_name(tmp_path: Path) -> None:
+def test_exports_are_recognized_by_content(tmp_path: Path) -> None:
     mine = [
         export(),
         {"prompts": [], "exportedAt": "2026-05-04T11:00:00Z"},
@@ -63,7 +63,7 @@ def test_exports_are_known_by_content_whatever_their_name(tmp_path: Path) -> Non
     assert [_is_claimed(document, tmp_path) for document in others] == [False] * len(others)
 
 
-def test_a_file_in_a_session_folder_is_not_ours(tmp_path: Path) -> None:
+def test_a_file_in_a_session_folder_is_not_a_debug_export(tmp_path: Path) -> None:
     folder = tmp_path / "chatSessions"
     folder.mkdir()
 
@@ -78,19 +78,19 @@ def _is_claimed(document: Any, folder: Path) -> bool:
 
 def test_a_bare_prompt_and_a_bare_entry_are_exports_too() -> None:
     (one,), ledger = read_file(SOURCE, DATA / "chat_replay" / "say_hi_logs.json")
-    assert told(one) == [(0, "user", "say hi"), (0, "assistant", "Hi, and here is a very lo")]
+    assert turn_texts(one) == [(0, "user", "say hi"), (0, "assistant", "Hi, and here is a very lo")]
     assert (ledger.seen, ledger.used) == (2, 2)
 
     (entry,), ledger = read_document(SOURCE, request([user("say hi")], "Hi."))
-    assert told(entry) == [(0, "user", "say hi"), (0, "assistant", "Hi.")]
+    assert turn_texts(entry) == [(0, "user", "say hi"), (0, "assistant", "Hi.")]
     assert (ledger.seen, ledger.used) == (2, 2)
 
 
 # --- the rich sample --------------------------------------------------------------------------------------------
 
 
-def test_the_conversation_reads_as_it_was_held(garden: Conversation) -> None:
-    assert told(garden) == [
+def test_messages_of_the_sample_are_in_order(garden: Conversation) -> None:
+    assert turn_texts(garden) == [
         (0, "user", "hello there"),
         (0, "assistant", "Hello Ana, what shall I do?"),
         (1, "user", "list the seeds"),
@@ -118,7 +118,7 @@ def test_the_same_export_has_the_same_id(garden: Conversation, tmp_path: Path) -
     assert again.id == garden.id
 
 
-def test_every_entry_is_in_the_books() -> None:
+def test_every_entry_is_counted_in_the_ledger() -> None:
     _, ledger = read_file(SOURCE, GARDEN)
 
     assert ledger.seen == 22
@@ -128,7 +128,7 @@ def test_every_entry_is_in_the_books() -> None:
     assert ledger.parts.seen == ledger.parts.used > 20
 
 
-def test_turns_tell_how_they_went(garden: Conversation) -> None:
+def test_turns_have_status_and_times(garden: Conversation) -> None:
     assert [turn.status for turn in garden.turns] == [None, "complete", "failed", "cancelled"]
     assert [turn.response_id for turn in garden.turns] == [None, "turn-1", "turn-2", "turn-3"]
     assert [turn.pointer for turn in garden.turns[1:]] == ["/prompts/0", "/prompts/1", "/prompts/5"]
@@ -146,7 +146,7 @@ def test_turns_tell_how_they_went(garden: Conversation) -> None:
     ]
 
 
-def test_usage_is_told_call_by_call(garden: Conversation) -> None:
+def test_usage_is_recorded_call_by_call(garden: Conversation) -> None:
     first, second = garden.turns[1:3]
 
     assert [(it.input, it.output, it.cache_read, it.reasoning) for it in first.usage] == [
@@ -237,7 +237,7 @@ def test_a_sub_agent_is_nested_below_its_call(garden: Conversation) -> None:
     assert call.extra == {"toolMetadata": {"more": "kept"}}
 
 
-def test_what_is_about_the_file_is_kept(garden: Conversation) -> None:
+def test_fields_of_the_export_itself_are_in_extra(garden: Conversation) -> None:
     extra = garden.extra or {}
 
     assert extra["export"]["exportedAt"] == "2026-05-04T11:00:00.000Z"
@@ -252,7 +252,7 @@ def test_what_is_about_the_file_is_kept(garden: Conversation) -> None:
     ]
 
 
-def test_remarks_and_unknown_entries_survive(garden: Conversation) -> None:
+def test_remarks_and_unknown_entries_are_stored(garden: Conversation) -> None:
     unwritten, note = (part for part in parts_of(garden) if isinstance(part, Notice))
     (unknown,) = (part for part in parts_of(garden) if isinstance(part, Unknown))
 
@@ -305,7 +305,7 @@ def test_damage_never_breaks_the_reader(document: Any) -> None:
     read_document(SOURCE, document)
 
 
-def test_bad_entries_cost_themselves() -> None:
+def test_a_bad_entry_does_not_affect_others() -> None:
     document = export(
         7,
         {"prompt": "no logs"},
@@ -314,7 +314,7 @@ def test_bad_entries_cost_themselves() -> None:
 
     (conversation,), ledger = read_document(SOURCE, document)
 
-    assert told(conversation) == [(0, "user", "hi"), (0, "assistant", "Hello.")]
+    assert turn_texts(conversation) == [(0, "user", "hi"), (0, "assistant", "Hello.")]
     assert [bad.pointer for bad in ledger.bad] == [
         "/prompts/0",
         "/prompts/1",
@@ -325,7 +325,7 @@ def test_bad_entries_cost_themselves() -> None:
     assert {bad.code for bad in ledger.bad} == {"bad-record"}
 
 
-def test_what_is_no_export_is_one_bad_record() -> None:
+def test_a_document_that_is_not_an_export_is_one_bad_record() -> None:
     conversations, ledger = read_document(SOURCE, {"prompts": "none"})
 
     assert conversations == []
@@ -343,7 +343,7 @@ def test_an_export_of_helpers_alone_is_a_conversation_of_their_documents() -> No
     assert ledger.ignored == {"helper-request": 1}
 
 
-def test_a_list_of_models_alone_is_kept_as_what_a_helper_wrote() -> None:
+def test_a_list_of_models_alone_is_stored_as_a_document_of_a_helper() -> None:
     listed = {"kind": "request", "type": "MarkdownContentRequest", "name": "modelList", "content": "gpt-5.1"}
 
     (conversation,), _ = read_document(SOURCE, export(prompt("models", listed)))
@@ -352,7 +352,7 @@ def test_a_list_of_models_alone_is_kept_as_what_a_helper_wrote() -> None:
     assert [document.text for document in conversation.documents] == ["gpt-5.1"]
 
 
-def test_an_export_without_any_request_holds_no_conversation() -> None:
+def test_an_export_without_requests_has_no_conversation() -> None:
     conversations, ledger = read_document(SOURCE, export())
 
     assert conversations == []

@@ -12,16 +12,16 @@ from tests.sources.replay_builders import (
     prompt,
     read_document,
     request,
-    told,
     tool_call,
     tool_message,
+    turn_texts,
     user,
 )
 
 SOURCE = ChatReplay()
 
 
-def test_sub_agents_in_the_group_of_their_turn_are_told_apart() -> None:
+def test_runs_of_sub_agents_in_one_group_are_separated() -> None:
     """Read older exports, which have all entries of a turn in one group."""
     document = export(
         prompt(
@@ -49,13 +49,13 @@ def test_sub_agents_in_the_group_of_their_turn_are_told_apart() -> None:
     assert [call.id for call in calls_in(conversation)] == ["c1", "c2", "s1"]
 
 
-def test_a_sub_agent_whose_caller_is_not_in_the_file_is_a_turn_of_its_own() -> None:
+def test_a_sub_agent_without_its_caller_is_a_turn() -> None:
     document = export(prompt("South beds", request([user("find beds")], "South.", name="tool/runSubagent-Explore")))
 
     (conversation,), _ = read_document(SOURCE, document)
 
     (turn,) = conversation.turns
-    assert told(conversation) == [(0, "user", "find beds"), (0, "assistant", "South.")]
+    assert turn_texts(conversation) == [(0, "user", "find beds"), (0, "assistant", "South.")]
     assert (turn.is_system_initiated, turn.system_label) == (True, "tool/runSubagent-Explore")
 
 
@@ -86,7 +86,7 @@ def _texts(messages: list[Message]) -> list[tuple[int | None, str, str]]:
     ]
 
 
-def test_the_run_that_ended_after_the_call_came_back_is_not_its_own() -> None:
+def test_a_run_that_ended_after_the_calls_result_is_not_linked_to_it() -> None:
     early = tool_call("c1", "runSubagent", "x", args={"prompt": "beds"}, time="2026-05-04T10:00:00Z")
     late = request([user("beds")], "South.", name="tool/runSubagent", endTime="2026-05-04T10:05:00Z")
 
@@ -118,7 +118,7 @@ def test_two_runs_with_the_same_task_stay_two() -> None:
     assert [text for _, _, text in _texts(nested(conversation, "c2"))] == ["beds", "I look.", "Bed 2."]
 
 
-def test_a_run_that_is_spread_over_groups_is_one() -> None:
+def test_a_run_spread_over_groups_is_joined() -> None:
     name = "tool/runSubagent"
     going_on = [user("beds"), assistant("I look.")]
     document = export(

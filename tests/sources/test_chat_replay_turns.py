@@ -17,9 +17,9 @@ from tests.sources.replay_builders import (
     request,
     results_in,
     system,
-    told,
     tool_call,
     tool_message,
+    turn_texts,
     user,
 )
 
@@ -41,7 +41,7 @@ SOURCE = ChatReplay()
         ("", "other", None),
     ],
 )
-def test_a_name_tells_what_a_request_is_for(name: str, purpose: Purpose, retry: str | None) -> None:
+def test_the_purpose_of_a_request_is_read_from_its_name(name: str, purpose: Purpose, retry: str | None) -> None:
     found = request_name(name)
 
     assert (found.purpose, found.retry, found.full) == (purpose, retry, name)
@@ -75,13 +75,13 @@ def test_a_turn_may_be_spread_over_groups() -> None:
 
     (conversation,), _ = read_document(SOURCE, document)
 
-    assert told(conversation) == [(0, "user", "dig"), (0, "assistant", "I dig."), (0, "assistant", "Done.")]
+    assert turn_texts(conversation) == [(0, "user", "dig"), (0, "assistant", "I dig."), (0, "assistant", "Done.")]
     (turn,) = conversation.turns
     assert [made.call_ids for made in turn.rounds] == [["c1"], []]
     assert len((turn.extra or {})["groups"]) == 2
 
 
-def test_groups_without_ids_are_joined_by_what_they_repeat() -> None:
+def test_groups_without_ids_are_joined_by_repeated_messages() -> None:
     asked = [user("dig")]
     goes_on = [*asked, assistant("I dig.")]
     again = [*goes_on, assistant("Done."), user("dig")]
@@ -93,7 +93,7 @@ def test_groups_without_ids_are_joined_by_what_they_repeat() -> None:
 
     (conversation,), _ = read_document(SOURCE, document)
 
-    assert told(conversation) == [
+    assert turn_texts(conversation) == [
         (0, "user", "dig"),
         (0, "assistant", "I dig."),
         (0, "assistant", "Done."),
@@ -102,7 +102,7 @@ def test_groups_without_ids_are_joined_by_what_they_repeat() -> None:
     ]
 
 
-def test_a_tool_call_that_no_request_repeats_stands_behind_its_answer() -> None:
+def test_a_tool_call_that_no_request_repeats_follows_its_answer() -> None:
     document = export(prompt("dig", request([user("dig")], "I dig."), tool_call("c1", "shovel", "a hole")))
 
     (conversation,), _ = read_document(SOURCE, document)
@@ -113,7 +113,7 @@ def test_a_tool_call_that_no_request_repeats_stands_behind_its_answer() -> None:
     assert conversation.turns[0].status is None
 
 
-def test_rounds_that_a_summary_replaced_are_still_there() -> None:
+def test_rounds_replaced_by_a_summary_are_included() -> None:
     asked = user("<userRequest>\ndig\n</userRequest>")
     summary = user("<conversation-summary>\nA hole was dug.\n</conversation-summary>")
     first = [asked, assistant("I dig.", ("c1", "shovel")), tool_message("c1", "a hole")]
@@ -133,30 +133,30 @@ def test_rounds_that_a_summary_replaced_are_still_there() -> None:
     (conversation,), _ = read_document(SOURCE, document)
 
     assert [call.id for call in calls_in(conversation)] == ["c1", "c2"]
-    assert told(conversation) == [(0, "user", "dig"), (0, "assistant", "I dig."), (0, "assistant", "Done.")]
+    assert turn_texts(conversation) == [(0, "user", "dig"), (0, "assistant", "I dig."), (0, "assistant", "Done.")]
     assert [part.text for part in parts_of(conversation) if isinstance(part, Compaction)] == ["A hole was dug."]
 
 
-def test_white_space_that_is_lost_on_the_way_makes_no_second_answer() -> None:
+def test_lost_white_space_does_not_duplicate_an_answer() -> None:
     document = export(
         prompt("dig", request([user("dig")], "I dig. \n"), request([user("dig"), assistant("I dig.")], "Done.")),
     )
 
     (conversation,), _ = read_document(SOURCE, document)
 
-    assert [text for _, role, text in told(conversation) if role == "assistant"] == ["I dig.", "Done."]
+    assert [text for _, role, text in turn_texts(conversation) if role == "assistant"] == ["I dig.", "Done."]
 
 
-def test_an_answer_said_twice_is_kept_twice() -> None:
+def test_an_answer_given_twice_is_included_twice() -> None:
     again = [user("dig"), assistant("More."), assistant("More.")]
     document = export(prompt("dig", request([user("dig")], "More."), request(again, "Done.")))
 
     (conversation,), _ = read_document(SOURCE, document)
 
-    assert [text for _, role, text in told(conversation) if role == "assistant"] == ["More.", "More.", "Done."]
+    assert [text for _, role, text in turn_texts(conversation) if role == "assistant"] == ["More.", "More.", "Done."]
 
 
-def test_the_label_stands_in_where_no_message_shows_the_words() -> None:
+def test_the_label_is_the_prompt_if_no_message_contains_it() -> None:
     context = user("<environment_info>\nLinux\n</environment_info>")
     document = export(
         prompt("dig here", request([context], "I dig.")), prompt("hidden", {"kind": "element", "name": "x"})
@@ -164,10 +164,10 @@ def test_the_label_stands_in_where_no_message_shows_the_words() -> None:
 
     (conversation,), _ = read_document(SOURCE, document)
 
-    assert told(conversation) == [(0, "user", "dig here"), (0, "assistant", "I dig."), (1, "user", "hidden")]
+    assert turn_texts(conversation) == [(0, "user", "dig here"), (0, "assistant", "I dig."), (1, "user", "hidden")]
 
 
-def test_thinking_that_only_the_log_knows_comes_before_its_call() -> None:
+def test_thinking_that_only_the_log_records_comes_before_its_call() -> None:
     logged = tool_call("c1", "shovel", "a hole", thinking={"id": "t1", "text": "Deep?"})
     document = export(prompt("dig", request([user("dig")], ""), logged))
 
@@ -177,7 +177,7 @@ def test_thinking_that_only_the_log_knows_comes_before_its_call() -> None:
     assert conversation.turns[0].rounds[0].thinking == "Deep?"
 
 
-def test_a_changed_system_prompt_is_told_again_and_an_equal_one_is_not() -> None:
+def test_only_a_changed_system_prompt_is_repeated() -> None:
     first = [system("Be kind."), user("one")]
     second = [system("Be kind."), user("one"), assistant("1"), user("two")]
     third = [system("Be quick."), user("one"), assistant("1"), user("two"), assistant("2"), user("three")]
@@ -196,21 +196,21 @@ def test_a_changed_system_prompt_is_told_again_and_an_equal_one_is_not() -> None
     assert prompts == [(0, "system", "Be kind."), (2, "system", "Be quick.")]
 
 
-def test_a_cut_answer_is_kept_and_told() -> None:
+def test_a_truncated_answer_is_included_and_marked() -> None:
     cut = request([user("dig")], None)
     cut |= {"type": "ChatMLFailure", "response": {"type": "truncated", "message": "I di"}}
 
     (conversation,), _ = read_document(SOURCE, export(prompt("dig", cut)))
 
     (turn,) = conversation.turns
-    assert told(conversation)[1] == (0, "assistant", "I di")
+    assert turn_texts(conversation)[1] == (0, "assistant", "I di")
     assert turn.status == "failed"
     assert turn.error is not None
     assert (turn.error.code, turn.error.flags) == ("length", ["incomplete"])
 
 
 @pytest.mark.parametrize("spelling", ["canceled", "cancelled"])
-def test_both_spellings_of_a_cancelled_request_are_known(spelling: str) -> None:
+def test_both_spellings_of_a_cancelled_request_are_recognized(spelling: str) -> None:
     stopped = request([user("dig")], None) | {"response": {"type": spelling}}
 
     (conversation,), _ = read_document(SOURCE, export(prompt("dig", stopped)))
@@ -232,25 +232,25 @@ def test_a_retry_that_works_makes_a_turn_complete() -> None:
 # --- names that decide ------------------------------------------------------------------------------------------
 
 
-def test_unknown_names_count_only_where_no_better_ones_are() -> None:
+def test_unknown_request_names_count_only_without_well_known_ones() -> None:
     alone = export(prompt("dig", request([user("dig")], "I dig.", name="somethingNew")))
     beside = export(
         prompt("dig", request([user("dig")], "I dig."), request([user("check")], "fine", name="somethingNew"))
     )
 
     (conversation,), ledger = read_document(SOURCE, alone)
-    assert told(conversation)[1] == (0, "assistant", "I dig.")
+    assert turn_texts(conversation)[1] == (0, "assistant", "I dig.")
     assert ledger.ignored == {}
 
     (conversation,), ledger = read_document(SOURCE, beside)
-    assert told(conversation) == [(0, "user", "dig"), (0, "assistant", "I dig.")]
+    assert turn_texts(conversation) == [(0, "user", "dig"), (0, "assistant", "I dig.")]
     assert ledger.ignored == {"helper-request": 1}
 
 
 def test_a_user_may_type_the_name_of_a_helper() -> None:
     (conversation,), _ = read_document(SOURCE, export(prompt("ghost", request([user("ghost")], "Boo."))))
 
-    assert told(conversation) == [(0, "user", "ghost"), (0, "assistant", "Boo.")]
+    assert turn_texts(conversation) == [(0, "user", "ghost"), (0, "assistant", "Boo.")]
 
 
 # --- conversations ----------------------------------------------------------------------------------------------
@@ -266,13 +266,13 @@ def test_a_request_that_repeats_nothing_begins_another_conversation() -> None:
 
     first, second = read_document(SOURCE, document)[0]
 
-    assert [text for _, role, text in told(first) if role == "user"] == ["dig", "deeper"]
-    assert [text for _, role, text in told(second) if role == "user"] == ["rake"]
+    assert [text for _, role, text in turn_texts(first) if role == "user"] == ["dig", "deeper"]
+    assert [text for _, role, text in turn_texts(second) if role == "user"] == ["rake"]
     assert (first.title, second.title) == (None, "Raking")
     assert first.id != second.id
 
 
-def test_turns_that_only_the_history_knows_come_first() -> None:
+def test_turns_that_are_only_in_the_history_come_first() -> None:
     history = [user("one"), assistant("1"), user("two"), assistant("2")]
     later = [*history, user("three"), assistant("3"), user("four"), assistant("4"), user("five")]
     document = export(
@@ -282,7 +282,13 @@ def test_turns_that_only_the_history_knows_come_first() -> None:
 
     (conversation,), _ = read_document(SOURCE, document)
 
-    assert [text for _, role, text in told(conversation) if role == "user"] == ["one", "two", "three", "four", "five"]
+    assert [text for _, role, text in turn_texts(conversation) if role == "user"] == [
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+    ]
     assert [(turn.extra or {}).get("from_history", False) for turn in conversation.turns] == [
         True,
         True,
@@ -292,7 +298,7 @@ def test_turns_that_only_the_history_knows_come_first() -> None:
     ]
 
 
-def test_a_summary_of_all_that_was_before_goes_on_with_the_conversation() -> None:
+def test_a_request_with_a_summary_continues_the_conversation() -> None:
     summary = user("<conversation-summary>\nWe dug.\n</conversation-summary>")
     document = export(
         prompt("dig", request([user("dig")], "I dig.")),
@@ -327,7 +333,7 @@ def test_messages_of_other_producers_are_read_as_well() -> None:
     assert [call.arguments for call in calls_in(conversation)] == ['{"deep":true}']
 
 
-def test_unknown_parts_and_roles_survive_and_are_counted() -> None:
+def test_unknown_parts_and_roles_are_stored_and_counted() -> None:
     messages: list[Json] = [
         {"role": 9, "content": "psst"},
         {"role": 1, "content": [{"type": 1, "text": "dig"}, {"type": 77, "smell": "roses"}]},

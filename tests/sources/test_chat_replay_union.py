@@ -18,9 +18,9 @@ from tests.sources.replay_builders import (
     read_document,
     request,
     results_in,
-    told,
     tool_call,
     tool_message,
+    turn_texts,
     user,
 )
 from tests.writers.text_builders import shown as text_of
@@ -40,11 +40,11 @@ def tokens(sent: int, received: int) -> Json:
 # --- answers that only a later request has --------------------------------------------------------------------------
 
 
-def test_an_answer_that_only_a_later_request_repeats_is_kept() -> None:
+def test_an_answer_that_only_a_later_request_repeats_is_included() -> None:
     unanswered = request([user("dig")], None)
     later = request([user("dig"), assistant("I dug two beds."), user("rake")], "I raked.")
 
-    assert told(only(export(prompt("dig", unanswered), prompt("rake", later)))) == [
+    assert turn_texts(only(export(prompt("dig", unanswered), prompt("rake", later)))) == [
         (0, "user", "dig"),
         (0, "assistant", "I dug two beds."),
         (1, "user", "rake"),
@@ -52,14 +52,14 @@ def test_an_answer_that_only_a_later_request_repeats_is_kept() -> None:
     ]
 
 
-def test_calls_and_results_that_only_a_later_request_repeats_are_kept_in_their_order() -> None:
+def test_calls_and_results_that_only_a_later_request_repeats_are_included_in_order() -> None:
     first = request([user("dig")], "I look first.")
     looked = [assistant("I look first.", ("c1", "list_dir")), tool_message("c1", "bed.txt"), assistant("Dug.")]
     later = request([user("dig"), *looked, user("rake")], "I raked.")
 
     conversation = only(export(prompt("dig", first), prompt("rake", later)))
 
-    assert [text for _, role, text in told(conversation) if role == "assistant"] == [
+    assert [text for _, role, text in turn_texts(conversation) if role == "assistant"] == [
         "I look first.",
         "Dug.",
         "I raked.",
@@ -68,7 +68,7 @@ def test_calls_and_results_that_only_a_later_request_repeats_are_kept_in_their_o
     assert [result.text for result in results_in(conversation)] == ["bed.txt"]
 
 
-def test_what_a_later_request_shortened_stays_as_it_was() -> None:
+def test_an_answer_that_a_later_request_shortens_stays_complete() -> None:
     first = request([user("dig")], "I dug two beds, one of them for the roses.")
     call = tool_call("c1", "list_dir", "bed.txt and much more")
     shortened = [assistant("I dug two beds", ("c1", "list_dir")), tool_message("c1", "(cleared)"), user("rake")]
@@ -77,7 +77,7 @@ def test_what_a_later_request_shortened_stays_as_it_was() -> None:
     conversation = only(export(prompt("dig", first, call), prompt("rake", later)))
 
     assert [result.text for result in results_in(conversation)] == ["bed.txt and much more"]
-    assert [text for _, role, text in told(conversation) if role == "assistant"] == [
+    assert [text for _, role, text in turn_texts(conversation) if role == "assistant"] == [
         "I dug two beds, one of them for the roses.",
         "I raked.",
     ]
@@ -86,20 +86,20 @@ def test_what_a_later_request_shortened_stays_as_it_was() -> None:
 # --- prompts before their answers -----------------------------------------------------------------------------------
 
 
-def test_a_prompt_stands_before_a_call_whose_request_is_lost() -> None:
+def test_a_prompt_precedes_a_call_whose_request_is_lost() -> None:
     shown = [user("dig"), assistant("I look.", ("c1", "list_dir")), tool_message("c1", "bed.txt")]
 
     conversation = only(export(prompt("dig", tool_call("c1", "list_dir", "bed.txt"), request(shown, "Dug."))))
 
     assert [message.role for message in conversation.messages] == ["user", "assistant", "tool", "assistant"]
-    assert [text for _, role, text in told(conversation) if role != "tool"] == ["dig", "I look.", "Dug."]
+    assert [text for _, role, text in turn_texts(conversation) if role != "tool"] == ["dig", "I look.", "Dug."]
 
 
 def test_turns_come_in_the_order_in_which_they_began() -> None:
     later = request([user("dig"), assistant("Dug."), user("rake")], "Raked.", startTime="2026-05-04T10:05:00.000Z")
     first = request([user("dig")], "Dug.", native_id="aaaa0002", startTime="2026-05-04T10:00:00.000Z")
 
-    assert [text for *_, text in told(only(export(prompt("rake", later), prompt("dig", first))))] == [
+    assert [text for *_, text in turn_texts(only(export(prompt("rake", later), prompt("dig", first))))] == [
         "dig",
         "Dug.",
         "rake",
@@ -160,7 +160,7 @@ def test_helpers_alone_are_a_conversation_that_is_marked_and_counts() -> None:
     assert only(export(prompt("title", copy.deepcopy(title) | {"id": "aaaa0009"}))).id != conversation.id
 
 
-def test_a_helper_of_its_own_group_counts_where_its_words_are_from() -> None:
+def test_a_helper_in_its_own_group_counts_for_the_conversation_of_its_text() -> None:
     title = request([user("write a title for: rake")], "Raking", "title", "aaaa0003", usage=tokens(50, 5))
     document = export(
         prompt("dig", request([user("dig")], "I dig.")),

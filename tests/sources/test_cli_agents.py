@@ -15,7 +15,7 @@ def session() -> Log:
     return Log().start(selectedModel="opus").ask().call("T", "task", TASK).begin("T", "task", TASK)
 
 
-def test_the_words_of_a_sub_agent_name_the_call_that_started_it(tmp_path: Path) -> None:
+def test_messages_of_a_sub_agent_name_the_call_that_started_it(tmp_path: Path) -> None:
     log = session().add("subagent.started", STARTED, agentId="a-1")
     log.add("user.message", {"content": "Who calls total()?", "source": "agent-main"}, agentId="a-1")
     request = {"toolCallId": "U", "name": "grep", "arguments": {"pattern": "total("}}
@@ -52,7 +52,7 @@ def test_the_model_of_a_sub_agent_is_its_own(tmp_path: Path) -> None:
     assert (main.model, main.model_source) == ("opus", "session.start")
 
 
-def test_sub_agent_has_the_model_of_its_answers_where_its_start_names_none(tmp_path: Path) -> None:
+def test_a_sub_agent_has_the_model_of_its_answers_if_its_start_names_none(tmp_path: Path) -> None:
     log = session().add("subagent.started", {**STARTED, "model": None}, agentId="a-1")
     log.add("assistant.message", {"content": "hm", "model": "haiku"}, agentId="a-1").say("main", model="opus")
 
@@ -71,7 +71,7 @@ def test_before_agents_had_ids_there_was_another_mark(tmp_path: Path) -> None:
     assert [message.parent_call_id for message in conversation.messages] == [None, None, "T", "T"]
 
 
-def test_an_event_with_both_marks_teaches_whose_id_it_is(tmp_path: Path) -> None:
+def test_an_event_with_both_marks_joins_an_agent_id_to_its_call(tmp_path: Path) -> None:
     log = session().add("assistant.message", {"content": "inner", "parentToolCallId": "T"}, agentId="a-1")
     log.add("assistant.message", {"content": "more"}, agentId="a-1")
 
@@ -80,7 +80,7 @@ def test_an_event_with_both_marks_teaches_whose_id_it_is(tmp_path: Path) -> None
     assert [message.parent_call_id for message in conversation.messages] == [None, None, "T", "T"]
 
 
-def test_an_agent_may_be_named_before_its_call_is_known(tmp_path: Path) -> None:
+def test_an_agent_may_be_named_before_its_call(tmp_path: Path) -> None:
     log = session().add("assistant.message", {"content": "early"}, agentId="a-1")
     log.add("subagent.started", STARTED, agentId="a-1").ask("next")
     log.add("assistant.message", {"content": "nobody knows"}, agentId="a-9")
@@ -91,7 +91,7 @@ def test_an_agent_may_be_named_before_its_call_is_known(tmp_path: Path) -> None:
     assert parents == {None, "T", "a-9"}
 
 
-def test_the_main_agent_may_say_that_it_is(tmp_path: Path) -> None:
+def test_the_main_agent_may_name_itself(tmp_path: Path) -> None:
     log = Log().start().ask().add("assistant.message", {"content": "me"}, agentId="main")
 
     assert read_cleanly(tmp_path, log).messages[-1].parent_call_id is None
@@ -109,7 +109,7 @@ def test_a_sub_agent_may_start_another(tmp_path: Path) -> None:
     assert [message.parent_call_id for message in conversation.messages] == [None, None, "T", "V"]
 
 
-def test_one_in_the_background_ends_long_after_its_call(tmp_path: Path) -> None:
+def test_a_background_sub_agent_ends_long_after_its_call(tmp_path: Path) -> None:
     log = session().add("subagent.started", STARTED, agentId="a-1").end("T", "started in the background").say("wait")
     kind = {"type": "agent_completed", "agentId": "a-1", "agentType": "explore", "status": "completed"}
     log.ask("and?").add("subagent.completed", {**STARTED, "totalTokens": 9}, agentId="a-1")
@@ -123,7 +123,7 @@ def test_one_in_the_background_ends_long_after_its_call(tmp_path: Path) -> None:
     assert (notice(conversation, "notification").data or {})["kind"] == kind
 
 
-def test_one_that_failed(tmp_path: Path) -> None:
+def test_a_failed_sub_agent_has_its_error(tmp_path: Path) -> None:
     log = session().add("subagent.started", STARTED).add("subagent.failed", {**STARTED, "error": "no more turns"})
 
     (call,) = parts_like(read_cleanly(tmp_path, log), ToolCall)
@@ -132,7 +132,7 @@ def test_one_that_failed(tmp_path: Path) -> None:
     assert call.subagent.extra == {"error": "no more turns", "failed": True}
 
 
-def test_one_whose_call_is_lost_is_told(tmp_path: Path) -> None:
+def test_a_sub_agent_without_its_call_becomes_notices(tmp_path: Path) -> None:
     log = Log().start().ask().add("subagent.started", STARTED).add("subagent.completed", STARTED)
 
     conversation = read_cleanly(tmp_path, log)
@@ -141,7 +141,7 @@ def test_one_whose_call_is_lost_is_told(tmp_path: Path) -> None:
     assert notice(conversation, "subagent-completed").text == "find callers"
 
 
-def test_an_end_without_a_beginning_still_tells_what_it_was(tmp_path: Path) -> None:
+def test_an_end_without_a_start_still_has_its_call(tmp_path: Path) -> None:
     log = session().add("subagent.completed", {**STARTED, "durationMs": 7}, agentId="a-1")
 
     (call,) = parts_like(read_cleanly(tmp_path, log), ToolCall)

@@ -91,7 +91,9 @@ def test_workspace_yaml_says_where_the_session_ran(tmp_path: Path) -> None:
         ('name: ""', None, None),
     ],
 )
-def test_which_title_counts(yaml: str, custom: str | None, title: str | None, tmp_path: Path) -> None:
+def test_the_title_with_the_highest_priority_counts(
+    yaml: str, custom: str | None, title: str | None, tmp_path: Path
+) -> None:
     write(tmp_path, "workspace.yaml", yaml)
     write(tmp_path, "vscode.metadata.json", json.dumps({"customTitle": custom} if custom else {}))
 
@@ -110,7 +112,7 @@ def test_a_folder_without_a_log_is_a_stub(tmp_path: Path) -> None:
     assert (ledger.seen, ledger.used) == (1, 1)
 
 
-def test_the_plan_is_kept(tmp_path: Path) -> None:
+def test_the_plan_is_a_document(tmp_path: Path) -> None:
     write(tmp_path, "plan.md", "# Plan\n1. Decimals")
 
     conversation = read_cleanly(tmp_path, Log().start().ask())
@@ -147,7 +149,7 @@ def test_a_compaction_has_its_checkpoint(tmp_path: Path) -> None:
     ]
 
 
-def test_a_checkpoint_gives_the_text_that_the_log_lacks_or_has_otherwise(tmp_path: Path) -> None:
+def test_a_checkpoint_supplies_text_that_the_log_lacks_or_has_differently(tmp_path: Path) -> None:
     write(tmp_path, "checkpoints/001-cart.md", "from disk")
 
     lacking = only(read_cleanly(tmp_path, compacted(None, path="")), Compaction)
@@ -174,7 +176,7 @@ def test_rows_of_the_table_of_checkpoints() -> None:
 # --- what VS Code wrote -------------------------------------------------------------------------------------------
 
 
-def test_vscode_tells_the_repository_of_a_worktree(tmp_path: Path) -> None:
+def test_vscodes_record_has_the_repository_of_a_worktree(tmp_path: Path) -> None:
     write(tmp_path, "workspace.yaml", "cwd: /home/ana/trees/1\nbranch: main")
     worktree = {"version": 2, "repositoryPath": "/home/ana/shop", "worktreePath": "/home/ana/trees/1"}
     data = {"worktreeProperties": {**worktree, "branchName": "copilot/fix"}, "workspaceFolder": {"folderPath": "/x"}}
@@ -187,7 +189,7 @@ def test_vscode_tells_the_repository_of_a_worktree(tmp_path: Path) -> None:
     assert (workspace.extra or {})["cwd"] == "/home/ana/trees/1"
 
 
-def test_vscode_tells_the_folder_where_nothing_else_does(tmp_path: Path) -> None:
+def test_vscodes_record_has_the_folder_if_no_other_file_has_it(tmp_path: Path) -> None:
     write(tmp_path, "vscode.metadata.json", json.dumps({"workspaceFolder": {"folderPath": "/home/ana/shop"}}))
 
     workspace = read_cleanly(tmp_path, Log().start().ask()).workspace
@@ -196,7 +198,7 @@ def test_vscode_tells_the_folder_where_nothing_else_does(tmp_path: Path) -> None
     assert workspace.folder == "/home/ana/shop"
 
 
-def test_what_vscode_noted_about_a_prompt_stands_with_its_turn(tmp_path: Path) -> None:
+def test_vscodes_notes_about_a_prompt_are_in_its_turn(tmp_path: Path) -> None:
     instructions = {"name": "reviewer", "content": "Be strict.", "uri": "file:///home/ana/r.md"}
     noted = [
         {"vscodeRequestId": "request_1", "copilotRequestId": "e1", "modeInstructions": instructions},
@@ -217,7 +219,7 @@ def test_what_vscode_noted_about_a_prompt_stands_with_its_turn(tmp_path: Path) -
 # --- damage -------------------------------------------------------------------------------------------------------
 
 
-def test_broken_companions_are_told_and_cost_nothing_else(tmp_path: Path) -> None:
+def test_broken_companions_are_reported_and_lose_nothing_else(tmp_path: Path) -> None:
     write(tmp_path, "workspace.yaml", "name: Cart\n- odd")
     write(tmp_path, "vscode.metadata.json", b"{broken")
     write(tmp_path, "vscode.requests.metadata.json", b"\0" * 64)
@@ -263,7 +265,7 @@ def test_links_beside_a_log_are_not_followed(tmp_path: Path) -> None:
         ("plan.md", "", 1, 0, ["empty-file"]),
     ],
 )
-def test_the_books_of_a_companion_by_itself(
+def test_the_ledger_of_a_single_companion(
     name: str, text: str, seen: int, used: int, codes: list[str], tmp_path: Path
 ) -> None:
     write_log(tmp_path, Log().start())
@@ -277,7 +279,7 @@ def test_the_books_of_a_companion_by_itself(
     assert [told.code for told in ledger.diagnostics()] == codes
 
 
-def test_only_one_companion_stands_for_a_session_without_a_log(tmp_path: Path) -> None:
+def test_only_one_companion_represents_a_session_without_a_log(tmp_path: Path) -> None:
     names = ("plan.md", "vscode.metadata.json", "checkpoints/001-cart.md")
     paths = [write(tmp_path, name, "{}") for name in names]
 
@@ -287,7 +289,7 @@ def test_only_one_companion_stands_for_a_session_without_a_log(tmp_path: Path) -
     assert [document.kind for document in found[0][0].documents] == ["plan", "checkpoint"]
 
 
-def test_the_books_of_a_file_that_is_gone(tmp_path: Path) -> None:
+def test_the_ledger_of_a_missing_file(tmp_path: Path) -> None:
     path = write(tmp_path, "plan.md", "x")
     path.unlink()
 
@@ -295,7 +297,7 @@ def test_the_books_of_a_file_that_is_gone(tmp_path: Path) -> None:
         list(SOURCE.read(Found(path, SOURCE.name, SESSION), Ledger()))
 
 
-def test_what_a_session_saved_is_kept_with_it(tmp_path: Path) -> None:
+def test_files_that_a_session_saved_are_documents(tmp_path: Path) -> None:
     folder = write_log(tmp_path, Log().start().ask("save it").say()).parent
     (folder / "files" / "deep").mkdir(parents=True)
     (folder / "research").mkdir()
@@ -322,7 +324,7 @@ def test_a_summary_of_many_lines_is_a_document(tmp_path: Path) -> None:
     assert [(it.kind, it.text) for it in conversation.documents] == [("summary", "The first line\nand what follows")]
 
 
-def test_a_saved_file_is_a_companion_whatever_is_in_it(tmp_path: Path) -> None:
+def test_a_saved_file_is_a_companion_with_any_content(tmp_path: Path) -> None:
     folder = write_log(tmp_path, Log().start().ask("save it").say()).parent
     (folder / "files").mkdir()
     path = folder / "files" / "chat.json"

@@ -15,7 +15,7 @@ from copilog.diagnostics import Ledger
 from copilog.intake.joined_records import pieces_of
 from copilog.model import Conversation, ToolResult
 from copilog.sources.base import Found
-from copilog.sources.cli.event import PASSING, PERSISTED, STREAMED, looks_like_event
+from copilog.sources.cli.event import PASSING, PERSISTED, STREAMED, is_event_object
 from copilog.sources.cli.events import stream_messages
 from tests.sources.cli_builders import SESSION, SOURCE, Log, log_path, only, read_log, read_path, roles
 from tests.sources.cli_samples import SAMPLES
@@ -49,13 +49,13 @@ def read_bytes(tmp_path: Path, data: bytes) -> tuple[list[Conversation], Ledger]
 
 @same_folder
 @given(st.integers(0, len(WHOLE)), st.integers(0, len(WHOLE)))
-def test_logs_cut_anywhere(tmp_path: Path, start: int, end: int) -> None:
+def test_logs_cut_at_any_byte_are_read(tmp_path: Path, start: int, end: int) -> None:
     read_bytes(tmp_path, WHOLE[min(start, end) : max(start, end)])
 
 
 @same_folder
 @given(st.lists(st.tuples(st.integers(0, len(WHOLE) - 1), st.binary(max_size=6), st.integers(0, 40)), max_size=8))
-def test_logs_with_bytes_replaced(tmp_path: Path, wounds: list[tuple[int, bytes, int]]) -> None:
+def test_logs_with_replaced_bytes_are_read(tmp_path: Path, wounds: list[tuple[int, bytes, int]]) -> None:
     data = WHOLE
     for at, replacement, length in wounds:
         data = data[:at] + replacement + data[at + length :]
@@ -65,7 +65,7 @@ def test_logs_with_bytes_replaced(tmp_path: Path, wounds: list[tuple[int, bytes,
 
 @same_folder
 @given(st.lists(st.sampled_from(WHOLE.splitlines() + STREAM.splitlines()), max_size=30), st.sampled_from([b"\n", b""]))
-def test_logs_with_lines_in_any_order(tmp_path: Path, lines: list[bytes], ending: bytes) -> None:
+def test_logs_with_shuffled_lines_are_read(tmp_path: Path, lines: list[bytes], ending: bytes) -> None:
     conversations, ledger = read_bytes(tmp_path, b"\n".join(lines) + ending)
 
     assert ledger.bad == []
@@ -76,7 +76,7 @@ def test_logs_with_lines_in_any_order(tmp_path: Path, lines: list[bytes], ending
 @given(
     st.lists(st.sampled_from([*WHOLE.splitlines()[:9], b"\0\0", b"", b"{", b'{"type":"', b'"}}', b"\xff"]), max_size=12)
 )
-def test_logs_whose_line_breaks_are_lost(tmp_path: Path, pieces: list[bytes]) -> None:
+def test_logs_without_line_breaks_are_read(tmp_path: Path, pieces: list[bytes]) -> None:
     read_bytes(tmp_path, b"".join(pieces))
 
 
@@ -106,13 +106,13 @@ def test_events_that_hold_anything(tmp_path: Path, events: list[tuple[str, Any, 
 
 @given(st.text(alphabet=st.sampled_from('{}[]":,ab type data id\\n é'), max_size=80))
 def test_pieces_of_a_line_are_the_line(text: str) -> None:
-    pieces = pieces_of(text.encode(), looks_like_event)
+    pieces = pieces_of(text.encode(), is_event_object)
 
     assert "".join("".join(piece.data.decode() for piece in pieces).split()) == "".join(text.split())
     assert all(text.encode()[piece.start :].lstrip().startswith(piece.data) for piece in pieces)
 
 
-def test_a_long_line_of_almost_events_does_not_take_for_ever(tmp_path: Path) -> None:
+def test_a_long_line_of_almost_events_is_read_in_bounded_time(tmp_path: Path) -> None:
     nested = b'{"type":' * 30_000
 
     _, ledger = read_bytes(tmp_path, nested + b"\n" + nested + b"\n" + WHOLE)
@@ -120,7 +120,7 @@ def test_a_long_line_of_almost_events_does_not_take_for_ever(tmp_path: Path) -> 
     assert len(ledger.bad) == 2
 
 
-def test_what_is_nested_too_deeply_is_one_bad_record(tmp_path: Path) -> None:
+def test_too_deep_nesting_is_one_bad_record(tmp_path: Path) -> None:
     deep = b'{"type":"user.message","data":' + b'{"a":' * 100_000 + b"1" + b"}" * 100_001
 
     _, ledger = read_bytes(tmp_path, WHOLE + deep + b"\n")
@@ -129,7 +129,7 @@ def test_what_is_nested_too_deeply_is_one_bad_record(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", [None, 7, ["text"], {"text": 1}])
-def test_a_block_whose_type_is_no_text_is_kept(kind: Any, tmp_path: Path) -> None:
+def test_a_block_with_a_type_that_is_not_text_is_stored(kind: Any, tmp_path: Path) -> None:
     log = Log().start().ask().run("c1", "docs", result={"content": "x", "contents": [{"type": kind, "depth": 3}]})
 
     conversation, ledger = read_log(tmp_path, log.say("done"))

@@ -57,7 +57,7 @@ def test_the_tools_that_write(name: str, arguments: Json, action: str, tmp_path:
     assert (edit.action, edit.path, edit.diff) == (action, "/home/ana/x", None)
 
 
-def test_looking_at_a_file_is_no_edit_even_if_it_is_shown_as_a_diff(tmp_path: Path) -> None:
+def test_viewing_a_file_is_not_an_edit_even_if_shown_as_a_diff(tmp_path: Path) -> None:
     log = Log().start().ask().run("c1", "str_replace_editor", {"command": "view", "path": "/x"}, content=DIFF)
 
     assert parts_like(read_cleanly(tmp_path, log), FileEdit) == []
@@ -82,7 +82,7 @@ def test_a_patch_may_touch_several_files(tmp_path: Path) -> None:
     ]
 
 
-def test_a_patch_whose_diffs_do_not_match_goes_by_the_diffs(tmp_path: Path) -> None:
+def test_a_patch_that_differs_from_its_diffs_is_read_from_the_diffs(tmp_path: Path) -> None:
     gone = "diff --git a/old b/old\ndeleted file mode 100644\n--- a/old\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-x\n"
     result = {"content": "Modified", "detailedContent": DIFF + NEW_FILE + gone}
     log = Log().start().ask().run("c1", "apply_patch", {"input": "*** Move to: x"}, result=result)

@@ -84,7 +84,7 @@ def session_with(event_type: str) -> Log:
     return log.add(event_type, {**data, "sessionId": SESSION} if event_type == "session.start" else data)
 
 
-def test_there_is_a_sample_of_every_type() -> None:
+def test_every_event_type_has_a_sample() -> None:
     assert set(SAMPLES) == PERSISTED
 
 
@@ -97,7 +97,7 @@ def test_every_type_of_the_schema_is_known() -> None:
 
 
 @pytest.mark.parametrize("event_type", sorted(PERSISTED))
-def test_nothing_that_an_event_says_is_lost(event_type: str, tmp_path: Path) -> None:
+def test_no_value_of_an_event_is_lost(event_type: str, tmp_path: Path) -> None:
     conversation = read_cleanly(tmp_path, session_with(event_type))
 
     known = everything_in(conversation)
@@ -219,7 +219,7 @@ def test_early_names_mean_the_same(early: str, name: str, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("event_type", sorted(PASSING))
-def test_what_only_streams_hold_is_kept_too(event_type: str, tmp_path: Path) -> None:
+def test_events_of_streams_only_are_stored_too(event_type: str, tmp_path: Path) -> None:
     log = Log().start().ask().add(event_type, {"requestId": "r-1", "word": "abracadabra"}, ephemeral=True)
 
     conversation, ledger = read_log(tmp_path, log)
@@ -229,7 +229,7 @@ def test_what_only_streams_hold_is_kept_too(event_type: str, tmp_path: Path) -> 
     assert is_there or event_type in ("assistant.streaming_delta", "model.call_start")
 
 
-def test_families_of_events_that_grow_are_known_by_their_first_words() -> None:
+def test_growing_families_of_events_are_matched_by_prefix() -> None:
     assert is_known("factory.run_started")
     assert is_known("session.managed_settings_whatever")
     assert not is_known("session.whatever")
@@ -237,7 +237,7 @@ def test_families_of_events_that_grow_are_known_by_their_first_words() -> None:
 
 
 @pytest.mark.parametrize("event_type", sorted(RECENT))
-def test_what_newer_releases_say_is_kept_too(event_type: str, tmp_path: Path) -> None:
+def test_fields_of_newer_releases_are_stored_too(event_type: str, tmp_path: Path) -> None:
     conversation, ledger = read_log(tmp_path, Log().start().ask().add(event_type, {"word": "abracadabra"}))
 
     assert (ledger.unknown, ledger.bad) == ({}, [])

@@ -58,7 +58,7 @@ def test_sessions_are_folders_with_any_name_and_logs_without_a_folder(tmp_path: 
     ]
 
 
-def test_links_and_other_folders_are_left_alone(tmp_path: Path) -> None:
+def test_links_and_other_folders_are_not_deleted(tmp_path: Path) -> None:
     put(tmp_path / "elsewhere" / "events.jsonl")
     state = tmp_path / "session-state"
     state.mkdir()
@@ -105,7 +105,7 @@ def test_a_linked_folder_of_sessions_is_not_entered(tmp_path: Path) -> None:
         ("workspace.yaml", "id: x", False),
     ],
 )
-def test_claims(name: str, text: str, is_ours: bool, tmp_path: Path) -> None:
+def test_files_are_claimed_by_path_and_first_event(name: str, text: str, is_ours: bool, tmp_path: Path) -> None:
     assert SOURCE.claims(Probe(put(tmp_path / name, text))) is is_ours
 
 
@@ -127,7 +127,7 @@ def test_the_id_of_a_session(name: str, text: str, native_id: str | None, tmp_pa
 # --- which conversation they make ---------------------------------------------------------------------------------
 
 
-def test_a_copied_folder_keeps_its_name_and_tells_whose_copy_it_is(tmp_path: Path) -> None:
+def test_a_copied_folder_has_its_own_id_and_names_the_original(tmp_path: Path) -> None:
     path = write_log(tmp_path, Log().start(sessionId="the-original").ask())
 
     (conversation,), ledger = read_path(path)
@@ -160,7 +160,7 @@ def test_a_session_folder_that_was_copied_away_keeps_its_companions(tmp_path: Pa
     assert (conversation.title, conversation.id) == ("Cart", f"cli:{SESSION}")
 
 
-def test_the_early_log_and_the_folder_it_became_are_one_conversation(tmp_path: Path) -> None:
+def test_an_early_log_and_its_later_folder_are_one_conversation(tmp_path: Path) -> None:
     early = Log().start().ask("one").say("first")
     early_path = put(tmp_path / "session-state" / f"{SESSION}.jsonl", "\n".join(early.lines()))
     early.add("session.resume").ask("two").say("second")
@@ -214,7 +214,7 @@ def test_samples_are_claimed_and_read_the_same_twice(path: Path) -> None:
     assert ledger.unknown == {}
 
 
-def test_a_whole_session(tmp_path: Path) -> None:
+def test_a_complete_session_is_read(tmp_path: Path) -> None:
     (path,) = DATA.rglob("events.jsonl")
 
     (conversation,), ledger = read_sample(path)

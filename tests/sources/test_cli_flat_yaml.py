@@ -27,7 +27,7 @@ def one(text: str) -> object:
     return value
 
 
-def test_a_whole_file() -> None:
+def test_a_file_with_all_events_is_read() -> None:
     made = read_flat_map(WORKSPACE)
 
     assert made.problems == []
@@ -140,7 +140,9 @@ def test_a_block_ends_where_the_next_key_begins() -> None:
         ("a: 1\na: 2", {"a": 2}, 2),
     ],
 )
-def test_what_is_no_flat_map_is_kept_as_text_and_told(text: str, values: dict[str, object], line: int) -> None:
+def test_yaml_that_is_not_a_flat_map_is_stored_as_text_and_reported(
+    text: str, values: dict[str, object], line: int
+) -> None:
     made = read_flat_map(text)
 
     assert made.values == values
@@ -152,7 +154,7 @@ def test_nothing_is_an_empty_map() -> None:
 
 
 @given(st.text(alphabet=st.sampled_from("ab: \n\t'\"\\|>-+#2{[&~é\r"), max_size=60))
-def test_no_text_is_too_odd(text: str) -> None:
+def test_any_text_is_segmented(text: str) -> None:
     made = read_flat_map(text)
 
     assert all(value is None or isinstance(value, str | int | float) for value in made.values.values())
@@ -169,7 +171,7 @@ def test_a_text_in_double_quotes_comes_back(text: str) -> None:
     st.text(alphabet=st.sampled_from("ab1.: \t'\"|>-+~/\u3000\x0b\r"), max_size=12),
     st.sampled_from(["", " ", "c: d", " e", "\t"]),
 )
-def test_a_plain_line_says_what_a_roundabout_one_says(value: str, below: str) -> None:
+def test_a_plain_line_is_read_like_an_unusual_one(value: str, below: str) -> None:
     assert_same(f"key: a{value}\n{below}", f"key:  a{value}\n{below}")
     assert_same(f"key: 1{value}\n{below}", f"key:  1{value}\n{below}")
 

@@ -100,7 +100,7 @@ def test_messages_and_screen_are_joined(tmp_path: Path) -> None:
     assert conversation.updated_at.second == 6
 
 
-def test_rows_name_the_call_or_are_told_by_themselves(tmp_path: Path) -> None:
+def test_rows_name_their_call_or_become_notices(tmp_path: Path) -> None:
     rows = [
         {"type": "tool_call_failed", "callId": "call_1", "result": {"type": "failure", "log": "boom", "code": 1}},
         {"type": "tool_call_completed", "arguments": {"command": "other"}, "text": "nobody asked"},
@@ -123,7 +123,7 @@ def test_contents_may_be_lists(tmp_path: Path) -> None:
     assert [type(part).__name__ for part in parts] == ["Text", "Unknown", "Text", "Text"]
 
 
-def test_roles_that_nobody_knows_are_kept(tmp_path: Path) -> None:
+def test_unknown_roles_are_stored(tmp_path: Path) -> None:
     messages = [{"role": "developer", "content": "be brief"}, {"role": "oracle", "content": "42"}]
 
     conversation, ledger = read_one(tmp_path, session(messages))
@@ -133,7 +133,7 @@ def test_roles_that_nobody_knows_are_kept(tmp_path: Path) -> None:
     assert only(conversation, Text).text == "42"
 
 
-def test_bad_messages_rows_and_calls_cost_no_more_than_themselves(tmp_path: Path) -> None:
+def test_bad_messages_rows_and_calls_lose_only_themselves(tmp_path: Path) -> None:
     messages = [7, {"content": "no role"}, {"role": "assistant", "content": "x", "tool_calls": [1, {"id": "c"}]}]
 
     conversation, ledger = read_one(tmp_path, session(messages, ["row"]))
@@ -146,7 +146,7 @@ def test_bad_messages_rows_and_calls_cost_no_more_than_themselves(tmp_path: Path
     assert roles(conversation) == ["assistant"]
 
 
-def test_where_they_lie_and_whose_they_are(tmp_path: Path) -> None:
+def test_history_files_are_located_with_their_session_ids(tmp_path: Path) -> None:
     uuid = "0f1e2d3c-0000-4000-8000-000000000001"
     write(tmp_path, session([]), "session_a.json")
     write(tmp_path, "{torn", f"session_{uuid}_1759.json")
@@ -176,7 +176,7 @@ def test_claims_by_content(state: Json, is_ours: bool, tmp_path: Path) -> None:
     assert SOURCE.claims(Probe(path)) is is_ours
 
 
-def test_a_file_that_breaks_off_is_one_bad_record(tmp_path: Path) -> None:
+def test_a_torn_file_is_one_bad_record(tmp_path: Path) -> None:
     conversations, ledger = read(write(tmp_path, '{"sessionId": "s", "chatMess'))
 
     assert (conversations, [bad.code for bad in ledger.bad]) == ([], ["bad-json"])
@@ -195,5 +195,5 @@ odd_objects = st.dictionaries(fields, json_values | st.sampled_from(["user", "to
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.lists(odd_objects | json_values, max_size=6), st.lists(odd_objects | json_values, max_size=6))
-def test_no_session_is_too_odd(tmp_path: Path, messages: list[Any], timeline: list[Any]) -> None:
+def test_any_session_is_read(tmp_path: Path, messages: list[Any], timeline: list[Any]) -> None:
     read_one(tmp_path, session(messages, timeline))

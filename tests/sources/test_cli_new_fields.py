@@ -172,7 +172,7 @@ def is_kept(place: str) -> bool:
     return bool({"extra", "data"} & set(place.split(".")))
 
 
-def test_places_and_reasons_are_of_fields_that_exist() -> None:
+def test_locations_and_reasons_name_existing_fields() -> None:
     fields = {field for event_type, sample in ADDED.items() for field, _ in leaves(sample, event_type)}
 
     assert set(PLACES) - fields == set()
@@ -181,7 +181,7 @@ def test_places_and_reasons_are_of_fields_that_exist() -> None:
 
 
 @pytest.mark.parametrize("event_type", sorted(ADDED))
-def test_each_new_field_is_in_its_place_or_has_a_reason(event_type: str, tmp_path: Path) -> None:
+def test_each_new_field_is_read_or_has_a_reason_not_to_be(event_type: str, tmp_path: Path) -> None:
     conversation = read_cleanly(tmp_path, session_with(event_type))
 
     found = list(places(json.loads(msgspec.json.encode(conversation))))

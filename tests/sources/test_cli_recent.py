@@ -46,7 +46,7 @@ def test_an_agent_that_a_sub_agent_leaves_stays_with_the_conversation(tmp_path: 
     assert agent.name == "reviewer"
 
 
-def test_a_sub_agent_has_the_model_that_it_is_configured_with(tmp_path: Path) -> None:
+def test_a_sub_agent_has_its_configured_model(tmp_path: Path) -> None:
     log = delegated().add("subagent.configured", {"model": "haiku", "multiTurn": True}, agentId="a-1")
     log.add("assistant.message", {"content": "found"}, agentId="a-1").end("T").say()
 
@@ -153,7 +153,7 @@ def test_the_title_of_a_tool_is_that_of_its_start(tmp_path: Path) -> None:
     assert only(read_cleanly(tmp_path, log), ToolCall).title == "Reading file"
 
 
-def test_recorded_file_edits_have_whole_paths_and_what_no_argument_names(tmp_path: Path) -> None:
+def test_recorded_file_edits_have_absolute_paths_and_files_missing_in_arguments(tmp_path: Path) -> None:
     patch = "*** Begin Patch\n*** Add File: lamps/wick.txt\n+cotton\n*** End Patch\n"
     edits = [{"path": "/home/ana/lamps/wick.txt", "kind": "create"}, {"path": "/home/ana/old.txt", "kind": "delete"}]
     log = Log().start().ask().call("P", "apply_patch", patch).begin("P", "apply_patch", patch)
@@ -222,7 +222,7 @@ def test_a_compaction_that_log_file_and_store_have_is_there_once(tmp_path: Path)
 
 
 @pytest.mark.parametrize(("of_provider", "model"), [({}, "opus"), ({"model": "opus-4.5"}, "opus-4.5")])
-def test_a_compaction_has_the_model_of_the_event_where_the_provider_names_none(
+def test_a_compaction_has_the_model_of_its_event_if_the_provider_names_none(
     of_provider: dict[str, str], model: str, tmp_path: Path
 ) -> None:
     used = {"inputTokens": 9, "outputTokens": 2, **of_provider}
@@ -233,7 +233,7 @@ def test_a_compaction_has_the_model_of_the_event_where_the_provider_names_none(
     assert (only(made, Compaction).model, [usage.model for usage in made.usage]) == (model, [model])
 
 
-def test_what_the_user_typed_in_the_cli_is_whole_whatever_it_looks_like(tmp_path: Path) -> None:
+def test_a_prompt_typed_in_the_cli_is_complete_with_any_tags(tmp_path: Path) -> None:
     typed = "Explain this:\n```\n<reminder>not a reminder</reminder>\n```"
     path = write_log(tmp_path, Log().start().ask(typed).say())
     (path.parent / "workspace.yaml").write_text(f"id: {SESSION}\nclient_name: github/cli\n")
@@ -243,7 +243,7 @@ def test_what_the_user_typed_in_the_cli_is_whole_whatever_it_looks_like(tmp_path
     assert prose_of(made.messages[0].parts) == typed
 
 
-def test_reasons_that_newer_fields_give_can_be_read(tmp_path: Path) -> None:
+def test_reasons_in_newer_fields_are_read(tmp_path: Path) -> None:
     done = {"success": True, "summaryContent": "so far", "activeWorkflowSummary": "The lamp workflow is half done."}
     log = delegated().add("session.compaction_complete", done)
     log.add("permission.requested", {"requestId": "p", "permissionRequest": {"kind": "shell"}})

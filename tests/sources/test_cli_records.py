@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from copilog.diagnostics import Ledger
 from copilog.errors import BadFile
-from copilog.intake.file_notes import MOST_OF_A_KIND, Remarks
+from copilog.intake.file_notes import MOST_OF_A_KIND, FileNotes
 from copilog.intake.records import lines_of
 from copilog.model import Conversation, Text
 from copilog.sources.cli.event import decode_envelope, event_from_envelope, event_from_object
@@ -31,7 +31,7 @@ def three() -> list[str]:
     return Log().start().ask("one").say("two").lines()
 
 
-def test_lines_are_cut_at_line_feeds_alone_and_know_where_they_stand(tmp_path: Path) -> None:
+def test_only_line_feeds_end_lines_and_each_line_has_its_offset(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.write_bytes(b"a\xe2\x80\xa8b\r\n\nlast")
 
@@ -55,7 +55,7 @@ def test_each_event_is_one_record(tmp_path: Path) -> None:
     assert conversation.marks == []
 
 
-def test_a_broken_line_costs_one_line(tmp_path: Path) -> None:
+def test_a_broken_line_loses_only_itself(tmp_path: Path) -> None:
     start, ask, say = three()
 
     conversation, ledger = read_log(tmp_path, f'{start}\n{ask}\n{{"type": "assist\n{say}\n')
@@ -65,7 +65,7 @@ def test_a_broken_line_costs_one_line(tmp_path: Path) -> None:
     assert conversation.marks == ["damaged"]
 
 
-def test_a_last_line_that_breaks_off_is_told_but_the_log_is_not_damaged(tmp_path: Path) -> None:
+def test_a_torn_last_line_is_reported_but_the_log_is_not_damaged(tmp_path: Path) -> None:
     start, ask, say = three()
 
     conversation, ledger = read_log(tmp_path, f"{start}\n{ask}\n{say[:40]}")
@@ -82,7 +82,7 @@ def test_nul_bytes_after_a_crash_are_passed_over(tmp_path: Path) -> None:
     assert (ledger.ignored, ledger.bad, codes(ledger)) == ({"nul-padding": 1}, [], ["nul-tail"])
 
 
-def test_nul_bytes_before_and_between_records_cost_nothing(tmp_path: Path) -> None:
+def test_nul_bytes_before_and_between_records_lose_no_record(tmp_path: Path) -> None:
     start, ask, say = three()
 
     conversation, ledger = read_log(tmp_path, f"{start}\n\0\0\0{ask}\0\0{say}\n")
@@ -102,7 +102,7 @@ def test_a_record_that_breaks_off_and_is_written_again_on_the_same_line_is_read_
     assert codes(ledger) == ["joined-records"]
 
 
-def test_another_record_behind_one_that_breaks_off_is_kept(tmp_path: Path) -> None:
+def test_a_record_after_a_torn_one_is_read(tmp_path: Path) -> None:
     start, ask, say = three()
 
     conversation, ledger = read_log(tmp_path, f"{start}\n{ask[:50]}{say}\n")
@@ -112,14 +112,14 @@ def test_another_record_behind_one_that_breaks_off_is_kept(tmp_path: Path) -> No
     assert "damaged" in conversation.marks
 
 
-def test_whole_records_on_one_line_are_all_kept(tmp_path: Path) -> None:
+def test_complete_records_on_one_line_are_all_read(tmp_path: Path) -> None:
     conversation, ledger = read_log(tmp_path, "".join(three()) + "\n")
 
     assert texts(conversation) == ["one", "two"]
     assert (ledger.seen, ledger.used, codes(ledger)) == (3, 3, ["joined-records"])
 
 
-def test_what_stands_inside_a_torn_record_is_no_event_of_its_own(tmp_path: Path) -> None:
+def test_an_object_inside_a_torn_record_is_not_an_event(tmp_path: Path) -> None:
     start, ask, say = three()
     inner = json.dumps({"type": "file", "path": "/home/ana/a.py"})
     torn = f'{{"type":"user.message","data":{{"content":"x","attachments":[{inner}'
@@ -130,7 +130,7 @@ def test_what_stands_inside_a_torn_record_is_no_event_of_its_own(tmp_path: Path)
     assert [bad.line for bad in ledger.bad] == [3]
 
 
-def test_a_raw_line_break_inside_a_text_is_mended(tmp_path: Path) -> None:
+def test_a_raw_line_break_inside_a_text_is_repaired(tmp_path: Path) -> None:
     start, ask, say = Log().start().ask("one").say("first\nsecond\r\nthird").lines()
     broken = say.replace("\\r\\n", "\r\n").replace("\\n", "\n")
 
@@ -141,7 +141,7 @@ def test_a_raw_line_break_inside_a_text_is_mended(tmp_path: Path) -> None:
     assert [(note.code, note.line) for note in ledger.notes] == [("raw-control-character", 3)]
 
 
-def test_other_raw_control_characters_are_mended_too(tmp_path: Path) -> None:
+def test_other_raw_control_characters_are_repaired_too(tmp_path: Path) -> None:
     start, ask, _ = three()
 
     colourful = ask.replace("one", "a\tb\x1b[0m")
@@ -152,7 +152,7 @@ def test_other_raw_control_characters_are_mended_too(tmp_path: Path) -> None:
     assert (ledger.bad, codes(ledger)) == ([], ["raw-control-character"])
 
 
-def test_a_line_that_nothing_completes_does_not_swallow_those_after_it(tmp_path: Path) -> None:
+def test_a_line_that_cannot_be_completed_does_not_hide_the_lines_after_it(tmp_path: Path) -> None:
     start, ask, say = three()
     junk = '{"type":"user.message","data":{"content":"never closed'
 
@@ -199,7 +199,7 @@ def test_a_block_that_was_written_twice_is_read_once(tmp_path: Path) -> None:
     assert [(note.code, note.line) for note in ledger.notes] == [("duplicate-event", 4)]
 
 
-def test_ids_that_begin_anew_are_no_duplicates(tmp_path: Path) -> None:
+def test_ids_that_restart_are_not_duplicates(tmp_path: Path) -> None:
     start, ask, say = three()
 
     conversation, ledger = read_log(tmp_path, "\n".join([start, ask, say, ask.replace("one", "three")]) + "\n")
@@ -208,7 +208,7 @@ def test_ids_that_begin_anew_are_no_duplicates(tmp_path: Path) -> None:
     assert ledger.ignored == {}
 
 
-def test_what_is_json_but_no_event_is_bad(tmp_path: Path) -> None:
+def test_json_that_is_not_an_event_is_a_bad_record(tmp_path: Path) -> None:
     lines = [*three(), "[1]", '"text"', "7", "{}", '{"type": 3}', '{"type": ""}']
 
     _, ledger = read_log(tmp_path, "\n".join(lines) + "\n")
@@ -226,7 +226,7 @@ def test_no_field_is_mandatory(tmp_path: Path) -> None:
     assert len(conversation.turns) == 1
 
 
-def test_envelopes_may_hold_more_and_less_than_they_should(tmp_path: Path) -> None:
+def test_envelopes_may_have_extra_and_missing_fields(tmp_path: Path) -> None:
     log = Log().start().ask("one", id=1)
     log.events[1] |= {"id": 7, "timestamp": "some day", "extraKey": True, "ephemeral": "no", "agentId": None}
 
@@ -237,7 +237,7 @@ def test_envelopes_may_hold_more_and_less_than_they_should(tmp_path: Path) -> No
     assert (conversation.messages[0].id, conversation.messages[0].created_at, ledger.bad) == (None, None, [])
 
 
-def test_data_that_is_no_object_is_kept(tmp_path: Path) -> None:
+def test_data_that_is_not_an_object_is_stored(tmp_path: Path) -> None:
     conversation, _ = read_log(tmp_path, Log().start().add("user.message", ["odd"]))
 
     assert (conversation.messages[0].extra or {})["envelope"] == {"data": ["odd"]}
@@ -250,7 +250,7 @@ def test_blank_lines_are_counted_and_passed_over(tmp_path: Path) -> None:
     assert (ledger.seen, ledger.ignored) == (6, {"blank-line": 3})
 
 
-def test_a_byte_order_mark_and_utf16_are_told(tmp_path: Path) -> None:
+def test_a_byte_order_mark_and_utf16_are_reported(tmp_path: Path) -> None:
     text = "\n".join(three()) + "\n"
 
     marked, marked_books = read_log(tmp_path, b"\xef\xbb\xbf" + text.encode())
@@ -260,7 +260,7 @@ def test_a_byte_order_mark_and_utf16_are_told(tmp_path: Path) -> None:
     assert (codes(marked_books), codes(wide_books)) == (["byte-order-mark"], ["utf-16"])
 
 
-def test_an_empty_log_alone_is_no_conversation(tmp_path: Path) -> None:
+def test_an_empty_log_alone_is_not_a_conversation(tmp_path: Path) -> None:
     conversations, ledger = read_path(write_log(tmp_path, ""))
 
     assert (conversations, ledger.seen, codes(ledger)) == ([], 0, ["empty-file"])
@@ -274,15 +274,15 @@ def test_an_empty_log_in_a_session_folder_is_a_stub(tmp_path: Path) -> None:
     assert (conversation.marks, conversation.title) == (["stub"], "Cart")
 
 
-def test_a_log_without_its_beginning_says_so(tmp_path: Path) -> None:
+def test_a_log_without_its_beginning_is_marked(tmp_path: Path) -> None:
     conversation, ledger = read_log(tmp_path, "\n".join(three()[1:]) + "\n")
 
     assert (conversation.marks, codes(ledger)) == (["headless"], ["headless-log"])
 
 
-def test_notes_of_one_kind_do_not_flood_the_books(tmp_path: Path) -> None:
+def test_notes_of_one_kind_are_limited_in_the_ledger(tmp_path: Path) -> None:
     ledger = Ledger()
-    remarks = Remarks(ledger)
+    remarks = FileNotes(ledger)
     for line in range(MOST_OF_A_KIND + 7):
         remarks.note("raw-line-separator", "again", line=line)
     remarks.close()
@@ -310,7 +310,7 @@ KEYS = ("data", "id", "timestamp", "parentId", "agentId", "ephemeral")
 
 
 @given(st.sampled_from(["abort", "custom_agent.started", "new"]), st.dictionaries(st.sampled_from(KEYS), VALUES))
-def test_an_event_is_the_same_whichever_way_it_is_decoded(event_type: str, others: dict[str, object]) -> None:
+def test_both_decoders_return_the_same_event(event_type: str, others: dict[str, object]) -> None:
     raw = {"type": event_type, **others}
     try:
         envelope = decode_envelope(json.dumps(raw).encode())
@@ -320,7 +320,7 @@ def test_an_event_is_the_same_whichever_way_it_is_decoded(event_type: str, other
     assert event_from_envelope(envelope, 1, 2, 3) == event_from_object(raw, 1, 2, 3)
 
 
-def test_what_follows_a_line_of_an_unusual_kind_keeps_its_place(tmp_path: Path) -> None:
+def test_records_after_an_unusual_line_keep_their_position(tmp_path: Path) -> None:
     start, ask, say = three()
     lines = [start, '{"type": "new", "more": 1}', ask, '{"type": "assist', '"raw', "break", say, "x"]
 

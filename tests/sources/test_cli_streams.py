@@ -63,7 +63,7 @@ def test_a_stream_has_no_beginning_but_an_end(tmp_path: Path) -> None:
     assert (ledger.used, ledger.notes) == (5, [])
 
 
-def test_pieces_of_a_message_that_is_there_as_a_whole_are_passed_over(tmp_path: Path) -> None:
+def test_pieces_of_a_complete_message_are_ignored(tmp_path: Path) -> None:
     stream = opened().ask().pass_by("assistant.message_start", messageId="m1")
     for piece in ("hel", "lo"):
         stream.pass_by("assistant.message_delta", messageId="m1", deltaContent=piece)
@@ -84,7 +84,7 @@ def test_pieces_of_a_message_that_is_there_as_a_whole_are_passed_over(tmp_path: 
     assert only(conversation, ToolResult).text == "so far"
 
 
-def test_pieces_whose_whole_never_came_are_all_there_is(tmp_path: Path) -> None:
+def test_pieces_without_a_complete_message_are_used(tmp_path: Path) -> None:
     stream = opened().ask("one").pass_by("assistant.reasoning_delta", reasoningId="r1", deltaContent="Let me")
     for piece in ("I will ", "now"):
         stream.pass_by("assistant.message_delta", messageId="m1", deltaContent=piece)
@@ -109,7 +109,7 @@ def test_pieces_whose_whole_never_came_are_all_there_is(tmp_path: Path) -> None:
     assert conversation.turns[0].status == "cancelled"
 
 
-def test_streamed_output_that_the_result_has_not_is_kept_beside_it(tmp_path: Path) -> None:
+def test_streamed_output_missing_in_the_result_is_stored_beside_it(tmp_path: Path) -> None:
     stream = opened().ask().begin("c1", "bash")
     for piece in ("line one of many\n", "line two of many\n"):
         stream.pass_by("tool.execution_partial_result", toolCallId="c1", partialOutput=piece)
@@ -121,7 +121,7 @@ def test_streamed_output_that_the_result_has_not_is_kept_beside_it(tmp_path: Pat
     assert result.display == "line one of many\nline two of many\n"
 
 
-def test_signals_that_say_nothing_are_passed_over_and_others_kept(tmp_path: Path) -> None:
+def test_signals_without_text_are_ignored_and_others_stored(tmp_path: Path) -> None:
     stream = (
         opened()
         .pass_by("session.background_tasks_changed")
@@ -135,7 +135,7 @@ def test_signals_that_say_nothing_are_passed_over_and_others_kept(tmp_path: Path
     assert notice(conversation, "usage-info").data == {"currentTokens": 7}
 
 
-def test_a_stream_knows_what_each_call_of_the_model_took(tmp_path: Path) -> None:
+def test_a_stream_has_the_usage_of_each_model_call(tmp_path: Path) -> None:
     stream = opened().ask().say(outputTokens=5, model="opus")
     numbers = {"inputTokens": 100, "outputTokens": 5, "cacheReadTokens": 90, "reasoningTokens": 2, "cost": 1}
     stream.pass_by("assistant.usage", model="opus", initiator="agent", **numbers)
@@ -155,7 +155,7 @@ def test_a_stream_knows_what_each_call_of_the_model_took(tmp_path: Path) -> None
     assert (total.source, total.input, total.output, total.cache_read) == ("assistant.usage", 150, 6, 90)
 
 
-def test_questions_and_answers_make_one_part(tmp_path: Path) -> None:
+def test_a_question_and_its_answer_are_one_part(tmp_path: Path) -> None:
     stream = opened().ask().pass_by("user_input.requested", requestId="q1", question="Which?", choices=["a", "b"])
     stream.pass_by("user_input.completed", requestId="q1", answer="b")
     stream.pass_by("exit_plan_mode.requested", requestId="q2", summary="The plan", actions=["go"])
@@ -226,7 +226,7 @@ def test_streamed_messages_are_those_of_the_conversation(tmp_path: Path) -> None
     assert ledger.balances()
 
 
-def test_a_message_is_given_on_before_the_rest_is_read(tmp_path: Path) -> None:
+def test_a_message_is_yielded_before_the_rest_is_read(tmp_path: Path) -> None:
     path = log_path(tmp_path)
     log = Log().start().ask("one").add("assistant.turn_start").say("first").add("assistant.turn_end")
     path.write_text("\n".join(log.lines()) + "\n")
@@ -237,7 +237,7 @@ def test_a_message_is_given_on_before_the_rest_is_read(tmp_path: Path) -> None:
     assert [message.role for message in first_two] == ["user", "assistant"]
 
 
-def test_streaming_does_not_hold_what_came_before(tmp_path: Path) -> None:
+def test_streaming_does_not_hold_earlier_messages(tmp_path: Path) -> None:
     def peak_bytes(turns: int) -> int:
         log = Log().start()
         for number in range(turns):

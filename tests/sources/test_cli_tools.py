@@ -31,7 +31,7 @@ def test_a_call_is_a_request_a_start_and_an_end(tmp_path: Path) -> None:
     assert (result.call_id, result.text, result.is_error, result.origin) == ("c1", "1. total", False, "model")
 
 
-def test_results_stand_in_the_order_in_which_they_came(tmp_path: Path) -> None:
+def test_results_are_in_the_order_of_their_events(tmp_path: Path) -> None:
     requests: list[Json] = [{"toolCallId": name, "name": "view", "arguments": {}} for name in ("c1", "c2")]
     log = Log().start().ask().say("", toolRequests=requests).begin("c1", "view").begin("c2", "view")
     log.end("c2", "second").end("c1", "first")
@@ -54,7 +54,7 @@ def test_results_stand_in_the_order_in_which_they_came(tmp_path: Path) -> None:
         ({}, "cancelled", ""),
     ],
 )
-def test_how_a_call_ended(end: Json, status: str, text: str, tmp_path: Path) -> None:
+def test_how_a_call_ended_is_recorded(end: Json, status: str, text: str, tmp_path: Path) -> None:
     log = Log().start().ask().call("c1", "view").add("tool.execution_complete", {"toolCallId": "c1", **end})
 
     conversation = read_cleanly(tmp_path, log)
@@ -79,13 +79,13 @@ def test_calls_that_never_ended(tmp_path: Path) -> None:
     }
 
 
-def test_an_end_that_comes_late_still_counts(tmp_path: Path) -> None:
+def test_a_late_end_still_counts(tmp_path: Path) -> None:
     log = Log().start().ask().call("c1", "bash").begin("c1", "bash").add("session.resume").ask().end("c1", "late")
 
     assert only(read_cleanly(tmp_path, log), ToolCall).status == "complete"
 
 
-def test_calls_that_no_message_asked_for(tmp_path: Path) -> None:
+def test_calls_without_a_request_in_a_message(tmp_path: Path) -> None:
     log = Log().start().ask().begin("c1", "view", {"path": "x"}).end("c1").end("c2", "an end alone")
 
     conversation = read_cleanly(tmp_path, log)
@@ -106,7 +106,7 @@ def test_a_tool_that_the_user_ran(tmp_path: Path) -> None:
     assert (only(conversation, ToolCall).origin, only(conversation, Terminal).output) == ("user", "clean")
 
 
-def test_arguments_that_were_changed_before_the_start_are_both_kept(tmp_path: Path) -> None:
+def test_arguments_changed_before_the_start_are_stored_beside_the_original(tmp_path: Path) -> None:
     log = Log().start().ask().call("c1", "view", {"path": "a"}).begin("c1", "view", {"path": "b"})
 
     call = only(read_cleanly(tmp_path, log), ToolCall)
@@ -114,7 +114,7 @@ def test_arguments_that_were_changed_before_the_start_are_both_kept(tmp_path: Pa
     assert (call.arguments, call.extra) == ('{"path":"a"}', {"arguments": {"path": "b"}})
 
 
-def test_arguments_as_text_are_the_same_as_arguments(tmp_path: Path) -> None:
+def test_arguments_as_text_equal_arguments_as_an_object(tmp_path: Path) -> None:
     log = Log().start().ask().call("c1", "bash", '{"command": "ls"}').begin("c1", "bash", {"command": "ls"}).end("c1")
 
     conversation = read_cleanly(tmp_path, log)
@@ -236,7 +236,7 @@ def test_reading_a_shell_is_no_command(tmp_path: Path) -> None:
         ],
     ],
 )
-def test_the_list_of_things_to_do(todos: Any, tmp_path: Path) -> None:
+def test_todo_lists_are_read_from_arguments(todos: Any, tmp_path: Path) -> None:
     log = Log().start().ask().run("c1", "update_todo", {"todos": todos})
 
     items = only(read_cleanly(tmp_path, log), TodoList).items
@@ -272,7 +272,7 @@ def test_blocks_of_a_result(tmp_path: Path) -> None:
     assert [bad.pointer for bad in ledger.parts.bad] == ["/data/result/contents/5"]
 
 
-def test_bytes_that_the_log_keeps_elsewhere_are_found_before_and_behind(tmp_path: Path) -> None:
+def test_assets_are_read_from_before_and_after_their_use(tmp_path: Path) -> None:
     asset = {"assetId": "sha256:1", "type": "image", "mimeType": "image/png", "byteLength": 4, "data": "iVBORw=="}
     later = {**asset, "assetId": "sha256:2", "data": "AAEC"}
     binary = [
@@ -374,7 +374,9 @@ def test_an_attachment_of_an_unknown_kind_survives(tmp_path: Path) -> None:
         ("levitated", False, "unknown", "levitated", "complete"),
     ],
 )
-def test_who_allowed_a_call(answer: str, by_hook: bool, kind: str, detail: str, status: str, tmp_path: Path) -> None:
+def test_the_record_of_who_allowed_a_call(
+    answer: str, by_hook: bool, kind: str, detail: str, status: str, tmp_path: Path
+) -> None:
     request = {"kind": "shell", "toolCallId": "c1", "intention": "clean", "fullCommandText": "rm -r build"}
     log = Log().start().ask().call("c1", "bash", {"command": "rm -r build"})
     log.add("permission.requested", {"requestId": "p1", "permissionRequest": request, "resolvedByHook": by_hook})
@@ -402,7 +404,7 @@ def test_waiting_for_two_answers_at_once_is_counted_once(tmp_path: Path) -> None
     assert read_cleanly(tmp_path, log).turns[0].timing.waited_ms == 3000
 
 
-def test_half_a_permission_is_kept(tmp_path: Path) -> None:
+def test_a_permission_without_its_decision_is_stored(tmp_path: Path) -> None:
     log = Log().start().ask().add("permission.requested", {"requestId": "p1"})
     log.add("permission.completed", {"requestId": "p2", "result": {"kind": "approved"}})
 
@@ -411,7 +413,7 @@ def test_half_a_permission_is_kept(tmp_path: Path) -> None:
     assert (asked.answer, asked.state, answered.answer) == (None, None, "approved")
 
 
-def test_hooks_say_what_they_stopped(tmp_path: Path) -> None:
+def test_hooks_record_what_they_stopped(tmp_path: Path) -> None:
     start = {"hookInvocationId": "h1", "hookType": "preToolUse", "input": {"toolName": "bash"}}
     said = {"permissionDecision": "deny", "permissionDecisionReason": "not today", "systemMessage": "sorry"}
     log = Log().start().ask().add("hook.start", start)

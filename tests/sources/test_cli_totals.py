@@ -31,7 +31,7 @@ def outputs(*summaries: Json) -> dict[str, int | None]:
     return {model: usage.output for model, usage in session_totals(summaries).models.items()}
 
 
-def test_the_numbers_of_one_summary_are_taken_as_they_are() -> None:
+def test_the_numbers_of_a_single_summary_are_used_unchanged() -> None:
     usage = {
         "inputTokens": 180000,
         "outputTokens": 4100,
@@ -80,15 +80,15 @@ def test_newer_summaries_hold_all_that_came_before() -> None:
     assert totals.files_modified == ["/home/ana/5.py", "/home/ana/9.py"]
 
 
-def test_in_a_mixed_log_the_first_newer_one_holds_only_the_one_before_it() -> None:
+def test_in_a_mixed_log_the_first_newer_summary_includes_only_the_one_before_it() -> None:
     assert outputs(summary(24), summary(6), summary(50, **NEWER), summary(70, **NEWER)) == {"sonnet": 24 + 70}
 
 
-def test_counters_that_went_down_began_anew_whatever_the_summary_says() -> None:
+def test_counters_that_went_down_have_restarted_in_any_kind_of_summary() -> None:
     assert outputs(summary(50, **NEWER), summary(20, **NEWER), summary(30, **NEWER)) == {"sonnet": 50 + 30}
 
 
-def test_a_model_that_is_gone_means_that_the_counters_began_anew() -> None:
+def test_a_model_missing_from_a_summary_means_that_the_counters_restarted() -> None:
     assert outputs(summary(50, model="opus", **NEWER), summary(60, model="haiku", **NEWER)) == {
         "opus": 50,
         "haiku": 60,
@@ -99,7 +99,7 @@ def test_an_older_summary_is_never_taken_for_a_newer_one() -> None:
     assert outputs(summary(10), summary(20)) == {"sonnet": 30}
 
 
-def test_a_summary_without_models_neither_adds_nor_takes_away() -> None:
+def test_a_summary_without_models_changes_no_total() -> None:
     empty: Json = {"modelMetrics": {}, "totalPremiumRequests": 0}
 
     assert outputs(empty) == {}
@@ -107,7 +107,7 @@ def test_a_summary_without_models_neither_adds_nor_takes_away() -> None:
     assert outputs(summary(10, **NEWER), {**empty, **NEWER}, summary(15, **NEWER)) == {"sonnet": 25}
 
 
-def test_a_total_that_a_later_summary_leaves_out_is_what_it_was() -> None:
+def test_a_total_that_a_later_summary_omits_stays_unchanged() -> None:
     later = summary(30, requests=4, **NEWER)
     del later["totalPremiumRequests"]
 
@@ -116,7 +116,7 @@ def test_a_total_that_a_later_summary_leaves_out_is_what_it_was() -> None:
     assert totals.premium_requests == 5
 
 
-def test_what_was_not_counted_is_unknown_and_not_zero() -> None:
+def test_usage_without_a_count_is_unknown_and_not_zero() -> None:
     totals = session_totals([{"modelMetrics": {"mini": {"requests": 2}}}])
 
     assert (totals.models["mini"].output, totals.models["mini"].reasoning) == (None, None)
@@ -150,7 +150,7 @@ def test_a_bill_after_older_summaries_replaces_only_the_last() -> None:
         {"totalPremiumRequests": math.inf, "codeChanges": {"filesModified": [1, None], "linesAdded": "x"}},
     ],
 )
-def test_odd_summaries_say_nothing(shutdown: Json) -> None:
+def test_invalid_summaries_have_no_usage(shutdown: Json) -> None:
     totals = session_totals([shutdown, shutdown])
 
     assert (totals.models, totals.premium_requests, totals.files_modified) == ({}, None, [])
@@ -187,7 +187,7 @@ def test_each_answer_has_its_output_tokens_and_the_session_its_totals(tmp_path: 
     assert (conversation.extra or {})["code_changes"] == {"added": 12, "removed": 0, "files": ["/home/ana/12.py"]}
 
 
-def test_what_comes_after_the_last_summary_is_a_tail_whose_input_is_unknown(tmp_path: Path) -> None:
+def test_usage_after_the_last_summary_has_unknown_input(tmp_path: Path) -> None:
     log = Log().start().ask().say(model="sonnet", outputTokens=10).shut_down(**summary(10))
     log.add("session.resume").ask().say(model="haiku", outputTokens=7).say(model="haiku", outputTokens=5)
 
@@ -240,7 +240,7 @@ def test_zero_credits_count_only_if_they_were_reported(status: str, reported_cre
     assert session_totals([], made).credits == reported_credits
 
 
-def test_zero_credits_of_an_older_release_are_unknown_once_a_newer_one_says_so() -> None:
+def test_zero_credits_of_an_older_release_are_unknown_once_a_newer_one_marks_them() -> None:
     first, second = summary(10, totalNanoAiu=0), summary(20, totalNanoAiu=0, **NEWER, **reported("unavailable"))
 
     assert session_totals([first, second]).credits is None
@@ -287,7 +287,7 @@ def test_compactions_are_billed_apart_in_either_shape(tmp_path: Path) -> None:
     assert (second.credits, second.source) == (2, "session.compaction_complete")
 
 
-def test_the_bill_so_far_stands_in_for_a_missing_summary(tmp_path: Path) -> None:
+def test_the_last_bill_replaces_a_missing_summary(tmp_path: Path) -> None:
     log = Log().start().ask().add("session.usage_checkpoint", {"totalNanoAiu": 1e9, "totalPremiumRequests": 1})
     log.say().add("session.usage_checkpoint", {"totalNanoAiu": 3e9, "totalPremiumRequests": 2, "modelCacheState": {}})
 

@@ -49,7 +49,7 @@ def test_a_late_answer_belongs_to_the_interaction_that_it_names(tmp_path: Path) 
     assert [turn.status for turn in conversation.turns] == ["complete", "complete"]
 
 
-def test_words_put_in_while_the_assistant_works_stay_in_its_turn(tmp_path: Path) -> None:
+def test_prompts_sent_while_the_assistant_works_stay_in_its_turn(tmp_path: Path) -> None:
     log = Log().start().ask("one", interactionId="i1").call("c1", "view")
     log.ask("faster!", interactionId="i1", delivery="steering").end("c1").say("done", interactionId="i1")
 
@@ -69,7 +69,7 @@ def test_an_interaction_without_a_prompt_is_a_turn_of_the_programs_own(tmp_path:
     assert second.request_id is None
 
 
-def test_a_prompt_without_an_interaction_takes_on_that_of_its_answer(tmp_path: Path) -> None:
+def test_a_prompt_without_an_interaction_gets_that_of_its_answer(tmp_path: Path) -> None:
     log = Log().start().ask("one").say("first", interactionId="i1").say("more", interactionId="i1")
 
     assert len(read_cleanly(tmp_path, log).turns) == 1
@@ -111,7 +111,7 @@ def test_the_text_of_a_skill_is_no_prompt_and_no_turn(tmp_path: Path) -> None:
     assert (injected.extra or {})["source"] == "skill-invoices"
 
 
-def test_a_skill_that_was_invoked_is_kept_with_all_its_text(tmp_path: Path) -> None:
+def test_an_invoked_skill_is_stored_with_its_full_text(tmp_path: Path) -> None:
     data = {"name": "invoices", "path": "/home/ana/SKILL.md", "content": "# How to", "trigger": "user-invoked"}
     log = Log().start().ask("bill it").add("skill.invoked", data).ask("# How to", source="skill-invoices").say()
 
@@ -126,7 +126,7 @@ def test_a_skill_that_was_invoked_is_kept_with_all_its_text(tmp_path: Path) -> N
     assert only(conversation, Attachment).text == "# How to"
 
 
-def test_prompts_hold_the_users_words_and_what_was_sent(tmp_path: Path) -> None:
+def test_prompts_have_the_users_text_and_the_sent_text(tmp_path: Path) -> None:
     sent = "<current_datetime>now</current_datetime>\n\nwhy?"
     log = Log().start().ask("why?", transformedContent=sent).ask("same", transformedContent="same")
 
@@ -136,7 +136,7 @@ def test_prompts_hold_the_users_words_and_what_was_sent(tmp_path: Path) -> None:
     assert second.parts == [Text(text="same")]
 
 
-def test_what_early_logs_put_around_the_users_words_is_taken_off(tmp_path: Path) -> None:
+def test_text_that_early_logs_put_around_a_prompt_is_removed(tmp_path: Path) -> None:
     content = "why?\n\n<current_datetime>2026-06-02T08:00:00.000Z</current_datetime>"
 
     (message,) = read_cleanly(tmp_path, Log().start().ask(content)).messages
@@ -147,7 +147,7 @@ def test_what_early_logs_put_around_the_users_words_is_taken_off(tmp_path: Path)
 TAGGED = "see <reminder>mine</reminder> and\n<context>\nmine\n</context>"
 
 
-def test_a_prompt_beside_what_was_sent_keeps_the_tags_that_the_user_typed(tmp_path: Path) -> None:
+def test_a_typed_prompt_with_a_sent_one_keeps_the_typed_tags(tmp_path: Path) -> None:
     sent = f"<current_datetime>now</current_datetime>\n\n{TAGGED}"
 
     (message,) = read_cleanly(tmp_path, Log().start().ask(TAGGED, transformedContent=sent)).messages
@@ -164,7 +164,7 @@ def test_a_prompt_beside_what_was_sent_keeps_the_tags_that_the_user_typed(tmp_pa
         ("1.0.60", "workspace.yaml", "client_name: other"),
     ],
 )
-def test_what_another_program_put_into_a_prompt_is_taken_off(
+def test_reminders_that_another_program_added_to_a_prompt_are_removed(
     tmp_path: Path, version: str, name: str | None, text: str
 ) -> None:
     content = "why? <reminder>\nbe brief\n</reminder>\n<attachments>\na file\n</attachments>"
@@ -192,7 +192,7 @@ def test_error_after_a_turn_is_not_the_turns_own(tmp_path: Path) -> None:
     assert conversation.turns[0].error is None
 
 
-def test_how_turns_end(tmp_path: Path) -> None:
+def test_turns_have_their_outcome(tmp_path: Path) -> None:
     log = Log().start()
     log.ask("answered").say()
     log.ask("cut off").call("c1", "bash").begin("c1", "bash").add("abort", {"reason": "user initiated"})
@@ -242,7 +242,7 @@ def test_rounds_and_times_of_a_turn(tmp_path: Path) -> None:
     assert [time and time.second for time in (times.started_at, times.responded_at, times.completed_at)] == [1, 2, 8]
 
 
-def test_what_happens_between_two_runs_of_the_program_belongs_to_the_next_turn(tmp_path: Path) -> None:
+def test_events_between_two_runs_belong_to_the_next_turn(tmp_path: Path) -> None:
     log = Log().start().add("session.info", {"message": "hello"}).ask("one").say().shut_down()
     log.add("session.resume").add("session.info", {"message": "again"}).ask("two").say()
 
@@ -261,7 +261,7 @@ def test_what_happens_between_two_runs_of_the_program_belongs_to_the_next_turn(t
     assert len(messages_of(conversation, 1)) == 4
 
 
-def test_without_a_next_turn_it_belongs_to_the_last_and_without_any_to_none(tmp_path: Path) -> None:
+def test_events_after_the_last_turn_belong_to_it(tmp_path: Path) -> None:
     ended = read_cleanly(tmp_path, Log().start().ask().say().shut_down().add("session.resume"))
     silent = read_cleanly(tmp_path, Log().start().add("session.info", {"message": "hello"}))
 
@@ -269,7 +269,7 @@ def test_without_a_next_turn_it_belongs_to_the_last_and_without_any_to_none(tmp_
     assert [message.turn for message in silent.messages] == [None]
 
 
-def test_work_that_goes_on_after_a_resume_stays_in_its_turn(tmp_path: Path) -> None:
+def test_work_that_continues_after_a_resume_stays_in_its_turn(tmp_path: Path) -> None:
     log = Log().start().ask("one", interactionId="i1").call("c1", "bash").begin("c1", "bash")
     log.add("session.resume", {"continuePendingWork": True}).end("c1", interactionId="i1").say("done")
 
@@ -282,7 +282,7 @@ def test_work_that_goes_on_after_a_resume_stays_in_its_turn(tmp_path: Path) -> N
 # --- which model --------------------------------------------------------------------------------------------------
 
 
-def test_the_model_of_a_message_comes_from_the_nearest_that_tells(tmp_path: Path) -> None:
+def test_the_model_of_a_message_comes_from_the_nearest_record(tmp_path: Path) -> None:
     log = Log().start(selectedModel="m-start").ask().say("1")
     log.add("session.model_change", {"newModel": "m-change", "reasoningEffort": "high"}).say("2")
     log.add("assistant.turn_start", {"turnId": "0", "model": "m-round"}).say("3").say("4", model="m-message")
@@ -301,7 +301,7 @@ def test_the_model_of_a_message_comes_from_the_nearest_that_tells(tmp_path: Path
     ]
 
 
-def test_auto_is_no_model_but_what_it_was_resolved_to_is(tmp_path: Path) -> None:
+def test_the_resolved_model_replaces_auto(tmp_path: Path) -> None:
     log = Log().start(selectedModel="auto").ask("one").say("unknown")
     log.add("session.auto_mode_resolved", {"chosenModel": "gpt-5.4-mini"}).ask("two").say("known")
 
@@ -315,7 +315,7 @@ def test_auto_is_no_model_but_what_it_was_resolved_to_is(tmp_path: Path) -> None
     assert (first.id, first.resolved, second.id, second.resolved) == ("auto", None, "auto", "gpt-5.4-mini")
 
 
-def test_turn_has_the_model_that_was_selected_and_the_one_that_answered(tmp_path: Path) -> None:
+def test_a_turn_has_the_selected_model_and_the_one_that_answered(tmp_path: Path) -> None:
     log = Log().start(selectedModel="m1", reasoningEffort="low").ask().say(model="m2").ask()
 
     first, second = (turn.model for turn in read_cleanly(tmp_path, log).turns)
@@ -347,7 +347,7 @@ def test_modes_and_permissions_hold_from_then_on(tmp_path: Path) -> None:
     ]
 
 
-def test_a_custom_agent_plays_the_main_part_until_it_is_deselected(tmp_path: Path) -> None:
+def test_a_custom_agent_is_active_until_it_is_deselected(tmp_path: Path) -> None:
     log = Log().start().ask("one").say().add("subagent.selected", {"agentName": "reviewer", "tools": ["view"]})
     log.ask("two").say().add("subagent.deselected").ask("three").add("subagent.selected", {"agentName": "late"}).say()
 
@@ -371,7 +371,7 @@ def test_the_workspace_follows_the_session(tmp_path: Path) -> None:
     assert workspace.extra == {"host_type": "ado"}
 
 
-def test_sessions_know_where_they_come_from(tmp_path: Path) -> None:
+def test_sessions_have_their_provenance(tmp_path: Path) -> None:
     log = Log().start(detachedFromSpawningParentSessionId="s-parent").ask()
     log.add("session.handoff", {"sourceType": "remote", "remoteSessionId": "s-remote", "summary": "half done"})
 
@@ -384,7 +384,7 @@ def test_sessions_know_where_they_come_from(tmp_path: Path) -> None:
     assert conversation.marks == ["detached"]
 
 
-def test_reasoning_is_shown_once_wherever_it_stands(tmp_path: Path) -> None:
+def test_repeated_reasoning_is_shown_once(tmp_path: Path) -> None:
     after = Log().start().ask().say("hi", reasoningText="Hm.", reasoningOpaque="b3BhcXVl")
     after.add("assistant.reasoning", {"reasoningId": "r1", "content": "Hm."})
     before = Log().start().ask().add("assistant.reasoning", {"reasoningId": "r1", "content": "Hm."})
@@ -412,7 +412,7 @@ def test_a_compaction_replaces_nothing_in_the_log(tmp_path: Path) -> None:
     assert [part.text for part in parts_like(conversation, Text)] == ["one", "first", "second"]
 
 
-def test_what_an_answer_refers_to_stands_with_the_turn(tmp_path: Path) -> None:
+def test_references_of_an_answer_are_in_its_turn(tmp_path: Path) -> None:
     citations = {"sources": [{"id": "s1", "url": "https://example.com", "title": "Docs"}, 7], "spans": []}
 
     conversation = read_cleanly(tmp_path, Log().start().ask().say(citations=citations))

@@ -52,7 +52,7 @@ def test_every_source_is_listed_once() -> None:
 
 
 @of_each_source
-def test_a_source_introduces_itself(source: Source) -> None:
+def test_a_source_has_a_name_and_a_title(source: Source) -> None:
     assert re.fullmatch(r"[a-z]+(-[a-z]+)*", source.name)
     assert source.title.strip()
     page = re.search(r"docs/formats/[\w-]+\.md", importlib.import_module(type(source).__module__).__doc__ or "")
@@ -80,12 +80,12 @@ def test_every_case_has_a_name_of_its_own_and_every_expectation_a_case() -> None
 
 
 @pytest.mark.parametrize("sample", SOUND, ids=str)
-def test_a_sound_file_is_claimed_by_its_own_source_alone(sample: Sample, tmp_path: Path) -> None:
+def test_a_valid_file_is_claimed_only_by_its_own_source(sample: Sample, tmp_path: Path) -> None:
     assert [name.replace("-", "_") for name in claiming(sample.laid_out(tmp_path))] == [sample.shelf]
 
 
 @pytest.mark.parametrize("sample", BROKEN, ids=str)
-def test_a_broken_file_is_claimed_by_one_source_that_tells_what_is_wrong(sample: Sample, tmp_path: Path) -> None:
+def test_a_broken_file_is_claimed_by_one_source_that_reports_the_problem(sample: Sample, tmp_path: Path) -> None:
     path = sample.laid_out(tmp_path)
 
     assert len(claiming(path)) == 1
@@ -97,7 +97,7 @@ TELLING = ("sessions_inside", "garden.chatreplay", "damaged")
 
 
 @of_each_sample
-def test_the_books_balance(sample: Sample, tmp_path: Path) -> None:
+def test_the_ledger_of_each_sample_balances(sample: Sample, tmp_path: Path) -> None:
     path = sample.laid_out(tmp_path)
     reading = read(path, source_of(path))
 
@@ -121,7 +121,7 @@ def assert_in_order(reading: Reading) -> None:
 
 
 @of_each_sample
-def test_a_file_says_the_same_twice_and_stays_as_it_is(sample: Sample, tmp_path: Path) -> None:
+def test_reading_a_file_twice_gives_the_same_and_does_not_change_it(sample: Sample, tmp_path: Path) -> None:
     path = sample.laid_out(tmp_path)
     before = everything_below(tmp_path)
 
@@ -139,7 +139,7 @@ def everything_below(folder: Path) -> dict[Path, tuple[int, str]]:
 
 
 @of_each_sample
-def test_a_file_says_what_is_expected(sample: Sample, tmp_path: Path, updates_golden: bool) -> None:
+def test_a_sample_is_read_as_expected(sample: Sample, tmp_path: Path, updates_golden: bool) -> None:
     path = sample.laid_out(tmp_path)
     golden = as_golden(read(path, source_of(path)), tmp_path)
     if updates_golden:

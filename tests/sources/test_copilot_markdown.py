@@ -17,7 +17,7 @@ from copilog.sources.base import Probe
 from copilog.sources.replay import copilot_markdown
 from copilog.sources.replay.copilot_markdown import CopilotMarkdown
 from copilog.sources.replay.markdown_entries import entry_from_markdown, message_from, restored_json
-from tests.sources.replay_builders import DATA, calls_in, read_file, results_in, told
+from tests.sources.replay_builders import DATA, calls_in, read_file, results_in, turn_texts
 
 SOURCE = CopilotMarkdown()
 FOLDER = DATA / "copilot_markdown"
@@ -46,7 +46,7 @@ def sample(name: str) -> bytes:
 # --- which files ------------------------------------------------------------------------------------------------
 
 
-def test_entries_are_known_by_suffix_or_content(tmp_path: Path) -> None:
+def test_entries_are_recognized_by_suffix_or_content(tmp_path: Path) -> None:
     for name in ENTRIES:
         saved = tmp_path / f"{name}.md"
         saved.write_bytes(sample(name))
@@ -56,7 +56,7 @@ def test_entries_are_known_by_suffix_or_content(tmp_path: Path) -> None:
     assert SOURCE.claims(Probe(archive(tmp_path / "a.tar.gz", ("any name", sample("tool_call")))))
 
 
-def test_other_files_are_not_ours(tmp_path: Path) -> None:
+def test_other_markdown_files_are_not_claimed(tmp_path: Path) -> None:
     readme, notes = tmp_path / "README.md", tmp_path / "notes.tar.gz"
     readme.write_text("# Garden - 0a0b0c0d\n\n## Metadata\n\nnothing\n")
     broken = tmp_path / "broken.tar.gz"
@@ -71,10 +71,10 @@ def test_other_files_are_not_ours(tmp_path: Path) -> None:
 # --- one entry --------------------------------------------------------------------------------------------------
 
 
-def test_a_request_is_a_conversation_as_far_as_it_goes() -> None:
+def test_a_single_request_is_a_conversation() -> None:
     (conversation,), ledger = read_file(SOURCE, FOLDER / "request.copilotmd")
 
-    assert told(conversation) == [
+    assert turn_texts(conversation) == [
         (0, "user", WORDS),
         (0, "assistant", "I will look."),
         (0, "assistant", "There are beans and peas."),
@@ -94,7 +94,7 @@ def test_a_request_is_a_conversation_as_far_as_it_goes() -> None:
     assert extra["requestMessages"] == {"prediction": {"content": "seeds.md"}}
 
 
-def test_reasoning_pictures_and_calls_are_told_apart() -> None:
+def test_reasoning_images_and_calls_are_separated() -> None:
     (conversation,), _ = read_file(SOURCE, FOLDER / "request.copilotmd")
 
     (thought,) = (part for part in parts_of(conversation) if isinstance(part, Thinking))
@@ -115,7 +115,7 @@ def test_reasoning_pictures_and_calls_are_told_apart() -> None:
 def test_the_older_layout_is_read_as_well() -> None:
     (conversation,), _ = read_file(SOURCE, FOLDER / "older_request.copilotmd")
 
-    assert told(conversation) == [(0, "user", WORDS), (0, "assistant", "I will look.")]
+    assert turn_texts(conversation) == [(0, "user", WORDS), (0, "assistant", "I will look.")]
     (turn,) = conversation.turns
     assert (turn.extra or {})["tools"] == [{"name": "list_dir"}]
     assert turn.usage == []
@@ -148,7 +148,7 @@ def test_a_tool_call_alone_is_a_turn_without_a_question() -> None:
         ),
     ],
 )
-def test_failures_are_told(ending: str, status: str, message: str | None, tmp_path: Path) -> None:
+def test_failures_are_recorded_in_the_turn(ending: str, status: str, message: str | None, tmp_path: Path) -> None:
     head, _, _ = sample("older_request").decode().partition("## Response\n")
     path = tmp_path / "failed.copilotmd"
     path.write_text(f'{head}<a id="response"></a>\n{ending}\n\n<style>\n</style>\n')
@@ -160,7 +160,7 @@ def test_failures_are_told(ending: str, status: str, message: str | None, tmp_pa
     assert (turn.error.message if turn.error else None) == message
 
 
-def test_what_has_no_conversation_gives_none(tmp_path: Path) -> None:
+def test_entries_without_a_conversation_yield_none(tmp_path: Path) -> None:
     path = tmp_path / "any.copilotmd"
 
     path.write_text("Not available")
@@ -172,7 +172,7 @@ def test_what_has_no_conversation_gives_none(tmp_path: Path) -> None:
     assert (conversations, [bad.code for bad in ledger.bad]) == ([], ["bad-record"])
 
 
-def test_what_the_extension_wrote_for_itself_is_a_document(tmp_path: Path) -> None:
+def test_other_markdown_of_the_extension_is_a_document(tmp_path: Path) -> None:
     path = tmp_path / "any.copilotmd"
     path.write_text("# Model List Request\n\n## Metadata\n~~~\nmodelsCount : 3\n~~~\n")
 
@@ -188,7 +188,7 @@ def test_line_breaks_of_windows_change_nothing(tmp_path: Path) -> None:
 
     (conversation,), _ = read_file(SOURCE, path)
 
-    assert told(conversation)[0] == (0, "user", WORDS)
+    assert turn_texts(conversation)[0] == (0, "user", WORDS)
     assert len(calls_in(conversation)) == 3
 
 
@@ -211,7 +211,7 @@ def test_encrypted_reasoning_is_counted() -> None:
     assert message["content"][1] == {"type": 1, "text": "So I say."}
 
 
-def test_line_breaks_in_arguments_are_taken_back() -> None:
+def test_line_breaks_in_arguments_are_restored() -> None:
     assert restored_json('{\n  "a": "one\ntwo"\n}') == '{"a":"one\\ntwo"}'
     assert restored_json('{ "a": "c:\\\new" }') == r'{"a":"c:\\new"}'  # how the log shows c:\new
     assert restored_json("no JSON") == "no JSON"
@@ -234,7 +234,7 @@ def test_a_mangled_entry_never_breaks_the_parser(data: st.DataObject) -> None:
 @given(st.text())
 @example("# a - b\n## Metadata")
 @example("# Tool Call - x\n## Request\n~~~")
-def test_any_text_is_an_entry_or_none(text: str) -> None:
+def test_any_text_can_be_parsed_as_an_entry_or_none(text: str) -> None:
     _parse(text)
 
 
@@ -259,7 +259,7 @@ def test_an_archive_is_one_conversation_in_order_of_time(tmp_path: Path) -> None
 
     (conversation,), ledger = read_file(SOURCE, path)
 
-    assert told(conversation) == [
+    assert turn_texts(conversation) == [
         (0, "user", WORDS),
         (0, "assistant", "I will look."),
         (0, "assistant", "There are beans and peas."),
@@ -275,12 +275,14 @@ def test_a_folder_is_one_conversation_too(tmp_path: Path) -> None:
     (conversation,), ledger = read_file(SOURCE, FOLDER)
 
     together = read_together(*((name, sample(name)) for name in ENTRIES), tmp_path=tmp_path)
-    assert told(conversation) == told(together)
+    assert turn_texts(conversation) == turn_texts(together)
     assert conversation.id == together.id
     assert ledger.used == 3
 
 
-def test_members_that_are_too_large_are_refused_and_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_archive_members_that_are_too_large_are_refused_and_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = archive(tmp_path / "a.tar.gz", ("big", b"x" * 9000), ("folder", None), ("tool", sample("tool_call")))
     monkeypatch.setattr(copilot_markdown, "MAX_ENTRY_BYTES", 8000)
 
@@ -291,7 +293,9 @@ def test_members_that_are_too_large_are_refused_and_told(tmp_path: Path, monkeyp
     assert ledger.ignored == {"not-a-file": 1}
 
 
-def test_an_archive_that_never_ends_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_archive_that_expands_without_end_is_not_read_further(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = archive(tmp_path / "a.tar.gz", *((str(number), b"x" * 900) for number in range(9)))
     monkeypatch.setattr(copilot_markdown, "MAX_ARCHIVE_BYTES", 2000)
 
@@ -301,7 +305,7 @@ def test_an_archive_that_never_ends_is_left(tmp_path: Path, monkeypatch: pytest.
     assert [bad.code for bad in ledger.bad] == ["bad-record", "bad-record", "too-large"]
 
 
-def test_a_torn_archive_gives_what_was_complete(tmp_path: Path) -> None:
+def test_a_truncated_archive_yields_its_complete_entries(tmp_path: Path) -> None:
     noise = bytes(range(256)) * 400
     whole = archive(tmp_path / "a.tar.gz", ("tool", sample("tool_call")), ("noise", noise))
     torn = tmp_path / "torn.tar.gz"
@@ -313,7 +317,7 @@ def test_a_torn_archive_gives_what_was_complete(tmp_path: Path) -> None:
     assert "torn-document" in [bad.code for bad in ledger.bad]
 
 
-def test_nothing_is_written_beside_an_archive(tmp_path: Path) -> None:
+def test_reading_an_archive_writes_no_files(tmp_path: Path) -> None:
     path = archive(tmp_path / "a.tar.gz", ("../../outside.md", sample("tool_call")), ("/etc/x", sample("request")))
     before = sorted(tmp_path.rglob("*"))
 

@@ -41,7 +41,7 @@ def assert_sound(messages: list[Message]) -> None:
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(damaged_part() | any_json, min_size=1, max_size=4))
-def test_no_damage_to_parts_is_a_crash_or_unbalances_the_books(parts: list[Any]) -> None:
+def test_damaged_parts_never_crash_or_unbalance_the_ledger(parts: list[Any]) -> None:
     messages, ledger = read_parts(*parts)
 
     assert ledger.parts.seen == len(parts)
@@ -50,7 +50,7 @@ def test_no_damage_to_parts_is_a_crash_or_unbalances_the_books(parts: list[Any])
 
 @settings(max_examples=200, deadline=None)
 @given(any_json, any_json, any_json)
-def test_no_damage_to_what_the_extension_recorded_is_a_crash(rounds: Any, calls: Any, results: Any) -> None:
+def test_damaged_records_of_the_extension_never_crash(rounds: Any, calls: Any, results: Any) -> None:
     recorded = {"id": "r", "response": calls, "thinking": results, "toolCalls": calls, "timestamp": rounds}
     call = {"id": "call-1", "name": "read_file", "arguments": rounds}
     for metadata in (
@@ -71,7 +71,7 @@ def test_no_damage_to_what_the_extension_recorded_is_a_crash(rounds: Any, calls:
         assert_sound(messages)
 
 
-def test_an_unknown_kind_survives_and_is_counted(tmp_path: Path) -> None:
+def test_an_unknown_kind_is_stored_and_counted(tmp_path: Path) -> None:
     part = {"kind": "hologram", "beam": {"colour": "blue"}}
 
     conversation, ledger = read_session(session(request(response=[part, part])), tmp_path)
@@ -83,7 +83,7 @@ def test_an_unknown_kind_survives_and_is_counted(tmp_path: Path) -> None:
     assert ledger.parts.used == 2
 
 
-def test_a_kind_that_is_no_text_is_not_quoted() -> None:
+def test_a_kind_that_is_not_text_is_not_quoted() -> None:
     messages, ledger = read_parts({"kind": {"secret": "hunter2"}})
 
     assert ledger.parts.unknown == {"response:dict": 1}
@@ -108,7 +108,7 @@ def test_a_kind_that_is_no_text_is_not_quoted() -> None:
         ({"kind": "thinking"}, "used"),
     ],
 )
-def test_a_part_lands_in_one_column_of_the_ledger(part: Any, column: str) -> None:
+def test_a_part_counts_in_exactly_one_column_of_the_ledger(part: Any, column: str) -> None:
     _, ledger = read_parts(part)
 
     tally = ledger.parts
@@ -118,7 +118,7 @@ def test_a_part_lands_in_one_column_of_the_ledger(part: Any, column: str) -> Non
     assert [bad.pointer for bad in tally.bad] == ["/requests/0/response/0"][: len(tally.bad)]
 
 
-def test_a_bad_part_costs_one_part(tmp_path: Path) -> None:
+def test_a_bad_part_does_not_affect_others(tmp_path: Path) -> None:
     parts = [{"value": "before"}, {"kind": "undoStop"}, {"value": " after"}]
 
     conversation, ledger = read_session(session(request(response=parts)), tmp_path)
@@ -140,7 +140,7 @@ def test_data_may_be_nested_as_deeply_as_can_be_decoded(name: str, key: str) -> 
         read_parts(replaced(SAMPLES[name], path, deep))
 
 
-def test_what_is_too_deep_to_be_written_as_text_stays_as_it_is() -> None:
+def test_values_nested_too_deeply_for_text_stay_unchanged() -> None:
     deep: Any = []
     for _ in range(sys.getrecursionlimit() * 2):
         deep = [deep]

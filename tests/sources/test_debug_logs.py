@@ -22,11 +22,11 @@ from tests.sources.extension_builders import (
     calls_in,
     codes,
     lost_texts,
+    prose_by_role,
     read,
     read_one,
     read_or_refuse,
     results_in,
-    said,
     spoiled,
     with_other_values,
     write_json,
@@ -74,14 +74,14 @@ def log(folder: Path, *entries: Any, name: str = "main.jsonl") -> Path:
 # --- where it is ------------------------------------------------------------------------------------------------
 
 
-def test_all_files_of_a_session_are_found_and_so_is_the_flat_form_of_the_first_days() -> None:
+def test_files_of_a_session_are_located_including_the_early_flat_form() -> None:
     found = list(SOURCE.locate(StorageFolder(DATA / "debug_logs", "workspace", "Code", None)))
 
     assert [trace.path for trace in found] == [FLAT, *FILES]
     assert [trace.native_id for trace in found] == [FLAT.stem, *[SESSION] * len(FILES)]
 
 
-def test_debug_logs_are_known_by_place_or_by_their_entries(tmp_path: Path) -> None:
+def test_debug_logs_are_recognized_by_path_or_entries(tmp_path: Path) -> None:
     elsewhere = write_lines(tmp_path / "copied.jsonl", [asked("hi", 0)])
     others = [
         write_lines(tmp_path / "events.jsonl", [{"type": "user.message", "data": {}}]),
@@ -106,7 +106,7 @@ def test_cached_tokens_of_a_call_are_read(tmp_path: Path) -> None:
 # --- content ----------------------------------------------------------------------------------------------------
 
 
-def test_a_log_is_told_in_the_order_of_time(harbour: Conversation) -> None:
+def test_messages_of_a_log_are_in_order_of_time(harbour: Conversation) -> None:
     assert (harbour.id, harbour.marks) == (f"vscode:{SESSION}", ["debug-log"])
     main = [message for message in harbour.messages if message.parent_call_id is None]
     assert [(message.turn, message.role, prose_of(message.parts)) for message in main] == [
@@ -153,7 +153,7 @@ def test_a_call_is_paired_with_its_run_and_a_cut_result_is_completed_from_the_ne
     assert (result.call_id, result.text, result.extra) == ("call_1", "0123456789" * 600, None)
 
 
-def test_a_sub_agent_stands_below_the_call_that_started_it(harbour: Conversation) -> None:
+def test_a_sub_agent_is_below_the_call_that_started_it(harbour: Conversation) -> None:
     call = next(call for call in calls_in(harbour) if call.name == "runSubagent")
 
     assert call.subagent is not None
@@ -169,13 +169,13 @@ def test_a_sub_agent_stands_below_the_call_that_started_it(harbour: Conversation
     assert (failed.call_id, failed.text) == ("call_s1", "no connection")
 
 
-def test_what_helpers_said_is_no_part_of_the_conversation_but_costs(harbour: Conversation) -> None:
+def test_helpers_are_not_part_of_the_conversation_but_their_usage_is(harbour: Conversation) -> None:
     assert harbour.documents == [Document(kind="helper", title="title", text="High water today")]
     assert [(used.model, (used.extra or {})["helper"]) for used in harbour.usage] == [("tiny-model", "title")]
-    assert "High water today" not in [words for _, words in said(harbour)]
+    assert "High water today" not in [words for _, words in prose_by_role(harbour)]
 
 
-def test_skills_and_agents_that_were_found_are_available_and_not_loaded(harbour: Conversation) -> None:
+def test_discovered_skills_and_agents_are_available_but_not_loaded(harbour: Conversation) -> None:
     turn = harbour.turns[0]
 
     assert turn.skills == [
@@ -229,7 +229,7 @@ def test_the_files_beside_a_log_are_part_of_it_and_are_counted_by_themselves(har
     }
 
 
-def test_nothing_that_the_logs_say_is_lost(harbour: Conversation) -> None:
+def test_all_content_of_debug_logs_is_read(harbour: Conversation) -> None:
     entries = []
     for path in FILES:
         text = path.read_text(encoding="utf-8")
@@ -247,14 +247,14 @@ def test_the_flat_form_is_a_session_too() -> None:
     conversation, ledger = read_one(SOURCE, FLAT)
 
     assert conversation.id == f"vscode:{FLAT.stem}"
-    assert said(conversation) == [("user", "Hello"), ("assistant", "Hello, Ana.")]
+    assert prose_by_role(conversation) == [("user", "Hello"), ("assistant", "Hello, Ana.")]
     assert ledger.seen == 3
 
 
 # --- odd logs ---------------------------------------------------------------------------------------------------
 
 
-def test_an_answer_that_was_cut_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+def test_a_truncated_answer_is_read_up_to_the_cut(tmp_path: Path) -> None:
     request, answer = chat("c1", 10, "A long story about the sea", ("t1", "read_file"))
     whole = answer["attrs"]["response"]
     answer["attrs"]["response"] = whole[: whole.index(" about")] + "[truncated]"
@@ -267,7 +267,7 @@ def test_an_answer_that_was_cut_is_read_as_far_as_it_goes(tmp_path: Path) -> Non
     assert calls_in(conversation) == []
 
 
-def test_texts_that_were_cut_say_so(tmp_path: Path) -> None:
+def test_truncated_texts_are_marked(tmp_path: Path) -> None:
     tool = entry("tool_call", "t1", 30, {"args": '{"a": "x[truncated]', "result": "half[truncated]"}, name="grep")
     path = log(tmp_path, asked("long[truncated]", 0), *chat("c1", 10, "ok"), {**tool, "parentSpanId": "agent"})
 
@@ -302,7 +302,7 @@ def test_calls_of_the_same_tool_are_paired_by_their_arguments(tmp_path: Path) ->
     }
 
 
-def test_a_sub_agent_in_the_main_log_stands_below_its_call(tmp_path: Path) -> None:
+def test_a_sub_agent_in_the_main_log_is_below_its_call(tmp_path: Path) -> None:
     path = log(
         tmp_path,
         asked("go", 0),
@@ -322,7 +322,7 @@ def test_a_sub_agent_in_the_main_log_stands_below_its_call(tmp_path: Path) -> No
     assert [prose_of(message.parts) for message in below(conversation, "call_1")] == ["found it"]
 
 
-def test_a_log_whose_beginning_is_gone_has_a_turn_without_a_prompt(tmp_path: Path) -> None:
+def test_a_log_without_its_beginning_has_a_turn_without_a_prompt(tmp_path: Path) -> None:
     conversation, _ = read_one(SOURCE, log(tmp_path, *chat("c1", 10, "so it ends"), asked("next", 100, "agent2")))
 
     assert [(message.turn, message.role) for message in conversation.messages] == [(0, "assistant"), (1, "user")]
@@ -331,10 +331,10 @@ def test_a_log_whose_beginning_is_gone_has_a_turn_without_a_prompt(tmp_path: Pat
 def test_an_answer_whose_request_is_lost_is_shown(tmp_path: Path) -> None:
     _, answer = chat("c1", 10, "an answer")
 
-    assert said(read_one(SOURCE, log(tmp_path, asked("hi", 0), answer))[0])[-1] == ("assistant", "an answer")
+    assert prose_by_role(read_one(SOURCE, log(tmp_path, asked("hi", 0), answer))[0])[-1] == ("assistant", "an answer")
 
 
-def test_a_childs_log_without_the_main_one_speaks_for_itself(tmp_path: Path) -> None:
+def test_a_childs_log_without_the_main_one_is_its_own_conversation(tmp_path: Path) -> None:
     name = "runSubagent-Harbour Master-c0ffee00.jsonl"
     path = tmp_path / "debug-logs" / SESSION / name
     path.parent.mkdir(parents=True)
@@ -344,10 +344,10 @@ def test_a_childs_log_without_the_main_one_speaks_for_itself(tmp_path: Path) -> 
 
     assert conversation.id == f"vscode:{SESSION}"
     assert all(message.parent_call_id for message in conversation.messages)
-    assert "It is open." in [words for _, words in said(conversation)]
+    assert "It is open." in [words for _, words in prose_by_role(conversation)]
 
 
-def test_what_nobody_has_described_is_kept_and_counted(tmp_path: Path) -> None:
+def test_unrecognized_entries_are_stored_and_counted(tmp_path: Path) -> None:
     path = log(tmp_path, asked("hi", 0), entry("song", "x", 10, {"tune": "la"}))
 
     conversation, ledger = read_one(SOURCE, path)
@@ -359,13 +359,13 @@ def test_what_nobody_has_described_is_kept_and_counted(tmp_path: Path) -> None:
 # --- damage -----------------------------------------------------------------------------------------------------
 
 
-def test_a_broken_line_costs_one_line(tmp_path: Path) -> None:
+def test_a_broken_line_loses_only_itself(tmp_path: Path) -> None:
     path = log(tmp_path, asked("hi", 0), *chat("c1", 10, "hello"))
     path.write_bytes(path.read_bytes() + b'{"ts":17778' + b"\0\0\n" + b'[1]\n{"ts": 1}\n{"ts":1,"ty')
 
     conversation, ledger = read_one(SOURCE, path)
 
-    assert said(conversation) == [("user", "hi"), ("assistant", "hello")]
+    assert prose_by_role(conversation) == [("user", "hi"), ("assistant", "hello")]
     assert [(bad.line, bad.code) for bad in ledger.bad] == [
         (4, "bad-json"),
         (5, "bad-record"),
@@ -374,16 +374,16 @@ def test_a_broken_line_costs_one_line(tmp_path: Path) -> None:
     ]
 
 
-def test_an_entry_that_stands_there_twice_is_read_once(tmp_path: Path) -> None:
+def test_a_repeated_entry_is_read_once(tmp_path: Path) -> None:
     path = log(tmp_path, asked("hi", 0), *chat("c1", 10, "hello"), *chat("c1", 10, "hello"))
 
     conversation, ledger = read_one(SOURCE, path)
 
-    assert [words for _, words in said(conversation)] == ["hi", "hello"]
+    assert [words for _, words in prose_by_role(conversation)] == ["hi", "hello"]
     assert ledger.ignored == {"duplicate-entry": 1}
 
 
-def test_a_broken_document_beside_a_log_is_told_in_its_own_books(tmp_path: Path) -> None:
+def test_a_broken_document_beside_a_log_is_reported_in_its_own_ledger(tmp_path: Path) -> None:
     main = log(tmp_path, asked("hi", 0))
     broken = main.with_name("models.json")
     broken.write_bytes(b"[{")
@@ -396,7 +396,7 @@ def test_a_broken_document_beside_a_log_is_told_in_its_own_books(tmp_path: Path)
     assert codes(read(SOURCE, broken)[1]) == ["bad-record"]
 
 
-def test_an_empty_log_is_told(tmp_path: Path) -> None:
+def test_an_empty_log_is_reported(tmp_path: Path) -> None:
     assert codes(read(SOURCE, log(tmp_path))[1]) == ["empty-file"]
 
 
@@ -422,7 +422,7 @@ def test_damaged_files_are_read_or_refused(
 
 
 @pytest.mark.corpus
-def test_real_debug_logs_balance(corpus: Path) -> None:
+def test_ledgers_of_debug_logs_in_the_corpus_balance(corpus: Path) -> None:
     paths = [path for path in corpus.rglob("debug-logs/**/*") if path.is_file() and SOURCE.claims(Probe(path))]
     for path in paths:
         _, ledger = read(SOURCE, Found(path, SOURCE.name, SOURCE.native_id(Probe(path))))

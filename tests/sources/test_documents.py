@@ -54,7 +54,7 @@ TWO = json.dumps(session(request("one"), request("two, ünïcode"), customTitle=
         (TWO.replace(b'"A title"', b'"A title", "x": NaN, "y": -Infinity'), "not-a-number"),
     ],
 )
-def test_what_can_be_repaired_is_read_whole_and_told(data: bytes, code: str, tmp_path: Path) -> None:
+def test_repaired_documents_are_read_completely_and_reported(data: bytes, code: str, tmp_path: Path) -> None:
     conversation, ledger = read_bytes(tmp_path, data)
 
     assert words(conversation) == ["one", "two, ünïcode"]
@@ -64,7 +64,7 @@ def test_what_can_be_repaired_is_read_whole_and_told(data: bytes, code: str, tmp
     assert ledger.bad == []
 
 
-def test_several_repairs_are_all_told(tmp_path: Path) -> None:
+def test_all_repairs_are_reported(tmp_path: Path) -> None:
     data = b"\xef\xbb\xbf" + TWO.replace(b"A title", b"\\udc00 \xff") + b"\0\0"
     conversation, ledger = read_bytes(tmp_path, data)
 
@@ -75,7 +75,7 @@ def test_several_repairs_are_all_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"\0\0\0", b" \n", b"\xef\xbb\xbf"])
-def test_an_empty_file_is_no_loss(data: bytes, tmp_path: Path) -> None:
+def test_an_empty_file_has_no_bad_records(data: bytes, tmp_path: Path) -> None:
     conversation, ledger = read_bytes(tmp_path, data)
 
     assert conversation is None
@@ -84,7 +84,7 @@ def test_an_empty_file_is_no_loss(data: bytes, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("data", [b"[]", b'"text"', b"5", b"null"])
-def test_what_is_no_object_is_one_bad_record(data: bytes, tmp_path: Path) -> None:
+def test_a_document_that_is_not_an_object_is_one_bad_record(data: bytes, tmp_path: Path) -> None:
     conversation, ledger = read_bytes(tmp_path, data)
 
     assert conversation is None
@@ -94,7 +94,7 @@ def test_what_is_no_object_is_one_bad_record(data: bytes, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     "data", [b"hello", b'{"version": 3, "title": "no requ', b"{", b"<html>{}[]</html>", b"[{]}" * 9]
 )
-def test_what_is_no_json_at_all_is_one_bad_record(data: bytes, tmp_path: Path) -> None:
+def test_a_document_that_is_not_json_is_one_bad_record(data: bytes, tmp_path: Path) -> None:
     conversation, ledger = read_bytes(tmp_path, data)
 
     assert conversation is None
@@ -110,7 +110,7 @@ def test_of_two_equal_keys_the_last_counts_as_in_vscode(tmp_path: Path) -> None:
     assert not ledger.diagnostics()
 
 
-def test_a_value_that_vscode_cut_short_is_told(tmp_path: Path) -> None:
+def test_a_value_that_vscode_truncated_is_reported(tmp_path: Path) -> None:
     _, ledger = read_bytes(tmp_path, TWO.replace(b"A title", b"A title: value truncated for persistence"))
 
     assert codes(ledger) == ["value-truncated"]
@@ -119,7 +119,7 @@ def test_a_value_that_vscode_cut_short_is_told(tmp_path: Path) -> None:
 # --- documents that break off -----------------------------------------------------------------------------------
 
 
-def test_the_complete_requests_of_a_torn_document_are_kept(tmp_path: Path) -> None:
+def test_complete_requests_of_a_truncated_document_are_read(tmp_path: Path) -> None:
     cut = TWO.index(b"two")
     conversation, ledger = read_bytes(tmp_path, TWO[:cut])
 
@@ -135,7 +135,7 @@ def test_the_complete_requests_of_a_torn_document_are_kept(tmp_path: Path) -> No
     assert codes(ledger) == ["salvaged-document"]
 
 
-def test_offsets_are_those_of_the_file(tmp_path: Path) -> None:
+def test_reported_offsets_are_those_of_the_file(tmp_path: Path) -> None:
     cut = TWO.index(b"two")
     _, plain = read_bytes(tmp_path, TWO[:cut])
     _, marked = read_bytes(tmp_path, b"\xef\xbb\xbf" + TWO[:cut])
@@ -147,7 +147,7 @@ def test_offsets_are_those_of_the_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("brackets", ["}]}", "{[{", '\\"]}', "\\\\", "[]{}", "\\"])
-def test_brackets_in_the_torn_text_do_not_mislead(brackets: str, tmp_path: Path) -> None:
+def test_brackets_in_truncated_text_are_not_structure(brackets: str, tmp_path: Path) -> None:
     cut = TWO.index(b"two")
     conversation, ledger = read_bytes(tmp_path, TWO[:cut] + brackets.encode())
 
@@ -156,7 +156,7 @@ def test_brackets_in_the_torn_text_do_not_mislead(brackets: str, tmp_path: Path)
     assert [bad.code for bad in ledger.bad] == ["torn-document"]
 
 
-def test_what_stands_behind_the_requests_may_be_torn_too(tmp_path: Path) -> None:
+def test_a_document_may_be_truncated_after_its_requests(tmp_path: Path) -> None:
     conversation, ledger = read_bytes(tmp_path, TWO[: TWO.index(b"A title")])
 
     assert words(conversation) == ["one", "two, ünïcode"]
@@ -165,7 +165,7 @@ def test_what_stands_behind_the_requests_may_be_torn_too(tmp_path: Path) -> None
     assert [bad.code for bad in ledger.bad] == ["torn-document"]
 
 
-def test_one_broken_request_costs_one_request(tmp_path: Path) -> None:
+def test_a_broken_request_does_not_affect_others(tmp_path: Path) -> None:
     state = session(request("one"), request("two"), request("three"), customTitle="A title")
     data = json.dumps(state).encode().replace(b'"two"', b'"two\\q"')
     conversation, ledger = read_bytes(tmp_path, data)
@@ -180,7 +180,7 @@ def test_one_broken_request_costs_one_request(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("between", [b",,", b", ,", b""])
-def test_commas_out_of_place_cost_nothing(between: bytes, tmp_path: Path) -> None:
+def test_misplaced_commas_lose_no_data(between: bytes, tmp_path: Path) -> None:
     data = TWO.replace(b'}, {"requestId"', b"}" + between + b'{"requestId"').replace(b"}], ", b"},], ")
     conversation, ledger = read_bytes(tmp_path, data)
 
@@ -189,14 +189,14 @@ def test_commas_out_of_place_cost_nothing(between: bytes, tmp_path: Path) -> Non
     assert codes(ledger) == ["salvaged-document"]
 
 
-def test_what_stands_between_the_requests_of_a_broken_document_is_told(tmp_path: Path) -> None:
+def test_text_between_the_requests_of_a_broken_document_is_reported(tmp_path: Path) -> None:
     conversation, ledger = read_bytes(tmp_path, TWO.replace(b'}, {"requestId"', b'}, oops, {"requestId"'))
 
     assert words(conversation) == ["one", "two, ünïcode"]
     assert [bad.code for bad in ledger.bad] == ["bad-json"]
 
 
-def test_repairs_within_a_torn_document_are_told(tmp_path: Path) -> None:
+def test_repairs_within_a_truncated_document_are_reported(tmp_path: Path) -> None:
     data = TWO.replace(b'"one"', b'"one \\ud83d"')
     conversation, ledger = read_bytes(tmp_path, data[:-30])
 
@@ -204,7 +204,7 @@ def test_repairs_within_a_torn_document_are_told(tmp_path: Path) -> None:
     assert codes(ledger) == ["lone-surrogate", "salvaged-document"]
 
 
-def test_a_document_cut_at_any_byte_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+def test_a_document_cut_at_any_byte_is_read_up_to_the_cut(tmp_path: Path) -> None:
     ends = [TWO.index(b'"text": "one"') + 13, TWO.index(b', "parts"', TWO.index(b"two"))]
     for cut in range(len(TWO)):
         conversation, ledger = read_bytes(tmp_path, TWO[:cut])
@@ -240,7 +240,7 @@ TORN = json.dumps(
         (b'"responseId": "ans', ["first", "hm", 'and \\ " last']),
     ],
 )
-def test_a_torn_request_keeps_its_prompt_and_the_finished_parts_of_its_answer(
+def test_a_truncated_request_has_its_prompt_and_complete_parts(
     written: bytes, answer: list[str], tmp_path: Path
 ) -> None:
     start = TORN.index(b'"text": "two"')
@@ -258,7 +258,7 @@ def test_a_torn_request_keeps_its_prompt_and_the_finished_parts_of_its_answer(
 
 @pytest.mark.parametrize("ending", ["two, \\u00fcn", "two, ", "tw"])
 @pytest.mark.parametrize("is_plain", [False, True])
-def test_the_beginning_of_a_torn_prompt_is_kept_and_marked(ending: str, is_plain: bool, tmp_path: Path) -> None:
+def test_the_beginning_of_a_truncated_prompt_is_read_and_marked(ending: str, is_plain: bool, tmp_path: Path) -> None:
     data = json.dumps(session(request("one"), {"message": "two, ünïcode"})).encode() if is_plain else TWO
     start = data.rindex(b'"two, ')
     conversation, ledger = read_bytes(tmp_path, data[: data.index(ending.encode(), start) + len(ending)])
@@ -273,19 +273,19 @@ def test_the_beginning_of_a_torn_prompt_is_kept_and_marked(ending: str, is_plain
 
 
 @pytest.mark.parametrize("cut", [1, 2, 3, 4, 5])
-def test_half_a_character_of_a_torn_prompt_is_left_out(cut: int, tmp_path: Path) -> None:
+def test_half_a_character_of_a_truncated_prompt_is_left_out(cut: int, tmp_path: Path) -> None:
     conversation, _ = read_bytes(tmp_path, TWO[: TWO.index(b"\\u00fc") + cut])
 
     assert words(conversation) == ["one", "two, "]
 
 
-def test_a_prompt_that_broke_off_before_its_first_character_is_none(tmp_path: Path) -> None:
+def test_a_prompt_truncated_before_its_first_character_is_empty(tmp_path: Path) -> None:
     conversation, _ = read_bytes(tmp_path, TWO[: TWO.rindex(b'"two, ') + 1])
 
     assert words(conversation) == ["one"]
 
 
-def test_what_a_torn_request_says_after_its_answer_is_kept_as_far_as_it_is_finished(tmp_path: Path) -> None:
+def test_complete_fields_after_the_answer_of_a_truncated_request_are_read(tmp_path: Path) -> None:
     conversation, _ = read_bytes(tmp_path, TORN[: TORN.index(b'"GPT"') + 5])
 
     assert conversation is not None
@@ -295,7 +295,7 @@ def test_what_a_torn_request_says_after_its_answer_is_kept_as_far_as_it_is_finis
     assert (cut.turns[-1].response_id, cut.turns[-1].details) == ("answer", None)
 
 
-def test_a_torn_request_without_prompt_or_answer_is_no_turn(tmp_path: Path) -> None:
+def test_a_truncated_request_without_prompt_and_answer_is_not_a_turn(tmp_path: Path) -> None:
     conversation, ledger = read_bytes(tmp_path, TWO[: TWO.index(b'"message"', TWO.index(b', {"requestId"'))])
 
     assert words(conversation) == ["one"]
@@ -305,7 +305,7 @@ def test_a_torn_request_without_prompt_or_answer_is_no_turn(tmp_path: Path) -> N
 # --- other documents --------------------------------------------------------------------------------------------
 
 
-def test_a_document_that_is_no_session_is_not_salvaged(tmp_path: Path) -> None:
+def test_a_document_that_is_not_a_session_is_not_salvaged(tmp_path: Path) -> None:
     path = tmp_path / "state.json"
     path.write_bytes(b'{"version": 2, "requests": [{"a": 1}, ')
     ledger = Ledger()

@@ -57,7 +57,7 @@ def test_a_replaced_text_is_a_diff() -> None:
         ("a\n", "b", "@@ -1 +1 @@\n-a\n+b\n\\ No newline at end of file\n"),
     ],
 )
-def test_pieces_need_not_end_in_a_line_break(old: str, new: str, hunk: str) -> None:
+def test_fragments_without_a_final_line_break_are_compared(old: str, new: str, hunk: str) -> None:
     arguments = {"filePath": TILL, "oldString": old, "newString": new}
 
     (edit,) = edits_after([("copilot_replaceString", "c1", arguments)], edited())
@@ -134,14 +134,14 @@ def test_a_patch_is_cut_into_the_hunks_of_each_file() -> None:
     assert {edit.call_id for edit in (till, new, old, bag, other)} == {"c1"}
 
 
-def test_a_file_that_a_patch_renames_is_known_by_its_new_name_too() -> None:
+def test_a_file_renamed_by_a_patch_matches_its_new_name_too() -> None:
     (edit,) = edits_after([("copilot_applyPatch", "c1", {"input": PATCH})], edited("/home/ana/shop/sack.py"))
 
     assert edit.diff is not None
     assert edit.diff.startswith("--- a/home/ana/shop/bag.py\n+++ b/home/ana/shop/sack.py\n")
 
 
-def test_a_patch_may_break_off() -> None:
+def test_a_truncated_patch_is_read() -> None:
     patch = "*** Begin Patch\n*** Update File: a.py\n@@\n-one"
 
     (edit,) = edits_after([("copilot_applyPatch", "c1", {"input": patch})], edited("/home/ana/a.py"))
@@ -174,7 +174,7 @@ def test_a_patch_counts_its_blank_lines_as_context() -> None:
     ],
 )
 @pytest.mark.parametrize("tool_id", ["copilot_insertEdit", "copilot_replaceString", "copilot_applyPatch"])
-def test_where_the_arguments_do_not_tell_there_is_no_diff(tool_id: str, arguments: Any) -> None:
+def test_arguments_without_texts_give_no_diff(tool_id: str, arguments: Any) -> None:
     (edit,) = edits_after([(tool_id, "c1", arguments)], edited())
 
     assert (edit.call_id, edit.diff, edit.added) == ("c1", None, None)
@@ -216,7 +216,7 @@ def test_the_latest_call_on_the_same_file_counts() -> None:
         ("vscode-remote://ssh-remote%2Bbox/home/ana/till.py", TILL),
     ],
 )
-def test_files_are_named_in_many_ways(file_path: str, path: str) -> None:
+def test_spellings_of_a_file_name_are_matched(file_path: str, path: str) -> None:
     arguments = {"filePath": file_path, "oldString": "a", "newString": "b"}
 
     (edit,) = edits_after([("copilot_replaceString", "c1", arguments)], edited(path))
@@ -224,7 +224,7 @@ def test_files_are_named_in_many_ways(file_path: str, path: str) -> None:
     assert edit.diff is not None
 
 
-def test_an_edit_without_a_call_before_it_stands_alone() -> None:
+def test_an_edit_without_a_call_before_it_has_no_call() -> None:
     (edit,) = edits_after([("copilot_readFile", "c1", {"filePath": TILL})], edited())
 
     assert (edit.call_id, edit.diff) == (None, None)

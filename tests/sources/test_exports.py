@@ -56,7 +56,7 @@ def dialogue(conversation: Conversation) -> list[str]:
 
 
 @pytest.mark.parametrize("document", [E1, E3, E5])
-def test_an_export_of_each_era_says_the_same(document: Json, tmp_path: Path) -> None:
+def test_exports_of_all_versions_read_the_same(document: Json, tmp_path: Path) -> None:
     path = write(tmp_path / "chat.json", document)
     source = identify(Probe(path))
     assert source is not None
@@ -74,7 +74,7 @@ def test_an_export_of_each_era_says_the_same(document: Json, tmp_path: Path) -> 
     ]
 
 
-def test_who_asked_is_kept(tmp_path: Path) -> None:
+def test_the_name_of_the_requester_is_read(tmp_path: Path) -> None:
     conversation, _ = read_export(write(tmp_path / "chat.json", E1))
 
     assert conversation.extra == {
@@ -118,7 +118,7 @@ def test_requests_alone_are_an_export(first: Json, tmp_path: Path) -> None:
         session(request()),
     ],
 )
-def test_other_documents_are_none(other: Json, tmp_path: Path) -> None:
+def test_other_documents_are_not_exports(other: Json, tmp_path: Path) -> None:
     assert not ChatExport().claims(Probe(write(tmp_path / "chat.json", other)))
 
 
@@ -140,7 +140,7 @@ def test_an_export_without_requests_is_an_empty_conversation(tmp_path: Path) -> 
     assert not ledger.diagnostics()
 
 
-def test_another_assistant_is_labelled_as_what_it_is(tmp_path: Path) -> None:
+def test_an_export_of_another_assistant_has_its_name(tmp_path: Path) -> None:
     agent = {"id": "positron.assistant.chat", "fullName": "Positron Assistant"}
     named, _ = read_export(write(tmp_path / "a.json", {**E5, "responderUsername": "Positron Assistant"}))
     nameless, _ = read_export(write(tmp_path / "b.json", {"requests": [request(agent=agent)]}))
@@ -169,7 +169,7 @@ def test_the_id_of_an_export_does_not_change(tmp_path: Path) -> None:
         {**E5, "responderUsername": "Positron Assistant", "requests": []},
     ],
 )
-def test_other_exports_have_other_ids(other: Json, tmp_path: Path) -> None:
+def test_different_exports_have_different_ids(other: Json, tmp_path: Path) -> None:
     one, _ = read_export(write(tmp_path / "one.json", E5))
     two, _ = read_export(write(tmp_path / "two.json", other))
 
@@ -183,7 +183,7 @@ def test_a_running_request_was_exported_as_cancelled(tmp_path: Path) -> None:
     assert conversation.turns[0].status == "cancelled"
 
 
-def test_a_torn_export_is_still_one(tmp_path: Path) -> None:
+def test_a_truncated_export_is_read_as_an_export(tmp_path: Path) -> None:
     text = json.dumps(E5, indent=2)
     path = tmp_path / "chat.json"
     path.write_text(text[: text.index("second")], encoding="utf-8")

@@ -55,14 +55,14 @@ def test_thumbs_up_and_down(fields: Json, vote: Vote, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("fields", [{"vote": 2}, {"vote": True}, {"vote": "up"}])
-def test_what_is_no_vote_is_not_counted_as_one(fields: Json, tmp_path: Path) -> None:
+def test_other_values_are_not_votes(fields: Json, tmp_path: Path) -> None:
     turn = read_turn(tmp_path, **fields)
 
     assert turn.vote is None
     assert turn.extra == fields
 
 
-def test_a_reason_to_vote_down_is_kept_without_a_vote(tmp_path: Path) -> None:
+def test_a_reason_to_vote_down_is_read_without_a_vote(tmp_path: Path) -> None:
     turn = read_turn(tmp_path, voteDownReason="other")
 
     assert (turn.vote, turn.reason_without_vote, turn.extra) == (None, "other", None)
@@ -114,7 +114,7 @@ def test_suggested_questions(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_an_answer_was_based_on(reference: Any, expected: UsedReference, tmp_path: Path) -> None:
+def test_references_of_an_answer_are_read(reference: Any, expected: UsedReference, tmp_path: Path) -> None:
     turn = read_turn(tmp_path, contentReferences=[{"kind": "reference", "reference": reference}])
 
     assert turn.references == [expected]
@@ -130,7 +130,7 @@ def test_how_much_of_a_reference_was_used(kind: Any, status: str | None, tmp_pat
     assert reference.extra == {"options": {"status": {"kind": kind}, "isDeletion": True}}
 
 
-def test_a_reference_to_nothing_stays_as_it_is(tmp_path: Path) -> None:
+def test_an_empty_reference_stays_unchanged(tmp_path: Path) -> None:
     odd = [{"kind": "reference", "reference": 5}, {"kind": "reference"}, "text", None]
     turn = read_turn(tmp_path, contentReferences=[*odd, {"kind": "reference", "reference": FILE}])
 
@@ -166,7 +166,7 @@ def test_public_code_that_an_answer_resembles(tmp_path: Path) -> None:
     ]
 
 
-def test_what_the_user_did_with_earlier_edits(tmp_path: Path) -> None:
+def test_outcomes_of_earlier_edits_are_read(tmp_path: Path) -> None:
     turn = read_turn(tmp_path, editedFileEvents=[{"uri": FILE, "eventKind": kind} for kind in (1, 2, 3)])
 
     assert turn.edited_files == [
@@ -180,7 +180,7 @@ def test_what_the_user_did_with_earlier_edits(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "odd", [{"uri": FILE, "eventKind": 9}, {"eventKind": 1, "uri": 5}, {"uri": FILE}, "kept", None]
 )
-def test_an_event_that_is_not_told_in_full_keeps_the_list(odd: Any, tmp_path: Path) -> None:
+def test_an_event_with_further_fields_leaves_the_list_in_extra(odd: Any, tmp_path: Path) -> None:
     events = [{"uri": FILE, "eventKind": 1}, odd]
     turn = read_turn(tmp_path, editedFileEvents=events)
 
@@ -210,14 +210,14 @@ def test_code_blocks_of_the_extension(tmp_path: Path) -> None:
         },
     ],
 )
-def test_a_summary_that_replaced_the_history(metadata: Json, tmp_path: Path) -> None:
+def test_a_summary_of_the_history_is_read(metadata: Json, tmp_path: Path) -> None:
     conversation, _ = read_session(session(request(result={"metadata": metadata})), tmp_path)
 
     found = [part for part in parts_of(conversation) if isinstance(part, Compaction)]
     assert found == [Compaction(text="so far", round_id="r", trigger="background", elapsed_ms=5)]
 
 
-def test_all_summaries_of_a_turn_are_kept_with_what_they_cost(tmp_path: Path) -> None:
+def test_all_summaries_of_a_turn_are_read_with_their_usage(tmp_path: Path) -> None:
     metadata = {
         "summary": {"text": "old"},
         "summaries": [{"text": "one", "model": "m", "usage": {"prompt_tokens": 5}}, {"text": "two"}],
@@ -233,7 +233,7 @@ def test_all_summaries_of_a_turn_are_kept_with_what_they_cost(tmp_path: Path) ->
     assert conversation.turns[0].extra is None
 
 
-def test_a_summary_that_is_recorded_twice_is_there_once_after_what_was_thought_of_it(tmp_path: Path) -> None:
+def test_a_summary_recorded_twice_is_read_once_after_its_thinking(tmp_path: Path) -> None:
     metadata = {"summary": {"text": "one"}, "summaries": [{"text": "one", "thinking": {"text": "hm", "id": "t"}}]}
     conversation, _ = read_session(session(request(result={"metadata": metadata})), tmp_path)
 
@@ -251,14 +251,14 @@ def test_the_files_that_the_user_chose_to_be_edited_are_references(tmp_path: Pat
     assert turn.extra == {"workingSet": [5]}
 
 
-def test_the_line_under_the_answer_and_the_next_question_are_kept(tmp_path: Path) -> None:
+def test_the_line_below_the_answer_and_the_next_question_are_read(tmp_path: Path) -> None:
     turn = read_turn(tmp_path, result={"details": "Model X, 3x", "nextQuestion": {"prompt": "And then?"}})
 
     assert turn.details == "Model X, 3x"
     assert [followup.text for followup in turn.followups] == ["And then?"]
 
 
-def test_empty_lists_say_nothing(tmp_path: Path) -> None:
+def test_empty_lists_give_no_feedback(tmp_path: Path) -> None:
     keys = ("followups", "contentReferences", "codeCitations", "editedFileEvents", "responseMarkdownInfo")
 
     assert read_turn(tmp_path, **{key: [] for key in keys}).extra is None

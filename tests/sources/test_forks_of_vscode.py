@@ -58,9 +58,7 @@ def test_a_copied_turn_has_the_time_of_the_first_one_and_leaves_its_tokens_there
     "fields",
     [{"responseTimestamp": milliseconds(FORKED)}, {"result": {"metadata": {}}}, {"responseTimestamp": None}],
 )
-def test_a_turn_is_no_copy_unless_its_answer_is_older_and_another_sessions(
-    tmp_path: Path, fields: dict[str, Any]
-) -> None:
+def test_a_copied_turn_has_an_older_answer_of_another_session(tmp_path: Path, fields: dict[str, Any]) -> None:
     made = forked(tmp_path, {**copy(), **fields})
 
     assert made.relations == []

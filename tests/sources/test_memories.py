@@ -39,7 +39,7 @@ def write(path: Path, text: str = "remember\n") -> Path:
 # --- whose memory it is -----------------------------------------------------------------------------------------
 
 
-def test_the_memory_of_a_session_belongs_to_its_conversation_and_the_plan_is_known() -> None:
+def test_the_memory_of_a_session_belongs_to_its_conversation_and_the_plan_is_marked() -> None:
     path = memories(WORKSPACE) / base64.b64encode(SESSION.encode()).decode().rstrip("=") / "plan.md"
 
     conversation, ledger = read_one(SOURCE, path)
@@ -113,7 +113,7 @@ def test_memory_without_a_session_belongs_to_the_workspace(tmp_path: Path) -> No
 
 
 @given(st.text(min_size=1, max_size=60))
-def test_any_name_of_a_folder_is_some_session(name: str) -> None:
+def test_any_folder_name_gives_a_session_id(name: str) -> None:
     assert session_of_folder(name)
 
 
@@ -159,7 +159,7 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
 # --- damage -----------------------------------------------------------------------------------------------------
 
 
-def test_broken_bytes_are_told_and_the_rest_is_read(tmp_path: Path) -> None:
+def test_broken_bytes_are_reported_and_the_rest_is_read(tmp_path: Path) -> None:
     path = write(memories(tmp_path) / "repo" / "build.md")
     path.write_bytes(b"\xffmake test")
 
@@ -169,7 +169,7 @@ def test_broken_bytes_are_told_and_the_rest_is_read(tmp_path: Path) -> None:
     assert codes(ledger) == ["invalid-utf8"]
 
 
-def test_a_file_that_is_gone_or_lies_elsewhere_is_refused(tmp_path: Path) -> None:
+def test_missing_and_misplaced_files_are_refused(tmp_path: Path) -> None:
     for path in (memories(tmp_path) / "repo" / "gone.md", tmp_path / "note.md"):
         with pytest.raises(BadFile):
             list(SOURCE.read(Found(path, SOURCE.name), Ledger()))

@@ -31,7 +31,7 @@ def _word(part: Any) -> str:
     return type(part).__name__
 
 
-def test_words_and_calls_up_to_the_results_are_one_message() -> None:
+def test_text_and_calls_up_to_the_results_are_one_message() -> None:
     messages, _ = read_parts({"value": "I look."}, answered("c1"), answered("c2"), {"value": "Done."})
 
     assert outline(messages) == ["assistant: Text c1 c2", "tool: =c1", "tool: =c2", "assistant: Text"]
@@ -55,7 +55,7 @@ def test_a_reference_that_begins_a_sentence_stays_with_it() -> None:
     assert outline(messages) == ["assistant: c1", "tool: =c1", "assistant: Reference Text"]
 
 
-def test_what_was_said_before_and_after_a_call_that_is_not_shown_are_two_messages() -> None:
+def test_texts_before_and_after_a_hidden_call_are_two_messages() -> None:
     call = {"id": "c1", "name": "no_such_tool", "arguments": "{}"}
     rounds = [{"id": "r1", "response": "I try. ", "toolCalls": [call]}, {"id": "r2", "response": "It failed."}]
     results = {"c1": {"$mid": 20, "content": [{"$mid": 21, "value": "ERROR: no such tool"}]}}
@@ -82,7 +82,7 @@ FENCE = "\n```\n"
         (FENCE, "Written.", [FENCE, "Written."]),
     ],
 )
-def test_fences_that_vs_code_puts_around_an_edit_are_no_text(before: str, after: str, told: list[str]) -> None:
+def test_fences_of_vs_code_around_an_edit_are_not_text(before: str, after: str, told: list[str]) -> None:
     edit = {"kind": "textEditGroup", "uri": uri("/a.py"), "edits": []}
     messages, ledger = read_parts({"value": before}, PARTS["undoStop"], edit, {"value": after})
 
@@ -121,17 +121,17 @@ def test_calls_of_another_round_begin_a_message() -> None:
     assert messages[3].created_at == datetime.fromtimestamp(1767000001, UTC)
 
 
-def test_a_call_without_a_result_cuts_nothing() -> None:
+def test_a_call_without_a_result_does_not_end_a_message() -> None:
     messages, _ = read_parts({"value": "a"}, tool_part(), {"value": "b"})
 
     assert outline(messages) == ["assistant: Text call-1 Text"]
 
 
-def test_a_response_of_nothing_is_no_message() -> None:
+def test_an_empty_response_has_no_message() -> None:
     assert read_parts()[0] == []
 
 
-def test_messages_know_their_turn() -> None:
+def test_messages_have_the_index_of_their_turn() -> None:
     shown = [Shown(Thinking(text="a"), None), Shown(Text(text="b"), "s1")]
 
     assert [(message.turn, message.parent_call_id) for message in messages_from(shown, 7)] == [(7, None), (7, "s1")]

@@ -75,7 +75,7 @@ def test_every_kind_of_mention(
     assert text[mention.start : mention.end] == words
 
 
-def test_a_mention_of_a_file_knows_its_place(tmp_path: Path) -> None:
+def test_a_mention_of_a_file_has_its_location(tmp_path: Path) -> None:
     as_object = read_mention(tmp_path, "#a", {"kind": "dynamic", "text": "#a", "data": FILE})
     as_text = read_mention(tmp_path, "#a", {"kind": "dynamic", "text": "#a", "data": "file:///home/ana/a.py"})
     as_words = read_mention(tmp_path, "#a", {"kind": "dynamic", "text": "#a", "data": "a.py and others"})
@@ -98,7 +98,7 @@ def test_a_mention_of_a_file_knows_its_place(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("text", ["see #a", "see 🦀 #a"])
-def test_an_offset_that_leads_nowhere_is_none(text: str, odd: Any, tmp_path: Path) -> None:
+def test_an_offset_outside_of_the_text_is_none(text: str, odd: Any, tmp_path: Path) -> None:
     mention = read_mention(tmp_path, text, {"kind": "dynamic", "text": "#a", "range": odd})
 
     assert (mention.start, mention.end, mention.text) == (None, None, "#a")
@@ -123,7 +123,7 @@ def test_without_a_text_the_parts_are_joined(tmp_path: Path) -> None:
     assert parts[0] == Text(text="one two")
 
 
-def test_plain_parts_that_say_more_than_the_text_are_kept(tmp_path: Path) -> None:
+def test_plain_parts_missing_from_the_text_are_included(tmp_path: Path) -> None:
     others = [{"kind": "text", "text": "others"}, {"kind": "text", "text": "words", "style": "bold"}, "loose"]
     parts, ledger = read_message(
         tmp_path, {"text": "words", "parts": [*others, {"kind": "text", "text": "words"}, "or"]}
@@ -136,7 +136,7 @@ def test_plain_parts_that_say_more_than_the_text_are_kept(tmp_path: Path) -> Non
     assert ledger.parts.used == 5
 
 
-def test_an_unknown_kind_of_part_survives_and_is_counted(tmp_path: Path) -> None:
+def test_an_unknown_kind_of_part_is_stored_and_counted(tmp_path: Path) -> None:
     odd = {"kind": "sticker", "image": "cat"}
     parts, ledger = read_message(tmp_path, {"text": "hi", "parts": [odd, {"range": {}}, None, 5]})
 
@@ -146,7 +146,7 @@ def test_an_unknown_kind_of_part_survives_and_is_counted(tmp_path: Path) -> None
     assert [bad.pointer for bad in ledger.parts.bad] == ["/requests/0/message/parts/3"]
 
 
-def test_more_fields_of_a_message_are_kept(tmp_path: Path) -> None:
+def test_further_fields_of_a_message_are_in_extra(tmp_path: Path) -> None:
     parts, _ = read_message(tmp_path, {"text": "hi", "parts": "none", "mood": "good"})
 
     assert parts == [Text(text="hi", extra={"parts": "none", "mood": "good"})]
@@ -172,7 +172,7 @@ rename it, please
 """
 
 
-def test_the_users_words_stand_apart_from_what_the_prompt_adds(tmp_path: Path) -> None:
+def test_the_users_text_is_separate_from_the_context_of_the_prompt(tmp_path: Path) -> None:
     parts, _ = read_message(
         tmp_path,
         {"text": "rename it, please", "parts": []},
@@ -228,7 +228,7 @@ def test_a_picture_that_was_sent_as_data_is_an_attachment(tmp_path: Path) -> Non
     )
 
 
-def test_a_picture_that_was_attached_and_sent_is_there_once(tmp_path: Path) -> None:
+def test_a_picture_that_was_attached_and_sent_is_included_once(tmp_path: Path) -> None:
     picture = {"type": 2, "imageUrl": {"url": "data:image/gif;base64,R0lGODdh"}}
     pasted = {"kind": "image", "id": "p", "name": "Pasted", "mimeType": "image/gif", "value": {"$base64": "R0lGODdh"}}
     parts, _ = read_message(
@@ -241,7 +241,7 @@ def test_a_picture_that_was_attached_and_sent_is_there_once(tmp_path: Path) -> N
     assert [part.name for part in parts if isinstance(part, Attachment)] == ["Pasted"]
 
 
-def test_what_early_releases_recorded_of_a_request_is_in_the_model(tmp_path: Path) -> None:
+def test_records_of_early_releases_are_read(tmp_path: Path) -> None:
     metadata = {
         "messages": [{"role": "user", "content": "sent to it"}, {"role": "assistant", "content": "came from it"}, 5],
         "edits": {
@@ -261,7 +261,7 @@ def test_what_early_releases_recorded_of_a_request_is_in_the_model(tmp_path: Pat
 
 
 @pytest.mark.parametrize("nothing", [[], "", [None]])
-def test_an_empty_prompt_is_none(nothing: Any, tmp_path: Path) -> None:
+def test_an_empty_prompt_has_no_parts(nothing: Any, tmp_path: Path) -> None:
     parts, _ = read_message(tmp_path, "hi", result={"metadata": {"renderedUserMessage": nothing}})
 
     assert parts == [Text(text="hi")]

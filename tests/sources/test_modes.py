@@ -28,7 +28,7 @@ def read_one(tmp_path: Path, **fields: Any) -> Conversation:
     return read_session(session(request(**fields)), tmp_path)[0]
 
 
-def test_a_mode_is_called_as_its_file_says_where_telemetry_has_a_hash(tmp_path: Path) -> None:
+def test_a_mode_with_a_hashed_name_is_named_by_its_file(tmp_path: Path) -> None:
     info = {"kind": "agent", "isBuiltin": False, "telemetryModeId": "custom", "telemetryModeName": "-1436083026"}
     conversation = read_one(tmp_path, modeInfo={**info, "modeInstructions": INSTRUCTIONS})
     mode = conversation.turns[0].mode
@@ -39,7 +39,7 @@ def test_a_mode_is_called_as_its_file_says_where_telemetry_has_a_hash(tmp_path: 
     assert conversation.messages[0].mode == "Reviewer"
 
 
-def test_a_custom_agent_is_known_by_its_file_name_and_instructions(tmp_path: Path) -> None:
+def test_a_custom_agent_has_file_name_and_instructions(tmp_path: Path) -> None:
     conversation = read_one(
         tmp_path,
         modeInfo={
@@ -69,7 +69,7 @@ def test_a_custom_agent_is_known_by_its_file_name_and_instructions(tmp_path: Pat
     ("outer", "inner"),
     [({"isBuiltin": True}, {}), ({}, {"isBuiltin": True}), ({"isBuiltin": False}, {"isBuiltin": True})],
 )
-def test_a_mode_of_vscode_with_instructions_is_no_custom_agent(outer: Json, inner: Json, tmp_path: Path) -> None:
+def test_a_vscode_mode_with_instructions_is_not_a_custom_agent(outer: Json, inner: Json, tmp_path: Path) -> None:
     instructions = INSTRUCTIONS | {"name": "Plan"} | inner
     turn = read_turn(tmp_path, modeInfo={"kind": "agent", "modeInstructions": instructions, **outer})
 
@@ -79,7 +79,7 @@ def test_a_mode_of_vscode_with_instructions_is_no_custom_agent(outer: Json, inne
     assert turn.mode.extra == {"modeInstructions": instructions}
 
 
-def test_a_custom_agent_without_its_instructions_is_known_by_its_name_at_least(tmp_path: Path) -> None:
+def test_a_custom_agent_without_instructions_has_a_name(tmp_path: Path) -> None:
     named = read_turn(tmp_path, modeInfo={"kind": "agent", "telemetryModeId": "custom", "telemetryModeName": "Docs"})
     nameless = read_turn(tmp_path, modeInfo={"kind": "agent", "telemetryModeId": "custom", "isBuiltin": False})
 
@@ -114,7 +114,7 @@ def test_applying_a_code_block_has_no_kind_of_mode(tmp_path: Path) -> None:
         ("github.copilot.workspace", "ask"),
     ],
 )
-def test_before_modes_were_recorded_the_participant_tells(agent_id: str, kind: str, tmp_path: Path) -> None:
+def test_without_a_recorded_mode_the_participant_implies_it(agent_id: str, kind: str, tmp_path: Path) -> None:
     mode = read_turn(tmp_path, agent={"id": agent_id}).mode
 
     assert mode is not None
@@ -126,7 +126,7 @@ def test_a_mode_is_not_guessed(fields: Json, tmp_path: Path) -> None:
     assert read_turn(tmp_path, **fields).mode is None
 
 
-def test_a_participant_keeps_all_that_was_said_about_it(tmp_path: Path) -> None:
+def test_all_fields_of_a_participant_are_read(tmp_path: Path) -> None:
     agent = read_turn(
         tmp_path,
         agent={
@@ -148,14 +148,14 @@ def test_a_participant_keeps_all_that_was_said_about_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("odd", ["workspace", {"name": "nameless"}, 5])
-def test_a_participant_without_an_id_stays_as_it_is(odd: Any, tmp_path: Path) -> None:
+def test_a_participant_without_an_id_stays_unchanged(odd: Any, tmp_path: Path) -> None:
     turn = read_turn(tmp_path, agent=odd)
 
     assert turn.agent is None
     assert turn.extra == {"agent": odd}
 
 
-def test_a_slash_command_is_known_by_its_name(tmp_path: Path) -> None:
+def test_a_slash_command_is_recognized_by_its_name(tmp_path: Path) -> None:
     plain = read_turn(tmp_path, slashCommand={"name": "fix"})
     described = read_turn(tmp_path, slashCommand={"name": "fix", "description": "Fix it"})
 

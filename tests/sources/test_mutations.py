@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from copilog.sources.vscode.session_log import MOST_HOLES
-from tests.sources.session_log_builders import Json, line, replayed, told
+from tests.sources.session_log_builders import Json, line, notes_by_line, replayed
 
 
 def state_after(start: Any, *lines: bytes) -> Any:
@@ -23,7 +23,7 @@ def state_after(start: Any, *lines: bytes) -> Any:
 # --- VS Code's rules --------------------------------------------------------------------------------------------
 
 
-def test_the_first_line_is_the_whole_state() -> None:
+def test_the_first_line_is_the_complete_state() -> None:
     assert state_after({"version": 3, "requests": []}) == {"version": 3, "requests": []}
 
 
@@ -44,7 +44,7 @@ def test_a_set_without_a_value_removes_like_a_delete(removal: bytes) -> None:
     assert state_after({"title": "Tides", "version": 3}, removal) == {"version": 3}
 
 
-def test_removing_what_is_not_there_changes_nothing() -> None:
+def test_removing_a_missing_value_changes_nothing() -> None:
     assert state_after({"version": 3}, line(3, ["title"])) == {"version": 3}
 
 
@@ -57,7 +57,7 @@ def test_a_push_appends_all_its_items() -> None:
 
 
 @pytest.mark.parametrize("start", [{}, {"parts": None}, {"parts": ""}, {"parts": 0}, {"parts": False}])
-def test_a_push_makes_the_array_where_there_is_nothing(start: Json) -> None:
+def test_a_push_creates_a_missing_array(start: Json) -> None:
     assert state_after(start, line(2, ["parts"], v=["a"])) == {"parts": ["a"]}
 
 
@@ -69,18 +69,18 @@ def test_a_push_with_an_index_alone_only_cuts() -> None:
     assert state_after({"parts": ["a", "b", "c"]}, line(2, ["parts"], i=1)) == {"parts": ["a"]}
 
 
-def test_a_push_with_an_index_behind_the_end_leaves_holes() -> None:
+def test_a_push_beyond_the_end_leaves_holes() -> None:
     assert state_after({"parts": ["a"]}, line(2, ["parts"], v=["d"], i=3)) == {"parts": ["a", None, None, "d"]}
 
 
-def test_a_push_of_nothing_is_no_change_but_makes_the_array() -> None:
+def test_a_push_without_items_creates_the_array() -> None:
     assert state_after({"parts": ["a"]}, line(2, ["parts"]), line(2, ["others"], v=[])) == {
         "parts": ["a"],
         "others": [],
     }
 
 
-def test_an_item_behind_the_end_is_appended_and_further_behind_leaves_holes() -> None:
+def test_an_item_beyond_the_end_is_appended_leaving_holes() -> None:
     assert state_after({"parts": ["a"]}, line(1, ["parts", 1], v="b")) == {"parts": ["a", "b"]}
     assert state_after({"parts": ["a"]}, line(1, ["parts", 3], v="d")) == {"parts": ["a", None, None, "d"]}
 
@@ -91,11 +91,11 @@ def test_numbers_name_properties_and_digits_name_items_as_in_javascript() -> Non
 
 
 @pytest.mark.parametrize("key", ["00", "1.5", "-1", "length", "\u0663", -1])
-def test_what_is_no_index_names_no_item(key: Any) -> None:
+def test_a_key_that_is_not_an_index_names_no_item(key: Any) -> None:
     log, ledger = replayed(line(0, v={"parts": ["a"]}), line(1, ["parts", key], v="b"))
 
     assert log.state == {"parts": ["a"]}
-    assert told(ledger) == [(2, "orphan-mutation"), (None, "damaged-log")]
+    assert notes_by_line(ledger) == [(2, "orphan-mutation"), (None, "damaged-log")]
 
 
 @pytest.mark.parametrize("nothing", [line(1, [], v={"version": 9}), line(1, []), line(3, [])])
@@ -118,7 +118,7 @@ def test_items_of_one_push_are_changed_by_later_lines() -> None:
     }
 
 
-def test_blank_lines_and_carriage_returns_are_no_matter() -> None:
+def test_blank_lines_and_carriage_returns_are_ignored() -> None:
     log, ledger = replayed(line(0, v={"n": 1}), b"\n  \r\n", line(1, ["n"], v=2).replace(b"\n", b"\r\n"))
 
     assert log.state == {"n": 2}
@@ -129,12 +129,12 @@ def test_blank_lines_and_carriage_returns_are_no_matter() -> None:
 # --- salvage ----------------------------------------------------------------------------------------------------
 
 
-def test_a_bad_line_costs_that_line() -> None:
+def test_a_bad_line_does_not_affect_others() -> None:
     log, ledger = replayed(line(0, v={"a": 1}), b'{"kind":1,"k":["a"\n', line(1, ["b"], v=2))
 
     assert log.state == {"a": 1, "b": 2}
     assert log.is_damaged
-    assert told(ledger) == [(2, "bad-json"), (None, "damaged-log")]
+    assert notes_by_line(ledger) == [(2, "bad-json"), (None, "damaged-log")]
     assert ledger.bad[0].offset == len(line(0, v={"a": 1}))
     assert (ledger.seen, ledger.used) == (3, 2)
 
@@ -172,24 +172,24 @@ def test_a_bad_line_costs_that_line() -> None:
         (b"{" * 5000 + b"\n", "bad-json"),
     ],
 )
-def test_a_change_that_cannot_be_made_changes_nothing_and_is_told(bad: bytes, code: str) -> None:
+def test_an_impossible_change_is_reported_and_changes_nothing(bad: bytes, code: str) -> None:
     start: Json = {"list": ["x"], "text": "t", "object": {}, "nothing": None}
 
     log, ledger = replayed(line(0, v=start), bad, line(1, ["later"], v=True))
 
     assert log.state == {**start, "later": True}
     assert log.is_damaged
-    assert told(ledger) == [(2, code), (None, "damaged-log")]
+    assert notes_by_line(ledger) == [(2, code), (None, "damaged-log")]
     assert ledger.bad[0].level == "error"
 
 
-def test_holes_are_limited_in_the_whole_log() -> None:
+def test_the_number_of_holes_in_a_log_is_limited() -> None:
     lines = [line(1, [f"list{number}", MOST_HOLES // 2], v=1) for number in range(4)]
 
     log, ledger = replayed(line(0, v={f"list{number}": [] for number in range(4)}), *lines)
 
     assert [len(log.state[f"list{number}"]) for number in range(4)] == [5001, 5001, 0, 0]
-    assert [code for _, code in told(ledger)] == ["orphan-mutation", "orphan-mutation", "damaged-log"]
+    assert [code for _, code in notes_by_line(ledger)] == ["orphan-mutation", "orphan-mutation", "damaged-log"]
 
 
 def test_a_diagnostic_quotes_no_content() -> None:
@@ -208,12 +208,12 @@ def test_a_diagnostic_quotes_no_content() -> None:
     assert secret not in msgspec.json.encode(ledger).decode()
 
 
-def test_an_initial_line_heals_what_was_damaged_before() -> None:
+def test_a_later_initial_line_repairs_earlier_damage() -> None:
     log, ledger = replayed(line(1, ["a"], v=1), b"broken\n", line(0, v={"b": 2}))
 
     assert log.state == {"b": 2}
     assert (log.is_headless, log.is_damaged) == (False, False)
-    assert told(ledger) == [(2, "bad-json")]
+    assert notes_by_line(ledger) == [(2, "bad-json")]
 
 
 def test_a_log_without_its_beginning_is_built_up_from_its_changes() -> None:
@@ -230,14 +230,14 @@ def test_a_log_without_its_beginning_is_built_up_from_its_changes() -> None:
         "requests": [None, {"message": {"text": "second"}, "response": [{"value": "yes"}]}],
         "inputState": {"inputText": "draft"},
     }
-    assert told(ledger) == [(1, "headless-log")]
+    assert notes_by_line(ledger) == [(1, "headless-log")]
 
 
 def test_a_headless_log_can_be_damaged_as_well() -> None:
     log, ledger = replayed(line(1, ["version", "a"], v=1), line(1, ["title"], v="x"))
 
     assert (log.is_headless, log.is_damaged) == (True, True)
-    assert told(ledger) == [(1, "orphan-mutation"), (1, "headless-log")]
+    assert notes_by_line(ledger) == [(1, "orphan-mutation"), (1, "headless-log")]
 
 
 def test_a_log_of_bad_lines_alone_has_no_state() -> None:
@@ -245,22 +245,22 @@ def test_a_log_of_bad_lines_alone_has_no_state() -> None:
 
     assert log.state is None
     assert not log.is_headless
-    assert told(ledger) == [(1, "bad-json"), (2, "bad-record"), (3, "unknown-mutation")]
+    assert notes_by_line(ledger) == [(1, "bad-json"), (2, "bad-record"), (3, "unknown-mutation")]
 
 
 @pytest.mark.parametrize("nothing", [b"", b"\n", b" \n\r\n\n"])
-def test_an_empty_log_says_so(nothing: bytes) -> None:
+def test_an_empty_log_has_a_note(nothing: bytes) -> None:
     log, ledger = replayed(nothing)
 
     assert log.state is None
-    assert told(ledger) == [(None, "empty-file")]
+    assert notes_by_line(ledger) == [(None, "empty-file")]
 
 
-def test_a_byte_order_mark_is_taken_off_and_told() -> None:
+def test_a_byte_order_mark_is_removed_and_reported() -> None:
     log, ledger = replayed(b"\xef\xbb\xbf", line(0, v={"a": "é"}))
 
     assert log.state == {"a": "é"}
-    assert told(ledger) == [(1, "byte-order-mark")]
+    assert notes_by_line(ledger) == [(1, "byte-order-mark")]
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
@@ -270,29 +270,29 @@ def test_a_log_that_became_utf16_is_read(encoding: str) -> None:
     log, ledger = replayed(text.encode(encoding))
 
     assert log.state == {"a": "é", "b": "😀"}
-    assert told(ledger) == [(1, "utf-16")]
+    assert notes_by_line(ledger) == [(1, "utf-16")]
 
 
-def test_a_torn_last_line_is_no_damage() -> None:
+def test_a_truncated_last_line_is_not_damage() -> None:
     log, ledger = replayed(line(0, v={"a": 1}), line(1, ["a"], v=2)[:-3])
 
     assert log.state == {"a": 1}
     assert not log.is_damaged
-    assert told(ledger) == [(2, "torn-tail")]
+    assert notes_by_line(ledger) == [(2, "torn-tail")]
 
 
 def test_a_last_line_without_a_line_break_counts_when_it_is_complete() -> None:
     log, ledger = replayed(line(0, v={"a": 1}), line(1, ["a"], v=2).rstrip(b"\n"))
 
     assert log.state == {"a": 2}
-    assert told(ledger) == []
+    assert notes_by_line(ledger) == []
 
 
-def test_a_last_line_that_is_complete_but_fits_nowhere_is_damage() -> None:
+def test_a_complete_last_line_that_cannot_be_applied_is_damage() -> None:
     log, ledger = replayed(line(0, v={"a": 1}), line(1, ["b", "c"], v=2).rstrip(b"\n"))
 
     assert log.is_damaged
-    assert told(ledger) == [(2, "orphan-mutation"), (None, "damaged-log")]
+    assert notes_by_line(ledger) == [(2, "orphan-mutation"), (None, "damaged-log")]
 
 
 @pytest.mark.parametrize("tail", [b"\0" * 500, b"\0" * 9 + b"\n" + b"\0" * 9])
@@ -301,15 +301,15 @@ def test_nul_bytes_at_the_end_are_padding(tail: bytes) -> None:
 
     assert log.state == {"a": 1}
     assert not log.is_damaged
-    assert {code for _, code in told(ledger)} == {"nul-tail"}
+    assert {code for _, code in notes_by_line(ledger)} == {"nul-tail"}
     assert set(ledger.ignored) == {"nul-padding"}
 
 
-def test_nul_bytes_around_a_line_are_taken_off() -> None:
+def test_nul_bytes_around_a_line_are_removed() -> None:
     log, ledger = replayed(line(0, v={"a": 1}), b"\0\0" + line(1, ["a"], v=2), line(1, ["b"], v=3)[:-4] + b"\0\0")
 
     assert log.state == {"a": 2}
-    assert told(ledger) == [(3, "torn-tail"), (2, "nul-tail"), (3, "nul-tail")]
+    assert notes_by_line(ledger) == [(3, "torn-tail"), (2, "nul-tail"), (3, "nul-tail")]
 
 
 @pytest.mark.parametrize("separator", ["\u2028", "\u2029"])
@@ -319,7 +319,7 @@ def test_a_raw_line_separator_inside_a_string_is_an_ordinary_character(separator
     log, ledger = replayed(line(0, v={"a": text}), line(1, ["b"], v=separator))
 
     assert log.state == {"a": text, "b": separator}
-    assert told(ledger) == [(1, "raw-line-separator"), (2, "raw-line-separator")]
+    assert notes_by_line(ledger) == [(1, "raw-line-separator"), (2, "raw-line-separator")]
     assert (ledger.seen, ledger.used) == (2, 2)
 
 
@@ -336,21 +336,21 @@ def test_records_between_line_separators_are_records_of_their_own(separator: str
     assert ledger.seen == 4
 
 
-def test_a_torn_record_behind_a_line_separator_costs_only_itself() -> None:
+def test_a_truncated_record_after_a_line_separator_does_not_affect_others() -> None:
     log, ledger = replayed(line(0, v={"a": 1})[:-1] + "\u2028".encode() + line(1, ["a"], v=2)[:-3])
 
     assert log.state == {"a": 1}
     assert not log.is_damaged
-    assert told(ledger) == [(1, "torn-tail"), (1, "raw-line-separator")]
+    assert notes_by_line(ledger) == [(1, "torn-tail"), (1, "raw-line-separator")]
 
 
 def test_a_broken_line_with_a_raw_line_separator_is_one_bad_line() -> None:
     _, ledger = replayed(line(0, v={}), '{"kind":1,"k":["a"],"v":"x\u2028y"\n'.encode())
 
-    assert told(ledger) == [(2, "bad-json"), (None, "damaged-log")]
+    assert notes_by_line(ledger) == [(2, "bad-json"), (None, "damaged-log")]
 
 
-def test_half_characters_are_replaced_and_told() -> None:
+def test_half_characters_are_replaced_and_reported() -> None:
     log, ledger = replayed(
         line(0, v={}),
         b'{"kind":1,"k":["a"],"v":"cut \\ud83d"}\n',
@@ -359,30 +359,30 @@ def test_half_characters_are_replaced_and_told() -> None:
 
     assert log.state == {"a": "cut \ufffd", "b": "\ufffd cut 😀"}
     assert not log.is_damaged
-    assert told(ledger) == [(2, "lone-surrogate"), (3, "lone-surrogate")]
+    assert notes_by_line(ledger) == [(2, "lone-surrogate"), (3, "lone-surrogate")]
 
 
-def test_broken_bytes_and_numbers_that_are_none_are_repaired_and_told() -> None:
+def test_broken_bytes_and_invalid_numbers_are_repaired_and_reported() -> None:
     log, ledger = replayed(
         line(0, v={}), b'{"kind":1,"k":["a"],"v":"\xff"}\n', b'{"kind":1,"k":["b"],"v":[NaN,1e999]}\n'
     )
 
     assert log.state == {"a": "\ufffd", "b": [None, None]}
-    assert told(ledger) == [(2, "invalid-utf8"), (3, "not-a-number")]
+    assert notes_by_line(ledger) == [(2, "invalid-utf8"), (3, "not-a-number")]
 
 
-def test_a_value_that_vs_code_shortened_is_told_once() -> None:
+def test_a_value_that_vs_code_shortened_is_reported_once() -> None:
     shortened = "[VS Code: value truncated for persistence; original 2000000 chars]"
 
     _, ledger = replayed(line(0, v={"a": shortened}), line(1, ["b"], v=shortened))
 
-    assert told(ledger) == [(None, "value-truncated")]
+    assert notes_by_line(ledger) == [(None, "value-truncated")]
 
 
 # --- replaced values ------------------------------------------------------------------------------------------------
 
 
-def test_a_request_with_a_damaged_id_costs_no_replaced_text_of_another() -> None:
+def test_a_request_with_a_damaged_id_does_not_affect_texts_of_others() -> None:
     requests = [{"requestId": []}, {"requestId": "request_1", "response": [{"value": "A first answer."}]}]
     log, _ = replayed(
         line(0, v={"requests": requests}), line(1, ["requests", 1, "response"], v=[{"value": "Another one."}])

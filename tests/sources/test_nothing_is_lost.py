@@ -31,7 +31,7 @@ FULL = session(full_request(), **ROOT_FIELDS)
 
 
 @pytest.mark.parametrize("field", REQUEST_FIELDS)
-def test_every_field_of_a_request_survives_alone(field: str, tmp_path: Path) -> None:
+def test_every_field_of_a_request_alone_is_read(field: str, tmp_path: Path) -> None:
     state = session(request() | {field: REQUEST_FIELDS[field]})
     conversation, ledger = read_session(state, tmp_path)
 
@@ -40,7 +40,7 @@ def test_every_field_of_a_request_survives_alone(field: str, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("field", ROOT_FIELDS)
-def test_every_field_of_a_session_survives_alone(field: str, tmp_path: Path) -> None:
+def test_every_field_of_a_session_alone_is_read(field: str, tmp_path: Path) -> None:
     state = session(request()) | {field: ROOT_FIELDS[field]}
     conversation, ledger = read_session(state, tmp_path)
 
@@ -48,7 +48,7 @@ def test_every_field_of_a_session_survives_alone(field: str, tmp_path: Path) -> 
     assert not ledger.diagnostics()
 
 
-def test_all_fields_survive_together(tmp_path: Path) -> None:
+def test_all_fields_together_are_read(tmp_path: Path) -> None:
     conversation, ledger = read_session(FULL, tmp_path)
 
     assert lost_leaves(FULL, conversation) == []
@@ -57,7 +57,7 @@ def test_all_fields_survive_together(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("place", ["/inputState", ""])
-def test_the_input_box_survives_wherever_it_stands(place: str, tmp_path: Path) -> None:
+def test_the_input_box_is_read_at_every_path(place: str, tmp_path: Path) -> None:
     state = session(request(message=MESSAGE), **({"inputState": INPUT_STATE} if place else INPUT_STATE))
     conversation, _ = read_session(state, tmp_path)
 
@@ -111,7 +111,7 @@ SURPRISES = st.recursive(
 
 @settings(deadline=None, max_examples=300)
 @given(st.lists(st.tuples(st.sampled_from(PLACES), SURPRISES), max_size=6))
-def test_no_surprise_breaks_the_reader_or_the_books(changes: list[tuple[Path_, Any]]) -> None:
+def test_unexpected_values_never_break_reader_or_ledger(changes: list[tuple[Path_, Any]]) -> None:
     state = copy.deepcopy(FULL)
     for path, value in changes:
         put(state, path, copy.deepcopy(value))
@@ -123,7 +123,7 @@ def test_no_surprise_breaks_the_reader_or_the_books(changes: list[tuple[Path_, A
 
 
 @pytest.mark.parametrize("value", [True, None, 5, -1.5, "", [], {}])
-def test_a_simple_value_in_the_wrong_place_never_ends_up_in_a_field_of_another_type(value: Any) -> None:
+def test_values_of_the_wrong_type_never_get_into_a_field(value: Any) -> None:
     for path in PLACES:
         state = copy.deepcopy(FULL)
         put(state, path, copy.deepcopy(value))
@@ -154,7 +154,7 @@ SHAPES: list[Any] = [
 
 
 @pytest.mark.parametrize("surprise", SHAPES)
-def test_a_surprise_anywhere_is_kept_or_told(surprise: Any) -> None:
+def test_unexpected_values_are_stored_or_reported(surprise: Any) -> None:
     missed: list[Path_] = []
     for path in PLACES:
         if any(names <= set(path) for names in UNHEARD):

@@ -21,10 +21,10 @@ from tests.sources.extension_builders import (
     database_from,
     index,
     lost_texts,
+    prose_by_role,
     read,
     read_one,
     read_or_refuse,
-    said,
     spoiled,
     with_other_values,
     write_lines,
@@ -45,14 +45,14 @@ def span(**fields: Any) -> Json:
 # --- where it is ------------------------------------------------------------------------------------------------
 
 
-def test_the_cli_has_a_folder_for_such_files(tmp_path: Path) -> None:
+def test_files_are_located_in_the_folder_of_the_cli(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "otel" / "run.jsonl", [span()])
 
     assert [trace.path for trace in SOURCE.locate(StorageFolder(tmp_path, "copilot-home", None, None))] == [path]
     assert list(SOURCE.locate(StorageFolder(tmp_path, "workspace", None, None))) == []
 
 
-def test_spans_of_older_clis_have_their_place(tmp_path: Path) -> None:
+def test_spans_of_older_cli_releases_are_read(tmp_path: Path) -> None:
     tokens = {
         "gen_ai.operation.name": "chat",
         "gen_ai.usage.input_tokens": 9,
@@ -75,7 +75,7 @@ def test_spans_of_older_clis_have_their_place(tmp_path: Path) -> None:
     assert (asked_for, ledger.unknown) == ([("shell", "approved")], {})
 
 
-def test_such_files_are_known_by_their_first_line_whatever_their_name(tmp_path: Path) -> None:
+def test_files_are_recognized_by_their_first_line(tmp_path: Path) -> None:
     mine: list[Json] = [
         span(),
         {"_spanContext": {"spanId": "x"}},
@@ -100,13 +100,15 @@ def test_such_files_are_known_by_their_first_line_whatever_their_name(tmp_path: 
 
 
 @pytest.mark.parametrize("path", [NEWER, OLDER], ids=["newer", "older"])
-def test_spans_say_the_same_in_a_file_as_in_the_database(path: Path, tmp_path: Path) -> None:
+def test_spans_in_a_file_read_the_same_as_in_the_database(path: Path, tmp_path: Path) -> None:
     database = database_from(DATA / "agent_traces" / "ferry.sql", tmp_path / "agent-traces.db")
 
     mine, ledger = read(SOURCE, path)
     theirs, _ = read(AgentTraces(), database)
 
-    assert [said(conversation) for conversation in mine] == [said(conversation) for conversation in theirs]
+    assert [prose_by_role(conversation) for conversation in mine] == [
+        prose_by_role(conversation) for conversation in theirs
+    ]
     assert [conversation.id for conversation in mine] == [conversation.id for conversation in theirs]
     assert [_numbers(conversation) for conversation in mine] == [_numbers(conversation) for conversation in theirs]
     assert (ledger.seen, ledger.used) == (14, 11)
@@ -118,14 +120,14 @@ def _numbers(conversation: Conversation) -> list[Any]:
     return [(used.model, used.input, used.output, used.credits) for turn in conversation.turns for used in turn.usage]
 
 
-def test_log_records_that_name_their_session_are_kept() -> None:
+def test_log_records_with_a_session_are_read() -> None:
     conversation, _ = read_one(SOURCE, Found(NEWER, SOURCE.name, SESSION))
 
     assert conversation.extra is not None
     assert [event["name"] for event in conversation.extra["events"]] == ["copilot_chat.session.start"]
 
 
-def test_the_index_knows_the_sessions_and_reading_one_counts_nothing_again() -> None:
+def test_the_index_lists_the_sessions_and_reading_one_counts_nothing_again() -> None:
     stubs, ledger = index(SOURCE, NEWER)
 
     assert [stub.native_id for stub in stubs] == [SESSION, "5a3e0c11-0000-4000-8000-000000000001"]
@@ -133,7 +135,7 @@ def test_the_index_knows_the_sessions_and_reading_one_counts_nothing_again() -> 
     assert read_one(SOURCE, Found(NEWER, SOURCE.name, SESSION))[1].seen == 0
 
 
-def test_nothing_that_spans_say_is_lost() -> None:
+def test_all_content_of_spans_is_read() -> None:
     spans = [json.loads(line) for line in NEWER.read_text(encoding="utf-8").splitlines()]
     spans = [value for value in spans if "spanId" in value]
     ids = {value[key] for value in spans for key in ("spanId", "traceId")}
@@ -146,7 +148,7 @@ def test_nothing_that_spans_say_is_lost() -> None:
     assert lost == ["runSubagent-Harbour"]  # the label; the agent's own name is stored
 
 
-def test_a_session_of_the_cli_is_known_by_its_service(tmp_path: Path) -> None:
+def test_a_session_of_the_cli_is_recognized_by_its_service(tmp_path: Path) -> None:
     resource = {"attributes": {"service.name": "github-copilot"}}
     attributes = {"gen_ai.operation.name": "invoke_agent", "gen_ai.conversation.id": "s1"}
     path = write_lines(tmp_path / "otel.jsonl", [span(attributes=attributes, resource=resource)])
@@ -160,7 +162,7 @@ def test_a_span_that_was_exported_twice_is_read_once(tmp_path: Path) -> None:
     assert read(SOURCE, path)[1].ignored == {"duplicate-span": 1}
 
 
-def test_figures_among_the_spans_are_passed_over(tmp_path: Path) -> None:
+def test_metrics_among_the_spans_are_skipped(tmp_path: Path) -> None:
     metric = {"type": "metric", "name": "gen_ai.client.token.usage", "unit": "{token}", "dataPoints": [{"value": 3}]}
     path = write_lines(tmp_path / "otel.jsonl", [span(), metric, metric])
 
@@ -172,7 +174,7 @@ def test_figures_among_the_spans_are_passed_over(tmp_path: Path) -> None:
 # --- damage -----------------------------------------------------------------------------------------------------
 
 
-def test_a_broken_line_costs_one_line(tmp_path: Path) -> None:
+def test_a_broken_line_loses_only_itself(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "otel.jsonl", [span(), {"name": "no span"}, [1]])
     path.write_bytes(path.read_bytes() + b'{"traceId": "t1", "spa')
 

@@ -16,10 +16,10 @@ from tests.sources.extension_builders import (
     DATA,
     codes,
     index,
+    prose_by_role,
     read,
     read_one,
     read_or_refuse,
-    said,
     spoiled,
     with_other_values,
     write_json,
@@ -47,7 +47,7 @@ def chat(text: str, **attributes: Any) -> Json:
     }
 
 
-def test_exports_are_known_by_what_they_hold(tmp_path: Path) -> None:
+def test_exports_are_recognized_by_their_content(tmp_path: Path) -> None:
     others = [
         {"resourceSpans": [{"resource": {"attributes": []}}]},  # of another program
         {"spans": []},
@@ -59,16 +59,16 @@ def test_exports_are_known_by_what_they_hold(tmp_path: Path) -> None:
     assert [SOURCE.claims(Probe(write_json(tmp_path / "x.json", other))) for other in others] == [False] * 3
 
 
-def test_an_export_says_the_same_as_the_file_of_the_exporter() -> None:
+def test_an_export_reads_the_same_as_the_exporters_file() -> None:
     mine, ledger = read_one(SOURCE, DOCUMENT)
     theirs, _ = read_one(OtelFile(), Found(DATA / "otel_file" / "ferry.jsonl", "otel-file", SESSION))
 
-    assert said(mine) == said(theirs)
+    assert prose_by_role(mine) == prose_by_role(theirs)
     assert [used.input for used in mine.turns[0].usage] == [used.input for used in theirs.turns[0].usage]
     assert (ledger.seen, ledger.used, codes(ledger)) == (9, 9, [])
 
 
-def test_an_export_has_a_title_and_says_when_it_was_made() -> None:
+def test_an_export_has_a_title_and_a_time() -> None:
     conversation, _ = read_one(SOURCE, DOCUMENT)
 
     assert conversation.title == "The late ferry"
@@ -83,12 +83,12 @@ def test_documents_on_lines_are_read_together() -> None:
         SESSION,
         "5a3e0c11-0000-4000-8000-000000000001",
     ]
-    assert said(conversations[0]) == said(read_one(SOURCE, DOCUMENT)[0])
+    assert prose_by_role(conversations[0]) == prose_by_role(read_one(SOURCE, DOCUMENT)[0])
     assert (ledger.seen, ledger.used, ledger.ignored) == (12, 10, {"document": 2})
     assert [stub.native_id for stub in index(SOURCE, LINES)[0]] == [made.native_id for made in conversations]
 
 
-def test_values_of_all_types_are_understood(tmp_path: Path) -> None:
+def test_values_of_all_types_are_read(tmp_path: Path) -> None:
     values = {
         "whole": {"intValue": "12"},
         "part": {"doubleValue": 0.5},
@@ -102,26 +102,26 @@ def test_values_of_all_types_are_understood(tmp_path: Path) -> None:
     assert extra == {"whole": 12, "part": 0.5, "list": ["a", True], "map": {"k": 3}, "new": {"someValue": 1}}
 
 
-def test_what_is_no_span_is_bad_with_its_place(tmp_path: Path) -> None:
+def test_a_value_that_is_not_a_span_is_bad_with_its_pointer(tmp_path: Path) -> None:
     path = write_json(tmp_path / "x.json", export(chat("hi"), {"name": "without an id"}, 7))
 
     conversation, ledger = read_one(SOURCE, path)
 
-    assert said(conversation) == [("assistant", "hi")]
+    assert prose_by_role(conversation) == [("assistant", "hi")]
     assert [bad.pointer for bad in ledger.bad] == [
         "/resourceSpans/0/scopeSpans/0/spans/1",
         "/resourceSpans/0/scopeSpans/0/spans/2",
     ]
 
 
-def test_a_document_that_breaks_off_is_read_up_to_there(tmp_path: Path) -> None:
+def test_a_truncated_document_is_read_up_to_the_cut(tmp_path: Path) -> None:
     path = write_json(tmp_path / "x.json", export(chat("one"), chat("two")))
     whole = path.read_text(encoding="utf-8")
     path.write_text(whole[: whole.rindex("gen_ai.output")], encoding="utf-8")
 
     conversation, ledger = read_one(SOURCE, path)
 
-    assert said(conversation) == [("assistant", "one")]
+    assert prose_by_role(conversation) == [("assistant", "one")]
     assert codes(ledger) == ["torn-document", "salvaged-document"]
 
 

@@ -59,7 +59,7 @@ def texts_and_numbers(messages: list[Message]) -> tuple[str, set[float]]:
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-def test_every_text_and_number_of_a_part_comes_out_again(name: str) -> None:
+def test_every_text_and_number_of_a_part_is_in_the_model(name: str) -> None:
     messages, ledger = read_parts(SAMPLES[name])
 
     texts, numbers = texts_and_numbers(messages)
@@ -87,7 +87,7 @@ def test_every_leaf_of_a_part_makes_a_difference(name: str) -> None:
 
 @pytest.mark.parametrize("stranger", ["zq-stranger", {"zq": "zq-stranger"}, ["zq-stranger"], [[{"a": "zq-stranger"}]]])
 @pytest.mark.parametrize("name", SAMPLES)
-def test_a_value_of_the_wrong_type_is_kept_or_the_part_is_bad(name: str, stranger: Any) -> None:
+def test_a_value_of_the_wrong_type_stays_or_the_part_is_bad(name: str, stranger: Any) -> None:
     for path, _ in nodes(SAMPLES[name]):
         if path[-1] in ("fsPath", "external", "$mid", "_sep"):
             continue

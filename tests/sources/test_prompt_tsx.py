@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copilog.model import Place, ResultItem
-from copilog.sources.tool_results import beside_content, bytes_from, data_url, result_content, tree_text
+from copilog.sources.tool_results import bytes_from, data_url, fields_beside_content, result_content, tree_text
 
 Node = dict[str, Any]
 PIXEL = b"\x89PNG\r\n"
@@ -96,11 +96,11 @@ trees = st.recursive(leaves, lambda inner: st.lists(inner, max_size=4).map(lambd
 
 
 @given(st.lists(trees, max_size=5))
-def test_any_tree_reads_as_the_simple_way_says(children: list[Node]) -> None:
+def test_any_tree_reads_as_by_the_simple_algorithm(children: list[Node]) -> None:
     assert tree_text(piece(*children))[0] == simply_rendered(piece(*children))
 
 
-def test_a_tree_may_be_deeper_than_python_likes() -> None:
+def test_a_tree_may_be_deeper_than_the_recursion_limit() -> None:
     tree = piece(text("bottom"))
     for _ in range(5000):
         tree = piece(tree)
@@ -108,7 +108,7 @@ def test_a_tree_may_be_deeper_than_python_likes() -> None:
     assert tree_text(tree) == ("bottom", [])
 
 
-def test_pictures_documents_and_opaque_nodes_stand_beside_the_text() -> None:
+def test_pictures_documents_and_opaque_nodes_are_separate_from_the_text() -> None:
     document = {"type": 1, "ctor": 4, "props": {"data": PIXEL_TEXT, "mediaType": "application/pdf", "priority": 5}}
     tree = piece(
         text("see "),
@@ -204,7 +204,7 @@ def test_bytes_come_in_many_shapes(data: Any) -> None:
     "data",
     [None, 5, "no base64!", {}, {"$base64": 5}, {"data": [1, 256]}, {"0": 1, "2": 2}, {"0": "a"}, [1.5], {"x": 1}],
 )
-def test_what_are_no_bytes_is_kept_as_it_is(data: Any) -> None:
+def test_values_that_are_not_bytes_stay_unchanged(data: Any) -> None:
     assert bytes_from(data) is None
     ((item,),) = [result_content([{"mimeType": "image/png", "data": data}])[1]]
     assert item == ResultItem(mime_type="image/png", extra={"data": data})
@@ -226,13 +226,13 @@ def test_bytes_of_a_text_are_text() -> None:
     )
 
 
-def test_reasoning_inside_a_result_is_no_text() -> None:
+def test_reasoning_inside_a_result_is_not_text() -> None:
     thought = {"$mid": 22, "value": ["let me", "see"], "id": "t"}
 
     assert result_content([thought, {"value": "x"}]) == ("x", [ResultItem(extra=thought)])
 
 
-def test_more_about_a_part_is_kept() -> None:
+def test_further_fields_of_a_part_are_in_extra() -> None:
     assert result_content([{"$mid": 21, "value": "x", "audience": ["user"]}]) == (
         "x",
         [ResultItem(extra={"audience": ["user"]})],
@@ -240,12 +240,12 @@ def test_more_about_a_part_is_kept() -> None:
     assert result_content([{"odd": 1}, 5, None]) == ("", [ResultItem(extra={"odd": 1}), ResultItem(extra={"value": 5})])
 
 
-def test_what_a_result_says_besides_its_content() -> None:
-    assert beside_content({"$mid": 20, "content": []}) is None
-    assert beside_content({"content": [], "toolMetadata": {"pages": 2}}) == {"toolMetadata": {"pages": 2}}
-    assert beside_content({"content": 5}) == {"content": 5}
-    assert beside_content(5) == {"value": 5}
-    assert beside_content("words") is None
+def test_further_fields_of_a_result_are_in_extra() -> None:
+    assert fields_beside_content({"$mid": 20, "content": []}) is None
+    assert fields_beside_content({"content": [], "toolMetadata": {"pages": 2}}) == {"toolMetadata": {"pages": 2}}
+    assert fields_beside_content({"content": 5}) == {"content": 5}
+    assert fields_beside_content(5) == {"value": 5}
+    assert fields_beside_content("words") is None
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def reasons(conversation: Conversation) -> list[tuple[str | None, str | None]]:
     ],
     ids=["cut", "asked again", "sent again", "brought back", "deleted", "replaced", "list replaced", "begun anew"],
 )
-def test_a_request_that_a_line_takes_out_is_a_superseded_turn(
+def test_a_request_that_a_line_removes_is_a_superseded_turn(
     lines: list[bytes], result: list[tuple[str, str | None]], tmp_path: Path
 ) -> None:
     assert reasons(read(tmp_path, initial(1, 2), *lines)) == result
@@ -86,7 +86,7 @@ def nameless(number: int, **fields: Any) -> Json:
         "begun anew",
     ],
 )
-def test_a_removed_request_without_an_id_is_known_by_its_text_and_time(
+def test_a_removed_request_without_an_id_is_identified_by_text_and_time(
     lines: list[bytes], result: list[tuple[int, str | None]], tmp_path: Path
 ) -> None:
     begun = line(0, v={"version": 3, "sessionId": "s", "requests": [nameless(1), nameless(2)]})
@@ -99,7 +99,7 @@ def test_a_removed_request_without_an_id_is_known_by_its_text_and_time(
     assert sorted(zip(asked, reasons_, strict=True), key=str) == sorted(expected, key=str)
 
 
-def test_removed_requests_without_id_text_and_time_are_told_apart_by_all_they_hold(tmp_path: Path) -> None:
+def test_removed_requests_without_id_text_and_time_are_identified_by_content(tmp_path: Path) -> None:
     answers = [{"response": [{"value": f"answer {number}"}]} for number in (1, 2)]
 
     conversation = read(
@@ -131,7 +131,7 @@ def test_undone_hidden_and_replaced_requests_are_superseded(tmp_path: Path) -> N
     assert [reason for _, reason in reasons(conversation)] == ["undone", "undone", "hidden", "replaced", None]
 
 
-def test_turns_that_a_stream_says_were_rewound_are_superseded(tmp_path: Path) -> None:
+def test_turns_that_a_stream_marks_as_rewound_are_superseded(tmp_path: Path) -> None:
     log = Log().start().ask("first").say().ask("second").say()
     second = [turn.request_id for turn in read_log(tmp_path, log)[0].turns][1]
     log.pass_by("session.snapshot_rewind", upToEventId=second, eventsRemoved=2).ask("third").say()

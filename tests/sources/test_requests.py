@@ -71,14 +71,14 @@ def test_the_status_is_the_one_that_vscode_would_show(fields: Json, status: str,
     assert read_turn(tmp_path, **{"response": [{"value": "x"}], **fields}).status == status
 
 
-def test_a_state_that_nobody_knows_stays_in_sight(tmp_path: Path) -> None:
+def test_an_unrecognized_state_stays_in_extra(tmp_path: Path) -> None:
     turn = read_turn(tmp_path, modelState={"value": 7, "completedAt": 1767000005000})
 
     assert turn.extra == {"modelState": {"value": 7}}
     assert turn.timing.completed_at == at(1767000005000)
 
 
-def test_an_error_keeps_its_flags_apart_from_its_code(tmp_path: Path) -> None:
+def test_flags_of_an_error_are_separate_from_its_code(tmp_path: Path) -> None:
     details = {
         "message": "too much",
         "code": "rate_limit",
@@ -99,7 +99,7 @@ def test_an_error_keeps_its_flags_apart_from_its_code(tmp_path: Path) -> None:
     assert error.extra == {"responseIsRedacted": False, "level": 2}
 
 
-def test_a_redacted_answer_is_empty_and_no_mistake(tmp_path: Path) -> None:
+def test_a_redacted_answer_is_empty_without_an_error(tmp_path: Path) -> None:
     details = {"message": "gone", "responseIsRedacted": True}
     conversation, ledger = read_session(session(request(result={"errorDetails": details})), tmp_path)
 
@@ -118,7 +118,7 @@ def test_the_old_hidden_flag_means_undone(tmp_path: Path) -> None:
     assert not read_turn(tmp_path, isHidden=False).is_undone
 
 
-def test_a_whole_turn_can_be_undone(tmp_path: Path) -> None:
+def test_a_turn_can_be_undone_completely(tmp_path: Path) -> None:
     turn = read_turn(tmp_path, shouldBeRemovedOnSend={"requestId": "request_1"})
 
     assert turn.is_undone
@@ -145,7 +145,7 @@ def test_a_turn_can_be_undone_from_a_checkpoint_on(parts: list[Any], cut: int | 
     assert turn.is_undone == (cut == 0)
 
 
-def test_hidden_and_system_made_requests_say_so(tmp_path: Path) -> None:
+def test_hidden_and_system_requests_are_marked(tmp_path: Path) -> None:
     turn = read_turn(
         tmp_path,
         hiddenFromTranscript=True,
@@ -162,7 +162,7 @@ def test_hidden_and_system_made_requests_say_so(tmp_path: Path) -> None:
 # --- when -------------------------------------------------------------------------------------------------------
 
 
-def test_times_stand_where_they_belong(tmp_path: Path) -> None:
+def test_times_of_a_request_are_in_the_turn(tmp_path: Path) -> None:
     turn = read_turn(
         tmp_path,
         timestamp=1767000001000,
@@ -209,14 +209,14 @@ def test_elapsed_is_the_smallest_recorded_time_and_working_leaves_out_waiting(
     assert took.working_ms == (expected - 500 if expected else None)
 
 
-def test_a_wait_that_is_a_time_of_day_is_when_the_response_began(tmp_path: Path) -> None:
+def test_a_wait_that_is_a_timestamp_is_the_start_of_the_response(tmp_path: Path) -> None:
     timing = read_turn(tmp_path, timeSpentWaiting=1767000002000).timing
 
     assert timing.responded_at == at(1767000002000)
     assert timing.waited_ms is None
 
 
-def test_two_beginnings_that_disagree_are_both_kept(tmp_path: Path) -> None:
+def test_two_different_start_times_are_both_stored(tmp_path: Path) -> None:
     turn = read_turn(tmp_path, timeSpentWaiting=1767000002000, responseTimestamp=1767000003000)
 
     assert turn.timing.responded_at == at(1767000003000)
@@ -224,7 +224,7 @@ def test_two_beginnings_that_disagree_are_both_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("nonsense", [0, -1, 1e300, "yesterday", True, None])
-def test_a_time_that_is_none_is_not_invented(nonsense: Any, tmp_path: Path) -> None:
+def test_a_missing_time_is_not_invented(nonsense: Any, tmp_path: Path) -> None:
     turn = read_turn(tmp_path, timestamp=nonsense)
 
     assert turn.timing.started_at is None
@@ -240,7 +240,7 @@ def test_a_message_may_be_a_plain_text(tmp_path: Path) -> None:
     assert conversation.messages[0].parts == [Text(text="just words")]
 
 
-def test_a_response_may_be_a_plain_text_or_hold_some(tmp_path: Path) -> None:
+def test_a_response_may_be_or_contain_plain_text(tmp_path: Path) -> None:
     first, second = request(), request(response=["one, ", {"value": "two"}])
     conversation, ledger = read_session(session(first | {"response": "all of it"}, second), tmp_path)
 
@@ -259,7 +259,7 @@ def test_a_request_without_a_message_is_one_bad_record(missing: Json, tmp_path: 
 
 
 @pytest.mark.parametrize("missing", [{}, {"message": None}, {"message": 5}])
-def test_a_request_without_a_message_keeps_its_answer(missing: Json, tmp_path: Path) -> None:
+def test_a_request_without_a_message_has_its_answer(missing: Json, tmp_path: Path) -> None:
     answered = request("x", [{"value": "an answer"}], responseId="a-1")
     del answered["message"]
     conversation, ledger = read_session(session(answered | missing, request("still here")), tmp_path)
@@ -274,7 +274,7 @@ def test_a_request_without_a_message_keeps_its_answer(missing: Json, tmp_path: P
     assert (ledger.bad, ledger.seen, ledger.used) == ([], 3, 3)
 
 
-def test_a_request_without_a_message_keeps_the_prompt_that_was_sent(tmp_path: Path) -> None:
+def test_a_request_without_a_message_has_the_sent_prompt(tmp_path: Path) -> None:
     sent = {"metadata": {"renderedUserMessage": [{"type": 1, "text": "<userRequest>why?</userRequest>"}]}}
     conversation, _ = read_session(session({"requestId": "r", "result": sent}), tmp_path)
 
@@ -282,7 +282,7 @@ def test_a_request_without_a_message_keeps_the_prompt_that_was_sent(tmp_path: Pa
     assert (message.role, [type(part) for part in message.parts]) == ("user", [Prompt])
 
 
-def test_a_hole_in_the_requests_is_ignored_and_told(tmp_path: Path) -> None:
+def test_an_empty_slot_in_the_requests_is_ignored_and_reported(tmp_path: Path) -> None:
     words, ledger = read_requests(tmp_path, [request("one"), None, request("two")])
 
     assert words == ["one", "two"]
@@ -290,14 +290,14 @@ def test_a_hole_in_the_requests_is_ignored_and_told(tmp_path: Path) -> None:
     assert [(note.code, note.pointer) for note in ledger.notes] == [("null-request", "/requests/1")]
 
 
-def test_what_is_no_request_costs_only_itself(tmp_path: Path) -> None:
+def test_a_value_that_is_not_a_request_does_not_affect_others(tmp_path: Path) -> None:
     words, ledger = read_requests(tmp_path, [5, "text", [], request("words")])
 
     assert words == ["words"]
     assert [(bad.code, bad.pointer) for bad in ledger.bad] == [("bad-request", f"/requests/{n}") for n in range(3)]
 
 
-def test_a_turn_points_to_its_place_in_the_file_and_counts_only_turns(tmp_path: Path) -> None:
+def test_turns_have_pointers_and_consecutive_indexes(tmp_path: Path) -> None:
     conversation, _ = read_session(session(None, request("one"), 5, request("two")), tmp_path)
 
     assert [(turn.index, turn.pointer) for turn in conversation.turns] == [(0, "/requests/1"), (1, "/requests/3")]
@@ -312,7 +312,7 @@ def test_a_response_of_the_wrong_type_does_not_cost_the_prompt(tmp_path: Path) -
     assert [bad.pointer for bad in ledger.parts.bad] == ["/requests/0/response"]
 
 
-def test_ids_are_whatever_the_writer_chose(tmp_path: Path) -> None:
+def test_ids_are_read_unchanged(tmp_path: Path) -> None:
     conversation, _ = read_session(
         session(request(requestId="7", responseId="§", response=[{"value": "x"}]), request(requestId="7")), tmp_path
     )
@@ -359,7 +359,7 @@ def test_ids_are_whatever_the_writer_chose(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_the_model_asked_for_and_the_one_that_answered_are_both_told(
+def test_requested_and_answering_model_are_both_recorded(
     fields: Json, model: tuple[str, str, str | None, str | None], answered: str, tmp_path: Path
 ) -> None:
     conversation, _ = read_session(session(request(**{"response": [{"value": "x"}], **fields})), tmp_path)
@@ -372,7 +372,7 @@ def test_the_model_asked_for_and_the_one_that_answered_are_both_told(
 
 
 @pytest.mark.parametrize("native_id", [None, "", 5])
-def test_no_model_is_none(native_id: Any, tmp_path: Path) -> None:
+def test_a_missing_model_is_none(native_id: Any, tmp_path: Path) -> None:
     assert read_turn(tmp_path, modelId=native_id).model is None
 
 
@@ -383,7 +383,7 @@ def test_the_settings_of_a_model_go_with_it(tmp_path: Path) -> None:
     assert model.extra == {"modelConfiguration": {"reasoningEffort": "high"}}
 
 
-def test_a_session_that_was_opened_again_was_last_active_when_its_last_request_ended(tmp_path: Path) -> None:
+def test_last_activity_is_the_end_of_the_last_request(tmp_path: Path) -> None:
     hour, start = 3_600_000, 1_767_000_000_000
     late = {
         "modelState": {"value": 1, "completedAt": start + 720 * hour},

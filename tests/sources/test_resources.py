@@ -59,14 +59,14 @@ def test_spilled_output_is_a_result_of_the_session_and_call_that_its_folders_nam
 
 
 @pytest.mark.parametrize("data", [b"\xff and on", "\ufffd and ".encode() + b"\xff"])
-def test_output_that_is_no_utf8_is_read_and_told(tmp_path: Path, data: bytes) -> None:
+def test_output_with_invalid_utf8_is_read_and_reported(tmp_path: Path, data: bytes) -> None:
     conversation, ledger = read_resource(spill(tmp_path, data))
 
     assert "\ufffd" in str(next(parts_of(conversation)))
     assert [note.code for note in ledger.notes] == ["invalid-utf8"]
 
 
-def test_a_real_replacement_character_is_nothing_to_tell(tmp_path: Path) -> None:
+def test_a_real_replacement_character_is_not_reported(tmp_path: Path) -> None:
     assert read_resource(spill(tmp_path, "\ufffd".encode()))[1].notes == []
 
 
@@ -79,7 +79,7 @@ def test_output_that_cannot_be_read_is_not_counted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("extension", ["GitHub.copilot-chat", "github.copilot-chat", ""])
-def test_output_is_located_however_the_extension_is_spelled(tmp_path: Path, extension: str) -> None:
+def test_output_is_located_under_every_spelling_of_the_extension(tmp_path: Path, extension: str) -> None:
     path = spill(tmp_path, b"text", extension=extension)
 
     [found] = SOURCE.locate(StorageFolder(tmp_path, "workspace", "Code", None))
@@ -87,7 +87,7 @@ def test_output_is_located_however_the_extension_is_spelled(tmp_path: Path, exte
     assert found == Found(path, "vscode-resources", native_id=SESSION, application="Code")
 
 
-def test_links_and_stray_files_are_left_alone(tmp_path: Path) -> None:
+def test_links_and_stray_files_are_not_read(tmp_path: Path) -> None:
     path = spill(tmp_path / "elsewhere", b"text")
     session = tmp_path / "here" / "GitHub.copilot-chat" / "chat-session-resources" / SESSION
     (session / "call_2").mkdir(parents=True)
@@ -98,7 +98,7 @@ def test_links_and_stray_files_are_left_alone(tmp_path: Path) -> None:
     assert list(SOURCE.locate(StorageFolder(tmp_path / "here", "workspace", None, None))) == []
 
 
-def test_output_is_claimed_by_its_place_which_also_names_the_session(tmp_path: Path) -> None:
+def test_output_is_claimed_by_its_path_which_names_the_session(tmp_path: Path) -> None:
     probe = Probe(spill(tmp_path, b"text"))
     stray = tmp_path / "content.txt"
     stray.write_text("text")
@@ -225,7 +225,7 @@ def places(conversation: Conversation, disk: Disk) -> list[tuple[str, str]]:
     ]
 
 
-def test_a_sound_log_leads_the_stale_file_beside_it(disk: Disk) -> None:
+def test_a_valid_log_takes_precedence_over_an_outdated_file(disk: Disk) -> None:
     disk.file(state(request(1), request(2), request(3), customTitle="stale"))
     disk.log({"kind": 0, "v": state(request(1), request(2))})
 
@@ -264,7 +264,7 @@ def test_a_damaged_log_is_completed_from_the_file_beside_it(disk: Disk) -> None:
     assert conversation.marks == ["damaged"]
 
 
-def test_a_log_with_a_torn_tail_is_sound(disk: Disk) -> None:
+def test_a_log_with_a_truncated_last_line_is_valid(disk: Disk) -> None:
     disk.file(state(request(1), request(2)))
     disk.log({"kind": 0, "v": state(request(1))}, torn='{"kind":1,"k":["custom')
 
@@ -274,7 +274,7 @@ def test_a_log_with_a_torn_tail_is_sound(disk: Disk) -> None:
     assert conversation.marks == []
 
 
-def test_copies_in_several_workspaces_are_one_conversation_of_the_fullest(disk: Disk) -> None:
+def test_copies_in_several_workspaces_are_merged_to_the_most_complete(disk: Disk) -> None:
     disk.log({"kind": 0, "v": state(request(1))}, workspace="a")
     disk.log({"kind": 0, "v": state(request(1), request(2))}, workspace="b")
 
@@ -286,7 +286,7 @@ def test_copies_in_several_workspaces_are_one_conversation_of_the_fullest(disk: 
     assert [role for role, _ in places(conversation, disk)] == ["lead", "copy"]
 
 
-def test_an_empty_window_session_that_went_on_in_a_workspace_belongs_there(disk: Disk) -> None:
+def test_an_empty_window_session_continued_in_a_workspace_belongs_there(disk: Disk) -> None:
     disk.empty_window(state(request(1)))
     disk.log({"kind": 0, "v": state(request(1), request(2))}, workspace="b")
 
@@ -315,7 +315,7 @@ def test_the_index_gives_a_title_to_a_session_without_one(disk: Disk) -> None:
     assert places(conversation, disk)[1] == ("index", f"workspaceStorage/{'a' * 32}/state.vscdb")
 
 
-def test_a_session_that_only_the_index_knows_is_a_stub(disk: Disk) -> None:
+def test_a_session_that_is_only_in_the_index_is_a_stub(disk: Disk) -> None:
     disk.index(isExternal=True)
 
     conversation = disk.read_one()
@@ -337,7 +337,7 @@ def test_file_changes_are_attached_to_their_turns(disk: Disk) -> None:
     assert ("edits", f"workspaceStorage/{'a' * 32}/chatEditingSessions/ID/state.json") in places(conversation, disk)
 
 
-def test_an_editing_session_without_its_session_is_an_orphan_and_told(disk: Disk) -> None:
+def test_an_editing_session_without_its_session_is_reported_as_orphan(disk: Disk) -> None:
     path = disk.editing("r2", "ebb = 1\n", "ebb = 2\n")
 
     [conversation], report = disk.read()
@@ -347,7 +347,7 @@ def test_an_editing_session_without_its_session_is_an_orphan_and_told(disk: Disk
     assert "orphan-editing-session" in [found.code for found in report.files[str(path)].diagnostics()]
 
 
-def test_an_editing_session_whose_log_lost_its_requests_is_told_too(disk: Disk) -> None:
+def test_an_editing_session_whose_log_lost_its_requests_is_reported(disk: Disk) -> None:
     disk.log({"kind": 0, "v": state()})
     path = disk.editing("r2", "ebb = 1\n", "ebb = 2\n")
 
@@ -399,7 +399,7 @@ def test_all_traces_of_a_session_come_together(disk: Disk) -> None:
     assert len(conversation.turns) == 2
 
 
-def test_a_session_named_by_hand_has_its_companions_but_not_its_twin(disk: Disk) -> None:
+def test_a_session_given_by_path_has_companions_but_no_duplicate(disk: Disk) -> None:
     path = disk.file(state(request(1, [call(1)])))
     disk.log({"kind": 0, "v": state(request(1), request(2))})
     disk.index()

@@ -190,11 +190,11 @@ PUBLIC_CODE = "Response cleared due to possible match to public code, retrying w
         ),
     ],
 )
-def test_each_kind_has_its_place(kind: str, expected: AnyPart) -> None:
+def test_each_kind_of_part_has_a_type(kind: str, expected: AnyPart) -> None:
     assert only_part(PARTS[kind]) == expected
 
 
-def test_every_part_remembers_its_native_kind_and_position() -> None:
+def test_every_part_has_its_native_kind_and_position() -> None:
     messages, _ = read_parts({"value": "a"}, PARTS["warning"], None, PARTS["undoStop"], "bare words")
 
     assert [(part.native, part.position) for part in all_parts(messages)] == [
@@ -213,7 +213,7 @@ def test_parts_stay_in_the_order_shown() -> None:
     assert [type(part) for part in all_parts(messages)] == [Thinking, Text, ToolCall, FileEdit, Text]
 
 
-def test_markdown_joins_without_a_separator_and_references_stand_where_they_stood() -> None:
+def test_markdown_is_joined_without_separator_and_references_stay_in_position() -> None:
     reference = {"kind": "inlineReference", "inlineReference": uri("/home/ana/shop/till.py")}
 
     assert (
@@ -270,7 +270,7 @@ def test_an_inline_reference_reads_as_vs_code_shows_it(target: Any, name: str | 
     assert only_part(part) == Reference(text=text, place=place, notes=notes)
 
 
-def test_a_location_that_says_more_than_a_place_can_hold_is_kept_whole() -> None:
+def test_a_location_with_further_fields_is_stored_completely() -> None:
     target = {"uri": uri("/a.py"), "range": span(1), "colour": "red"}
 
     ((part,),) = [message.parts for message in read_parts({"kind": "inlineReference", "inlineReference": target})[0]]
@@ -290,7 +290,7 @@ def test_a_part_without_kind_may_be_a_file_tree() -> None:
     assert only_part({"kind": "treeData", "treeData": tree}) == expected
 
 
-def test_a_very_deep_tree_is_cut_in_the_model_and_whole_beside_it() -> None:
+def test_a_very_deep_tree_is_cut_in_the_model_and_complete_in_extra() -> None:
     tree: dict[str, Any] = {"label": "leaf 300"}
     for depth in range(299, -1, -1):
         tree = {"label": f"folder {depth}", "children": [tree]}
@@ -309,7 +309,7 @@ def test_edits_come_in_batches() -> None:
     assert (part.path, part.is_done, part.is_applied) == ("/home/ana/shop/bag.py", True, True)
 
 
-def test_notebook_operations_are_kept_as_they_are() -> None:
+def test_notebook_operations_stay_unchanged() -> None:
     part = only_part(PARTS["notebookEditGroup"])
 
     assert isinstance(part, FileEdit)
@@ -331,7 +331,7 @@ def test_a_workspace_edit_of_nothing_is_a_notice() -> None:
     assert only_part({"kind": "workspaceEdit", "edits": []}) == Notice(topic="changes")
 
 
-def test_questions_come_with_their_answers() -> None:
+def test_questions_are_shown_with_their_answers() -> None:
     part = only_part(PARTS["questionCarousel"])
 
     assert isinstance(part, Confirmation)
@@ -353,7 +353,7 @@ def test_a_plan_was_accepted_or_not(data: Any, state: str) -> None:
     assert part.state == state
 
 
-def test_an_answer_that_was_withdrawn_is_no_prose_any_more() -> None:
+def test_a_withdrawn_answer_is_not_prose() -> None:
     reference = {"kind": "inlineReference", "inlineReference": uri("/a.py")}
     withdrawn = [{"value": "Copied "}, reference, PARTS["warning"], PARTS["clearToPreviousToolInvocation"]]
 
@@ -391,7 +391,7 @@ def test_the_undone_tail_begins_at_the_checkpoint() -> None:
     assert undone_from([stop], "other") is None
 
 
-def test_odd_edits_are_kept_beside_the_others() -> None:
+def test_edits_of_other_shapes_are_stored_beside_the_others() -> None:
     odd = {**text_edit(5, "x"), "reason": "why not"}
 
     ((part,),) = [message.parts for message in read_parts({"kind": "textEditGroup", "uri": "/a", "edits": [[odd]]})[0]]

@@ -19,10 +19,10 @@ from tests.sources.extension_builders import (
     DATA,
     codes,
     lost_texts,
+    prose_by_role,
     read,
     read_one,
     read_or_refuse,
-    said,
     spoiled,
     with_other_values,
     write_json,
@@ -59,11 +59,11 @@ def test_the_index_and_its_backups_are_claimed(tmp_path: Path) -> None:
     assert [SOURCE.native_id(Probe(path)) for path in (INDEX, backups[0])] == [SESSION, None]
 
 
-def test_prompts_of_turns_are_kept_with_the_id_of_their_event() -> None:
+def test_prompts_of_turns_are_stored_with_the_id_of_their_event() -> None:
     conversation, ledger = read_one(SOURCE, INDEX)
 
     assert (conversation.id, conversation.marks) == (f"cli:{SESSION}", ["rewind"])
-    assert said(conversation) == [("user", "Round the gauge"), ("user", "Make it millimetres")]
+    assert prose_by_role(conversation) == [("user", "Round the gauge"), ("user", "Make it millimetres")]
     assert [turn.request_id for turn in conversation.turns] == ["e-1", "e-9", None]
     assert conversation.turns[0].timing.started_at == datetime(2026, 7, 1, 8, 0, 5, tzinfo=UTC)
     assert conversation.turns[1].extra is not None
@@ -103,13 +103,13 @@ def test_newer_snapshots_have_files_before_their_turn(tmp_path: Path) -> None:
         ("/home/ana/wick.txt", "cotton\n"),
         ("/home/ana/oil.txt", None),
     ]
-    assert (said(conversation), conversation.turns[0].request_id) == ([("user", "Trim it")], "e-4")
+    assert (prose_by_role(conversation), conversation.turns[0].request_id) == ([("user", "Trim it")], "e-4")
     assert conversation.turns[0].timing.started_at is None  # the time is that of the end
     assert conversation.messages[0].created_at == datetime(2026, 11, 2, 8, 0, 9, tzinfo=UTC)
     assert codes(ledger) == []
 
 
-def test_newer_snapshots_their_backups_and_their_switch_are_known_by_name(tmp_path: Path) -> None:
+def test_newer_snapshots_and_their_backups_are_recognised_by_name(tmp_path: Path) -> None:
     path = newer(tmp_path, {"snapshotId": "s", "userMessage": "Trim it"})
     switch = write_json(path.parent / "tracking.json", {"schema": 1, "tracking": True})
     backup = path.parent / "backups" / ("0f" * 32)
@@ -125,19 +125,19 @@ def test_newer_snapshots_their_backups_and_their_switch_are_known_by_name(tmp_pa
         assert (conversations, ledger.ignored) == ([], {"program-state": 1})
 
 
-def test_index_that_was_written_but_never_put_in_place_is_read_by_itself(tmp_path: Path) -> None:
+def test_an_index_that_was_written_but_never_renamed_is_read(tmp_path: Path) -> None:
     path = newer(tmp_path, {"snapshotId": "s", "userMessage": "Trim it"})
     left = path.rename(path.with_name("index.json.tmp.7a6d40f0-3ad1-449d-9dd4-f2da3a9f5fa2"))
     conversation, ledger = read_one(SOURCE, left)
 
-    assert (said(conversation), codes(ledger)) == ([("user", "Trim it")], [])
+    assert (prose_by_role(conversation), codes(ledger)) == ([("user", "Trim it")], [])
 
     left.write_bytes(left.read_bytes()[:-9])
     conversations, ledger = read(SOURCE, left)
     assert (conversations, ledger.ignored) == ([], {"program-state": 1})
 
 
-def test_a_backup_that_is_gone_is_told(tmp_path: Path) -> None:
+def test_a_missing_backup_is_reported(tmp_path: Path) -> None:
     files = {"k": {"backupFile": "00000000000000aa-1782893000000"}}
     path = snapshots(tmp_path, {"snapshotId": "x", "files": files}, filePathMap={"k": "src/a.py"})
 
@@ -154,19 +154,19 @@ def test_nothing_that_an_index_says_is_lost() -> None:
     assert lost_texts(index, read(SOURCE, INDEX)[0], *times) == []
 
 
-def test_a_backup_by_itself_is_only_counted() -> None:
+def test_a_backup_file_alone_is_only_counted() -> None:
     conversations, ledger = read(SOURCE, INDEX.parent / "backups" / "020b3599498fcc01-1782893000000")
 
     assert (conversations, ledger.seen, ledger.used) == ([], 1, 1)
 
 
-def test_an_index_without_snapshots_says_nothing(tmp_path: Path) -> None:
+def test_an_index_without_snapshots_yields_nothing(tmp_path: Path) -> None:
     conversations, ledger = read(SOURCE, snapshots(tmp_path))
 
     assert (conversations, ledger.seen, codes(ledger)) == ([], 0, [])
 
 
-def test_a_name_that_leads_elsewhere_is_not_followed(tmp_path: Path) -> None:
+def test_a_backup_name_that_leads_out_of_the_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("secret", encoding="utf-8")
     files = {"k": {"backupFile": "../../../../secret"}}
     path = snapshots(tmp_path, {"snapshotId": "x", "files": files})
@@ -181,12 +181,12 @@ def test_a_name_that_leads_elsewhere_is_not_followed(tmp_path: Path) -> None:
     assert read_one(SOURCE, snapshots(tmp_path, {"files": files}))[0].files[0].initial is None
 
 
-def test_a_snapshot_that_is_none_costs_one_record(tmp_path: Path) -> None:
+def test_an_invalid_snapshot_is_one_bad_record(tmp_path: Path) -> None:
     path = snapshots(tmp_path, {"userMessage": "hi"}, 7)
 
     conversation, ledger = read_one(SOURCE, path)
 
-    assert said(conversation) == [("user", "hi")]
+    assert prose_by_role(conversation) == [("user", "hi")]
     assert [bad.pointer for bad in ledger.bad] == ["/snapshots/1"]
 
 

@@ -57,7 +57,7 @@ def test_a_dotfiles_repository(tmp_path: Path) -> None:
     assert list(skipped) == [".git"]
 
 
-def test_what_lies_beside_and_below_a_home_is_found_with_it(tmp_path: Path) -> None:
+def test_roots_beside_and_below_a_home_are_found_with_it(tmp_path: Path) -> None:
     folder(tmp_path, ".config/Code/User/globalStorage")
     folder(tmp_path, "backup/old-home/.config/Code/User/workspaceStorage")
     folder(tmp_path, "backup/sessions/0123/chatSessions")

@@ -42,7 +42,7 @@ def what(path: Path, inside: Path | None = None) -> list[tuple[str, str | None, 
         ("windows", "AppData/Roaming", "Windows"),
     ],
 )
-def test_each_system_has_its_place(
+def test_each_system_has_its_default_paths(
     tmp_path: Path, system: Literal["linux", "darwin", "windows"], base: str, name: str
 ) -> None:
     stable = folder(tmp_path, base, "Code")
@@ -59,7 +59,7 @@ def test_each_system_has_its_place(
     assert tmp_path / base / "Cursor" in [root.path for root in candidates if not root.exists]
 
 
-def test_variables_move_the_places(tmp_path: Path) -> None:
+def test_environment_variables_move_the_default_paths(tmp_path: Path) -> None:
     environ = {
         "XDG_CONFIG_HOME": str(tmp_path / "settings"),
         "XDG_STATE_HOME": str(tmp_path / "state"),
@@ -111,14 +111,14 @@ def test_windows_follows_appdata(tmp_path: Path) -> None:
         (".local/share/code-server", "code-server", "code-server"),
     ],
 )
-def test_special_places_on_linux(tmp_path: Path, place: str, application: str, why: str) -> None:
+def test_special_paths_on_linux_are_roots(tmp_path: Path, place: str, application: str, why: str) -> None:
     path = folder(tmp_path, place)
 
     assert found(default_roots(machine(tmp_path))) == [("vscode", application, path, why)]
     assert what(tmp_path) == [("vscode", application, place)]
 
 
-def test_a_folder_counts_once_whatever_leads_to_it(tmp_path: Path) -> None:
+def test_a_folder_counts_once_also_with_several_links_to_it(tmp_path: Path) -> None:
     copilot = folder(tmp_path, ".copilot")
     folder(tmp_path, "state")
     (tmp_path / "state" / ".copilot").symlink_to(copilot, target_is_directory=True)
@@ -178,7 +178,7 @@ def test_windows_disks_are_seen_from_wsl(tmp_path: Path) -> None:
     assert found(default_roots(machine(tmp_path / "home", is_wsl=True, mounts=tmp_path / "none"))) == []
 
 
-def test_this_machine_can_be_asked() -> None:
+def test_this_machine_is_read_without_error() -> None:
     assert roots.this_machine().home == Path.home()
     assert all(root.path.is_absolute() for root in default_roots(roots.this_machine()))
 
@@ -312,7 +312,7 @@ def test_folders_full_of_homes_are_searched(tmp_path: Path) -> None:
         ".copilot/session-state/x1/files/Code",
     ],
 )
-def test_places_inside_other_places_are_found_and_each_once(tmp_path: Path, nested: str) -> None:
+def test_roots_inside_other_roots_are_listed_once(tmp_path: Path, nested: str) -> None:
     folder(tmp_path, "Code/User/workspaceStorage/1700000000000/chatSessions")
     folder(tmp_path, "Code/User/globalStorage/emptyWindowChatSessions")
     (folder(tmp_path, "Code/User/globalStorage/github.copilot-chat") / "session-store.db").touch()
@@ -327,7 +327,7 @@ def test_places_inside_other_places_are_found_and_each_once(tmp_path: Path, nest
     assert sorted(what(tmp_path)) == sorted([*usual, (kind, application, nested)])
 
 
-def test_other_folders_are_nothing(tmp_path: Path) -> None:
+def test_other_folders_have_no_roots(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
     assert roots_from(tmp_path) == roots_from(tmp_path / "file") == roots_from(tmp_path / "missing") == []

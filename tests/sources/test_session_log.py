@@ -41,7 +41,7 @@ def prose(conversation: Conversation) -> list[str]:
     return [prose_of(message.parts) for message in conversation.messages]
 
 
-def test_holes_among_the_requests_are_passed_over_and_told(tmp_path: Path) -> None:
+def test_empty_slots_among_the_requests_are_skipped_and_reported(tmp_path: Path) -> None:
     start = {"version": 3, "sessionId": "s", "requests": [None, request(1, "hi", "hello"), None]}
 
     [conversation], ledger = read_log(tmp_path / "s.jsonl", line(0, v=start))
@@ -55,7 +55,7 @@ def test_holes_among_the_requests_are_passed_over_and_told(tmp_path: Path) -> No
     assert conversation.marks == []
 
 
-def test_marks_say_what_is_wrong_with_a_log(tmp_path: Path) -> None:
+def test_damaged_logs_have_marks(tmp_path: Path) -> None:
     start = line(0, v={"version": 3, "requests": []})
     pushed = line(2, ["requests"], v=[request(0, "hi", "hello")])
     orphan = line(1, ["requests", 4, "vote"], v=1)
@@ -72,14 +72,14 @@ def test_marks_say_what_is_wrong_with_a_log(tmp_path: Path) -> None:
     assert marks(start, pushed, orphan[:-4]) == []
 
 
-def test_the_id_is_the_name_of_the_file_and_another_id_inside_is_kept(tmp_path: Path) -> None:
+def test_the_id_is_the_file_name_and_another_id_inside_is_in_extra(tmp_path: Path) -> None:
     [conversation], _ = read_log(tmp_path / "name.jsonl", line(0, v={"sessionId": "inside", "requests": []}))
 
     assert (conversation.id, conversation.native_id) == ("vscode:name", "name")
     assert conversation.extra == {"sessionId": "inside"}
 
 
-def test_requests_that_are_no_list_are_told_and_kept_aside(tmp_path: Path) -> None:
+def test_requests_that_are_not_a_list_are_reported_and_stay_in_extra(tmp_path: Path) -> None:
     [conversation], ledger = read_log(tmp_path / "s.jsonl", line(0, v={"requests": "none"}))
 
     assert conversation.extra == {"requests": "none"}
@@ -143,7 +143,7 @@ def essence(conversations: list[Conversation]) -> list[bytes]:
     return [msgspec.json.encode(msgspec.structs.replace(made, provenance=[])) for made in conversations]
 
 
-def test_a_rich_log_cut_at_every_byte_gives_the_conversation_of_its_complete_lines(tmp_path: Path) -> None:
+def test_a_full_log_cut_at_every_byte_gives_its_complete_lines(tmp_path: Path) -> None:
     lines = written(RICH)
     path = tmp_path / "rich.jsonl"
     wholes = [read_log(path, b"".join(lines[:count])) for count in range(len(lines) + 1)]
@@ -181,7 +181,7 @@ def session_logs(draw: st.DrawFn) -> list[Json]:
 
 
 @given(session_logs(), st.data())
-def test_any_session_cut_at_any_byte_gives_the_conversation_of_its_complete_lines(
+def test_any_session_cut_at_any_byte_gives_its_complete_lines(
     tmp_path_factory: pytest.TempPathFactory, records: list[Json], data: st.DataObject
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "made.jsonl"

@@ -25,10 +25,10 @@ from tests.sources.extension_builders import (
     database_from,
     execute,
     index,
+    prose_by_role,
     read,
     read_one,
     read_or_refuse,
-    said,
     spoiled,
 )
 
@@ -73,7 +73,7 @@ def test_both_programs_have_a_store_and_a_link_is_not_followed(cli: Path, vscode
     ]
 
 
-def test_a_store_is_known_by_its_name_or_by_its_tables(cli: Path, tmp_path: Path) -> None:
+def test_a_store_is_recognized_by_name_or_tables(cli: Path, tmp_path: Path) -> None:
     renamed = cli.rename(tmp_path / "01-earlier.db")
     other = database_from("CREATE TABLE sessions (id); CREATE TABLE spans (id)", tmp_path / "other.db")
 
@@ -117,11 +117,11 @@ def test_reading_the_file_gives_what_reading_each_session_gives(cli: Path) -> No
     assert ledger.seen == index(SOURCE, cli)[1].seen
 
 
-def test_the_words_of_a_turn_may_be_cut_and_say_so(cli: Path) -> None:
+def test_a_truncated_text_of_a_turn_is_marked(cli: Path) -> None:
     conversation = session(cli)
 
     assert conversation.marks == ["store-row"]
-    assert [words for words in said(conversation) if words[0] != "system"] == [
+    assert [words for words in prose_by_role(conversation) if words[0] != "system"] == [
         ("user", "Why is the gauge off by one?"),
         ("assistant", "It rounds up. I changed it."),
         ("user", "Thanks, and the test?"),
@@ -133,7 +133,7 @@ def test_the_words_of_a_turn_may_be_cut_and_say_so(cli: Path) -> None:
     ]
 
 
-def test_a_checkpoint_stands_behind_the_turn_it_was_made_in(cli: Path) -> None:
+def test_a_checkpoint_follows_the_turn_it_was_made_in(cli: Path) -> None:
     conversation = session(cli)
 
     place = [message.role for message in conversation.messages].index("system")
@@ -144,7 +144,7 @@ def test_a_checkpoint_stands_behind_the_turn_it_was_made_in(cli: Path) -> None:
     assert (summary.title, summary.extra) == ("Gauge fixed", {"checkpoint_number": 1})
 
 
-def test_usage_is_kept_by_call_as_it_was_recorded(cli: Path) -> None:
+def test_usage_is_read_by_call_as_recorded(cli: Path) -> None:
     conversation = session(cli)
 
     aside, main = conversation.usage
@@ -166,7 +166,7 @@ def test_usage_is_kept_by_call_as_it_was_recorded(cli: Path) -> None:
     assert conversation.turns[0].model.name == "large-model"
 
 
-def test_references_lead_to_pull_requests_and_commits_and_a_branch_is_no_commit(cli: Path) -> None:
+def test_references_name_pull_requests_and_commits_but_not_branches(cli: Path) -> None:
     assert session(cli).relations == [
         Relation(kind="pr", other_id="17", reason="named in turn 1"),
         Relation(kind="commit", other_id="a1b2c3d4e5"),
@@ -174,7 +174,7 @@ def test_references_lead_to_pull_requests_and_commits_and_a_branch_is_no_commit(
     ]
 
 
-def test_files_artifacts_and_other_tables_are_kept(cli: Path) -> None:
+def test_files_artifacts_and_other_tables_are_read(cli: Path) -> None:
     conversation = session(cli)
     extra = conversation.extra
 
@@ -194,13 +194,13 @@ def test_files_artifacts_and_other_tables_are_kept(cli: Path) -> None:
     assert extra["store_version"] == 8
 
 
-def test_a_session_of_which_nothing_was_said_is_still_one(cli: Path) -> None:
+def test_a_session_without_turns_is_a_conversation(cli: Path) -> None:
     conversation = session(cli, BARE)
 
     assert (conversation.turns, conversation.workspace, conversation.application) == ([], None, "Copilot CLI")
 
 
-def test_a_store_of_vscode_holds_sessions_of_vscode(vscode: Path) -> None:
+def test_sessions_in_a_store_of_vscode_are_of_vscode(vscode: Path) -> None:
     conversation, _ = read_one(SOURCE, vscode)
 
     assert conversation.id == "vscode:0c5b1d22-0000-4000-8000-000000000002"
@@ -214,7 +214,7 @@ def test_a_store_of_vscode_holds_sessions_of_vscode(vscode: Path) -> None:
     assert conversation.extra["files"][0]["tool"] == "read_file"
 
 
-def test_a_store_that_was_taken_elsewhere_is_known_by_its_host(vscode: Path, tmp_path: Path) -> None:
+def test_the_program_of_a_moved_store_is_recognized_by_its_host(vscode: Path, tmp_path: Path) -> None:
     moved = vscode.rename(tmp_path / "session-store.db")
 
     assert [stub.id.partition(":")[0] for stub in index(SOURCE, moved)[0]] == ["vscode"]
@@ -232,7 +232,7 @@ def test_the_first_version_has_no_host_and_no_usage(tmp_path: Path) -> None:
     """
     conversation, ledger = read_one(SOURCE, database_from(script, tmp_path / "session-store.db"))
 
-    assert (conversation.title, said(conversation)) == ("Hello", [("user", "hello")])
+    assert (conversation.title, prose_by_role(conversation)) == ("Hello", [("user", "hello")])
     assert (conversation.updated_at, conversation.usage) == (None, [])
     assert (ledger.seen, ledger.used) == (2, 2)
 
@@ -251,7 +251,7 @@ def test_a_summary_that_is_a_later_prompt_is_not_a_title(summary: str, title: st
     assert conversation.documents == []
 
 
-def test_columns_and_tables_of_later_versions_are_kept_and_counted(cli: Path) -> None:
+def test_columns_and_tables_of_later_versions_are_stored_and_counted(cli: Path) -> None:
     execute(
         cli,
         "ALTER TABLE turns ADD COLUMN mood TEXT",
@@ -272,7 +272,7 @@ def test_columns_and_tables_of_later_versions_are_kept_and_counted(cli: Path) ->
     assert conversation.extra["tables"]["session_moods"] == [{"mood": "calm"}]
 
 
-def test_rows_of_a_session_that_has_none_of_its_own_are_found(cli: Path) -> None:
+def test_rows_of_a_session_without_its_own_row_are_read(cli: Path) -> None:
     execute(cli, "INSERT INTO turns (session_id, turn_index, user_message) VALUES ('lost', 4, 'still here')")
 
     assert f"cli:{BARE}" in [stub.id for stub in index(SOURCE, cli)[0]]
@@ -292,29 +292,29 @@ def test_a_row_without_a_session_is_bad_and_the_others_are_read(tmp_path: Path) 
     """
     conversation, ledger = read_one(SOURCE, database_from(script, tmp_path / "session-store.db"))
 
-    assert said(conversation) == [("user", "to somebody")]
+    assert prose_by_role(conversation) == [("user", "to somebody")]
     assert [(bad.table, bad.row) for bad in ledger.bad] == [("sessions", "1"), ("turns", "7")]
     assert (ledger.seen, ledger.used) == (4, 2)
 
 
-def test_a_store_whose_rows_were_never_brought_over_is_told(tmp_path: Path) -> None:
+def test_a_store_without_migrated_rows_is_reported(tmp_path: Path) -> None:
     path = database_from("CREATE TABLE t (a); DROP TABLE t", tmp_path / "session-store.db")
 
     assert read(SOURCE, path)[0] == []
     assert codes(read(SOURCE, path)[1]) == ["unreadable-database"]
 
 
-def test_text_that_is_no_utf8_is_shown_as_far_as_it_goes(tmp_path: Path) -> None:
+def test_invalid_utf8_is_read_with_replacement_characters(tmp_path: Path) -> None:
     script = "CREATE TABLE sessions (id); CREATE TABLE turns (session_id, turn_index, user_message);"
     script += "INSERT INTO turns VALUES ('s1', 0, CAST(X'68E4' AS TEXT));"
 
     conversation, ledger = read_one(SOURCE, database_from(script, tmp_path / "session-store.db"))
 
-    assert said(conversation) == [("user", "h\ufffd")]
+    assert prose_by_role(conversation) == [("user", "h\ufffd")]
     assert codes(ledger) == ["invalid-utf8"]
 
 
-def test_what_is_no_database_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_database_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "session-store.db"
     path.write_bytes(b"no database at all")
 
@@ -362,7 +362,7 @@ def test_a_damaged_store_is_read_or_refused(data: st.DataObject, tmp_path_factor
 
 
 @pytest.mark.corpus
-def test_real_stores_balance_and_know_their_turns(corpus: Path) -> None:
+def test_ledgers_of_stores_in_the_corpus_balance(corpus: Path) -> None:
     stores = [path for path in corpus.rglob("*.db") if SOURCE.claims(Probe(path))]
     turns = 0
     for path in stores:

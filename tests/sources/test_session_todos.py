@@ -41,7 +41,7 @@ def test_a_session_may_have_a_database_of_its_own(gauge: Path) -> None:
     assert list(SOURCE.locate(StorageFolder(home.path, "workspace", None, None))) == []
 
 
-def test_it_is_known_by_its_place_or_by_its_tables(gauge: Path, tmp_path: Path) -> None:
+def test_a_session_database_is_recognised_by_its_path_or_tables(gauge: Path, tmp_path: Path) -> None:
     other = database_from("CREATE TABLE todos (id)", tmp_path / "session.db")
     copied = database_from(GAUGE, tmp_path / "copy.db")
 
@@ -49,7 +49,7 @@ def test_it_is_known_by_its_place_or_by_its_tables(gauge: Path, tmp_path: Path) 
     assert [SOURCE.native_id(Probe(path)) for path in (gauge, copied)] == [SESSION, None]
 
 
-def test_things_to_do_have_vscodes_states_and_what_they_wait_for(gauge: Path) -> None:
+def test_todo_items_have_vscodes_states_and_their_dependencies(gauge: Path) -> None:
     conversation, ledger = read_one(SOURCE, gauge)
 
     assert (conversation.id, conversation.marks) == (f"cli:{SESSION}", ["todos"])
@@ -64,7 +64,7 @@ def test_things_to_do_have_vscodes_states_and_what_they_wait_for(gauge: Path) ->
     assert (ledger.seen, ledger.used, codes(ledger)) == (7, 7, [])
 
 
-def test_the_inbox_and_the_agents_own_tables_are_kept(gauge: Path) -> None:
+def test_the_inbox_and_the_agents_own_tables_are_documents(gauge: Path) -> None:
     extra = read_one(SOURCE, gauge)[0].extra
 
     assert extra is not None
@@ -72,7 +72,7 @@ def test_the_inbox_and_the_agents_own_tables_are_kept(gauge: Path) -> None:
     assert extra["tables"] == {"measurements": [{"place": "Büsum", "metres": 3.25}]}
 
 
-def test_a_single_thing_to_do_is_a_list_too(tmp_path: Path) -> None:
+def test_a_single_todo_item_is_a_list_too(tmp_path: Path) -> None:
     path = database_from(DATA / "session_todos" / "one_thing.sql", tmp_path / "session-state" / "s" / "session.db")
 
     conversation, _ = read_one(SOURCE, path)
@@ -81,7 +81,7 @@ def test_a_single_thing_to_do_is_a_list_too(tmp_path: Path) -> None:
     assert (conversation.id, conversation.extra) == ("cli:s", {"todos": [todo]})
 
 
-def test_a_database_with_nothing_in_it_says_nothing(tmp_path: Path) -> None:
+def test_an_empty_database_yields_nothing(tmp_path: Path) -> None:
     script = "CREATE TABLE todos (id, title); CREATE TABLE todo_deps (todo_id, depends_on)"
 
     conversations, ledger = read(SOURCE, database_from(script, tmp_path / "session-state" / "s" / "session.db"))

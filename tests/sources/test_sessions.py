@@ -41,7 +41,7 @@ def at(ms: int) -> datetime:
         ({"version": 3, "customTitle": 5}, None),
     ],
 )
-def test_each_version_has_its_title(fields: Json, title: str | None, tmp_path: Path) -> None:
+def test_the_title_is_read_in_every_version(fields: Json, title: str | None, tmp_path: Path) -> None:
     state = session(request("first line\nsecond"))
     del state["version"]
     conversation, _ = read_session(state | fields, tmp_path)
@@ -89,7 +89,7 @@ def test_a_session_of_winter_2025(tmp_path: Path) -> None:
     assert conversation.draft is not None
 
 
-def test_the_oldest_sessions_have_texts_for_everything(tmp_path: Path) -> None:
+def test_the_oldest_sessions_are_read(tmp_path: Path) -> None:
     old = {
         "message": "hello?",
         "response": "hello!",
@@ -111,7 +111,7 @@ def test_the_oldest_sessions_have_texts_for_everything(tmp_path: Path) -> None:
 # --- times, location --------------------------------------------------------------------------------------------
 
 
-def test_the_last_moment_of_the_last_turn_counts_where_no_date_is_given(tmp_path: Path) -> None:
+def test_without_a_date_the_last_time_of_the_last_turn_counts(tmp_path: Path) -> None:
     conversation = read(
         tmp_path, request(timestamp=1767000001000), request(timestamp=1767000002000, responseTimestamp=1767000003000)
     )
@@ -133,11 +133,11 @@ def test_a_date_that_is_missing_is_not_invented(nonsense: Any, tmp_path: Path) -
     ("recorded", "location"),
     [("panel", "panel"), ("editor", "editor"), ("terminal", "terminal"), ("notebook", "notebook"), ("moon", "moon")],
 )
-def test_where_the_chat_was(recorded: str, location: str, tmp_path: Path) -> None:
+def test_the_location_of_the_chat_is_read(recorded: str, location: str, tmp_path: Path) -> None:
     assert read(tmp_path, initialLocation=recorded).location == location
 
 
-def test_the_old_name_of_the_panel_is_understood_and_kept(tmp_path: Path) -> None:
+def test_the_old_name_of_the_panel_is_recognized(tmp_path: Path) -> None:
     conversation = read(tmp_path, initialLocation="editing-session")
 
     assert conversation.location == "panel"
@@ -164,7 +164,7 @@ def test_the_repository_at_the_time(tmp_path: Path) -> None:
     )
 
 
-def test_the_first_spelling_of_the_commit_counts_too(tmp_path: Path) -> None:
+def test_the_old_key_of_the_commit_is_read(tmp_path: Path) -> None:
     workspace = read(tmp_path, repoData={"headCommitHash": "abc"}).workspace
 
     assert workspace == Workspace(commit="abc")
@@ -176,7 +176,7 @@ def test_the_working_directory_is_a_workspace(tmp_path: Path) -> None:
     assert workspace == Workspace(folder="c:/Users/ana/my tree", uri="file:///c%3A/Users/ana/my%20tree")
 
 
-def test_no_place_is_none(tmp_path: Path) -> None:
+def test_a_session_without_a_location_has_none(tmp_path: Path) -> None:
     assert read(tmp_path, repoData="none", workingDirectory=5).workspace is None
 
 
@@ -208,14 +208,14 @@ def check_draft(draft: Draft | None) -> None:
     assert draft.extra == {"selections": [], "contrib": {"a": 1}}
 
 
-def test_what_stood_in_the_input_box(tmp_path: Path) -> None:
+def test_the_content_of_the_input_box_is_a_draft(tmp_path: Path) -> None:
     conversation, ledger = read_session(session(inputState=INPUT), tmp_path)
 
     check_draft(conversation.draft)
     assert [bad.pointer for bad in ledger.parts.bad] == ["/inputState/attachments/1"]
 
 
-def test_the_input_box_beside_the_requests(tmp_path: Path) -> None:
+def test_the_input_box_of_older_releases_is_a_draft(tmp_path: Path) -> None:
     conversation, ledger = read_session(session(**INPUT), tmp_path)
 
     check_draft(conversation.draft)
@@ -235,14 +235,14 @@ def test_the_mode_of_the_input_box(mode: Any, id_: str, kind: str, tmp_path: Pat
     assert (draft.mode.id, draft.mode.kind) == (id_, kind)
 
 
-def test_an_input_box_of_other_types_is_kept(tmp_path: Path) -> None:
+def test_an_input_box_of_other_types_stays_in_extra(tmp_path: Path) -> None:
     odd = {"inputText": 5, "attachments": "none", "mode": 5, "selectedModel": {"name": "m"}, "permissionLevel": "p"}
     draft = read(tmp_path, inputState=odd).draft
 
     assert draft == Draft(extra=odd)
 
 
-def test_queued_prompts_are_no_turns(tmp_path: Path) -> None:
+def test_queued_prompts_are_not_turns(tmp_path: Path) -> None:
     queued = {
         "id": "q-1",
         "kind": "steering",
@@ -271,7 +271,7 @@ def test_queued_prompts_are_no_turns(tmp_path: Path) -> None:
     }
 
 
-def test_a_queued_prompt_that_cannot_be_read_is_told_and_kept(tmp_path: Path) -> None:
+def test_an_invalid_queued_prompt_is_reported_and_stays_in_extra(tmp_path: Path) -> None:
     odd = ["text", {"id": "q"}, {"request": {"result": {"metadata": {"a": 1}}}}]
     good = {"kind": "queued", "request": {"message": "go"}}
     conversation, ledger = read_session(session(pendingRequests=[*odd, good]), tmp_path)
@@ -300,13 +300,15 @@ def test_a_queued_prompt_that_cannot_be_read_is_told_and_kept(tmp_path: Path) ->
         ("", [], None),
     ],
 )
-def test_who_answered(responder: str, agents: list[str], assistant: str | None, tmp_path: Path) -> None:
+def test_the_name_of_the_assistant_is_read(
+    responder: str, agents: list[str], assistant: str | None, tmp_path: Path
+) -> None:
     requests = [request(agent={"id": agent}) for agent in agents]
 
     assert read(tmp_path, *requests, responderUsername=responder).assistant == assistant
 
 
-def test_another_assistant_is_called_by_its_own_name(tmp_path: Path) -> None:
+def test_another_assistant_has_its_own_name(tmp_path: Path) -> None:
     agent = {"id": "other.default", "fullName": "Other Assistant", "extensionId": "other.chat"}
 
     assert read(tmp_path, request(agent=agent), responderUsername="").assistant == "Other Assistant"
@@ -323,7 +325,7 @@ def test_the_file_gives_a_session_its_id(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("session_id", ["s-1", 5, ""])
-def test_a_session_elsewhere_has_the_id_that_it_gives_itself_if_any(session_id: Any, tmp_path: Path) -> None:
+def test_a_session_outside_of_its_folder_has_its_own_id(session_id: Any, tmp_path: Path) -> None:
     path = tmp_path / "saved.json"
     path.write_text(json.dumps(session(request(), sessionId=session_id)), encoding="utf-8")
     source = VSCodeSession()
@@ -339,7 +341,7 @@ def test_a_session_elsewhere_has_the_id_that_it_gives_itself_if_any(session_id: 
     assert first.id == "vscode:s-1" if session_id == "s-1" else len(first.id) > len("vscode:")
 
 
-def test_a_session_without_requests_is_an_empty_one(tmp_path: Path) -> None:
+def test_a_session_without_requests_is_empty(tmp_path: Path) -> None:
     conversation, ledger = read_session({"sessionId": SESSION_ID, "customTitle": "Nothing yet"}, tmp_path)
 
     assert (conversation.title, conversation.turns) == ("Nothing yet", [])
@@ -347,7 +349,7 @@ def test_a_session_without_requests_is_an_empty_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("odd", [{"0": {}}, "none", 5, True])
-def test_requests_that_are_no_list_are_one_bad_record_and_the_rest_is_read(odd: Any, tmp_path: Path) -> None:
+def test_requests_that_are_not_a_list_are_one_bad_record(odd: Any, tmp_path: Path) -> None:
     conversation, ledger = read_session(session(customTitle="Odd") | {"requests": odd}, tmp_path)
 
     assert (conversation.title, conversation.turns) == ("Odd", [])
@@ -355,7 +357,7 @@ def test_requests_that_are_no_list_are_one_bad_record_and_the_rest_is_read(odd: 
     assert [(bad.code, bad.pointer) for bad in ledger.bad] == [("bad-record", "/requests")]
 
 
-def test_in_a_log_the_lines_are_the_records_and_requests_are_only_told(tmp_path: Path) -> None:
+def test_in_a_log_lines_are_records_and_bad_requests_only_notes(tmp_path: Path) -> None:
     ledger = Ledger()
     state = {"requests": [None, 5, {"requestId": "r"}, request("words")]}
     conversation = conversation_from(state, ledger, source="vscode-session-log", native_id="s-1", count_requests=False)

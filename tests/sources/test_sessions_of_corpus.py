@@ -42,7 +42,7 @@ def requests_of(path: Path) -> list[Any]:
     return found
 
 
-def test_every_request_is_a_turn_or_told() -> None:
+def test_every_request_of_the_corpus_is_a_turn_or_reported() -> None:
     for path in documents():
         conversation, ledger = read_one(path)
 
@@ -53,14 +53,14 @@ def test_every_request_is_a_turn_or_told() -> None:
         assert ledger.parts.unknown == {}
 
 
-def test_what_was_read_is_what_the_model_says_it_is() -> None:
+def test_conversations_of_the_corpus_are_valid_models() -> None:
     for path in documents():
         conversation, _ = read_one(path)
 
         assert msgspec.json.decode(msgspec.json.encode(conversation), type=Conversation) == conversation
 
 
-def test_exports_are_told_apart_and_known_again() -> None:
+def test_exports_of_the_corpus_have_stable_distinct_ids() -> None:
     exports = [path for path in documents() if path.parent.name == "chat-export"]
     ids = [read_one(path)[0].id for path in exports]
 

@@ -98,7 +98,7 @@ def test_links_out_of_the_root_are_reported_not_followed(code: Root, tmp_path: P
     assert reasons[2].startswith("cannot be read")
 
 
-def test_a_root_behind_a_link_is_fine(code: Root, tmp_path: Path) -> None:
+def test_a_root_that_is_a_link_is_read(code: Root, tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to(code.path, target_is_directory=True)
     [root] = roots_from(link)
@@ -108,7 +108,7 @@ def test_a_root_behind_a_link_is_fine(code: Root, tmp_path: Path) -> None:
     ]
 
 
-def test_a_root_that_is_gone_has_no_folders(tmp_path: Path) -> None:
+def test_a_missing_root_has_no_folders(tmp_path: Path) -> None:
     assert places(Root("vscode", tmp_path / "gone", "Code", "test", exists=False)) == ([], [])
 
 
@@ -197,7 +197,7 @@ def test_a_window_without_a_folder_has_no_record(tmp_path: Path) -> None:
         (b'{"configuration": {"id": 7}}', "not a URI"),
     ],
 )
-def test_a_bad_record_is_named_in_plain_words(tmp_path: Path, content: bytes, reason: str) -> None:
+def test_a_bad_workspace_record_has_a_readable_message(tmp_path: Path, content: bytes, reason: str) -> None:
     (tmp_path / "workspace.json").write_bytes(content)
 
     with pytest.raises(ValueError, match=reason):

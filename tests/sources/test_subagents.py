@@ -30,13 +30,13 @@ def callers(messages: list[Message]) -> dict[str, str | None]:
     }
 
 
-def test_a_run_goes_by_the_id_of_the_call_that_started_it() -> None:
+def test_a_run_is_identified_by_the_id_of_its_call() -> None:
     messages, _ = read_parts(starts("s1"), of_run("c1", "s1"), of_run("c2", "s1"), tool_part(call_id="c3"))
 
     assert callers(messages) == {"s1": None, "c1": "s1", "c2": "s1", "c3": None}
 
 
-def test_a_run_may_go_by_an_id_that_its_caller_carries_too() -> None:
+def test_a_run_may_be_identified_by_another_id_of_its_call() -> None:
     messages, _ = read_parts(starts("s1", subAgentInvocationId="run-1"), of_run("c1", "run-1"))
 
     assert callers(messages) == {"s1": None, "c1": "s1"}
@@ -52,13 +52,13 @@ def test_a_caller_may_carry_its_own_id() -> None:
     }
 
 
-def test_a_call_that_carries_its_own_id_and_starts_nothing_keeps_it() -> None:
+def test_an_own_run_id_of_an_ordinary_call_stays_in_extra() -> None:
     ((part,),) = [message.parts for message in read_parts(of_run("c1", "c1"))[0]]
 
     assert part.extra == {"invocationMessage": "Working", "subAgentInvocationId": "c1"}
 
 
-def test_the_caller_may_stand_after_its_children() -> None:
+def test_the_caller_may_come_after_its_children() -> None:
     for caller in (starts("s1"), starts("s1", subAgentInvocationId="s1")):
         assert callers(read_parts(of_run("c1", "s1"), of_run("c2", "s1"), caller)[0]) == {
             "c1": "s1",
@@ -81,17 +81,17 @@ def test_two_sub_agents_side_by_side() -> None:
     assert callers(read_parts(*parts)[0]) == {"s1": None, "s2": None, "c1": "s1", "c2": "s2", "c3": "s1"}
 
 
-def test_calls_that_name_each_other_as_callers_do_not_go_round_in_circles() -> None:
+def test_cycles_of_callers_are_cut() -> None:
     parts = [starts("s1", subAgentInvocationId="s2"), starts("s2", subAgentInvocationId="s1")]
 
     assert callers(read_parts(*parts)[0]) == {"s1": "s2", "s2": None}
 
 
-def test_a_run_whose_caller_is_not_here_keeps_its_id() -> None:
+def test_a_run_without_its_caller_has_its_own_id() -> None:
     assert callers(read_parts(of_run("c1", "run-9"))[0]) == {"c1": "run-9"}
 
 
-def test_the_caller_is_named_by_the_id_that_its_call_has_in_the_model() -> None:
+def test_parts_name_the_caller_by_its_id_in_the_model() -> None:
     rounds = [{"toolCalls": [{"id": "toolu_1__vscode-5", "name": "runSubagent", "arguments": "{}"}]}]
 
     messages, _ = read_parts(starts("uuid-1"), of_run("c1", "uuid-1"), result={"metadata": {"toolCallRounds": rounds}})
@@ -99,7 +99,7 @@ def test_the_caller_is_named_by_the_id_that_its_call_has_in_the_model() -> None:
     assert callers(messages) == {"toolu_1": None, "c1": "toolu_1"}
 
 
-def test_the_caller_may_be_known_to_the_rounds_alone() -> None:
+def test_the_caller_may_be_recorded_only_in_the_rounds() -> None:
     rounds = [{"toolCalls": [{"id": "toolu_1__vscode-5", "name": "runSubagent", "arguments": "{}"}]}]
 
     messages, _ = read_parts(of_run("c1", "toolu_1__vscode-5"), result={"metadata": {"toolCallRounds": rounds}})
@@ -107,7 +107,7 @@ def test_the_caller_may_be_known_to_the_rounds_alone() -> None:
     assert callers(messages) == {"toolu_1": None, "c1": "toolu_1"}
 
 
-def test_calls_of_a_sub_agent_take_no_record_of_the_main_agent() -> None:
+def test_calls_of_a_sub_agent_are_not_paired_with_the_main_agents_records() -> None:
     rounds = [
         {
             "toolCalls": [
@@ -125,25 +125,25 @@ def test_calls_of_a_sub_agent_take_no_record_of_the_main_agent() -> None:
     assert (calls[2].id, calls[2].arguments) == ("r2", '{"filePath": "/mine"}')
 
 
-def test_older_files_only_say_that_a_call_is_of_some_sub_agent() -> None:
+def test_older_files_mark_calls_of_sub_agents_without_a_caller() -> None:
     parts = [starts("s1"), of_some_run("c1"), tool_part(call_id="c2"), starts("s2"), of_some_run("c3")]
 
     assert callers(read_parts(*parts)[0]) == {"s1": None, "c1": "s1", "c2": None, "s2": None, "c3": "s2"}
 
 
-def test_in_older_files_too_the_caller_may_stand_after_its_children() -> None:
+def test_in_older_files_the_caller_may_come_after_its_children() -> None:
     parts = [of_some_run("c1"), starts("s1"), of_some_run("c2"), of_some_run("c3"), starts("s2")]
 
     assert callers(read_parts(*parts)[0]) == {"c1": "s1", "s1": None, "c2": "s2", "c3": "s2", "s2": None}
 
 
-def test_a_sub_agent_of_older_files_is_known_by_the_tool() -> None:
+def test_a_sub_agent_of_older_files_is_recognized_by_the_tool() -> None:
     parts = [tool_part("runSubagent", "s1"), of_some_run("c1")]
 
     assert callers(read_parts(*parts)[0]) == {"s1": None, "c1": "s1"}
 
 
-def test_a_call_of_no_known_sub_agent_stays_with_the_main_agent() -> None:
+def test_a_call_without_a_recorded_sub_agent_is_of_the_main_agent() -> None:
     assert callers(read_parts(of_some_run("c1"))[0]) == {"c1": None}
     assert callers(read_parts({**starts("s1"), "fromSubAgent": True})[0]) == {"s1": None}
 
@@ -157,7 +157,7 @@ def test_other_parts_of_a_run_belong_to_it() -> None:
     assert [(message.parent_call_id, len(message.parts)) for message in messages] == [(None, 1), ("s1", 2), (None, 1)]
 
 
-def test_edits_go_with_the_sub_agents_call_that_made_them() -> None:
+def test_edits_belong_to_the_sub_agents_call_that_made_them() -> None:
     edit = {"kind": "textEditGroup", "uri": uri("/a"), "edits": []}
 
     messages, _ = read_parts(starts("s1"), {**of_run("c1", "s1"), "toolId": "copilot_createFile"}, edit)
@@ -165,7 +165,7 @@ def test_edits_go_with_the_sub_agents_call_that_made_them() -> None:
     assert [message.parent_call_id for message in messages] == [None, "s1"]
 
 
-def test_what_came_back_from_a_sub_agent_follows_what_it_did() -> None:
+def test_the_result_of_a_sub_agent_follows_its_parts() -> None:
     data = {"kind": "subagent", "result": "found it"}
     parts = [
         tool_part("runSubagent", "s1", toolSpecificData=data),

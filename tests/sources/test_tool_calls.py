@@ -93,13 +93,13 @@ def test_the_message_names_files_whose_links_have_no_label() -> None:
 
 
 @pytest.mark.parametrize("presentation", ["hidden", "hiddenAfterComplete"])
-def test_hidden_calls_say_so(presentation: str) -> None:
+def test_hidden_calls_are_marked(presentation: str) -> None:
     assert call_in(read_parts(tool_part(presentation=presentation))[0]).is_hidden
     assert not call_in(read_parts(tool_part())[0]).is_hidden
 
 
 @pytest.mark.parametrize(("is_confirmed", "kind", "detail"), APPROVALS)
-def test_who_allowed_a_call(is_confirmed: Any, kind: str, detail: str | None) -> None:
+def test_the_record_of_who_allowed_a_call(is_confirmed: Any, kind: str, detail: str | None) -> None:
     approval = call_in(read_parts(tool_part(isConfirmed=is_confirmed))[0]).approval
 
     assert approval is not None
@@ -123,7 +123,7 @@ def test_who_allowed_a_call(is_confirmed: Any, kind: str, detail: str | None) ->
         ({"resultError": "stopped", "isConfirmed": {"type": 0}}, "denied"),
     ],
 )
-def test_how_a_call_ended(fields: dict[str, Any], status: str) -> None:
+def test_how_a_call_ended_is_recorded(fields: dict[str, Any], status: str) -> None:
     assert call_in(read_parts(tool_part(**fields))[0]).status == status
 
 
@@ -133,7 +133,7 @@ def test_an_error_is_the_result_where_nothing_else_came_back() -> None:
     assert (result.text, result.is_error, result.origin) == ("no such file", True, "display")
 
 
-def test_what_the_model_saw_counts_as_the_result_and_what_the_user_saw_stands_beside_it() -> None:
+def test_the_models_view_is_the_result_and_the_users_view_the_display() -> None:
     part = tool_part(resultDetails={"input": "{}", "output": [{"type": "embed", "isText": True, "value": "shown"}]})
 
     result = result_in(read_parts(part, result=recorded("call-1", "read_file", "{}", "for the model"))[0])
@@ -154,13 +154,13 @@ def test_what_the_model_saw_counts_as_the_result_and_what_the_user_saw_stands_be
         (None, None, None),
     ],
 )
-def test_where_a_tool_comes_from(source: Any, origin: str | None, server: str | None) -> None:
+def test_the_origin_of_a_tool_is_read(source: Any, origin: str | None, server: str | None) -> None:
     call = call_in(read_parts(tool_part(source=source))[0])
 
     assert (call.origin, call.server) == (origin, server)
 
 
-def test_a_picture_that_the_model_saw() -> None:
+def test_a_picture_in_a_result_is_read() -> None:
     metadata = recorded("call-1", "look", "{}")
     picture = {"$mid": 24, "mimeType": "image/png", "data": {"$base64": base64.b64encode(PIXEL).decode()}}
     metadata["metadata"]["toolCallResults"] = {"call-1": {"$mid": 20, "content": [{"value": "here: "}, picture]}}
@@ -170,7 +170,7 @@ def test_a_picture_that_the_model_saw() -> None:
     assert (result.text, result.items) == ("here: ", [ResultItem(mime_type="image/png", data=PIXEL)])
 
 
-def test_a_result_that_says_it_failed() -> None:
+def test_a_result_may_be_marked_as_failed() -> None:
     metadata = recorded("call-1", "book", "{}")
     metadata["metadata"]["toolCallResults"] = {"call-1": {"content": [{"value": "no"}], "hasError": True}}
 
@@ -183,7 +183,7 @@ def test_a_result_that_says_it_failed() -> None:
 # --- output that VS Code stored --------------------------------------------------------------------------------
 
 
-def test_places_that_a_tool_found() -> None:
+def test_locations_in_a_result_are_read() -> None:
     details = [uri("/home/ana/a.py"), {"uri": uri("/home/ana/b.py"), "range": span(3)}]
 
     messages, _ = read_parts(tool_part(resultDetails=details))
@@ -199,7 +199,7 @@ def test_places_that_a_tool_found() -> None:
     assert call_in(messages).extra == {"invocationMessage": "Working"}
 
 
-def test_input_and_output_as_shown_stand_in_for_what_was_not_recorded() -> None:
+def test_shown_input_and_output_replace_missing_records() -> None:
     picture = base64.b64encode(PIXEL).decode()
     output = [
         {"type": "embed", "isText": True, "value": "first"},
@@ -221,7 +221,7 @@ def test_input_and_output_as_shown_stand_in_for_what_was_not_recorded() -> None:
     ]
 
 
-def test_output_may_be_a_plain_text_or_one_picture() -> None:
+def test_output_may_be_plain_text_or_one_image() -> None:
     data = {"output": {"type": "data", "mimeType": "image/png", "base64Data": base64.b64encode(PIXEL).decode()}}
 
     assert result_in(read_parts(tool_part(resultDetails={"input": "", "output": "words"}))[0]).text == "words"
@@ -230,7 +230,7 @@ def test_output_may_be_a_plain_text_or_one_picture() -> None:
     ]
 
 
-def test_recorded_arguments_win_and_the_shown_input_is_kept() -> None:
+def test_recorded_arguments_take_precedence_over_the_shown_input() -> None:
     part = tool_part(resultDetails={"input": "page: 1", "output": "x"})
 
     call = call_in(read_parts(part, result=recorded("call-1", "book", '{"page":1}'))[0])
@@ -288,7 +288,7 @@ def test_a_terminal_with_everything() -> None:
         ({"command": "npm test"}, "npm test", None),
     ],
 )
-def test_the_command_that_ran_and_the_one_that_was_shown(data: Any, command: str, shown: str | None) -> None:
+def test_both_the_run_and_the_shown_command_are_read(data: Any, command: str, shown: str | None) -> None:
     part = beside({"kind": "terminal", "language": "sh", **data})
 
     assert isinstance(part, Terminal)
@@ -304,7 +304,7 @@ def test_terminal_data_without_a_command_stays_with_the_call() -> None:
     assert call.extra == {"invocationMessage": "Working", "toolSpecificData": data}
 
 
-def test_what_a_terminal_printed_is_the_result_once() -> None:
+def test_terminal_output_is_the_result_once() -> None:
     part = tool_part(toolSpecificData={"kind": "terminal", "command": "ls", "terminalCommandOutput": {"text": "a.py"}})
 
     alone = result_in(read_parts(part)[0])
@@ -329,7 +329,7 @@ def test_a_todo_list() -> None:
     )
 
 
-def test_a_sub_agent_call() -> None:
+def test_a_sub_agent_call_has_its_request_and_result() -> None:
     messages, _ = read_parts(tool_part("runSubagent", toolSpecificData=TOOL_DATA["subagent"]))
 
     subagent = call_in(messages).subagent
@@ -363,7 +363,7 @@ def test_a_simple_call_has_its_input_and_output() -> None:
     assert result_in(messages).text == "what came back"
 
 
-def test_resources_are_places_of_the_result() -> None:
+def test_resources_are_locations_of_the_result() -> None:
     messages, _ = read_parts(tool_part(toolSpecificData=TOOL_DATA["resources"]))
 
     assert [place.path for place in result_in(messages).places] == ["/home/ana/a.md", "/home/ana/b.md"]
@@ -394,7 +394,7 @@ def test_resources_are_places_of_the_result() -> None:
         ("search", Notice(topic="search")),
     ],
 )
-def test_other_tool_data_makes_a_part_beside_the_call(kind: str, expected: AnyPart) -> None:
+def test_other_tool_data_is_a_part_after_the_call(kind: str, expected: AnyPart) -> None:
     part = beside(TOOL_DATA[kind])
 
     assert part.native == kind
@@ -402,7 +402,7 @@ def test_other_tool_data_makes_a_part_beside_the_call(kind: str, expected: AnyPa
     assert part == expected
 
 
-def test_tool_data_of_an_unknown_kind_survives_and_is_counted() -> None:
+def test_tool_data_of_an_unknown_kind_is_stored_and_counted() -> None:
     data = {"kind": "hologram", "beam": 7}
 
     messages, ledger = read_parts(tool_part(toolSpecificData=data))
@@ -411,7 +411,7 @@ def test_tool_data_of_an_unknown_kind_survives_and_is_counted() -> None:
     assert ledger.parts.unknown == {"tool-data:hologram": 1}
 
 
-def test_a_call_without_an_id_is_known_by_its_place() -> None:
+def test_a_call_without_an_id_is_identified_by_its_position() -> None:
     part = tool_part()
     del part["toolCallId"]
 
@@ -419,7 +419,7 @@ def test_a_call_without_an_id_is_known_by_its_place() -> None:
 
 
 @pytest.mark.parametrize(("is_error", "kind"), [(False, "succeeded"), (True, "failed")])
-def test_error_text_that_vscode_kept_as_output_is_output(tmp_path: Path, is_error: bool, kind: str) -> None:
+def test_error_text_that_vscode_stored_as_output_is_output(tmp_path: Path, is_error: bool, kind: str) -> None:
     text = "ERROR while calling tool: no such tide\nPlease check your input and try again."
     output = [{"type": "embed", "isText": True, "value": text}]
     details = {"input": "{}", "output": output, "isError": is_error}

@@ -59,7 +59,7 @@ def test_calls_are_paired_by_id_with_or_without_the_suffix(part_id: str, recorde
     assert results_in(messages) == {"call_a": "text of a"}
 
 
-def test_the_id_decides_before_the_order_does() -> None:
+def test_ids_take_precedence_over_the_order() -> None:
     parts = [tool_part("copilot_readFile", "b"), tool_part("copilot_readFile", "a")]
 
     messages, _ = read_parts(
@@ -91,7 +91,7 @@ def test_calls_with_other_ids_are_paired_in_order_by_the_name_of_the_tool() -> N
     assert results_in(messages) == {"c1": "A", "c2": "hits", "c3": "B"}
 
 
-def test_a_hidden_internal_call_in_between_takes_nobodys_record() -> None:
+def test_a_hidden_internal_call_is_not_paired_with_anothers_record() -> None:
     parts = [
         tool_part("copilot_insertEdit", "u1"),
         tool_part("vscode_editFile_internal", "u2", presentation="hidden"),
@@ -105,7 +105,7 @@ def test_a_hidden_internal_call_in_between_takes_nobodys_record() -> None:
     assert shown(messages) == [("copilot_insertEdit", "/a"), ("copilot_insertEdit", "/b")]
 
 
-def test_the_order_of_the_other_calls_tells_which_one_has_no_part() -> None:
+def test_the_order_of_other_calls_identifies_the_one_without_a_part() -> None:
     parts = [tool_part("copilot_findTextInFiles", "u1"), tool_part("copilot_readFile", "u2")]
     recorded = [
         call("read_file", "c1", filePath="/never-shown"),
@@ -122,7 +122,7 @@ def test_the_order_of_the_other_calls_tells_which_one_has_no_part() -> None:
     ]
 
 
-def test_what_a_part_speaks_of_tells_which_call_it_shows() -> None:
+def test_parts_are_paired_with_the_calls_that_they_mention() -> None:
     parts = [
         tool_part("copilot_readFile", "u1", invocationMessage={"value": "Reading [](file:///home/ana/till.py)"}),
         tool_part("copilot_readFile", "u2", pastTenseMessage="Read bag.py, lines 20 to 40"),
@@ -147,7 +147,7 @@ def test_what_a_part_speaks_of_tells_which_call_it_shows() -> None:
     assert paired == {0: "c2", 1: "c4", 2: "c6"}
 
 
-def test_arguments_that_are_no_json_tell_nothing() -> None:
+def test_arguments_that_are_not_json_are_ignored_in_pairing() -> None:
     parts = [tool_part("copilot_readFile", "u1", pastTenseMessage="Read bag.py")]
     recorded = [{"name": "read_file", "id": "c1", "arguments": "{broken"}, call("read_file", "c2", filePath="bag.py")]
 
@@ -159,7 +159,7 @@ def test_arguments_that_are_no_json_tell_nothing() -> None:
     ]
 
 
-def test_a_part_without_a_call_stands_alone() -> None:
+def test_a_part_without_a_record_is_not_paired() -> None:
     parts = [tool_part("copilot_readFile", "u1"), tool_part("configure_things", "u2")]
 
     messages, _ = read_parts(*parts, result=rounds([call("read_file", "c1", filePath="/a")], u2="set up"))
@@ -168,7 +168,7 @@ def test_a_part_without_a_call_stands_alone() -> None:
     assert results_in(messages) == {"u2": "set up"}
 
 
-def test_more_parts_than_calls_leaves_the_last_ones_alone() -> None:
+def test_surplus_parts_at_the_end_are_not_paired() -> None:
     parts = [tool_part("copilot_readFile", f"u{number}") for number in range(3)]
 
     messages, _ = read_parts(*parts, result=rounds([call("read_file", "c1", filePath="/a")]))
@@ -185,7 +185,7 @@ def test_very_many_calls_are_paired_without_comparing_each_with_each() -> None:
     assert [file for _, file in shown(messages)] == [f"/{number}" for number in range(401)]
 
 
-def test_calls_that_differ_only_in_the_suffix_keep_it() -> None:
+def test_ids_that_differ_only_in_the_suffix_stay_distinct() -> None:
     recorded = [call("read_file", "call__vscode-1", filePath="/a"), call("read_file", "call__vscode-2", filePath="/b")]
     result = rounds(recorded, **{"call__vscode-1": "A", "call__vscode-2": "B"})
 
@@ -211,7 +211,7 @@ def outline(messages: list[Message]) -> list[str]:
     return lines
 
 
-def test_a_call_without_a_part_goes_after_the_words_of_its_round() -> None:
+def test_a_call_without_a_part_follows_the_text_of_its_round() -> None:
     result = rounds(
         ("First I look.", [call("read_file", "c1")]),
         ("Then I search.", [call("grep_search", "c2"), call("file_search", "c3")]),
@@ -223,7 +223,7 @@ def test_a_call_without_a_part_goes_after_the_words_of_its_round() -> None:
     assert outline(messages) == ["First I look.", "c1", "Then I search.", "c2", "c3", "Done."]
 
 
-def test_a_call_without_a_part_goes_between_its_neighbours() -> None:
+def test_a_call_without_a_part_is_between_its_neighbours() -> None:
     parts = [
         {"value": "One."},
         tool_part("a_tool", "c1"),
@@ -236,7 +236,7 @@ def test_a_call_without_a_part_goes_between_its_neighbours() -> None:
     assert outline(read_parts(*parts, result=result)[0]) == ["One.", "c1", "Two.", "c2", "c3", "End."]
 
 
-def test_a_call_without_a_part_does_not_part_a_call_from_its_edits() -> None:
+def test_a_call_without_a_part_does_not_separate_a_call_from_its_edits() -> None:
     edit = {"kind": "textEditGroup", "uri": {"$mid": 1, "scheme": "file", "path": "/a"}, "edits": []}
     parts = [tool_part("copilot_createFile", "c1"), {"value": "\n```\n"}, edit, {"value": "\n```\n"}, {"value": "End."}]
     result = rounds([call("create_file", "c1", filePath="/a"), call("b_tool", "c2")])
@@ -246,7 +246,7 @@ def test_a_call_without_a_part_does_not_part_a_call_from_its_edits() -> None:
     assert [type(part).__name__ for part in messages[0].parts] == ["ToolCall", "FileEdit", "ToolCall", "Text"]
 
 
-def test_a_call_that_only_the_rounds_know_has_its_result() -> None:
+def test_a_call_recorded_only_in_the_rounds_has_its_result() -> None:
     messages, _ = read_parts(
         {"value": "Hm."}, result=rounds(("Hm.", [call("think", "c1__vscode-3")]), **{"c1__vscode-3": "ok"})
     )
@@ -261,14 +261,14 @@ def test_a_call_that_only_the_rounds_know_has_its_result() -> None:
     assert results_in(messages) == {"c1": "ok"}
 
 
-def test_a_result_without_any_call_is_kept() -> None:
+def test_a_result_without_a_call_is_included() -> None:
     messages, _ = read_parts({"value": "Hm."}, result=rounds([], lost="nobody asked"))
 
     assert results_in(messages) == {"lost": "nobody asked"}
     assert [message.role for message in messages] == ["assistant", "tool"]
 
 
-def test_recorded_thinking_is_shown_before_its_round_where_the_response_shows_none() -> None:
+def test_recorded_thinking_comes_before_its_round_if_the_response_has_none() -> None:
     result = rounds(("Look.", [call("read_file", "c1")]), ("Done.", []))
     result["metadata"]["toolCallRounds"][0]["thinking"] = {"id": "t", "text": ["let", " me"]}
     result["metadata"]["toolCallRounds"][1]["thinking"] = {"text": "good"}
@@ -278,7 +278,7 @@ def test_recorded_thinking_is_shown_before_its_round_where_the_response_shows_no
     assert outline(read_parts(*parts, result=result)[0]) == ["(let me)", "Look.", "c1", "(good)", "Done."]
 
 
-def test_a_call_without_a_part_goes_after_the_thinking_of_its_round() -> None:
+def test_a_call_without_a_part_follows_the_thinking_of_its_round() -> None:
     result = rounds([call("a_tool", "c1")], [call("b_tool", "c2")])
     result["metadata"]["toolCallRounds"][1]["thinking"] = {"text": "hm"}
 
@@ -296,7 +296,7 @@ def test_recorded_thinking_is_not_repeated() -> None:
     assert outline(read_parts(*parts, result=result)[0]) == ["(goo)", "Done."]
 
 
-def test_more_about_a_recorded_call_is_kept() -> None:
+def test_further_fields_of_a_recorded_call_are_in_extra() -> None:
     recorded = {**call("read_file", "c1"), "signature": "xyz"}
 
     (made,) = all_parts(read_parts(result=rounds([recorded]))[0])
@@ -368,7 +368,7 @@ def test_call_by_which_vscode_fetches_a_page_is_one_with_the_tools_own() -> None
     ],
 )
 @pytest.mark.parametrize("native_id", ["c1", "another"])
-def test_preparation_folds_into_the_call_under_whichever_name(
+def test_preparation_is_merged_into_the_call_under_either_name(
     prepared: str, tool_id: str, name: str, native_id: str
 ) -> None:
     recorded = rounds([call(name, "c1", given="tide")], c1="low water")
@@ -386,7 +386,7 @@ def inner_edit(given: str, output: str) -> dict[str, Any]:
     return tool_part("vscode_editFile_internal", "inner", resultDetails=details)
 
 
-def test_what_the_inner_call_got_and_gave_back_is_that_of_the_outer_one() -> None:
+def test_arguments_and_result_of_the_inner_call_go_to_the_outer_call() -> None:
     messages, _ = read_parts(
         tool_part("copilot_insertEdit", "c1"), inner_edit('{"code": "tide = 3"}', "the tide is set")
     )
@@ -397,7 +397,7 @@ def test_what_the_inner_call_got_and_gave_back_is_that_of_the_outer_one() -> Non
     assert (result.call_id, result.text) == ("c1", "the tide is set")
 
 
-def test_what_the_user_saw_of_the_inner_call_is_in_the_message_of_the_outer_one() -> None:
+def test_the_message_of_the_inner_call_goes_to_the_outer_call() -> None:
     outer = tool_part("copilot_fetchWebPage", "c1", pastTenseMessage="Fetched the page")
     inner = tool_part("vscode_fetchWebPage_internal", "inner", pastTenseMessage="Fetched 3 resources")
 
@@ -407,7 +407,7 @@ def test_what_the_user_saw_of_the_inner_call_is_in_the_message_of_the_outer_one(
     assert made.message == "Fetched the page · Fetched 3 resources"
 
 
-def test_what_the_inner_call_got_and_gave_back_is_kept_beside_what_the_outer_one_has() -> None:
+def test_arguments_and_result_of_both_calls_are_stored() -> None:
     recorded = rounds([call("insert_edit_into_file", "c1", filePath="/a")], c1="The edit was made.")
 
     messages, _ = read_parts(
@@ -423,7 +423,7 @@ def test_what_the_inner_call_got_and_gave_back_is_kept_beside_what_the_outer_one
         assert text in html_page(shown_on, made_by="x")
 
 
-def test_a_preparation_that_led_nowhere_is_a_prepared_call() -> None:
+def test_a_preparation_without_a_call_is_a_prepared_call() -> None:
     parts = [preparation("a_tool"), tool_part("a_tool", "c1"), preparation("a_tool"), preparation("b_tool")]
 
     messages, ledger = read_parts(*parts)
@@ -461,7 +461,7 @@ def test_a_preparation_that_led_nowhere_is_a_prepared_call() -> None:
         ("mcp_books_get-page", "mcp_books_get-page"),
     ],
 )
-def test_a_tool_goes_by_two_names(of_model: str, registered: str) -> None:
+def test_a_tool_has_two_names(of_model: str, registered: str) -> None:
     assert tool_key(of_model) == tool_key(registered)
 
 

@@ -35,7 +35,7 @@ from tests.sources.replay_builders import (
     nested,
     read_file,
     results_in,
-    told,
+    turn_texts,
 )
 
 SOURCE = TrajectoryFile()
@@ -96,18 +96,18 @@ def norrvik() -> list[Conversation]:
         ([], False),
     ],
 )
-def test_a_file_is_known_by_its_first_line(first: Any, is_ours: bool, tmp_path: Path) -> None:
+def test_a_file_is_recognised_by_its_first_line(first: Any, is_ours: bool, tmp_path: Path) -> None:
     assert SOURCE.claims(Probe(write(tmp_path, first))) is is_ours
 
 
-def test_a_file_whose_first_line_breaks_off_is_known_by_how_it_begins(tmp_path: Path) -> None:
+def test_a_file_with_a_torn_first_line_is_recognised_by_its_beginning(tmp_path: Path) -> None:
     path = tmp_path / "out.jsonl"
     path.write_text('{"conversation_id":"c-1","messages":[{"role":"us\n' + json.dumps(line(said("user", "hi"))) + "\n")
 
     assert SOURCE.claims(Probe(path))
     [conversation], ledger = read_file(SOURCE, path)
 
-    assert told(conversation) == [(0, "user", "hi")]
+    assert turn_texts(conversation) == [(0, "user", "hi")]
     assert [(bad.line, bad.code) for bad in ledger.bad] == [(1, "bad-json")]
 
 
@@ -118,7 +118,7 @@ def test_the_lines_read_as_conversations(norrvik: list[Conversation]) -> None:
     tides, ferry = norrvik
 
     assert tides.id == "vscode:3f9a0000-0000-4000-8000-00000000000a"
-    assert told(tides) == [
+    assert turn_texts(tides) == [
         (0, "user", "When is high tide in Norrvik today?"),
         (0, "assistant", "The table says 06:12."),
         (1, "user", "Draw the whole week, and compare it with this picture."),
@@ -127,11 +127,11 @@ def test_the_lines_read_as_conversations(norrvik: list[Conversation]) -> None:
         (1, "assistant", "Blue and grey."),
         (1, "assistant", "Here is the week."),
     ]
-    assert told(ferry) == [(0, "user", "@workspace Which ferry goes last on a Sunday?")]
+    assert turn_texts(ferry) == [(0, "user", "@workspace Which ferry goes last on a Sunday?")]
     assert str(tides.updated_at) == "2026-05-04 06:45:12.009000+00:00"
 
 
-def test_prompts_thoughts_images_and_summaries_are_apart_from_the_words(norrvik: list[Conversation]) -> None:
+def test_prompts_thinking_images_and_summaries_are_separate_from_the_text(norrvik: list[Conversation]) -> None:
     tides, ferry = norrvik
 
     scopes = [(part.scope, part.text[:10]) for part in parts(tides, Prompt) if part.scope != "turn"]
@@ -141,7 +141,7 @@ def test_prompts_thoughts_images_and_summaries_are_apart_from_the_words(norrvik:
     assert [part.text for part in parts(ferry, Compaction)] == ["The ferry timetable was put in order."]
 
 
-def test_messages_and_turns_know_mode_and_model(norrvik: list[Conversation]) -> None:
+def test_messages_and_turns_have_mode_and_model(norrvik: list[Conversation]) -> None:
     tides, ferry = norrvik
 
     assert [turn.mode.kind if turn.mode else None for turn in tides.turns] == ["ask", "agent"]
@@ -167,7 +167,7 @@ def test_calls_have_results_under_the_ids_that_sessions_use(norrvik: list[Conver
     assert {result.call_id for result in results_in(norrvik[0])} == {"call_a1", "call_b2", "call_c3"}
 
 
-def test_what_a_sub_agent_did_stands_behind_its_call(norrvik: list[Conversation]) -> None:
+def test_messages_of_a_sub_agent_are_after_its_call(norrvik: list[Conversation]) -> None:
     tides = norrvik[0]
     inner = nested(tides, "call_b2")
 
@@ -210,7 +210,7 @@ def test_a_line_needs_no_more_than_an_id_and_messages() -> None:
     assert ledger.parts.unknown == {"role:developer": 1}
 
 
-def test_a_sub_agent_without_its_parent_is_told_by_itself() -> None:
+def test_a_sub_agent_without_its_parent_is_a_conversation_of_its_own() -> None:
     alone = read_file(SOURCE, PLAIN)[0][2]
 
     assert (alone.native_id, alone.marks) == ("abc-125", ["trajectory", "headless"])
@@ -240,7 +240,7 @@ def turns_of(conversation: Conversation) -> list[tuple[str, int | None]]:
     return [(message.role, message.turn) for message in conversation.messages]
 
 
-def test_context_goes_with_the_words_that_follow_it(tmp_path: Path) -> None:
+def test_context_belongs_to_the_prompt_after_it(tmp_path: Path) -> None:
     context = "<reminderInstructions>\nBe brief.\n</reminderInstructions>"
     conversation = read_one(
         tmp_path,
@@ -269,7 +269,7 @@ def test_context_goes_with_the_words_that_follow_it(tmp_path: Path) -> None:
     assert [turn.pointer for turn in conversation.turns] == ["/1/messages/2", "/1/messages/5"]
 
 
-def test_what_begins_in_the_middle_is_a_turn_without_words(tmp_path: Path) -> None:
+def test_a_log_that_begins_in_the_middle_has_a_turn_without_a_prompt(tmp_path: Path) -> None:
     conversation = read_one(tmp_path, said("tool", "ok", tool_call_id="c"), said("assistant", "a"), said("user", "u"))
 
     assert turns_of(conversation) == [("tool", 0), ("assistant", 0), ("user", 1)]
@@ -285,7 +285,7 @@ def test_a_line_of_context_alone_is_one_turn(tmp_path: Path) -> None:
 # --- calls ------------------------------------------------------------------------------------------------------
 
 
-def test_ids_that_only_the_extension_tells_apart_stay_apart(tmp_path: Path) -> None:
+def test_ids_that_differ_only_in_the_extensions_suffix_stay_different(tmp_path: Path) -> None:
     first, second = "c__vscode-1", "c__vscode-2"
     conversation = read_one(
         tmp_path,
@@ -298,7 +298,7 @@ def test_ids_that_only_the_extension_tells_apart_stay_apart(tmp_path: Path) -> N
     assert [(result.call_id, result.text) for result in results_in(conversation)] == [(first, "one"), (second, "two")]
 
 
-def test_what_is_no_call_is_kept_in_its_place(tmp_path: Path) -> None:
+def test_an_entry_that_is_not_a_call_stays_at_its_position(tmp_path: Path) -> None:
     odd = [{"id": None, "function": {"name": "x"}}, call("c"), "y", {"id": "d", "function": "z"}]
     conversation = read_one(tmp_path, said("assistant", tool_calls=odd))
 
@@ -306,7 +306,7 @@ def test_what_is_no_call_is_kept_in_its_place(tmp_path: Path) -> None:
     assert [type(part) for part in message.parts] == [Unknown, ToolCall, Unknown, Unknown]
 
 
-def test_a_result_that_nobody_asked_for_is_kept(tmp_path: Path) -> None:
+def test_a_result_without_a_requested_call_is_stored(tmp_path: Path) -> None:
     conversation = read_one(tmp_path, said("tool", "ok"), said("tool", "ok", tool_call_id="gone__vscode-3"))
 
     assert [result.call_id for result in results_in(conversation)] == ["", "gone"]
@@ -319,7 +319,7 @@ def inner_line(caller: str, *messages: Any, **fields: Any) -> Json:
     return line(*messages, name=f"c-1#{caller}", **{"metadata": {"subagent": True}, **fields})
 
 
-def test_a_sub_agent_of_a_sub_agent_finds_its_call_wherever_it_stands(tmp_path: Path) -> None:
+def test_a_nested_sub_agent_is_joined_to_its_call_in_any_order(tmp_path: Path) -> None:
     [conversation] = read_all(
         tmp_path,
         inner_line("inner", said("assistant", "deep")),
@@ -336,7 +336,7 @@ def test_a_sub_agent_of_a_sub_agent_finds_its_call_wherever_it_stands(tmp_path: 
     ]
 
 
-def test_sub_agents_that_call_each_other_are_still_told(tmp_path: Path) -> None:
+def test_sub_agents_that_call_each_other_are_still_read(tmp_path: Path) -> None:
     [conversation] = read_all(
         tmp_path,
         line(said("user", "go"), said("assistant", "gone")),
@@ -358,7 +358,7 @@ def test_a_sub_agent_that_names_its_turn_instead_of_a_call_belongs_to_the_turn(t
     assert [message.turn for message in conversation.messages] == [0, 0, 0, None]
 
 
-def test_only_a_line_that_says_so_is_of_a_sub_agent(tmp_path: Path) -> None:
+def test_only_a_line_with_the_mark_is_of_a_sub_agent(tmp_path: Path) -> None:
     conversations = read_all(tmp_path, line(said("user", "one"), name="a"), line(said("user", "two"), name="a#b"))
 
     assert [conversation.native_id for conversation in conversations] == ["a", "a#b"]
@@ -374,7 +374,7 @@ def test_one_conversation_is_read_without_the_others(tmp_path: Path) -> None:
     by_id = {found.native_id: found for found in _founds(tmp_path, report)}
     [conversation] = ingest.read(by_id["c-37"], report=report)
 
-    assert told(conversation) == [(0, "user", "question 37")]
+    assert turn_texts(conversation) == [(0, "user", "question 37")]
     assert len(by_id) == 50
     assert (report.files[str(path)].seen, report.files[str(path)].parts.seen) == (50, 1)
     assert report.balances()
@@ -392,7 +392,7 @@ def test_all_conversations_of_a_file_are_read_in_its_order(tmp_path: Path) -> No
     assert [conversation.native_id for conversation in ingest.read(path)] == ["c-3", "c-1", "c-2"]
 
 
-def test_a_conversation_that_stands_there_twice_is_one(tmp_path: Path) -> None:
+def test_a_repeated_conversation_is_read_as_one(tmp_path: Path) -> None:
     short, long = line(said("user", "one")), line(said("user", "one"), said("assistant", "yes"), said("user", "two"))
     path = write(tmp_path, short, long)
 
@@ -402,7 +402,7 @@ def test_a_conversation_that_stands_there_twice_is_one(tmp_path: Path) -> None:
     assert [(place.pointer, place.role) for place in conversation.provenance] == [("/2", "lead"), ("/1", "copy")]
 
 
-def test_a_file_that_changed_since_it_was_looked_at_is_told(tmp_path: Path) -> None:
+def test_a_file_that_changed_since_it_was_indexed_is_reported(tmp_path: Path) -> None:
     path = write(tmp_path, line(said("user", "one"), name="a"), line(said("user", "two"), name="b"))
     ledger = Ledger(path=str(path))
     reading = SOURCE.read(Found(path, SOURCE.name), ledger)
@@ -417,7 +417,7 @@ def test_a_file_that_changed_since_it_was_looked_at_is_told(tmp_path: Path) -> N
 # --- bad input --------------------------------------------------------------------------------------------------
 
 
-def test_a_bad_line_costs_one_line(tmp_path: Path) -> None:
+def test_a_bad_line_loses_only_itself(tmp_path: Path) -> None:
     path = write(
         tmp_path,
         line(said("user", "one"), name="a"),
@@ -444,16 +444,16 @@ def test_a_bad_line_costs_one_line(tmp_path: Path) -> None:
     assert ledger.ignored == {"blank-line": 1}
 
 
-def test_a_bad_message_costs_one_message(tmp_path: Path) -> None:
+def test_a_bad_message_loses_only_itself(tmp_path: Path) -> None:
     path = write(tmp_path, line("no message", said("user", "hello"), {"content": "by nobody"}))
 
     [conversation], ledger = read_file(SOURCE, path)
 
-    assert told(conversation) == [(0, "user", "hello")]
+    assert turn_texts(conversation) == [(0, "user", "hello")]
     assert [bad.pointer for bad in ledger.parts.bad] == ["/1/messages/0", "/1/messages/2"]
 
 
-def test_fields_of_the_wrong_type_stay_where_they_can_be_seen(tmp_path: Path) -> None:
+def test_fields_of_the_wrong_type_stay_in_extra(tmp_path: Path) -> None:
     odd = {"mode": 1, "model": [], "tool_calls": "x", "tool_call_id": {}, "reasoning": 2, "attachments": -1}
     [message] = read_one(tmp_path, said("user", ["a", "list"], **odd)).messages
 
@@ -462,7 +462,7 @@ def test_fields_of_the_wrong_type_stay_where_they_can_be_seen(tmp_path: Path) ->
     )
 
 
-def test_a_number_of_images_that_nobody_can_mean_is_kept_as_a_number(tmp_path: Path) -> None:
+def test_an_impossible_number_of_images_stays_a_number(tmp_path: Path) -> None:
     [message] = read_one(tmp_path, said("user", "look", attachments=10**9)).messages
 
     assert [type(part) for part in message.parts] == [Text]
@@ -478,7 +478,7 @@ def test_other_programs_may_have_changed_the_encoding(encoding: str, tmp_path: P
     assert SOURCE.claims(Probe(path))
     conversations, ledger = read_file(SOURCE, path)
 
-    assert [told(conversation) for conversation in conversations] == [[(0, "user", "när är det högvatten?")]] * 2
+    assert [turn_texts(conversation) for conversation in conversations] == [[(0, "user", "när är det högvatten?")]] * 2
     assert not ledger.bad
 
 

@@ -20,11 +20,11 @@ from tests.sources.extension_builders import (
     calls_in,
     codes,
     lost_texts,
+    prose_by_role,
     read,
     read_one,
     read_or_refuse,
     results_in,
-    said,
     spoiled,
     with_other_values,
     write_lines,
@@ -57,7 +57,7 @@ def transcript(folder: Path, *events: Any) -> Path:
 # --- where it is ------------------------------------------------------------------------------------------------
 
 
-def test_transcripts_lie_below_a_workspace(tmp_path: Path) -> None:
+def test_transcripts_are_located_below_a_workspace(tmp_path: Path) -> None:
     storage = StorageFolder(DATA / "transcripts", "workspace", "Code", None)
 
     assert [(trace.path, trace.native_id) for trace in SOURCE.locate(storage)] == [
@@ -67,7 +67,7 @@ def test_transcripts_lie_below_a_workspace(tmp_path: Path) -> None:
     assert list(SOURCE.locate(StorageFolder(DATA / "transcripts", "copilot-home", None, None))) == []
 
 
-def test_a_transcript_is_known_by_its_place_or_by_its_first_line(tmp_path: Path) -> None:
+def test_a_transcript_is_recognized_by_path_or_first_line(tmp_path: Path) -> None:
     started = event("session.start", {"sessionId": "s9", "vscodeVersion": "1.121.0"})
     elsewhere = write_lines(tmp_path / "copy.jsonl", [started])
     broken = transcript(tmp_path)
@@ -82,12 +82,12 @@ def test_a_transcript_is_known_by_its_place_or_by_its_first_line(tmp_path: Path)
 # --- content ----------------------------------------------------------------------------------------------------
 
 
-def test_a_transcript_has_words_thoughts_and_calls_but_no_output() -> None:
+def test_a_transcript_has_text_thinking_and_calls_but_no_output() -> None:
     conversation, ledger = read_one(SOURCE, LIVE)
 
     assert conversation.id == f"vscode:{LIVE.stem}"
     assert conversation.marks == ["transcript"]
-    assert said(conversation) == [
+    assert prose_by_role(conversation) == [
         ("user", "When is high water in Büsum?"),
         ("assistant", "I will look it up."),
         ("assistant", "At 13:42."),
@@ -125,7 +125,7 @@ def test_the_versions_are_those_of_vscode_and_the_extension() -> None:
     assert conversation.started_at == datetime(2026, 5, 4, 10, tzinfo=UTC)
 
 
-def test_turns_that_were_written_down_later_keep_their_times_and_are_marked() -> None:
+def test_turns_written_later_have_their_original_times_and_a_mark() -> None:
     conversation, _ = read_one(SOURCE, BEGUN_LATE)
 
     replayed, live = conversation.turns
@@ -136,7 +136,7 @@ def test_turns_that_were_written_down_later_keep_their_times_and_are_marked() ->
     assert live.extra is None
 
 
-def test_a_transcript_that_was_begun_in_the_middle_of_a_turn_has_no_prompt_for_it() -> None:
+def test_a_transcript_begun_during_a_turn_lacks_its_prompt() -> None:
     conversation, _ = read_one(SOURCE, BEGUN_LATE)
 
     assert [(message.role, message.turn) for message in conversation.messages] == [
@@ -148,7 +148,7 @@ def test_a_transcript_that_was_begun_in_the_middle_of_a_turn_has_no_prompt_for_i
     assert [made.id for made in conversation.turns[1].rounds] == ["5"]
 
 
-def test_nothing_that_a_transcript_says_is_lost() -> None:
+def test_all_content_of_a_transcript_is_read() -> None:
     for path in (LIVE, BEGUN_LATE):
         events = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
         redundant = [text for entry in events for text in (entry["id"], entry["parentId"], entry["type"])]
@@ -161,15 +161,15 @@ def test_the_order_of_the_lines_counts_and_not_their_times(tmp_path: Path) -> No
     late = {**asked("first"), "timestamp": "2026-05-04T12:00:00.000Z"}
     path = transcript(tmp_path, late, asked("second"))
 
-    assert said(read_one(SOURCE, path)[0]) == [("user", "first"), ("user", "second")]
+    assert prose_by_role(read_one(SOURCE, path)[0]) == [("user", "first"), ("user", "second")]
 
 
-def test_an_event_that_stands_there_twice_is_read_once(tmp_path: Path) -> None:
+def test_a_repeated_event_is_read_once(tmp_path: Path) -> None:
     path = transcript(tmp_path, asked("hi"), {**answered("hello"), "id": "e1"}, {**answered("hello"), "id": "e1"})
 
     conversation, ledger = read_one(SOURCE, path)
 
-    assert said(conversation) == [("user", "hi"), ("assistant", "hello")]
+    assert prose_by_role(conversation) == [("user", "hi"), ("assistant", "hello")]
     assert ledger.ignored == {"duplicate-event": 1}
 
 
@@ -187,7 +187,7 @@ def test_the_end_of_a_call_is_read_under_the_name_that_descriptions_give_it(tmp_
     assert ledger.unknown == {}
 
 
-def test_a_call_that_no_answer_announced_is_shown_all_the_same(tmp_path: Path) -> None:
+def test_a_call_that_no_answer_announced_is_included(tmp_path: Path) -> None:
     began = event("tool.execution_start", {"toolCallId": "c7", "toolName": "list_dir", "arguments": {"path": "/home"}})
     ended = event("tool.execution_complete", {"toolCallId": "c7", "success": True, "result": {"content": "a\nb"}})
     path = transcript(tmp_path, asked("hi"), began, ended)
@@ -199,7 +199,7 @@ def test_a_call_that_no_answer_announced_is_shown_all_the_same(tmp_path: Path) -
     assert [result.text for result in results_in(conversation)] == ["a\nb"]
 
 
-def test_arguments_that_changed_before_the_call_ran_are_kept(tmp_path: Path) -> None:
+def test_changed_arguments_of_a_call_are_stored(tmp_path: Path) -> None:
     began = event("tool.execution_start", {"toolCallId": "c1", "toolName": "grep_search", "arguments": {"query": "x"}})
     path = transcript(tmp_path, asked("hi"), answered("", "c1"), began)
 
@@ -208,7 +208,7 @@ def test_arguments_that_changed_before_the_call_ran_are_kept(tmp_path: Path) -> 
     assert (call.arguments, call.notes) == ("{}", {"arguments it ran with": '{"query":"x"}'})
 
 
-def test_what_nobody_has_described_is_kept_and_counted(tmp_path: Path) -> None:
+def test_unrecognized_entries_are_stored_and_counted(tmp_path: Path) -> None:
     strange = event("assistant.sang", {"song": "la"})
     more = asked("hi") | {"mood": "calm"}
     path = transcript(tmp_path, more, strange)
@@ -223,29 +223,29 @@ def test_what_nobody_has_described_is_kept_and_counted(tmp_path: Path) -> None:
 # --- damage -----------------------------------------------------------------------------------------------------
 
 
-def test_a_broken_line_costs_one_line(tmp_path: Path) -> None:
+def test_a_broken_line_loses_only_itself(tmp_path: Path) -> None:
     path = transcript(tmp_path, asked("hi"), answered("hello"))
     path.write_bytes(path.read_bytes().replace(b"\n", b'\n{"type": "assist\n\n', 1))
 
     conversation, ledger = read_one(SOURCE, path)
 
-    assert said(conversation) == [("user", "hi"), ("assistant", "hello")]
+    assert prose_by_role(conversation) == [("user", "hi"), ("assistant", "hello")]
     assert [(bad.line, bad.code) for bad in ledger.bad] == [(2, "bad-json")]
     assert ledger.ignored == {"blank-line": 1}
 
 
-def test_a_torn_line_that_was_appended_to_costs_the_torn_half(tmp_path: Path) -> None:
+def test_a_truncated_line_with_an_appended_line_loses_only_its_own_half(tmp_path: Path) -> None:
     path = transcript(tmp_path, asked("hi"))
     torn = json.dumps(answered("never wholly said"), separators=(",", ":"))[:-9]
     path.write_bytes(path.read_bytes() + torn.encode() + json.dumps(answered("hello"), separators=(",", ":")).encode())
 
     conversation, ledger = read_one(SOURCE, path)
 
-    assert said(conversation) == [("user", "hi"), ("assistant", "hello")]
+    assert prose_by_role(conversation) == [("user", "hi"), ("assistant", "hello")]
     assert [(bad.line, bad.code) for bad in ledger.bad] == [(2, "bad-json")]
 
 
-def test_a_torn_tail_and_nul_bytes_are_told(tmp_path: Path) -> None:
+def test_a_truncated_last_line_and_nul_bytes_are_reported(tmp_path: Path) -> None:
     path = transcript(tmp_path, asked("hi"))
     whole = path.read_bytes()
 
@@ -254,10 +254,14 @@ def test_a_torn_tail_and_nul_bytes_are_told(tmp_path: Path) -> None:
 
     path.write_bytes(whole + b"\0" * 300)
     conversation, ledger = read_one(SOURCE, path)
-    assert (said(conversation), codes(ledger), ledger.ignored) == ([("user", "hi")], ["nul-tail"], {"nul-padding": 1})
+    assert (prose_by_role(conversation), codes(ledger), ledger.ignored) == (
+        [("user", "hi")],
+        ["nul-tail"],
+        {"nul-padding": 1},
+    )
 
     path.write_bytes(b"\0" * 40 + whole)
-    assert said(read_one(SOURCE, path)[0]) == [("user", "hi")]
+    assert prose_by_role(read_one(SOURCE, path)[0]) == [("user", "hi")]
 
 
 def test_other_encodings_and_half_characters_are_read(tmp_path: Path) -> None:
@@ -269,19 +273,19 @@ def test_other_encodings_and_half_characters_are_read(tmp_path: Path) -> None:
     path.write_bytes(b"\xef\xbb\xbf" + text.encode())
     assert codes(read_one(SOURCE, path)[1]) == ["byte-order-mark"]
     path.write_bytes(b"\xff\xfe" + text.encode("utf-16-le"))
-    assert said(read_one(SOURCE, path)[0]) == [("user", "hi")]
+    assert prose_by_role(read_one(SOURCE, path)[0]) == [("user", "hi")]
 
 
-def test_lines_that_are_no_events_are_bad(tmp_path: Path) -> None:
+def test_lines_that_are_not_events_are_bad(tmp_path: Path) -> None:
     path = transcript(tmp_path, [1], {"data": {}}, event("tool.execution_start", {"toolName": "x"}), asked("hi"))
 
     conversation, ledger = read_one(SOURCE, path)
 
-    assert said(conversation) == [("user", "hi")]
+    assert prose_by_role(conversation) == [("user", "hi")]
     assert [bad.code for bad in ledger.bad] == ["bad-record"] * 3
 
 
-def test_an_empty_transcript_is_told(tmp_path: Path) -> None:
+def test_an_empty_transcript_is_reported(tmp_path: Path) -> None:
     conversations, ledger = read(SOURCE, transcript(tmp_path))
 
     assert (conversations, codes(ledger)) == ([], ["empty-file"])
@@ -305,7 +309,7 @@ def test_a_damaged_transcript_is_read(
 
 
 @pytest.mark.corpus
-def test_real_transcripts_balance(corpus: Path) -> None:
+def test_ledgers_of_transcripts_in_the_corpus_balance(corpus: Path) -> None:
     paths = [path for path in corpus.rglob("transcripts/*.jsonl") if SOURCE.claims(Probe(path))]
     for path in paths:
         conversation, ledger = read_one(SOURCE, path)

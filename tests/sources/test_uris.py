@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copilog.uris import Uri, take_place, uri_parts, uri_to_path, uri_to_string
+from copilog.uris import Uri, take_location, uri_parts, uri_to_path, uri_to_string
 
 
 def uri(path: str | None = None, scheme: str = "file", **others: Any) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def uri(path: str | None = None, scheme: str = "file", **others: Any) -> dict[st
         (uri("/half\ud800"), "file:///half%3F", "/half\ud800"),
     ],
 )
-def test_objects(value: dict[str, Any], string: str, path: str | None) -> None:
+def test_uri_objects_are_converted(value: dict[str, Any], string: str, path: str | None) -> None:
     assert uri_to_string(value) == string
     assert uri_to_path(value) == path
 
@@ -87,7 +87,7 @@ def test_without_a_path_the_caches_must_do(value: dict[str, Any], string: str, p
         ("data:text/plain,x", None),
     ],
 )
-def test_strings_stay_as_they_are(value: str, path: str | None) -> None:
+def test_strings_stay_unchanged(value: str, path: str | None) -> None:
     assert uri_to_string(value) == value
     assert uri_to_path(value) == path
 
@@ -96,7 +96,7 @@ def test_strings_stay_as_they_are(value: str, path: str | None) -> None:
     "value",
     [None, 7, [], {}, "", "/home/ana", "c:\\src", "C:/src", "note: a text", {"path": "/x"}, uri("/x") | {"path": 3}],
 )
-def test_what_is_no_uri(value: object) -> None:
+def test_values_that_are_not_uris_are_refused(value: object) -> None:
     assert uri_to_string(value) is None
     assert uri_to_path(value) is None
     assert uri_parts(value) is None
@@ -110,7 +110,7 @@ def test_the_parts_are_decoded() -> None:
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])).map("/home/".__add__))
-def test_a_path_survives_the_way_to_a_string_and_back(path: str) -> None:
+def test_a_path_survives_conversion_to_a_string_and_back(path: str) -> None:
     string = uri_to_string(uri(path))
     assert string is not None
     assert uri_to_path(string) == path
@@ -119,7 +119,7 @@ def test_a_path_survives_the_way_to_a_string_and_back(path: str) -> None:
 @given(
     st.recursive(st.none() | st.integers() | st.text(), lambda inner: st.dictionaries(st.text(), inner), max_leaves=5)
 )
-def test_any_value_is_answered(value: object) -> None:
+def test_any_result_can_be_cached(value: object) -> None:
     for odd in (value, {"scheme": value}, {"$mid": 1, "path": value}, {"$mid": 1, "fsPath": value, "external": value}):
         uri_to_string(odd)
         uri_to_path(odd)
@@ -151,17 +151,17 @@ def test_the_order_of_fields_does_not_matter(value: dict[str, Any]) -> None:
     holder = {"place": value}
     turned = {"place": _turned(value)}
 
-    assert take_place(holder, "place") == take_place(turned, "place")
+    assert take_location(holder, "place") == take_location(turned, "place")
     assert holder == turned
     assert uri_to_string(value) == uri_to_string(_turned(value))
     assert uri_to_path(value) == uri_to_path(_turned(value))
 
 
-def test_a_place_without_a_scheme_is_a_file() -> None:
+def test_a_location_without_a_scheme_is_a_file() -> None:
     """As VS Code does it, and as the URI says, too."""
     value = {"$mid": 1, "path": "/home/ana/a.py", "scheme": ""}
 
-    place = take_place({"place": value}, "place")
+    place = take_location({"place": value}, "place")
 
     assert place is not None
     assert (place.uri, place.path) == (uri_to_string(value), uri_to_path(value))

@@ -36,7 +36,7 @@ def test_the_size_of_the_last_prompt_is_never_the_input_of_a_turn(tmp_path: Path
     assert turn.extra is None
 
 
-def test_the_totals_of_each_model_are_whole_turn_counts(tmp_path: Path) -> None:
+def test_totals_of_each_model_cover_the_entire_turn(tmp_path: Path) -> None:
     turn = read_turn(
         tmp_path,
         promptTokens=900,
@@ -60,7 +60,7 @@ def test_credits_go_with_the_counts_of_the_request(tmp_path: Path) -> None:
     assert alone.usage == [Usage(credits=0, source="request")]
 
 
-def test_the_shares_of_a_prompt_are_told(tmp_path: Path) -> None:
+def test_the_composition_of_a_prompt_is_read(tmp_path: Path) -> None:
     details = [
         {"category": "System", "label": "Tools", "percentageOfPrompt": 12.5},
         {"category": "Messages"},
@@ -88,14 +88,14 @@ def test_the_shares_of_a_prompt_are_told(tmp_path: Path) -> None:
         {"outputBuffer": 4096},
     ],
 )
-def test_what_is_no_usage_that_we_know_stays_as_it_is(fields: Json, tmp_path: Path) -> None:
+def test_unrecognized_usage_stays_unchanged(fields: Json, tmp_path: Path) -> None:
     turn = read_turn(tmp_path, **fields)
 
     assert turn.usage == []
     assert turn.extra == fields
 
 
-def test_no_usage_is_none_and_not_zero(tmp_path: Path) -> None:
+def test_missing_usage_is_none_and_not_zero(tmp_path: Path) -> None:
     turn = read_turn(tmp_path, modelTotals=[], promptTokenDetails=[])
 
     assert turn.usage == []

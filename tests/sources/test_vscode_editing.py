@@ -25,7 +25,7 @@ def session(tmp_path: Path) -> Session:
     return Session(tmp_path)
 
 
-def test_the_conversation_is_a_part_of_another_one(session: Session) -> None:
+def test_an_editing_session_is_part_of_a_conversation(session: Session) -> None:
     conversation, _ = session.read_one(
         sessionId="inner",
         filesToSkipCreating=["x"],
@@ -72,7 +72,7 @@ def test_a_state_without_history_and_without_difference_gives_no_change(session:
     ]
 
 
-def test_texts_that_no_state_names_are_kept(session: Session) -> None:
+def test_texts_that_no_state_names_are_read(session: Session) -> None:
     name = session.store("nobody names me\n")
     session.store("")
     conversation, ledger = session.read_one(initialFileContents=[[FILE, session.store("one")]])
@@ -84,7 +84,7 @@ def test_texts_that_no_state_names_are_kept(session: Session) -> None:
     assert ledger.diagnostics() == []
 
 
-def test_texts_beside_a_broken_state_are_kept(session: Session) -> None:
+def test_texts_beside_a_broken_state_are_read(session: Session) -> None:
     session.store("still here\n")
     [conversation], ledger = session.read('{"version": 2, "initialFile')
 
@@ -110,7 +110,7 @@ def test_texts_without_a_state_are_a_conversation_of_the_session(session: Sessio
     assert list(SOURCE.read(Found(other, SOURCE.name, "key-1"), ledger)) == []
 
 
-def test_a_missing_text_costs_a_diff_and_one_note(session: Session) -> None:
+def test_a_missing_text_loses_a_diff_and_is_noted_once(session: Session) -> None:
     lost = {**session.entry("two", "one"), "currentHash": "0123456"}
     conversation, ledger = session.read_one(
         linearHistory=[{"requestId": "r1", "stops": [{"entries": [session.entry("one")]}], "postEdit": [lost]}],
@@ -130,7 +130,7 @@ def test_the_empty_text_needs_no_file(session: Session) -> None:
     assert (conversation.files[0].initial, ledger.notes) == ("", [])
 
 
-def test_a_text_that_is_not_what_its_name_says(session: Session) -> None:
+def test_a_text_with_another_hash_is_reported(session: Session) -> None:
     name = session.store("one")
     (session.folder / "contents" / name).write_text("changed")
 
@@ -167,7 +167,7 @@ def test_a_link_is_not_followed(session: Session) -> None:
         {"version": 2, "linearHistory": [{"stops": [{"entries": []}]}], "recentSnapshot": {"entries": []}},
     ],
 )
-def test_an_empty_session_is_no_conversation(session: Session, state: dict[str, Any]) -> None:
+def test_an_empty_editing_session_is_not_a_conversation(session: Session, state: dict[str, Any]) -> None:
     conversations, ledger = session.read(state)
 
     assert conversations == []
@@ -175,14 +175,14 @@ def test_an_empty_session_is_no_conversation(session: Session, state: dict[str, 
 
 
 @pytest.mark.parametrize(("text", "code"), [('{"version": 2, "linear', "bad-json"), ("[1]", "bad-record")])
-def test_what_is_no_state_is_one_bad_record(session: Session, text: str, code: str) -> None:
+def test_a_document_that_is_not_a_state_is_one_bad_record(session: Session, text: str, code: str) -> None:
     conversations, ledger = session.read(text)
 
     assert conversations == []
     assert [bad.code for bad in ledger.bad] == [code]
 
 
-def test_a_content_file_by_itself(session: Session) -> None:
+def test_a_content_file_alone_is_only_checked(session: Session) -> None:
     good = session.folder / "contents" / session.store("one")
     wrong = good.with_name("0123456")
     wrong.write_text("two")
@@ -195,7 +195,7 @@ def test_a_content_file_by_itself(session: Session) -> None:
     assert [[note.code for note in ledger.notes] for ledger in ledgers] == [[], ["content-hash-mismatch"]]
 
 
-def test_it_finds_and_claims_its_files(session: Session, tmp_path: Path) -> None:
+def test_editing_sessions_are_located_and_claimed(session: Session, tmp_path: Path) -> None:
     session.read({"version": 2})
     content = session.folder / "contents" / session.store("one")
     (session.folder.parent / "key-0").mkdir()
@@ -217,7 +217,7 @@ def test_it_finds_and_claims_its_files(session: Session, tmp_path: Path) -> None
     assert claimed == [True, True, True, False]
 
 
-def test_a_state_that_was_taken_out_of_its_folder(session: Session, tmp_path: Path) -> None:
+def test_a_state_moved_out_of_its_folder_is_read(session: Session, tmp_path: Path) -> None:
     path = tmp_path / "state.json"
     path.write_text(json.dumps({"sessionId": "inner", "initialFileContents": [[FILE, "da39a3e"]]}))
 
@@ -230,7 +230,7 @@ JUNK: list[Any] = [None, True, -1, 10**30, 1.5, "", "x", FILE, [], {}, [[]], [{}
 
 
 @given(st.data())
-def test_any_damage_to_a_value_is_survived(data: st.DataObject) -> None:
+def test_damaged_values_of_a_state_never_crash(data: st.DataObject) -> None:
     state: Any = sample_state()
     for _ in range(data.draw(st.integers(1, 4))):
         at, key = state, data.draw(st.sampled_from(sorted(state)))

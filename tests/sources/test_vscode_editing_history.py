@@ -76,7 +76,7 @@ def test_version_two_has_steps_within_requests(session: Session) -> None:
     ("index", "undone"),
     [(2, [("r2", None)]), (1, [("r1", None), ("r1", "s1"), ("r2", None)]), (3, []), (99, []), ("x", [])],
 )
-def test_what_lies_behind_the_index_is_undone(
+def test_steps_after_the_index_are_undone(
     session: Session, index: object, undone: list[tuple[str, str | None]]
 ) -> None:
     conversation, _ = session.read_one(**{**v2_history(session), "linearHistoryIndex": index})
@@ -84,7 +84,7 @@ def test_what_lies_behind_the_index_is_undone(
     assert [(it.request_id, it.checkpoint) for it in conversation.file_changes if it.is_undone] == undone
 
 
-def test_a_request_that_is_undone_in_part_has_two_changes(session: Session) -> None:
+def test_a_partly_undone_request_has_two_changes(session: Session) -> None:
     stops = [
         {"entries": [session.entry("one")]},
         {"stopId": "s1", "entries": [session.entry("two", "one")]},
@@ -145,7 +145,7 @@ def test_both_versions_in_one_history(session: Session) -> None:
     assert ledger.seen == 3
 
 
-def test_what_another_request_edited_last_is_not_ours(session: Session) -> None:
+def test_a_file_edited_last_by_another_request_is_not_attributed(session: Session) -> None:
     edited_by_user = session.entry("by the user", telemetryInfo={"requestId": "r0"})
     conversation, _ = session.read_one(
         linearHistory=[
@@ -176,7 +176,7 @@ def test_a_deleted_file(session: Session) -> None:
     assert conversation.files[0].is_deleted
 
 
-def test_malformed_snapshots_are_bad_with_their_place(session: Session) -> None:
+def test_malformed_snapshots_are_bad_with_their_pointer(session: Session) -> None:
     good_entry = session.entry("one")
     conversation, ledger = session.read_one(
         linearHistory=[

@@ -57,7 +57,7 @@ def test_edits_are_replayed_on_the_baseline(session: Session, timeline: Timeline
 
 
 @pytest.mark.parametrize(("current", "undone"), [(1, ["r1", "r2"]), (2, ["r2"]), (3, None), (None, None)])
-def test_requests_behind_the_current_epoch_are_undone_as_a_whole(
+def test_requests_after_the_current_epoch_are_undone_completely(
     session: Session, timeline: Timeline, current: int | None, undone: list[str] | None
 ) -> None:
     timeline.checkpoint("r2")
@@ -84,7 +84,7 @@ def test_each_stop_is_a_step(timeline: Timeline) -> None:
     assert steps(conversation) == [("start", "one\n", "two\n"), ("s1", "two\n", "four\n"), ("s1", "b", "bb")]
 
 
-def test_what_the_user_did_between_requests_belongs_to_none(timeline: Timeline) -> None:
+def test_edits_of_the_user_between_requests_belong_to_no_request(timeline: Timeline) -> None:
     timeline.baseline("one")
     timeline.edit(1, "two")
     timeline.checkpoint("r2")
@@ -151,7 +151,7 @@ def test_operations_from_the_current_epoch_on_are_undone(timeline: Timeline) -> 
     ]
 
 
-def test_edits_of_a_text_that_nobody_kept(session: Session, timeline: Timeline) -> None:
+def test_edits_of_an_unrecorded_text_have_no_diff(session: Session, timeline: Timeline) -> None:
     timeline.edit(1, "two")
     timeline.edit(1, "b", OTHER)
 
@@ -194,7 +194,7 @@ def test_cells_of_a_notebook(timeline: Timeline) -> None:
 
 
 @pytest.mark.parametrize("index", [7, 0])
-def test_a_cell_that_is_not_there(timeline: Timeline, index: int) -> None:
+def test_edits_of_a_missing_cell_have_no_diff(timeline: Timeline, index: int) -> None:
     timeline.baseline(notebook("a") if index else "no notebook")
     timeline.edit(1, "b", cellIndex=index)
 
@@ -204,7 +204,7 @@ def test_a_cell_that_is_not_there(timeline: Timeline, index: int) -> None:
     assert change.unapplied == timeline.operations
 
 
-def test_malformed_operations_are_bad_with_their_place(session: Session, timeline: Timeline) -> None:
+def test_malformed_operations_are_bad_with_their_pointer(session: Session, timeline: Timeline) -> None:
     timeline.baseline("one")
     timeline.edit(1, "two")
     good = timeline.operations[0]
@@ -234,7 +234,7 @@ def test_malformed_operations_are_bad_with_their_place(session: Session, timelin
     assert whole_requests(conversation) == [("r1", "one", "two")]
 
 
-def test_unknown_operations_are_counted_and_kept(session: Session, timeline: Timeline) -> None:
+def test_unknown_operations_are_counted_and_stored(session: Session, timeline: Timeline) -> None:
     timeline.operation("chmod", mode=7)
 
     conversation, ledger = session.read_one(timeline=timeline.as_json())
@@ -245,7 +245,7 @@ def test_unknown_operations_are_counted_and_kept(session: Session, timeline: Tim
 
 
 @pytest.mark.parametrize("timeline", [3, {}, {"operations": 3, "checkpoints": {}, "fileBaselines": "x"}])
-def test_a_timeline_of_a_wrong_shape_costs_notes(session: Session, timeline: object) -> None:
+def test_a_timeline_of_the_wrong_shape_is_noted(session: Session, timeline: object) -> None:
     conversations, ledger = session.read({"timeline": timeline})
 
     assert (conversations, ledger.seen) == ([], 0)
@@ -267,7 +267,7 @@ requests = st.lists(
 
 
 @given(requests, st.sets(st.tuples(st.integers(0, 3), st.sampled_from([FILE, OTHER]))))
-def test_one_pass_finds_what_a_walk_back_for_each_text_finds(plan: list[list[Any]], user_edits: set[Any]) -> None:
+def test_one_pass_equals_a_separate_replay_for_each_text(plan: list[list[Any]], user_edits: set[Any]) -> None:
     timeline = Timeline()
     for number, actions in enumerate(plan):
         timeline.checkpoint(f"r{number}")

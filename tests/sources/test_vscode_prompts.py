@@ -25,7 +25,7 @@ def store(folder: Path, value: Any) -> Path:
     return make_store(folder / "state.vscdb", {HISTORY: value})
 
 
-def test_the_history_is_found_inside_the_store_and_read_by_its_own_source(tmp_path: Path) -> None:
+def test_prompt_history_in_the_store_is_read_by_its_own_source(tmp_path: Path) -> None:
     path = store(tmp_path, {"history": {"copilot": ["first", {"text": "second"}, {"inputText": "third"}]}})
 
     [stub], _ = index(path)
@@ -38,7 +38,7 @@ def test_the_history_is_found_inside_the_store_and_read_by_its_own_source(tmp_pa
     assert same == history
 
 
-def test_the_history_counts_as_changed_only_when_it_has(tmp_path: Path) -> None:
+def test_prompt_history_is_changed_only_if_its_prompts_are(tmp_path: Path) -> None:
     value = {"history": {"copilot": ["first"]}}
     (tmp_path / "later").mkdir()
     later = make_store(tmp_path / "later" / "state.vscdb", {HISTORY: value, "workbench.view": "{}"})
@@ -64,13 +64,13 @@ def test_the_history_counts_as_changed_only_when_it_has(tmp_path: Path) -> None:
         ([], ["bad-record"]),
     ],
 )
-def test_a_history_without_prompts_is_no_conversation(tmp_path: Path, value: Any, told: list[str]) -> None:
+def test_a_history_without_prompts_is_not_a_conversation(tmp_path: Path, value: Any, told: list[str]) -> None:
     stubs, ledger = index(store(tmp_path, value))
 
     assert (stubs, codes(ledger)) == ([], told)
 
 
-def test_an_entry_with_attachments_and_no_text_is_kept(tmp_path: Path) -> None:
+def test_an_entry_with_attachments_and_no_text_is_read(tmp_path: Path) -> None:
     file = {"kind": "file", "name": "tides.py", "value": {"path": "/w/tides.py", "scheme": "file"}}
     entries = [
         {"inputText": "", "attachments": [file]},
@@ -134,13 +134,13 @@ def test_prompts_of_inline_chat_and_drafts_are_in_the_history(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("row", ["inline-chat-history", "terminal-inline-chat-history"])
-def test_an_inline_history_that_is_no_list_is_reported(tmp_path: Path, row: str) -> None:
+def test_an_inline_history_that_is_not_a_list_is_reported(tmp_path: Path, row: str) -> None:
     stubs, ledger = index(make_store(tmp_path / "state.vscdb", {row: {"words": "typed"}}))
 
     assert (stubs, codes(ledger)) == ([], ["bad-record"])
 
 
-def test_blank_drafts_are_no_prompts(tmp_path: Path) -> None:
+def test_blank_drafts_are_not_prompts(tmp_path: Path) -> None:
     view = {"sessionId": "s1", "inputValue": " ", "inputState": {}}
     rows = {"memento/interactive-session-view-copilot": view, "chat.untitledInputState": {"inputText": ""}}
 

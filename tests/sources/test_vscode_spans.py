@@ -11,7 +11,7 @@ import pytest
 from copilog.diagnostics import Ledger
 from copilog.model import Conversation, ToolResult, Turn, parts_of, prose_of
 from copilog.sources.extension.span_conversations import conversation_of, sessions_of
-from copilog.sources.extension.span_trees import LEFT_OUT, Asking, mark_left_out
+from copilog.sources.extension.span_trees import LEFT_OUT, PromptedTurn, mark_left_out
 from copilog.sources.extension.spans import AGENT, CHAT, INPUT, OPERATION, OUTPUT, TOOL, Span, SpanEvent
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
@@ -55,7 +55,7 @@ def conversations(spans: list[Span]) -> dict[str, Conversation]:
     }
 
 
-def test_calls_of_vs_codes_own_are_helpers_of_a_day_and_no_conversations() -> None:
+def test_vs_codes_own_model_calls_are_helpers_grouped_by_day() -> None:
     wrapper = {"gen_ai.agent.name": "copilotLanguageModelWrapper"}
     own = [
         chat("a", 1, ["Write progress messages."], "Looking", **wrapper),
@@ -75,7 +75,7 @@ def test_calls_of_vs_codes_own_are_helpers_of_a_day_and_no_conversations() -> No
     assert first.started_at == NOON + timedelta(minutes=1)
 
 
-def test_a_call_without_a_session_that_is_no_helpers_stays_by_itself() -> None:
+def test_a_model_call_without_session_and_helper_is_its_own_conversation() -> None:
     made = conversations([chat("a", 1, ["How deep?"], "Deep.")])
 
     assert [(name, len(one.turns)) for name, one in made.items()] == [("trace-trace a", 1)]
@@ -133,7 +133,7 @@ def test_turns_that_a_later_prompt_lacks_are_marked() -> None:
 )
 def test_of_equal_prompts_the_last_one_was_sent(prompts: list[str], sent: list[str] | None, marked: list[int]) -> None:
     turns = [Turn(index=index) for index in range(len(prompts))]
-    asked = [Asking(one, prompt, None) for one, prompt in zip(turns, prompts, strict=True)]
+    asked = [PromptedTurn(one, prompt, None) for one, prompt in zip(turns, prompts, strict=True)]
 
     mark_left_out([*asked[:-1], asked[-1]._replace(sent=sent)])
 

@@ -24,7 +24,7 @@ def at(milliseconds: int) -> datetime:
 # --- the index --------------------------------------------------------------------------------------------------
 
 
-def test_an_entry_of_the_index_is_a_stub_with_all_that_it_says(tmp_path: Path) -> None:
+def test_an_entry_of_the_index_is_a_stub_with_all_its_fields(tmp_path: Path) -> None:
     full = entry(
         timing={"created": 1766999000000, "lastRequestStarted": 1767000000000, "lastRequestEnded": 1767000030000},
         initialLocation="panel",
@@ -63,14 +63,14 @@ def test_an_entry_of_the_index_is_a_stub_with_all_that_it_says(tmp_path: Path) -
     assert (ledger.seen, ledger.used) == (1, 1)
 
 
-def test_the_index_and_the_file_read_as_a_whole_say_the_same(tmp_path: Path) -> None:
+def test_reading_by_index_and_reading_the_file_agree(tmp_path: Path) -> None:
     path = make_store(tmp_path / "state.vscdb", {INDEX: index_of(entry("s1"), entry("s2", isEmpty=True))})
 
     assert index(path)[0] == read(path)[0]
     assert [stub.marks for stub in index(path)[0]] == [["stub"], ["stub", "empty"]]
 
 
-def test_the_times_of_release_1_108_have_other_names(tmp_path: Path) -> None:
+def test_times_of_release_1_108_are_read(tmp_path: Path) -> None:
     old = entry(timing={"startTime": 1766999000000, "endTime": 1766999900000})
     path = make_store(tmp_path / "state.vscdb", {INDEX: index_of(old)})
 
@@ -85,7 +85,7 @@ def test_without_times_nothing_but_the_last_message_is_dated(tmp_path: Path) -> 
     assert (stub.started_at, stub.updated_at) == (None, at(1767000000000))
 
 
-def test_an_external_session_is_known_by_its_address(tmp_path: Path) -> None:
+def test_an_external_session_is_identified_by_its_address(tmp_path: Path) -> None:
     address = "claude-code:/3f2a"
     rows = {INDEX: {"version": 1, "entries": {address: entry("3f2a", isExternal=True, isImported=True)}}}
 
@@ -95,7 +95,7 @@ def test_an_external_session_is_known_by_its_address(tmp_path: Path) -> None:
     assert ledger.diagnostics() == []
 
 
-def test_an_entry_with_missing_fields_is_kept_and_told(tmp_path: Path) -> None:
+def test_an_entry_with_missing_fields_is_read_and_reported(tmp_path: Path) -> None:
     rows = {INDEX: {"version": 1, "entries": {"s1": {"title": "Tides"}, "s2": {}, "s3": "none", "s4": entry("s4")}}}
 
     stubs, ledger = read(make_store(tmp_path / "state.vscdb", rows))
@@ -105,7 +105,7 @@ def test_an_entry_with_missing_fields_is_kept_and_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("version", [2, None, "1"])
-def test_an_index_of_another_version_is_read_all_the_same(tmp_path: Path, version: Any) -> None:
+def test_an_index_of_another_version_is_read(tmp_path: Path, version: Any) -> None:
     stubs, ledger = read(make_store(tmp_path / "state.vscdb", {INDEX: index_of(entry(), version=version)}))
 
     assert [stub.title for stub in stubs] == ["Tide times"]
@@ -113,7 +113,7 @@ def test_an_index_of_another_version_is_read_all_the_same(tmp_path: Path, versio
 
 
 @pytest.mark.parametrize("value", [[], "text", None, 7, {"version": 1}, {"version": 1, "entries": []}])
-def test_an_index_that_is_none_is_told(tmp_path: Path, value: Any) -> None:
+def test_an_invalid_index_is_reported(tmp_path: Path, value: Any) -> None:
     stubs, ledger = read(make_store(tmp_path / "state.vscdb", {INDEX: json.dumps(value)}))
 
     assert stubs == []
@@ -160,7 +160,7 @@ def test_one_session_of_several_can_be_read_by_its_id_and_rows_count_once(tmp_pa
     assert ledger.seen == 2  # the session and its request
 
 
-def test_a_session_that_stands_there_twice_is_announced_once(tmp_path: Path) -> None:
+def test_a_repeated_session_is_listed_once(tmp_path: Path) -> None:
     transfer = {"toWorkspace": "file:///home/ana/b", "timestampInMilliseconds": 1700000000000, "chat": session("s1")}
     path = make_store(tmp_path / "state.vscdb", {SESSIONS: [session("s1"), session("s1")], OLD_TRANSFERS: [transfer]})
 
@@ -171,7 +171,7 @@ def test_a_session_that_stands_there_twice_is_announced_once(tmp_path: Path) -> 
     assert len(conversations) == 3
 
 
-def test_a_session_without_an_id_is_found_by_what_it_holds(tmp_path: Path) -> None:
+def test_a_session_without_an_id_is_identified_by_its_content(tmp_path: Path) -> None:
     path = make_store(tmp_path / "state.vscdb", {SESSIONS: [session(None, "one"), session("", "two")]})
 
     stubs, _ = index(path)
@@ -184,7 +184,7 @@ def test_a_session_without_an_id_is_found_by_what_it_holds(tmp_path: Path) -> No
     assert prose_of(second.messages[0].parts) == "two"
 
 
-def test_what_is_no_session_is_bad_whichever_way_the_store_is_read(tmp_path: Path) -> None:
+def test_values_that_are_not_sessions_are_bad_records_of_the_store(tmp_path: Path) -> None:
     path = make_store(tmp_path / "state.vscdb", {SESSIONS: [None, session("s1"), "text", 7, []]})
 
     for _, ledger in (read(path), index(path)):
@@ -194,7 +194,7 @@ def test_what_is_no_session_is_bad_whichever_way_the_store_is_read(tmp_path: Pat
 
 
 @pytest.mark.parametrize("key", [SESSIONS, OLD_TRANSFERS])
-def test_a_row_of_sessions_that_is_no_list_is_told(tmp_path: Path, key: str) -> None:
+def test_a_row_of_sessions_that_is_not_a_list_is_reported(tmp_path: Path, key: str) -> None:
     path = make_store(tmp_path / "state.vscdb", {key: {"s1": session()}})
 
     for conversations, ledger in (read(path), index(path)):
@@ -202,7 +202,7 @@ def test_a_row_of_sessions_that_is_no_list_is_told(tmp_path: Path, key: str) -> 
         assert codes(ledger) == ["bad-record"]
 
 
-def test_a_bad_request_inside_the_store_costs_that_request(tmp_path: Path) -> None:
+def test_a_bad_request_inside_the_store_does_not_affect_others(tmp_path: Path) -> None:
     broken = session("s1")
     broken["requests"] = [None, "text", *broken["requests"]]
 
@@ -221,14 +221,14 @@ def local_address(session_id: str) -> str:
 
 
 @pytest.mark.parametrize("session_id", ["s1", "4c9f0c5e-1d2b-4a77-9f3a-0b6a52f1f9aa", "chat-7", "münchen?>"])
-def test_the_address_of_a_local_session_holds_its_id(session_id: str) -> None:
+def test_the_address_of_a_local_session_contains_its_id(session_id: str) -> None:
     assert name_of(local_address(session_id)).native_id == session_id
 
 
 @pytest.mark.parametrize(
     "address", ["claude-code:/3f2a", "vscode-chat-session://local/%%%", "vscode-chat-session://local/_w"]
 )
-def test_another_address_is_an_id_itself(address: str) -> None:
+def test_another_address_is_used_as_the_id(address: str) -> None:
     assert name_of(address).native_id == address
 
 
@@ -242,7 +242,7 @@ def test_an_external_entry_of_copilot_cli_is_a_stub_of_its_session(tmp_path: Pat
     assert {(stub.id, stub.native_id) for stub in stubs} == {("cli:3f2a", "3f2a")}
 
 
-def test_a_session_on_its_way_is_a_stub_that_knows_where_to(tmp_path: Path) -> None:
+def test_a_session_in_transfer_is_a_stub_with_its_target(tmp_path: Path) -> None:
     target = "file:///home/ana/b"
     parts = {"$mid": 1, "scheme": "vscode-chat-session", "authority": "local", "path": "/czI"}
     value = {
@@ -260,7 +260,7 @@ def test_a_session_on_its_way_is_a_stub_that_knows_where_to(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("value", [[], "text", {"file:///home/ana/b": None}, {"file:///home/ana/b": {}}])
-def test_a_transfer_of_nothing_is_told(tmp_path: Path, value: Any) -> None:
+def test_an_empty_transfer_is_reported(tmp_path: Path, value: Any) -> None:
     stubs, ledger = read(make_store(tmp_path / "state.vscdb", {TRANSFERS: json.dumps(value)}))
 
     assert stubs == []
@@ -289,7 +289,7 @@ def test_custom_agents_that_cannot_be_read_are_reported(tmp_path: Path, value: A
 # --- lists of things to do ----------------------------------------------------------------------------------------
 
 
-def test_a_list_of_things_to_do_is_a_document_of_its_session(tmp_path: Path) -> None:
+def test_a_to_do_list_is_a_document_of_its_session(tmp_path: Path) -> None:
     todo = {
         "id": 1,
         "title": "Write the buoy migration",
@@ -314,7 +314,7 @@ def test_a_list_of_things_to_do_is_a_document_of_its_session(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("value", [[], {"s1": "words"}, {"s1": ["words"]}])
-def test_things_to_do_in_another_shape_are_reported(tmp_path: Path, value: Any) -> None:
+def test_to_do_lists_of_another_shape_are_reported(tmp_path: Path, value: Any) -> None:
     stubs, ledger = index(make_store(tmp_path / "state.vscdb", {"memento/chat-todo-list": value}))
 
     assert (stubs, codes(ledger)) == ([], ["bad-record"])

@@ -35,7 +35,7 @@ def test_text_and_blob_values_are_the_same(tmp_path: Path) -> None:
     assert one.extra == other.extra
 
 
-def test_invalid_utf8_in_a_value_is_repaired_and_told(tmp_path: Path) -> None:
+def test_invalid_utf8_in_a_value_is_repaired_and_reported(tmp_path: Path) -> None:
     value = json.dumps(index_of(entry(title="Ebbe X Flut"))).encode().replace(b"X", b"\xff")
 
     [stub], ledger = read(make_store(tmp_path / "state.vscdb", {INDEX: value}))
@@ -45,7 +45,7 @@ def test_invalid_utf8_in_a_value_is_repaired_and_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", [b"", b"{", b"\0\0", "not json"])
-def test_a_value_that_is_no_json_costs_its_row(tmp_path: Path, value: Any) -> None:
+def test_a_value_that_is_not_json_loses_only_its_row(tmp_path: Path, value: Any) -> None:
     path = make_store(tmp_path / "state.vscdb", {INDEX: value, SESSIONS: [session()]})
 
     for conversations, ledger in (read(path), index(path)):
@@ -53,7 +53,7 @@ def test_a_value_that_is_no_json_costs_its_row(tmp_path: Path, value: Any) -> No
         assert [(bad.code, bad.table, bad.row) for bad in ledger.bad] == [("bad-json", "ItemTable", INDEX)]
 
 
-def test_a_missing_value_costs_its_row(tmp_path: Path) -> None:
+def test_a_missing_value_loses_only_its_row(tmp_path: Path) -> None:
     path = make_store(tmp_path / "state.vscdb", {})
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("INSERT INTO ItemTable VALUES (?, NULL)", (INDEX,))
@@ -61,7 +61,7 @@ def test_a_missing_value_costs_its_row(tmp_path: Path) -> None:
     assert codes(read(path)[1]) == ["bad-json"]
 
 
-def test_a_store_without_chat_is_empty_and_nothing_is_wrong(tmp_path: Path) -> None:
+def test_a_store_without_chats_is_empty_without_problems(tmp_path: Path) -> None:
     conversations, ledger = read(make_store(tmp_path / "state.vscdb", {"workbench.view": "{}"}))
 
     assert conversations == []
@@ -69,7 +69,7 @@ def test_a_store_without_chat_is_empty_and_nothing_is_wrong(tmp_path: Path) -> N
     assert ledger.seen == 0
 
 
-def test_a_database_without_the_table_is_told(tmp_path: Path) -> None:
+def test_a_database_without_the_table_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "state.vscdb"
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE other (key, value)")
@@ -83,7 +83,7 @@ def test_a_database_without_the_table_is_told(tmp_path: Path) -> None:
     ("data", "code"),
     [(b"", "empty-file"), (b"{}", "unreadable-database"), (b"SQLite format 3\0", "unreadable-database")],
 )
-def test_a_file_that_is_no_database_is_refused(tmp_path: Path, data: bytes, code: str) -> None:
+def test_a_store_that_is_not_a_database_is_refused(tmp_path: Path, data: bytes, code: str) -> None:
     path = tmp_path / "state.vscdb"
     path.write_bytes(data)
 
@@ -129,7 +129,7 @@ def test_the_store_of_a_folder_is_located_unless_it_is_a_link(tmp_path: Path) ->
 # --- the backup -------------------------------------------------------------------------------------------------
 
 
-def test_the_backup_is_located_where_the_store_is_gone(tmp_path: Path) -> None:
+def test_the_backup_is_located_if_the_store_is_gone(tmp_path: Path) -> None:
     folder = StorageFolder(tmp_path, "workspace", "Code", None)
     backup = make_store(tmp_path / "state.vscdb.backup", {INDEX: index_of(entry()), SESSIONS: [session("s2")]})
 
@@ -145,7 +145,7 @@ def test_the_backup_is_located_where_the_store_is_gone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"no database", b"SQLite format 3\0", None])
-def test_the_backup_is_read_where_the_store_cannot_be(tmp_path: Path, data: bytes | None) -> None:
+def test_the_backup_is_read_if_the_store_cannot_be_read(tmp_path: Path, data: bytes | None) -> None:
     path, backup = tmp_path / "state.vscdb", tmp_path / "state.vscdb.backup"
     make_store(backup, {INDEX: index_of(entry()), SESSIONS: [session("s2")]})
     if data is None:
@@ -227,7 +227,7 @@ def files_of(folder: Path) -> dict[str, tuple[int, str]]:
     }
 
 
-def test_rows_that_a_running_program_has_only_logged_are_seen(tmp_path: Path) -> None:
+def test_rows_that_are_only_in_the_write_ahead_log_are_read(tmp_path: Path) -> None:
     path = make_store(tmp_path / "state.vscdb", {INDEX: index_of(entry(title="old"))}, "wal")
 
     with other_program(path, INDEX, json.dumps(index_of(entry(title="new")))):

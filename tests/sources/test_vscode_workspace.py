@@ -56,7 +56,7 @@ def books(path: Path) -> Ledger:
         ),
     ],
 )
-def test_a_workspace_is_a_folder_or_a_workspace_file_perhaps_far_away(
+def test_a_workspace_is_a_local_or_remote_folder_or_workspace_file(
     tmp_path: Path, content: str, workspace: Workspace
 ) -> None:
     path = workspace_file(tmp_path, content)
@@ -72,7 +72,7 @@ def test_a_window_without_a_folder_has_no_workspace(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"folder": 7}', '{"folder": "file:///ho', "\0\0\0"])
-def test_a_broken_one_is_claimed_at_its_place_and_told(tmp_path: Path, content: str) -> None:
+def test_a_broken_workspace_record_is_claimed_and_reported(tmp_path: Path, content: str) -> None:
     path = workspace_file(tmp_path, content)
 
     assert SOURCE.claims(Probe(path))
@@ -81,7 +81,7 @@ def test_a_broken_one_is_claimed_at_its_place_and_told(tmp_path: Path, content: 
         workspace_from(path.parent)
 
 
-def test_elsewhere_only_its_keys_tell(tmp_path: Path) -> None:
+def test_outside_of_storage_a_workspace_record_is_recognized_by_its_keys(tmp_path: Path) -> None:
     assert SOURCE.claims(Probe(workspace_file(tmp_path, '{"folder": "file:///a"}', "copy")))
     assert not SOURCE.claims(Probe(workspace_file(tmp_path, '{"name": "an npm workspace"}', "npm")))
     assert not SOURCE.claims(Probe(workspace_file(tmp_path, "", "empty")))

@@ -22,7 +22,7 @@ class Row:
 
 
 @dataclass
-class Talk:
+class MadeUp:
     """A conversation: the facts that fields ask for, and its messages."""
 
     id: str
@@ -47,45 +47,45 @@ class Talk:
         return [*self.rows, Row("title", None, {"title": self.title})]
 
 
-def archive_of(talks: list[Talk], *, is_indexed: bool = True) -> sqlite3.Connection:
+def archive_of(all_made_up: list[MadeUp], *, is_indexed: bool = True) -> sqlite3.Connection:
     """Return an archive in memory. The first conversation was stored first."""
     connection = sqlite3.connect(":memory:", isolation_level=None)
     for migration in MIGRATIONS:
         connection.executescript(migration)
-    for number, talk in enumerate(talks, start=1):
-        _put(connection, number, talk)
+    for number, made_up in enumerate(all_made_up, start=1):
+        _put(connection, number, made_up)
     if is_indexed:
         index_pending(connection)
     return connection
 
 
-def _put(connection: sqlite3.Connection, number: int, talk: Talk) -> None:
+def _put(connection: sqlite3.Connection, number: int, made_up: MadeUp) -> None:
     known = {
         "rowid": number,
-        "id": talk.id,
-        "source": talk.source,
-        "title": talk.title,
-        "workspace": talk.workspace,
-        "updated_at": talk.updated_at,
+        "id": made_up.id,
+        "source": made_up.source,
+        "title": made_up.title,
+        "workspace": made_up.workspace,
+        "updated_at": made_up.updated_at,
         "turns": 0,
-        "messages": len(talk.rows),
-        "tool_calls": len(talk.calls),
-        "edits": len(talk.edits),
+        "messages": len(made_up.rows),
+        "tool_calls": len(made_up.calls),
+        "edits": len(made_up.edits),
         "errors": 0,
-        "models": json.dumps(talk.models),
-        "modes": json.dumps(talk.modes),
-        "agents": json.dumps(talk.agents),
-        "skills": json.dumps(talk.skills),
+        "models": json.dumps(made_up.models),
+        "modes": json.dumps(made_up.modes),
+        "agents": json.dumps(made_up.agents),
+        "skills": json.dumps(made_up.skills),
         "marks": "[]",
         "is_empty": 0,
         "digest": b"",
         "signature": "",
         "text_bytes": 1,
         "stored_at": STORED_AT,
-        "gone_at": STORED_AT if talk.is_gone else None,
+        "gone_at": STORED_AT if made_up.is_gone else None,
     }
     _insert(connection, "conversation", known)
-    for position, row in enumerate(talk.all_rows()):
+    for position, row in enumerate(made_up.all_rows()):
         message = {
             "rowid": (number << MESSAGE_BITS) + position,
             "conversation": number,
@@ -94,18 +94,18 @@ def _put(connection: sqlite3.Connection, number: int, talk: Talk) -> None:
             "turn": row.turn,
         }
         _insert(connection, "message", {**message, **{column: row.texts.get(column) for column in TEXT_COLUMNS}})
-    for position, (turn, tool, has_failed) in enumerate(talk.calls):
+    for position, (turn, tool, has_failed) in enumerate(made_up.calls):
         numbers = {"conversation": number, "message": 0, "position": position, "turn": turn}
         _insert(connection, "tool_call", {**numbers, "name": tool, "outcome": "failed" if has_failed else "succeeded"})
-    for position, (edited_in, path) in enumerate(talk.edits):
+    for position, (edited_in, path) in enumerate(made_up.edits):
         numbers = {"conversation": number, "position": position}
         _insert(connection, "file_edit", {**numbers, "turn": edited_in, "path": path, "origin": "answer"})
-    for turn in talk.failed_turns:
+    for turn in made_up.failed_turns:
         _insert(connection, "turn", {"conversation": number, "position": turn, "status": "failed"})
-    for label in talk.labels:
-        _insert(connection, "label", {"id": talk.id, "label": label})
-    if talk.is_starred:
-        _insert(connection, "annotation", {"id": talk.id, "is_starred": 1, "changed_at": STORED_AT})
+    for label in made_up.labels:
+        _insert(connection, "label", {"id": made_up.id, "label": label})
+    if made_up.is_starred:
+        _insert(connection, "annotation", {"id": made_up.id, "is_starred": 1, "changed_at": STORED_AT})
 
 
 def _insert(connection: sqlite3.Connection, table: str, row: dict[str, object]) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from copilog.errors import UsageError
 from copilog.store.archive import Archive
-from copilog.store.units import Unit, known_units, put_unit
+from copilog.store.units import Unit, put_unit, recorded_units
 from tests.stored import entry
 
 HARBOUR = ("When is high water?", "At noon, harbour time.")
@@ -25,7 +25,7 @@ def archive(tmp_path: Path) -> Iterator[Archive]:
         yield archive
 
 
-def test_a_star_is_set_and_taken_away(archive: Archive) -> None:
+def test_a_star_is_set_and_removed(archive: Archive) -> None:
     assert archive.star("a1") == "vscode:a1"
     assert [each.id for each in archive.list(starred=True)] == ["vscode:a1"]
 
@@ -34,7 +34,7 @@ def test_a_star_is_set_and_taken_away(archive: Archive) -> None:
     assert archive.list(starred=True) == []
 
 
-def test_labels_are_set_once_each_and_taken_away_by_name_or_all(archive: Archive) -> None:
+def test_labels_are_set_once_each_and_removed_by_name_or_all(archive: Archive) -> None:
     archive.label("a1", "tides", "  to   do ", "tides")
     archive.label("b2", "tides")
 
@@ -53,7 +53,7 @@ def test_a_label_needs_a_name(archive: Archive) -> None:
         archive.label("a1", " ")
 
 
-def test_a_note_is_written_replaced_and_taken_away(archive: Archive) -> None:
+def test_a_note_is_written_replaced_and_removed(archive: Archive) -> None:
     archive.note("a1", "ask Ben")
     archive.star("a1")
     archive.note("a1", " ask Cleo\n")
@@ -76,12 +76,12 @@ def test_all_of_it_stays_when_the_conversation_changes(archive: Archive) -> None
     assert (summary.turns, summary.is_starred, summary.labels, summary.note) == (2, True, ["tides"], "ask Ben")
 
 
-def test_what_is_not_there_cannot_be_annotated(archive: Archive) -> None:
+def test_a_missing_conversation_cannot_be_annotated(archive: Archive) -> None:
     with pytest.raises(UsageError, match="no conversation"):
         archive.star("nowhere")
 
 
-def test_a_removed_conversation_is_gone_from_everywhere_and_stays_away(archive: Archive) -> None:
+def test_a_removed_conversation_is_deleted_everywhere_and_not_stored_again(archive: Archive) -> None:
     assert archive.remove("a1") == "vscode:a1"
 
     assert archive.put(entry("a1", HARBOUR, MOORING), "files-2") == "removed"
@@ -94,7 +94,7 @@ def test_a_removed_conversation_is_gone_from_everywhere_and_stays_away(archive: 
     assert archive.check() == []
 
 
-def test_its_number_can_be_given_to_another(archive: Archive) -> None:
+def test_the_number_of_a_removed_conversation_can_be_reused(archive: Archive) -> None:
     archive.remove("b2")
 
     archive.put(entry("c3", HARBOUR), "files-1")
@@ -111,11 +111,11 @@ def test_a_restored_conversation_comes_back_with_the_next_scan(archive: Archive)
 
     assert archive.restore("a1") == "vscode:a1"
 
-    assert list(known_units(archive.connection, "/home/ana")) == ["b2"]  # a1 will be read as if never seen
+    assert list(recorded_units(archive.connection, "/home/ana")) == ["b2"]  # a1 will be read as if never seen
     assert archive.put(entry("a1", HARBOUR), "files-1") == "new"
 
 
-def test_only_what_was_removed_can_be_restored(archive: Archive) -> None:
+def test_only_removed_conversations_can_be_restored(archive: Archive) -> None:
     with pytest.raises(UsageError, match="a1: was not removed"):
         archive.restore("a1")
     archive.remove("a1")

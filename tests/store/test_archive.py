@@ -24,7 +24,7 @@ from tests.stored import conversation, entry
 # --- in and out -----------------------------------------------------------------------------------------------------
 
 
-def test_a_conversation_comes_out_as_it_went_in(archive: Archive) -> None:
+def test_a_stored_conversation_is_read_back_unchanged(archive: Archive) -> None:
     given_in = conversation("a1", HARBOUR, MOORING, tool="read_file")
 
     assert archive.put(entry_of(given_in), "files-1") == "new"
@@ -50,7 +50,7 @@ def test_every_view_can_be_read_and_names_conversations_by_their_id(archive: Arc
         archive.connection.execute(f"SELECT * FROM {view}").fetchall()
 
 
-def test_what_is_unchanged_is_not_written_again(archive: Archive) -> None:
+def test_an_unchanged_conversation_is_not_written_again(archive: Archive) -> None:
     given_in = conversation("a1", HARBOUR)
     put_all(archive, entry_of(given_in))
     before = rows(archive, "SELECT rowid, stored_at FROM conversation")
@@ -112,7 +112,7 @@ def with_traces(given_in: Conversation, *paths: str) -> Conversation:
     return given_in
 
 
-def test_the_archive_outlives_files_and_says_that_they_are_gone(archive: Archive) -> None:
+def test_the_archive_outlives_files_and_marks_conversations_as_gone(archive: Archive) -> None:
     put_all(archive, entry("a1", HARBOUR), entry("b2", MOORING))
 
     assert archive.mark_gone(["vscode:a1", "vscode:other"]) == ["vscode:a1"]
@@ -125,7 +125,7 @@ def test_the_archive_outlives_files_and_says_that_they_are_gone(archive: Archive
     assert archive.list(include_gone=False)[0].gone_at is None  # it is back
 
 
-def test_what_an_index_still_has_does_not_replace_the_conversation(archive: Archive) -> None:
+def test_an_entry_of_an_index_does_not_replace_the_conversation(archive: Archive) -> None:
     whole = with_traces(conversation("a1", HARBOUR, MOORING), "/home/ana/a1.json", "/home/ana/state.vscdb")
     put_all(archive, entry_of(whole))
     remnant = with_traces(conversation("a1"), "/home/ana/state.vscdb")
@@ -137,7 +137,7 @@ def test_what_an_index_still_has_does_not_replace_the_conversation(archive: Arch
     assert archive.signature_of("vscode:a1") == "files-2"  # not to be read again at each scan
 
 
-def test_an_older_copy_does_not_replace_what_is_still_there(archive: Archive, tmp_path: Path) -> None:
+def test_an_older_copy_does_not_replace_the_stored_conversation(archive: Archive, tmp_path: Path) -> None:
     session = tmp_path / "a1.json"
     session.touch()
     whole = with_traces(conversation("a1", HARBOUR, MOORING), str(session))
@@ -149,7 +149,7 @@ def test_an_older_copy_does_not_replace_what_is_still_there(archive: Archive, tm
     assert archive.list()[0].gone_at is None
 
 
-def test_turns_that_were_taken_back_are_taken_back(archive: Archive) -> None:
+def test_turns_that_a_new_reading_lacks_are_removed(archive: Archive) -> None:
     put_all(archive, entry("a1", HARBOUR, MOORING))
 
     assert put_all(archive, entry("a1", HARBOUR)) == ["changed"]
@@ -169,7 +169,7 @@ def ledger_of(path: str, *, bad: int = 0) -> Ledger:
     return ledger
 
 
-def test_problems_are_kept_with_their_places(archive: Archive) -> None:
+def test_problems_are_stored_with_their_positions(archive: Archive) -> None:
     archive.put_ledgers([ledger_of("/home/ana/b.jsonl"), ledger_of("/home/ana/a.jsonl", bad=1)])
 
     problems = archive.problems()
@@ -185,14 +185,14 @@ def test_problems_are_kept_with_their_places(archive: Archive) -> None:
     assert archive.problems(source="vscode-session") == []
 
 
-def test_a_file_that_is_read_again_has_its_problems_anew(archive: Archive) -> None:
+def test_reading_a_file_again_replaces_its_problems(archive: Archive) -> None:
     archive.put_ledger(ledger_of("/home/ana/a.jsonl", bad=2))
     archive.put_ledger(ledger_of("/home/ana/a.jsonl"))
 
     assert [each.code for each in archive.problems()] == ["torn-tail"]
 
 
-def test_the_books_add_up(archive: Archive) -> None:
+def test_stored_ledgers_balance(archive: Archive) -> None:
     archive.put_ledgers([ledger_of("/home/ana/a.jsonl", bad=2), ledger_of("/home/ana/b.jsonl")])
 
     totals = archive.ledger_totals()
@@ -216,7 +216,7 @@ def test_an_archive_is_opened_to_be_read(archive: Archive, monkeypatch: pytest.M
             reader.star("a1")
 
 
-def test_vacuum_gives_back_space_and_forgets_words(archive: Archive) -> None:
+def test_vacuum_frees_space_and_drops_words(archive: Archive) -> None:
     put_all(archive, entry("a1", HARBOUR), *(entry(f"b{number}", ("Big " * 5000, "bigger")) for number in range(9)))
     archive.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     for number in range(9):
@@ -286,13 +286,13 @@ def test_rows_of_an_earlier_version_are_made_again_from_the_documents(tmp_path: 
         assert archive.rebuild_rows() == 0
 
 
-def test_a_file_whose_name_is_no_text_can_be_asked_for(archive: Archive) -> None:
+def test_a_file_whose_name_is_not_valid_text_can_be_queried(archive: Archive) -> None:
     archive.put(entry("one", path="/home/ana/beds-\udce4.json"), "1")
 
     assert archive.ids_at(["/home/ana/beds-\udce4.json", "/home/ana/other.json"]) == ["vscode:one"]
 
 
-def test_checking_an_archive_that_may_only_be_read_claims_no_damage(tmp_path: Path) -> None:
+def test_checking_a_read_only_archive_reports_no_damage(tmp_path: Path) -> None:
     path = tmp_path / "archive.db"
     with Archive(path, write=True) as archive:
         archive.put(entry("a1", HARBOUR), "files-1")
@@ -303,7 +303,7 @@ def test_checking_an_archive_that_may_only_be_read_claims_no_damage(tmp_path: Pa
 
 
 @pytest.mark.parametrize("word", ["µm", "آب", "Ǡnd", "ᾈδης", "ſilt", "ΟΔΟΣ", "Ångström"])
-def test_a_word_that_the_index_finds_is_marked(archive: Archive, word: str) -> None:
+def test_a_matching_word_is_highlighted(archive: Archive, word: str) -> None:
     archive.put(entry("c1", (f"some {word} here", "yes")), "files-1")
     archive.index_pending()
 

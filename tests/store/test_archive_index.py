@@ -21,7 +21,7 @@ from tests.store.archive_rows import HARBOUR, MOORING, hits, put_all, rows, word
 from tests.stored import entry
 
 
-def test_what_is_stored_is_found_after_indexing(archive: Archive) -> None:
+def test_stored_texts_are_found_after_indexing(archive: Archive) -> None:
     archive.put(entry("a1", HARBOUR), "files-1")
     assert archive.has_pending()
     assert hits(archive, "harbour") == []
@@ -50,7 +50,7 @@ def test_words_are_found_by_a_part_of_them(archive: Archive, is_large: bool, mon
     assert ("at",) in rows(archive, "SELECT word FROM word")
 
 
-def test_words_of_a_few_changes_are_added_to_those_there_are(archive: Archive) -> None:
+def test_words_of_a_few_changes_are_added_to_the_list_of_words(archive: Archive) -> None:
     put_all(archive, entry("a1", HARBOUR))
     put_all(archive, entry("a1", HARBOUR, MOORING))
 
@@ -58,7 +58,7 @@ def test_words_of_a_few_changes_are_added_to_those_there_are(archive: Archive) -
     assert words_with(archive, "arb") == ["harbour"]
 
 
-def test_in_the_middle_of_a_scan_words_may_wait(archive: Archive) -> None:
+def test_during_a_scan_the_list_of_words_may_be_updated_later(archive: Archive) -> None:
     archive.put(entry("a1", HARBOUR), "files-1")
 
     archive.index_pending(finish=False)
@@ -88,7 +88,7 @@ puts = st.lists(st.tuples(st.sampled_from(["a1", "b2", "c3"]), exchanges), max_s
 
 @given(puts, st.lists(st.booleans(), min_size=8, max_size=8), st.booleans())
 @settings(max_examples=25)
-def test_the_archive_is_the_same_whichever_way_it_came_about(
+def test_archives_of_the_same_conversations_have_the_same_content(
     tmp_path_factory: pytest.TempPathFactory,
     changes: list[tuple[str, list[tuple[str, str]]]],
     indexed_after: list[bool],
@@ -109,7 +109,7 @@ def test_the_archive_is_the_same_whichever_way_it_came_about(
         assert slow.check() == quick.check() == []
 
 
-def test_a_fingerprint_tells_archives_apart(tmp_path: Path) -> None:
+def test_fingerprints_of_different_archives_differ(tmp_path: Path) -> None:
     prints = set()
     for number, entries in enumerate(
         (

@@ -87,7 +87,7 @@ def harbour(archive: Archive) -> Archive:
         ({"starred": False}, ["b2", "a1"]),
     ],
 )
-def test_a_list_is_newest_first_and_narrowed_down(
+def test_a_list_is_newest_first_and_can_be_filtered(
     harbour: Archive, filters: dict[str, Any], expected: list[str]
 ) -> None:
     assert [each.native_id for each in harbour.list(**filters)] == expected
@@ -95,7 +95,7 @@ def test_a_list_is_newest_first_and_narrowed_down(
         assert harbour.count(**filters) == len(expected)
 
 
-def test_a_summary_says_what_the_conversation_says(harbour: Archive) -> None:
+def test_a_summary_agrees_with_the_conversation(harbour: Archive) -> None:
     summary = harbour.list(text="tides")[0]
 
     assert (summary.id, summary.title, summary.workspace) == ("vscode:a1", "Tides", "/home/ana/tide-tables")
@@ -134,7 +134,7 @@ def test_a_long_list_is_read_in_the_order_of_an_index(archive: Archive) -> None:
         ("label", "later", []),
     ],
 )
-def test_a_name_that_nothing_has_is_answered_with_the_nearest(
+def test_an_unknown_name_is_answered_with_the_nearest_names(
     harbour: Archive, field: str, value: str, nearest: list[str]
 ) -> None:
     wanted: dict[str, Any] = {field: value}

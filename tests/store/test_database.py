@@ -68,7 +68,7 @@ def test_a_path_that_is_named_comes_before_the_variable(monkeypatch: pytest.Monk
         ("win32", {"LOCALAPPDATA": "{home}/Local"}, "Local/copilog/archive.db"),
     ],
 )
-def test_each_system_has_its_place_for_data(
+def test_each_system_has_its_own_data_folder(
     system: str, variables: dict[str, str], expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("COPILOG_ARCHIVE", "XDG_DATA_HOME", "LOCALAPPDATA"):
@@ -85,7 +85,7 @@ def test_each_system_has_its_place_for_data(
 
 
 @posix_only
-def test_nobody_else_can_read_a_new_archive(tmp_path: Path, open_umask: None) -> None:
+def test_other_users_cannot_read_a_new_archive(tmp_path: Path, open_umask: None) -> None:
     path = tmp_path / "data" / "copilog" / "archive.db"
 
     with ScanLock(path), closing(open_database(path, write=True)) as connection, transaction(connection):
@@ -110,7 +110,7 @@ def test_an_archive_that_others_could_read_is_closed_to_them(archive: Path) -> N
 
 
 @posix_only
-def test_the_users_own_folder_is_closed_and_any_other_is_left_as_it_is(
+def test_the_default_folder_is_made_private_and_other_folders_are_unchanged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
@@ -127,7 +127,7 @@ def test_the_users_own_folder_is_closed_and_any_other_is_left_as_it_is(
 # --- opening --------------------------------------------------------------------------------------------------------
 
 
-def test_a_new_archive_knows_what_it_is(archive: Path) -> None:
+def test_a_new_archive_is_marked_as_an_archive(archive: Path) -> None:
     with closing(sqlite3.connect(archive)) as connection:
         (application,) = connection.execute("PRAGMA application_id").fetchone()
         (journal,) = connection.execute("PRAGMA journal_mode").fetchone()
@@ -135,7 +135,7 @@ def test_a_new_archive_knows_what_it_is(archive: Path) -> None:
     assert (application, journal, version_of(archive)) == (APPLICATION_ID, "wal", len(MIGRATIONS))
 
 
-def test_reading_where_there_is_no_archive_says_how_to_make_one(tmp_path: Path) -> None:
+def test_reading_a_missing_archive_reports_how_to_create_one(tmp_path: Path) -> None:
     with pytest.raises(CopilogError, match="no archive yet; `copilog scan` makes one"):
         open_database(tmp_path / "archive.db", write=False)
 
@@ -153,7 +153,7 @@ def test_a_file_that_was_made_and_never_written_becomes_an_archive(tmp_path: Pat
     assert version_of(path) == len(MIGRATIONS)
 
 
-def test_an_empty_file_in_the_place_of_an_archive_becomes_one(archive: Path) -> None:
+def test_an_empty_file_at_the_path_of_an_archive_becomes_one(archive: Path) -> None:
     """The file may have the inode number of the archive, by which the process recognises it."""
     archive.write_bytes(b"")
 
@@ -163,7 +163,7 @@ def test_an_empty_file_in_the_place_of_an_archive_becomes_one(archive: Path) -> 
     assert version_of(archive) == len(MIGRATIONS)
 
 
-def test_making_an_archive_can_be_taken_up_after_its_first_step(tmp_path: Path) -> None:
+def test_creating_an_archive_can_be_continued_after_its_first_step(tmp_path: Path) -> None:
     path = tmp_path / "archive.db"
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -175,7 +175,7 @@ def test_making_an_archive_can_be_taken_up_after_its_first_step(tmp_path: Path) 
 
 @pytest.mark.parametrize("write", [True, False])
 @pytest.mark.parametrize("kind", ["text", "database", "wal"])
-def test_what_is_no_archive_is_refused_and_left_as_it_is(kind: str, write: bool, tmp_path: Path) -> None:
+def test_a_file_that_is_not_an_archive_is_refused_and_unchanged(kind: str, write: bool, tmp_path: Path) -> None:
     path = tmp_path / "notes.db"
     if kind == "text":
         path.write_text("High water at noon.\n")
@@ -193,9 +193,7 @@ def test_what_is_no_archive_is_refused_and_left_as_it_is(kind: str, write: bool,
 
 
 @pytest.mark.parametrize("write", [True, False])
-def test_another_file_with_the_number_of_a_former_archive_is_refused_and_left_as_it_is(
-    write: bool, archive: Path
-) -> None:
+def test_another_file_with_the_inode_of_a_former_archive_is_refused_and_unchanged(write: bool, archive: Path) -> None:
     open_database(archive, write=True).close()
     archive.write_text("High water at noon.\n")  # in place: device and inode are the archive's
     archive.chmod(0o644)
@@ -233,7 +231,7 @@ def test_a_damaged_archive_is_an_error_with_its_name(archive: Path) -> None:
         open_database(archive, write=True)
 
 
-def test_damage_that_is_met_later_is_told_with_the_name_of_the_file(archive: Path) -> None:
+def test_damage_detected_later_is_reported_with_the_name_of_the_file(archive: Path) -> None:
     data = bytearray(archive.read_bytes())
     page = int.from_bytes(data[16:18], "big")
     data[3 * page :] = b"\xff" * (len(data) - 3 * page)
@@ -329,7 +327,7 @@ def public_folder() -> Iterator[Path]:
 
 
 @posix_only
-def test_an_archive_can_be_read_where_nothing_may_be_written(public_folder: Path) -> None:
+def test_an_archive_in_a_read_only_folder_can_be_read(public_folder: Path) -> None:
     path = public_folder / "archive.db"
     open_database(path, write=True).close()
     path.chmod(0o444)
@@ -352,9 +350,7 @@ def test_an_archive_can_be_read_where_nothing_may_be_written(public_folder: Path
 OLDER = rf"made by an older copilog \(schema {len(MIGRATIONS)}, this one needs {len(MIGRATIONS) + 1}\); `copilog scan`"
 
 
-def test_an_older_archive_is_brought_up_to_date_with_what_is_in_it(
-    archive: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_older_archive_is_migrated_with_its_content(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with closing(open_database(archive, write=True)) as connection, connection:
         connection.execute("INSERT INTO meta VALUES ('a', 'b')")
     more = "CREATE TABLE tide (height REAL);\nCREATE INDEX tide_height ON tide (height);\n"
@@ -381,7 +377,7 @@ def test_a_migration_that_fails_changes_nothing(archive: Path, monkeypatch: pyte
         assert connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'tide'").fetchone() is None
 
 
-def test_two_that_make_the_archive_at_once_do_no_harm(tmp_path: Path) -> None:
+def test_two_processes_can_create_the_archive_at_once(tmp_path: Path) -> None:
     path = tmp_path / "archive.db"
     script = (
         "from pathlib import Path; from copilog.store.database import open_database; import sys\n"
@@ -398,7 +394,7 @@ def test_two_that_make_the_archive_at_once_do_no_harm(tmp_path: Path) -> None:
 # --- one scan at a time ---------------------------------------------------------------------------------------------
 
 
-def test_the_second_scan_says_whom_it_waited_for(archive: Path) -> None:
+def test_the_second_scan_names_the_process_that_it_waited_for(archive: Path) -> None:
     expected = rf"another scan \(process {os.getpid()}\) is running on this archive; gave up after 0\.1 s"
     with ScanLock(archive), pytest.raises(CopilogError, match=expected), ScanLock(archive, wait_seconds=0.1):
         pass
@@ -448,7 +444,7 @@ def test_opening_an_archive_again_does_not_let_go_of_its_locks(archive: Path) ->
             assert second.execute("SELECT * FROM meta").fetchall() == [("a", "b")]
 
 
-def test_an_archive_whose_making_was_ended_is_made_again(tmp_path: Path) -> None:
+def test_an_archive_whose_creation_was_interrupted_is_created_again(tmp_path: Path) -> None:
     path = tmp_path / "archive.db"
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -461,7 +457,7 @@ def test_an_archive_whose_making_was_ended_is_made_again(tmp_path: Path) -> None
     assert version_of(path) == len(MIGRATIONS)
 
 
-def test_what_was_an_archive_and_was_overwritten_is_refused_and_left_alone(archive: Path, tmp_path: Path) -> None:
+def test_an_overwritten_archive_is_refused_and_unchanged(archive: Path, tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "other.db")) as other, other:
         other.execute("CREATE TABLE tide (height REAL)")
     for content in (b"no database at all" * 100, (tmp_path / "other.db").read_bytes()):

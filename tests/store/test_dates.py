@@ -77,7 +77,7 @@ def test_a_month_before_the_end_of_a_longer_one_is_its_last_day() -> None:
     assert period_of("1y", datetime(2024, 2, 29, tzinfo=UTC), UTC).start == datetime(2023, 2, 28, tzinfo=UTC)
 
 
-def test_what_could_be_minutes_or_months_is_refused_with_both() -> None:
+def test_an_ambiguous_unit_of_minutes_or_months_is_refused_with_both_spellings() -> None:
     with pytest.raises(UsageError, match="1min for minutes, or 1mo for months"):
         period_of("1m", NOW)
 
@@ -89,7 +89,7 @@ def test_what_could_be_minutes_or_months_is_refused_with_both() -> None:
         "0000", "9999-12-31", "2026-05-04T10:61", "last year of all",
     ],
 )  # fmt: skip
-def test_what_is_not_a_date_is_refused_with_what_is(text: str) -> None:
+def test_an_invalid_date_is_refused_with_valid_forms(text: str) -> None:
     with pytest.raises(UsageError, match="is not a date; write 2026, "):
         period_of(text, NOW)
 
@@ -114,7 +114,7 @@ def test_days_follow_one_another_without_a_gap(day: date, zone: str) -> None:
     st.sampled_from(ZONES),
     st.sampled_from([4, 7, 10, 13, 16, 19]),
 )
-def test_every_time_lies_in_each_period_that_it_begins_with(at: datetime, zone: str, length: int) -> None:
+def test_every_time_is_within_the_periods_that_its_text_begins_with(at: datetime, zone: str, length: int) -> None:
     here = ZoneInfo(zone)
     text = at.astimezone(here).isoformat()[:length]
     period = period_of(text, NOW, here)
@@ -122,7 +122,7 @@ def test_every_time_lies_in_each_period_that_it_begins_with(at: datetime, zone: 
 
 
 @given(DAYS, st.sampled_from(ZONES))
-def test_a_day_has_no_time_of_another_day(day: date, zone: str) -> None:
+def test_a_day_contains_no_time_of_another_day(day: date, zone: str) -> None:
     here = ZoneInfo(zone)
     start, end = period_of(day.isoformat(), NOW, here)
     if start != end:  # a country may leave out a day

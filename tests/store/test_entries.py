@@ -53,7 +53,7 @@ from copilog.store.entries import entry_of
 from copilog.store.packing import pack, unpack
 from copilog.store.rows import DETAILS, ConversationRow, MessageRow, Row, columns_of
 from copilog.store.schema import DETAIL_TABLES, MIGRATIONS
-from copilog.store.times import moment
+from copilog.store.times import time_text
 from copilog.store.writing import details_of
 from tests.samples import EVERY, Sample, read, source_of
 from tests.samples import claiming as sources_claiming
@@ -113,7 +113,7 @@ def test_an_entry_crosses_process_borders() -> None:
         assert pickle.loads(pickle.dumps(entry)) == entry
 
 
-def test_a_file_name_that_is_no_text_does_no_harm() -> None:
+def test_a_file_name_that_is_not_valid_text_is_stored() -> None:
     conversation = conversation_with(provenance=[Provenance(source="cli-events", path="/home/ana/t\udce4de.jsonl")])
 
     entry = entry_of(conversation)
@@ -161,7 +161,7 @@ def test_touching_a_file_changes_nothing() -> None:
     ],
     ids=lambda changes: next(iter(changes)),
 )
-def test_whatever_else_changes_shows_in_the_digest(changes: dict[str, Any]) -> None:
+def test_every_other_change_changes_the_digest(changes: dict[str, Any]) -> None:
     assert entry_of(conversation_with()).digest != entry_of(conversation_with(**changes)).digest
 
 
@@ -193,7 +193,7 @@ def test_every_message_has_a_row_and_so_has_the_title() -> None:
         assert len(entry_of(conversation).messages) == len(conversation.messages) + 1
 
 
-def test_a_conversation_is_told_in_one_row() -> None:
+def test_a_conversation_has_one_row() -> None:
     conversation = conversation_with(
         message("user", Text(text="When is high tide?\nToday, I mean.")),
         message(
@@ -256,7 +256,7 @@ def test_a_conversation_is_told_in_one_row() -> None:
     assert plain(entry.skills) == [(0, 0, "tables", None, 1, "tool call"), (1, 0, "maps", "/m.md", 0, None)]
 
 
-def test_a_conversation_that_left_only_a_memory_is_not_empty() -> None:
+def test_a_conversation_with_only_a_memory_is_not_empty() -> None:
     entry = entry_of(conversation_with(turns=[], messages=[], documents=[Document(kind="memory", text="Use tabs.")]))
 
     assert entry.row.is_empty == 0
@@ -271,14 +271,14 @@ def test_making_an_entry_changes_nothing_in_the_conversation() -> None:
     assert msgspec.json.encode(made) == before
 
 
-def test_a_conversation_of_nothing_is_empty() -> None:
+def test_a_conversation_without_content_is_empty() -> None:
     entry = entry_of(Conversation(id="vscode:empty", source="vscode-session"))
 
     assert entry.row.is_empty == 1
     assert plain(entry.messages) == [(0, "title", None, None, None, None, None, "(untitled)", *[None] * 6)]
 
 
-def test_a_message_knows_its_mode_and_model_from_its_turn() -> None:
+def test_a_message_gets_its_mode_and_model_from_its_turn() -> None:
     conversation = conversation_with(
         message("user", Text(text="Go"), turn=0, created_at=NOON),
         message("assistant", Text(text="Gone"), turn=0, model="tern-5", parent_call_id="c1"),
@@ -295,7 +295,7 @@ def test_a_message_knows_its_mode_and_model_from_its_turn() -> None:
     assert entry.text_bytes == len("Go" + "Gone" + "Tides")
 
 
-def test_a_turn_is_told_in_one_row() -> None:
+def test_a_turn_has_one_row() -> None:
     turn = Turn(
         index=3,
         request_id="request_1",
@@ -316,7 +316,7 @@ def test_a_turn_is_told_in_one_row() -> None:
     assert astuple(row) == (*told, "2026-05-04T12:00:00.000Z", 1500, 200, 30, None, -1, *more)
 
 
-def test_a_call_is_told_with_its_result() -> None:
+def test_the_row_of_a_call_includes_its_result() -> None:
     conversation = conversation_with(
         message(
             "assistant",
@@ -334,7 +334,7 @@ def test_a_call_is_told_with_its_result() -> None:
     ]
 
 
-def test_a_call_is_told_with_who_made_it_and_how_it_went() -> None:
+def test_the_row_of_a_call_includes_its_agent_and_outcome() -> None:
     conversation = conversation_with(
         message("assistant", ToolCall(id="c1", name="task", subagent=SubAgent(name="scout", elapsed_ms=90)), turn=0),
         message(
@@ -378,7 +378,7 @@ def test_shares_of_prompts_and_relations_have_rows() -> None:
     assert plain(entry.relations) == [(0, "fork", "vscode:other", "copied")]
 
 
-def test_edits_are_told_by_answers_and_by_the_editing_history() -> None:
+def test_edits_come_from_answers_and_from_the_editing_history() -> None:
     conversation = conversation_with(
         message("assistant", FileEdit(path="/a.py", added=2, removed=1, position=0, call_id="c1"), turn=0),
         message("assistant", FileEdit(uri="untitled:1", action="create", position=4), turn=0),
@@ -398,7 +398,7 @@ def test_edits_are_told_by_answers_and_by_the_editing_history() -> None:
     ]
 
 
-def test_traces_say_where_in_their_file() -> None:
+def test_rows_of_traces_include_the_position_in_the_file() -> None:
     traces = [
         Provenance(source="chat-export", path="/a.json"),
         Provenance(source="chat-replay", path="/b.json", role="copy", pointer="/prompts/0"),
@@ -430,12 +430,12 @@ def test_traces_say_where_in_their_file() -> None:
     ],
 )
 def test_times_are_written_alike(time: datetime | None, text: str | None) -> None:
-    assert moment(time) == text
+    assert time_text(time) == text
 
 
 @given(st.datetimes(timezones=st.just(UTC)), st.datetimes(timezones=st.just(UTC)))
 def test_texts_compare_as_times_do(first: datetime, second: datetime) -> None:
-    one, other = moment(first), moment(second)
+    one, other = time_text(first), time_text(second)
     assert one is not None
     assert other is not None
     if first <= second:

@@ -105,7 +105,7 @@ def test_the_numbers_of_a_facet_respect_all_filters_but_its_own(archive: Archive
     assert counts(archive, "is", error=True, label="to do") == {"starred": 1, "error": 1, "edit": 0}
 
 
-def test_tools_are_counted_when_asked_for(archive: Archive) -> None:
+def test_tools_are_counted_on_request(archive: Archive) -> None:
     def tools(**wanted: object) -> dict[str, int]:
         return {value.name: value.conversations for value in tools_of(selected(archive, **wanted)).values}
 
@@ -117,7 +117,7 @@ def test_tools_are_counted_when_asked_for(archive: Archive) -> None:
 
 
 @pytest.mark.parametrize("others", [{}, {"label": "to do"}, {"model": "=gpt-5"}, {"query": "seeds OR gauges"}])
-def test_each_number_is_how_many_are_listed_behind_it(archive: Archive, others: dict[str, object]) -> None:
+def test_each_count_equals_the_length_of_the_filtered_list(archive: Archive, others: dict[str, object]) -> None:
     facets = facets_of(selected(archive, **others)).facets
     for facet in (*facets, tools_of(selected(archive, **others))):
         for value in facet.values:
@@ -139,7 +139,7 @@ def test_a_value_is_a_part_of_a_name_and_after_an_equals_sign_all_of_it(archive:
     assert titles(archive, workspace="*tables") == ["Gauges"]
 
 
-def test_labels_are_whole_names(archive: Archive) -> None:
+def test_labels_match_full_names(archive: Archive) -> None:
     assert titles(archive, label="Weather") == titles(archive, label="weath*") == ["storm"]
     with pytest.raises(UnknownName, match="no conversation has the label 'weath'; the nearest is weather"):
         titles(archive, label="weath")
@@ -177,7 +177,7 @@ def test_a_month_is_that_of_the_last_touch(archive: Archive) -> None:
         selected(archive, month="2026-13")
 
 
-def test_it_is_told_which_filter_to_drop(archive: Archive) -> None:
+def test_facets_count_the_matches_without_each_filter(archive: Archive) -> None:
     facets = facets_of(selected(archive, workspace="=/home/ana/tide-tables", error=True))
     assert facets.matching == 0
     assert facets.without == {"workspace": 1, "error": 1}
@@ -186,7 +186,7 @@ def test_it_is_told_which_filter_to_drop(archive: Archive) -> None:
     )
 
 
-def test_rows_tell_what_a_list_shows(archive: Archive) -> None:
+def test_rows_have_the_values_of_a_list(archive: Archive) -> None:
     (row,) = rows_of(selected(archive, starred=True))
     assert (row.title, row.status, row.error) == ("storm", "failed", "The quota is used up.")
     assert (row.is_starred, row.labels, row.gone_at) == (True, ["to do", "weather"], None)
@@ -211,13 +211,13 @@ def test_pages_follow_one_another(archive: Archive) -> None:
     assert [[row.title for row in page] for page in pages] == [["storm", "Gauges"], ["Äpfel"], []]
 
 
-def test_of_some_ids_those_that_are_wanted(archive: Archive) -> None:
+def test_ids_are_filtered_by_a_selection(archive: Archive) -> None:
     ids = ["vscode:storm", "vscode:seeds", "vscode:gone-with-the-wind"]
     assert list(rows_among(selected(archive, error=True), ids)) == ["vscode:storm"]
     assert set(rows_among(selected(archive), ids)) == {"vscode:storm", "vscode:seeds"}
 
 
-def test_what_is_gone_is_still_listed(archive: Archive) -> None:
+def test_conversations_without_files_are_still_listed(archive: Archive) -> None:
     archive.mark_gone(["vscode:seeds"])
     (row,) = rows_of(selected(archive, workspace=NAME_FIELDS["workspace"].nameless))
     assert row.gone_at is not None
@@ -233,9 +233,9 @@ def test_an_archive_can_be_empty(tmp_path: Path) -> None:
         assert msgspec.to_builtins(facets_of(selected(archive)).without) == {}
 
 
-def test_a_search_is_told_the_filters_that_it_knows(archive: Archive) -> None:
+def test_a_search_gets_the_filters_that_it_supports(archive: Archive) -> None:
     wanted = selected(archive, query="seeds OR storms", model="=gpt-5", label="to do", tool="read_file", starred=True)
-    query = wanted.narrowed_query()
+    query = wanted.query_with_filters()
     assert query.text == "seeds OR storms"
     assert query.root == And(
         (
@@ -245,4 +245,4 @@ def test_a_search_is_told_the_filters_that_it_knows(archive: Archive) -> None:
             Field("is", "starred"),
         )
     )
-    assert [hit.title for hit in search(archive.connection, selected(archive, query="seeds").narrowed_query()).hits]
+    assert [hit.title for hit in search(archive.connection, selected(archive, query="seeds").query_with_filters()).hits]

@@ -80,7 +80,7 @@ def test_figures_count_failed_calls_and_command_errors_apart(tmp_path: Path) -> 
     }
 
 
-def test_lists_and_searches_tell_them_apart(tmp_path: Path) -> None:
+def test_lists_and_searches_distinguish_failures_from_exit_codes(tmp_path: Path) -> None:
     with stored(tmp_path, failing(), running()) as archive:
         summaries = {summary.native_id: summary for summary in archive.list()}
         found = {
@@ -104,7 +104,7 @@ def test_edit_of_a_failed_call_is_counted_nowhere(tmp_path: Path) -> None:
     assert paths == [("/b.py", 1, 0)]
 
 
-def test_lines_that_nobody_recorded_are_empty_and_not_0(tmp_path: Path) -> None:
+def test_line_counts_that_were_not_recorded_are_empty_and_not_0(tmp_path: Path) -> None:
     unknown = conversation("unknown", FileEdit(path="/src/a.py", action="edit"))
 
     with stored(tmp_path, unknown) as archive:

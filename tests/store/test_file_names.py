@@ -12,7 +12,7 @@ from copilog.store.file_names import on_disk, spelled
 
 
 @given(st.binary(max_size=40) | st.text("\\u05cdef8", max_size=40).map(str.encode))
-def test_any_name_can_be_stored_and_is_what_it_was(name: bytes) -> None:
+def test_any_file_name_is_stored_and_restored(name: bytes) -> None:
     text = os.fsdecode(name)
     stored = spelled(text)
 

@@ -30,21 +30,21 @@ def test_ids_and_names_lead_to_one_name(path: str | None, recorded: str | None, 
     assert language_of(path, recorded) == language
 
 
-def test_what_vs_code_recorded_counts_before_the_name_of_the_file() -> None:
+def test_the_language_that_vs_code_recorded_outranks_the_file_name() -> None:
     assert language_of("/home/ana/query.txt", "sql") == "SQL"
 
 
-def test_plain_text_is_what_vs_code_says_when_it_does_not_know() -> None:
+def test_plain_text_means_that_vs_code_does_not_know_the_language() -> None:
     assert language_of("/home/ana/lamp.zig", "plaintext") == "Zig"
     assert language_of("/home/ana/lamp.unheard", "plaintext") == "Plain text"
 
 
-def test_an_id_that_nobody_has_heard_of_is_shown_as_it_is() -> None:
+def test_an_unknown_language_id_is_shown_unchanged() -> None:
     assert language_of("/home/ana/lamp.lmp", "lampscript") == "lampscript"
     assert language_of("/home/ana/lamp.py", "lampscript") == "Python"
 
 
 @pytest.mark.parametrize("path", [None, "", "/home/ana/go", "/home/ana/c", "/home/ana/v1.2/lamp", "/", "."])
-def test_where_nothing_tells_there_is_no_language(path: str | None) -> None:
+def test_a_file_without_evidence_has_no_language(path: str | None) -> None:
     assert language_of(path, None) is None
     assert language_of(path, "") is None

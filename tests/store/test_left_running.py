@@ -32,7 +32,7 @@ def archive_of_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Archive:
     """Return an archive that read a conversation ninety days ago, while its call was running."""
     archive = Archive(tmp_path / "archive.db", write=True)
     with monkeypatch.context() as then:
-        then.setattr(running, "STILL_GOING", timedelta(days=100))
+        then.setattr(running, "STILL_RUNNING", timedelta(days=100))
         archive.put(concluded_entry(going(days_ago=90)), "made up")
     assert archive.connection.execute(OUTCOMES).fetchall() == [("running",)]
     return archive
@@ -45,7 +45,7 @@ def kinds(made: Conversation) -> list[OutcomeKind | None]:
     ]
 
 
-def test_call_that_was_left_is_not_running_when_it_is_read(archive_of_then: Archive) -> None:
+def test_abandoned_call_is_not_running_when_it_is_read(archive_of_then: Archive) -> None:
     with archive_of_then as archive:
         made = archive.get("one")
 
@@ -54,7 +54,7 @@ def test_call_that_was_left_is_not_running_when_it_is_read(archive_of_then: Arch
     assert "running" not in "".join(piece.written(None) for piece in pieces_of(made))
 
 
-def test_scan_takes_back_that_a_call_is_running_without_its_file(archive_of_then: Archive) -> None:
+def test_scan_ends_a_running_call_without_its_file(archive_of_then: Archive) -> None:
     with archive_of_then as archive:
         scan(archive)
 
@@ -63,7 +63,7 @@ def test_scan_takes_back_that_a_call_is_running_without_its_file(archive_of_then
         assert archive.rebuild_rows() == 0
 
 
-def test_call_of_a_session_that_goes_on_stays_running(tmp_path: Path) -> None:
+def test_call_of_an_active_session_stays_running(tmp_path: Path) -> None:
     with Archive(tmp_path / "archive.db", write=True) as archive:
         archive.put(concluded_entry(going(days_ago=0)), "made up")
         scan(archive)
@@ -72,7 +72,7 @@ def test_call_of_a_session_that_goes_on_stays_running(tmp_path: Path) -> None:
         assert kinds(archive.get("one")) == ["running", "running"]
 
 
-def test_turn_that_was_left_is_not_finished_on_every_surface(archive_of_then: Archive) -> None:
+def test_abandoned_turn_is_shown_as_not_finished_on_every_surface(archive_of_then: Archive) -> None:
     with archive_of_then as archive:
         made = archive.get("one")
     texts = [shown(made), "".join(piece.written(None) for piece in pieces_of(made))]

@@ -102,7 +102,7 @@ def test_several_conditions(text: str, root: Node) -> None:
     assert root_of(text) == root
 
 
-def test_dates_are_periods_of_the_zone_that_is_asked_for() -> None:
+def test_dates_are_periods_of_the_given_time_zone() -> None:
     assert parse("since:2026-05 until:2026-05", NOW, UTC).root == Field(
         "period", "2026-05-01T00:00:00.000Z/2026-06-01T00:00:00.000Z"
     )
@@ -110,7 +110,7 @@ def test_dates_are_periods_of_the_zone_that_is_asked_for() -> None:
     assert parse("before:2026-05-04", NOW, UTC).root == Field("period", "/2026-05-04T00:00:00.000Z")
 
 
-def test_dates_that_are_joined_are_one_period() -> None:
+def test_dates_joined_with_and_are_one_period() -> None:
     tide = Text("words", "tide")
     root = parse("since:2026 tide before:2026-05-04 AND until:2026-05-01 after:7d", NOW, UTC).root
     assert root == And((tide, Field("period", "2026-04-27T12:30:00.000Z/2026-05-02T00:00:00.000Z")))

@@ -19,11 +19,11 @@ from copilog.store.query import QueryError, Text, parse
 from copilog.store.search import Hit, SearchResult, search
 from copilog.store.snippets import WIDTH, matchers_for, snippet_of
 from copilog.store.substrings import literals_of, words_of
-from tests.store.made_up_rows import Row, Talk, archive_of
+from tests.store.made_up_rows import MadeUp, Row, archive_of
 
 
-def talk(number: int, *rows: Row, title: str = "Notes", **facts: object) -> Talk:
-    return Talk(f"vscode:{number}", title, list(rows), **facts)  # type: ignore[arg-type]
+def made_up(number: int, *rows: Row, title: str = "Notes", **facts: object) -> MadeUp:
+    return MadeUp(f"vscode:{number}", title, list(rows), **facts)  # type: ignore[arg-type]
 
 
 def user(text: str, turn: int = 0) -> Row:
@@ -39,10 +39,10 @@ def result_of(text: str, turn: int = 0) -> Row:
 
 
 TALKS = [
-    talk(1, user("how do the lanterns work"), answer("a lantern burns oil"), title="Oil"),
-    talk(2, user("why"), result_of("lantern found in the list of things"), title="Shed", workspace="/home/ana/shed"),
-    talk(3, user("please"), answer("done", arguments='{"path": "src/lantern_post.py"}'), title="The lantern"),
-    talk(
+    made_up(1, user("how do the lanterns work"), answer("a lantern burns oil"), title="Oil"),
+    made_up(2, user("why"), result_of("lantern found in the list of things"), title="Shed", workspace="/home/ana/shed"),
+    made_up(3, user("please"), answer("done", arguments='{"path": "src/lantern_post.py"}'), title="The lantern"),
+    made_up(
         4,
         user("first", 0),
         answer("I call get_user(id) here", 0),
@@ -91,7 +91,7 @@ def marked(hit: Hit) -> list[str]:
 # --- hits -----------------------------------------------------------------------------------------------------------
 
 
-def test_titles_and_the_users_words_come_before_results(archive: sqlite3.Connection) -> None:
+def test_titles_and_prompts_rank_before_results(archive: sqlite3.Connection) -> None:
     result = search(archive, "lantern")
 
     assert ids(result) == ["vscode:3#2", "vscode:1#1", "vscode:3#1", "vscode:2#1"]
@@ -101,7 +101,7 @@ def test_titles_and_the_users_words_come_before_results(archive: sqlite3.Connect
     assert scores[-1] > 0
 
 
-def test_a_hit_tells_where_it_is_and_how_to_open_it(archive: sqlite3.Connection) -> None:
+def test_a_hit_has_its_position_and_the_command_to_open_it(archive: sqlite3.Connection) -> None:
     (hit,) = search(archive, "tisch").hits
 
     assert hit.conversation == "vscode:4"
@@ -134,14 +134,14 @@ def test_one_hit_of_each_conversation_is_the_best_of_it(archive: sqlite3.Connect
     assert ids(search(archive, "lantern* OR oil", per_conversation=1, offset=1, limit=1)) == ids(result)[1:2]
 
 
-def test_the_newest_come_first_when_asked() -> None:
+def test_hits_can_be_sorted_newest_first() -> None:
     march, april, unknown = "2026-03-01T00:00:00.000Z", "2026-04-01T00:00:00.000Z", None
-    talks = [
-        talk(1, user("tide"), answer("tide"), updated_at=april),
-        talk(2, user("tide"), updated_at=unknown),
-        talk(3, user("tide"), updated_at=march),
+    all_made_up = [
+        made_up(1, user("tide"), answer("tide"), updated_at=april),
+        made_up(2, user("tide"), updated_at=unknown),
+        made_up(3, user("tide"), updated_at=march),
     ]
-    with closing(archive_of(talks)) as archive:
+    with closing(archive_of(all_made_up)) as archive:
         newest = ["vscode:1#0", "vscode:1#1", "vscode:3#0", "vscode:2#0"]
         assert ids(search(archive, "tide", order="newest")) == newest
         assert ids(search(archive, "~tid", order="newest")) == newest
@@ -149,7 +149,7 @@ def test_the_newest_come_first_when_asked() -> None:
         assert ids(search(archive, "user:tide")) == ["vscode:1#0", "vscode:3#0", "vscode:2#0"]
 
 
-def test_what_says_nothing_about_messages_is_answered_by_titles_or_turns(archive: sqlite3.Connection) -> None:
+def test_a_query_without_message_conditions_matches_titles_or_turns(archive: sqlite3.Connection) -> None:
     assert ids(search(archive, "workspace:shed")) == ["vscode:2#2"]
     assert ids(search(archive, "after:2026-04-01T00:00Z")) == ["vscode:4#4"]
     assert ids(search(archive, "tool:grep")) == ["vscode:4#2"]
@@ -157,7 +157,7 @@ def test_what_says_nothing_about_messages_is_answered_by_titles_or_turns(archive
     assert ids(search(archive, "tool:grep code")) == ["vscode:4#4"]
 
 
-def test_a_parsed_query_and_a_regular_expression_can_be_given(archive: sqlite3.Connection) -> None:
+def test_search_accepts_a_parsed_query_and_a_regular_expression(archive: sqlite3.Connection) -> None:
     assert ids(search(archive, parse("lantern"), regex="oil$")) == ["vscode:1#1"]
     assert ids(search(archive, "", regex=r"get_\w+\(")) == ["vscode:4#1"]
     with pytest.raises(QueryError, match="not a valid regular expression"):
@@ -199,7 +199,7 @@ def test_alternatives_among_many_conditions_leave_the_index_in_charge(
 # --- numbers --------------------------------------------------------------------------------------------------------
 
 
-def test_numbers_are_exact_or_said_to_be_less(archive: sqlite3.Connection) -> None:
+def test_counts_are_exact_or_marked_as_lower_bounds(archive: sqlite3.Connection) -> None:
     exact = search(archive, "lantern*", limit=1)
     scanned = search(archive, "~ant", limit=1)
 
@@ -211,9 +211,9 @@ def test_numbers_are_exact_or_said_to_be_less(archive: sqlite3.Connection) -> No
 
 def test_of_very_many_matches_titles_and_the_last_stored_are_ranked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search_module, "MOST_RANKED", 5)
-    talks = [talk(number, *[user("tide")] * 3) for number in range(20)]
-    talks[2].title = "Tide"
-    with closing(archive_of(talks)) as archive:
+    all_made_up = [made_up(number, *[user("tide")] * 3) for number in range(20)]
+    all_made_up[2].title = "Tide"
+    with closing(archive_of(all_made_up)) as archive:
         result = search(archive, "tide", limit=3)
         unsure = search(archive, "tide is:starred OR tide", limit=3)
 
@@ -223,7 +223,7 @@ def test_of_very_many_matches_titles_and_the_last_stored_are_ranked(monkeypatch:
     assert (unsure.total_is_exact, unsure.conversations_is_exact) == (False, False)
 
 
-def test_reading_all_texts_is_told(archive: sqlite3.Connection) -> None:
+def test_a_note_reports_that_all_texts_were_read(archive: sqlite3.Connection) -> None:
     assert search(archive, "->").notes == [
         "the index cannot answer this query: texts were read one by one, newest first"
     ]
@@ -232,7 +232,7 @@ def test_reading_all_texts_is_told(archive: sqlite3.Connection) -> None:
     assert search(archive, "tool:grep").notes == []
 
 
-def test_what_is_not_indexed_yet_is_told() -> None:
+def test_a_note_reports_conversations_that_are_not_indexed() -> None:
     with closing(archive_of(TALKS, is_indexed=False)) as archive:
         by_word = search(archive, "lantern")
         by_text = search(archive, "get_user(")
@@ -243,18 +243,22 @@ def test_what_is_not_indexed_yet_is_told() -> None:
 
 
 def test_parts_of_too_many_words_are_found_without_the_index() -> None:
-    talks = [talk(number, user(f"tide{number}x")) for number in range(70)]
-    with closing(archive_of(talks)) as archive:
+    all_made_up = [made_up(number, user(f"tide{number}x")) for number in range(70)]
+    with closing(archive_of(all_made_up)) as archive:
         assert search(archive, "~ide", limit=100).total == 70
         assert search(archive, "~de6").total == 11
 
 
 @pytest.mark.parametrize("letters", ["ab12cd", "aя", "я"])  # one byte or two: a word may be cut within a letter
 @pytest.mark.parametrize("start", ["", "x"])
-def test_what_stands_far_inside_a_run_of_letters_is_found(start: str, letters: str) -> None:
+def test_a_text_far_inside_a_run_of_letters_is_found(start: str, letters: str) -> None:
     run = start + letters * 20_000
-    talks = [talk(1, user(f"before {run}MarkerZ{run}")), talk(2, user(f"{run}tail, end")), talk(3, user("marker z"))]
-    with closing(archive_of(talks)) as archive:
+    all_made_up = [
+        made_up(1, user(f"before {run}MarkerZ{run}")),
+        made_up(2, user(f"{run}tail, end")),
+        made_up(3, user("marker z")),
+    ]
+    with closing(archive_of(all_made_up)) as archive:
         assert ids(search(archive, "~markerz")) == ["vscode:1#0"]
         assert ids(search(archive, "'MarkerZ'")) == ["vscode:1#0"]
         assert ids(search(archive, "/erz.*$/")) == ["vscode:1#0"]
@@ -264,7 +268,7 @@ def test_what_stands_far_inside_a_run_of_letters_is_found(start: str, letters: s
 
 @pytest.mark.parametrize("text", ["İstanbul", "ISTANBUL İ", "Straße", "ÅNGSTRÖM", "ﬁnden", "Ǆ"])
 def test_exact_text_finds_itself(text: str) -> None:
-    with closing(archive_of([talk(1, user(f"to {text} and back")), talk(2, user("nowhere"))])) as archive:
+    with closing(archive_of([made_up(1, user(f"to {text} and back")), made_up(2, user("nowhere"))])) as archive:
         assert ids(search(archive, f"'{text}'")) == ["vscode:1#0"]
         assert ids(search(archive, f"'{text.lower()}'"))[:1] == ["vscode:1#0"] or len(text.lower()) != len(text)
 
@@ -317,14 +321,14 @@ def test_a_snippet_is_one_line_around_the_match() -> None:
     assert len(line) <= WIDTH + 2
 
 
-def test_the_place_with_most_of_the_words_is_shown() -> None:
+def test_the_snippet_shows_the_position_with_most_words() -> None:
     text = "tide " + "filler " * 100 + "high tide " + "filler " * 100
     found = snippet_of({"answer": text}, matchers_for([Text("words", "high"), Text("words", "tide")]))
 
     assert "high tide" in found.text
 
 
-def test_the_column_with_most_of_the_words_is_shown() -> None:
+def test_the_snippet_shows_the_column_with_most_words() -> None:
     texts = {"user": "tide", "answer": None, "result": "high tide"}
     found = snippet_of(texts, matchers_for([Text("words", "high"), Text("words", "tide")]))
 
@@ -339,7 +343,7 @@ def test_a_long_match_is_cut_and_an_empty_one_is_not_marked() -> None:
     assert (empty.text, empty.highlights) == ("tide", [])
 
 
-def test_accents_that_stand_apart_are_highlighted_too() -> None:
+def test_combining_accents_are_highlighted_too() -> None:
     assert snippet("the cafe\u0301 is open", "café") == ("the cafe\u0301 is open", ["cafe"])
     assert snippet("a cre\u0301me here", "creme") == ("a cre\u0301me here", ["cre\u0301me"])
 
@@ -372,5 +376,5 @@ def test_texts_are_split_as_the_index_splits_them() -> None:
         (r"\btide\b", ["tide"]),
     ],
 )
-def test_what_an_expression_must_hold_is_seen(pattern: str, literals: list[str]) -> None:
+def test_required_literals_of_an_expression_are_detected(pattern: str, literals: list[str]) -> None:
     assert literals_of(pattern) == literals

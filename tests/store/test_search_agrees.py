@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from copilog.store.schema import TEXT_COLUMNS
 from copilog.store.search import search
-from tests.store.made_up_rows import Row, Talk, archive_of
+from tests.store.made_up_rows import MadeUp, Row, archive_of
 
 # fmt: off
 WORDS = (
@@ -50,19 +50,19 @@ PATHS = ("/home/ana/shop/src/app.py", "/home/ana/shop/README.md", "/home/ana/tid
 GAPS = (" ", " ", " ", "\n", ", ", " - ", "\t", ". ")
 
 
-class Known(NamedTuple):
+class RowFacts(NamedTuple):
     """A row with everything that a query may test."""
 
-    talk: Talk
+    made_up: MadeUp
     row: Row
     position: int
 
 
-class Asked(NamedTuple):
+class MadeUpQuery(NamedTuple):
     """A query and whether it holds for a row. `levels`: what it is about."""
 
     text: str
-    holds: Callable[[Known], bool]
+    holds: Callable[[RowFacts], bool]
     levels: frozenset[str]
 
 
@@ -83,12 +83,12 @@ def made_up_row(chance: random.Random, turn: int | None) -> Row:
     return Row(role, turn, texts)
 
 
-def made_up_talk(chance: random.Random, number: int) -> Talk:
+def draw_made_up(chance: random.Random, number: int) -> MadeUp:
     turns = chance.randint(1, 4)
     rows = [made_up_row(chance, turn) for turn in range(turns) for _ in range(chance.randint(1, 3))]
     if chance.random() < 0.3:
         rows.insert(0, made_up_row(chance, None))
-    return Talk(
+    return MadeUp(
         id=f"cli:{number:03}",
         title=made_up_text(chance, 4),
         rows=rows,
@@ -109,7 +109,7 @@ def made_up_talk(chance: random.Random, number: int) -> Talk:
 
 
 CHANCE = random.Random(5)
-TALKS = [made_up_talk(CHANCE, number) for number in range(40)]
+TALKS = [draw_made_up(CHANCE, number) for number in range(40)]
 
 
 @pytest.fixture(scope="module")
@@ -148,9 +148,9 @@ def has_phrase(text: str, phrase: str, *, is_prefix: bool) -> bool:
     return False
 
 
-def in_texts(test: Callable[[str], bool], column: str | None) -> Callable[[Known], bool]:
-    def holds(known: Known) -> bool:
-        return any(test(text) for name, text in known.row.texts.items() if column in (None, name))
+def in_texts(test: Callable[[str], bool], column: str | None) -> Callable[[RowFacts], bool]:
+    def holds(row_facts: RowFacts) -> bool:
+        return any(test(text) for name, text in row_facts.row.texts.items() if column in (None, name))
 
     return holds
 
@@ -160,11 +160,11 @@ MESSAGE = frozenset({"message"})
 
 
 @st.composite
-def text_queries(draw: st.DrawFn) -> Asked:
+def text_queries(draw: st.DrawFn) -> MadeUpQuery:
     name = draw(st.sampled_from(["", "", "", *TEXT_FIELDS]))
     written, test = draw(st.one_of(words(), phrases(), substrings(), code(), regexes()))
     text = f"{name}:{written}" if name else written
-    return Asked(text, in_texts(test, TEXT_FIELDS[name]), MESSAGE)
+    return MadeUpQuery(text, in_texts(test, TEXT_FIELDS[name]), MESSAGE)
 
 
 @st.composite
@@ -228,7 +228,7 @@ def regexes(draw: st.DrawFn) -> tuple[str, Callable[[str], bool]]:
 def pieces_of_texts() -> list[str]:
     """Return pieces cut from the texts anywhere, so that most are found and some are not."""
     chance = random.Random(6)
-    texts = [text for talk in TALKS for row in talk.all_rows() for text in row.texts.values()]
+    texts = [text for made_up in TALKS for row in made_up.all_rows() for text in row.texts.values()]
     pieces: list[str] = []
     while len(pieces) < 400:
         text = chance.choice(texts)
@@ -247,92 +247,99 @@ TEXT_PIECES = pieces_of_texts()
 # --- facts ----------------------------------------------------------------------------------------------------------
 
 
-def turn_facts(facts: Callable[[Talk], list[int | None]]) -> Callable[[Known], bool]:
+def turn_facts(facts: Callable[[MadeUp], list[int | None]]) -> Callable[[RowFacts], bool]:
     """Return a test on the turn that a row belongs to; the title belongs to all turns."""
-    return lambda known: bool(facts(known.talk)) if known.row.role == "title" else known.row.turn in facts(known.talk)
+    return lambda row_facts: (
+        bool(facts(row_facts.made_up))
+        if row_facts.row.role == "title"
+        else row_facts.row.turn in facts(row_facts.made_up)
+    )
 
 
-def part_of(names: Callable[[Talk], tuple[str | None, ...]], value: str) -> Callable[[Known], bool]:
-    return lambda known: any(value.lower() in (name or "").lower() for name in names(known.talk))
+def part_of(names: Callable[[MadeUp], tuple[str | None, ...]], value: str) -> Callable[[RowFacts], bool]:
+    return lambda row_facts: any(value.lower() in (name or "").lower() for name in names(row_facts.made_up))
 
 
-def turns_with_path(test: Callable[[str], bool]) -> Callable[[Talk], list[int | None]]:
-    def turns(talk: Talk) -> list[int | None]:
-        named = [row.turn for row in talk.rows if any(map(test, row.texts.get("paths", "").split("\n")))]
-        return named + [turn for turn, path in talk.edits if test(path)]
+def turns_with_path(test: Callable[[str], bool]) -> Callable[[MadeUp], list[int | None]]:
+    def turns(made_up: MadeUp) -> list[int | None]:
+        named = [row.turn for row in made_up.rows if any(map(test, row.texts.get("paths", "").split("\n")))]
+        return named + [turn for turn, path in made_up.edits if test(path)]
 
     return turns
 
 
-def has_thinking(talk: Talk) -> list[int | None]:
-    return [row.turn for row in talk.rows if "thinking" in row.texts]
+def has_thinking(made_up: MadeUp) -> list[int | None]:
+    return [row.turn for row in made_up.rows if "thinking" in row.texts]
 
 
-def has_error(talk: Talk) -> list[int | None]:
-    return [*(turn for turn, _, has_failed in talk.calls if has_failed), *talk.failed_turns]
+def has_error(made_up: MadeUp) -> list[int | None]:
+    return [*(turn for turn, _, has_failed in made_up.calls if has_failed), *made_up.failed_turns]
 
 
-def touched(talk: Talk) -> str:
-    return talk.updated_at or ""
+def touched(made_up: MadeUp) -> str:
+    return made_up.updated_at or ""
 
 
-FACTS: dict[str, tuple[str, Callable[[Known], bool]]] = {
-    "role:user": ("message", lambda known: known.row.role == "user"),
-    "role:TITLE": ("message", lambda known: known.row.role == "title"),
-    "tool:grep": ("turn", turn_facts(lambda talk: [turn for turn, tool, _ in talk.calls if "grep" in tool])),
-    "tool:READ": ("turn", turn_facts(lambda talk: [turn for turn, tool, _ in talk.calls if "read" in tool])),
-    "tool:read*": ("turn", turn_facts(lambda talk: [turn for turn, tool, _ in talk.calls if tool.startswith("read")])),
-    "tool:n_t": ("turn", turn_facts(lambda talk: [turn for turn, tool, _ in talk.calls if "n_t" in tool])),
+FACTS: dict[str, tuple[str, Callable[[RowFacts], bool]]] = {
+    "role:user": ("message", lambda row_facts: row_facts.row.role == "user"),
+    "role:TITLE": ("message", lambda row_facts: row_facts.row.role == "title"),
+    "tool:grep": ("turn", turn_facts(lambda made_up: [turn for turn, tool, _ in made_up.calls if "grep" in tool])),
+    "tool:READ": ("turn", turn_facts(lambda made_up: [turn for turn, tool, _ in made_up.calls if "read" in tool])),
+    "tool:read*": (
+        "turn",
+        turn_facts(lambda made_up: [turn for turn, tool, _ in made_up.calls if tool.startswith("read")]),
+    ),
+    "tool:n_t": ("turn", turn_facts(lambda made_up: [turn for turn, tool, _ in made_up.calls if "n_t" in tool])),
     "file:app": ("turn", turn_facts(turns_with_path(lambda path: "app" in path))),
     "file:src/app.py": ("turn", turn_facts(turns_with_path(lambda path: "src/app.py" in path))),
     "file:app*.py": ("turn", turn_facts(turns_with_path(lambda path: path.endswith(".py")))),
     "file:ana*.md": ("turn", turn_facts(turns_with_path(lambda path: path.endswith(".md")))),
-    "file:zebra": ("turn", lambda known: False),
+    "file:zebra": ("turn", lambda row_facts: False),
     "has:error": ("turn", turn_facts(has_error)),
-    "has:edit": ("turn", turn_facts(lambda talk: [turn for turn, _ in talk.edits])),
-    "has:tool": ("turn", turn_facts(lambda talk: [turn for turn, _, _ in talk.calls])),
+    "has:edit": ("turn", turn_facts(lambda made_up: [turn for turn, _ in made_up.edits])),
+    "has:tool": ("turn", turn_facts(lambda made_up: [turn for turn, _, _ in made_up.calls])),
     "has:thinking": ("turn", turn_facts(has_thinking)),
-    "workspace:SHOP": ("conversation", part_of(lambda talk: (talk.workspace,), "shop")),
-    'workspace:"my project"': ("conversation", part_of(lambda talk: (talk.workspace,), "my project")),
-    "workspace:0%_": ("conversation", part_of(lambda talk: (talk.workspace,), "0%_")),
-    "source:cli-events": ("conversation", part_of(lambda talk: (talk.source,), "cli-events")),
-    "model:gpt-5": ("conversation", part_of(lambda talk: talk.models, "gpt-5")),
-    "model:*5": ("conversation", lambda known: "gpt-5" in known.talk.models),
-    "mode:ask": ("conversation", part_of(lambda talk: talk.modes, "ask")),
-    "agent:review": ("conversation", part_of(lambda talk: talk.agents, "review")),
-    "skill:'release n'": ("conversation", part_of(lambda talk: talk.skills, "release n")),
-    "label:Bug": ("conversation", lambda known: "bug" in known.talk.labels),
-    "is:starred": ("conversation", lambda known: known.talk.is_starred),
-    "is:gone": ("conversation", lambda known: known.talk.is_gone),
-    "after:2026-04": ("conversation", lambda known: touched(known.talk) >= "2026-04"),
-    "before:2026-04": ("conversation", lambda known: "" < touched(known.talk) < "2026-04"),
+    "workspace:SHOP": ("conversation", part_of(lambda made_up: (made_up.workspace,), "shop")),
+    'workspace:"my project"': ("conversation", part_of(lambda made_up: (made_up.workspace,), "my project")),
+    "workspace:0%_": ("conversation", part_of(lambda made_up: (made_up.workspace,), "0%_")),
+    "source:cli-events": ("conversation", part_of(lambda made_up: (made_up.source,), "cli-events")),
+    "model:gpt-5": ("conversation", part_of(lambda made_up: made_up.models, "gpt-5")),
+    "model:*5": ("conversation", lambda row_facts: "gpt-5" in row_facts.made_up.models),
+    "mode:ask": ("conversation", part_of(lambda made_up: made_up.modes, "ask")),
+    "agent:review": ("conversation", part_of(lambda made_up: made_up.agents, "review")),
+    "skill:'release n'": ("conversation", part_of(lambda made_up: made_up.skills, "release n")),
+    "label:Bug": ("conversation", lambda row_facts: "bug" in row_facts.made_up.labels),
+    "is:starred": ("conversation", lambda row_facts: row_facts.made_up.is_starred),
+    "is:gone": ("conversation", lambda row_facts: row_facts.made_up.is_gone),
+    "after:2026-04": ("conversation", lambda row_facts: touched(row_facts.made_up) >= "2026-04"),
+    "before:2026-04": ("conversation", lambda row_facts: "" < touched(row_facts.made_up) < "2026-04"),
 }
 
 
-def fact_queries() -> st.SearchStrategy[Asked]:
-    return st.sampled_from([Asked(text, holds, frozenset({level})) for text, (level, holds) in FACTS.items()])
+def fact_queries() -> st.SearchStrategy[MadeUpQuery]:
+    return st.sampled_from([MadeUpQuery(text, holds, frozenset({level})) for text, (level, holds) in FACTS.items()])
 
 
 # --- structure ------------------------------------------------------------------------------------------------------
 
 
-def negated(asked: Asked, sign: str) -> Asked:
+def negated(made_up_query: MadeUpQuery, sign: str) -> MadeUpQuery:
     # A minus means NOT before a letter or a parenthesis; before punctuation it is punctuation. The spaces within are
     # for terms such as get_user( which would take the parenthesis for their own.
-    text = f"( {asked.text} )" if sign == "-" or asked.text.startswith("-") else asked.text
-    return Asked(f"{sign}{text}", lambda known: not asked.holds(known), asked.levels)
+    text = f"( {made_up_query.text} )" if sign == "-" or made_up_query.text.startswith("-") else made_up_query.text
+    return MadeUpQuery(f"{sign}{text}", lambda row_facts: not made_up_query.holds(row_facts), made_up_query.levels)
 
 
-def joined(items: list[Asked], operator: str) -> Asked:
+def joined(items: list[MadeUpQuery], operator: str) -> MadeUpQuery:
     every: Callable[..., Any] = any if operator == " OR " else all
-    return Asked(
+    return MadeUpQuery(
         "( " + operator.join(item.text for item in items) + " )",
-        lambda known: every(item.holds(known) for item in items),
+        lambda row_facts: every(item.holds(row_facts) for item in items),
         frozenset().union(*(item.levels for item in items)),
     )
 
 
-def queries() -> st.SearchStrategy[Asked]:
+def queries() -> st.SearchStrategy[MadeUpQuery]:
     return st.recursive(
         st.one_of(text_queries(), text_queries(), fact_queries()),
         lambda inner: st.one_of(
@@ -343,57 +350,61 @@ def queries() -> st.SearchStrategy[Asked]:
     )
 
 
-def expected(asked: Asked) -> set[tuple[str, int]]:
+def expected(made_up_query: MadeUpQuery) -> set[tuple[str, int]]:
     found = set()
-    for talk in TALKS:
-        rows = talk.all_rows()
+    for made_up in TALKS:
+        rows = made_up.all_rows()
         for position, row in enumerate(rows):
-            if asked.levels == {"conversation"} and row.role != "title":
+            if made_up_query.levels == {"conversation"} and row.role != "title":
                 continue
             is_first = row.role != "title" and (position == 0 or rows[position - 1].turn != row.turn)
-            if "message" not in asked.levels and "turn" in asked.levels and not is_first:
+            if "message" not in made_up_query.levels and "turn" in made_up_query.levels and not is_first:
                 continue
-            if asked.holds(Known(talk, row, position)):
-                found.add((talk.id, position))
+            if made_up_query.holds(RowFacts(made_up, row, position)):
+                found.add((made_up.id, position))
     return found
 
 
 @settings(max_examples=1000)
 @given(queries())
-def test_a_search_finds_what_a_look_at_every_row_finds(archive: sqlite3.Connection, asked: Asked) -> None:
-    result = search(archive, asked.text, limit=10_000)
+def test_a_search_agrees_with_checking_every_row(archive: sqlite3.Connection, made_up_query: MadeUpQuery) -> None:
+    result = search(archive, made_up_query.text, limit=10_000)
 
-    assert {(hit.conversation, hit.position) for hit in result.hits} == expected(asked)
+    assert {(hit.conversation, hit.position) for hit in result.hits} == expected(made_up_query)
     assert result.total == len(result.hits)
     assert result.total_is_exact
 
 
 @given(queries(), st.sampled_from(REGEXES))
-def test_a_regular_expression_beside_the_query_is_one_more_condition(
-    archive: sqlite3.Connection, asked: Asked, pattern: str
+def test_a_regular_expression_is_a_further_condition_of_the_query(
+    archive: sqlite3.Connection, made_up_query: MadeUpQuery, pattern: str
 ) -> None:
     compiled = re.compile(pattern, re.IGNORECASE | re.MULTILINE)
-    both = joined([asked, Asked("", in_texts(lambda text: bool(compiled.search(text)), None), MESSAGE)], " ")
+    both = joined(
+        [made_up_query, MadeUpQuery("", in_texts(lambda text: bool(compiled.search(text)), None), MESSAGE)], " "
+    )
 
-    result = search(archive, asked.text, regex=pattern, limit=10_000, order="newest")
+    result = search(archive, made_up_query.text, regex=pattern, limit=10_000, order="newest")
 
     assert {(hit.conversation, hit.position) for hit in result.hits} == expected(both)
 
 
 @given(queries(), st.integers(1, 7))
-def test_pages_make_the_whole(archive: sqlite3.Connection, asked: Asked, size: int) -> None:
-    whole = [hit.id for hit in search(archive, asked.text, limit=40).hits]
+def test_pages_together_are_all_hits(archive: sqlite3.Connection, made_up_query: MadeUpQuery, size: int) -> None:
+    whole = [hit.id for hit in search(archive, made_up_query.text, limit=40).hits]
 
     paged = [
-        hit.id for start in range(0, 40, size) for hit in search(archive, asked.text, limit=size, offset=start).hits
+        hit.id
+        for start in range(0, 40, size)
+        for hit in search(archive, made_up_query.text, limit=size, offset=start).hits
     ]
 
     assert paged[: len(whole)] == whole
 
 
 @given(queries())
-def test_highlights_lie_within_one_line(archive: sqlite3.Connection, asked: Asked) -> None:
-    for hit in search(archive, asked.text).hits:
+def test_highlights_are_within_one_line(archive: sqlite3.Connection, made_up_query: MadeUpQuery) -> None:
+    for hit in search(archive, made_up_query.text).hits:
         ends = [0, *(place for span in hit.highlights for place in span), len(hit.snippet)]
         assert ends == sorted(ends)
         assert all(first < last for first, last in hit.highlights)

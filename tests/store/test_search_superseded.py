@@ -32,22 +32,22 @@ def turns(archive: Archive, query: str, **more: Any) -> list[tuple[str, int | No
 
 
 @pytest.mark.parametrize("order", ["rank", "newest"])
-def test_words_of_superseded_turns_are_not_found(archive: Archive, order: str) -> None:
+def test_texts_of_superseded_turns_are_not_found(archive: Archive, order: str) -> None:
     assert turns(archive, "ghost", order=order) == [("other", 0)]
 
 
-def test_neither_are_parts_of_words_nor_expressions(archive: Archive) -> None:
+def test_parts_of_words_and_expressions_do_not_match_superseded_turns(archive: Archive) -> None:
     assert turns(archive, "'hos'") == [("other", 0)]
     assert turns(archive, "", regex="gh[o]st") == [("other", 0)]
 
 
 @pytest.mark.parametrize("query", ["tool:ghost*", "file:ghost*", "has:error"])
-def test_facts_of_superseded_turns_are_not_found(archive: Archive, query: str) -> None:
+def test_fields_do_not_match_superseded_turns(archive: Archive, query: str) -> None:
     assert turns(archive, query) == []
     assert conversations_with(archive.connection, query) == []
 
 
-def test_a_title_does_not_stand_for_superseded_turns(archive: Archive) -> None:
+def test_a_title_does_not_match_for_superseded_turns(archive: Archive) -> None:
     assert turns(archive, "copies tool:run*") == [("1c", None)]
     assert turns(archive, "copies tool:ghost*") == []
 
@@ -61,7 +61,7 @@ def test_is_superseded_finds_superseded_turns_and_only_them(archive: Archive) ->
 
 
 @pytest.mark.parametrize("name", ["model", "mode", "agent", "skill"])
-def test_what_a_superseded_turn_has_is_found_where_it_is_asked_for(archive: Archive, name: str) -> None:
+def test_superseded_turns_are_found_if_the_query_selects_them(archive: Archive, name: str) -> None:
     ghosts = [("1c", 1), ("1c", 5)]
     assert turns(archive, f"is:superseded {name}:ghost*") == ghosts
     assert turns(archive, f"is:superseded {name}:ghost* harbour") == [("1c", 1)]
@@ -71,12 +71,12 @@ def test_what_a_superseded_turn_has_is_found_where_it_is_asked_for(archive: Arch
         turns(archive, f"{name}:ghost*")
 
 
-def test_turns_that_are_not_superseded_can_be_asked_for_too(archive: Archive) -> None:
+def test_a_query_can_exclude_or_combine_superseded_turns(archive: Archive) -> None:
     assert turns(archive, "-is:superseded ghost") == turns(archive, "ghost")
     assert turns(archive, "is:superseded OR gauges") == [("1c", 0), ("1c", 1), ("1c", 5)]
 
 
-def test_a_hit_says_why_its_turn_is_superseded_and_how_to_show_it(archive: Archive) -> None:
+def test_a_hit_has_the_reason_why_its_turn_is_superseded_and_the_command_to_show_it(archive: Archive) -> None:
     [hit] = archive.search("is:superseded summon").hits
 
     assert hit.superseded == "undone"

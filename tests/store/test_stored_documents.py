@@ -33,7 +33,9 @@ def edited(*changes: tuple[str | None, str | None], files: tuple[FileState, ...]
     st.lists(st.tuples(TEXTS, TEXTS), max_size=6),
     st.lists(st.builds(FileState, uri=st.just("file:///a"), initial=TEXTS, original=TEXTS, current=TEXTS), max_size=3),
 )
-def test_what_was_stored_comes_back(changes: list[tuple[str | None, str | None]], files: list[FileState]) -> None:
+def test_a_packed_conversation_is_restored(
+    changes: list[tuple[str | None, str | None]], files: list[FileState]
+) -> None:
     conversation = edited(*changes, files=tuple(files))
     stored = msgspec.convert(msgspec.to_builtins(conversation), Conversation)
 
@@ -41,7 +43,7 @@ def test_what_was_stored_comes_back(changes: list[tuple[str | None, str | None]]
     assert conversation == stored  # and it was not changed by storing it
 
 
-def test_a_text_that_many_steps_share_is_kept_once() -> None:
+def test_a_text_that_many_steps_share_is_stored_once() -> None:
     texts = [f"line {number}\n" * 2000 for number in range(4)]
     conversation = edited(
         *pairwise(texts), files=(FileState(uri="file:///beds.txt", initial=texts[0], current=texts[-1]),)
@@ -50,7 +52,7 @@ def test_a_text_that_many_steps_share_is_kept_once() -> None:
     assert len(unpack(document_of(conversation).data)) < 1.2 * sum(map(len, texts))
 
 
-def test_half_a_character_in_a_text_does_no_harm_to_the_next_document() -> None:
+def test_a_lone_surrogate_in_a_text_does_not_affect_the_next_document() -> None:
     entry = entry_of(edited(("a\n", "b\ud83d\n")))
     assert conversation_from(entry.document).file_changes[0].after == "b\ufffd\n"
 
@@ -65,7 +67,7 @@ def test_a_document_of_before_can_be_read() -> None:
     assert conversation_from(document) == conversation
 
 
-def test_the_digest_tells_texts_apart_but_not_when_a_file_was_touched() -> None:
+def test_the_digest_depends_on_texts_but_not_on_file_times() -> None:
     digests = {document_of(edited(("a\n", after))).digest for after in ("b\n", "c\n", None)}
     assert len(digests) == 3
 
@@ -77,7 +79,7 @@ def test_the_digest_tells_texts_apart_but_not_when_a_file_was_touched() -> None:
 # --- chapters ---------------------------------------------------------------------------------------------------
 
 
-def talk(length: int, **changed: str) -> Conversation:
+def conversation_of(length: int, **changed: str) -> Conversation:
     """Return a conversation of so many messages; some differ."""
     return Conversation(
         id="cli:long",
@@ -104,39 +106,41 @@ def written(archive: Archive, conversation: Conversation) -> list[int]:
 @pytest.mark.parametrize("length", [0, 1, CHAPTER, CHAPTER + 1, 2 * CHAPTER, 2 * CHAPTER + 1, 5 * CHAPTER + 7])
 def test_a_conversation_of_any_length_comes_back(tmp_path: Path, length: int) -> None:
     with Archive(tmp_path / "archive.db", write=True) as archive:
-        archive.put(entry_of(talk(length)), "")
+        archive.put(entry_of(conversation_of(length)), "")
 
-        assert archive.get("cli:long") == talk(length)
-        assert len(document_of(talk(length)).chapters) == max(0, length - 1) // CHAPTER
+        assert archive.get("cli:long") == conversation_of(length)
+        assert len(document_of(conversation_of(length)).chapters) == max(0, length - 1) // CHAPTER
 
 
 def test_of_a_conversation_that_grows_only_new_chapters_are_written(tmp_path: Path) -> None:
     with Archive(tmp_path / "archive.db", write=True) as archive:
-        assert written(archive, talk(2 * CHAPTER + 5)) == [0, 1]
-        assert written(archive, talk(2 * CHAPTER + 9)) == []
-        assert written(archive, talk(3 * CHAPTER + 1)) == [2]
-        assert written(archive, talk(3 * CHAPTER + 1, m3="said otherwise")) == [0]
+        assert written(archive, conversation_of(2 * CHAPTER + 5)) == [0, 1]
+        assert written(archive, conversation_of(2 * CHAPTER + 9)) == []
+        assert written(archive, conversation_of(3 * CHAPTER + 1)) == [2]
+        assert written(archive, conversation_of(3 * CHAPTER + 1, m3="said otherwise")) == [0]
 
-        assert archive.get("cli:long") == talk(3 * CHAPTER + 1, m3="said otherwise")
+        assert archive.get("cli:long") == conversation_of(3 * CHAPTER + 1, m3="said otherwise")
 
 
 def test_a_conversation_that_gets_shorter_loses_its_last_chapters(tmp_path: Path) -> None:
     with Archive(tmp_path / "archive.db", write=True) as archive:
         for length in (4 * CHAPTER, CHAPTER + 2, 3):
-            archive.put(entry_of(talk(length)), "")
-            assert archive.get("cli:long") == talk(length)
+            archive.put(entry_of(conversation_of(length)), "")
+            assert archive.get("cli:long") == conversation_of(length)
         assert archive.connection.execute("SELECT count(*) FROM chapter").fetchone() == (0,)
 
 
-def test_the_digest_tells_chapters_apart() -> None:
+def test_the_digest_depends_on_chapters() -> None:
     length = 2 * CHAPTER
-    assert document_of(talk(length)).digest != document_of(talk(length, m0="said otherwise")).digest
-    assert document_of(talk(length)).digest == document_of(talk(length)).digest
+    assert (
+        document_of(conversation_of(length)).digest != document_of(conversation_of(length, m0="said otherwise")).digest
+    )
+    assert document_of(conversation_of(length)).digest == document_of(conversation_of(length)).digest
 
 
 def test_the_chapters_of_a_conversation_that_is_removed_go_with_it(tmp_path: Path) -> None:
     with Archive(tmp_path / "archive.db", write=True) as archive:
-        archive.put(entry_of(talk(3 * CHAPTER)), "")
+        archive.put(entry_of(conversation_of(3 * CHAPTER)), "")
         archive.remove("cli:long")
 
         assert archive.connection.execute("SELECT count(*) FROM chapter").fetchone() == (0,)

@@ -78,7 +78,7 @@ def test_each_message_has_a_row_and_the_title_has_the_last() -> None:
 # --- the user -------------------------------------------------------------------------------------------------------
 
 
-def test_of_a_prompt_only_the_users_words_can_be_found() -> None:
+def test_only_the_users_text_of_a_prompt_is_searchable() -> None:
     sent = "<context>\nToday is Monday.\n</context>\n<userRequest>\nWhen is high tide?\n</userRequest>"
 
     with_words = texts_of_message("user", Text(text="When is high tide?"), Prompt(text=sent))
@@ -91,11 +91,11 @@ def test_a_prompt_that_copilot_made_up_is_not_the_users() -> None:
     assert filled(texts_of_message("user", Prompt(text="<reminder>\nBe short.\n</reminder>"))) == {}
 
 
-def test_system_prompts_cannot_be_found() -> None:
+def test_system_prompts_are_not_searchable() -> None:
     assert filled(texts_of_message("system", Text(text="You help."), Prompt(text="Be kind.", scope="system"))) == {}
 
 
-def test_what_a_sub_agent_was_asked_is_not_the_users() -> None:
+def test_the_prompt_of_a_sub_agent_is_not_a_text_of_the_user() -> None:
     asked = texts_of_message("user", Text(text="Count the ports."), parent_call_id="call_1")
 
     assert filled(asked) == {"arguments": "Count the ports."}
@@ -130,7 +130,7 @@ def test_answers_to_questions_are_the_users() -> None:
     assert texts.answer == "One thing\n\nPort\n\nWhich port?\n\nNorrvik\n\nStenudden"
 
 
-def test_prompts_that_were_never_sent_stand_beside_the_title() -> None:
+def test_unsent_prompts_are_in_the_row_of_the_title() -> None:
     queued = Queued(message=message("user", Text(text="And then?")))
     draft = Draft(text="One more", attachments=[Attachment(type="file", place=Place(path="/home/ana/tides.csv"))])
 
@@ -160,7 +160,7 @@ def test_prose_reads_on_over_its_references() -> None:
     }
 
 
-def test_notices_are_prose_or_what_the_product_said() -> None:
+def test_notices_are_prose_or_texts_of_the_product() -> None:
     texts = texts_of_message(
         "assistant",
         Text(text="Done."),
@@ -171,7 +171,7 @@ def test_notices_are_prose_or_what_the_product_said() -> None:
     assert filled(texts) == {"answer": "Done.\n\nSlow today.", "result": "tern-4"}
 
 
-def test_notices_of_the_system_can_be_found() -> None:
+def test_notices_of_the_system_are_searchable() -> None:
     texts = texts_of_message(
         "system",
         Notice(topic="system", text="Taken over.", is_prose=True),
@@ -182,7 +182,7 @@ def test_notices_of_the_system_can_be_found() -> None:
     assert sorted(texts.result.split("\n")) == ["Taken over.", "ask Ana", "not allowed"]
 
 
-def test_a_summary_of_the_history_can_be_found() -> None:
+def test_a_summary_of_the_history_is_searchable() -> None:
     assert texts_of_message("system", Compaction(text="We read tides.")).answer == "We read tides."
 
 
@@ -201,13 +201,13 @@ def test_a_call_is_found_by_name_and_arguments_and_its_result_by_text() -> None:
     assert filled(rows[1]) == {"result": "import csv", "paths": "/a.py"}
 
 
-def test_a_call_without_arguments_is_found_by_what_was_shown() -> None:
+def test_a_call_without_arguments_is_found_by_its_displayed_text() -> None:
     call = ToolCall(id="c1", name="find", message="Searched for `tide`")
 
     assert texts_of_message("assistant", call).arguments == "find\nSearched for `tide`"
 
 
-def test_escapes_are_no_part_of_words() -> None:
+def test_escapes_are_not_part_of_words() -> None:
     written = 'def tide():\n\treturn "C:\\new"  # é'
     escaped = json.dumps({"code": written})
     assert "\\u" in escaped
@@ -219,7 +219,7 @@ def test_escapes_are_no_part_of_words() -> None:
 
 
 @given(st.text())
-def test_any_argument_can_be_found_as_it_was_meant(text: str) -> None:
+def test_any_argument_is_searchable_without_escapes(text: str) -> None:
     printable = "".join(character for character in text if character >= " " or character in "\n\t\r")
     arguments = json.dumps({"text": printable}, ensure_ascii=False)
 
@@ -230,7 +230,7 @@ def test_any_argument_can_be_found_as_it_was_meant(text: str) -> None:
 
 
 @given(st.text('\\ntru/"0041 \n\t\r'))
-def test_escapes_next_to_backslashes_are_told_apart(text: str) -> None:
+def test_escapes_next_to_backslashes_are_decoded(text: str) -> None:
     arguments = json.dumps({"text": text})
 
     found = texts_of_message("assistant", ToolCall(id="c1", name="write", arguments=arguments)).arguments
@@ -238,7 +238,7 @@ def test_escapes_next_to_backslashes_are_told_apart(text: str) -> None:
     assert found in (f'write {{"text": "{text}"}}', f'write {{"text":"{text}"}}')  # without the space if decoded
 
 
-def test_arguments_that_are_no_json_stay_as_they_are() -> None:
+def test_arguments_that_are_not_json_are_unchanged() -> None:
     patch = '*** Begin Patch\n+print("a\\n")'
 
     texts = texts_of_message("assistant", ToolCall(id="c1", name="apply_patch", arguments=patch))
@@ -269,7 +269,7 @@ def test_a_result_reads_the_same_alone_and_among_others(text: str) -> None:
     assert texts_of_message("tool", result) == texts_of_message("tool", result, Checkpoint(id="x"))
 
 
-def test_an_output_is_found_behind_what_begins_like_it() -> None:
+def test_an_output_is_found_after_a_text_with_the_same_beginning() -> None:
     heading = "Tides at Norrvik, in hours and metres\n"
     output = f"{heading}04:12  0.3\n"
     found = {f"{heading}10:30  2.1\n{output}": None, f"{heading}10:30  2.1\n": output}
@@ -283,7 +283,7 @@ def test_an_output_is_found_behind_what_begins_like_it() -> None:
         assert rows[0].result == told
 
 
-def test_what_is_only_a_part_of_a_longer_word_is_told_again() -> None:
+def test_a_text_that_occurs_only_inside_a_longer_word_is_added() -> None:
     rows = texts_of(
         conversation_of(
             message("assistant", Terminal(call_id="c1", command="ls", output="tide")),
@@ -294,13 +294,13 @@ def test_what_is_only_a_part_of_a_longer_word_is_told_again() -> None:
     assert rows[0].result == "tide"
 
 
-def test_things_to_do_can_be_found() -> None:
+def test_todos_are_searchable() -> None:
     todos = TodoList(items=[TodoItem(title="Read the table"), TodoItem(title="Write", description="in ink")])
 
     assert texts_of_message("assistant", todos).arguments == "Read the table\nWrite\nin ink"
 
 
-def test_what_a_sub_agent_did_can_be_found() -> None:
+def test_the_work_of_a_sub_agent_is_searchable() -> None:
     agent = SubAgent(name="scout", prompt="Find the ports", result="There are two.")
 
     texts = texts_of_message("assistant", ToolCall(id="c1", name="task", subagent=agent))
@@ -308,7 +308,7 @@ def test_what_a_sub_agent_did_can_be_found() -> None:
     assert filled(texts) == {"arguments": "task\nscout\nFind the ports", "result": "There are two."}
 
 
-def test_every_form_of_a_result_can_be_found_once() -> None:
+def test_every_form_of_a_result_is_searchable_once() -> None:
     result = ToolResult(
         call_id="c1",
         text="[cut] 64 passed",
@@ -328,7 +328,7 @@ def test_every_form_of_a_result_can_be_found_once() -> None:
 # --- files ----------------------------------------------------------------------------------------------------------
 
 
-def test_an_edit_is_found_by_its_text_where_no_call_has_it() -> None:
+def test_an_edit_without_a_call_is_found_by_its_text() -> None:
     edit = FileEdit(path="/a.py", batches=[[TextEdit(1, 1, 1, 1, "import csv")]])
     of_call = FileEdit(path="/a.py", call_id="c1", batches=[[TextEdit(1, 1, 1, 1, "import os")]])
     call = ToolCall(id="c1", name="insert", arguments='{"code":"import os"}')
@@ -346,7 +346,7 @@ def test_each_path_is_there_once() -> None:
     assert texts.paths == "/home/ana/tides.csv\ntides\nfile:///a\nb"
 
 
-def test_files_that_were_changed_stand_beside_the_title() -> None:
+def test_changed_files_are_in_the_row_of_the_title() -> None:
     change = FileChange(uri="file:///b.py", path="/b.py", old_uri="file:///a.py")
 
     assert texts_of(conversation_of(file_changes=[change]))[-1].paths == "/b.py\nfile:///a.py"
@@ -355,7 +355,7 @@ def test_files_that_were_changed_stand_beside_the_title() -> None:
 # --- turns, and the rest --------------------------------------------------------------------------------------------
 
 
-def test_what_belongs_to_a_turn_stands_with_its_last_message() -> None:
+def test_texts_of_a_turn_are_in_the_row_of_its_last_message() -> None:
     turn = Turn(
         index=0,
         error=TurnError(message="Rate limit"),
@@ -377,13 +377,13 @@ def test_what_belongs_to_a_turn_stands_with_its_last_message() -> None:
     }
 
 
-def test_a_part_that_nobody_knows_can_be_found() -> None:
+def test_an_unknown_part_is_searchable() -> None:
     part = Unknown(type="canvas", raw={"kind": "canvas", "values": [{"text": "a tide"}, 3, None]})
 
     assert texts_of_message("assistant", part).result == "canvas\na tide"
 
 
-def test_of_a_very_long_text_the_beginning_can_be_found() -> None:
+def test_the_beginning_of_a_very_long_text_is_searchable() -> None:
     rows = texts_of(conversation_of(message("tool", ToolResult(call_id="c1", text="tide " * MAX_CHARACTERS))))
 
     assert rows[0].result is not None

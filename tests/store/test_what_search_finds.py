@@ -41,7 +41,7 @@ def test_file_finds_a_file_that_a_cli_session_viewed(
 
 
 @pytest.mark.parametrize("query", ["anchorage", "result:anchorage", '"show me the anchorage"'])
-def test_a_suggested_next_question_is_found(archive: Archive, query: str) -> None:
+def test_a_suggested_follow_up_is_found(archive: Archive, query: str) -> None:
     made = conversation("1", ("Where can I moor?", "At the quay."))
     made.turns[0].followups = [Followup(text="Show me the anchorage", title="Anchorage")]
     put_all(archive, entry_of(made), entry_of(conversation("other", ("Why?", "Because."))))

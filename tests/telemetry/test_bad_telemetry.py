@@ -75,7 +75,9 @@ BROKEN_LINES = {
 
 @pytest.mark.parametrize("streaming", [True, False])
 @pytest.mark.parametrize("line", BROKEN_LINES.values(), ids=BROKEN_LINES)
-def test_a_broken_line_costs_one_line_and_its_place_is_told(tmp_path: Path, line: bytes, streaming: bool) -> None:
+def test_a_broken_line_loses_only_itself_and_its_position_is_reported(
+    tmp_path: Path, line: bytes, streaming: bool
+) -> None:
     path = write_lines(tmp_path, GOOD, line, LATER)
 
     found, report = survives(path, streaming=streaming)
@@ -97,7 +99,7 @@ def test_every_broken_line_is_counted(tmp_path: Path) -> None:
     assert (ledger.seen, ledger.used) == (252, 2)
 
 
-def test_a_last_line_without_an_end_is_read_and_a_torn_one_is_counted(tmp_path: Path) -> None:
+def test_a_last_line_without_a_line_feed_is_read_and_a_torn_one_is_counted(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     path.write_bytes(line_of(GOOD) + b"\n" + line_of(LATER))
     assert ids(survives(path)[0]) == ["good", "later"]
@@ -174,7 +176,7 @@ PROPERTIES = [
 
 
 @pytest.mark.parametrize("key", [*PLACES, *PROPERTIES])
-def test_wrong_types_of_an_event_hurt_nothing_else(tmp_path: Path, key: str) -> None:
+def test_wrong_types_of_an_event_lose_nothing_else(tmp_path: Path, key: str) -> None:
     path = write_lines(tmp_path, GOOD, *(strange(key, value) for value in ODD_VALUES), LATER)
 
     for options in ({}, {"compat": True}, {"json_recovery": True}, {"require_system_first": False}):
@@ -185,7 +187,7 @@ def test_wrong_types_of_an_event_hurt_nothing_else(tmp_path: Path, key: str) -> 
 
 
 @pytest.mark.parametrize("key", ["conversationId", "source", "mode", "turnIndex", "headerRequestId", "messageId"])
-def test_wrong_types_in_what_users_said_hurt_nothing_else(tmp_path: Path, key: str) -> None:
+def test_wrong_types_in_user_texts_lose_nothing_else(tmp_path: Path, key: str) -> None:
     texts = [user_text("agent", 1, "good", properties={key: value}) for value in ODD_VALUES]
 
     found, _ = survives(write_lines(tmp_path, user_text("ask", 0, "good"), *texts, GOOD))
@@ -194,7 +196,7 @@ def test_wrong_types_in_what_users_said_hurt_nothing_else(tmp_path: Path, key: s
 
 
 @pytest.mark.parametrize("key", ["sessionId", "requestId", "baseModel", "model"])
-def test_wrong_types_in_what_sessions_say_hurt_nothing_else(tmp_path: Path, key: str) -> None:
+def test_wrong_types_in_session_events_lose_nothing_else(tmp_path: Path, key: str) -> None:
     said = [session_response("o3", "h-2", "good", properties={key: value}) for value in ODD_VALUES]
     good = snapshot([system(), user(), assistant()], "good", header="h-1")
 
@@ -204,7 +206,7 @@ def test_wrong_types_in_what_sessions_say_hurt_nothing_else(tmp_path: Path, key:
 
 
 @pytest.mark.parametrize("key", ["role", "content", "tool_calls", "tool_call_id", "name", "reasoning_text", "missing"])
-def test_wrong_types_in_a_message_cost_at_most_that_message(tmp_path: Path, key: str) -> None:
+def test_wrong_types_in_a_message_lose_at_most_that_message(tmp_path: Path, key: str) -> None:
     for value in [*ODD_VALUES, [None], [3, "text", {}], [{"type": 3}], [{"type": "text", "text": 3}], 1e308]:
         odd = {**assistant("Odd one"), key: value}
 
@@ -244,7 +246,7 @@ def test_ids_are_texts_and_anything_else_is_absent(tmp_path: Path, value: Any) -
 
 
 @pytest.mark.parametrize("turn", [1.0, True, "1.0", " 1", "one", "-", "", [1], {"turn": 1}, None])
-def test_what_is_no_whole_number_is_no_turn(tmp_path: Path, turn: Any) -> None:
+def test_a_value_that_is_not_an_integer_is_not_a_turn(tmp_path: Path, turn: Any) -> None:
     record = snapshot([system(), user()])
     properties_of(record)["turnIndex"] = turn
     said = user_text("ask", None)
@@ -260,7 +262,7 @@ def test_what_is_no_whole_number_is_no_turn(tmp_path: Path, turn: Any) -> None:
 
 
 @pytest.mark.parametrize("number", ["1" + "0" * 400, "9" * 6000, "-1e999", "1e-999", "NaN", "-Infinity", "1E400"])
-def test_numbers_beyond_all_bounds_break_nothing(tmp_path: Path, number: str) -> None:
+def test_numbers_out_of_range_are_accepted(tmp_path: Path, number: str) -> None:
     inner = json.dumps([system(), user(), assistant("", tool_calls=[{"id": "call-1", "weight": "N"}])])
     records = [
         snapshot(inner.replace('"N"', number), "inner", properties={"attachedContext": f"[{number}]"}),
@@ -331,7 +333,7 @@ WHOLE = [
 
 
 @given(st.integers(0, len(json.dumps(WHOLE))), st.booleans())
-def test_cut_messages_are_rejected_or_recovered_up_to_the_last_whole_one(cut: int, is_ascii: bool) -> None:
+def test_cut_messages_are_rejected_or_recovered_up_to_the_last_complete_one(cut: int, is_ascii: bool) -> None:
     text = json.dumps(WHOLE, ensure_ascii=is_ascii)[:cut]
     whole = contents_of(json.dumps(WHOLE))
     with tempfile.TemporaryDirectory() as folder:
@@ -353,7 +355,7 @@ def contents_of(text: str) -> list[str]:
 
 @given(st.integers(1, 8191), st.integers(0, 60))
 @settings(max_examples=30)
-def test_a_gap_between_parts_leaves_what_is_whole_before_it(length: int, missing: int) -> None:
+def test_a_gap_between_parts_leaves_the_complete_messages_before_it(length: int, missing: int) -> None:
     text = json.dumps([system(), *(user(f"Bed {number}") for number in range(60))])
     parts = [text[start : start + length] for start in range(0, len(text), length)][:900]
     keys = ["messagesJson", *(f"messagesJson_{number:02d}" for number in range(2, len(parts) + 1))]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from copilog.telemetry.checks import MOST_PLACES, Spot
+from copilog.telemetry.checks import MOST_PLACES, RecordPosition
 from copilog.telemetry.event_types import SERVES, EventTypes, count_event_types
 from copilog.telemetry.events import RECOGNISED, event_of
 from copilog.telemetry.inputs import list_files
@@ -57,7 +57,7 @@ def types(folder: Path, *records: Record | str | bytes, contains: str | None = N
 # --- invariants -----------------------------------------------------------------------------------------------------
 
 
-def test_requests_and_answers_as_they_should_be_break_nothing(tmp_path: Path) -> None:
+def test_valid_requests_and_answers_violate_no_invariant(tmp_path: Path) -> None:
     found = correlation(
         tmp_path,
         snapshot([system(), user()], header="turn-1", properties=REQUEST_MODEL),
@@ -73,7 +73,7 @@ def test_requests_and_answers_as_they_should_be_break_nothing(tmp_path: Path) ->
     assert found.files[0].balances()
 
 
-def test_two_model_fields_on_one_event_are_told_with_their_place(tmp_path: Path) -> None:
+def test_two_model_fields_on_one_event_are_reported_with_their_position(tmp_path: Path) -> None:
     first = snapshot([assistant()], properties=BASE_MODEL)
 
     found = correlation(tmp_path, first, snapshot([assistant()], properties={**BASE_MODEL, **REQUEST_MODEL}))
@@ -81,7 +81,7 @@ def test_two_model_fields_on_one_event_are_told_with_their_place(tmp_path: Path)
     invariant = invariant_of(found, "one-model-field")
     assert (invariant.checked, invariant.broken) == (2, 1)
     path = str(tmp_path / "events.jsonl")
-    assert [breach.spot for breach in invariant.first] == [Spot(path, len(line_of(first)) + 1, 2)]
+    assert [breach.spot for breach in invariant.first] == [RecordPosition(path, len(line_of(first)) + 1, 2)]
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_a_snapshot_whose_end_was_cut_has_no_last_role(tmp_path: Path) -> None:
     assert not found.is_broken
 
 
-def test_a_snapshot_that_fills_its_part_to_the_brim_is_not_taken_for_a_cut_one(tmp_path: Path) -> None:
+def test_a_snapshot_that_fills_its_part_exactly_does_not_count_as_cut(tmp_path: Path) -> None:
     frame = json.dumps([user("")])
     whole = json.dumps([user("x" * (8192 - len(frame)))])
     assert len(whole) == 8192
@@ -128,7 +128,7 @@ def test_a_snapshot_that_fills_its_part_to_the_brim_is_not_taken_for_a_cut_one(t
     assert (found.coverage.cut, broken(found)) == (0, {"request-option-model": 1})
 
 
-def test_r19_a_session_that_names_another_model_is_told_and_breaks_nothing(tmp_path: Path) -> None:
+def test_r19_another_model_in_the_session_is_reported_without_a_violation(tmp_path: Path) -> None:
     found = correlation(
         tmp_path,
         snapshot([system(), user()], header="turn-1", properties=REQUEST_MODEL),
@@ -146,7 +146,7 @@ def test_r19_a_session_that_names_another_model_is_told_and_breaks_nothing(tmp_p
     assert not found.is_broken, "extraction marks the conflict; nobody promised that there is none"
 
 
-def test_only_the_first_places_are_kept_and_all_are_counted(tmp_path: Path) -> None:
+def test_only_the_first_bad_records_are_stored_and_all_are_counted(tmp_path: Path) -> None:
     found = correlation(tmp_path, *[snapshot([user()])] * (MOST_PLACES + 5))
 
     invariant = invariant_of(found, "request-option-model")
@@ -210,7 +210,7 @@ def test_conversations_that_miss_turns_are_named(tmp_path: Path) -> None:
     ]
 
 
-def test_r11_what_a_user_says_of_a_turn_is_never_overwritten_by_others() -> None:
+def test_r11_the_mode_from_a_user_text_is_never_replaced() -> None:
     turns = Turns()
     for number, record in enumerate(
         [
@@ -232,7 +232,7 @@ def test_r11_what_a_user_says_of_a_turn_is_never_overwritten_by_others() -> None
     )
 
 
-def test_r12_the_later_text_counts_but_an_empty_mode_replaces_none() -> None:
+def test_r12_the_later_text_counts_but_an_empty_mode_replaces_no_mode() -> None:
     stream = [
         user_text("ask", 0, message="first", time="2026-04-02T08:00:00Z"),
         user_text(None, 0, message="second", time="2026-04-02T08:01:00Z"),
@@ -252,7 +252,7 @@ def test_r12_the_later_text_counts_but_an_empty_mode_replaces_none() -> None:
 # --- books ----------------------------------------------------------------------------------------------------------
 
 
-def test_every_record_is_used_or_ignored_for_a_reason_or_bad_with_a_place(tmp_path: Path) -> None:
+def test_every_record_is_used_or_ignored_for_a_reason_or_bad_with_a_position(tmp_path: Path) -> None:
     found = correlation(
         tmp_path,
         snapshot([user()], properties=REQUEST_MODEL),
@@ -318,7 +318,7 @@ def test_packed_files_and_arrays_are_read_too(tmp_path: Path) -> None:
 # --- event types ----------------------------------------------------------------------------------------------------
 
 
-def test_what_each_recognised_event_serves_for_is_said() -> None:
+def test_each_recognised_event_has_its_use() -> None:
     assert SERVES.keys() == RECOGNISED
 
 
@@ -342,7 +342,7 @@ def test_events_are_counted_by_full_name_and_by_base_name(tmp_path: Path) -> Non
     )
     assert (most.count, most.bytes) == (2, sum(len(line_of(record)) + 1 for record in records[:2]))
     assert (most.earliest, most.latest) == ("2026-04-02T10:00:00+02:00", "2026-04-02T09:00:00Z")
-    assert most.first == Spot(path, 0, 1)
+    assert most.first == RecordPosition(path, 0, 1)
     assert [(name.name, name.serves, name.earliest) for name in found.names[1:]] == [
         ("GitHub.copilot.chat/engine.messages", SERVES["engine.messages"], None),
         ("copilot-chat/engine.messages.length", None, "2026-04-01T00:00:00Z"),

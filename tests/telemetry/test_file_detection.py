@@ -9,7 +9,7 @@ import pytest
 
 from copilog import Report, extract
 from copilog.ingest.trajectories import sort_inputs
-from copilog.telemetry.file_detection import looks_like_telemetry
+from copilog.telemetry.file_detection import begins_with_telemetry
 from tests.cli.homes import session
 from tests.telemetry.streams import event, snapshot, system, user
 
@@ -33,17 +33,17 @@ LONG = json.dumps(event("copilot-chat/engine.messages", {"messagesJson": "x" * (
 def test_events_are_telemetry(tmp_path: Path, text: str) -> None:
     path = tmp_path / "file.json"
     path.write_text(text, encoding="utf-8")
-    assert looks_like_telemetry(path)
+    assert begins_with_telemetry(path)
 
 
 @pytest.mark.parametrize(
     "text",
     ["", "words", "[]", "{}", "[1, 2]", json.dumps({"name": "a person"}), json.dumps(session("s", EVENT)), "{" * 5000],
 )
-def test_other_files_are_not(tmp_path: Path, text: str) -> None:
+def test_other_files_are_not_telemetry(tmp_path: Path, text: str) -> None:
     path = tmp_path / "file.json"
     path.write_text(text, encoding="utf-8")
-    assert not looks_like_telemetry(path)
+    assert not begins_with_telemetry(path)
 
 
 def test_what_is_neither_is_told(tmp_path: Path) -> None:

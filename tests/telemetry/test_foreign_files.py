@@ -66,7 +66,9 @@ FOREIGN = {
 
 @pytest.mark.parametrize("streaming", [True, False])
 @pytest.mark.parametrize("data", FOREIGN.values(), ids=FOREIGN)
-def test_a_file_that_is_no_telemetry_is_counted_and_gives_nothing(tmp_path: Path, data: bytes, streaming: bool) -> None:
+def test_a_file_that_is_not_telemetry_is_counted_and_yields_nothing(
+    tmp_path: Path, data: bytes, streaming: bool
+) -> None:
     path = tmp_path / "README.md"
     path.write_bytes(data)
 
@@ -182,7 +184,7 @@ def test_a_file_that_may_not_be_read_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("then", [b"", b"x" * 1000, None])
-def test_what_is_lost_while_it_is_read_is_counted(tmp_path: Path, then: bytes | None) -> None:
+def test_records_lost_during_reading_are_counted(tmp_path: Path, then: bytes | None) -> None:
     path = write_lines(tmp_path, *(snapshot([system(), user(f"Bed {number}")], f"{number}") for number in range(60)))
     report = Report()
     found = copilog.extract(path, report=report)
@@ -199,7 +201,7 @@ def test_what_is_lost_while_it_is_read_is_counted(tmp_path: Path, then: bytes | 
     assert others == 59 or report.bad_records() == 59 - others
 
 
-def test_an_extraction_that_is_given_up_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cancelled_extraction_leaves_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))

@@ -44,7 +44,7 @@ def test_r01_files_are_numbered_in_the_order_of_their_paths(tmp_path: Path) -> N
     assert [file.index for file in files] == list(range(len(names)))
 
 
-def test_r01_several_paths_are_sorted_together_whatever_their_order(tmp_path: Path) -> None:
+def test_r01_several_paths_are_sorted_together(tmp_path: Path) -> None:
     folder = write(tmp_path / "b" / "deep" / "x.jsonl").parent.parent
     first, last = write(tmp_path / "a.jsonl"), write(tmp_path / "c.txt")
     expected = [str(first), f"{folder}/deep/x.jsonl", str(last)]
@@ -67,7 +67,7 @@ def test_r01_hidden_folders_are_searched_but_for_those_of_version_control(tmp_pa
     assert below(tmp_path) == [".b.jsonl", ".hidden/a.jsonl"]
 
 
-def test_r01_a_file_that_is_named_is_read_whatever_it_is_called(tmp_path: Path) -> None:
+def test_r01_a_named_file_is_read_with_any_ending(tmp_path: Path) -> None:
     path = write(tmp_path / "dump.of.monday")
 
     assert shown(path) == [str(path)]
@@ -94,7 +94,7 @@ def test_r01_a_very_deep_folder_is_searched(tmp_path: Path) -> None:
 # --- spelling ---------------------------------------------------------------------------------------------------
 
 
-def test_r22_a_path_is_shown_as_it_was_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_r22_a_path_is_shown_unchanged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path / "in" / "deep" / "x.jsonl")
     monkeypatch.chdir(tmp_path)
 
@@ -106,7 +106,7 @@ def test_r22_a_path_is_shown_as_it_was_given(tmp_path: Path, monkeypatch: pytest
 
 
 @pytest.mark.skipif(os.name == "nt", reason="names are text there")
-def test_r22_a_name_that_is_no_text_is_shown_as_text_and_can_be_opened(tmp_path: Path) -> None:
+def test_r22_a_name_with_invalid_bytes_is_shown_as_text_and_can_be_opened(tmp_path: Path) -> None:
     path = os.fsencode(tmp_path) + b"/caf\xe9.jsonl"
     try:
         Path(os.fsdecode(path)).write_bytes(b'{"a": 1}')
@@ -140,7 +140,7 @@ def test_a_path_that_is_not_there_is_named(tmp_path: Path) -> None:
         list_files(["a\0b"])
 
 
-def test_a_folder_without_input_is_named_with_the_endings_looked_for(tmp_path: Path) -> None:
+def test_a_folder_without_input_is_reported_with_the_accepted_endings(tmp_path: Path) -> None:
     write(tmp_path / "in" / "notes.txt")
     write(tmp_path / "a.jsonl")
 
@@ -157,7 +157,7 @@ def test_pipes_and_devices_are_refused(tmp_path: Path) -> None:
         list_files(["/dev/null"])
 
 
-def test_what_is_passed_over_in_a_folder_is_told(tmp_path: Path) -> None:
+def test_skipped_entries_of_a_folder_are_reported(tmp_path: Path) -> None:
     folder = write(tmp_path / "in" / "a.jsonl").parent
     outside = write(tmp_path / "outside" / "b.jsonl")
     (folder / "gone.jsonl").symlink_to(tmp_path / "nowhere")
@@ -180,7 +180,7 @@ def test_what_is_passed_over_in_a_folder_is_told(tmp_path: Path) -> None:
     ]
 
 
-def test_a_folder_of_nothing_but_links_out_says_so(tmp_path: Path) -> None:
+def test_a_folder_with_only_links_to_the_outside_is_reported(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.jsonl").symlink_to(write(tmp_path / "a.jsonl"))
 
@@ -211,7 +211,7 @@ def test_a_folder_that_is_a_link_itself_is_followed(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="nothing is unreadable to the superuser")
-def test_a_folder_that_may_not_be_read_is_told(tmp_path: Path) -> None:
+def test_an_unreadable_folder_is_reported(tmp_path: Path) -> None:
     write(tmp_path / "a.jsonl")
     locked = write(tmp_path / "locked" / "b.jsonl").parent
     locked.chmod(0)
@@ -224,7 +224,7 @@ def test_a_folder_that_may_not_be_read_is_told(tmp_path: Path) -> None:
     assert [(entry.shown, entry.code) for entry in left_out] == [(str(locked), "unreadable")]
 
 
-def test_a_file_that_is_gone_in_the_meantime_is_told_and_has_no_parts(tmp_path: Path) -> None:
+def test_a_file_deleted_meanwhile_is_reported_and_has_no_parts(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl")
     [file] = list_files([path])
     path.unlink()
@@ -324,7 +324,7 @@ def test_a_file_that_is_not_utf8_is_read_all_the_same(tmp_path: Path, encoding: 
         (b"SQLite format 3\x00", "a SQLite database"),
     ],
 )
-def test_other_formats_are_told_and_not_read(tmp_path: Path, data: bytes, what: str) -> None:
+def test_other_formats_are_reported_and_not_read(tmp_path: Path, data: bytes, what: str) -> None:
     found = readable(tmp_path, data + b"\n" * 100)
 
     assert what in (found.note or "")

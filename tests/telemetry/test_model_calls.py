@@ -49,7 +49,7 @@ def test_r15_several_outputs_keep_their_order() -> None:
 
 
 @pytest.mark.parametrize("output", [[], answered("call-1", "m-2", parts=2)[:1], answered("call-1", "m-2", parts=2)[1:]])
-def test_r15_a_call_without_a_whole_output_list_is_what_was_sent(output: list[Event]) -> None:
+def test_r15_a_call_with_an_incomplete_output_list_has_only_its_input(output: list[Event]) -> None:
     stream = Stream([*message("m-1", USER), *sent("call-1", "m-1"), *output])
 
     assert stream.items() == [USER]
@@ -85,7 +85,7 @@ def test_r15_a_placeholder_survives_without_text() -> None:
     ],
 )
 @pytest.mark.parametrize("parts", [1, 2])
-def test_r15_the_shape_is_that_of_the_whole_list(item: Any, parts: int) -> None:
+def test_r15_the_shape_is_that_of_the_complete_list(item: Any, parts: int) -> None:
     events = [*message("m-1", SYSTEM), *message("m-2", item, parts), *message("m-3", ANSWER)]
     stream = Stream([*events, *sent("call-1", "m-1", "m-2", "m-3")])
 
@@ -94,7 +94,7 @@ def test_r15_the_shape_is_that_of_the_whole_list(item: Any, parts: int) -> None:
     assert not stream.only().incomplete
 
 
-def test_r15_messages_that_say_nothing_count_as_the_run_counts_them() -> None:
+def test_r15_empty_messages_count_by_the_rule_of_the_run() -> None:
     called = {"role": "assistant", "content": "", "tool_calls": [{"id": "t-1"}]}
     pieces = Pieces()
     stream = Stream([*message("m-1", SYSTEM), *message("m-2", called), *sent("call-1", "m-1", "m-2")])
@@ -119,7 +119,7 @@ def test_r15_sequence_number_time_and_name_are_those_of_the_first_input_event() 
     assert call.time == timestamp_of(snapshot) == "2026-01-02T09:59:00Z"
 
 
-def test_r15_a_time_among_the_properties_goes_before_that_of_the_envelope_if_it_is_the_calls_own() -> None:
+def test_r15_a_time_property_of_the_call_has_priority_over_the_envelope() -> None:
     request = event("model.request.added", headerRequestId="turn-1", timestamp="yesterday")
     own = Stream([request, *message("m-1", USER), *sent("call-1", "m-1", time="noon", timestamp="today")])
     foreign = Stream([request, *message("m-1", USER), *sent("call-1", "m-1", time="noon")])
@@ -156,7 +156,7 @@ def test_r15_an_empty_property_is_absent_and_the_next_event_supplies_it() -> Non
     ("early", "late"),
     [("request_option_model", "request.option.model"), ("request.option.model", "request_option_model")],
 )
-def test_r15_both_spellings_of_a_property_are_one(early: str, late: str) -> None:
+def test_r15_both_spellings_of_a_property_are_equal(early: str, late: str) -> None:
     own: dict[str, Any] = {early: '"early"', "requestOptionsId": "o-1"}
     events = [*options("o-1", {late: '"late"'}), *message("m-1", USER), *sent("call-1", "m-1", **own)]
     properties = Stream(events).only().properties
@@ -173,7 +173,7 @@ def test_r15_of_several_requests_with_the_same_id_the_first_counts() -> None:
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "1"])
-def test_r15_broken_options_are_none(text: str) -> None:
+def test_r15_broken_options_count_as_absent(text: str) -> None:
     broken = event("model.request.options.added", requestOptionsId="o-1", requestOptionsJson=text)
     stream = Stream([broken, *message("m-1", USER), *sent("call-1", "m-1", requestOptionsId="o-1")])
 
@@ -181,7 +181,7 @@ def test_r15_broken_options_are_none(text: str) -> None:
     assert stream.items() == [USER]
 
 
-def test_r15_options_that_lack_a_chunk_are_none() -> None:
+def test_r15_options_without_all_chunks_count_as_absent() -> None:
     chosen = options("o-1", {"request.option.model": '"gpt-4.1"'}, parts=2)[:1]
     stream = Stream([*chosen, *message("m-1", USER), *sent("call-1", "m-1", requestOptionsId="o-1")])
 
@@ -213,7 +213,7 @@ def test_r15_without_a_conversation_a_call_is_skipped(conversation: Any) -> None
     assert stream.calls() == [Skipped("call-1", (0, 100), "no_conversation_id")]
 
 
-def test_r15_the_request_may_know_the_conversation() -> None:
+def test_r15_the_request_may_name_the_conversation() -> None:
     request = event("model.request.added", headerRequestId="turn-1", conversationId="talk")
     stream = Stream([request, *message("m-1", USER), *sent("call-1", "m-1", conversationId="unknown")])
 
@@ -229,7 +229,7 @@ def test_r15_a_call_with_an_incomplete_input_list_is_skipped(missing: int) -> No
     assert stream.calls() == [Skipped("call-1", (0, 100), "incomplete_input_list")]
 
 
-def test_r15_a_call_of_which_only_the_answer_is_known_is_skipped() -> None:
+def test_r15_a_call_with_only_an_answer_is_skipped() -> None:
     stream = Stream([*message("m-1", ANSWER), *answered("call-1", "m-1")])
 
     assert stream.calls() == [Skipped("call-1", (0, 100), "no_input_list")]
@@ -256,7 +256,7 @@ def test_r15_calls_come_in_the_order_of_their_first_events() -> None:
     assert [call.call_id for call in told] == ["call-3", "call-2", "call-0", "call-1"]
 
 
-def test_r15_long_values_are_only_carried_where_a_rule_looks_at_them() -> None:
+def test_r15_long_values_are_only_held_if_a_rule_reads_them() -> None:
     long = "x" * 5000
     chosen = options("o-1", {f"request.option.{key}": long for key in ("system", "model", "tools")})
     request = event("model.request.added", headerRequestId="turn-1", notes=long, tools=[1], retried=True, longId=long)
@@ -271,7 +271,7 @@ def test_r15_long_values_are_only_carried_where_a_rule_looks_at_them() -> None:
     assert {"notes", "own", "tools", "request.option.tools"} <= whole.keys()
 
 
-def test_r15_a_long_value_that_is_not_carried_hides_a_later_short_one() -> None:
+def test_r15_a_long_value_that_is_not_held_still_hides_a_later_short_one() -> None:
     request = event("model.request.added", headerRequestId="turn-1", notes="short")
     stream = Stream([request, *message("m-1", USER), *sent("call-1", "m-1", notes="x" * 5000)])
 
@@ -291,7 +291,7 @@ def test_r15_a_message_in_many_chunks_is_read_once_for_all_calls() -> None:
     assert sorted(fetched) == [(0, 100 * number, 100) for number in range(1, 8)]  # all but the short message
 
 
-def test_r15_a_recipe_can_be_cooked_in_another_process() -> None:
+def test_r15_a_recipe_can_be_rebuilt_in_another_process() -> None:
     request = event("model.request.added", headerRequestId="turn-1", uiKind="panel")
     chosen = options("o-1", {"request.option.model": '"gpt-4.1"'}, parts=2)
     messages = [*message("m-1", SYSTEM), *message("m-2", USER, parts=2)]

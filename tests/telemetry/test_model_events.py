@@ -22,7 +22,7 @@ from tests.telemetry.model_streams import ANSWER, SYSTEM, USER, Stream, answered
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
-def test_r15_chunks_are_joined_by_index_whatever_their_order(order: tuple[int, ...]) -> None:
+def test_r15_chunks_are_joined_by_index_in_any_order(order: tuple[int, ...]) -> None:
     chunks = [message("m-1", USER, parts=3), sent("call-1", "m-1", parts=3), options("o-1", {"a": "b"}, parts=3)]
     stream = Stream([thing[index] for index in order for thing in chunks])
 
@@ -46,7 +46,7 @@ def test_r15_of_a_repeated_list_the_first_counts() -> None:
     assert stream.only().time == "10:00"
 
 
-def test_r15_the_first_event_tells_how_many_chunks_there_are() -> None:
+def test_r15_the_first_event_has_the_number_of_chunks() -> None:
     whole = message("m-1", USER)
     stream = Stream([*whole, *message("m-1", ANSWER, parts=2), *sent("call-1", "m-1")])
     other_way_round = Stream([*message("m-1", ANSWER, parts=2)[1:], *whole, *sent("call-1", "m-1")])
@@ -77,7 +77,7 @@ def test_r15_numbers_may_be_numbers() -> None:
     ("index", "total"),
     [("-1", "1"), ("1", "1"), ("0", "0"), ("one", "2"), ("0", "٢"), (0.0, 1), (True, 2), ([], 1), ("0", "9" * 5000)],
 )
-def test_r15_wrong_numbers_make_no_chunk(index: Any, total: Any) -> None:
+def test_r15_invalid_numbers_are_not_a_chunk(index: Any, total: Any) -> None:
     chunk = event("model.message.added", messageUuid="m-1", messageJson="{}", chunkIndex=index, totalChunks=total)
     stream = Stream([chunk])
 
@@ -85,7 +85,7 @@ def test_r15_wrong_numbers_make_no_chunk(index: Any, total: Any) -> None:
     assert stream.pieces.is_empty()
 
 
-def test_r15_an_endless_total_costs_nothing() -> None:
+def test_r15_a_huge_total_takes_no_time() -> None:
     chunk = event("model.message.added", messageUuid="m-1", messageJson="{", chunkIndex="1", totalChunks="999999999")
     head = event("model.message.added", messageUuid="m-1", messageJson="{", chunkIndex="0", totalChunks="999999999")
 
@@ -103,7 +103,7 @@ def test_r15_a_message_that_lacks_a_chunk_is_unknown(missing: int) -> None:
 
 
 @pytest.mark.parametrize("text", ['{"role": "user"', "nothing", "null"])
-def test_r15_a_broken_message_is_unknown_and_no_later_one_replaces_it(text: str) -> None:
+def test_r15_a_broken_message_is_unknown_and_is_not_replaced_by_a_later_one(text: str) -> None:
     broken = event("model.message.added", messageUuid="m-1", messageJson=text)
     stream = Stream([broken, *message("m-1", USER), *sent("call-1", "m-1")])
 
@@ -121,7 +121,7 @@ def test_r15_a_message_broken_over_two_chunks_is_unknown() -> None:
     assert stream.only().incomplete
 
 
-def test_r15_a_character_cut_between_chunks_is_whole_again() -> None:
+def test_r15_a_character_split_between_chunks_is_joined() -> None:
     head = event(
         "model.message.added", messageUuid="m-1", messageJson='{"role":"user","content":"\ud83c', totalChunks=2
     )
@@ -130,7 +130,7 @@ def test_r15_a_character_cut_between_chunks_is_whole_again() -> None:
     assert Stream([head, tail, *sent("call-1", "m-1")]).items() == [{"role": "user", "content": "\U0001f331"}]
 
 
-def test_r15_what_a_collector_decoded_is_taken_as_it_is() -> None:
+def test_r15_a_value_that_a_collector_decoded_is_used_unchanged() -> None:
     added = event("model.message.added", messageUuid="m-1", messageJson=USER)
     chosen = event("model.request.options.added", requestOptionsId="o-1", requestOptionsJson={"request.option.n": 1})
     listed = event(
@@ -156,7 +156,7 @@ def test_r15_what_a_collector_decoded_is_taken_as_it_is() -> None:
         ("model.request.added", "no_header_request_id"),
     ],
 )
-def test_r15_an_event_without_its_id_cannot_serve(base: str, reason: str) -> None:
+def test_r15_an_event_without_its_id_is_not_usable(base: str, reason: str) -> None:
     ids: dict[str, Any] = {"messageUuid": 1, "modelCallId": "", "requestOptionsId": None, "headerRequestId": {}}
     stream = Stream([event(base, **ids)])
 
@@ -174,7 +174,7 @@ def test_r15_an_event_without_its_id_cannot_serve(base: str, reason: str) -> Non
         (event("model.request.options.added", requestOptionsId="o-1"), "no_request_options_json"),
     ],
 )
-def test_r15_an_event_without_its_chunk_cannot_serve(made: Event, reason: str) -> None:
+def test_r15_an_event_without_its_chunk_is_not_usable(made: Event, reason: str) -> None:
     stream = Stream([made])
 
     assert stream.reasons == [reason]
@@ -193,7 +193,7 @@ def test_r15_pieces_can_be_sent_to_another_process() -> None:
 
 
 @pytest.mark.parametrize("is_reversed", [False, True])
-def test_r15_a_call_may_lie_in_two_files_and_the_earlier_file_counts_first(is_reversed: bool) -> None:
+def test_r15_a_call_may_be_in_two_files_and_the_earlier_file_counts_first(is_reversed: bool) -> None:
     first, second = message("m-1", USER, parts=2)
     (listed,), (late_list,) = sent("call-1", "m-1"), sent("call-1")
     places = {(0, 700, 10): first, (0, 900, 10): listed, (1, 0, 10): late_list, (1, 50, 10): second}

@@ -64,7 +64,7 @@ def noise(size: int) -> bytes:
 
 @pytest.mark.parametrize("pack", [gzip.compress, zstd_packed])
 @pytest.mark.parametrize("name", ["a.jsonl.gz", "a.jsonl.zst", "a.jsonl", "dump"])
-def test_r02_a_packed_file_is_unpacked_whatever_it_is_called(spool: str, pack: Any, name: str) -> None:
+def test_r02_a_packed_file_is_unpacked_under_any_name(spool: str, pack: Any, name: str) -> None:
     found = prepared(spool, pack(LINES), name)
 
     assert content(found) == LINES
@@ -94,7 +94,7 @@ def test_r02_all_members_of_a_packed_file_are_read(spool: str, pack: Any) -> Non
 
 @pytest.mark.parametrize("step", [4, 7, 64])
 @pytest.mark.parametrize("pack", [gzip.compress, zstd_packed])
-def test_r02_members_may_begin_and_end_anywhere(
+def test_r02_members_may_begin_and_end_at_any_byte(
     spool: str, monkeypatch: pytest.MonkeyPatch, pack: Any, step: int
 ) -> None:
     monkeypatch.setattr(spool_module, "_PACKED_STEP", step)
@@ -115,7 +115,7 @@ def test_r02_frames_to_be_skipped_are_skipped(spool: str) -> None:
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, zstd_packed])
-def test_much_may_come_out_of_little(spool: str, pack: Any) -> None:
+def test_a_high_compression_ratio_is_accepted(spool: str, pack: Any) -> None:
     found = prepared(spool, pack(b" " * 30_000_000 + LINES), "a.jsonl.gz")
 
     assert (found.size, found.note, found.kind) == (30_000_000 + len(LINES), None, "lines")
@@ -123,13 +123,13 @@ def test_much_may_come_out_of_little(spool: str, pack: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["a.jsonl.gz", "a.jsonl.zst", "a.parquet"])
-def test_an_empty_file_is_empty_whatever_it_is_called(spool: str, name: str) -> None:
+def test_an_empty_file_is_empty_under_any_name(spool: str, name: str) -> None:
     found = prepared(spool, b"", name)
 
     assert (found.size, found.note) == (0, None)
 
 
-def test_what_is_named_packed_and_is_not_is_told(spool: str) -> None:
+def test_a_file_named_packed_that_is_not_is_reported(spool: str) -> None:
     plain = prepared(spool, LINES, "a.jsonl.gz")
     words = prepared(spool, b"not packed at all", "b.jsonl.zst")
     table = prepared(spool, b"not a table", "c.parquet")
@@ -144,7 +144,7 @@ def test_what_is_named_packed_and_is_not_is_told(spool: str) -> None:
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, zstd_packed])
-def test_a_file_that_was_cut_off_gives_its_whole_lines(spool: str, pack: Any) -> None:
+def test_a_torn_file_yields_its_complete_lines(spool: str, pack: Any) -> None:
     plain = noise(600_000)
     packed = pack(plain)
 
@@ -156,14 +156,14 @@ def test_a_file_that_was_cut_off_gives_its_whole_lines(spool: str, pack: Any) ->
     assert len(whole_lines(found)) > len(plain.splitlines()) // 3
 
 
-def test_a_cut_checksum_costs_nothing_but_a_note(spool: str) -> None:
+def test_a_cut_checksum_only_causes_a_note(spool: str) -> None:
     found = prepared(spool, gzip.compress(LINES)[:-3], "a.jsonl.gz")
 
     assert content(found) == LINES
     assert "cut off" in (found.note or "")
 
 
-def test_a_wrong_checksum_costs_nothing_but_a_note(spool: str) -> None:
+def test_a_wrong_checksum_only_causes_a_note(spool: str) -> None:
     packed = bytearray(gzip.compress(LINES))
     packed[-6] ^= 1
 
@@ -190,7 +190,7 @@ def test_all_that_comes_before_the_damage_is_used(
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, zstd_packed])
-def test_other_bytes_behind_the_packed_ones_are_told(spool: str, pack: Any) -> None:
+def test_bytes_after_the_packed_data_are_reported(spool: str, pack: Any) -> None:
     packed = pack(LINES)
 
     found = prepared(spool, packed + b"\0\0 and more", "a.jsonl.gz")
@@ -411,7 +411,7 @@ def test_events_may_be_bytes_dictionaries_or_structs(spool: str) -> None:
     assert rows(table(spool, {"event": [{"a": 1, "b": None}, None]})) == [{"a": 1}, None]
 
 
-def test_r04_rows_that_are_no_text_are_counted_as_malformed(spool: str) -> None:
+def test_r04_rows_that_are_not_text_are_counted_as_malformed(spool: str) -> None:
     arrow = pytest.importorskip("pyarrow")
     texts = arrow.array([b'{"a": 1}', b'{"\xff": 2}', b'{"c": 3}'], arrow.binary())
     no_text = arrow.StringArray.from_buffers(3, *texts.buffers()[1:])
@@ -438,25 +438,25 @@ def test_columns_are_found_in_any_letter_case_the_exact_one_first(spool: str) ->
     ]
 
 
-def test_a_table_without_known_columns_is_told(spool: str) -> None:
+def test_a_table_without_known_columns_is_reported(spool: str) -> None:
     found = table(spool, {"name": ["x"], "payload": ["{}"]})
 
     assert found.note == "has neither a column `event` nor the columns `name` and `properties`"
     assert (found.code, found.size) == ("bad-file", 0)
 
 
-def test_a_table_without_rows_is_empty(spool: str) -> None:
+def test_a_table_without_rows_yields_nothing(spool: str) -> None:
     arrow = pytest.importorskip("pyarrow")
     found = table(spool, {"event": arrow.array([], arrow.string())})
 
     assert (found.size, found.note) == (0, None)
 
 
-def test_a_table_is_recognised_whatever_it_is_called(spool: str) -> None:
+def test_a_table_is_recognised_under_any_name(spool: str) -> None:
     assert rows(table(spool, {"event": ['{"a": 1}']}, "dump.jsonl")) == [{"a": 1}]
 
 
-def test_a_damaged_table_is_told_and_its_first_rows_are_used(spool: str) -> None:
+def test_a_damaged_table_is_reported_and_its_first_rows_are_used(spool: str) -> None:
     events = [json.dumps({"n": number, "text": "x" * 100}) for number in range(1000)]
     path = Path(table(spool, {"event": events}, row_group_size=100, compression="none").shown)
     data = bytearray(path.read_bytes())

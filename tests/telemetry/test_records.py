@@ -45,7 +45,7 @@ def found(tmp_path: Path, data: bytes, **options: bool) -> list[tuple[int, int, 
 # --- lines -------------------------------------------------------------------------------------------------------
 
 
-def test_r02_lines_come_with_offset_and_number_and_blank_ones_do_not(tmp_path: Path) -> None:
+def test_r02_lines_have_offset_and_number_and_blank_ones_are_skipped(tmp_path: Path) -> None:
     data = b'\xef\xbb\xbf{"a": 1}\n\n \t\r\n{"b": 2}\r\nnot JSON\n\x0c\n{"c": 3}'
 
     assert found(tmp_path, data) == [
@@ -73,7 +73,7 @@ def cut(data: bytes) -> list[bytes]:
     st.booleans(),
     st.booleans(),
 )
-def test_r03_any_ranges_of_lines_give_the_same_records(
+def test_r03_any_ranges_of_lines_yield_the_same_records(
     tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], has_mark: bool, has_end: bool
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "ranges.jsonl"
@@ -136,7 +136,7 @@ def test_r03_a_part_numbers_the_lines_that_begin_in_it(tmp_path: Path) -> None:
         (b'{"a": 1}["b"] 3 {"c": 3}', [(0, b'{"a": 1}'), (8, b'["b"]'), (14, b"3"), (16, b'{"c": 3}')]),
     ],
 )  # fmt: skip
-def test_r02_values_come_with_their_offsets(
+def test_r02_values_have_their_offsets(
     tmp_path: Path, data: bytes, expected: list[tuple[int, bytes]], streaming: bool
 ) -> None:
     assert [(offset, value) for offset, _, value in found(tmp_path, data, streaming=streaming)] == expected
@@ -168,7 +168,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("data", "good", "offset", "reason"), FAULTS)
-def test_r02_everything_from_the_first_fault_on_is_one_record(
+def test_r02_everything_after_the_first_error_is_one_record(
     tmp_path: Path, data: bytes, good: int, offset: int, reason: str
 ) -> None:
     file = opened(tmp_path, data)
@@ -205,7 +205,7 @@ spaces = st.sampled_from(["", " ", "\n", "\r\n\t"])
 
 
 @given(st.lists(json_values_of_any_kind, max_size=6), st.sampled_from([None, 2]), spaces, st.integers(1, 40))
-def test_r02_any_array_is_taken_apart_where_its_items_are(
+def test_r02_any_array_is_split_into_its_items(
     tmp_path_factory: pytest.TempPathFactory, items: list[Any], indent: int | None, space: str, size: int
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "any.json"
@@ -222,7 +222,7 @@ def test_r02_any_array_is_taken_apart_where_its_items_are(
     assert all(value is not None and read_at(file, offset, len(value)) == value for offset, _, value, _ in result)
 
 
-def test_a_value_larger_than_what_is_held_is_found_and_one_without_end_is_not(
+def test_a_value_larger_than_the_buffer_is_read_and_one_without_an_end_is_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(records_module, "MOST_HELD_BYTES", 1 << 16)
@@ -236,7 +236,7 @@ def test_a_value_larger_than_what_is_held_is_found_and_one_without_end_is_not(
 
 
 @pytest.mark.parametrize("data", [b"[" * 100_000, b'{"a":' * 100_000, b"[" * 100_000 + b"]" * 100_000])
-def test_nesting_without_end_is_one_bad_record(tmp_path: Path, data: bytes) -> None:
+def test_endless_nesting_is_one_bad_record(tmp_path: Path, data: bytes) -> None:
     assert [value for _, _, value in found(tmp_path, data)] == [None]
     with pytest.raises(BadRecord):
         decode_record(data, recovery=True)
@@ -265,7 +265,7 @@ def test_the_end_of_a_value_is_found_in_chunks(value: Any, size: int) -> None:
     assert end_of_value(b"[" + data, 1) == len(text) + 1
 
 
-def test_the_end_of_a_value_is_asked_elsewhere_when_the_decoder_does_not_tell() -> None:
+def test_the_end_of_a_value_is_searched_if_the_decoder_reports_none() -> None:
     assert end_of_value(b'{"a": 1', 0) == -1
     assert end_of_value(b'{"a": NaN}, 1', 0) is None
     assert end_of_value(b'{"a": "\xff"}, 1', 0) is None
@@ -309,7 +309,7 @@ def test_r04_anything_else_is_malformed(data: bytes, reason: str) -> None:
     assert (str(caught.value), caught.value.code) == (reason, "malformed-record")
 
 
-def test_r04_numbers_that_are_none_are_absent() -> None:
+def test_r04_invalid_numbers_are_absent() -> None:
     data = b'{"a": [NaN, Infinity, -Infinity, 1e999, 1.5, 12345678901234567890123], "b": ' + b"9" * 5000 + b"}"
 
     assert decode_record(data, False) == (
@@ -318,7 +318,7 @@ def test_r04_numbers_that_are_none_are_absent() -> None:
     )
 
 
-def test_r07_halves_of_a_split_character_are_kept_to_be_joined() -> None:
+def test_r07_halves_of_a_split_character_are_preserved_until_joined() -> None:
     record, is_recovered = decode_record(b'{"m": "a\\ud83c", "m_02": "\\udf31b"}', False)
 
     assert (record, is_recovered) == ({"m": "a\ud83c", "m_02": "\udf31b"}, False)
@@ -349,7 +349,7 @@ def test_r08_recovery_removes_control_characters_and_then_takes_the_longest_begi
     assert decode_record(data, True) == ({"a": "beans"}, True)
 
 
-def test_r08_recovery_leaves_alone_what_needs_none() -> None:
+def test_r08_recovery_does_not_change_valid_text() -> None:
     assert decode_record(b'{"a": "be\\u0000an\\ns"}', True) == ({"a": "be\0an\ns"}, False)
     assert decode_record(b'{"a": NaN}', True) == ({"a": None}, False)
 
@@ -397,7 +397,7 @@ def test_r08_recovery_is_for_lines(tmp_path: Path, data: bytes) -> None:
 # --- reading again ----------------------------------------------------------------------------------------------------
 
 
-def test_a_file_that_became_shorter_is_told(tmp_path: Path) -> None:
+def test_a_file_that_became_shorter_is_reported(tmp_path: Path) -> None:
     file = opened(tmp_path, b'{"a": 1}\n{"b": 2}\n')
     (tmp_path / "events.json").write_bytes(b"{}")
 

@@ -300,9 +300,7 @@ def test_evidence_is_combined_in_any_order_grouping_and_number(
 
 
 @given(st.lists(shuffled_streams(), min_size=1, max_size=2), st.integers(200, 5000))
-def test_where_files_are_cut_into_ranges_changes_nothing_but_the_books(
-    groups: list[list[Record]], part_bytes: int
-) -> None:
+def test_ranges_of_any_size_only_change_the_ledger(groups: list[list[Record]], part_bytes: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = write_files(Path(folder), groups)
         cut, whole = (joined(*evidence_of(path, size, False)) for size in (part_bytes, 1 << 30))

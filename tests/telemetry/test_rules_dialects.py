@@ -92,7 +92,7 @@ def test_r10_without_images_nothing_is_counted(tmp_path: Path) -> None:
     assert message_of(tmp_path, user([text("Which leaf?")])).attachments is None
 
 
-def test_r10_calls_and_answers_of_chat_completions_stay_as_they_are(tmp_path: Path) -> None:
+def test_r10_calls_and_answers_of_chat_completions_stay_unchanged(tmp_path: Path) -> None:
     calls = [call("call-1"), {"id": "call-2", "function": {"name": "odd", "arguments": "{"}, "more": 1}]
     trajectory = extracted(
         tmp_path,
@@ -181,7 +181,7 @@ def test_r10_results_become_messages_before_the_rest_of_theirs(tmp_path: Path) -
     ]
 
 
-def test_r10_a_message_of_results_alone_leaves_nothing_else(tmp_path: Path) -> None:
+def test_r10_a_message_of_only_results_leaves_no_other_message(tmp_path: Path) -> None:
     assert roles(extracted(tmp_path, user([tool_result("t-1", "wet"), tool_result("t-2", "dry")]))) == ["tool", "tool"]
 
 
@@ -213,7 +213,7 @@ def test_r10_thinking_blocks_become_reasoning_and_sealed_ones_vanish(tmp_path: P
     assert (message.content, message.reasoning) == ("May.", "Frost ends in May.")
 
 
-def test_r10_blocks_of_all_dialects_may_stand_in_one_snapshot(tmp_path: Path) -> None:
+def test_r10_blocks_of_all_dialects_may_be_in_one_snapshot(tmp_path: Path) -> None:
     trajectory = extracted(
         tmp_path,
         system(),
@@ -268,13 +268,13 @@ def test_r10_an_empty_option_makes_no_message(tmp_path: Path, value: str) -> Non
 
 
 @pytest.mark.parametrize("first", [system("There already."), {"role": "developer", "content": "There already."}])
-def test_r10_a_system_message_that_is_there_stays_alone(tmp_path: Path, first: Record) -> None:
+def test_r10_an_existing_system_message_is_not_doubled(tmp_path: Path, first: Record) -> None:
     trajectory = extracted(tmp_path, first, user("one"), **{"request.option.system": '"Another."'})
 
     assert contents(trajectory) == ["There already.", "one"]
 
 
-def test_r10_a_system_message_elsewhere_does_not_hinder(tmp_path: Path) -> None:
+def test_r10_a_later_system_message_does_not_prevent_one_from_the_options(tmp_path: Path) -> None:
     trajectory = extracted(tmp_path, user("one"), system("Late."), **{"request.option.system": '"First."'})
 
     assert contents(trajectory) == ["First.", "one", "Late."]

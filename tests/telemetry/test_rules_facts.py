@@ -46,7 +46,7 @@ def mode_by(folder: Path, key: Record, *said: tuple[str | None, str | None]) -> 
 # --- modes ----------------------------------------------------------------------------------------------------
 
 
-def test_r11_a_user_text_gives_its_turn_a_mode(tmp_path: Path) -> None:
+def test_r11_a_user_text_event_has_the_mode_of_its_turn(tmp_path: Path) -> None:
     path = write_lines(tmp_path, user_text("ask", 0), user_text("agent", 1), snapshot(CHAT))
 
     assert modes(only(path)) == ["ask", "agent"]
@@ -59,7 +59,7 @@ def test_r11_a_mode_is_found_by_turn_by_request_and_by_message(tmp_path: Path, k
 
 @BY_EACH_KEY
 @pytest.mark.parametrize("source", ["model", "offTopic", "USER", ""])
-def test_r11_only_the_user_speaks_in_a_mode(tmp_path: Path, source: str, key: Record) -> None:
+def test_r11_only_texts_of_the_user_have_a_mode(tmp_path: Path, source: str, key: Record) -> None:
     path = write_lines(tmp_path, user_text("agent", source=source, **key), asked())
 
     assert modes(only(path)) == [None]
@@ -84,7 +84,7 @@ def test_r11_the_same_turn_of_another_conversation_is_another_turn(tmp_path: Pat
 
 
 @pytest.mark.parametrize("mode", ["ask", "agent", "edit", "custom", "inlineChatIntent", "plan", "a new one"])
-def test_r11_any_mode_will_do(tmp_path: Path, mode: str) -> None:
+def test_r11_any_mode_is_accepted(tmp_path: Path, mode: str) -> None:
     assert modes(only(write_lines(tmp_path, user_text(mode, 0), snapshot(CHAT))))[0] == mode
 
 
@@ -93,7 +93,7 @@ def test_r11_any_mode_will_do(tmp_path: Path, mode: str) -> None:
 
 @BY_EACH_KEY
 @pytest.mark.parametrize("texts", [[("ask", EARLY), ("agent", LATE)], [("agent", LATE), ("ask", EARLY)]])
-def test_r12_the_later_event_wins_wherever_it_stands(
+def test_r12_the_later_event_wins_at_any_position(
     tmp_path: Path, key: Record, texts: list[tuple[str | None, str | None]]
 ) -> None:
     assert mode_by(tmp_path, key, *texts) == "agent"
@@ -113,7 +113,7 @@ def test_r12_an_event_without_a_time_is_the_earliest(tmp_path: Path, key: Record
 
 @BY_EACH_KEY
 @pytest.mark.parametrize("nothing", ["", None])
-def test_r12_a_mode_is_never_replaced_by_none(tmp_path: Path, key: Record, nothing: str | None) -> None:
+def test_r12_a_mode_is_never_replaced_by_an_absent_one(tmp_path: Path, key: Record, nothing: str | None) -> None:
     assert mode_by(tmp_path, key, ("ask", EARLY), (nothing, LATE)) == "ask"
     assert mode_by(tmp_path, key, (nothing, LATE), ("ask", EARLY)) == "ask"
 
@@ -142,7 +142,7 @@ def filled_model(folder: Path, *facts: Record) -> str | None:
 
 
 @pytest.mark.parametrize("kind", ["Response", "Message"])
-def test_r13_session_events_tell_the_model_of_a_request(tmp_path: Path, kind: str) -> None:
+def test_r13_session_events_have_the_model_of_a_request(tmp_path: Path, kind: str) -> None:
     assert filled_model(tmp_path, session_response("gpt-4o", "turn-1", kind=kind)) == "gpt-4o"
 
 
@@ -152,7 +152,7 @@ def test_r13_inline_responses_name_the_conversation_instead_of_the_session(tmp_p
     assert filled_model(tmp_path, inline) == "gpt-4o"
 
 
-def test_r13_the_session_is_asked_before_the_conversation(tmp_path: Path) -> None:
+def test_r13_the_session_has_priority_over_the_conversation(tmp_path: Path) -> None:
     elsewhere = session_response("gpt-4o", "turn-1", "other", properties={"conversationId": "talk"})
 
     assert filled_model(tmp_path, elsewhere) is None
@@ -176,7 +176,7 @@ def test_r13_the_model_is_the_first_real_one(tmp_path: Path, properties: Record,
 
 
 @pytest.mark.parametrize("name", ["auto", "Auto", " AUTO ", "unknown", "Unknown", "undefined", "UNDEFINED ", "", "  "])
-def test_r13_placeholders_are_no_models(tmp_path: Path, name: str) -> None:
+def test_r13_placeholders_are_not_models(tmp_path: Path, name: str) -> None:
     assert filled_model(tmp_path, session_response(name, "turn-1")) is None
 
 
@@ -203,7 +203,7 @@ def test_r13_the_later_event_of_a_kind_wins_and_then_the_first(tmp_path: Path, k
 
 @pytest.mark.parametrize("facts_first", [True, False])
 @pytest.mark.parametrize(("compat", "mode", "model"), [(False, "ask", "gpt-4o"), (True, None, None)])
-def test_r14_facts_of_one_file_explain_another_unless_compat_is_on(
+def test_r14_facts_of_one_file_apply_to_another_unless_compat_is_on(
     tmp_path: Path, facts_first: bool, compat: bool, mode: str | None, model: str | None
 ) -> None:
     facts, chat = ("a.jsonl", "b.jsonl") if facts_first else ("b.jsonl", "a.jsonl")

@@ -108,7 +108,7 @@ def test_r23_a_tie_goes_to_the_later_instant_and_then_to_the_smaller_number(
     assert contents(only(path))[1] == winner
 
 
-def test_r23_the_timestamp_property_goes_before_the_time_of_the_envelope(tmp_path: Path) -> None:
+def test_r23_the_timestamp_property_has_priority_over_the_envelope(tmp_path: Path) -> None:
     late = snapshot([system(), user("late")], time=at(1), properties={"timestamp": at(5)})
     early = snapshot([system(), user("early")], time=at(9), properties={"timestamp": at(4)})
 
@@ -131,7 +131,7 @@ def test_r23_the_winner_is_found_across_files_and_ties_go_to_the_first_of_them(t
 # --- who gives, and when ----------------------------------------------------------------------------------------
 
 
-def test_r25_the_earliest_donor_in_the_stream_wins_whatever_its_time(tmp_path: Path) -> None:
+def test_r25_the_first_donor_in_the_stream_wins_at_any_time(tmp_path: Path) -> None:
     path = write_lines(
         tmp_path,
         snapshot([system(), user(), assistant()]),
@@ -142,7 +142,7 @@ def test_r25_the_earliest_donor_in_the_stream_wins_whatever_its_time(tmp_path: P
     assert only(path).messages[1].model == "gpt-5"
 
 
-def test_r25_the_first_donor_that_has_something_gives_it(tmp_path: Path) -> None:
+def test_r25_the_first_donor_with_a_value_counts(tmp_path: Path) -> None:
     path = write_lines(
         tmp_path,
         snapshot([system(), user()]),
@@ -153,14 +153,14 @@ def test_r25_the_first_donor_that_has_something_gives_it(tmp_path: Path) -> None
     assert only(path).messages[1].model == "o3"
 
 
-def test_r25_of_several_donors_with_calls_the_first_gives_them(tmp_path: Path) -> None:
+def test_r25_of_several_donors_with_calls_the_first_counts(tmp_path: Path) -> None:
     donors = [snapshot([system(), user(), assistant(tool_calls=[call(name)])]) for name in ("first", "second")]
     winner = snapshot([system(), user(), assistant(), user("Thanks")])
 
     assert only(write_lines(tmp_path, winner, *donors)).messages[2].tool_calls == [call("first")]
 
 
-def test_r25_what_the_winner_has_is_never_replaced(tmp_path: Path) -> None:
+def test_r25_values_of_the_winner_are_never_replaced(tmp_path: Path) -> None:
     donor = snapshot([system(), user(), assistant(tool_calls=[call("early")])], properties=asked("o3"))
     winner = snapshot([system(), user(), assistant(tool_calls=[call("own")])], time=at(1), properties=asked("gpt-5"))
 
@@ -178,7 +178,7 @@ def test_r25_null_absent_and_an_empty_list_are_missing(tmp_path: Path, nothing: 
     assert only(write_lines(tmp_path, donor, winner)).messages[2].tool_calls == [call()]
 
 
-def test_r25_an_empty_list_of_calls_supplies_nothing(tmp_path: Path) -> None:
+def test_r25_an_empty_list_of_calls_counts_as_missing_in_a_donor(tmp_path: Path) -> None:
     empty = snapshot([system(), user(), assistant(tool_calls=[])])
     donor = snapshot([system(), user(), assistant(tool_calls=[call()])])
     winner = snapshot([system(), user(), assistant(), user("Thanks")])
@@ -186,7 +186,7 @@ def test_r25_an_empty_list_of_calls_supplies_nothing(tmp_path: Path) -> None:
     assert only(write_lines(tmp_path, empty, donor, winner)).messages[2].tool_calls == [call()]
 
 
-def test_r25_a_snapshot_that_is_filtered_out_gives_nothing(tmp_path: Path) -> None:
+def test_r25_an_excluded_snapshot_is_not_a_donor(tmp_path: Path) -> None:
     outside = snapshot([assistant("Hello"), user()], properties=asked("o3"))
     path = write_lines(tmp_path, outside, snapshot([system(), user(), assistant()]))
 
@@ -234,7 +234,7 @@ def test_r26_model_and_source_come_from_the_same_donor(tmp_path: Path) -> None:
     assert (given.model, given.model_source) == ("gpt-5", "engine")
 
 
-def test_r26_a_conflict_is_merged_beside_a_model_of_the_winners_own(tmp_path: Path) -> None:
+def test_r26_a_conflict_is_merged_even_if_the_winner_has_a_model(tmp_path: Path) -> None:
     path = write_lines(
         tmp_path,
         session_response("claude-sonnet-4", "h-1"),
@@ -248,7 +248,7 @@ def test_r26_a_conflict_is_merged_beside_a_model_of_the_winners_own(tmp_path: Pa
     assert (message.model, message.model_source, message.model_conflict) == ("o3", "interactiveSession", True)
 
 
-def test_r26_tool_metadata_is_merged_unless_told_otherwise(tmp_path: Path) -> None:
+def test_r26_tool_metadata_is_merged_by_default(tmp_path: Path) -> None:
     donor = snapshot([system(), user(), assistant("", tool_calls=[call()]), tool()])
     winner = snapshot([system(), user(), assistant("Let me see."), tool(tool_call_id=None), user("Thanks")])
     path = write_lines(tmp_path, donor, winner)
@@ -304,7 +304,7 @@ def test_r27_positions_are_counted_after_empty_messages_are_dropped(tmp_path: Pa
     assert only(write_lines(tmp_path, donor, winner)).messages[2].tool_calls == [call()]
 
 
-def test_r27_a_snapshot_of_the_same_length_gives_as_well(tmp_path: Path) -> None:
+def test_r27_a_snapshot_of_the_same_length_is_a_donor_too(tmp_path: Path) -> None:
     donor = snapshot([system(), user(), assistant(tool_calls=[call()])], time=at(1))
     winner = snapshot([system(), user(), assistant()], time=at(2))
 
@@ -346,7 +346,7 @@ def test_r28_tool_metadata_needs_compatible_content_unless_compat(
     assert compat[2].tool_calls == [call()]
 
 
-def test_r28_an_incompatible_donor_leaves_the_place_to_the_next(tmp_path: Path) -> None:
+def test_r28_an_incompatible_donor_is_skipped_for_the_next(tmp_path: Path) -> None:
     path = write_lines(
         tmp_path,
         snapshot([system(), user(), assistant("In June.", tool_calls=[call("wrong")])]),
@@ -390,7 +390,7 @@ def test_r29_vector_7_the_example_of_the_description(tmp_path: Path) -> None:
         assert trajectory.metadata.merge_log == [(0, "tool_calls", str(path), 0)]
 
 
-def test_r29_the_place_of_the_donor_is_its_file_and_byte(tmp_path: Path) -> None:
+def test_r29_the_position_of_the_donor_is_its_file_and_byte(tmp_path: Path) -> None:
     before = user_text("ask", 0, properties={"messageText": "Frühbeet für Bohnen 🫘"})
     first = snapshot([system(), user(), assistant("", tool_calls=[call()])])
     second = snapshot([system(), user(), assistant("Let me see."), tool()])
@@ -408,7 +408,7 @@ def test_r29_the_place_of_the_donor_is_its_file_and_byte(tmp_path: Path) -> None
     ]
 
 
-def test_r29_the_place_in_a_packed_file_counts_its_unpacked_bytes(tmp_path: Path) -> None:
+def test_r29_the_offset_in_a_packed_file_counts_unpacked_bytes(tmp_path: Path) -> None:
     donor = snapshot([system(), user(), assistant("", tool_calls=[call()])])
     winner = snapshot([system(), user(), assistant("Let me see."), user("Thanks")])
     plain = write_lines(tmp_path, "{}", donor, winner)
@@ -418,7 +418,7 @@ def test_r29_the_place_in_a_packed_file_counts_its_unpacked_bytes(tmp_path: Path
     assert only(packed).metadata.merge_log == [(2, "tool_calls", str(packed), 3)]
 
 
-def test_r29_the_place_in_an_array_is_where_the_record_begins(tmp_path: Path) -> None:
+def test_r29_the_offset_in_an_array_is_the_start_of_the_record(tmp_path: Path) -> None:
     donor = snapshot([system(), user(), assistant("", tool_calls=[call()])])
     winner = snapshot([system(), user(), assistant("Let me see."), user("Thanks")])
     path = tmp_path / "events.json"
@@ -430,7 +430,7 @@ def test_r29_the_place_in_an_array_is_where_the_record_begins(tmp_path: Path) ->
     assert json.JSONDecoder().raw_decode(path.read_text()[offset:].lstrip())[0] == donor
 
 
-def test_r29_modes_and_models_leave_no_mark(tmp_path: Path) -> None:
+def test_r29_modes_and_models_are_merged_without_a_mark(tmp_path: Path) -> None:
     path = write_lines(
         tmp_path,
         snapshot([system(), user()], properties=asked("gpt-5")),
@@ -483,7 +483,7 @@ def test_r31_files_are_seen_in_sorted_order(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("compat", [False, True])
-def test_r31_in_memory_and_on_disk_give_the_same(tmp_path: Path, compat: bool) -> None:
+def test_r31_memory_and_disk_yield_the_same_order(tmp_path: Path, compat: bool) -> None:
     donor = snapshot([system(), user(), assistant("", tool_calls=[call()])], properties=asked("gpt-5"))
     winner = snapshot([system(), user(), assistant("Let me see."), tool(tool_call_id=None)], header="h-1")
     path = write_lines(tmp_path, user_text("ask", 0), donor, winner)

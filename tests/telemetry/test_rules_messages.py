@@ -81,7 +81,7 @@ def test_r07_parts_are_joined_again(tmp_path: Path, units: int, parts: int) -> N
     assert trajectory.metadata.truncated is None
 
 
-def test_r07_parts_are_joined_by_number_and_not_by_place(tmp_path: Path) -> None:
+def test_r07_parts_are_joined_by_number_and_not_by_order(tmp_path: Path) -> None:
     text = chat_of_length(3000)
     shuffled = dict(sorted(in_parts(text, size=100).items(), key=lambda part: part[0][::-1]))
 
@@ -99,7 +99,7 @@ def test_r07_numbers_may_have_three_digits(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "key", ["messagesJson_1", "messagesJson_2", "messagesJson_01", "messagesJson_00", "messagesJson_0002"]
 )
-def test_r07_other_keys_are_no_parts(tmp_path: Path, key: str) -> None:
+def test_r07_other_keys_are_not_parts(tmp_path: Path, key: str) -> None:
     path = write(tmp_path, [system(), user()], **{key: "oops"})
 
     assert roles(only(path)) == ["system", "user"]
@@ -115,7 +115,7 @@ def test_r07_joining_ends_at_the_first_gap(tmp_path: Path) -> None:
     assert trajectory.metadata.truncated is True
 
 
-def test_r07_a_pair_of_surrogates_that_was_cut_apart_is_whole_again(tmp_path: Path) -> None:
+def test_r07_a_surrogate_pair_that_was_split_is_joined(tmp_path: Path) -> None:
     text = json.dumps([system(), user("\U0001f331" * 5000)], ensure_ascii=False)
     text = text if text.index("\U0001f331") % 2 else f" {text}"
     cut = in_parts(text)
@@ -124,13 +124,13 @@ def test_r07_a_pair_of_surrogates_that_was_cut_apart_is_whole_again(tmp_path: Pa
     assert contents(only(write(tmp_path, None, **cut)))[1] == "\U0001f331" * 5000
 
 
-def test_r07_a_lone_half_becomes_a_replacement_character(tmp_path: Path) -> None:
+def test_r07_a_lone_surrogate_becomes_a_replacement_character(tmp_path: Path) -> None:
     path = write(tmp_path, json.dumps([system(), user("half \ud83c here")], ensure_ascii=False))
 
     assert contents(only(path))[1] == "half \ufffd here"
 
 
-def test_r07_a_lone_half_in_an_inner_escape_costs_no_message(tmp_path: Path) -> None:
+def test_r07_a_lone_surrogate_in_an_inner_escape_loses_no_message(tmp_path: Path) -> None:
     path = write(tmp_path, json.dumps([system(), user("half \ud83c here")]))
 
     assert json.loads(encode_trajectory(only(path)))["messages"][1]["content"] == "half \ufffd here"
@@ -162,7 +162,7 @@ def test_r07_anything_else_is_rejected_and_counted(tmp_path: Path, text: str) ->
 
 
 @pytest.mark.parametrize("units", [8192, 16384, 409_600])
-def test_r08_a_text_that_was_cut_at_full_parts_keeps_its_whole_messages(tmp_path: Path, units: int) -> None:
+def test_r08_a_text_cut_at_full_parts_keeps_its_complete_messages(tmp_path: Path, units: int) -> None:
     trajectory = only(write(tmp_path, None, **in_parts(cut_chat(units))))
 
     assert roles(trajectory) == ["system", "user"]
@@ -185,7 +185,7 @@ def test_r08_the_length_counts_utf16_units(tmp_path: Path) -> None:
     assert trajectories(write(tmp_path / "b", not_counted)) == []
 
 
-def test_r08_a_whole_text_is_never_called_truncated(tmp_path: Path) -> None:
+def test_r08_a_complete_text_is_never_reported_as_truncated(tmp_path: Path) -> None:
     assert only(write(tmp_path, chat_of_length(UNITS))).metadata.truncated is None
 
 
@@ -213,7 +213,7 @@ GAP = {"messagesJson_03": "lost"}  # a later part exists, so the first one may b
         pytest.param(', "text"', id="a text, which has no bracket"),
     ],
 )
-def test_r08_the_cut_is_after_the_last_element_whose_bracket_is_there(tmp_path: Path, last: str) -> None:
+def test_r08_the_text_ends_after_the_last_closed_element(tmp_path: Path, last: str) -> None:
     first = json.dumps([system(), user('a ] and "quotes" \\ and { in a text')])[:-1]
 
     trajectory = only(write(tmp_path, first + last, **GAP))
@@ -231,13 +231,13 @@ def test_r08_the_cut_is_after_the_last_element_whose_bracket_is_there(tmp_path: 
         pytest.param('{"messages": [{"role": "system", "content": "x"}, {"ro', id="no array"),
     ],
 )
-def test_r08_without_a_whole_element_the_event_is_rejected(tmp_path: Path, text: str) -> None:
+def test_r08_without_a_complete_element_the_event_is_rejected(tmp_path: Path, text: str) -> None:
     found, report = reported(write(tmp_path, text, **GAP))
 
     assert (found, bad_codes(report)) == ([], ["bad-messages"])
 
 
-def test_r08_recovery_takes_a_text_cut_anywhere(tmp_path: Path) -> None:
+def test_r08_recovery_accepts_a_text_cut_at_any_character(tmp_path: Path) -> None:
     path = write(tmp_path, cut_chat(1000))
 
     assert trajectories(path) == []
@@ -245,7 +245,7 @@ def test_r08_recovery_takes_a_text_cut_anywhere(tmp_path: Path) -> None:
     assert (roles(trajectory), trajectory.metadata.recovered) == (["system", "user"], True)
 
 
-def test_r08_recovery_leaves_what_is_whole_or_cut_by_design_as_it_is(tmp_path: Path) -> None:
+def test_r08_recovery_does_not_change_complete_texts_or_known_cuts(tmp_path: Path) -> None:
     whole = only(write(tmp_path / "whole", chat_of_length(1000)), json_recovery=True)
     cut = only(write(tmp_path / "cut", cut_chat(UNITS)), json_recovery=True)
 
@@ -263,7 +263,7 @@ def test_r08_recovery_leaves_what_is_whole_or_cut_by_design_as_it_is(tmp_path: P
         pytest.param(lambda line: line + b'{"name": "cop', id="the beginning of another record"),
     ],
 )
-def test_r08_recovery_mends_a_line(tmp_path: Path, damage: Any) -> None:
+def test_r08_recovery_repairs_a_line(tmp_path: Path, damage: Any) -> None:
     path = write_lines(tmp_path, damage(line_of(snapshot([system(), user()]))), snapshot([system()], "other"))
 
     strict, report = reported(path)
@@ -331,7 +331,7 @@ def test_r09_a_message_with_something_stays(tmp_path: Path, message: Record, wit
     assert len(trajectory.messages) == (3 if with_compat or not compat else 2)
 
 
-def test_r09_an_empty_list_of_calls_is_nothing(tmp_path: Path) -> None:
+def test_r09_an_empty_list_of_calls_counts_as_absent(tmp_path: Path) -> None:
     assert roles(extracted(tmp_path, user("one"), assistant("", tool_calls=[]))) == ["user"]
 
 

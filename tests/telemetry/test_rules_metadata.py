@@ -40,7 +40,7 @@ def test_r21_metadata_are_properties_of_the_snapshot(tmp_path: Path) -> None:
     assert (metadata.turn_index, metadata.message_id, metadata.timestamp) == (3, "m-1", TIME)
 
 
-def test_r21_metadata_are_there_even_when_nothing_is_known(tmp_path: Path) -> None:
+def test_r21_metadata_exist_even_without_values(tmp_path: Path) -> None:
     line = json.loads(encode_trajectory(only(write_lines(tmp_path, snapshot(CHAT)))))
 
     assert list(line["metadata"]) == ["mode", "intent", "detectedIntent", "timestamp", "turnIndex", "messageId"]
@@ -67,7 +67,7 @@ def test_r21_the_turn_is_an_integer(tmp_path: Path, given: Any, turn: int | None
         (None, None, None),
     ],
 )
-def test_r21_a_timestamp_is_the_propertys_or_the_envelopes_as_it_is_written(
+def test_r21_a_timestamp_is_the_propertys_or_the_envelopes_unchanged(
     tmp_path: Path, inner: str | None, outer: str | None, expected: str | None
 ) -> None:
     path = write_lines(tmp_path, snapshot(CHAT, properties={"timestamp": inner}, time=outer))
@@ -131,7 +131,7 @@ def test_r21_the_time_of_an_event_is_its_own_timestamp_first(tmp_path: Path) -> 
     assert modes(only(path))[0] == "agent"
 
 
-def test_r21_the_mode_is_the_first_that_is_known(tmp_path: Path) -> None:
+def test_r21_the_mode_is_the_first_one_that_is_present(tmp_path: Path) -> None:
     path = write_lines(tmp_path, user_text("plan", 1), snapshot(CHAT))
 
     trajectory = only(path)
@@ -174,11 +174,11 @@ def test_r21_modes_are_counted_after_the_merge(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["copilot-chat/engine.messages", "GitHub.copilot.chat/engine.messages", "engine.messages"]
 )
-def test_r22_the_type_is_the_whole_name_of_the_event(tmp_path: Path, name: str) -> None:
+def test_r22_the_type_is_the_full_name_of_the_event(tmp_path: Path, name: str) -> None:
     assert only(write_lines(tmp_path, snapshot(CHAT, name=name))).telemetry_type == name
 
 
-def test_r22_a_path_is_written_as_it_was_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_r22_a_path_is_written_unchanged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write_lines(tmp_path, snapshot(CHAT), name="logs/events.jsonl")
     monkeypatch.chdir(tmp_path)
 
@@ -187,7 +187,9 @@ def test_r22_a_path_is_written_as_it_was_given(tmp_path: Path, monkeypatch: pyte
     assert only(["./logs/../logs/events.jsonl"]).file_path == "./logs/../logs/events.jsonl"
 
 
-def test_r22_in_a_folder_the_way_to_the_file_is_appended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_r22_in_a_folder_the_relative_path_of_the_file_is_appended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write_lines(tmp_path, snapshot(CHAT), name="logs/08/17/events.jsonl")
     monkeypatch.chdir(tmp_path)
 

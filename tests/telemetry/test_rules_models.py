@@ -45,7 +45,7 @@ def last_of(folder: Path, messages: list[Record], properties: Record, *facts: Re
         ({}, None, None),
     ],
 )
-def test_r17_an_answer_comes_from_its_model_or_else_from_the_one_that_was_asked(
+def test_r17_an_answer_has_its_model_or_else_the_requested_one(
     tmp_path: Path, properties: Record, model: str | None, source: str | None
 ) -> None:
     last = last_of(tmp_path, CHAT, properties)
@@ -58,7 +58,7 @@ def test_r17_an_answer_comes_from_its_model_or_else_from_the_one_that_was_asked(
     ("properties", "model", "source"),
     [(OPTION, "gpt-4.1", "engine-request"), ({**BASE, **OPTION}, "gpt-4.1", "engine-request"), (BASE, None, None)],
 )
-def test_r17_a_question_goes_to_the_model_that_was_asked_and_no_other(
+def test_r17_a_user_message_has_only_the_requested_model(
     tmp_path: Path, role: str, properties: Record, model: str | None, source: str | None
 ) -> None:
     last = last_of(tmp_path, [*CHAT, {"role": role, "content": "and?"}], properties)
@@ -93,7 +93,7 @@ def test_r17_the_option_is_unwrapped_once(tmp_path: Path, key: str, value: str, 
     assert (last.model, last.model_source) == (model, model and "engine-request")
 
 
-def test_r17_a_model_is_taken_as_it_is(tmp_path: Path) -> None:
+def test_r17_a_model_is_used_unchanged(tmp_path: Path) -> None:
     assert last_of(tmp_path, CHAT, {"baseModel": "auto"}).model == "auto"
 
 
@@ -137,13 +137,13 @@ def test_r18_a_response_is_preferred_to_a_message(tmp_path: Path) -> None:
     assert question_model(tmp_path, response, message, headerRequestId="turn-1") == "gpt-4o"
 
 
-def test_r18_a_response_without_a_real_model_gives_way_to_the_message(tmp_path: Path) -> None:
+def test_r18_a_response_without_a_real_model_is_skipped_for_the_message(tmp_path: Path) -> None:
     response, message = session_response("auto", "turn-1"), session_response("gpt-4.1", "turn-1", kind="Message")
 
     assert question_model(tmp_path, response, message, headerRequestId="turn-1") == "gpt-4.1"
 
 
-def test_r18_the_request_is_asked_before_the_message(tmp_path: Path) -> None:
+def test_r18_the_request_has_priority_over_the_message(tmp_path: Path) -> None:
     by_request, by_message = session_response("gpt-4o", "turn-1"), session_response("gpt-4.1", "m-1")
     ids = {"headerRequestId": "turn-1", "messageId": "m-1"}
 
@@ -151,7 +151,7 @@ def test_r18_the_request_is_asked_before_the_message(tmp_path: Path) -> None:
     assert question_model(tmp_path, by_message, **ids) == "gpt-4.1"
 
 
-def test_r18_another_request_or_another_session_tells_nothing(tmp_path: Path) -> None:
+def test_r18_another_request_or_another_session_is_not_used(tmp_path: Path) -> None:
     facts = session_response("gpt-4o", "turn-2"), session_response("gpt-4o", "turn-1", "other")
 
     assert question_model(tmp_path, *facts, headerRequestId="turn-1") is None
@@ -221,7 +221,7 @@ def test_r19_no_conflict_is_not_written(tmp_path: Path) -> None:
 # --- no model of the whole ------------------------------------------------------------------------------------
 
 
-def test_r20_a_conversation_as_a_whole_has_no_model(tmp_path: Path) -> None:
+def test_r20_a_conversation_has_no_model_of_its_own(tmp_path: Path) -> None:
     path = write_lines(tmp_path, session_response("gpt-4o", "turn-1"), snapshot(CHAT, header="turn-1", properties=BASE))
 
     trajectory = only(path)

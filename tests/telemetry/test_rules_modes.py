@@ -69,7 +69,7 @@ def test_r16_turns_count_the_users_messages_only(tmp_path: Path) -> None:
     assert modes(only(path)) == ["ask", "edit", "plan"]
 
 
-def test_r16_nobody_but_the_user_has_a_mode(tmp_path: Path) -> None:
+def test_r16_only_messages_of_the_user_have_a_mode(tmp_path: Path) -> None:
     path = write_lines(tmp_path, *(user_text("ask", turn) for turn in range(9)), snapshot(CHAT))
 
     assert {message.mode for message in only(path).messages if message.role != "user"} == {None}
@@ -86,7 +86,7 @@ def test_r16_the_request_belongs_to_the_last_message_only(tmp_path: Path, key: R
     assert modes(only(path)) == [None, None, "agent"]
 
 
-def test_r16_the_last_message_asks_the_request_then_the_message_then_the_turn(tmp_path: Path) -> None:
+def test_r16_the_last_message_gets_its_mode_by_request_then_message_then_turn(tmp_path: Path) -> None:
     by_turn = user_text("ask", 2)
     by_message = user_text("edit", None, message="m-9")
     by_request = user_text("agent", None, header="turn-9")
@@ -100,7 +100,7 @@ def test_r16_the_last_message_asks_the_request_then_the_message_then_the_turn(tm
         assert modes(only(write_lines(tmp_path, *facts, chat))) == [None, None, expected]
 
 
-def test_r16_all_messages_still_without_a_mode_ask_their_turn(tmp_path: Path) -> None:
+def test_r16_messages_without_a_mode_get_that_of_their_turn(tmp_path: Path) -> None:
     path = write_lines(
         tmp_path,
         user_text("ask", 0),
@@ -113,7 +113,7 @@ def test_r16_all_messages_still_without_a_mode_ask_their_turn(tmp_path: Path) ->
     assert modes(only(path)) == ["ask", "edit", "agent"]
 
 
-def test_r16_a_request_of_another_turn_explains_nothing(tmp_path: Path) -> None:
+def test_r16_a_request_of_another_turn_is_not_used(tmp_path: Path) -> None:
     path = write_lines(tmp_path, user_text("agent", None, header="turn-8"), snapshot(CHAT, header="turn-9"))
 
     assert modes(only(path)) == [None, None, None]
@@ -130,7 +130,7 @@ def test_r16_the_last_message_of_the_user_need_not_be_the_last_of_all(tmp_path: 
 
 
 @pytest.mark.parametrize("name", INJECTED)
-def test_r16_a_message_of_such_blocks_alone_is_nobodys_turn(tmp_path: Path, name: str) -> None:
+def test_r16_a_message_of_only_injected_blocks_is_not_a_turn(tmp_path: Path, name: str) -> None:
     assert in_modes(tmp_path, block(name), "one", "two") == [None, "ask", "agent"]
     assert in_modes(tmp_path, "one", block(name), "two") == ["ask", None, "agent"]
     assert in_modes(tmp_path, "one", "two", block(name)) == ["ask", "agent", None]
@@ -191,7 +191,7 @@ def test_r16_compat_counts_all_messages_of_the_user(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["subagent", "subagent/search", "subagent/execution"])
-def test_r16_questions_to_a_sub_agent_are_no_turns(tmp_path: Path, kind: str) -> None:
+def test_r16_prompts_to_a_sub_agent_are_not_turns(tmp_path: Path, kind: str) -> None:
     facts: list[Record] = [user_text("ask", 0), user_text("agent", None, header="turn-9")]
     inner = {"subType": kind, "messageId": "m-9"}
 

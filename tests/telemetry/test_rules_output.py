@@ -120,14 +120,14 @@ def smallest(number: int, seed: int, names: list[str]) -> list[str]:
     return [name for name in names if name in chosen]
 
 
-def test_r33_random_takes_the_smallest_digests_and_keeps_the_order(twelve: Path) -> None:
+def test_r33_random_selects_the_smallest_digests_and_keeps_the_order(twelve: Path) -> None:
     assert ids(twelve, sample=5) == smallest(5, 0, NAMES)
     assert ids(twelve, sample=5, seed=7) == smallest(5, 7, NAMES)
     assert ids(twelve, sample=5, seed=7, sample_mode="random") == smallest(5, 7, NAMES)
     assert smallest(5, 0, NAMES) != smallest(5, 7, NAMES)
 
 
-def test_r33_first_takes_the_first_seen(twelve: Path) -> None:
+def test_r33_first_selects_the_first_seen(twelve: Path) -> None:
     assert ids(twelve, sample=3, sample_mode="first", seed=7) == NAMES[:3]
 
 
@@ -164,7 +164,7 @@ def test_r33_a_subagent_is_sampled_by_its_own_id(tmp_path: Path) -> None:
     assert ids(path, sample=3) == smallest(3, 0, [f"talk#m-{number}" for number in range(6)])
 
 
-def test_r33_the_regex_keeps_conversations_in_which_a_user_message_matches(tmp_path: Path) -> None:
+def test_r33_the_regex_selects_conversations_with_a_matching_user_message(tmp_path: Path) -> None:
     path = write_lines(
         tmp_path,
         snapshot([system(), user("Sow Beans")], "searched, not matched from the start"),
@@ -178,14 +178,14 @@ def test_r33_the_regex_keeps_conversations_in_which_a_user_message_matches(tmp_p
     assert ids(path, regex="turnips") == []
 
 
-def test_r33_the_regex_goes_before_the_sample(twelve: Path) -> None:
+def test_r33_the_regex_is_applied_before_the_sample(twelve: Path) -> None:
     even = [name for number, name in enumerate(NAMES) if number % 2 == 0]
 
     assert ids(twelve, regex="[02468]$", sample=3, sample_mode="first") == even[:3]
     assert ids(twelve, regex="[02468]$", sample=3) == smallest(3, 0, even)
 
 
-def test_r33_the_regex_looks_at_the_winner(tmp_path: Path) -> None:
+def test_r33_the_regex_searches_the_winner(tmp_path: Path) -> None:
     path = write_lines(tmp_path, snapshot([system(), user("Peas")]), snapshot([system(), user("Beans"), assistant()]))
 
     assert ids(path, regex="Peas") == []
@@ -206,7 +206,7 @@ def context_of(tmp_path: Path, text: str, **options: Any) -> Record:
     return context
 
 
-def test_r34_properties_are_copied_and_what_is_lacking_comes_from_detection_events(tmp_path: Path) -> None:
+def test_r34_properties_are_copied_and_missing_ones_come_from_detection_events(tmp_path: Path) -> None:
     def detected(conversation: str = "talk", **properties: str) -> Record:
         return event("GitHub.copilot-chat/participantDetectionContext", {"conversationId": conversation, **properties})
 
@@ -266,7 +266,7 @@ def test_r36_tags_come_from_the_catalogue_that_is_named(tmp_path: Path) -> None:
     assert own["environment_info"] == "rain"
 
 
-def test_r37_unknown_tags_are_kept_with_short_snippets(tmp_path: Path) -> None:
+def test_r37_unknown_tags_are_listed_with_short_snippets(tmp_path: Path) -> None:
     text = f"<weather>{'rain ' * 100}</weather><weather>sun</weather>\n<userRequest>Sow beans</userRequest>"
 
     (found,) = context_of(tmp_path, text)["message_contexts"]
@@ -277,7 +277,7 @@ def test_r37_unknown_tags_are_kept_with_short_snippets(tmp_path: Path) -> None:
     assert other["snippet"].startswith("rain")
 
 
-def test_r38_lists_hold_each_thing_once_and_booleans_say_what_there_is(tmp_path: Path) -> None:
+def test_r38_lists_have_each_item_once_and_booleans_mark_present_keys(tmp_path: Path) -> None:
     text = "#file:b.md #file:a.md #file:b.md\n<environment_info>Linux</environment_info>"
 
     context = context_of(tmp_path, text)
@@ -346,7 +346,7 @@ def test_r40_a_line_is_utf8_json_without_escapes_or_line_breaks(tmp_path: Path) 
     assert json.loads(line)["messages"][1]["content"] == text
 
 
-def test_r40a_keys_stand_in_a_fixed_order(tmp_path: Path) -> None:
+def test_r40a_keys_are_in_a_fixed_order(tmp_path: Path) -> None:
     for trajectory in trajectories(rich_stream(tmp_path)):
         line = json.loads(encode_trajectory(trajectory))
 
@@ -373,7 +373,7 @@ def test_r40_null_fields_of_messages_are_left_out_but_role_and_content(tmp_path:
     assert talk["mode_distribution"] == {"agent": 1, "ask": 1}
 
 
-def test_r40a_metadata_shows_what_is_not_known_as_null_and_flags_only_when_set(tmp_path: Path) -> None:
+def test_r40a_missing_metadata_is_null_and_flags_are_written_only_if_set(tmp_path: Path) -> None:
     line = written(write_lines(tmp_path, snapshot([system(), user()])))
 
     assert line["metadata"] == dict.fromkeys(METADATA_KEYS)
@@ -424,7 +424,7 @@ for trajectory in copilog.extract(sys.argv[1], jobs=int(sys.argv[2])):
 """
 
 
-def test_r41_two_runs_give_the_same_bytes_whatever_the_hash_seed_and_jobs(tmp_path: Path) -> None:
+def test_r41_two_runs_yield_the_same_bytes_with_any_hash_seed_and_jobs(tmp_path: Path) -> None:
     tags = "".join(f"<tag{number}>x</tag{number}>" for number in range(9))
     for number in range(4):
         texts = [user_text(f"mode-{number}", 0, name) for name in NAMES]

@@ -94,7 +94,7 @@ def test_r01_a_folder_is_searched_for_packed_names_of_json(tmp_path: Path, name:
 
 
 @pytest.mark.parametrize("name", ["x.txt", "x.log", "x.jsonl.bak", "x", "jsonl", "x.gz", "x.txt.gz"])
-def test_r01_other_names_in_a_folder_are_left_alone(tmp_path: Path, name: str) -> None:
+def test_r01_files_of_a_folder_with_other_names_are_not_read(tmp_path: Path, name: str) -> None:
     write_lines(tmp_path, talk("found"), name="a.jsonl")
     write_lines(tmp_path, talk("stranger"), name=name)
 
@@ -102,7 +102,7 @@ def test_r01_other_names_in_a_folder_are_left_alone(tmp_path: Path, name: str) -
 
 
 @pytest.mark.parametrize("name", ["dump.txt", "dump", "events.log.1"])
-def test_r01_a_file_given_by_name_is_read_whatever_it_is_called(tmp_path: Path, name: str) -> None:
+def test_r01_a_file_given_by_path_is_read_with_any_ending(tmp_path: Path, name: str) -> None:
     assert ids(write_lines(tmp_path, talk("found"), name=name)) == ["found"]
 
 
@@ -185,7 +185,7 @@ def test_r02_a_file_that_begins_with_anything_else_is_read_by_lines(tmp_path: Pa
     "shape",
     ["[{a},\n{b},\n{'name': oops},\n{c}]", "{a}{b}{'name': oops}{c}", "[{a},\n{b},\n{'name"],
 )
-def test_r02_in_an_array_everything_from_the_first_fault_on_is_one_bad_record(
+def test_r02_in_an_array_everything_after_the_first_error_is_one_bad_record(
     tmp_path: Path, shape: str, streaming: bool
 ) -> None:
     for name in ("a", "b", "c"):
@@ -222,7 +222,7 @@ def test_r02_packed_files_are_unpacked(tmp_path: Path) -> None:
 # --- R-3: streaming -------------------------------------------------------------------------------------------------
 
 
-def test_r03_streaming_and_whole_files_give_the_same_bytes(tmp_path: Path) -> None:
+def test_r03_streaming_and_complete_files_yield_the_same_bytes(tmp_path: Path) -> None:
     write_lines(tmp_path, user_text("ask", 0), *(talk(str(number)) for number in range(20)), "oops", name="a.jsonl")
     write_lines(tmp_path, json.dumps([talk("array"), talk("other")]), name="b.json")
     write_lines(tmp_path, json.dumps(talk("pretty"), indent=2), name="c.json")
@@ -236,7 +236,7 @@ def test_r03_streaming_and_whole_files_give_the_same_bytes(tmp_path: Path) -> No
     assert len(streamed) == 23
 
 
-def test_r03_files_without_any_snapshot_give_nothing_either_way(tmp_path: Path) -> None:
+def test_r03_files_without_any_snapshot_yield_nothing_with_and_without_streaming(tmp_path: Path) -> None:
     path = write_lines(tmp_path, user_text("ask", 0), session_response("gpt-4o", "turn-1"))
 
     assert trajectories(path) == trajectories(path, streaming=False) == []
@@ -259,7 +259,7 @@ def test_r03_files_without_any_snapshot_give_nothing_either_way(tmp_path: Path) 
         pytest.param(b"null", id="null"),
     ],
 )
-def test_r04_a_broken_line_is_counted_with_its_place_and_costs_only_itself(tmp_path: Path, line: bytes) -> None:
+def test_r04_a_broken_line_is_counted_with_its_position_and_loses_only_itself(tmp_path: Path, line: bytes) -> None:
     path = write_lines(tmp_path, talk("before"), line, talk("after"))
 
     found, report = reported(path)
@@ -271,7 +271,7 @@ def test_r04_a_broken_line_is_counted_with_its_place_and_costs_only_itself(tmp_p
 
 
 @pytest.mark.parametrize("element", ["12", "null", '"a text"', "[1, 2]"])
-def test_r04_an_element_of_an_array_that_is_no_object_costs_only_itself(tmp_path: Path, element: str) -> None:
+def test_r04_an_array_item_that_is_not_an_object_loses_only_itself(tmp_path: Path, element: str) -> None:
     path = tmp_path / "events.json"
     path.write_bytes(b"[" + b",".join([line_of(talk("a")), element.encode(), line_of(talk("b"))]) + b"]")
 

@@ -84,11 +84,11 @@ def test_r15_a_call_is_rebuilt_from_its_messages_and_its_answer(tmp_path: Path) 
     assert trajectory.metadata.incomplete is None
 
 
-def test_r15_a_call_without_an_answer_will_do(tmp_path: Path) -> None:
+def test_r15_a_call_without_an_answer_is_used(tmp_path: Path) -> None:
     assert roles(only(write_lines(tmp_path, *asked(), *asking()))) == ["system", "user"]
 
 
-def test_r15_messages_come_in_the_order_of_the_call_wherever_they_lie(tmp_path: Path) -> None:
+def test_r15_messages_are_in_the_order_of_the_call(tmp_path: Path) -> None:
     write_lines(tmp_path, *answered(), *model_call("call-1", ["m-2", "m-1", "m-2"]), name="b.jsonl")
     write_lines(tmp_path, *reversed(asked()), name="c.jsonl")
 
@@ -120,7 +120,7 @@ def test_r15_a_rebuilt_snapshot_competes_with_the_others(tmp_path: Path) -> None
 # --- chunks ---------------------------------------------------------------------------------------------------------
 
 
-def test_r15_chunks_are_joined_by_number_and_not_by_place(tmp_path: Path) -> None:
+def test_r15_chunks_are_joined_by_number_and_not_by_order(tmp_path: Path) -> None:
     records = [
         *model_message("m-1", system(), parts=3),
         *model_message("m-2", user("word " * 50), parts=7),
@@ -176,7 +176,7 @@ def test_r15_a_call_whose_list_is_incomplete_is_skipped_and_counted(tmp_path: Pa
     assert report.balances()
 
 
-def test_r15_an_answer_alone_is_no_snapshot(tmp_path: Path) -> None:
+def test_r15_an_answer_alone_is_not_a_snapshot(tmp_path: Path) -> None:
     assert trajectories(write_lines(tmp_path, *asked(), *answered()), require_system_first=False) == []
 
 
@@ -203,7 +203,7 @@ def test_r15_a_message_that_lacks_a_chunk_is_unknown(tmp_path: Path, lost: int) 
     assert trajectory.metadata.incomplete is True
 
 
-def test_r15_an_unknown_answer_leaves_its_place_too(tmp_path: Path) -> None:
+def test_r15_an_unknown_answer_leaves_a_placeholder_too(tmp_path: Path) -> None:
     trajectory = only(write_lines(tmp_path, *asked(), *asking(), *model_call("call-1", ["m-9"], direction="output")))
 
     assert roles(trajectory) == ["system", "user", "unknown"]
@@ -275,7 +275,7 @@ def test_r15_facts_explain_a_rebuilt_snapshot(tmp_path: Path) -> None:
 # --- unknown ids ----------------------------------------------------------------------------------------------------
 
 
-def test_r15_a_conversation_called_unknown_is_none(tmp_path: Path) -> None:
+def test_r15_a_conversation_id_unknown_counts_as_absent(tmp_path: Path) -> None:
     found, report = reported(write_lines(tmp_path, *asked(), *asking(conversation="unknown"), *answered()))
 
     assert (found, ignored(report, "no_conversation_id")) == ([], 1)
@@ -283,7 +283,7 @@ def test_r15_a_conversation_called_unknown_is_none(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("conversation", ["unknown", None, ""])
-def test_r15_the_request_may_know_the_conversation(tmp_path: Path, conversation: str | None) -> None:
+def test_r15_the_request_may_name_the_conversation(tmp_path: Path, conversation: str | None) -> None:
     path = write_lines(
         tmp_path,
         model_event("request.added", {}, conversation="c-17"),
@@ -294,7 +294,7 @@ def test_r15_the_request_may_know_the_conversation(tmp_path: Path, conversation:
     assert only(path).conversation_id == "c-17"
 
 
-def test_r15_a_request_called_unknown_is_none(tmp_path: Path) -> None:
+def test_r15_a_request_id_unknown_counts_as_absent(tmp_path: Path) -> None:
     path = write_lines(
         tmp_path,
         user_text("agent", None, header="unknown"),

@@ -67,20 +67,20 @@ def test_r06_a_base_name_must_match_exactly(tmp_path: Path, base: str) -> None:
 
 
 @pytest.mark.parametrize("prefix", ["conversation", "inlineConversation", "editingSession"])
-def test_r06_texts_are_known_from_three_places(tmp_path: Path, prefix: str) -> None:
+def test_r06_text_events_are_recognised_from_three_sources(tmp_path: Path, prefix: str) -> None:
     path = write_lines(tmp_path, user_text("edit", 0, name=f"copilot-chat/{prefix}.messageText"), snapshot(CHAT))
 
     assert modes(only(path)) == ["edit"]
 
 
 @pytest.mark.parametrize("base", ["conversation.message", "notebook.messageText", "conversation.messagetext"])
-def test_r06_other_texts_are_not_known(tmp_path: Path, base: str) -> None:
+def test_r06_other_text_events_are_not_recognised(tmp_path: Path, base: str) -> None:
     path = write_lines(tmp_path, user_text("edit", 0, name=f"copilot-chat/{base}"), snapshot(CHAT))
 
     assert modes(only(path)) == [None]
 
 
-def test_r06_participants_give_context(tmp_path: Path) -> None:
+def test_r06_participant_events_have_context(tmp_path: Path) -> None:
     seen = {"conversationId": "talk", "detectedParticipant": "workspace"}
     path = write_lines(tmp_path, event("copilot-chat/participantDetectionContext", seen), snapshot(CHAT))
 
@@ -94,7 +94,7 @@ def test_r06_the_model_family_is_ignored_with_compat(tmp_path: Path) -> None:
     assert trajectories(path, compat=True) == []
 
 
-def test_r06_the_inner_name_is_asked_first(tmp_path: Path) -> None:
+def test_r06_the_inner_name_has_priority(tmp_path: Path) -> None:
     record = snapshot(CHAT, name="inner/engine.messages")
     record["name"] = "outer/engine.messages"
 
@@ -104,7 +104,7 @@ def test_r06_the_inner_name_is_asked_first(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "inner", ["other/event", "engine.messages.length", "", None, 7, ["copilot-chat/engine.messages"]]
 )
-def test_r06_the_outer_name_counts_when_the_inner_one_is_not_known(tmp_path: Path, inner: object) -> None:
+def test_r06_the_outer_name_counts_if_the_inner_one_is_unknown(tmp_path: Path, inner: object) -> None:
     record = snapshot(CHAT)
     record["data"]["baseData"]["name"] = inner
     record["name"] = "outer/engine.messages"
@@ -114,9 +114,7 @@ def test_r06_the_outer_name_counts_when_the_inner_one_is_not_known(tmp_path: Pat
 
 @pytest.mark.parametrize("as_text", [False, True])
 @pytest.mark.parametrize("place", ["data.baseData.properties", "properties", "customDimensions"])
-def test_r06_properties_stand_in_three_places_as_an_object_or_its_text(
-    tmp_path: Path, place: str, as_text: bool
-) -> None:
+def test_r06_properties_are_at_three_paths_as_an_object_or_its_text(tmp_path: Path, place: str, as_text: bool) -> None:
     properties: object = properties_of(talk("found"))
     value = json.dumps(properties) if as_text else properties
     record: Record = {"name": ENGINE, place: value}
@@ -126,7 +124,7 @@ def test_r06_properties_stand_in_three_places_as_an_object_or_its_text(
     assert ids(write_lines(tmp_path, record)) == ["found"]
 
 
-def test_r06_of_several_places_the_first_object_is_taken(tmp_path: Path) -> None:
+def test_r06_of_several_properties_objects_the_first_counts(tmp_path: Path) -> None:
     one, two, three = (properties_of(talk(name)) for name in ("one", "two", "three"))
     path = write_lines(
         tmp_path,
@@ -145,7 +143,7 @@ def test_r06_an_empty_object_is_an_object(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("identity", ["", None, 7, True, ["talk"], {"id": "talk"}])
-def test_r06_an_empty_id_or_one_that_is_no_text_is_absent(tmp_path: Path, identity: object) -> None:
+def test_r06_an_id_that_is_empty_or_not_text_is_absent(tmp_path: Path, identity: object) -> None:
     record = talk("talk")
     properties_of(record)["conversationId"] = identity
 
@@ -154,7 +152,7 @@ def test_r06_an_empty_id_or_one_that_is_no_text_is_absent(tmp_path: Path, identi
     assert (found, ignored(report, "no_conversation_id")) == ([], 1)
 
 
-def test_r06_an_empty_property_gives_way_to_the_next_one(tmp_path: Path) -> None:
+def test_r06_an_empty_property_is_skipped_for_the_next_one(tmp_path: Path) -> None:
     path = write_lines(tmp_path, snapshot(CHAT, properties={"baseModel": "", "request.option.model": '"gpt-4.1"'}))
 
     last = only(path).messages[-1]
@@ -198,7 +196,7 @@ def test_r06_dots_in_keys_may_have_become_underscores(tmp_path: Path, properties
         {"name": "copilot-chat/model.message.added", "properties": {"messageJson": [], "totalChunks": -1}},
     ],
 )
-def test_r06_records_of_wrong_types_harm_nobody(tmp_path: Path, record: Record) -> None:
+def test_r06_records_of_wrong_types_are_ignored(tmp_path: Path, record: Record) -> None:
     found, report = reported(write_lines(tmp_path, record, talk("other")))
 
     assert [trajectory.conversation_id for trajectory in found] == ["other"]

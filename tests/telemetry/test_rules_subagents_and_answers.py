@@ -114,7 +114,7 @@ def test_r24_compat_lets_a_subagent_compete(tmp_path: Path) -> None:
     assert (trajectory.conversation_id, len(trajectory.messages)) == ("talk", 4)
 
 
-def test_r24_a_subagent_is_seen_where_its_own_first_snapshot_stands(tmp_path: Path) -> None:
+def test_r24_a_subagent_is_ordered_by_its_own_first_snapshot(tmp_path: Path) -> None:
     path = write_lines(
         tmp_path,
         subagent(LONG_TASK, messageId="m-1"),
@@ -125,7 +125,7 @@ def test_r24_a_subagent_is_seen_where_its_own_first_snapshot_stands(tmp_path: Pa
     assert [trajectory.conversation_id for trajectory in trajectories(path)] == ["talk#m-1", "other", "talk"]
 
 
-def test_r24_a_subagent_gives_nothing_to_its_conversation(tmp_path: Path) -> None:
+def test_r24_a_subagent_is_not_a_donor_of_its_conversation(tmp_path: Path) -> None:
     busy = [system(), user(), assistant(tool_calls=[call()])]
     main, _ = trajectories(
         write_lines(tmp_path, snapshot([system(), user(), assistant()]), subagent(busy, messageId="m-1"))
@@ -202,7 +202,7 @@ def test_r30_otherwise_an_answer_to_the_same_request_that_is_not_earlier(
     assert (roles(only(path))[-1] == "assistant") is is_answered
 
 
-def test_r30_the_model_call_goes_before_the_request(tmp_path: Path) -> None:
+def test_r30_the_model_call_has_priority_over_the_request(tmp_path: Path) -> None:
     path = write_lines(
         tmp_path,
         question(call_id="call-a", time=at(1)),
@@ -213,7 +213,7 @@ def test_r30_the_model_call_goes_before_the_request(tmp_path: Path) -> None:
     assert contents(only(path))[-1] == "Of the call"
 
 
-def test_r30_without_an_answer_to_the_call_one_to_the_request_serves(tmp_path: Path) -> None:
+def test_r30_without_an_answer_to_the_call_one_to_the_request_is_used(tmp_path: Path) -> None:
     path = write_lines(
         tmp_path, question(call_id="call-a", time=at(1)), answer("Of another call", call_id="call-b", time=at(2))
     )
@@ -261,7 +261,7 @@ NO_ANSWERS = {
 
 
 @pytest.mark.parametrize("record", NO_ANSWERS.values(), ids=NO_ANSWERS)
-def test_r30_what_is_no_answer_of_the_conversation_is_not_appended(tmp_path: Path, record: Record) -> None:
+def test_r30_an_event_that_does_not_answer_the_conversation_is_not_appended(tmp_path: Path, record: Record) -> None:
     assert roles(trajectories(write_lines(tmp_path, question(), record))[0]) == ["system", "user"]
 
 
@@ -339,7 +339,7 @@ def test_r30_compat_appends_nothing(tmp_path: Path) -> None:
     assert roles(only(path, compat=True)) == ["system", "user"]
 
 
-def test_r30_an_answer_with_nothing_before_it_is_a_conversation_when_all_are_kept(tmp_path: Path) -> None:
+def test_r30_an_answer_without_earlier_messages_is_a_conversation_if_all_count(tmp_path: Path) -> None:
     path = write_lines(tmp_path, answer("In May.", baseModel="gpt-5"))
 
     assert trajectories(path) == []

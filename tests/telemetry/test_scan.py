@@ -133,7 +133,7 @@ def test_r35_a_message_that_holds_nothing_has_an_entry_of_its_own() -> None:
     assert context["message_contexts"] == [{"message_index": 0, "mode": None}]
 
 
-def test_r35_keys_stand_in_a_fixed_order() -> None:
+def test_r35_keys_are_in_a_fixed_order() -> None:
     text = "<weather>x</weather>\n<selection>\n```py\na = 1\n```\n</selection>\n" + PROMPT
 
     found = message_context(text, 3, "agent", load_catalogue())
@@ -153,7 +153,7 @@ def test_r35_tags_of_one_key_are_joined() -> None:
     assert scan(text)["reminder_instructions"] == "one\n\ntwo"
 
 
-def test_r35_an_attachment_is_told_by_its_attributes_and_its_body() -> None:
+def test_r35_an_attachment_has_its_attributes_and_its_body() -> None:
     text = (
         '<attachments>\n<attachment id="a.py" filePath="/home/ana/a.py">a</attachment>\n'
         '<attachment folderPath="/home/ana/src">b</attachment>\n<attachment tool="tests">c</attachment>\n'
@@ -178,7 +178,7 @@ def test_r35_the_body_of_an_attachment_is_cut_at_400_characters() -> None:
     assert attachment["text"] == "é" * 400
 
 
-def test_r35_attachments_count_wherever_they_stand() -> None:
+def test_r35_attachments_count_at_any_position() -> None:
     text = (
         '<instructions>\n<attachment filePath="/w/py.instructions.md">a</attachment>\n</instructions>\n'
         '<userRequest>\nFollow it.\n<attachment id="prompt:fix">b</attachment>\n</userRequest>'
@@ -206,7 +206,7 @@ def test_r35_references_come_from_attributes_mentions_and_the_editor() -> None:
     ]
 
 
-def test_r35_what_a_file_holds_is_no_reference() -> None:
+def test_r35_text_in_a_file_is_not_a_reference() -> None:
     text = (
         '<attachment id="app.tsx">\n<Route path="/tides">#file:x.py @ana</Route>\n</attachment>\n'
         "see\n```\n#file:y.py @bob\n```\nmail ana#file:z"
@@ -245,7 +245,7 @@ def test_r35_fenced_code_has_a_language_a_path_and_a_text() -> None:
 
 
 @pytest.mark.parametrize("name", ["selection", "file-selection", "selected-code", "codeToEdit", "code_to_edit"])
-def test_r35_code_inside_a_code_to_edit_tag_is_kept_apart(name: str) -> None:
+def test_r35_code_inside_a_code_to_edit_tag_is_listed_separately(name: str) -> None:
     text = f'```py\na\n```\n<{name} path="/w/b.py">\n```py\nb\n```\nand\n```\nc\n```\n</{name}>\n```py\nd\n```'
 
     found = scan(text)
@@ -266,7 +266,7 @@ def test_r35_a_fence_that_a_file_leaves_open_ends_with_the_file() -> None:
     assert [code["text"] for code in scan(text)["code_snippets"]] == ["y = 2"]
 
 
-def test_r35_a_tag_that_an_attached_file_holds_is_no_context() -> None:
+def test_r35_a_tag_in_an_attached_file_is_not_context() -> None:
     text = '<attachment id="a.md"><context>of a file</context></attachment><context>real</context>'
 
     assert scan(text)["context_info"] == "real"
@@ -297,7 +297,7 @@ def test_r38_items_that_differ_in_anything_are_different() -> None:
     assert len(scan(text)["code_to_edit"]) == 1
 
 
-def test_r38_truth_values_say_which_keys_any_message_has() -> None:
+def test_r38_booleans_mark_the_keys_that_any_message_has() -> None:
     context = context_of([user("<context>a</context>"), user("@workspace hi")], {}, load_catalogue())
 
     has = context["message_context"]

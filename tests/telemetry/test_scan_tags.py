@@ -44,7 +44,7 @@ def test_r36_tags_come_from_the_catalogue(tmp_path: Path) -> None:
     assert context["message_context"]["has_weather"] is True
 
 
-def test_r36_a_catalogue_cannot_fill_what_is_composed() -> None:
+def test_r36_a_catalogue_cannot_set_composed_keys() -> None:
     keys = ("user_request", "file_references", "message_index", "other_tags")
     catalogue = Catalogue([Tag(f"t{index}", "injected", ("user",), key) for index, key in enumerate(keys)])
 
@@ -64,12 +64,12 @@ def test_r36_upper_and_lower_case_differ() -> None:
 
 
 @pytest.mark.parametrize("name", ["weather", "_x", "a.b-c", "T9", "Größe"])
-def test_r36_names_begin_with_a_letter_and_go_on_with_letters_digits_dots_and_strokes(name: str) -> None:
+def test_r36_names_begin_with_a_letter_then_letters_digits_dots_and_dashes(name: str) -> None:
     assert scan(f'<{name} a="1">x</{name}>')["other_tags"] == [{"name": name, "count": 1, "snippet": "x"}]
 
 
 @pytest.mark.parametrize("text", ["<9a>x</9a>", "< a>x</a>", "<-a>x</-a>", "<a b>x</a>", "<äh>x</äh>"])
-def test_r36_what_does_not_is_no_tag(text: str) -> None:
+def test_r36_any_other_text_is_not_a_tag(text: str) -> None:
     assert scan(text) == {"user_request": text}
 
 
@@ -107,7 +107,7 @@ def test_r36_the_request_runs_from_the_last_opening_tag_to_the_last_closing_tag(
     assert scan("<userRequest>cut o")["user_request"] == "cut o"
 
 
-def test_r36_the_request_is_kept_as_it_is_but_for_its_edges() -> None:
+def test_r36_the_request_is_unchanged_except_for_white_space_around_it() -> None:
     words = 'Follow it.\n<attachment id="prompt:fix">b</attachment>\n\n```\ncode\n```'
 
     assert scan(f"<userRequest>\n\n{words}  \n</userRequest>")["user_request"] == words
@@ -117,7 +117,7 @@ def test_r36_an_empty_request_is_absent() -> None:
     assert "user_request" not in scan("words beside it <userRequest> \n</userRequest>")
 
 
-def test_r36_without_a_request_the_rest_of_the_message_is_it() -> None:
+def test_r36_without_a_request_tag_the_rest_of_the_message_is_the_request() -> None:
     text = "<context>a</context>\nfix\n<todoList>b</todoList>it<attachments>\nc\n</attachments>\n<skills>d</skills>"
 
     assert scan(text)["user_request"] == "fix\nit<attachments>\nc\n</attachments>"
@@ -158,11 +158,11 @@ def test_r37_snippets_have_at_most_120_characters() -> None:
     assert len(moon["snippet"]) == 120
 
 
-def test_r37_known_tags_without_a_key_are_no_other_tags() -> None:
+def test_r37_known_tags_without_a_key_are_not_unknown_tags() -> None:
     assert "other_tags" not in scan("<todoList>a</todoList><toolReferences>b</toolReferences>")
 
 
-def test_r37_a_name_that_is_never_closed_is_no_tag() -> None:
+def test_r37_a_name_that_is_never_closed_is_not_a_tag() -> None:
     assert "other_tags" not in scan("a List<String> and Map<K, V>, if a<b and c>d")
 
 
@@ -176,7 +176,7 @@ def test_r37_html_in_attachments_and_in_code_is_ignored() -> None:
     assert "other_tags" not in scan(f"what is `{html}`?")
 
 
-def test_r37_html_elsewhere_and_other_names_in_code_are_told() -> None:
+def test_r37_html_outside_of_code_and_other_names_in_code_are_listed() -> None:
     def other(text: str) -> list[str]:
         return [tag["name"] for tag in scan(text)["other_tags"]]
 

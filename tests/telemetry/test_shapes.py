@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from copilog.errors import BadRecord
 from copilog.telemetry.messages import PART_UNITS, read_messages
-from copilog.telemetry.shapes import Remembered, Shape, shape_of, shape_of_snapshot
+from copilog.telemetry.shapes import Shape, ShapeCache, shape_of, shape_of_snapshot
 
 SCALARS = st.none() | st.booleans() | st.integers(-2, 5) | st.floats(allow_nan=False, allow_infinity=False)
 TEXTS = st.sampled_from(
@@ -61,7 +61,7 @@ def shape_at_a_glance(properties: dict[str, Any], *memory: Any) -> Shape | None:
 
 
 @given(SNAPSHOTS, st.booleans())
-def test_a_glance_tells_what_building_tells(items: list[Any], spaced: bool) -> None:
+def test_the_shape_from_the_cache_equals_the_shape_from_messages(items: list[Any], spaced: bool) -> None:
     text = json.dumps(items, indent=1 if spaced else None, ensure_ascii=False)
     for value in (text, items):
         assert shape_at_a_glance({"messagesJson": value}) == shape_by_building({"messagesJson": value})
@@ -72,29 +72,29 @@ def test_memory_changes_nothing(first: list[Any], more: list[Any], is_longer: bo
     filler = {"role": "user", "content": "x" * 5000}
     texts = [json.dumps([filler, *first]), json.dumps([filler, *(first if is_longer else []), *more])]
     texts.append(texts[-1][: len(texts[-1]) - cut])
-    remembered = Remembered()
+    shape_cache = ShapeCache()
     for text in [*texts, *texts]:
         properties = {"messagesJson": text}
-        assert shape_at_a_glance(properties, remembered, "c") == shape_by_building(properties)
+        assert shape_at_a_glance(properties, shape_cache, "c") == shape_by_building(properties)
 
 
 @given(st.integers(0, 60), st.integers(0, 60))
 def test_memory_of_cut_texts_changes_nothing(first: int, second: int) -> None:
     items = [{"role": "user", "content": "x" * 100 + '[{]},\\"' * 3} for _ in range(80)]
     text = json.dumps(items, separators=(",", ":"))
-    remembered = Remembered()
+    shape_cache = ShapeCache()
     for end in (PART_UNITS, PART_UNITS - first, PART_UNITS, PART_UNITS - second):
         for parts in ({"messagesJson": text[:end]}, {"messagesJson": text[:end], "messagesJson_03": "lost"}):
-            assert shape_at_a_glance(parts, remembered, "c") == shape_by_building(parts)
+            assert shape_at_a_glance(parts, shape_cache, "c") == shape_by_building(parts)
 
 
 @pytest.mark.parametrize("tail", ["", "]", ",", ',{"role"', ',{"role":"tool","content":"}]'])
-def test_a_cut_text_keeps_its_whole_messages(tail: str) -> None:
+def test_a_cut_text_keeps_its_complete_messages(tail: str) -> None:
     whole = '[{"role":"system","content":"a"},{"role":"user","content":"b"}'
     gap = {"messagesJson": whole + tail, "messagesJson_03": "x"}
     assert shape_at_a_glance(gap) == Shape("su") == shape_by_building(gap)
 
 
-def test_numbers_beyond_all_bounds_take_the_long_way() -> None:
+def test_numbers_out_of_range_use_the_slow_decoder() -> None:
     properties = {"messagesJson": '[{"role":"user","content":["a",1e999]},{"role":"tool","tool_call_id":1e999}]'}
     assert shape_at_a_glance(properties) == Shape("u") == shape_by_building(properties)

@@ -124,7 +124,7 @@ def test_summaries_add_up_in_any_order_and_grouping(a: list[Any], b: list[Any], 
 # The inventory
 
 
-def test_an_inventory_looks_at_all_roles() -> None:
+def test_an_inventory_counts_tags_of_all_roles() -> None:
     first: Texts = [
         ("system", "<instructions>be brief</instructions>"),
         ("user", "<context>a</context>"),
@@ -149,7 +149,7 @@ def test_an_inventory_counts_nested_tags() -> None:
     assert {tag["name"] for tag in document["tags"]} == {"attachments", "attachment", "weather"}
 
 
-def test_markup_in_what_tools_say_is_no_tag() -> None:
+def test_markup_in_tool_output_is_not_a_tag() -> None:
     page = "<html><body><main-menu>x</main-menu></body></html>"
 
     document = inventory_of([[("tool", page)]], CATALOGUE).to_json()

@@ -78,7 +78,7 @@ def test_thoughts_in_a_row_are_one() -> None:
     assert (thought.title, thought.text) == ("Weighing", "Hm.\n\nSo.")
 
 
-def test_a_result_stands_with_its_call_wherever_it_was_recorded() -> None:
+def test_a_result_is_shown_with_its_call_wherever_it_was_recorded() -> None:
     call = ToolCall(id="c", name="look", status="complete")
     conversation = told(said(call), said(Text(text="Then.")), said(ToolResult(call_id="c", text="42"), role="tool"))
     made, prose = blocks(conversation)
@@ -112,7 +112,7 @@ def test_what_a_sub_agent_did_is_below_its_call() -> None:
         ("", FileEdit(call_id="c", path="/a", diff="@@ -1 +1 @@\n-a\n+b\n"), "x" * 301),
     ],
 )
-def test_a_result_that_says_no_more_than_what_is_beside_it_is_folded(beside: str, part: AnyPart, result: str) -> None:
+def test_a_result_that_repeats_another_block_is_folded(beside: str, part: AnyPart, result: str) -> None:
     call = ToolCall(id="c", name="tool", status="complete")
     made = next(
         block
@@ -139,7 +139,7 @@ def test_an_edit_whose_call_has_shown_the_change_is_not_drawn_twice() -> None:
 
 @pytest.mark.parametrize("writer", WRITERS)
 @pytest.mark.parametrize("first", [1, 2, 3])
-def test_where_a_turn_was_undone_is_marked_in_its_place(first: int, writer: str) -> None:
+def test_the_point_where_a_turn_was_undone_is_marked(first: int, writer: str) -> None:
     kept, gone = Text(text="kept-words", position=0), Text(text="gone-words", position=3)
     text = WRITERS[writer](told(said(kept, ToolCall(id="c", name="a_tool"), gone), undone_from=first)).lower()
 
@@ -148,7 +148,7 @@ def test_where_a_turn_was_undone_is_marked_in_its_place(first: int, writer: str)
 
 
 @pytest.mark.parametrize("writer", WRITERS)
-def test_what_became_of_an_edit_is_told(writer: str) -> None:
+def test_the_outcome_of_an_edit_is_shown(writer: str) -> None:
     edit = FileEdit(path="/x/a.py", uri="file:///x/a.py", diff="@@ -1 +1 @@\n-a\n+b\n")
     conversation = told(said(edit))
     conversation.files = [FileState(uri="file:///x/a.py", path="/x/a.py", decision="undecided")]
@@ -157,7 +157,7 @@ def test_what_became_of_an_edit_is_told(writer: str) -> None:
 
 
 @pytest.mark.parametrize("writer", WRITERS)
-def test_a_retried_prompt_and_a_vote_are_told(writer: str) -> None:
+def test_a_retried_prompt_and_a_vote_are_shown(writer: str) -> None:
     conversation = told(said(Text(text="So.")))
     conversation.turns.append(Turn(index=1))
     conversation.messages.append(said(Text(text="Why?"), role="user", turn=1))
@@ -166,7 +166,7 @@ def test_a_retried_prompt_and_a_vote_are_told(writer: str) -> None:
 
 
 @pytest.mark.parametrize("writer", WRITERS)
-def test_who_answered_and_what_the_answer_is_based_on_are_told(writer: str) -> None:
+def test_the_agent_and_the_references_of_an_answer_are_shown(writer: str) -> None:
     used = [UsedReference(place=Place(path="/x/tides.csv"), status="partial")]
     agent = CustomAgent(name="harbour-master")
     text = WRITERS[writer](told(said(Text(text="So.")), custom_agent=agent, command="explain", references=used))
@@ -174,19 +174,19 @@ def test_who_answered_and_what_the_answer_is_based_on_are_told(writer: str) -> N
     assert [words for words in ("harbour-master", "/explain", "/x/tides.csv", "partial") if words not in text] == []
 
 
-def test_why_no_approval_was_needed_is_told_where_all_is() -> None:
+def test_the_reason_for_no_approval_is_shown_in_full_output() -> None:
     call = ToolCall(id="c", name="look", approval=Approval(kind="not-needed", detail="Looking is harmless."))
 
     assert "no approval needed (Looking is harmless.)" in WRITERS["terminal"](told(said(call)))
 
 
-def test_a_notice_without_a_label_is_its_words() -> None:
+def test_a_notice_without_a_label_shows_its_text() -> None:
     text = WRITERS["Markdown"](told(said(Notice(topic="progress", text="Looking around"))))
 
     assert "\n> Looking around\n" in text
 
 
-def test_a_call_of_which_nothing_but_its_line_is_known_says_so() -> None:
+def test_a_call_without_arguments_and_result_says_so() -> None:
     call = ToolCall(id="c", name="look", message="Looked at the tides")
     said_once = WRITERS["HTML"](told(said(call))).partition("<body")[2]
 

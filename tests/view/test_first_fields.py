@@ -76,5 +76,5 @@ def conversation(tmp_path_factory: pytest.TempPathFactory) -> Conversation:
         "Shift the zero",
     ],
 )
-def test_it_is_on_every_surface(conversation: Conversation, words: str, writer: str) -> None:
+def test_every_block_is_on_every_surface(conversation: Conversation, words: str, writer: str) -> None:
     assert re.search(words, WRITERS[writer](conversation))

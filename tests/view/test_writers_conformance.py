@@ -258,7 +258,7 @@ def test_every_field_is_shown_or_listed(kind: type[Part], writer: str) -> None:
 
 
 @pytest.mark.parametrize("writer", WRITERS)
-def test_what_is_listed_is_not_shown(writer: str) -> None:
+def test_fields_listed_as_missing_are_not_shown(writer: str) -> None:
     listed = {*LEFT_OUT, *LEFT_OUT_BY.get(writer, {})}
 
     assert sorted(listed - {name for kind in KINDS for name in missing(kind, writer)}) == []

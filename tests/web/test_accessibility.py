@@ -19,7 +19,7 @@ RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "be
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_axe_finds_nothing_serious_on(
+def test_axe_finds_no_serious_problem_on(
     name: str, open_page: Callable[..., Page], address: str, viewer_archive: Path, page_faults: list[str]
 ) -> None:
     page = open_page(address, address_of(name, richest(viewer_archive)), reduced_motion="reduce")
@@ -55,7 +55,7 @@ def _told(violation: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_phone_is_wide_enough_for(
+def test_a_phone_does_not_scroll_sideways_on(
     name: str, open_page: Callable[..., Page], address: str, viewer_archive: Path, page_faults: list[str]
 ) -> None:
     where = address_of(name, richest(viewer_archive))

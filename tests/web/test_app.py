@@ -147,7 +147,7 @@ def test_a_bug_is_a_page_without_a_traceback(viewer_archive: Path, caplog: pytes
         assert answer.headers[name] == value
 
 
-def test_a_missing_page_says_what_next(client: TestClient) -> None:
+def test_a_missing_page_says_what_to_do_next(client: TestClient) -> None:
     answer = client.get("/nowhere<script>")
 
     assert answer.status_code == 404
@@ -170,16 +170,14 @@ def test_a_part_of_a_page_fails_in_one_line(client: TestClient) -> None:
     assert 'role="alert"' in answer.text
 
 
-def test_an_archive_that_is_not_there_is_told_with_what_to_do(
-    tmp_path: Path, client_of: Callable[[Path], TestClient]
-) -> None:
+def test_a_missing_archive_is_reported_with_what_to_do(tmp_path: Path, client_of: Callable[[Path], TestClient]) -> None:
     answer = client_of(tmp_path / "archive.db").get(PAGE)
 
     assert answer.status_code == 503
     assert "copilog scan" in answer.text
 
 
-def test_what_a_message_quotes_is_only_text(viewer_archive: Path) -> None:
+def test_quoted_text_in_a_message_is_escaped(viewer_archive: Path) -> None:
     from copilog.errors import UsageError
 
     answer = failing_app(viewer_archive, UsageError("<img src=x> \u202e no such label")).get("/fails")
@@ -192,7 +190,7 @@ def test_what_a_message_quotes_is_only_text(viewer_archive: Path) -> None:
 # --- conversations ----------------------------------------------------------------------------------------------
 
 
-def test_conversations_are_kept_until_they_change(viewer: Viewer) -> None:
+def test_conversations_are_cached_until_they_change(viewer: Viewer) -> None:
     with viewer.archive() as archive:
         first, second = archive.list(limit=2)
     kept = viewer.conversation(first.id)
@@ -206,7 +204,7 @@ def test_conversations_are_kept_until_they_change(viewer: Viewer) -> None:
     assert viewer.conversation(first.id) == kept
 
 
-def test_only_a_few_conversations_are_kept(viewer: Viewer) -> None:
+def test_only_a_few_conversations_are_cached(viewer: Viewer) -> None:
     with viewer.archive() as archive:
         ids = [summary.id for summary in archive.list(limit=12, include_empty=True)]
     first = viewer.conversation(ids[0])
@@ -217,7 +215,7 @@ def test_only_a_few_conversations_are_kept(viewer: Viewer) -> None:
     assert viewer.conversation(ids[0]) is not first
 
 
-def test_a_conversation_that_is_not_there_is_not_found(viewer: Viewer) -> None:
+def test_a_missing_conversation_is_a_404(viewer: Viewer) -> None:
     with pytest.raises(HTTPException) as caught:
         viewer.conversation("vscode:nothing")
 
@@ -275,11 +273,11 @@ def test_a_name_that_a_template_does_not_know_is_an_error() -> None:
         ("2 | counted('turn')", "2 turns"),
     ],
 )
-def test_filters_write_as_people_do(expression: str, shown: str) -> None:
+def test_template_filters_format_values(expression: str, shown: str) -> None:
     assert environment().from_string("{{ " + expression + " }}").render() == shown
 
 
-def test_the_notice_stands_on_every_page(viewer_archive: Path) -> None:
+def test_the_notice_is_on_every_page(viewer_archive: Path) -> None:
     from copilog.web.app import create_app
 
     host = f"127.0.0.1:{PORT}"

@@ -44,7 +44,7 @@ def test_a_folded_block_is_opened_by_keyboard(open_branched: Callable[..., Page]
     expect(fold.get_by_text(PROMPTS[1])).to_be_visible()
 
 
-def test_everything_is_there_without_scripts(open_branched: Callable[..., Page]) -> None:
+def test_pages_are_complete_without_scripts(open_branched: Callable[..., Page]) -> None:
     page = open_branched(java_script_enabled=False)
     expect(page.locator("section.branch section.branch").get_by_text(ANSWERS[6])).to_be_visible()
 
@@ -59,7 +59,7 @@ def test_a_link_to_a_superseded_turn_opens_its_block(open_branched: Callable[...
         expect(page.locator("details.superseded[open]").get_by_text(PROMPTS[1])).to_be_visible()
 
 
-def test_words_of_a_superseded_turn_are_found_and_unfolded(open_branched: Callable[..., Page]) -> None:
+def test_a_search_hit_in_a_superseded_turn_unfolds_it(open_branched: Callable[..., Page]) -> None:
     page = open_branched()
 
     page.locator("#find-words").fill("ghost of the harbour")

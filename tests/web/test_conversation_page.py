@@ -212,7 +212,7 @@ def test_long_texts_are_served_as_plain_text(client_of: Callable[[Path], TestCli
         (where(FULL, "/below", call="nobody", skip=3), 200),
     ],
 )
-def test_what_is_not_there_is_said_so(client: TestClient, address: str, status: int) -> None:
+def test_missing_messages_and_parts_are_404s(client: TestClient, address: str, status: int) -> None:
     assert client.get(address).status_code == status
 
 

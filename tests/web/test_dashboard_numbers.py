@@ -141,7 +141,9 @@ def repeated(measured: Path) -> Path:
 
 
 @pytest.mark.parametrize(("asked", "expected"), COUNTED, ids=lambda value: "-".join(value))
-def test_who_is_behind_a_number(measured: Path, asked: tuple[str, ...], expected: dict[str, float]) -> None:
+def test_a_number_leads_to_its_conversations(
+    measured: Path, asked: tuple[str, ...], expected: dict[str, float]
+) -> None:
     with Archive(measured) as archive:
         rows = drill_down(choose(archive), *asked).rows
     assert {row.title: row.amount for row in rows} == expected
@@ -175,7 +177,7 @@ def test_a_list_says_what_it_counts(
     assert f'<td class="number">{amount}</td>' in text
 
 
-def test_what_nobody_counts_is_refused(client_of: Callable[[Path], TestClient], measured: Path) -> None:
+def test_an_unknown_figure_is_refused(client_of: Callable[[Path], TestClient], measured: Path) -> None:
     pages = client_of(measured)
     for query in ("figure=moods&value=good", "figure=time.by_hour.turns&value=25", "figure=work.errors.times", ""):
         assert pages.get(f"{BEHIND}?{query}").status_code == 400, query
@@ -206,7 +208,7 @@ def number_behind(chosen: Chosen, link: str, words: Callable[[float], str] | Non
     return (words or WORDS[figure.amount.unit])(figure.number(chosen, figure.table.key_of(tuple(values))))
 
 
-def test_every_number_leads_somewhere(repeated: Path) -> None:
+def test_every_number_has_a_link(repeated: Path) -> None:
     with Archive(repeated) as archive:
         sections = sections_for(choose(archive))
 
@@ -254,7 +256,7 @@ def test_a_list_has_as_many_as_its_number_says(repeated: Path, selection: Select
     assert {("models", "Turns"), ("tools", "Calls"), ("latency", "Median"), ("agents", "Turns or runs")} <= compared
 
 
-def test_rows_count_what_is_behind_their_names(repeated: Path) -> None:
+def test_a_row_counts_the_conversations_that_it_links_to(repeated: Path) -> None:
     """Where the name of a row is the link: the number that its list must come to."""
     numbers = {
         "sequences": "Times",
@@ -283,7 +285,7 @@ def test_rows_count_what_is_behind_their_names(repeated: Path) -> None:
                     assert f"{len(rows):,}" == row[heads.index("Conversations")].text, (key, row)
 
 
-def test_tiles_count_what_is_behind_them(repeated: Path) -> None:
+def test_a_tile_counts_the_conversations_that_it_links_to(repeated: Path) -> None:
     compared = set()
     with Archive(repeated) as archive:
         chosen = choose(archive)

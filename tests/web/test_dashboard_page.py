@@ -77,7 +77,7 @@ def asked_by(link: str) -> dict[str, str]:
 # --- numbers --------------------------------------------------------------------------------------------------------
 
 
-def test_pictures_show_what_was_worked_out_by_hand(pages: TestClient) -> None:
+def test_charts_show_values_computed_by_hand(pages: TestClient) -> None:
     document = pages.get("/dashboard/data").json()
     charts = charts_of(pages)
 
@@ -103,7 +103,7 @@ def test_pictures_show_what_was_worked_out_by_hand(pages: TestClient) -> None:
     assert values_of(charts["sources"]) == {"vscode-session": [2], "cli-events": [2]}
 
 
-def test_tokens_are_told_apart_by_how_they_are_known(pages: TestClient, measured: Path) -> None:
+def test_recorded_and_estimated_tokens_are_separate(pages: TestClient, measured: Path) -> None:
     chart = charts_of(pages)["tokens-by-method"]
 
     assert [series["name"] for series in chart["series"]] == ["recorded", "spread", "estimated"]
@@ -138,7 +138,7 @@ def test_a_period_and_facets_apply_to_everything(pages: TestClient) -> None:
     assert charts_of(pages, "?q=has:error").keys() == charts_of(pages, "?error=1").keys()
 
 
-def test_prices_come_with_their_date(pages: TestClient) -> None:
+def test_prices_are_shown_with_their_date(pages: TestClient) -> None:
     text = pages.get("/dashboard").text
     assert re.search(r"Dollars are list prices from [^,]* of \d{4}-\d\d-\d\d, and not what anybody was billed", text)
 
@@ -219,7 +219,7 @@ def test_ranges_and_facets_stand_in_the_address(pages: TestClient) -> None:
     assert re.search(rf'href="/dashboard\?[^"]*since={year}-01-01', text)
 
 
-def test_what_cannot_be_asked_is_told_on_the_page(pages: TestClient) -> None:
+def test_invalid_parameters_are_reported_on_the_page(pages: TestClient) -> None:
     for query in ("?since=someday", "?q=tool:"):
         answer = pages.get(f"/dashboard{query}")
         assert answer.status_code == 400
@@ -237,7 +237,9 @@ def test_an_archive_without_any_conversation_is_no_error(
     assert pages.get("/dashboard/data").status_code == 200
 
 
-def test_nothing_is_called_unused_where_nobody_looked(pages: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_reported_unused_if_definitions_were_not_read(
+    pages: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(Viewer, "defined", lambda *_: None)
     text = pages.get("/dashboard").text
     assert "never used" in text
@@ -312,7 +314,7 @@ def board(served: Callable[[Path], str], open_page: Callable[..., Page], measure
     return page
 
 
-def test_charts_appear_and_say_what_one_points_at(board: Page) -> None:
+def test_charts_are_drawn_with_tooltips(board: Page) -> None:
     keys = board.locator("[data-chart]")
     assert board.locator("[data-chart] svg").count() >= keys.count() > 10
 
@@ -342,7 +344,7 @@ def test_a_click_leads_to_the_conversations(board: Page) -> None:
     expect(board.get_by_text("Lighthouse", exact=True).first).to_be_visible()
 
 
-def test_keyboards_walk_through_a_picture_and_open_what_they_stop_at(board: Page) -> None:
+def test_charts_can_be_used_by_keyboard(board: Page) -> None:
     first = board.locator("#panel-weekdays .hits a").first
     first.focus()
     board.keyboard.press("ArrowRight")

@@ -48,7 +48,7 @@ def test_several_come_as_one_file(client: TestClient, ids: list[str]) -> None:
     ("query", "status"),
     [("", 400), ("?id=", 400), ("?id=nobody", 404), ("?id=nobody&id=noone", 404), ("?id=nobody&format=docx", 400)],
 )
-def test_what_cannot_be_exported_is_said(client: TestClient, query: str, status: int) -> None:
+def test_invalid_exports_are_answered_with_a_message(client: TestClient, query: str, status: int) -> None:
     assert client.get(f"/export{query}").status_code == status
 
 
@@ -58,7 +58,7 @@ def test_nothing_is_exported_without_the_token(client: TestClient, ids: list[str
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_an_exported_hostile_conversation_does_nothing(
+def test_an_exported_hostile_conversation_runs_nothing(
     open_page: Callable[..., Page], address: str, scheme: str
 ) -> None:
     html = html_page(hostile_conversation(), made_by="copilog 1.2.3")
@@ -72,7 +72,7 @@ def test_an_exported_hostile_conversation_does_nothing(
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-def test_a_hostile_conversation_as_markdown_keeps_its_place() -> None:
+def test_a_hostile_conversation_cannot_break_out_of_markdown() -> None:
     text = markdown_page(hostile_conversation())
     assert text.rstrip().endswith("`copilog show ID --json` has all of them")
     assert "\x1b" not in text

@@ -33,7 +33,7 @@ def test_an_address_brings_the_same_view_back(filters: Filters) -> None:
 
 
 @given(st.dictionaries(st.sampled_from([*TEXTS, *FLAGS, "sort", "from", "other"]), st.text()))
-def test_any_address_is_some_view(params: dict[str, str]) -> None:
+def test_any_address_gives_a_view(params: dict[str, str]) -> None:
     filters = filters_from(params)
     assert filters_from(dict(parse_qsl(query_of(filters)[1:]))) == filters
 
@@ -72,18 +72,18 @@ def test_a_month_is_a_period() -> None:
     assert within.until == datetime(2027, 1, 1).astimezone()
 
 
-def test_a_search_that_does_not_parse_is_told() -> None:
+def test_an_invalid_search_is_reported() -> None:
     with pytest.raises(QueryError, match="has no"):
         measured_by(Filters(q="tide) OR (wave", agent="Reviewer"))
 
 
 @pytest.mark.parametrize("filters", [Filters(since="someday"), Filters(until="2026-13-01"), Filters(month="2026-00")])
-def test_what_is_no_date_is_told(filters: Filters) -> None:
+def test_an_invalid_date_filter_is_reported(filters: Filters) -> None:
     with pytest.raises(UsageError, match="is not a date"):
         measured_by(filters)
 
 
-def test_the_library_is_told_all_filters() -> None:
+def test_all_filters_reach_the_archive() -> None:
     wanted = listed_by(Filters(q="tide", agent="Reviewer", month="2026-03", error=True, until="2026-05-01"), NOON)
     assert (wanted.query, wanted.agent, wanted.month, wanted.error) == ("tide", "Reviewer", "2026-03", True)
     assert wanted.until == datetime(2026, 5, 2).astimezone()

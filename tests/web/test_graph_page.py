@@ -23,7 +23,7 @@ def test_the_data_has_nodes_and_edges_and_where_nodes_lead(client: TestClient) -
     assert {edge["target"] for edge in data["edges"]} <= nodes.keys()
 
 
-def test_the_page_tells_it_as_a_table(client: TestClient) -> None:
+def test_the_graph_page_has_a_table(client: TestClient) -> None:
     text = client.get("/graph").text
 
     assert "run_in_terminal</a>" in text
@@ -39,7 +39,7 @@ def test_filters_narrow_the_graph_and_stay_in_its_links(client: TestClient) -> N
     assert all("workspace=" in node["link"] for node in data["nodes"] if node["link"])
 
 
-def test_nothing_chosen_is_told(client: TestClient) -> None:
+def test_an_empty_selection_is_reported(client: TestClient) -> None:
     assert "No agent, tool or skill was used" in client.get("/graph", params={"until": "2001"}).text
     assert "no conversation has" in client.get("/graph", params={"workspace": "nowhere at all"}).text
 
@@ -80,7 +80,7 @@ def test_instructions_that_only_vscode_remembers_are_shown(
     assert PILOT in shown.text
 
 
-def test_the_picture_can_be_walked_by_keyboard(open_page: Callable[..., Page], address: str) -> None:
+def test_the_graph_can_be_used_by_keyboard(open_page: Callable[..., Page], address: str) -> None:
     page = open_page(address, "/graph")
     node = page.locator("#graph .node.agent").filter(has_text="Reviewer")
     node.wait_for()

@@ -58,7 +58,7 @@ def hostile_archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_nothing_of_it_runs_on(
+def test_hostile_text_runs_nothing_on(
     name: str,
     open_page: Callable[..., Page],
     served: Callable[[Path], str],
@@ -73,7 +73,7 @@ def test_nothing_of_it_runs_on(
     assert _suspicious(page) == []
 
 
-def test_the_page_shows_it_as_text(
+def test_hostile_text_is_shown_as_text(
     open_page: Callable[..., Page], served: Callable[[Path], str], hostile_archive: Path
 ) -> None:
     page = open_page(served(hostile_archive), address_of("conversation", ID))
@@ -82,7 +82,7 @@ def test_the_page_shows_it_as_text(
     assert "<script>window.ran=1" in page.title()
 
 
-def test_nothing_of_it_runs_in_what_is_loaded_later(
+def test_hostile_text_runs_nothing_in_parts_loaded_later(
     open_page: Callable[..., Page], served: Callable[[Path], str], hostile_archive: Path
 ) -> None:
     page = open_page(served(hostile_archive), address_of("conversation", ID))
@@ -92,7 +92,7 @@ def test_nothing_of_it_runs_in_what_is_loaded_later(
         assert _suspicious(page) == [], fragment
 
 
-def test_nothing_of_it_runs_on_the_pages_of_trajectories(
+def test_hostile_text_runs_nothing_on_the_pages_of_trajectories(
     open_page: Callable[..., Page], served: Callable[[Path], str], hostile_archive: Path
 ) -> None:
     address = served(hostile_archive)
@@ -103,7 +103,9 @@ def test_nothing_of_it_runs_on_the_pages_of_trajectories(
         assert _suspicious(page) == [], where
 
 
-def test_a_page_that_trusted_it_would_be_caught(show: Callable[[str], Page], page_faults: list[str]) -> None:
+def test_these_tests_detect_a_page_that_trusts_hostile_text(
+    show: Callable[[str], Page], page_faults: list[str]
+) -> None:
     prose = PROSE.replace('http-equiv="refresh"', "")  # which would leave the page at once
     page = show(f"<!DOCTYPE html><title>{NAME}</title><main>{prose}</main>")
     page.wait_for_load_state("load")
@@ -121,7 +123,7 @@ def test_a_page_that_trusted_it_would_be_caught(show: Callable[[str], Page], pag
 # --- what leaves as a file ------------------------------------------------------------------------------------------
 
 
-def test_nothing_of_it_runs_in_the_exported_page(
+def test_hostile_text_runs_nothing_in_the_exported_page(
     client_of: Callable[[Path], TestClient], show: Callable[[str], Page], hostile_archive: Path
 ) -> None:
     answer = client_of(hostile_archive).get("/export", params={"id": ID, "format": "html"})
@@ -132,7 +134,7 @@ def test_nothing_of_it_runs_in_the_exported_page(
     assert _suspicious(page) == []
 
 
-def test_nothing_of_it_runs_in_the_report(show: Callable[[str], Page], hostile_archive: Path) -> None:
+def test_hostile_text_runs_nothing_in_the_report(show: Callable[[str], Page], hostile_archive: Path) -> None:
     with Archive(hostile_archive) as archive:
         stats = measure_chosen(choose(archive))
     page = show(report_page(stats, Cover(made_at=NOON, made_by="copilog", title=NAME)))
@@ -142,7 +144,7 @@ def test_nothing_of_it_runs_in_the_report(show: Callable[[str], Page], hostile_a
 
 
 @pytest.mark.parametrize("wanted", ["/conversation/attachment", "/conversation/raw", "/conversation/text"])
-def test_no_part_comes_as_something_that_a_browser_runs(
+def test_raw_parts_have_types_that_a_browser_does_not_run(
     wanted: str, client_of: Callable[[Path], TestClient], hostile_archive: Path
 ) -> None:
     """Attachments are scripts, pages and pictures with scripts, and one names a file of this machine."""

@@ -46,14 +46,14 @@ def test_all_conversations_are_listed_with_the_newest_first(client: TestClient) 
     assert found[0] == "Mail me when the water is high"
 
 
-def test_a_row_tells_the_essentials(client: TestClient) -> None:
+def test_a_row_shows_the_main_facts(client: TestClient) -> None:
     text = client.get("/?q=title:calendar&sort=title").text
     for told in ("tide-tables", "claude-sonnet-4.5", "explore", "cli-events", "321 k", "1 min 17 s", "complete"):
         assert told in text
     assert 'href="/conversation?id=cli%3A' in text
 
 
-def test_tokens_that_nobody_recorded_are_marked(client: TestClient) -> None:
+def test_unrecorded_tokens_are_marked(client: TestClient) -> None:
     assert re.search(r'title="[\d,]+ tokens, [\d,]+ of them estimated">~', client.get("/").text)
 
 
@@ -70,7 +70,7 @@ def test_facets_are_links_that_keep_the_other_filters(client: TestClient) -> Non
     assert "5 of 18 conversations" in text
 
 
-def test_the_form_says_again_what_is_chosen(client: TestClient) -> None:
+def test_the_form_shows_the_current_filters(client: TestClient) -> None:
     text = client.get("/?model=gpt-4.1&starred=1&since=2026-01-01").text
     assert '<input type="hidden" name="model" value="gpt-4.1" form="find">' in text
     assert '<input type="hidden" name="starred" value="1" form="find">' in text
@@ -83,7 +83,7 @@ def test_a_search_shows_where_it_was_found(client: TestClient) -> None:
     assert re.search(r'href="/conversation\?id=[^"]+&amp;message=\d+#m-\d+"', text)
 
 
-def test_a_search_can_be_narrowed_down(client: TestClient) -> None:
+def test_a_search_can_be_filtered(client: TestClient) -> None:
     everywhere = titles(client, "/?q=tide")
     within = titles(client, "/?q=tide&workspace=/home/ana/tide-sensor")
     assert within
@@ -98,26 +98,26 @@ def test_a_word_that_is_not_finished_finds_those_that_begin_so(client: TestClien
     assert "Nothing matches" in client.get("/?q=xyzzyx").text
 
 
-def test_a_search_that_does_not_parse_tells_what_is_wrong_and_what_would_do(client: TestClient) -> None:
+def test_an_invalid_search_shows_the_error_and_a_suggestion(client: TestClient) -> None:
     text = unescape(client.get("/?q=tide AND&model=gpt-4.1").text)
     assert "AND has nothing after it" in text
     assert 'href="/?q=tide&model=gpt-4.1"' in text
     assert 'value="tide AND"' in text
 
 
-def test_a_date_that_is_none_is_told(client: TestClient) -> None:
+def test_an_invalid_date_is_reported(client: TestClient) -> None:
     assert "is not a date; write 2026" in client.get("/?since=someday").text
     assert "is not a date; write 2026" in client.get("/?month=2026-77").text
 
 
-def test_where_nothing_matches_the_page_tells_which_filter_to_drop(client: TestClient) -> None:
+def test_without_matches_the_page_suggests_filters_to_remove(client: TestClient) -> None:
     text = unescape(client.get("/?workspace=/home/ana/notes&tool=run_in_terminal").text)
     assert "Nothing matches" in text
     assert 'href="/?workspace=/home/ana/notes"' in text.replace("%2F", "/")
     assert "without workspace: notes" in text
 
 
-def test_an_empty_archive_tells_how_to_fill_it(client_of: Callable[[Path], TestClient], tmp_path: Path) -> None:
+def test_an_empty_archive_shows_how_to_fill_it(client_of: Callable[[Path], TestClient], tmp_path: Path) -> None:
     Archive(tmp_path / "archive.db", write=True).close()
     assert "no conversations yet" in client_of(tmp_path / "archive.db").get("/").text
 
@@ -175,7 +175,7 @@ def test_one_talkative_conversation_does_not_hide_the_others(
     assert "Any other order lists all" in client.get("/?q=tide").text
 
 
-def test_tools_come_when_they_are_asked_for(client: TestClient) -> None:
+def test_the_tools_facet_is_loaded_on_demand(client: TestClient) -> None:
     page = client.get("/?model=claude-sonnet-4.5").text
     assert 'hx-get="/library/tools?model=claude-sonnet-4.5"' in page
     assert "copilot_readFile" not in page
@@ -192,7 +192,7 @@ def test_htmx_gets_only_what_changes(client: TestClient) -> None:
     assert 'id="q"' not in text
 
 
-def test_what_a_title_holds_is_only_text(client_of: Callable[[Path], TestClient], tmp_path: Path) -> None:
+def test_titles_are_only_text(client_of: Callable[[Path], TestClient], tmp_path: Path) -> None:
     with Archive(tmp_path / "archive.db", write=True) as archive:
         title = "<script>alert(1)</script> & \u202eflow"
         made = entry('x"><b>', ("hello <b>there</b>", "yes"), title=title, folder="/home/ana/<i>")
@@ -214,7 +214,7 @@ def chosen(page: Page) -> dict[str, list[str]]:
     return parse_qs(urlsplit(page.url).query)
 
 
-def test_one_can_go_through_the_list_with_keys(browser_page: Page) -> None:
+def test_keys_move_through_the_list(browser_page: Page) -> None:
     page = browser_page
     page.keyboard.press("j")
     page.keyboard.press("j")
@@ -249,7 +249,7 @@ def test_escape_leaves_the_search_as_it_is(browser_page: Page) -> None:
     expect(page.locator(".title").first).to_be_focused()
 
 
-def test_the_list_is_searched_while_one_types_and_back_leads_out(browser_page: Page) -> None:
+def test_the_list_is_searched_while_typing_and_back_restores_it(browser_page: Page) -> None:
     page = browser_page
     expect(page.locator(".conversation")).to_have_count(18)
     page.locator("#q").press_sequentially("gauge", delay=40)
@@ -284,7 +284,7 @@ def test_a_view_can_be_bookmarked(browser_page: Page, address: str) -> None:
     assert page.locator("select[name=sort]").input_value() == "title"
 
 
-def test_what_does_not_parse_offers_the_nearest_that_does(browser_page: Page) -> None:
+def test_an_invalid_search_offers_a_valid_one(browser_page: Page) -> None:
     page = browser_page
     page.locator("#q").fill('"gauge')
     page.locator("#trouble a").click()
@@ -368,7 +368,7 @@ def test_tools_are_counted_when_their_facet_is_opened_and_it_stays_open(browser_
     expect(page.locator(".facet[data-facet=tool] a", has_text="read_file").first).to_be_visible()
 
 
-def test_without_scripts_the_form_does_it(open_page: Callable[..., Page], address: str) -> None:
+def test_without_scripts_the_form_searches(open_page: Callable[..., Page], address: str) -> None:
     page = open_page(address, "/?model=gpt-4.1", java_script_enabled=False)
     page.locator("#q").fill("seeds")
     page.locator("#find .go").click()
@@ -378,6 +378,6 @@ def test_without_scripts_the_form_does_it(open_page: Callable[..., Page], addres
 
 
 @pytest.mark.parametrize("width", [1280, 1000, 390])
-def test_nothing_sticks_out(open_page: Callable[..., Page], address: str, width: int) -> None:
+def test_pages_do_not_scroll_sideways(open_page: Callable[..., Page], address: str, width: int) -> None:
     page = open_page(address, "/?q=tide", viewport={"width": width, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -20,7 +20,7 @@ from starlette.testclient import TestClient
 from copilog.sources.roots import Root, roots_from
 from copilog.store.archive import Archive
 from copilog.web.app import create_app
-from copilog.web.live import Change, Changes, Looking, Lookout, event_of, missed_since
+from copilog.web.live import Change, ChangeDetector, Changes, DetectorThread, event_of, missed_since
 from copilog.web.scans import Places, Scanning
 from copilog.web.serving import ViewerServer
 from copilog.web.viewer import ViewerSettings
@@ -45,16 +45,16 @@ def wait_until(is_so: Callable[[], bool]) -> None:
 # --- noticing ---------------------------------------------------------------------------------------------------
 
 
-def test_nothing_has_changed_at_first_nor_when_nobody_writes(own_archive: Path) -> None:
-    lookout = Lookout(own_archive)
+def test_no_change_is_reported_at_first_nor_without_writes(own_archive: Path) -> None:
+    lookout = ChangeDetector(own_archive)
 
     assert lookout.look() is None
     assert lookout.look() is None
 
 
-def test_what_somebody_else_stores_or_stars_is_noticed_once(own_archive: Path) -> None:
+def test_changes_of_other_processes_are_noticed_once(own_archive: Path) -> None:
     first, second, *_ = ids_in(own_archive)
-    lookout = Lookout(own_archive)
+    lookout = ChangeDetector(own_archive)
     lookout.look()
 
     with Archive(own_archive, write=True) as archive:
@@ -71,11 +71,11 @@ def test_what_somebody_else_stores_or_stars_is_noticed_once(own_archive: Path) -
     assert change.ids == [second]
 
 
-def test_a_conversation_that_is_new_is_told_as_new(tmp_path: Path) -> None:
+def test_a_new_conversation_is_reported_as_new(tmp_path: Path) -> None:
     home = Home(tmp_path / "home")
     archive = tmp_path / "archive.db"
     scan(home, archive)
-    lookout = Lookout(archive)
+    lookout = ChangeDetector(archive)
     lookout.look()
 
     home.add(home.workspace(1), session("11111111-aaaa", "Parse the tide file"))
@@ -87,7 +87,7 @@ def test_a_conversation_that_is_new_is_told_as_new(tmp_path: Path) -> None:
 
 
 def test_a_conversation_that_was_removed_is_a_change_too(own_archive: Path) -> None:
-    lookout = Lookout(own_archive)
+    lookout = ChangeDetector(own_archive)
     lookout.look()
     with Archive(own_archive, write=True) as archive:
         archive.remove(ids_in(own_archive)[0])
@@ -98,15 +98,15 @@ def test_a_conversation_that_was_removed_is_a_change_too(own_archive: Path) -> N
     assert change.ids == []
 
 
-def test_an_archive_that_is_not_there_has_not_changed(tmp_path: Path) -> None:
-    lookout = Lookout(tmp_path / "archive.db")
+def test_a_missing_archive_has_not_changed(tmp_path: Path) -> None:
+    lookout = ChangeDetector(tmp_path / "archive.db")
 
     assert lookout.look() is None
     Archive(tmp_path / "archive.db", write=True).close()
     assert lookout.look() is None
 
 
-def test_who_was_away_is_told_what_came_meanwhile(own_archive: Path) -> None:
+def test_a_page_that_reconnects_gets_what_it_missed(own_archive: Path) -> None:
     mark = missed_since(own_archive, None).mark
     assert missed_since(own_archive, mark).ids == []
     starred = ids_in(own_archive)[0]
@@ -123,7 +123,7 @@ def test_who_was_away_is_told_what_came_meanwhile(own_archive: Path) -> None:
 # --- telling ----------------------------------------------------------------------------------------------------
 
 
-def test_all_who_listen_are_told_from_any_thread_until_it_is_closed() -> None:
+def test_all_listeners_get_changes_from_any_thread_until_closed() -> None:
     changes = Changes()
 
     async def listen() -> list[Change | None]:
@@ -141,7 +141,7 @@ def test_all_who_listen_are_told_from_any_thread_until_it_is_closed() -> None:
     changes.publish(Change(["b"]))  # no listener remains
 
 
-def test_an_event_is_one_block_of_lines_whatever_an_id_holds() -> None:
+def test_an_event_is_one_block_of_lines_for_any_id() -> None:
     event = event_of("changed", Change(["a\nevent: evil\n\ndata: x"], mark="2026\n\nevent: evil")).decode()
 
     assert event.count("\n\n") == 1
@@ -185,7 +185,7 @@ def events_of(lines: Iterator[str]) -> Iterator[tuple[str, dict[str, Any]]]:
             yield name, json.loads(value)
 
 
-def test_a_page_hears_of_a_star_and_is_let_go_when_the_server_ends(own_archive: Path) -> None:
+def test_a_page_gets_a_star_event_and_is_disconnected_at_the_end(own_archive: Path) -> None:
     starred = ids_in(own_archive)[0]
     with running(own_archive) as address, listening(f"{address}/events") as events:
         name, ready = next(events)
@@ -199,7 +199,7 @@ def test_a_page_hears_of_a_star_and_is_let_go_when_the_server_ends(own_archive: 
         assert changed["mark"] > ready["mark"]
 
 
-def test_a_page_that_comes_back_hears_at_once_what_it_missed(own_archive: Path) -> None:
+def test_a_reloaded_page_gets_missed_changes_at_once(own_archive: Path) -> None:
     mark = missed_since(own_archive, None).mark
     starred = ids_in(own_archive)[0]
     with Archive(own_archive, write=True) as archive:
@@ -211,7 +211,7 @@ def test_a_page_that_comes_back_hears_at_once_what_it_missed(own_archive: Path) 
             assert next(events)[1]["ids"] == [starred]
 
 
-def test_a_conversation_that_is_written_reaches_the_page(tmp_path: Path) -> None:
+def test_a_written_conversation_reaches_the_page(tmp_path: Path) -> None:
     home = Home(tmp_path / "home")
     workspace = home.workspace(1)
     home.add(workspace, session("11111111-aaaa", "Parse the tide file"))
@@ -227,8 +227,8 @@ def test_a_conversation_that_is_written_reaches_the_page(tmp_path: Path) -> None
         assert next(events)[1] | {"mark": ""} == {"ids": ["vscode:22222222-bbbb"], "new": 1, "count": 1, "mark": ""}
 
 
-def test_looking_ends_when_it_is_told_to(own_archive: Path) -> None:
-    looking = Looking(own_archive, Changes())
+def test_the_watching_thread_can_be_stopped(own_archive: Path) -> None:
+    looking = DetectorThread(own_archive, Changes())
     looking.start()
     looking.stop()
 
@@ -303,7 +303,7 @@ def annotated(client_of: Callable[[Path], TestClient], own_archive: Path) -> Cal
     return lambda **wanted: client.post("/annotate", json={"id": ids_in(own_archive)[0], **wanted})
 
 
-def test_stars_labels_and_notes_are_kept_and_taken_away(annotated: Callable[..., Any]) -> None:
+def test_stars_labels_and_notes_are_stored_and_removed(annotated: Callable[..., Any]) -> None:
     assert annotated(star=True).json()["is_starred"] is True
     assert annotated(add_label="  harbour  walls ").json()["labels"] == ["harbour walls"]
     assert annotated(note="Read <this> again").json()["note"] == "Read <this> again"
@@ -313,7 +313,7 @@ def test_stars_labels_and_notes_are_kept_and_taken_away(annotated: Callable[...,
     assert (now["is_starred"], now["labels"], now["note"]) == (False, [], None)
 
 
-def test_no_archive_is_made_where_there_is_none_any_more(
+def test_annotating_does_not_create_a_missing_archive(
     client_of: Callable[[Path], TestClient], own_archive: Path
 ) -> None:
     named = ids_in(own_archive)[0]
@@ -325,7 +325,7 @@ def test_no_archive_is_made_where_there_is_none_any_more(
     assert not own_archive.exists()
 
 
-def test_what_is_not_named_stays_as_it_is(annotated: Callable[..., Any]) -> None:
+def test_annotations_that_are_not_sent_do_not_change(annotated: Callable[..., Any]) -> None:
     annotated(star=True, note="kept")
 
     now = annotated(add_label="tides").json()
@@ -333,7 +333,7 @@ def test_what_is_not_named_stays_as_it_is(annotated: Callable[..., Any]) -> None
     assert (now["is_starred"], now["note"], now["labels"]) == (True, "kept", ["tides"])
 
 
-def test_a_form_does_the_same(client_of: Callable[[Path], TestClient], own_archive: Path) -> None:
+def test_a_form_can_annotate_as_json_does(client_of: Callable[[Path], TestClient], own_archive: Path) -> None:
     client = client_of(own_archive)
     wanted = {"id": ids_in(own_archive)[0], "star": "1", "note": ""}
 
@@ -356,13 +356,13 @@ def test_a_form_does_the_same(client_of: Callable[[Path], TestClient], own_archi
         ("multipart/form-data; boundary=x", b"--x--", 415),
     ],
 )
-def test_what_cannot_be_done_is_refused_with_a_reason(client: TestClient, kind: str, body: bytes, status: int) -> None:
+def test_invalid_annotations_are_refused_with_a_reason(client: TestClient, kind: str, body: bytes, status: int) -> None:
     answer = client.post("/annotate", content=body, headers={"Content-Type": kind})
 
     assert answer.status_code == status
     assert answer.json()["error"]
 
 
-def test_labels_must_say_something_and_not_too_much(annotated: Callable[..., Any]) -> None:
+def test_labels_must_not_be_empty_or_too_long(annotated: Callable[..., Any]) -> None:
     assert annotated(add_label=" ").status_code == 400
     assert annotated(add_label="x" * 101).status_code == 400

@@ -40,7 +40,7 @@ def pages(client_of: Callable[[Path], TestClient], troubled: Path) -> TestClient
     return client_of(troubled)
 
 
-def test_each_file_tells_its_problems_with_place_and_advice(pages: TestClient) -> None:
+def test_each_file_lists_its_problems_with_position_and_advice(pages: TestClient) -> None:
     text = pages.get("/problems").text
 
     assert text.index(BROKEN) < text.index(TORN), "errors come first"
@@ -55,7 +55,7 @@ def test_remarks_are_shown_when_asked_for(pages: TestClient) -> None:
     assert ADVICE["torn-tail"] in pages.get("/problems?level=all").text
 
 
-def test_a_code_or_a_part_of_the_path_narrows_the_page_down(pages: TestClient) -> None:
+def test_the_page_can_be_filtered_by_code_and_path(pages: TestClient) -> None:
     by_code = pages.get("/problems?code=orphan-mutation").text
     by_path = pages.get("/problems?path=logs").text
 
@@ -102,11 +102,11 @@ def test_an_archive_without_problems_says_so(client_of: Callable[[Path], TestCli
 
 
 @pytest.mark.parametrize("asked", ["level=loud", "start=-1", "start=many", "start=99999999999", "code=nothing"])
-def test_an_address_that_makes_no_sense_still_gives_a_page(pages: TestClient, asked: str) -> None:
+def test_an_invalid_address_still_gives_a_page(pages: TestClient, asked: str) -> None:
     assert pages.get(f"/problems?{asked}").status_code == 200
 
 
-def test_what_was_chosen_survives_in_the_address() -> None:
+def test_filters_are_preserved_in_the_address() -> None:
     choice = Choice(level="all", code="bad-json", path="a b&c", start=50)
 
     assert choice.address() == "/problems?level=all&code=bad-json&path=a+b%26c"

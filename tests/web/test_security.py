@@ -50,14 +50,14 @@ def is_starred(archive: Path, conversation_id: str) -> bool:
         "",
     ],
 )
-def test_a_name_that_was_made_to_point_here_is_not_answered(client: TestClient, host: str) -> None:
+def test_a_foreign_host_name_is_refused(client: TestClient, host: str) -> None:
     answer = client.get(PAGE, headers={"Host": host})
 
     assert answer.status_code == 400
     assert "copilog serve" in answer.text
 
 
-def test_our_own_names_are_answered(client: TestClient) -> None:
+def test_our_own_host_names_are_accepted(client: TestClient) -> None:
     assert client.get(PAGE, headers={"Host": f"localhost:{PORT}"}).status_code == 200
     assert client.get(PAGE, headers={"Host": f"LOCALHOST:{PORT}"}).status_code == 200
 
@@ -83,7 +83,7 @@ def test_a_name_without_a_port_stands_for_all_ports(viewer_archive: Path) -> Non
 
 
 @pytest.mark.parametrize("path", ["/", PAGE, "/events", "/conversation?id=x", "/static/css/page.css", "/nowhere"])
-def test_without_the_token_there_is_nothing_to_see(stranger: TestClient, path: str) -> None:
+def test_requests_without_the_token_are_refused(stranger: TestClient, path: str) -> None:
     answer = stranger.get(path)
 
     assert answer.status_code == 403
@@ -92,7 +92,7 @@ def test_without_the_token_there_is_nothing_to_see(stranger: TestClient, path: s
     assert "set-cookie" not in answer.headers
 
 
-def test_a_wrong_token_does_not_let_in(stranger: TestClient) -> None:
+def test_a_wrong_token_is_refused(stranger: TestClient) -> None:
     assert stranger.get(PAGE, params={"token": "wrong"}).status_code == 403
     assert stranger.get(PAGE, params={"token": ""}).status_code == 403
     assert stranger.get(PAGE, params={"token": TOKEN + "x"}).status_code == 403
@@ -131,7 +131,7 @@ def test_after_a_link_from_another_page_our_own_page_leads_on(stranger: TestClie
     assert "copilog_token" in entrance.headers["set-cookie"]
 
 
-def test_the_browsers_own_token_lets_in_once(viewer_archive: Path) -> None:
+def test_the_entrance_token_works_once(viewer_archive: Path) -> None:
     settings = ViewerSettings(archive=viewer_archive, token=TOKEN, entry="just-once", hosts=frozenset({HOME}))
     first, second = (
         TestClient(app, base_url=f"http://{HOME}", follow_redirects=False) for app in [create_app(settings)] * 2
@@ -143,7 +143,7 @@ def test_the_browsers_own_token_lets_in_once(viewer_archive: Path) -> None:
     assert second.get(PAGE, headers={"Cookie": "copilog_token=just-once"}).status_code == 403
 
 
-def test_programs_bring_the_token_in_a_header(stranger: TestClient) -> None:
+def test_programs_can_send_the_token_in_a_header(stranger: TestClient) -> None:
     assert stranger.get(PAGE, headers={"Authorization": f"Bearer {TOKEN}"}).status_code == 200
 
 
@@ -153,7 +153,7 @@ def test_cookies_of_other_servers_on_this_machine_do_no_harm(stranger: TestClien
     assert stranger.get(PAGE, headers={b"Cookie": cookies.encode()}).status_code == 200
 
 
-def test_a_token_in_the_address_of_a_change_does_not_let_in(stranger: TestClient, viewer_archive: Path) -> None:
+def test_a_token_in_the_address_does_not_allow_changes(stranger: TestClient, viewer_archive: Path) -> None:
     wanted = {"id": conversation_in(viewer_archive), "star": True}
 
     assert stranger.post(f"/annotate?token={TOKEN}", json=wanted).status_code == 403
@@ -214,13 +214,13 @@ def test_our_own_pages_and_programs_can(
     ("mode", "destination"), [("no-cors", "image"), ("no-cors", "script"), ("cors", "empty"), ("navigate", "iframe")]
 )
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
-def test_another_page_cannot_take_our_pages_in(client: TestClient, site: str, mode: str, destination: str) -> None:
+def test_other_sites_cannot_frame_our_pages(client: TestClient, site: str, mode: str, destination: str) -> None:
     headers = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": mode, "Sec-Fetch-Dest": destination}
 
     assert client.get(PAGE, headers=headers).status_code == 403
 
 
-def test_no_other_page_is_invited_to_ask(client: TestClient) -> None:
+def test_no_cors_headers_are_sent(client: TestClient) -> None:
     asked = {"Origin": "https://evil.example.com", "Access-Control-Request-Method": "POST"}
 
     for answer in (client.options("/annotate", headers=asked), client.get(PAGE, headers={"Origin": asked["Origin"]})):
@@ -239,9 +239,7 @@ def test_web_sockets_are_not_served(viewer_archive: Path) -> None:
 # --- reading changes nothing ------------------------------------------------------------------------------------
 
 
-def test_no_address_that_is_only_opened_changes_anything(
-    client_of: Callable[[Path], TestClient], own_archive: Path
-) -> None:
+def test_get_requests_change_nothing(client_of: Callable[[Path], TestClient], own_archive: Path) -> None:
     conversation_id = conversation_in(own_archive)
     client = client_of(own_archive)
     with Archive(own_archive) as archive:
@@ -281,7 +279,7 @@ def test_every_answer_has_the_headers(client: TestClient, stranger: TestClient) 
     assert client.get(PAGE).headers["Cache-Control"] == "no-store"
 
 
-def test_the_policy_lets_nothing_in_from_elsewhere_and_no_inline_script() -> None:
+def test_the_policy_allows_no_other_hosts_and_no_inline_scripts() -> None:
     rules = dict(rule.strip().split(" ", 1) for rule in POLICY.split(";"))
 
     assert rules["default-src"] == "'none'"

@@ -28,7 +28,7 @@ def test_the_data_is_that_of_the_conversation(client: TestClient) -> None:
     assert {switch["after"] for switch in data["switches"]} == {"claude-opus-4.5"}
 
 
-def test_the_page_tells_it_without_a_picture(client: TestClient) -> None:
+def test_the_timeline_page_has_a_table(client: TestClient) -> None:
     text = client.get("/conversation/timeline", params={"id": CLI}).text
 
     assert "Calendar: tides to subscribe to" in text
@@ -37,7 +37,7 @@ def test_the_page_tells_it_without_a_picture(client: TestClient) -> None:
     assert 'href="/conversation?id=cli%3A5152790e-278e-4890-b9f8-bfaa354b944e&amp;message=' in text
 
 
-def test_a_conversation_that_is_not_there_is_not_found(client: TestClient) -> None:
+def test_a_missing_conversation_is_a_404(client: TestClient) -> None:
     assert client.get("/conversation/timeline", params={"id": "nobody"}).status_code == 404
     assert client.get("/conversation/timeline.json").status_code == 404
 

@@ -89,7 +89,9 @@ def test_a_conversation_shows_mode_model_source_and_conflict_of_each_message(
     assert "HIGH = 4.2" in text  # what was injected is there, apart from the user's words
 
 
-def test_broken_lines_are_told_and_the_rest_is_there(client: TestClient, opened: Callable[[str, bytes], str]) -> None:
+def test_broken_lines_are_reported_and_the_rest_is_read(
+    client: TestClient, opened: Callable[[str, bytes], str]
+) -> None:
     key = opened("torn.jsonl", OLD + b'{"conversation_id": "torn", "mess\n' + jsonl({"no": "trajectory"}))
 
     text = client.get("/trajectories/file", params={"key": key}).text
@@ -139,7 +141,7 @@ def test_a_file_that_is_closed_is_gone(client: TestClient, opened: Callable[[str
 
 
 @pytest.mark.parametrize("key", ["", "../../etc/passwd", "/etc/passwd", "x" * 500])
-def test_no_address_names_a_place_on_the_disk(client: TestClient, key: str) -> None:
+def test_addresses_contain_no_file_paths(client: TestClient, key: str) -> None:
     assert client.get("/trajectories/file", params={"key": key}).status_code == 404
     assert client.get("/trajectories/compare", params={"old": key, "new": key}).status_code == 404
 

@@ -77,7 +77,7 @@ def test_a_turn_of_one_trace_has_a_badge_that_says_which() -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 8])
-def test_windows_lead_through_all_messages_with_whole_frames(count: int) -> None:
+def test_windows_cover_all_messages_with_complete_frames(count: int) -> None:
     conversation = branched_conversation()
     view = Pages(conversation, ADDRESSES)
     pages, first = [], 0
@@ -114,7 +114,7 @@ def test_windows_before_and_after_meet() -> None:
     assert view.start_before(window.next, 100) == 0
 
 
-def test_the_block_with_a_message_that_was_asked_for_is_open() -> None:
+def test_the_folded_block_with_a_requested_message_is_open() -> None:
     conversation = branched_conversation()
     view = Pages(conversation, ADDRESSES)
 
@@ -138,7 +138,7 @@ def test_the_outline_has_branches_and_folded_turns() -> None:
     assert len(page.entries) == 5  # three turns of the trunk, a folded one, and a branch
 
 
-def test_the_panel_counts_what_counts_and_shows_what_was_overruled() -> None:
+def test_the_panel_counts_turns_and_shows_overruled_facts() -> None:
     panel = panel_of(branched_conversation())
 
     assert ("Superseded", "2 turns no longer count (removed, undone)") in panel.facts

@@ -72,11 +72,11 @@ def test_json_is_laid_out_exactly_as_it_was_written() -> None:
         max_leaves=12,
     )
 )
-def test_json_that_is_laid_out_says_the_same(value: object) -> None:
+def test_laid_out_json_has_the_same_value(value: object) -> None:
     assert json.loads(code.laid_out(json.dumps(value))) == value
 
 
-def test_what_is_no_json_is_text() -> None:
+def test_invalid_json_is_shown_as_text() -> None:
     assert harmless(json_html('{"half": ')).text == '{"half": '
     assert harmless(json_html("[" * 100_000)).text == "[" * 100_000
 
@@ -87,7 +87,7 @@ def test_json_nested_very_deeply_does_not_grow_by_its_indents() -> None:
 
 
 @given(confusing_text)
-def test_json_and_text_are_harmless_whatever_they_are(text: str) -> None:
+def test_any_json_and_text_are_harmless(text: str) -> None:
     harmless(json_html(text))
     assert harmless(text_html(text)).text == visible(text)
 
@@ -142,12 +142,12 @@ def test_both_ways_to_be_dark_look_the_same() -> None:
     assert themes()["dark by choice"] == themes()["dark by the system"]
 
 
-def test_every_class_that_is_written_has_a_look() -> None:
+def test_every_written_class_has_a_style() -> None:
     written = {*code.CLASSES.values(), *(f"t-{name}" for name in NAMES), *(f"t-on-{name}" for name in NAMES)}
     assert {name for name in written if f".{name} " not in STYLE and f".{name}," not in STYLE} == set()
 
 
-def test_code_within_markdown_asks_for_no_other_language() -> None:
+def test_code_within_markdown_loads_no_other_lexer() -> None:
     text = "# Head\n\n```ocaml\nlet x = 0\n```\n"
     html = code_html(text, "markdown")
     assert code_of(html) == text

@@ -49,7 +49,7 @@ DIFF = "--- a/src/tides.py\n+++ b/src/tides.py\n@@ -1,2 +1,2 @@\n import math\n-
 # --- what was asked ---------------------------------------------------------------------------------------------
 
 
-def test_words_are_shown_as_typed_with_their_lines_code_and_mentions() -> None:
+def test_prompts_are_shown_as_typed_with_lines_code_and_mentions() -> None:
     words = "Fix #file:tides.py\n<b>now</b>\n```python\nlow = 1\n```\nand `x`"
     html = shown(told(asked(Text(text=words), Mention(type="file", name="tides.py", start=4, end=18))))
 
@@ -59,7 +59,7 @@ def test_words_are_shown_as_typed_with_their_lines_code_and_mentions() -> None:
     assert "<code>x</code>" in html
 
 
-def test_a_mention_whose_place_does_not_fit_does_no_harm() -> None:
+def test_a_mention_at_an_invalid_offset_does_no_harm() -> None:
     html = shown(told(asked(Text(text="short"), Mention(type="file", name="x", start=3, end=400))))
 
     assert "short" in html
@@ -75,7 +75,7 @@ def test_injected_context_is_folded_and_set_apart_from_the_users_words() -> None
     assert "the user's own words" in html
 
 
-def test_tags_among_the_words_themselves_are_set_apart() -> None:
+def test_tags_within_the_prompt_are_set_apart() -> None:
     html = shown(told(asked(Text(text="<context>\nThe date.\n</context>\n<userRequest>\nLow tide?\n</userRequest>"))))
 
     assert "Injected context" in html
@@ -101,7 +101,7 @@ def test_attachments_are_chips_and_pictures_are_drawn() -> None:
     assert "added by itself" in shown(conversation)
 
 
-def test_what_says_it_is_a_picture_and_is_none_is_not_drawn() -> None:
+def test_a_file_that_is_not_really_a_picture_is_not_drawn() -> None:
     vector = Attachment(type="image", name="x.svg", data=b"<svg onload='alert(1)'/>", mime_type="image/svg+xml")
     html = shown(told(asked(vector)))
 
@@ -122,7 +122,7 @@ def test_a_system_prompt_is_folded() -> None:
 # --- what was answered ------------------------------------------------------------------------------------------
 
 
-def test_prose_goes_on_from_part_to_part_with_files_as_chips() -> None:
+def test_prose_continues_across_parts_with_files_as_chips() -> None:
     html = shown(
         told(
             answered(
@@ -162,7 +162,7 @@ def test_thinking_is_folded() -> None:
     assert html.index("Hm.") < html.index("So.") < html.index("Yes.")
 
 
-def test_a_tool_call_stands_in_its_place_with_arguments_and_result() -> None:
+def test_a_tool_call_is_shown_in_order_with_arguments_and_result() -> None:
     html = shown(
         told(
             answered(
@@ -181,7 +181,7 @@ def test_a_tool_call_stands_in_its_place_with_arguments_and_result() -> None:
     assert html.count("<article") == 1
 
 
-def test_terminal_output_keeps_its_colours_and_tells_how_it_ended() -> None:
+def test_terminal_output_has_colours_and_the_exit_code() -> None:
     html = shown(
         told(
             answered(
@@ -242,7 +242,7 @@ def test_todo_lists_show_what_is_done() -> None:
     assert '<li class="is-open">' in html
 
 
-def test_edits_have_diffs_in_both_ways_and_tell_what_became_of_them() -> None:
+def test_edits_have_diffs_in_both_layouts_and_show_their_outcome() -> None:
     edit = FileEdit(uri="file:///t/tides.py", path="/t/tides.py", diff=DIFF, added=1, removed=1)
     conversation = told(answered(edit), files=[FileState(uri="file:///t/tides.py", decision="rejected")])
     served = shown(conversation, is_served=True)
@@ -260,7 +260,7 @@ def test_a_page_without_scripts_has_details_in_place_of_buttons() -> None:
     assert 'class="raw"' not in html
 
 
-def test_changes_that_only_the_editing_history_knows_stand_below_the_turn() -> None:
+def test_changes_known_only_from_the_editing_history_are_below_the_turn() -> None:
     change = FileChange(uri="file:///t/a.py", path="/t/a.py", turn=0, diff=DIFF, added=1, removed=1, is_undone=True)
     stray = FileChange(uri="file:///t/b.py", path="/t/b.py", turn=7, diff=DIFF)
     html = shown(told(answered(Text(text="Done.")), file_changes=[change, stray]))
@@ -290,7 +290,7 @@ def test_sub_agents_are_nested_below_the_call_that_started_them() -> None:
     assert Nesting(conversation).holders == [0, 0, 0, 0, 0, 5]
 
 
-def test_calls_that_start_each_other_are_shown_all_the_same() -> None:
+def test_calls_that_start_each_other_are_shown() -> None:
     conversation = told(
         Message(role="assistant", parts=[ToolCall(id="a", name="first")], turn=0, parent_call_id="b"),
         Message(role="assistant", parts=[ToolCall(id="b", name="second")], turn=0, parent_call_id="a"),
@@ -319,7 +319,7 @@ def test_a_long_sub_agent_comes_in_pieces() -> None:
     assert "step 70." in drawn(view.window_around(71))
 
 
-def test_asides_of_all_kinds_are_there() -> None:
+def test_notices_of_all_kinds_are_shown() -> None:
     html = shown(
         told(
             answered(

@@ -77,13 +77,13 @@ def test_lines_that_look_like_headers_are_lines_while_a_hunk_lasts() -> None:
     ]
 
 
-def test_what_is_no_diff_is_shown_as_it_is() -> None:
+def test_text_that_is_not_a_diff_is_shown_as_it_is() -> None:
     assert "just words" in harmless(unified_html("just words")).text
     assert harmless(unified_html("")).text == "No changes"
 
 
 @pytest.mark.parametrize("show", [unified_html, side_by_side_html])
-def test_a_hunk_shorter_or_longer_than_its_header_says_loses_nothing(show: object) -> None:
+def test_a_hunk_with_a_wrong_header_loses_no_line(show: object) -> None:
     for diff in (
         "@@ -1,9 +1,9 @@\n a\n-b\n+c",
         "@@ -1 +1 @@\n-b\n+c\n+d\n e\nrest",
@@ -115,13 +115,13 @@ def test_marks_change_no_word(before: str, after: str) -> None:
 
 
 @given(confusing_text, confusing_text)
-def test_whatever_changed_the_page_is_sound(before: str, after: str) -> None:
+def test_any_diff_gives_valid_html(before: str, after: str) -> None:
     for diff in (unified_diff(before, after, "x"), before):
         harmless(unified_html(diff))
         harmless(side_by_side_html(diff))
 
 
-def test_a_patch_that_names_places_by_words_is_a_diff_without_numbers() -> None:
+def test_a_patch_without_line_numbers_is_a_diff_without_numbers() -> None:
     patch = "*** Begin Patch\n*** Update File: a.py\n@@ def f():\n x = 1\n-y = 2\n+y = 3\n*** Add File: b.py\n+new\n"
     page = harmless(unified_html(patch))
     assert "a.py +1 −1" in page.text
@@ -130,7 +130,7 @@ def test_a_patch_that_names_places_by_words_is_a_diff_without_numbers() -> None:
     assert "added" in harmless(side_by_side_html("@ lines 3-4\n+one\n+two\n@ line 9 deleted")).classes()
 
 
-def test_lines_of_an_edit_are_those_that_it_tells_however_much_of_its_diff_is_shown() -> None:
+def test_line_counts_of_an_edit_do_not_depend_on_the_shown_diff() -> None:
     diff = f"--- a/x.py\n+++ b/x.py\n@@ -0,0 +1,{diffs.MOST_LINES + 50} @@\n" + "+line\n" * (diffs.MOST_LINES + 50)
 
     for write in (unified_html, side_by_side_html):

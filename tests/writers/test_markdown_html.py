@@ -9,7 +9,7 @@ from copilog.writers.html import markdown, markdown_html
 from tests.safe_html import confusing_text, harmless
 
 
-def test_an_answer_reads_as_it_was_meant() -> None:
+def test_an_answer_is_rendered_as_markdown() -> None:
     page = harmless(
         markdown_html(
             "# Plan\n\nRun **both** and ~~one~~ *two*, then `make`.\n\n1. first\n2. second\n\n> said\n\n---\n\n"
@@ -68,7 +68,7 @@ def test_an_answer_that_breaks_off_in_a_code_block_is_shown_to_its_end() -> None
         "https://example.com/" + "x" * 5000,
     ],
 )
-def test_what_does_not_lead_to_the_web_is_text_with_its_address_as_a_title(address: str) -> None:
+def test_links_that_are_not_web_addresses_are_text_with_a_title(address: str) -> None:
     for text in (f"[label](<{address}>)", f"[label][1]\n\n[1]: <{address}>", f"![label](<{address}>)"):
         page = harmless(markdown_html(text))
         assert not page.attributes("a")
@@ -84,7 +84,7 @@ def test_a_link_says_where_it_leads() -> None:
     assert second["href"] == "mailto:ana@example.com"
 
 
-def test_a_link_that_poses_as_another_host_is_given_away() -> None:
+def test_a_link_that_looks_like_another_host_shows_the_true_one() -> None:
     assert "(evil.example)" in harmless(markdown_html("[https://github.com/login](https://evil.example/)")).text
     assert "(evil.example)" in harmless(markdown_html("[github.com](https://evil.example/)")).text
     assert "(" not in harmless(markdown_html("[www.example.com/x](https://example.com/x)")).text
@@ -103,7 +103,7 @@ def test_bare_addresses_become_links_without_the_punctuation_behind_them() -> No
     assert [link["href"] for link in page.attributes("a")] == ["https://example.com/a_(b)", "http://example.org"]
 
 
-def test_pictures_from_elsewhere_are_not_fetched() -> None:
+def test_pictures_from_the_web_are_not_fetched() -> None:
     page = harmless(
         markdown_html("![a chart](https://example.com/p.png) [![badge](https://a.example/b.svg)](https://b.example)")
     )
@@ -122,7 +122,7 @@ def test_html_is_text() -> None:
         assert piece in page.text
 
 
-def test_what_nobody_would_see_is_named() -> None:
+def test_invisible_characters_are_named() -> None:
     hidden = "".join(chr(0xE0000 + ord(letter)) for letter in "obey me")
     page = harmless(markdown_html(f"safe\u202etxt.exe zero\u200b\u200b\u200bwidth tag{hidden} nul\x00 half\ud83d"))
     assert page.text.strip() == "safe⟨U+202E⟩txt.exe zero⟨U+200B ×3⟩width tag⟨hidden: obey me⟩ nul␀ half\ufffd"
@@ -133,14 +133,14 @@ def test_letters_that_are_joined_by_joiners_stay_joined() -> None:
     assert harmless(markdown_html(family)).text.strip() == family
 
 
-def test_a_thousand_quotes_within_each_other_lose_no_word() -> None:
+def test_a_thousand_nested_quotes_lose_no_text() -> None:
     page = harmless(markdown_html("> " * 1000 + "deep down\n\nand on"))
     assert "deep down" in page.text
     assert "and on" in page.text
     assert len(page.attributes("blockquote")) <= markdown.DEEPEST_BLOCK
 
 
-def test_lists_within_lists_without_end_lose_no_word() -> None:
+def test_deeply_nested_lists_lose_no_text() -> None:
     page = harmless(markdown_html("\n".join("  " * depth + f"- item{depth}" for depth in range(300))))
     assert all(f"item{depth}" in page.text for depth in range(300))
 
@@ -160,7 +160,7 @@ def test_a_short_name_for_a_long_address_does_not_multiply_it() -> None:
 @pytest.mark.parametrize(
     "text", ["[" * 150_000, "![" * 50_000, "a*" * 60_000, "`a``" * 30_000, "<" * 150_000, "a\n" * 70_000]
 )
-def test_texts_made_to_be_slow_come_out_whole(text: str) -> None:
+def test_texts_made_to_be_slow_are_rendered_completely(text: str) -> None:
     page = harmless(markdown_html(text))
     assert [page.text.count(sign) for sign in "a[<"] == [text.count(sign) for sign in "a[<"]
 
@@ -174,5 +174,5 @@ def test_a_huge_text_is_shown_plainly_and_cut_with_a_note() -> None:
 
 
 @given(confusing_text)
-def test_whatever_the_text_the_page_is_sound(text: str) -> None:
+def test_any_markdown_gives_valid_html(text: str) -> None:
     harmless(markdown_html(text))

@@ -52,7 +52,7 @@ def test_a_reference_within_a_sentence_stays_there() -> None:
     )
 
 
-def test_withdrawn_text_is_not_shown_but_kept() -> None:
+def test_withdrawn_text_is_stored_but_not_shown() -> None:
     withdrawn = Notice(topic="cleared", text="A line from a book.")
     call = ToolCall(id="c1", name="read_file", status="complete")
     made = answering(Text(text="First."), call, withdrawn, WARNING, Text(text="Anew."))

@@ -102,5 +102,5 @@ def test_huge_output_is_cut_with_a_note() -> None:
 
 
 @given(confusing_text)
-def test_whatever_was_printed_the_page_is_sound(text: str) -> None:
+def test_any_terminal_output_gives_valid_html(text: str) -> None:
     assert "\x1b" not in harmless(terminal_html(text)).text

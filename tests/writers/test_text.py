@@ -58,7 +58,7 @@ from tests.writers.text_builders import FOLDER, conversation, edit, shown
 # --- the head ---------------------------------------------------------------------------------------------------
 
 
-def test_the_head_tells_what_it_is_and_where_it_was_found() -> None:
+def test_the_head_shows_title_facts_and_traces() -> None:
     made = conversation(
         ToolCall(id="c1", name="list_dir"),
         FileEdit(uri="file:///a.py", added=3, removed=1),
@@ -101,7 +101,7 @@ def test_an_empty_conversation_has_a_head_and_nothing_else() -> None:
 # --- what was asked ---------------------------------------------------------------------------------------------
 
 
-def test_words_stand_first_and_attachments_below_as_chips() -> None:
+def test_the_prompt_comes_first_and_attachments_below_as_chips() -> None:
     place = Place(path=f"{FOLDER}/src/app.py", range=Range(start_line=3, end_line=10))
     asked: list[AnyPart] = [
         Text(text="Look at this,\nplease."),
@@ -131,7 +131,7 @@ def test_tags_that_the_user_typed_are_shown_where_what_was_sent_is_recorded_besi
     assert first_prompts(made) == {0: typed}
 
 
-def test_context_is_shown_only_when_asked_for_and_whole_only_in_full() -> None:
+def test_context_is_shown_only_with_its_option_and_completely_only_with_full() -> None:
     text = "<environment_info>\nLinux\none\ntwo\nthree\nfour\n</environment_info>\n<userRequest>\nWhen?\n</userRequest>"
     made = conversation(asked=[Text(text="When?"), Prompt(text=text)])
 
@@ -143,7 +143,7 @@ def test_context_is_shown_only_when_asked_for_and_whole_only_in_full() -> None:
     assert "      four\n" in shown(made, context=True, full=True)
 
 
-def test_it_tells_what_the_user_did_with_earlier_edits_and_which_button_was_pressed() -> None:
+def test_decisions_on_earlier_edits_and_pressed_buttons_are_shown() -> None:
     events = [EditedFileEvent(uri=f"file://{FOLDER}/a.py", action="keep"), EditedFileEvent(uri=None, action="undo")]
 
     page = shown(conversation(edited_files=events, confirmation="Continue"))
@@ -197,7 +197,7 @@ def test_references_stand_in_place_within_the_prose() -> None:
     assert "  See app.py first.\n" in shown(made, terminal=True)
 
 
-def test_html_is_shown_and_not_swallowed() -> None:
+def test_html_in_prose_is_shown_as_text() -> None:
     made = conversation(Text(text="Use `List<String>` or List<String>, <b>not</b> this.\n\n<div>block</div>"))
 
     page = shown(made, terminal=True)
@@ -233,7 +233,7 @@ def test_the_empty_code_block_around_an_edit_is_left_out() -> None:
     assert "  I change it.\n\n  ✎ edited a.py  1 text edit\n      @ line 1\n      +x = 1\n\n  Done.\n" in page
 
 
-def test_code_that_is_interrupted_goes_on_as_code() -> None:
+def test_interrupted_code_continues_as_code() -> None:
     made = conversation(
         Text(text="```sh\nmake\n"), Notice(topic="warning", text="slow"), Text(text="make test\n```\nEnd.")
     )
@@ -247,7 +247,7 @@ def test_a_block_that_was_never_closed_does_not_swallow_what_follows() -> None:
     assert "  · x\n\n  All is well.\n" in shown(made, terminal=True)
 
 
-def test_thinking_is_one_line_for_thoughts_in_a_row_unless_wanted_whole() -> None:
+def test_consecutive_thoughts_are_one_line_unless_thinking_is_shown() -> None:
     made = conversation(Thinking(text="Moon."), Thinking(text="Sun.", title="Weighing"), Text(text="Six."))
 
     assert "  thinking · Weighing · 11 characters\n\n  Six.\n" in shown(made)
@@ -259,7 +259,7 @@ def test_thinking_is_one_line_for_thoughts_in_a_row_unless_wanted_whole() -> Non
 # --- everything else in an answer -------------------------------------------------------------------------------
 
 
-def test_questions_come_with_their_answers() -> None:
+def test_questions_are_shown_with_their_answers() -> None:
     asked = Confirmation(
         type="questions",
         title="Two things",
@@ -306,7 +306,7 @@ def test_small_parts_have_a_line_each() -> None:
 # --- the end of a turn ------------------------------------------------------------------------------------------
 
 
-def test_the_footer_tells_how_it_went() -> None:
+def test_the_footer_shows_outcome_model_and_time() -> None:
     made = conversation(
         Text(text="Six."),
         status="complete",
@@ -358,7 +358,7 @@ def test_prompts_that_were_not_sent_and_the_draft_come_last() -> None:
     )
 
 
-def test_single_turns_can_be_picked() -> None:
+def test_single_turns_can_be_selected() -> None:
     made = conversation(Text(text="Zero."))
     made.turns = [Turn(index=number) for number in range(3)]
     made.messages = [Message(role="user", turn=number, parts=[Text(text=f"Ask {number}")]) for number in range(3)]
@@ -381,7 +381,7 @@ def test_messages_outside_of_the_turns_are_not_lost() -> None:
     assert "washed ashore" in page
 
 
-def test_on_a_narrow_terminal_indentation_gives_way_to_words() -> None:
+def test_on_a_narrow_terminal_indentation_is_reduced() -> None:
     made = conversation(Text(text="1. first\n2.\n3. third"), ToolResult(call_id="lost", text="forty-two " * 20))
     page = io.StringIO()
     console = Console(file=page, width=24, color_system=None)

@@ -130,7 +130,7 @@ def hostile() -> Conversation:
 
 @pytest.mark.parametrize("terminal", [False, True])
 @pytest.mark.parametrize("full", [False, True])
-def test_nothing_in_a_conversation_reaches_the_terminal_as_a_command(terminal: bool, full: bool) -> None:
+def test_text_of_a_conversation_cannot_control_the_terminal(terminal: bool, full: bool) -> None:
     page = shown(hostile(), terminal=terminal, full=full, thinking=True, context=True)
 
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u2028]", page)
@@ -165,7 +165,7 @@ def test_on_a_coloured_terminal_nothing_but_colours_is_sent() -> None:
     ],
     ids=["line", "brackets", "quotes", "lists", "table", "code", "blank"],
 )
-def test_absurd_text_is_printed_all_the_same(text: str, terminal: bool) -> None:
+def test_any_text_can_be_printed(text: str, terminal: bool) -> None:
     parts: list[AnyPart] = [Text(text=text), ToolCall(id="c", name="x"), ToolResult(call_id="c", text=text)]
 
     assert "Turn 1 of 1" in shown(conversation(*parts, asked=[Text(text=text)]), terminal=terminal)
@@ -181,7 +181,7 @@ def test_arguments_nested_beyond_reason_are_shown_as_text() -> None:
     assert "  · y\n" in page
 
 
-def test_a_moment_without_local_time_is_printed() -> None:
+def test_a_timestamp_without_local_time_is_printed() -> None:
     timing = Timing(started_at=datetime(1, 1, 1, tzinfo=UTC))
 
     assert "Turn 1 of 1 · " in shown(conversation(timing=timing))

@@ -82,7 +82,7 @@ def test_a_command_that_the_user_ran_before_the_answer_is_shown() -> None:
     assert "a call that is not here" not in page
 
 
-def test_other_arguments_and_the_result_follow_shortened_and_whole_in_full() -> None:
+def test_arguments_and_results_are_shortened_unless_full() -> None:
     call = ToolCall(
         id="c",
         name="grep_search",
@@ -101,7 +101,7 @@ def test_other_arguments_and_the_result_follow_shortened_and_whole_in_full() -> 
     assert "      h\n" in shown(made, full=True)
 
 
-def test_in_full_nothing_of_a_long_argument_is_lost() -> None:
+def test_full_output_loses_nothing_of_a_long_argument() -> None:
     call = ToolCall(id="c", name="search", arguments='{"query": "%send"}' % ("word " * 60))
 
     assert "end" not in shown(conversation(call)).partition("search")[2]
@@ -109,7 +109,7 @@ def test_in_full_nothing_of_a_long_argument_is_lost() -> None:
     assert "word end\n" in shown(conversation(call), full=True)
 
 
-def test_of_a_file_that_was_read_the_number_of_lines_is_enough() -> None:
+def test_a_read_file_shows_only_its_number_of_lines() -> None:
     call = ToolCall(id="c", name="read_file", status="complete", arguments='{"filePath": "/x/a.py"}')
     made = conversation(call, ToolResult(call_id="c", text="one\ntwo\nthree"))
 
@@ -127,7 +127,7 @@ def test_a_failed_result_says_why() -> None:
     assert "      failed without a message\n" in shown(conversation(call, ToolResult(call_id="c", is_error=True)))
 
 
-def test_results_tell_places_and_binary_items() -> None:
+def test_results_show_locations_and_binary_items() -> None:
     result = ToolResult(
         call_id="c",
         places=[Place(path=f"{FOLDER}/{name}.py") for name in "abcdefg"],
@@ -143,7 +143,7 @@ def test_results_tell_places_and_binary_items() -> None:
     assert "      the whole output, 500 characters in /data/content.txt\n" in page
 
 
-def test_a_result_without_its_call_is_told() -> None:
+def test_a_result_without_its_call_is_shown() -> None:
     page = shown(conversation(ToolResult(call_id="gone", text="forty-two")))
 
     assert "  ? the result of a call that is not here (gone)\n      forty-two\n" in page
@@ -176,7 +176,7 @@ def test_a_command_shows_what_was_run_and_the_end_of_what_it_printed() -> None:
     assert "      line 0\n" in shown(made, full=True)
 
 
-def test_the_result_stands_in_for_output_that_a_terminal_did_not_keep() -> None:
+def test_the_result_is_shown_if_the_terminal_output_was_not_recorded() -> None:
     call = ToolCall(id="c", name="run_in_terminal", status="complete")
 
     page = shown(conversation(call, Terminal(call_id="c", command="ls"), ToolResult(call_id="c", text="a.py")))
@@ -185,7 +185,7 @@ def test_the_result_stands_in_for_output_that_a_terminal_did_not_keep() -> None:
     assert "      $ ls\n" in page
 
 
-def test_a_command_that_was_not_run_stands_before_the_reason() -> None:
+def test_a_command_that_was_not_run_is_shown_before_the_reason() -> None:
     call = ToolCall(id="c", name="run_in_terminal", status="skipped", approval=Approval(kind="skipped"))
     made = conversation(
         call, Terminal(call_id="c", command=" rm -r .", original="rm -r ."), ToolResult(call_id="c", text="Not run.")
@@ -209,7 +209,7 @@ def test_todo_lists_have_boxes() -> None:
     assert "  ✓ manage_todo_list  Two left\n      [x] Read\n      [~] Write\n      [ ] Sleep\n" in page
 
 
-def test_sub_agents_stand_below_their_caller() -> None:
+def test_sub_agents_are_shown_below_their_caller() -> None:
     made = conversation(
         ToolCall(
             id="c1",
@@ -283,7 +283,7 @@ def test_an_edit_shows_its_diff_and_not_the_arguments_once_more() -> None:
     assert page.count("+higher") == 1
 
 
-def test_where_only_the_arguments_tell_the_change_they_are_the_diff() -> None:
+def test_a_change_known_only_from_arguments_is_shown_as_a_diff() -> None:
     call = ToolCall(
         id="c",
         name="replace_string_in_file",
@@ -320,7 +320,7 @@ def test_every_way_of_describing_a_change_is_a_diff(arguments: str, lines: str) 
     assert lines in shown(made)
 
 
-def test_long_diffs_are_cut_unless_wanted_whole() -> None:
+def test_long_diffs_are_cut_unless_full() -> None:
     diff = "".join(f"+line {number}\n" for number in range(100))
     made = conversation(FileEdit(path="/x/a.py", diff=diff, added=100, removed=0))
 
@@ -356,7 +356,7 @@ def test_changes_of_the_editing_history_fill_in_what_the_answer_does_not_show() 
     assert "Files\n  /x/other.py  accepted\n" in page
 
 
-def test_a_renamed_file_is_told_with_both_names() -> None:
+def test_a_renamed_file_is_shown_with_both_names() -> None:
     edit = FileEdit(
         action="rename", uri=f"file://{FOLDER}/a.py", new_uri=f"file://{FOLDER}/b%20c.py", added=0, removed=0
     )

@@ -80,7 +80,7 @@ def full_turn(index: int, **more: object) -> Turn:
     return Turn(**values)  # type: ignore[arg-type]
 
 
-def test_turns_tell_what_changed_how_they_ended_and_what_came_with_them() -> None:
+def test_turns_show_changes_outcome_and_references() -> None:
     first = full_turn(0, status="failed", error=TurnError(message="Too **many** requests", code="rate_limited"))
     second = full_turn(
         1,
@@ -120,7 +120,7 @@ def test_a_turn_without_messages_is_not_lost() -> None:
     assert html.index('id="t-0"') < html.index('id="t-1"') < html.index("Hello") < html.index('id="t-2"')
 
 
-def test_queued_prompts_and_the_draft_stand_at_the_end() -> None:
+def test_queued_prompts_and_the_draft_are_at_the_end() -> None:
     html = shown(
         told(
             answered(Text(text="Done.")),
@@ -143,7 +143,7 @@ def test_the_outline_has_a_line_for_each_turn() -> None:
     assert entries[1].marks == ["failed"]
 
 
-def test_the_panel_tells_where_it_was_found_and_what_it_used() -> None:
+def test_the_panel_shows_traces_and_usage() -> None:
     usage = Usage(input=10, output=5, source="metadata", by_category=[PromptShare(category="System", percent=12.5)])
     conversation = with_turns(
         [asked(Text(text="Tide?"))],
@@ -199,7 +199,7 @@ def test_a_window_in_the_middle_of_a_turn_says_which() -> None:
     assert "answer 10." not in html
 
 
-def test_an_odd_place_gives_a_window_all_the_same() -> None:
+def test_an_invalid_position_still_gives_a_window() -> None:
     view = Pages(long_conversation(5), ServedAddresses("vscode:1"))
 
     assert [item.number for item in view.window(9999).items if item.kind == "message"] == [5]
@@ -207,7 +207,7 @@ def test_an_odd_place_gives_a_window_all_the_same() -> None:
     assert Pages(told(), ServedAddresses("x")).window().next is None
 
 
-def test_long_texts_are_cut_on_the_page_and_whole_on_one_that_stands_alone() -> None:
+def test_long_texts_are_cut_on_a_served_page_and_complete_on_an_exported_one() -> None:
     result = ToolResult(call_id="c1", text="x\n" * 20_000 + "the end")
     conversation = told(answered(ToolCall(id="c1", name="cat")), Message(role="tool", turn=0, parts=[result]))
 
@@ -218,7 +218,7 @@ def test_long_texts_are_cut_on_the_page_and_whole_on_one_that_stands_alone() -> 
     assert "the end" in shown(conversation)
 
 
-def test_nothing_in_a_conversation_is_obeyed() -> None:
+def test_text_of_a_conversation_cannot_inject_html() -> None:
     evil = "<script>alert(1)</script><img src=x onerror=alert(1)>"
     conversation = with_turns(
         [

@@ -52,11 +52,11 @@ def measure_chosen(
     from copilog.analysis.tools import tools
     from copilog.analysis.totals import totals
     from copilog.analysis.work_outcomes import work
-    from copilog.store.times import moment
+    from copilog.store.times import time_text
 
     return Stats(
-        since=moment(chosen.selection.since),
-        until=moment(chosen.selection.until),
+        since=time_text(chosen.selection.since),
+        until=time_text(chosen.selection.until),
         totals=totals(chosen),
         tokens=tokens(chosen, limit=limit, prices=prices),
         models=models(chosen, limit=limit),

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from copilog.analysis.facts import CHOSEN_CALLS, CHOSEN_TURNS, DISTINCT, Amount, Key, SqlTable, WalkedTable, one_of
 from copilog.analysis.figures import ActivityRow, TimeSection
 from copilog.analysis.selection import Chosen
-from copilog.store.times import moment, moment_from
+from copilog.store.times import time_text, timestamp_from
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 HOURS = tuple(f"{hour:02}" for hour in range(24))
@@ -178,7 +178,7 @@ def _timed(chosen: Chosen) -> Iterator[_Run]:
         " WHERE t.started_at IS NOT NULL AND t.elapsed_ms > 0 ORDER BY t.conversation, t.started_at"
     )
     for conversation, turn, started_at, elapsed_ms in rows:
-        begun = moment_from(started_at)
+        begun = timestamp_from(started_at)
         if begun is not None:
             start = round(begun.timestamp() * 1000)
             yield _Run(conversation, turn, (start, start + elapsed_ms))
@@ -190,7 +190,7 @@ def _running(chosen: Chosen) -> Iterator[list[Interval]]:
         yield _joined(turn.interval for turn in turns)
 
 
-def _together(chosen: Chosen) -> Iterator[_Run]:
+def _turns_at_peak(chosen: Chosen) -> Iterator[_Run]:
     """Yield the turns that ran when the most conversations did. A turn that ends at that time does not count."""
     at = _parallel(_running(chosen)).at
     if at is not None:
@@ -226,11 +226,11 @@ def _parallel(running: Iterable[list[Interval]]) -> Parallel:
 
 
 def _text_of(ms: float | None) -> str | None:
-    return None if ms is None else moment(EPOCH + timedelta(milliseconds=ms))
+    return None if ms is None else time_text(EPOCH + timedelta(milliseconds=ms))
 
 
 PARALLEL = WalkedTable(
     name="time",
     amounts={"most_parallel": Amount(attrgetter("conversation"), "Conversations that ran at the same time", DISTINCT)},
-    walk=_together,
+    walk=_turns_at_peak,
 )

@@ -47,7 +47,7 @@ SCOPES = ("workspace", "user", "extension")
 REFERENCES = {"commit": "commit", "pull-request": "pull request", "issue": "issue", OTHER: "other"}
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
-_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]{5,15}(?:Z|[+-]\d\d:\d\d)")
+_TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]{5,15}(?:Z|[+-]\d\d:\d\d)")
 _NOT_ALIKE = re.compile(r"[^a-z0-9]+")
 
 Row = TypeVar("Row", bound=Figures)
@@ -57,8 +57,8 @@ def anonymous(stats: Stats) -> Stats:
     """Return the same figures without anything that identifies the user. The original is not changed."""
     names = _Names(stats)
     return Stats(
-        since=_moment(stats.since),
-        until=_moment(stats.until),
+        since=_coarse_time(stats.since),
+        until=_coarse_time(stats.until),
         totals=stats.totals,
         tokens=_tokens(stats.tokens, names),
         models=_models(stats.models, names),
@@ -141,8 +141,8 @@ def _day(text: str | None) -> str | None:
     return found[0] if found else None
 
 
-def _moment(text: str | None) -> str | None:
-    return text if text and _MOMENT.fullmatch(text) else _day(text)
+def _coarse_time(text: str | None) -> str | None:
+    return text if text and _TIMESTAMP.fullmatch(text) else _day(text)
 
 
 # --- tokens and models ----------------------------------------------------------------------------------------------

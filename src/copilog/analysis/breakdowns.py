@@ -120,7 +120,7 @@ class Tallies:
             turns = self._add_rows(rows)
             self._add_conversation(known[number], turns)
             self._add_skills(turns, loaded.get(number, {}))
-            self._keep_turns(known[number], turns)
+            self._add_turns(known[number], turns)
         for by in self._tallies.keys() & BY_CELL.keys():
             self._add_cells(by)
 
@@ -171,12 +171,12 @@ class Tallies:
             elif name:
                 self._agents.key(name, times)
 
-    def _keep_turns(self, of: Of, turns: dict[int, Numbers]) -> None:
+    def _add_turns(self, of: Of, turns: dict[int, Numbers]) -> None:
         """Add turns, and drop all but the most expensive."""
         if "turn" not in self._tallies:
             return
         self._turns += (
-            (*_dearness(numbers), of.title, of.id, turn, numbers) for turn, numbers in turns.items() if turn != NO_TURN
+            (*_cost_key(numbers), of.title, of.id, turn, numbers) for turn, numbers in turns.items() if turn != NO_TURN
         )
         if self._limit is not None and len(self._turns) > self._limit + MANY:
             self._turns = sorted(self._turns)[: self._limit]
@@ -198,7 +198,7 @@ class Tallies:
             return self._turn_rows()
         if by in IN_ORDER_OF_TIME:
             return [_row_of(name, tally[name]) for name in sorted(tally)]
-        ordered = sorted(tally, key=lambda name: (*_dearness(tally[name][2:]), name))[: self._limit]
+        ordered = sorted(tally, key=lambda name: (*_cost_key(tally[name][2:]), name))[: self._limit]
         if by == "conversation":
             return [_row_of(title, tally[title, name], name) for title, name in ordered]
         return [_row_of(self._shown(by, name), tally[name]) for name in ordered]
@@ -294,7 +294,7 @@ def _sum_of(several: Collection[Numbers]) -> Numbers:
     return tuple(map(sum, zip(*several, strict=True)))
 
 
-def _dearness(numbers: Numbers) -> tuple[float, float]:
+def _cost_key(numbers: Numbers) -> tuple[float, float]:
     """Return the sort key for the most expensive: dollars, then tokens, whether recorded or estimated."""
     given, answered, _, _, _, estimated_given, estimated_answered, _, _, _, dollars, estimated_dollars, *_ = numbers
     return -(dollars + estimated_dollars), -(given + answered + estimated_given + estimated_answered)

@@ -62,13 +62,13 @@ def _readable(made: Definition) -> Definition:
     """Return the same with valid characters only: names of files may be any bytes."""
     return replace(
         made,
-        name=_whole(made.name),
-        path=_whole(made.path),
-        description=_whole(made.description) if made.description is not None else None,
-        tools=[_whole(tool) for tool in made.tools],
-        handoffs=[_whole(agent) for agent in made.handoffs],
+        name=_valid_text(made.name),
+        path=_valid_text(made.path),
+        description=_valid_text(made.description) if made.description is not None else None,
+        tools=[_valid_text(tool) for tool in made.tools],
+        handoffs=[_valid_text(agent) for agent in made.handoffs],
     )
 
 
-def _whole(text: str) -> str:
+def _valid_text(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

@@ -69,8 +69,8 @@ def references(chosen: Chosen, *, limit: int | None = 20) -> list[ReferenceRow]:
     return rows if limit is None else rows[:limit]
 
 
-def _gathered(chosen: Chosen) -> list[_Named]:
-    gathered = _Gathered()
+def _gathered(chosen: Chosen) -> list[_CountedReference]:
+    gathered = _ReferenceCounts()
     for message, conversation, texts in _candidates(chosen):
         for reference in _named_in(texts):
             gathered.add(reference, conversation, message)
@@ -79,7 +79,7 @@ def _gathered(chosen: Chosen) -> list[_Named]:
             gathered.add(Reference("commit", match["commit"], None), conversation, message, is_made=True)
     for conversation, reference, place in _recorded(chosen):
         gathered.add_recorded(reference, conversation, place)
-    return gathered.whole()
+    return gathered.merged()
 
 
 def references_in(text: str) -> Iterator[Reference]:
@@ -215,7 +215,7 @@ def _repository_name(recorded: str | None) -> str:
 # --- rows -----------------------------------------------------------------------------------------------------------
 
 
-class _Named:
+class _CountedReference:
     """One reference, while its mentions are counted."""
 
     def __init__(self, reference: Reference) -> None:
@@ -225,7 +225,7 @@ class _Named:
         self.recorded: set[int] = set()  # conversations for which it is recorded
         self.is_made = False
 
-    def take_in(self, other: _Named) -> None:
+    def take_in(self, other: _CountedReference) -> None:
         self.url = self.url or other.url
         self.messages |= other.messages
         self.conversations |= other.conversations
@@ -243,11 +243,11 @@ class _Named:
         )
 
 
-class _Gathered:
+class _ReferenceCounts:
     """All references."""
 
     def __init__(self) -> None:
-        self._named: dict[tuple[str, str, str], _Named] = {}
+        self._named: dict[tuple[str, str, str], _CountedReference] = {}
 
     def add(self, reference: Reference, conversation: int, message: int, *, is_made: bool = False) -> None:
         named = self._of(reference, "")
@@ -258,17 +258,17 @@ class _Gathered:
     def add_recorded(self, reference: Reference, conversation: int, place: str) -> None:
         self._of(reference, place).recorded.add(conversation)
 
-    def _of(self, reference: Reference, place: str) -> _Named:
+    def _of(self, reference: Reference, place: str) -> _CountedReference:
         key = (reference.kind, reference.name.casefold(), place)  # the names of repositories have no case
         if key not in self._named:
-            self._named[key] = _Named(reference)
+            self._named[key] = _CountedReference(reference)
         named = self._named[key]
         named.url = named.url or reference.url
         return named
 
-    def whole(self) -> list[_Named]:
+    def merged(self) -> list[_CountedReference]:
         """Return each once, with the short id of a commit merged into the long id that starts with it."""
-        whole: list[_Named] = []
+        whole: list[_CountedReference] = []
         for key in sorted(self._named, reverse=True):  # so that the long one comes first
             named = self._named[key]
             last = whole[-1] if whole else None

@@ -15,12 +15,12 @@ from copilog.derive import is_branched, is_counted, model_of, turns_before
 from copilog.derive.counting import branch_name
 from copilog.derive.exit_codes import exit_code_of
 from copilog.derive.outcomes import outcome_of
-from copilog.derive.running import status_words
+from copilog.derive.running import status_label
 from copilog.derive.times import next_starts
 from copilog.model import Conversation, Message, Terminal, ToolCall, ToolResult, Turn, duration_of
 from copilog.store.details import agent_of
 from copilog.store.texts import UNNAMED
-from copilog.store.times import moment
+from copilog.store.times import time_text
 
 LONGEST_GAP_MS = 20_000.0  # between turns, as drawn
 UNKNOWN_TURN_MS = 10_000.0  # of a turn whose duration cannot be determined
@@ -144,7 +144,7 @@ class _Drawing:
         begun = turn.timing.started_at or (times[0] if times else None)
         length = duration_of(turn).elapsed_ms
         if length is None and begun is not None:
-            length = _seen_ms(begun, times, self._calls.get(turn.index, []), self._next_starts.get(turn.index))
+            length = _recorded_ms(begun, times, self._calls.get(turn.index, []), self._next_starts.get(turn.index))
         start = self._start_of(begun)
         self.starts[turn.index] = start
         whole = Span(
@@ -154,8 +154,8 @@ class _Drawing:
             start_ms=start,
             end_ms=start + (length if length is not None else UNKNOWN_TURN_MS),
             turn=turn.index,
-            at=moment(begun),
-            status=status_words(turn),
+            at=time_text(begun),
+            status=status_label(turn),
             is_guessed=begun is None or length is None,
         )
         self.spans.append(whole)
@@ -196,7 +196,7 @@ class _Drawing:
         inner: dict[str | None, list[_Call]] = {}
         for call in calls:
             inner.setdefault(call.parent if call.parent in known else None, []).append(call)
-        self._place(inner, None, whole, begun, min(first or 0.0, _length(whole)), _length(whole))
+        self._add_calls(inner, None, whole, begun, min(first or 0.0, _length(whole)), _length(whole))
         waited = duration_of(turn).waiting_ms
         if waited:
             asked = [call for call in calls if call.part.approval and call.part.approval.kind == "user"]
@@ -204,7 +204,7 @@ class _Drawing:
             start = min(max(until - waited, 0.0), _length(whole) - waited)
             self.spans.append(_part_of(whole, "wait", "waiting for a person", start, start + waited, is_guessed=True))
 
-    def _place(
+    def _add_calls(
         self,
         inner: dict[str | None, list[_Call]],
         parent: str | None,
@@ -226,12 +226,12 @@ class _Drawing:
                 length, is_guessed = min(took if took is not None else slot, max(end - offset, 0.0)), True
             self._offsets[call.part.id] = offset
             self.spans.append(self._span_of(call, whole, offset, offset + length, is_guessed))
-            self._place(inner, call.part.id, whole, begun, offset, offset + length)
+            self._add_calls(inner, call.part.id, whole, begun, offset, offset + length)
 
     def _span_of(self, call: _Call, whole: Span, start: float, end: float, is_guessed: bool) -> Span:
         span = _part_of(whole, "tool", call.part.name, start, end, is_guessed=is_guessed)
         span.track = self._track_of.get(call.parent, whole.track) if call.parent is not None else whole.track
-        span.message, span.at = call.number, moment(call.started_at)
+        span.message, span.at = call.number, time_text(call.started_at)
         span.status, span.exit_code = outcome_of(call.part).kind, exit_code_of(call.part)
         subagent = call.part.subagent
         if subagent is not None:
@@ -255,7 +255,9 @@ def _part_of(whole: Span, kind: str, name: str, start: float, end: float, *, is_
     )
 
 
-def _seen_ms(begun: datetime, times: list[datetime], calls: list[_Call], next_start: datetime | None) -> float | None:
+def _recorded_ms(
+    begun: datetime, times: list[datetime], calls: list[_Call], next_start: datetime | None
+) -> float | None:
     """Return the time up to the last event of a turn that has a time, but at most up to the next turn."""
     ends = [_ms(time - begun) for time in times]
     ends += [_ms(call.started_at - begun) + (call.length_ms() or 0.0) for call in calls if call.started_at is not None]

@@ -107,7 +107,7 @@ IN_ORDER = WalkedTable(
 def tools(chosen: Chosen, *, limit: int | None = 20) -> ToolsSection:
     """Return tools, the MCP servers they come from, programs run in terminals, and sequences that recur."""
     order = call_order(chosen, limit=limit)
-    rows = [ToolRow(**row, **_of_order(row["name"], order)) for row in TOOLS.sums(chosen)]
+    rows = [ToolRow(**row, **_order_figures(row["name"], order)) for row in TOOLS.sums(chosen)]
     rows.sort(key=lambda row: (-row.calls, row.name))
     sums = {name: sum(getattr(row, name) for row in rows) for name in (*CALLS, *ENDS, *DECISIONS)}
     return ToolsSection(
@@ -121,7 +121,7 @@ def tools(chosen: Chosen, *, limit: int | None = 20) -> ToolsSection:
     )
 
 
-def _of_order(name: str, order: CallOrder) -> dict[str, Any]:
+def _order_figures(name: str, order: CallOrder) -> dict[str, Any]:
     elapsed = sorted(order.times.get(name, ()))
     return {
         "conversations": order.conversations[name],

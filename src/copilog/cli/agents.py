@@ -98,7 +98,7 @@ def agents(
         _print_json(section, defined or ())
     else:
         _show(settings, section, section.agents, as_json, as_csv, AGENT_COLUMNS, "agent")
-    click.echo(_told(chosen, len(section.agents), "agent"), err=True)
+    click.echo(_summary_line(chosen, len(section.agents), "agent"), err=True)
     return 0
 
 
@@ -132,7 +132,7 @@ def skills(
         chosen = choose(archive, selection)
         section = measure_skills(chosen, definitions_for(settings, chosen), limit=None if show_all else limit)
     _show(settings, section, section.skills, as_json, as_csv, SKILL_COLUMNS, "skill")
-    click.echo(_told(chosen, len(section.skills), "skill"), err=True)
+    click.echo(_summary_line(chosen, len(section.skills), "skill"), err=True)
     return 0
 
 
@@ -173,7 +173,7 @@ def _show(
         settings.out.print(f"used, but not defined in any folder that copilog searches: {names}")
 
 
-def _told(chosen: Chosen, number: int, word: str) -> str:
+def _summary_line(chosen: Chosen, number: int, word: str) -> str:
     turns, conversations = chosen.turns, chosen.conversations
     shown = f"{number:,} {plural(number, word)}" if number else f"no {word}"
     place = f"{turns:,} {plural(turns, 'turn')} of {conversations:,} {plural(conversations, 'conversation')}"

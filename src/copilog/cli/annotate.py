@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from copilog.cli.archives import changes_archive, kept_archive, meant_in
+from copilog.cli.archives import changes_archive, existing_archive, meant_in
 from copilog.cli.common import Settings, one_line, pass_settings, short_id
 from copilog.errors import UsageError
 
@@ -52,7 +52,7 @@ def unstar(settings: Settings, /, targets: tuple[str, ...]) -> int:
 
 
 def _set_stars(settings: Settings, targets: tuple[str, ...], *, on: bool) -> int:
-    with kept_archive(settings) as archive:
+    with existing_archive(settings) as archive:
         ids = [meant_in(archive, target) for target in targets]  # resolve all ids before the first change
         for conversation_id in ids:
             archive.star(conversation_id, on)
@@ -81,7 +81,7 @@ def label(settings: Settings, /, target: str, names: tuple[str, ...], remove: bo
 
     The beginning of an id is enough, and `last` is the newest conversation. Without a NAME, its labels are printed.
     """
-    with kept_archive(settings) as archive:
+    with existing_archive(settings) as archive:
         conversation_id = meant_in(archive, target)
         if remove:
             archive.unlabel(conversation_id, *names)
@@ -123,7 +123,7 @@ def note(settings: Settings, /, target: str, text: str | None, remove: bool) -> 
         text = sys.stdin.read()
     if text is not None and not text.strip():
         raise UsageError("the note is empty; use --remove to remove a note")
-    with kept_archive(settings) as archive:
+    with existing_archive(settings) as archive:
         conversation_id = meant_in(archive, target)
         if remove or text is not None:
             archive.note(conversation_id, text)

@@ -92,12 +92,12 @@ def changes_archive(function: Function) -> Function:
 
 
 @contextmanager
-def kept_archive(settings: Settings) -> Iterator[Archive]:
+def existing_archive(settings: Settings) -> Iterator[Archive]:
     """Return the archive without a scan, for commands that change it by hand. Never create one."""
-    if settings.live or settings.names_places():
+    if settings.live or settings.names_roots():
         raise UsageError("this command changes the archive, and cannot be used with --root, --sample or --live")
     path = archive_path(settings.archive)
-    if not _is_there(path):
+    if not _exists(path):
         raise UsageError(f"{path}: there is no archive yet; `copilog scan` makes one")
     with Archive(path, write=True) as archive:
         yield archive
@@ -112,7 +112,7 @@ def fresh_archive(settings: Settings, report: Report) -> Iterator[Archive | None
         yield None
         return
     path = archive_path(settings.archive)
-    is_new = not _is_there(path)
+    is_new = not _exists(path)
     archive, is_writable = _opened(path, is_new, settings)
     if archive is None:
         yield None
@@ -152,7 +152,7 @@ def _opened(path: Path, is_new: bool, settings: Settings) -> tuple[Archive | Non
         return archive, False
 
 
-def _is_there(path: Path) -> bool:
+def _exists(path: Path) -> bool:
     try:
         return path.is_file() and path.stat().st_size > 0
     except OSError:
@@ -192,7 +192,7 @@ def bring_up_to_date(settings: Settings, archive: Archive, **options: Any) -> Sc
     """Scan the paths that the user named; without any, what the archive was made from and nothing else."""
     from copilog.ingest.scanning import scan, update
 
-    if settings.names_places():
+    if settings.names_roots():
         return scan(archive, roots=settings.places(), definitions=settings.definitions, **options)
     origins = origins_in(settings, archive)
     return update(archive, origins, definitions=settings.definitions if origins.has_machine else None, **options)
@@ -229,14 +229,14 @@ def meant_in(archive: Archive, target: str) -> str:
     try:
         return archive.find_id(target)
     except UsageError:
-        candidates = [summary for summary in archive.list(include_empty=True) if _may_be(summary, target)]
+        candidates = [summary for summary in archive.list(include_empty=True) if _may_match(summary, target)]
         if len(candidates) < 2:
             raise
         fits = f"{target!r} matches {len(candidates):,} ids; type more characters of one of these:"
         raise UsageError(f"{fits}\n{candidate_rows(candidates)}") from None
 
 
-def _may_be(summary: Summary, target: str) -> bool:
+def _may_match(summary: Summary, target: str) -> bool:
     native_id = summary.native_id or ""
     return any(text.startswith(target) for text in (summary.id, native_id, native_id.rpartition("/")[2]))
 

@@ -64,12 +64,12 @@ def blame(settings: Settings, /, target: str, selection: Selection, as_json: boo
         from copilog.analysis.selection import choose
 
         result = blaming.blame(choose(archive, selection), path, first, last)
-        result.notes += _pending(archive)
+        result.notes += _index_note(archive)
     if as_json:
         _print_json(result)
     else:
         _echo(settings, _blame_lines(result))
-    _tell(result.verdict, result.notes, bool(result.touches))
+    _print_summary(result.verdict, result.notes, bool(result.touches))
     return FOUND if result.touches else FOUND_NOTHING
 
 
@@ -107,12 +107,12 @@ def commit(settings: Settings, /, revision: str, repository: Path, selection: Se
         from copilog.analysis.selection import choose
 
         result = trace_commit(choose(archive, selection), revision, repository)
-        result.notes += _pending(archive)
+        result.notes += _index_note(archive)
     if as_json:
         _print_json(result)
     else:
         _echo(settings, _commit_lines(result))
-    _tell(result.verdict, result.notes, bool(result.touches))
+    _print_summary(result.verdict, result.notes, bool(result.touches))
     return FOUND if result.touches else FOUND_NOTHING
 
 
@@ -131,7 +131,7 @@ def target_from(target: str) -> tuple[Path, int | None, int | None]:
     return Path(place["file"]), first, int(place["last"] or first)
 
 
-def _pending(archive: Archive) -> list[str]:
+def _index_note(archive: Archive) -> list[str]:
     """Return a note if texts are not in the index yet, as with --no-scan after an interrupted scan."""
     if not archive.has_pending():
         return []
@@ -154,7 +154,7 @@ def _echo(settings: Settings, lines: Iterator[str]) -> None:
         click.echo(line, color=settings.in_color())
 
 
-def _tell(verdict: str, notes: list[str], has_found: bool) -> None:
+def _print_summary(verdict: str, notes: list[str], has_found: bool) -> None:
     click.echo(verdict + ("; `copilog show ID --turn N` opens one" if has_found else ""), err=True)
     for note in notes:
         click.echo(printable(note), err=True)
@@ -175,7 +175,7 @@ def _blame_lines(result: BlameResult) -> Iterator[str]:
         yield _headline(touch)
         yield f"  {_counts(touch)}"
         yield from _evidence(touch.evidence)
-    yield from _rest(len(result.touches))
+    yield from _omitted_line(len(result.touches))
 
 
 def _about_file(result: BlameResult) -> str:
@@ -213,9 +213,9 @@ def _lines_of_origin(lines: list[LineOrigin]) -> Iterator[str]:
 def _counts(touch: Touch) -> str:
     if not touch.edits:
         return f"named {touch.mentions:,} {plural(touch.mentions, 'time')}, not edited"
-    from copilog.derive.line_counts import lines_words
+    from copilog.derive.line_counts import line_counts_text
 
-    lines = lines_words((touch.added, touch.removed))
+    lines = line_counts_text((touch.added, touch.removed))
     parts = [f"{touch.edits:,} {plural(touch.edits, 'edit')}", *([lines] if lines else [])]
     if touch.still_there:
         parts.append(f"{touch.still_there:,} {plural(touch.still_there, 'line')} still there")
@@ -240,13 +240,13 @@ def _commit_lines(result: CommitResult) -> Iterator[str]:
         yield _headline(touch)
         yield from _share(touch)
         yield from _evidence(touch.evidence)
-    yield from _rest(len(result.touches))
+    yield from _omitted_line(len(result.touches))
     if result.is_uncertain:
         yield ""
         yield f"{click.style('uncertain', fg='red')}: {_why_uncertain(result)}"
 
 
-def _rest(touches: int) -> Iterator[str]:
+def _omitted_line(touches: int) -> Iterator[str]:
     if touches > MOST_TOUCHES:
         left = touches - MOST_TOUCHES
         yield ""

@@ -10,11 +10,11 @@ import click
 
 from copilog.cli.common import Settings, json_option, pass_settings, plural
 from copilog.cli.json_output import print_json
-from copilog.cli.ledger_output import books_entry, figures, print_columns, reading_bar, safe_line, tell_what_is_bad
+from copilog.cli.ledger_output import figures, ledger_entry, print_bad_records, print_columns, reading_bar, safe_line
 
 if TYPE_CHECKING:
     from copilog.diagnostics import Ledger
-    from copilog.telemetry.checks import Spot
+    from copilog.telemetry.checks import RecordPosition
     from copilog.telemetry.event_types import EventTypes
     from copilog.telemetry.model_correlation import Coverage, Invariant, ModelCorrelation
     from copilog.telemetry.turns import Gap
@@ -165,11 +165,11 @@ def _print_coverage(settings: Settings, coverage: Coverage, most: int | None) ->
     rows = [[Text(f"{getattr(coverage, name):,}"), Text(words)] for name, words in COVERAGE.items()]
     print_columns(settings, ["number", "coverage"], rows, right=1)
     for gap in coverage.first_gaps[:most]:
-        settings.out.print(Text.assemble("  ", (safe_line(gap.conversation_id), "cyan"), f"  {_gap_words(gap)}"))
+        settings.out.print(Text.assemble("  ", (safe_line(gap.conversation_id), "cyan"), f"  {_gap_text(gap)}"))
     _print_rest(settings, coverage.conversations_with_gaps, len(coverage.first_gaps[:most]))
 
 
-def _gap_words(gap: Gap) -> str:
+def _gap_text(gap: Gap) -> str:
     numbers = ", ".join(f"{index:,}" for index in gap.first_missing)
     more = ", ..." if gap.missing > len(gap.first_missing) else ""
     return f"no text of the user for {plural(gap.missing, 'turn')} {numbers}{more} of {gap.expected:,}"
@@ -211,7 +211,7 @@ def telemetry_types(settings: Settings, paths: tuple[Path, ...], contains: str |
     with reading_bar(settings, (file.path for file in files)) as heard:
         found = count_event_types(files, contains, heard)
     if as_json:
-        names = [_with_place(name, name.first) for name in found.names]
+        names = [_with_position(name, name.first) for name in found.names]
         _print_json({"contains": contains, "names": names, "bases": found.bases}, found.files)
     else:
         _print_types(settings, found)
@@ -219,7 +219,7 @@ def telemetry_types(settings: Settings, paths: tuple[Path, ...], contains: str |
     return 1 if contains and not found.names else 0
 
 
-def _with_place(value: Any, spot: Spot) -> dict[str, Any]:
+def _with_position(value: Any, spot: RecordPosition) -> dict[str, Any]:
     import msgspec
 
     entry: dict[str, Any] = msgspec.to_builtins(value)
@@ -258,10 +258,10 @@ def _print_types(settings: Settings, found: EventTypes) -> None:
 
 def _print_json(document: dict[str, Any], ledgers: Sequence[Ledger]) -> None:
 
-    whole = {**document, "files": [books_entry(ledger) for ledger in ledgers]}
+    whole = {**document, "files": [ledger_entry(ledger) for ledger in ledgers]}
     print_json(whole)
 
 
 def _close(ledgers: Sequence[Ledger], most: int | None) -> None:
-    tell_what_is_bad(ledgers, most)
+    print_bad_records(ledgers, most)
     click.echo(figures(ledgers), err=True)

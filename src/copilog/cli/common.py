@@ -136,23 +136,23 @@ class Settings:
 
     def reads_disk(self) -> bool:
         """Return whether the archive is not used: named folders are stored only if an archive is named, too."""
-        return self.live or (self.names_places() and self.archive is None)
+        return self.live or (self.names_roots() and self.archive is None)
 
-    def names_places(self) -> bool:
+    def names_roots(self) -> bool:
         """Return whether the user named what to read."""
         return self.sample or bool(self.roots)
 
     def places(self) -> list[Root]:
         """Return the folders to read, and print once what was found below the named ones."""
-        roots, skipped = self.search_places()
+        roots, skipped = self.search_named_roots()
         if self.roots and not self.__dict__.get("_has_mentioned"):
-            from copilog.cli.root_summary import mention_found
+            from copilog.cli.root_summary import mention_roots
 
             self.__dict__["_has_mentioned"] = True
-            mention_found(self.roots, roots, skipped)
+            mention_roots(self.roots, roots, skipped)
         return roots
 
-    def search_places(self) -> tuple[list[Root], list[Skipped]]:
+    def search_named_roots(self) -> tuple[list[Root], list[Skipped]]:
         """Return the folders to read, and the folders below the named ones that were not searched.
 
         If the user names roots, no others are read, not even those of the config file.
@@ -173,9 +173,9 @@ class Settings:
         if self.roots or self.sample:
             return None
         from copilog.ingest import WorkspaceDefinitions
-        from copilog.ingest.defined_here import definitions_of_places
+        from copilog.ingest.defined_here import definitions_in_roots
 
-        return WorkspaceDefinitions(*definitions_of_places(self.places()))
+        return WorkspaceDefinitions(*definitions_in_roots(self.places()))
 
     def is_strict(self, option: bool | None) -> bool:
         return self.config.strict.value if option is None else option

@@ -12,14 +12,14 @@ import click
 
 from copilog.cli.common import Settings, json_option, pass_settings, plural
 from copilog.cli.comparison_output import (
+    difference_text,
     existing_file,
-    place_entry,
-    print_places,
-    short_words,
-    tell_repeats,
+    position_entry,
+    print_positions,
+    report_repeats,
 )
 from copilog.cli.json_output import json_text, print_json
-from copilog.cli.ledger_output import books_entry, print_columns, reading_bar, safe_line, tell_what_is_bad
+from copilog.cli.ledger_output import ledger_entry, print_bad_records, print_columns, reading_bar, safe_line
 from copilog.trajectory_compare import (
     Comparison,
     Difference,
@@ -84,7 +84,7 @@ def command(
             _print_json(comparison, summary, ignored)
         else:
             _print(settings, comparison, summary, ignored, most)
-    tell_what_is_bad([summary.old, summary.new], most)
+    print_bad_records([summary.old, summary.new], most)
     click.echo(_closing_line(summary), err=True)
     return 0 if summary.is_equal else 1
 
@@ -108,16 +108,16 @@ def _print_json(comparison: Comparison, summary: Summary, ignored: frozenset[str
     del numbers["old"], numbers["new"]
     document = {
         "is_equal": summary.is_equal,
-        "old": books_entry(summary.old),
-        "new": books_entry(summary.new),
+        "old": ledger_entry(summary.old),
+        "new": ledger_entry(summary.new),
         "summary": {**numbers, "order": summary.order._asdict() if summary.order is not None else None},
     }
     lists: dict[str, Iterable[dict[str, Any]]] = {
         "different": ({**pair._asdict(), "verdict": pair.verdict} for pair in comparison.different(ignored)),
-        "only_in_old": _places(comparison.only_in(0)),
-        "only_in_new": _places(comparison.only_in(1)),
-        "repeated_in_old": _places(comparison.repeated_in(0)),
-        "repeated_in_new": _places(comparison.repeated_in(1)),
+        "only_in_old": _positions(comparison.only_in(0)),
+        "only_in_new": _positions(comparison.only_in(1)),
+        "repeated_in_old": _positions(comparison.repeated_in(0)),
+        "repeated_in_new": _positions(comparison.repeated_in(1)),
     }
     click.echo(json_text(document).removesuffix("\n}"), nl=False)
     for name, items in lists.items():
@@ -128,7 +128,7 @@ def _print_json(comparison: Comparison, summary: Summary, ignored: frozenset[str
     click.echo("\n}")
 
 
-def _places(rows: Iterable[tuple[str, int]]) -> Iterator[dict[str, Any]]:
+def _positions(rows: Iterable[tuple[str, int]]) -> Iterator[dict[str, Any]]:
     return ({"conversation_id": conversation_id, "line": line} for conversation_id, line in rows)
 
 
@@ -216,14 +216,14 @@ def _deep_dive(
     if mine is not None and theirs is not None:
         sections = compare_trajectories(mine, theirs)
         found = {name: items for name, items in sections.items() if name not in ignored}
-    tell_repeats(sides)
+    report_repeats(sides)
     if as_json:
         name = next(sighting.conversation_id for sighting in sightings if sighting is not None)
-        places = {side: place_entry(*each) for side, each in zip(("old", "new"), sides, strict=True)}
+        places = {side: position_entry(*each) for side, each in zip(("old", "new"), sides, strict=True)}
         document = {"conversation_id": name, **places, "differences": found}
         print_json(document)
     else:
-        print_places(settings, sides)
+        print_positions(settings, sides)
         for section, items in found.items():
             _print_differences(settings, section, items, most)
     number = sum(map(len, found.values()))
@@ -237,7 +237,7 @@ def _print_differences(settings: Settings, section: str, items: list[Difference]
 
     settings.out.print(Text(f"\n{section}", "bold"))
     for difference in items[:most]:
-        settings.out.print(Text.assemble("  ", (safe_line(difference.path), "cyan"), "  ", short_words(difference)))
+        settings.out.print(Text.assemble("  ", (safe_line(difference.path), "cyan"), "  ", difference_text(difference)))
     hidden = len(items) - len(items[:most])
     if hidden:
         settings.out.print(Text(f"  and {hidden:,} more (-v lists them)", "dim"))

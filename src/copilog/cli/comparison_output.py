@@ -10,7 +10,7 @@ import click
 
 from copilog.cli.common import Settings, plural
 from copilog.cli.ledger_output import safe_line
-from copilog.trajectory_compare import Difference, Sighting, shown, text_diff
+from copilog.trajectory_compare import Difference, LinePosition, shown, text_diff
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -20,10 +20,12 @@ OLD_STYLE, NEW_STYLE = "red", "green"
 
 existing_file = click.Path(exists=True, dir_okay=False, path_type=Path)
 
-Side = tuple[Path, Sighting | None, dict[str, Any] | None]
+Side = tuple[Path, LinePosition | None, dict[str, Any] | None]
 
 
-def place_entry(path: Path, sighting: Sighting | None, trajectory: dict[str, Any] | None) -> dict[str, Any] | None:
+def position_entry(
+    path: Path, sighting: LinePosition | None, trajectory: dict[str, Any] | None
+) -> dict[str, Any] | None:
     """Return the position of a conversation as data; None if the file does not have it."""
     if sighting is None or trajectory is None:
         return None
@@ -41,14 +43,14 @@ def messages_of(trajectory: dict[str, Any]) -> list[Any]:
     return messages if isinstance(messages, list) else []
 
 
-def tell_repeats(sides: Iterable[Side]) -> None:
+def report_repeats(sides: Iterable[Side]) -> None:
     for path, sighting, _ in sides:
         if sighting is not None and sighting.repeats:
             more = f"{sighting.repeats:,} more {plural(sighting.repeats, 'line')}"
             click.echo(f"{safe_line(shown(path))}: {more} with this id; line {sighting.number:,} is compared", err=True)
 
 
-def print_places(settings: Settings, sides: Iterable[Side]) -> None:
+def print_positions(settings: Settings, sides: Iterable[Side]) -> None:
     """Print the id, and its position in each file."""
     from rich.text import Text
 
@@ -65,7 +67,7 @@ def print_places(settings: Settings, sides: Iterable[Side]) -> None:
         settings.out.print(line)
 
 
-def short_words(difference: Difference) -> Text:
+def difference_text(difference: Difference) -> Text:
     """Return in a few words how a field changed."""
     from rich.text import Text
 

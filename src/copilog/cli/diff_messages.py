@@ -13,12 +13,12 @@ from copilog.cli.common import Settings, json_option, pass_settings, plural
 from copilog.cli.comparison_output import (
     NEW_STYLE,
     OLD_STYLE,
+    difference_text,
     existing_file,
     messages_of,
-    place_entry,
-    print_places,
-    short_words,
-    tell_repeats,
+    position_entry,
+    print_positions,
+    report_repeats,
 )
 from copilog.cli.json_output import print_json
 from copilog.cli.ledger_output import reading_bar
@@ -70,15 +70,15 @@ def command(settings: Settings, old: Path, new: Path, wanted: str, idx: int | No
         there, lacking = (new, old) if mine is None else (old, new)
         raise UsageError(f"only {shown(there)} has the conversation {wanted!r}; {shown(lacking)} does not")
     sides = [(old, mine, read_back(old, mine)), (new, theirs, read_back(new, theirs))]
-    tell_repeats(sides)
+    report_repeats(sides)
     pairs = list(_pairs(messages_of(sides[0][2]), messages_of(sides[1][2]), idx))
     if as_json:
-        places = {side: place_entry(*each) for side, each in zip(("old", "new"), sides, strict=True)}
+        places = {side: position_entry(*each) for side, each in zip(("old", "new"), sides, strict=True)}
         entries = [_entry(pair) for pair in pairs]
         document = {"conversation_id": mine.conversation_id, **places, "messages": entries}
         print_json(document)
     else:
-        print_places(settings, sides)
+        print_positions(settings, sides)
         for pair in pairs:
             _print_pair(settings, pair)
     differing = sum(bool(pair.differences) for pair in pairs)
@@ -156,7 +156,7 @@ def _print_difference(settings: Settings, difference: Difference) -> None:
     name = Text.assemble((f"  {clean_line(difference.path) or 'the whole message'}", "bold"))
     diff = text_diff(difference)
     if diff is None and not _is_long(difference):
-        settings.out.print(name.append("  ").append_text(short_words(difference)))
+        settings.out.print(name.append("  ").append_text(difference_text(difference)))
         return
     where = {"only-old": "  only in OLD", "only-new": "  only in NEW"}.get(difference.kind, "")
     settings.out.print(name.append(where, "dim"))

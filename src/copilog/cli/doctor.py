@@ -48,7 +48,7 @@ def command(
     reported, and defaults are used instead.
     """
     settings = settings.with_reading(roots, sample).with_archive(archive)
-    places, skipped = settings.search_places()
+    places, skipped = settings.search_named_roots()
     checked = [_check(root) for root in places]
     if as_json:
         document = {

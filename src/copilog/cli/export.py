@@ -77,7 +77,7 @@ def command(
     kind = format_named(format_name)
     assert kind is not None
     with searched_archive(settings, Report()) as archive:
-        ids = _wanted(archive, targets, selection)
+        ids = _selected_ids(archive, targets, selection)
         if output is None and len(ids) > 1:
             raise UsageError(
                 f"-o is required for {len(ids):,} conversations: -o all{kind.ending} for one file, "
@@ -99,7 +99,7 @@ def command(
 # --- which conversations --------------------------------------------------------------------------------------------
 
 
-def _wanted(archive: Archive, targets: tuple[str, ...], selection: Selection) -> list[str]:
+def _selected_ids(archive: Archive, targets: tuple[str, ...], selection: Selection) -> list[str]:
     """Return the ids of the conversations to write, each once."""
     from copilog.store.selection import Selection
 
@@ -179,7 +179,7 @@ def _free_path(folder: Path, name: str) -> Path:
 
 @contextmanager
 def _private_file(output: Path) -> Iterator[IO[bytes]]:
-    from copilog.atomic_files import whole_file
+    from copilog.atomic_files import atomic_file
 
     if output == STANDARD_OUTPUT:
         yield sys.stdout.buffer
@@ -187,7 +187,7 @@ def _private_file(output: Path) -> Iterator[IO[bytes]]:
         return
     mask = os.umask(PRIVATE)
     try:
-        with whole_file(output) as file:
+        with atomic_file(output) as file:
             yield file
     finally:
         os.umask(mask)

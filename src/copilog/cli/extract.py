@@ -166,7 +166,7 @@ def command(
         failures = _write(run, output)
     if not no_context_tag_summary and not failures:
         _write_summary(run, context_tag_summary_dir)
-    code = _tell(settings, run, verbose, as_json=as_json, to_stdout=output is not None, strict=strict)
+    code = _print_summary(settings, run, verbose, as_json=as_json, to_stdout=output is not None, strict=strict)
     for reason in failures:
         click.echo(f"copilog: {printable(reason)}", err=True)
     if failures and output is not None:
@@ -200,10 +200,10 @@ def _refuse_to_overwrite(run: Trajectories, output: Path | None) -> None:
 
 @contextmanager
 def _target(output: Path | None) -> Iterator[IO[bytes]]:
-    from copilog.atomic_files import whole_file
+    from copilog.atomic_files import atomic_file
 
     if output is not None:
-        with whole_file(output) as file:
+        with atomic_file(output) as file:
             yield file
         return
     yield sys.stdout.buffer
@@ -255,10 +255,10 @@ def _write_summary(run: Trajectories, folder: Path | None) -> None:
     click.echo(f"tags of this run: {path}", err=True)
 
 
-def _tell(
+def _print_summary(
     settings: Settings, run: Trajectories, verbose: bool, *, as_json: bool, to_stdout: bool, strict: bool | None
 ) -> int:
-    from copilog.cli.ledger_output import figures, safe_line, tell_what_is_bad
+    from copilog.cli.ledger_output import figures, print_bad_records, safe_line
 
     ledgers = list(run.report.files.values())
     bad = run.report.bad_records()
@@ -271,7 +271,7 @@ def _tell(
                 click.echo(safe_line(f"{ledger.path}: {figures([ledger])}"), err=True)
             for path in run.inputs.unknown:
                 click.echo(safe_line(f"{path}: neither telemetry nor a conversation; not read"), err=True)
-        tell_what_is_bad(ledgers, None if verbose else SHOWN_BAD)
+        print_bad_records(ledgers, None if verbose else SHOWN_BAD)
         click.echo(_closing_line(run, ledgers), err=True)
     told = any(note.level != "info" for note in run.report.diagnostics())
     is_perfect = not (bad or told or run.inputs.unknown)
@@ -305,11 +305,11 @@ def _why_nothing(run: Trajectories, ledgers: list[Ledger]) -> str:
 
 
 def _as_data(run: Trajectories, ledgers: list[Ledger]) -> dict[str, Any]:
-    from copilog.cli.ledger_output import books_entry
+    from copilog.cli.ledger_output import ledger_entry
 
     return {
         "conversations": run.conversations,
         "told_already": run.told_already,
         "unknown": run.inputs.unknown,
-        "files": [books_entry(ledger) for ledger in ledgers],
+        "files": [ledger_entry(ledger) for ledger in ledgers],
     }

@@ -81,7 +81,7 @@ def command(
         whole = graph(chosen, definitions_for(settings, chosen))
     kept = strongest(whole, most or (MOST_IN_PICTURE if form == "svg" else None))
     _write(_written(kept, form), output)
-    click.echo(_told(whole, kept), err=True)
+    click.echo(_summary_line(whole, kept), err=True)
     return 0
 
 
@@ -106,13 +106,13 @@ def _write(text: str, output: Path | None) -> None:
     if output is None:
         click.echo(text, nl=False)
         return
-    from copilog.atomic_files import whole_file
+    from copilog.atomic_files import atomic_file
 
-    with whole_file(output) as file:
+    with atomic_file(output) as file:
         file.write(text.encode())
 
 
-def _told(whole: Graph, kept: Graph) -> str:
+def _summary_line(whole: Graph, kept: Graph) -> str:
     nodes, edges = len(kept.nodes), len(kept.edges)
     line = f"{nodes:,} {plural(nodes, 'node')}, {edges:,} {plural(edges, 'edge')}"
     if edges < len(whole.edges):
@@ -136,7 +136,7 @@ def _tree(graph: Graph) -> Iterator[str]:
         yield _headline(node)
         for edge in edges:
             branch = "└─" if edge is edges[-1] else "├─"
-            yield f"{branch} {_said(edge, nodes[edge.target], servers.get(edge.target))}"
+            yield f"{branch} {_edge_text(edge, nodes[edge.target], servers.get(edge.target))}"
         yield ""
     idle = [node for node in graph.nodes if not node.is_used]
     if idle:
@@ -161,7 +161,7 @@ def _headline(node: Node) -> str:
     return f"{_name(node)}  ({', '.join(told)})"
 
 
-def _said(edge: Edge, target: Node, server: str | None) -> str:
+def _edge_text(edge: Edge, target: Node, server: str | None) -> str:
     from copilog.analysis.graphs.shapes import WORDS
 
     place = f" of {server}" if server else ""

@@ -44,7 +44,7 @@ def safe_line(text: str) -> str:
     return clean_line(text)
 
 
-def books_entry(ledger: Ledger) -> dict[str, Any]:
+def ledger_entry(ledger: Ledger) -> dict[str, Any]:
     """Return the ledger of one file as data."""
     return {
         "path": ledger.path,
@@ -59,7 +59,7 @@ def books_entry(ledger: Ledger) -> dict[str, Any]:
     }
 
 
-def tell_what_is_bad(ledgers: Iterable[Ledger], most: int | None) -> None:
+def print_bad_records(ledgers: Iterable[Ledger], most: int | None) -> None:
     """Print files that could not be read, and the positions of bad records up to a number, to standard error."""
     books = list(ledgers)
     for note in (note for ledger in books for note in ledger.notes if note.level != "info" or most is None):

@@ -33,7 +33,7 @@ from copilog.ingest import discover
 from copilog.sources import Found
 from copilog.store.selection import Selection
 from copilog.store.summary import Summary as Archived
-from copilog.summaries import Summary, moment_of, summarise
+from copilog.summaries import Summary, last_changed_at, summarise
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -112,7 +112,7 @@ def command(
             _print_json(shown)
         else:
             _print_table(settings, shown, in_full or selection.model is not None or selection.mode is not None)
-        what = _tell(len(shown), len(summaries), 0 if show_all else empty, histories)
+        what = _print_summary(len(shown), len(summaries), 0 if show_all else empty, histories)
         if archive is None or settings.reads_disk():
             return finish(settings, report, strict, what)
         return finish_with(settings, archive, report, strict, what)
@@ -130,7 +130,7 @@ def _print_json(summaries: Sequence[Summary | Archived]) -> None:
     print_json(rows)
 
 
-def _tell(shown: int, matching: int, hidden: int, histories: int) -> str:
+def _print_summary(shown: int, matching: int, hidden: int, histories: int) -> str:
     line = f"{shown:,} {plural(shown, 'conversation')}"
     if matching > shown:
         line += f" of {matching:,} (--limit N or --all for more)"
@@ -151,7 +151,7 @@ def _on_disk(settings: Settings, founds: list[Found], in_full: bool, report: Rep
 
 
 def _summaries(settings: Settings, founds: list[Found], in_full: bool, report: Report) -> Iterator[Summary]:
-    founds.sort(key=moment_of, reverse=True)
+    founds.sort(key=last_changed_at, reverse=True)
     with settings.progress("reading", len(founds)) as advance:
         for found in founds:
             yield from summarise(found, in_full=in_full, with_histories=True, report=report)

@@ -74,7 +74,7 @@ def command(settings: Settings, over_http: bool, port: int | None, token_file: P
             f"the server needs version 2 of the SDK, and {error.name} is missing: pip install 'copilog[mcp]'"
         ) from None
     with _archive_to_serve(settings) as path:
-        _end_when_told(path.parent if settings.reads_disk() else None)
+        _end_on_signal(path.parent if settings.reads_disk() else None)
         built = server.build_server(path, _refresher(settings, path))
         if not over_http:
             server.serve_stdio(built)
@@ -107,7 +107,7 @@ def _archive_to_serve(settings: Settings) -> Iterator[Path]:
         yield Path(folder, "archive.db")
 
 
-def _end_when_told(folder: Path | None) -> None:
+def _end_on_signal(folder: Path | None) -> None:
     """End at once on a signal, and remove temporary files.
 
     The thread that reads standard input cannot be interrupted. A conversation is stored completely or not at all.

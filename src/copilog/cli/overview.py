@@ -16,7 +16,7 @@ from copilog.cli.dates import when
 from copilog.diagnostics import Report
 from copilog.ingest import discover
 from copilog.sources import Found
-from copilog.summaries import Summary, is_indexed, moment_of, summarise
+from copilog.summaries import Summary, is_indexed, last_changed_at, summarise
 
 if TYPE_CHECKING:
     from copilog.store.archive import Archive
@@ -61,7 +61,7 @@ def show_overview(settings: Settings) -> None:
 
 def _of_archive(archive: Archive) -> Overview:
     summaries = archive.list(include_empty=True)
-    places = _places(
+    places = _application_counts(
         (summary.application for summary in summaries), {summary.workspace for summary in summaries} - {None}
     )
     said = [summary for summary in summaries if not summary.is_empty]
@@ -73,7 +73,7 @@ def _of_disk(settings: Settings) -> Overview:
     report = Report()
     founds = list(discover(settings.places(), report=report))
     summaries = _summaries(founds, report)
-    places = _places(
+    places = _application_counts(
         (found.application for found in founds),
         {found.workspace.folder for found in founds if found.workspace is not None},
     )
@@ -85,7 +85,7 @@ def _of_disk(settings: Settings) -> Overview:
 def _summaries(founds: list[Found], report: Report) -> list[Summary]:
     """Return the summaries of all indexed conversations and of the newest others; newest first."""
     known = [found for found in founds if is_indexed(found)]
-    unknown = sorted((found for found in founds if not is_indexed(found)), key=moment_of, reverse=True)
+    unknown = sorted((found for found in founds if not is_indexed(found)), key=last_changed_at, reverse=True)
     summaries = [summary for found in known + unknown[:MOST_READ] for summary in summarise(found, report=report)]
     summaries = [summary for summary in summaries if not summary.is_empty]
     return sorted(summaries, key=lambda summary: summary.updated_at or LONG_AGO, reverse=True)
@@ -134,7 +134,7 @@ def _count(number: int, word: str) -> tuple[str, str]:
     return f"{number:,} {plural(number, word)}", "bold"
 
 
-def _places(applications: Iterable[str | None], folders: Iterable[str | None]) -> str:
+def _application_counts(applications: Iterable[str | None], folders: Iterable[str | None]) -> str:
     """Return how many conversations each application has, and in how many workspaces."""
     counts = Counter(application or "elsewhere" for application in applications)
     workspaces = len(set(folders))

@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from copilog.cli.archives import candidate_rows, changes_archive, kept_archive, meant_in
+from copilog.cli.archives import candidate_rows, changes_archive, existing_archive, meant_in
 from copilog.cli.common import Settings, one_line, pass_settings, plural
 from copilog.errors import UsageError
 
@@ -30,7 +30,7 @@ def remove(settings: Settings, /, targets: tuple[str, ...], yes: bool) -> int:
     `copilog restore` is run. Their stars, labels and notes remain. The beginning of an id is enough, and `last` is the
     newest conversation.
     """
-    with kept_archive(settings) as archive:
+    with existing_archive(settings) as archive:
         ids = list(dict.fromkeys(meant_in(archive, target) for target in targets))
         summaries = archive.summaries(ids)
         number = f"{len(ids):,} {plural(len(ids), 'conversation')}"
@@ -40,19 +40,19 @@ def remove(settings: Settings, /, targets: tuple[str, ...], yes: bool) -> int:
             archive.remove(conversation_id)
     lost = sum(summary.gone_at is not None for summary in summaries.values())
     click.echo(
-        f"removed {number}; {_files_stay(len(ids), lost)}. Scans skip {_them(ids)} from now on; "
+        f"removed {number}; {_files_stay(len(ids), lost)}. Scans skip {_pronoun(ids)} from now on; "
         "`copilog restore ID` undoes that, and `copilog vacuum` frees the space",
         err=True,
     )
     return 0
 
 
-def can_be_asked() -> bool:
+def can_confirm() -> bool:
     return sys.stdin.isatty()
 
 
 def _ask(question: str) -> None:
-    if not can_be_asked():
+    if not can_confirm():
         raise UsageError("--yes is required when there is no terminal to ask on")
     if not click.confirm(question, err=True):
         raise click.Abort
@@ -64,7 +64,7 @@ def _files_stay(number: int, lost: int) -> str:
     return "the source files stay as they are"
 
 
-def _them(ids: list[str]) -> str:
+def _pronoun(ids: list[str]) -> str:
     return "it" if len(ids) == 1 else "them"
 
 
@@ -83,7 +83,7 @@ def restore(settings: Settings, /, targets: tuple[str, ...]) -> int:
 
     It does so if their files still exist. Without an ID, the removed conversations are listed.
     """
-    with kept_archive(settings) as archive:
+    with existing_archive(settings) as archive:
         if not targets:
             for conversation_id, removed_at in archive.removed().items():
                 click.echo(f"{one_line(conversation_id)}  removed {removed_at[:10]}")
@@ -107,9 +107,9 @@ def vacuum(settings: Settings, /) -> int:
 
     Afterwards the file contains nothing of the conversations that `copilog rm` removed.
     """
-    from copilog.view.wording import size_words
+    from copilog.view.wording import size_text
 
-    with kept_archive(settings) as archive:
+    with existing_archive(settings) as archive:
         before, after = archive.vacuum()
-        click.echo(f"{archive.path}: {size_words(after)}, was {size_words(before)}", err=True)
+        click.echo(f"{archive.path}: {size_text(after)}, was {size_text(before)}", err=True)
     return 0

@@ -89,7 +89,7 @@ def command(
         from copilog.cli.json_output import print_json
 
         print_json(stats)
-    click.echo(_told(stats, output), err=True)
+    click.echo(_summary_line(stats, output), err=True)
     return 0
 
 
@@ -140,7 +140,7 @@ def _choices(selection: Selection, is_anonymous: bool) -> list[tuple[str, str]]:
 
 @contextmanager
 def _target(output: Path) -> Iterator[IO[bytes]]:
-    from copilog.atomic_files import whole_file
+    from copilog.atomic_files import atomic_file
 
     if output == Path("-"):
         yield sys.stdout.buffer
@@ -148,13 +148,13 @@ def _target(output: Path) -> Iterator[IO[bytes]]:
         return
     mask = os.umask(PRIVATE)
     try:
-        with whole_file(output) as file:
+        with atomic_file(output) as file:
             yield file
     finally:
         os.umask(mask)
 
 
-def _told(stats: Stats, output: Path | None) -> str:
+def _summary_line(stats: Stats, output: Path | None) -> str:
     turns, conversations = stats.totals.turns, stats.totals.conversations
     line = f"{turns:,} {plural(turns, 'turn')} of {conversations:,} {plural(conversations, 'conversation')}"
     return line if output is None or output == Path("-") else f"{output}: {line}"

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 MOST_LISTED = 50
 
 
-def list_found(roots: Sequence[Root], skipped: Sequence[Skipped]) -> None:
+def list_roots(roots: Sequence[Root], skipped: Sequence[Skipped]) -> None:
     """Print each folder that was found, and each that was not searched, to standard error."""
     click.echo(f"found {len(roots):,} {plural(len(roots), 'folder')} with Copilot data:", err=True)
     for root in roots[:MOST_LISTED]:
-        click.echo(f"  {printable(str(root.path))}  ({_words_for(root)})", err=True)
+        click.echo(f"  {printable(str(root.path))}  ({_root_label(root)})", err=True)
     if len(roots) > MOST_LISTED:
         more = len(roots) - MOST_LISTED
         click.echo(f"  and {more:,} more; `copilog doctor` with the same --root lists all", err=True)
@@ -32,7 +32,7 @@ def list_found(roots: Sequence[Root], skipped: Sequence[Skipped]) -> None:
         click.echo(f"  ! and {more:,} more; `copilog doctor` with the same --root lists all", err=True)
 
 
-def mention_found(named: Sequence[Path], roots: Sequence[Root], skipped: Sequence[Skipped]) -> None:
+def mention_roots(named: Sequence[Path], roots: Sequence[Root], skipped: Sequence[Skipped]) -> None:
     """Print in one line that folders were found below the named ones, or that some were not searched."""
     folders = {path.absolute() for path in named}
     nested = [root for root in roots if not _is_usual(root, folders)]
@@ -44,7 +44,7 @@ def mention_found(named: Sequence[Path], roots: Sequence[Root], skipped: Sequenc
     click.echo(f"{line}; `copilog doctor` with the same --root lists them", err=True)
 
 
-def found_as_data(roots: Sequence[Root], skipped: Sequence[Skipped]) -> dict[str, Any]:
+def roots_as_data(roots: Sequence[Root], skipped: Sequence[Skipped]) -> dict[str, Any]:
     """Return the same as data."""
     return {
         "places": [
@@ -60,7 +60,7 @@ def skipped_as_data(skipped: Sequence[Skipped]) -> list[dict[str, str]]:
     return [{"path": str(path), "reason": reason} for path, reason in skipped]
 
 
-def _words_for(root: Root) -> str:
+def _root_label(root: Root) -> str:
     if root.kind == "copilot-home":
         return "Copilot CLI"
     return root.application or {"file": "file"}.get(root.kind, "VS Code")
@@ -68,6 +68,8 @@ def _words_for(root: Root) -> str:
 
 def _is_usual(root: Root, folders: set[Path]) -> bool:
     """Return whether a root is a folder that was named, or at a usual path in a named home."""
-    from copilog.sources.roots import is_usual_in
+    from copilog.sources.roots import is_default_path_in
 
-    return root.path.absolute() in folders or any(is_usual_in(folder, root.path.absolute()) for folder in folders)
+    return root.path.absolute() in folders or any(
+        is_default_path_in(folder, root.path.absolute()) for folder in folders
+    )

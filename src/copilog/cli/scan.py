@@ -21,7 +21,7 @@ from copilog.cli.common import (
     strict_option,
 )
 from copilog.cli.json_output import print_json
-from copilog.cli.root_summary import found_as_data, list_found
+from copilog.cli.root_summary import list_roots, roots_as_data
 from copilog.errors import UsageError
 
 if TYPE_CHECKING:
@@ -75,25 +75,25 @@ def command(
         raise UsageError("the sample is not stored in your own archive; name another one with --archive")
     started = time.monotonic()
     report = Report()
-    found, skipped = settings.search_places() if settings.names_places() else ([], [])
+    found, skipped = settings.search_named_roots() if settings.names_roots() else ([], [])
     if settings.roots:
-        list_found(found, skipped)
+        list_roots(found, skipped)
     with Archive(archive_path(settings.archive), write=True) as archive:
         named = named_origins(found, paths) if found or paths else origins_in(settings, archive)
         result = _scan(settings, archive, named, jobs or default_jobs(), report)
         if as_json:
             document = _document(archive, result, report, time.monotonic() - started)
-            document |= found_as_data(named.roots, skipped)
+            document |= roots_as_data(named.roots, skipped)
             print_json(document)
     crashed = sum(diagnostic.code == "crash" for diagnostic in report.diagnostics())
-    what = _tell(result, time.monotonic() - started)
+    what = _print_summary(result, time.monotonic() - started)
     return end_with(settings, report.bad_records(), crashed, strict, what, "copilog problems")
 
 
 def _scan(settings: Settings, archive: Archive, origins: Origins, jobs: int, report: Report) -> ScanResult:
     from copilog.ingest.scanning import update
 
-    _tell_of_another(archive.path)
+    _report_other_scan(archive.path)
     with ScanBar(settings) as progress:
         return update(
             archive,
@@ -106,7 +106,7 @@ def _scan(settings: Settings, archive: Archive, origins: Origins, jobs: int, rep
         )
 
 
-def _tell_of_another(path: Path) -> None:
+def _report_other_scan(path: Path) -> None:
     """Report that another scan is running, before waiting for it."""
     from copilog.store.database import ArchiveError, ScanLock
 
@@ -143,7 +143,7 @@ def _document(archive: Archive, result: ScanResult, report: Report, seconds: flo
     }
 
 
-def _tell(result: ScanResult, seconds: float) -> str:
+def _print_summary(result: ScanResult, seconds: float) -> str:
     """Print the scan in one line."""
     counts = {
         "new": result.new,

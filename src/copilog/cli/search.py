@@ -99,7 +99,7 @@ def command(
         _print_json(result)
     else:
         _print(result, in_colour=settings.in_color())
-    click.echo(_told(result, offset), err=True)
+    click.echo(_summary_line(result, offset), err=True)
     for note in result.notes:
         click.echo(note, err=True)
     return FOUND if result.total else FOUND_NOTHING
@@ -169,7 +169,7 @@ def _plain(text: str) -> str:
     return printable(_SPACE.sub(" ", text))
 
 
-def _told(result: SearchResult, offset: int) -> str:
+def _summary_line(result: SearchResult, offset: int) -> str:
     """Return the result in one line, with the command that continues."""
     shown = len(result.hits)
     if not result.total:

@@ -24,11 +24,13 @@ if TYPE_CHECKING:
 
 DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8765
 SAMPLE = "This is the sample that comes with copilog; nothing in it is real."
-PASSING = "These conversations are not stored in your archive: stars, labels and notes are lost when the viewer ends."
+NOT_STORED = (
+    "These conversations are not stored in your archive: stars, labels and notes are lost when the viewer ends."
+)
 NO_DATA = "No Copilot data was found on this machine."
 
 
-class Served(NamedTuple):
+class ShownArchive(NamedTuple):
     """What the viewer shows."""
 
     archive: Path
@@ -36,7 +38,7 @@ class Served(NamedTuple):
     is_followed: bool  # whether changes on disk appear on the pages
 
 
-class Wanted(NamedTuple):
+class Binding(NamedTuple):
     """How the viewer is reached."""
 
     host: str
@@ -112,8 +114,8 @@ def command(
     elif token is not None:
         token = checked_token(token, "--token")
     try:
-        with _ends_when_told(), _archive_to_serve(settings) as served:
-            wanted = Wanted(host, port, token or new_token(), files, no_browser)
+        with _ending_on_signal(), _archive_to_serve(settings) as served:
+            wanted = Binding(host, port, token or new_token(), files, no_browser)
             _serve(settings, served, wanted)
     except KeyboardInterrupt:  # interrupted before the server started
         pass
@@ -122,7 +124,7 @@ def command(
 
 
 @contextmanager
-def _ends_when_told() -> Iterator[None]:
+def _ending_on_signal() -> Iterator[None]:
     """Treat the signal to end as Ctrl-C, so that temporary files are removed."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
@@ -135,7 +137,7 @@ def _ends_when_told() -> Iterator[None]:
 
 
 @contextmanager
-def _archive_to_serve(settings: Settings) -> Iterator[Served]:
+def _archive_to_serve(settings: Settings) -> Iterator[ShownArchive]:
     """Return the archive, updated; if there is no data at all, the sample in a temporary one."""
     with searched_archive(settings, Report()) as archive:
         has_any = archive.count(include_empty=True) > 0
@@ -143,15 +145,15 @@ def _archive_to_serve(settings: Settings) -> Iterator[Served]:
         if has_any or settings.roots or settings.sample:
             if not has_any:
                 click.echo("the named folders contain no conversation", err=True)
-            notice = SAMPLE if settings.sample else PASSING if settings.reads_disk() else None
-            yield Served(archive.path, notice, is_followed=not (settings.sample or settings.no_scan))
+            notice = SAMPLE if settings.sample else NOT_STORED if settings.reads_disk() else None
+            yield ShownArchive(archive.path, notice, is_followed=not (settings.sample or settings.no_scan))
             return
     with searched_archive(replace(settings, sample=True), Report()) as archive:
         archive.close()
-        yield Served(archive.path, f"{NO_DATA} {SAMPLE}", is_followed=False)
+        yield ShownArchive(archive.path, f"{NO_DATA} {SAMPLE}", is_followed=False)
 
 
-def _places(settings: Settings, served: Served) -> Places | None:
+def _folders_to_watch(settings: Settings, served: ShownArchive) -> Places | None:
     """Return the folders to watch while the viewer runs."""
     from copilog.web.scans import Places
 
@@ -163,7 +165,7 @@ def _places(settings: Settings, served: Served) -> Places | None:
 # --- serving --------------------------------------------------------------------------------------------------------
 
 
-def _serve(settings: Settings, served: Served, wanted: Wanted) -> None:
+def _serve(settings: Settings, served: ShownArchive, wanted: Binding) -> None:
     from copilog.web.app import create_app
     from copilog.web.serving import ViewerServer, address_of, is_loopback, listen, names_for, serve
     from copilog.web.viewer import ViewerSettings
@@ -178,10 +180,10 @@ def _serve(settings: Settings, served: Served, wanted: Wanted) -> None:
         entry=entry,
         hosts=names_for(host),
         notice=served.notice,
-        is_of_this_machine=not (settings.roots or settings.sample) and served.notice in (None, PASSING),
+        is_of_this_machine=not (settings.roots or settings.sample) and served.notice in (None, NOT_STORED),
         files=wanted.files,
     )
-    server = ViewerServer(create_app(told, _places(settings, served)), is_talkative=settings.debug)
+    server = ViewerServer(create_app(told, _folders_to_watch(settings, served)), is_talkative=settings.debug)
     if not is_loopback(host):
         click.echo(_warning(host), err=True)
     if served.notice:

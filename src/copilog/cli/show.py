@@ -23,7 +23,7 @@ from copilog.ingest import discover, read
 from copilog.model import Conversation
 from copilog.sources import Found
 from copilog.store.summary import Summary as Archived
-from copilog.summaries import find_by_id, fitting, moment_of, of_conversation, summarise
+from copilog.summaries import find_by_id, fitting, last_changed_at, of_conversation, summarise
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -106,12 +106,12 @@ def command(
     if as_json and turns is not None:
         raise click.UsageError("--turn cannot be used with --json, which prints the whole conversation")
     report = Report()
-    kept: Kept | None = None
+    kept: ArchivedFacts | None = None
     with fresh_archive(replace(settings, live=True) if _is_path(target) else settings, report) as archive:
         if archive is None:
             conversation = find_conversation(settings, target, report)
         else:
-            kept = _kept(archive, target)
+            kept = _archived_facts(archive, target)
             conversation = archive.get(kept.summary.id)
     if turns is not None and turns[0] > len(conversation.turns):
         number = len(conversation.turns)
@@ -135,7 +135,7 @@ def command(
 
 
 def _print(
-    console: Console, conversation: Conversation, options: TextOptions, kept: Kept | None, *, pager: bool
+    console: Console, conversation: Conversation, options: TextOptions, kept: ArchivedFacts | None, *, pager: bool
 ) -> None:
     from copilog.writers.terminal import render_conversation
 
@@ -163,13 +163,13 @@ def _print(
 
 def _save(conversation: Conversation, folder: Path) -> None:
     from copilog.cli.attachments import binaries_of, save
-    from copilog.view.wording import size_words
+    from copilog.view.wording import size_text
 
     number = 0
     for written in save(binaries_of(conversation), folder):
         number += 1
         verb = "wrote" if written.is_new else "already there:"
-        click.echo(f"{verb} {printable(str(written.path))} ({size_words(len(written.binary.data))})", err=True)
+        click.echo(f"{verb} {printable(str(written.path))} ({size_text(len(written.binary.data))})", err=True)
     if not number:
         click.echo("no images or other binary data in this conversation; nothing written", err=True)
 
@@ -177,18 +177,18 @@ def _save(conversation: Conversation, folder: Path) -> None:
 # --- in the archive ---------------------------------------------------------------------------------------------
 
 
-class Kept(NamedTuple):
+class ArchivedFacts(NamedTuple):
     """What the archive stores about a conversation besides its text."""
 
     summary: Archived
     bad_records: int
 
 
-def _kept(archive: Archive, target: str) -> Kept:
+def _archived_facts(archive: Archive, target: str) -> ArchivedFacts:
     conversation_id = meant_in(archive, target)
     summary = archive.summaries([conversation_id])[conversation_id]
     problems = [problem for path in set(summary.paths) for problem in archive.problems(path=path, level="error")]
-    return Kept(summary, sum(problem.path in summary.paths for problem in problems))
+    return ArchivedFacts(summary, sum(problem.path in summary.paths for problem in problems))
 
 
 def _annotations(summary: Archived) -> Iterator[Text]:
@@ -239,7 +239,7 @@ def _by_id(settings: Settings, target: str, report: Report) -> Conversation:
             "and `copilog doctor` shows which folders were searched"
         )
     if len(founds) > 1:
-        founds.sort(key=moment_of, reverse=True)
+        founds.sort(key=last_changed_at, reverse=True)
         summaries = [summary for found in founds[:MOST_CANDIDATES] for summary in summarise(found, report=report)]
         raise _ambiguous(target, len(founds), candidate_rows(summaries, max(0, len(founds) - MOST_CANDIDATES)))
     conversations = fitting(target, list(read(founds[0], report=report, definitions=settings.definitions())))
@@ -259,8 +259,8 @@ def _last(settings: Settings, report: Report) -> Conversation:
     A file is at least as new as its contents, so that reading stops at the first file that is older than the best one.
     """
     newest: tuple[datetime, Found] | None = None
-    for found in sorted(discover(settings.places(), report=report), key=moment_of, reverse=True):
-        if newest is not None and moment_of(found) <= newest[0]:
+    for found in sorted(discover(settings.places(), report=report), key=last_changed_at, reverse=True):
+        if newest is not None and last_changed_at(found) <= newest[0]:
             break
         for summary in summarise(found, report=report):
             moment = summary.updated_at or summary.started_at or LONG_AGO

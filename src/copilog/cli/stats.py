@@ -120,7 +120,7 @@ def command(
     Without a section, the main figures of all of them are printed. --since and --until count the turns of a period;
     all other options select complete conversations. docs/metrics.md defines each figure; estimates are marked.
     """
-    asked = _Asked(section or _section_of(way, table, as_csv), way, table)
+    asked = _Request(section or _section_of(way, table, as_csv), way, table)
     asked.check()
     if as_csv and as_json:
         raise UsageError("--csv and --json cannot be used together")
@@ -137,7 +137,7 @@ def command(
             _show_rows(settings, f"by_{way}", spend_by(chosen, way, most), as_json, as_csv, TOKENS_DRAWN)
         else:
             _show_section(settings, asked, chosen, most, as_json, as_csv)
-        click.echo(_told(chosen), err=True)
+        click.echo(_summary_line(chosen), err=True)
     return 0
 
 
@@ -148,7 +148,7 @@ def _section_of(way: str | None, table: str | None, as_csv: str | None) -> str |
     return "tokens" if way or as_csv else None
 
 
-class _Asked(NamedTuple):
+class _Request(NamedTuple):
     section: str | None
     way: str | None
     table: str | None
@@ -163,7 +163,7 @@ class _Asked(NamedTuple):
             raise UsageError(f"{self.section} has no table {self.table}; it has {has}")
 
 
-def _told(chosen: Chosen) -> str:
+def _summary_line(chosen: Chosen) -> str:
     selection = chosen.selection
     period = "".join(
         f" {word} {moment.astimezone():%Y-%m-%d %H:%M}"
@@ -204,7 +204,7 @@ def _figures_of(name: str, settings: Settings, chosen: Chosen, limit: int | None
 
 def _show_section(
     settings: Settings,
-    asked: _Asked,
+    asked: _Request,
     chosen: Chosen,
     limit: int | None,
     as_json: bool,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from copilog.cli.common import folder_name, plural
 from copilog.cli.tables import cell, duration, money, print_table, short_number
-from copilog.derive.line_counts import lines_words
+from copilog.derive.line_counts import line_counts_text
 
 if TYPE_CHECKING:
     from copilog.analysis.figures import ActivityRow, Prices, SpendRow, Stats, WorkSection
@@ -92,7 +92,7 @@ def _heads(stats: Stats) -> Iterator[str]:
 
 
 def _lines(work: WorkSection) -> str:
-    words = lines_words((work.added, work.removed))
+    words = line_counts_text((work.added, work.removed))
     return f" ({words})" if words else ""
 
 

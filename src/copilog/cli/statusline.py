@@ -57,7 +57,7 @@ def command(
     may also be a folder, or `.` for the current repository.
     """
     settings = settings.with_archive(archive, no_scan=no_scan)
-    if settings.live or settings.names_places():
+    if settings.live or settings.names_roots():
         raise UsageError("the status line reads the archive, and cannot be used with --root, --sample or --live")
     wishes = Wishes(
         template=template,

@@ -89,7 +89,7 @@ def _are_numbers(rows: Sequence[msgspec.Struct], name: str) -> bool:
 
 def print_figures(settings: Settings, figures: Sequence[tuple[str, object]]) -> None:
     """Print single figures, each on a line with its name."""
-    told = [(_in_words(name), cell(name, value)) for name, value in figures if value is not None]
+    told = [(_field_label(name), cell(name, value)) for name, value in figures if value is not None]
     width = max((len(words) for words, _ in told), default=0)
     for words, text in told:
         settings.out.print(f"{words:<{width}}  {text}")
@@ -131,10 +131,10 @@ def _is_empty(rows: Sequence[msgspec.Struct], name: str) -> bool:
 def heading(name: str) -> str:
     if name.startswith("estimated_"):
         return f"~{name.removeprefix('estimated_')}"
-    return SHORT.get(name) or _in_words(name)
+    return SHORT.get(name) or _field_label(name)
 
 
-def _in_words(name: str) -> str:
+def _field_label(name: str) -> str:
     if name == "most_parallel_at":
         return "first so many at"
     return name.removesuffix("_ms").removesuffix("_at").replace("_", " ")
@@ -178,9 +178,9 @@ def cell(name: str, value: Any) -> str:
 
 def _local(moment: str) -> str:
     """Return a timestamp as local time."""
-    from copilog.store.times import moment_from
+    from copilog.store.times import timestamp_from
 
-    found = moment_from(moment)
+    found = timestamp_from(moment)
     return found.astimezone().strftime("%Y-%m-%d %H:%M") if found is not None else moment
 
 

@@ -75,7 +75,7 @@ def command(
     report = Report()
     document = inventory_of(_conversations(settings, inputs, report), catalogue).to_json()
     _write(_as_json(document) if as_json else page_of(document), output)
-    _tell_what_is_bad(report)
+    _print_bad_records(report)
     return finish(settings, report, strict, _closing_line(document))
 
 
@@ -118,12 +118,12 @@ def _conversations(settings: Settings, inputs: Inputs, report: Report) -> Iterat
 
 
 def _write(text: str, output: Path | None) -> None:
-    from copilog.atomic_files import whole_file
+    from copilog.atomic_files import atomic_file
 
     if output is None:
         click.echo(text, nl=False)
         return
-    with whole_file(output) as file:
+    with atomic_file(output) as file:
         file.write(text.encode())
 
 
@@ -132,20 +132,20 @@ def _as_json(document: dict[str, Any]) -> str:
     return json_text(document) + "\n"
 
 
-def _tell_what_is_bad(report: Report) -> None:
+def _print_bad_records(report: Report) -> None:
     """Print the positions of bad records in telemetry; `copilog inspect` shows those of other files."""
-    from copilog.cli.ledger_output import tell_what_is_bad
+    from copilog.cli.ledger_output import print_bad_records
     from copilog.telemetry.run_ledgers import SOURCE
 
-    tell_what_is_bad([ledger for ledger in report.files.values() if ledger.source == SOURCE], SHOWN_BAD)
+    print_bad_records([ledger for ledger in report.files.values() if ledger.source == SOURCE], SHOWN_BAD)
 
 
 def _closing_line(document: dict[str, Any]) -> str:
     tags = len(document["tags"])
-    return f"{_said(document)}: {tags:,} {plural(tags, 'tag')}, {document['new_tags']:,} of them new"
+    return f"{_counts_text(document)}: {tags:,} {plural(tags, 'tag')}, {document['new_tags']:,} of them new"
 
 
-def _said(document: dict[str, Any]) -> str:
+def _counts_text(document: dict[str, Any]) -> str:
     conversations, messages = document["conversations"], document["messages"]
     return f"{messages:,} {plural(messages, 'message')} of {conversations:,} {plural(conversations, 'conversation')}"
 
@@ -158,7 +158,7 @@ def page_of(document: dict[str, Any]) -> str:
     tags = document["tags"]
     new = [tag for tag in tags if not tag["is_known"]]
     known = [tag for tag in tags if tag["is_known"]]
-    lines = ["# Tags", "", f"{_said(document)}: {len(known):,} known and {len(new):,} new tags.", ""]
+    lines = ["# Tags", "", f"{_counts_text(document)}: {len(known):,} known and {len(new):,} new tags.", ""]
     if new:
         lines += ["## New tags", "", NEW, "", *_table(new, HEADS), "", "### Examples", "", *_examples(new), ""]
     if known:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 LOCK_SECONDS = 1.0  # how long to wait for another scan, before trying again
 RETRY_SECONDS, LONGEST_RETRY_SECONDS = 2.0, 60.0  # each time twice as long
-MOST_TOLD = 20  # conversations of one batch that are listed by name
+MOST_NAMED = 20  # conversations of one batch that are listed by name
 
 
 @click.command(
@@ -81,28 +81,30 @@ def command(
     path = archive_path(settings.archive)
     Archive(path, write=True).close()  # an unusable archive is reported before anything else
     try:
-        with Watcher(lambda: _places(settings, path), poll=poll or None, interval_seconds=interval) as watcher:
+        with Watcher(
+            lambda: _folders_to_watch(settings, path), poll=poll or None, interval_seconds=interval
+        ) as watcher:
             _follow(settings, watcher, path, as_json)
     except KeyboardInterrupt:  # the normal end of a watch
         click.echo("watching ended", err=True)
     return 0
 
 
-def _places(settings: Settings, path: Path) -> list[Root]:
+def _folders_to_watch(settings: Settings, path: Path) -> list[Root]:
     """Return the folders to watch: the named ones, else those that the archive was made from."""
     from copilog.ingest.origins import roots_of
 
-    return settings.places() if settings.names_places() else roots_of(path, settings.places)
+    return settings.places() if settings.names_roots() else roots_of(path, settings.places)
 
 
 def _follow(settings: Settings, watcher: Watcher, path: Path, as_json: bool) -> None:
     """Scan at once, and then after every change; try again later if a scan fails."""
     is_first, last_failure, delay = True, "", RETRY_SECONDS
     while True:
-        failure = _scan_and_tell(settings, path, as_json, is_first)
+        failure = _scan_and_print(settings, path, as_json, is_first)
         if failure is None:
             if is_first:
-                _tell_how(watcher)
+                _print_watch_method(watcher)
             is_first, last_failure, delay = False, "", RETRY_SECONDS
             _wait(watcher, None)
             continue
@@ -118,7 +120,7 @@ def _wait(watcher: Watcher, deadline: float | None) -> None:
         return
 
 
-def _scan_and_tell(settings: Settings, path: Path, as_json: bool, is_first: bool) -> str | None:
+def _scan_and_print(settings: Settings, path: Path, as_json: bool, is_first: bool) -> str | None:
     """Update the archive once; return why it could not be done, or None."""
     from copilog.store.archive import Archive
 
@@ -136,13 +138,13 @@ def _scan_and_tell(settings: Settings, path: Path, as_json: bool, is_first: bool
         return str(error) if isinstance(error, (CopilogError, OSError)) else f"{type(error).__name__}: {error}"
     if is_first or result.new_ids or result.changed_ids or result.gone_ids:
         seconds = time.monotonic() - started
-        _print_json(result, seconds) if as_json else _tell(result, titles, seconds, is_first)
+        _print_json(result, seconds) if as_json else _print_summary(result, titles, seconds, is_first)
     return None
 
 
 def _titles(archive: Archive, result: ScanResult) -> dict[str, str]:
     """Return the titles and folders of the conversations of one batch."""
-    ids = [*result.new_ids, *result.changed_ids, *result.gone_ids][:MOST_TOLD]
+    ids = [*result.new_ids, *result.changed_ids, *result.gone_ids][:MOST_NAMED]
     return {
         name: f"{one_line(summary.title, 60)}  {folder_name(summary.workspace)}".rstrip()
         for name, summary in archive.summaries(ids).items()
@@ -161,7 +163,7 @@ def _print_json(result: ScanResult, seconds: float) -> None:
     print_json(document, is_compact=True)
 
 
-def _tell(result: ScanResult, titles: dict[str, str], seconds: float, is_first: bool) -> None:
+def _print_summary(result: ScanResult, titles: dict[str, str], seconds: float, is_first: bool) -> None:
     """Print one line for each conversation that changed; of the first scan only the counts."""
     if is_first:
         total = result.new + result.changed + result.unchanged
@@ -171,13 +173,13 @@ def _tell(result: ScanResult, titles: dict[str, str], seconds: float, is_first: 
     now = datetime.now().astimezone().strftime("%H:%M:%S")
     told = {"new": result.new_ids, "changed": result.changed_ids, "gone": result.gone_ids}
     lines = [(word, name) for word, names in told.items() for name in names]
-    for word, name in lines[:MOST_TOLD]:
+    for word, name in lines[:MOST_NAMED]:
         click.echo(f"{now}  {word:<7}  {short_id(name)}  {titles.get(name, '')}".rstrip(), err=True)
-    if len(lines) > MOST_TOLD:
-        click.echo(f"{now}  and {len(lines) - MOST_TOLD:,} more", err=True)
+    if len(lines) > MOST_NAMED:
+        click.echo(f"{now}  and {len(lines) - MOST_NAMED:,} more", err=True)
 
 
-def _tell_how(watcher: Watcher) -> None:
+def _print_watch_method(watcher: Watcher) -> None:
     heard, polled = watcher.counts()
     ways = [f"{heard:,} {plural(heard, 'folder')}"] if heard or not polled else []
     if polled:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from copilog.jsonio import whole_characters
+from copilog.jsonio import replace_lone_surrogates
 
 Values = dict[str, Any]
 
@@ -50,7 +50,7 @@ def split(text: str) -> Document:
         return Document(text, fault=Fault("the front matter has no end", 1))
     front, body = found[1], text[found.end() :]
     values, fault = _read(front)
-    return Document(body, front, _saved(front) if fault else values, fault)
+    return Document(body, front, _readable_values(front) if fault else values, fault)
 
 
 def _read(front: str) -> tuple[Values, Fault | None]:
@@ -96,10 +96,10 @@ def _plain(value: Any, left: list[int], depth: int = 0) -> Any:
 def _text(value: Any) -> str:
     """Return any value as text, with U+FFFD for half characters, which are possible in YAML and not in JSON."""
     text = value if isinstance(value, str) else str(value)
-    return whole_characters(text)
+    return replace_lone_surrogates(text)
 
 
-def _saved(front: str) -> Values:
+def _readable_values(front: str) -> Values:
     """Return the keys that can be read from broken YAML.
 
     `applyTo: **` and descriptions with a colon are usual cases.

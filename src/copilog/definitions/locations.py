@@ -19,7 +19,7 @@ SKILL_FILE = "skill.md"
 EXTENSION = "github.copilot-chat"
 
 
-class Place(NamedTuple):
+class FilePattern(NamedTuple):
     """Files of one kind: those of a folder, of the folders in it (for skills one each), of a tree, or a single one."""
 
     kind: Kind
@@ -29,28 +29,28 @@ class Place(NamedTuple):
 
 
 IN_WORKSPACE = (
-    Place("agent", ".github/agents"),
-    Place("agent", ".claude/agents"),
-    Place("mode", ".github/chatmodes", ".chatmode.md"),
-    Place("prompt", ".github/prompts", ".prompt.md"),
-    Place("instruction", ".github/instructions", ".instructions.md", "tree"),
-    Place("instruction", ".github/copilot-instructions.md", shape="file"),
-    Place("instruction", "AGENTS.md", shape="file"),
-    Place("skill", ".github/skills", shape="skills"),
-    Place("skill", ".claude/skills", shape="skills"),
-    Place("skill", ".agents/skills", shape="skills"),
+    FilePattern("agent", ".github/agents"),
+    FilePattern("agent", ".claude/agents"),
+    FilePattern("mode", ".github/chatmodes", ".chatmode.md"),
+    FilePattern("prompt", ".github/prompts", ".prompt.md"),
+    FilePattern("instruction", ".github/instructions", ".instructions.md", "tree"),
+    FilePattern("instruction", ".github/copilot-instructions.md", shape="file"),
+    FilePattern("instruction", "AGENTS.md", shape="file"),
+    FilePattern("skill", ".github/skills", shape="skills"),
+    FilePattern("skill", ".claude/skills", shape="skills"),
+    FilePattern("skill", ".agents/skills", shape="skills"),
 )
 IN_COPILOT_HOME = (
-    Place("agent", "agents"),
-    Place("skill", "skills", shape="skills"),
-    Place("instruction", "instructions", ".instructions.md", "tree"),
-    Place("instruction", "copilot-instructions.md", shape="file"),
+    FilePattern("agent", "agents"),
+    FilePattern("skill", "skills", shape="skills"),
+    FilePattern("instruction", "instructions", ".instructions.md", "tree"),
+    FilePattern("instruction", "copilot-instructions.md", shape="file"),
 )
 IN_PROMPTS = (
-    Place("agent", "prompts", ".agent.md"),
-    Place("mode", "prompts", ".chatmode.md"),
-    Place("prompt", "prompts", ".prompt.md"),
-    Place("instruction", "prompts", ".instructions.md"),
+    FilePattern("agent", "prompts", ".agent.md"),
+    FilePattern("mode", "prompts", ".chatmode.md"),
+    FilePattern("prompt", "prompts", ".prompt.md"),
+    FilePattern("instruction", "prompts", ".instructions.md"),
 )
 SUFFIXES = (".agent.md", ".chatmode.md", ".prompt.md", ".instructions.md", ".md")
 
@@ -81,7 +81,7 @@ def _of_extension(user_folder: Path, storage: str, ledger: Ledger | None) -> Ite
     shelf = _Shelf(user_folder, "extension", ledger)
     for entry in shelf.entries(user_folder / storage):
         if entry.name.lower() == EXTENSION:
-            yield from shelf.read([Place("agent", f"{storage}/{entry.name}", ".agent.md", "folders")])
+            yield from shelf.read([FilePattern("agent", f"{storage}/{entry.name}", ".agent.md", "folders")])
 
 
 class _Shelf:
@@ -92,7 +92,7 @@ class _Shelf:
         self.scope = scope
         self.ledger = ledger if ledger is not None else Ledger(path=str(root))
 
-    def read(self, places: Iterable[Place]) -> Iterator[Definition]:
+    def read(self, places: Iterable[FilePattern]) -> Iterator[Definition]:
         for place in places:
             for path in self._files_of(place):
                 definition = self._definition(path, place)
@@ -101,7 +101,7 @@ class _Shelf:
 
     # --- finding ------------------------------------------------------------------------------------------------
 
-    def _files_of(self, place: Place) -> Iterator[Path]:
+    def _files_of(self, place: FilePattern) -> Iterator[Path]:
         path = self.root / place.path
         if place.shape == "file":
             wanted = path.name.lower()
@@ -143,7 +143,7 @@ class _Shelf:
 
     # --- reading ------------------------------------------------------------------------------------------------
 
-    def _definition(self, path: Path, place: Place) -> Definition | None:
+    def _definition(self, path: Path, place: FilePattern) -> Definition | None:
         self.ledger.seen += 1
         if not _is_of(path.name, place):
             self.ledger.ignore("no-definition")
@@ -191,7 +191,7 @@ def _is_file(path: Path) -> bool:
         return path.is_symlink()
 
 
-def _is_of(name: str, place: Place) -> bool:
+def _is_of(name: str, place: FilePattern) -> bool:
     """Return whether a file in a folder of agents is an agent: neither a readme nor of another kind."""
     if place.kind != "agent" or place.suffix != ".md":
         return True

@@ -20,7 +20,7 @@ from copilog.derive.counting import (
 )
 from copilog.derive.models import model_of
 from copilog.derive.outcomes import NOT_DONE, add_verdict, is_made
-from copilog.derive.running import is_going
+from copilog.derive.running import may_still_run
 from copilog.derive.titles import add_title, unite_titles
 from copilog.model import is_counted
 
@@ -36,8 +36,8 @@ __all__ = [
     "in_reading_order",
     "is_branched",
     "is_counted",
-    "is_going",
     "is_made",
+    "may_still_run",
     "model_of",
     "one_agent",
     "only_traces",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copilog.model import Agent, Conversation
-from copilog.text_cache import remembered
+from copilog.text_cache import cached_by_text
 
 COPILOT = "GitHub Copilot"
 _COPILOT = frozenset(
@@ -11,7 +11,7 @@ _COPILOT = frozenset(
 )  # letters and digits of its names
 
 
-@remembered(1024)
+@cached_by_text(1024)
 def one_agent(name: str) -> str:
     """Return the name that all spellings of an agent or assistant share."""
     letters = "".join(filter(str.isalnum, name)).casefold()

@@ -10,7 +10,7 @@ from copilog.model import Conversation, ToolCall
 Key = tuple[int | None, str]  # the turn, and the recorded id
 
 
-def tell_calls_apart(conversation: Conversation) -> None:
+def make_call_ids_unique(conversation: Conversation) -> None:
     """Give each call an id that no call of another turn has; the recorded id stays in its native ids.
 
     What belongs to a call follows the call of its own turn, else the last such call before it.

@@ -14,7 +14,7 @@ UP_TO_A_SECOND = timedelta(milliseconds=999)
 AT_ONCE = timedelta(seconds=2)
 
 
-def is_aside(usage: Usage) -> bool:
+def is_side_call(usage: Usage) -> bool:
     """Return whether a call was not made by the main agent: by a sub-agent, a helper, or to compact the history."""
     told = usage.extra or {}
     by_other = usage.parent_call_id or told.get("agent_id") or told.get("parent_tool_call_id")

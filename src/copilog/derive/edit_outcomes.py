@@ -16,39 +16,39 @@ _BY_ACTION = {"undo": "undone", "modify": "changed", "keep": "kept"}
 _BY_DECISION = {"accepted": "kept", "rejected": "undone", "undecided": "pending"}
 
 
-class Fates:
+class EditOutcomes:
     """The outcomes of one conversation's edits."""
 
     def __init__(self, conversation: Conversation) -> None:
-        self._told = _told_by_turns(conversation)
+        self._recorded = _states_by_turn(conversation)
         self._last = {_key(file.uri): _BY_DECISION[file.decision] for file in conversation.files if file.decision}
-        self._is_known = bool(self._told or self._last)
+        self._has_records = bool(self._recorded or self._last)
 
     def of(self, uri: str | None, turn: int | None, is_undone: bool) -> str | None:
         """Return the outcome of this turn's edit of this file: undone, changed, kept, pending; None if not recorded."""
         if is_undone:
             return "undone"
-        if not self._is_known or not uri:
+        if not self._has_records or not uri:
             return None
         key = _key(uri)
-        told = self._told.get(key)
-        if told is not None and turn is not None:
-            place = bisect_left(told, (turn + 1,))
-            if place < len(told):
-                return told[place][1]
+        recorded = self._recorded.get(key)
+        if recorded is not None and turn is not None:
+            place = bisect_left(recorded, (turn + 1,))
+            if place < len(recorded):
+                return recorded[place][1]
         return self._last.get(key)
 
 
-def _told_by_turns(conversation: Conversation) -> dict[str, list[tuple[int, str]]]:
+def _states_by_turn(conversation: Conversation) -> dict[str, list[tuple[int, str]]]:
     """Return, for each file, the turns that record what the user did with it before them, in their order."""
-    told: dict[str, dict[int, str]] = {}
+    recorded: dict[str, dict[int, str]] = {}
     for turn in conversation.turns:
         for event in turn.edited_files:
             if event.uri and event.action in _BY_ACTION:
-                by_turn = told.setdefault(_key(event.uri), {})
+                by_turn = recorded.setdefault(_key(event.uri), {})
                 if by_turn.get(turn.index, "kept") == "kept":  # an action outranks a record of no action
                     by_turn[turn.index] = _BY_ACTION[event.action]
-    return {key: sorted(by_turn.items()) for key, by_turn in told.items()}
+    return {key: sorted(by_turn.items()) for key, by_turn in recorded.items()}
 
 
 def _key(uri: str) -> str:

@@ -30,7 +30,7 @@ def exit_code_of(part: ToolCall | Terminal) -> int | None:
     return part.exit_code if part.concluded_exit_code is None else part.concluded_exit_code
 
 
-def code_beside(call: ToolCall | None, part: Terminal) -> int | None:
+def exit_code_to_show(call: ToolCall | None, part: Terminal) -> int | None:
     """Return the exit code to show with a terminal; None if its call shows it, as it does for an error."""
     code = exit_code_of(part)
     return None if code and call is not None and exit_code_of(call) == code else code

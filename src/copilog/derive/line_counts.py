@@ -43,7 +43,7 @@ def counted_edits(conversation: Conversation) -> list[AnyEdit]:
                 edits.append(part)
             elif type(part) is ToolCall:
                 edits += [edit for edit in part.edits if not repeated.has(turn, edit)]
-    changes = whole_changes(conversation.file_changes)
+    changes = total_changes(conversation.file_changes)
     return [*edits, *(change for change in changes if change.turn is None or change.turn in counted)]
 
 
@@ -96,12 +96,12 @@ def signed_lines(lines: Lines, minus: str = "-") -> list[str]:
     return [f"{sign}{count:,}" for sign, count in zip(("+", minus), lines, strict=True) if count is not None]
 
 
-def lines_words(lines: Lines, minus: str = "-") -> str:
+def line_counts_text(lines: Lines, minus: str = "-") -> str:
     """Return `+12 -3`, without unknown counts; empty if no line changed."""
     return " ".join(signed_lines(lines, minus))
 
 
-def whole_changes(changes: list[FileChange]) -> Iterator[FileChange]:
+def total_changes(changes: list[FileChange]) -> Iterator[FileChange]:
     """Yield the change of each file by each request; the steps of a request only if its total is not recorded."""
     whole = {(change.request_id, change.uri) for change in changes if change.checkpoint is None}
     for change in changes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from copilog.text_cache import remembered
+from copilog.text_cache import cached_by_text
 
 ROUTERS = frozenset({"auto", "copilot-auto", "default"})  # keys of names that let the product choose a model
 DEPLOYMENT = "capi-"  # prefix of the name of a server where a model runs, which no user sees
@@ -16,20 +16,20 @@ _BETWEEN = re.compile(r"[\s._-]+")
 _OLD_CLAUDE = re.compile(r"^claude-(sonnet|opus|haiku)-(3(?:-\d)?)(?=-|$)")  # Claude Sonnet 3.7 is claude-3.7-sonnet
 
 
-@remembered(4096)
+@cached_by_text(4096)
 def plain_name(name: str) -> str:
     """Return a model's name without vendor, remark and date: `gpt-4.1` for `copilot/gpt-4.1-2025-04-14`."""
     return _DATE.sub("", _REMARK.sub("", name.strip().rpartition("/")[2]))
 
 
-@remembered(4096)
+@cached_by_text(4096)
 def key_of(name: str) -> str:
     """Return the key that all names of a model share; empty if the name identifies no model."""
     key = _OLD_CLAUDE.sub(r"claude-\2-\1", _BETWEEN.sub("-", plain_name(name)).casefold())
     return "" if key in NO_NAMES else key
 
 
-@remembered(4096)
+@cached_by_text(4096)
 def name_in_details(details: str) -> str:
     """Return the model that the line under an answer names, as an id: `gpt-5-mini` for `GPT-5 mini • 7.5 credits`.
 
@@ -59,7 +59,7 @@ def is_same_model(one: str, other: str) -> bool:
     return _without_release(one) == _without_release(other)
 
 
-@remembered(4096)
+@cached_by_text(4096)
 def _without_release(name: str) -> str:
     return _RELEASE.sub("", _THOUGHT.sub("-thinking", key_of(name)))
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from copilog.derive.calls import TurnsOfCalls, is_aside
+from copilog.derive.calls import TurnsOfCalls, is_side_call
 from copilog.derive.model_names import DEPLOYMENT, is_router, is_same_model, key_of, name_in_details
 from copilog.model import Conversation, Message, RanModel, Turn, Usage
 
@@ -35,7 +35,7 @@ def names_of(turn: Turn) -> list[str]:
     return [name for name in (*recorded, turn.ran_model.name if turn.ran_model is not None else None) if name]
 
 
-def asked_for(turn: Turn) -> str | None:
+def requested_model(turn: Turn) -> str | None:
     """Return the requested model if another one ran: `auto`, for instance."""
     ran = model_of(turn)
     if turn.model is None or ran is None or key_of(turn.model.name) == key_of(ran):
@@ -69,7 +69,7 @@ def _models_of_calls(conversation: Conversation) -> dict[int, str]:
     found: dict[int, str] = {}
     turns: TurnsOfCalls | None = None
     for usage in conversation.usage:
-        if usage.scope == "call" and usage.model and not is_aside(usage) and not is_router(usage.model):
+        if usage.scope == "call" and usage.model and not is_side_call(usage) and not is_router(usage.model):
             turns = turns or TurnsOfCalls(conversation.turns)
             turn = turns.of(usage)
             if turn is not None:
@@ -110,7 +110,7 @@ def _recorded(turn: Turn, answered: str | None, label: str) -> Iterator[tuple[st
     for each in turn.rounds:
         yield each.model, "call record"
     for usage in turn.usage:
-        if usage.scope == "call" and not is_aside(usage):
+        if usage.scope == "call" and not is_side_call(usage):
             yield usage.model, "call record"
 
 

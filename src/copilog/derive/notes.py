@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from copilog.derive.line_counts import lines_words
+from copilog.derive.line_counts import line_counts_text
 from copilog.model import (
     AnyPart,
     Attachment,
@@ -78,7 +78,7 @@ def _with_recorded(part: AnyPart, extra: Extra, notes: list[Note]) -> list[Note]
         notes.append(Note("exit code", str(code)))
     elif isinstance(part, Notice) and isinstance(data := extra.get("multiDiffData"), dict):
         counts = [_lines_of(each) for each in data.get("resources") or () if isinstance(each, dict)]
-        notes = [Note(label, _beside(text, counts) if label == "files" else text) for label, text in notes]
+        notes = [Note(label, _with_counts(text, counts) if label == "files" else text) for label, text in notes]
     elif isinstance(part, Reference) and part.type == "pull-request":
         names = [str(extra[key]) for key in ("owner", "repo", "repository") if isinstance(extra.get(key), str)]
         notes += [Note("repository", "/".join(names))] if names else []
@@ -89,10 +89,10 @@ def _with_recorded(part: AnyPart, extra: Extra, notes: list[Note]) -> list[Note]
 
 def _lines_of(resource: Extra) -> str:
     lines = tuple(each if type(each := resource.get(key)) is int else None for key in ("added", "removed"))
-    return lines_words((lines[0], lines[1]))
+    return line_counts_text((lines[0], lines[1]))
 
 
-def _beside(files: str, counts: list[str]) -> str:
+def _with_counts(files: str, counts: list[str]) -> str:
     """Return one line for each file, with its counts."""
     names = files.split("\n")
     if len(names) != len(counts):
@@ -119,7 +119,7 @@ def notes_of_turn(turn: Turn, conversation: Conversation) -> list[Note]:
     return notes + [Note("before a code block", text) for text in recorded if text and text not in answer]
 
 
-def followup_words(followup: Followup) -> str:
+def followup_text(followup: Followup) -> str:
     """Return a suggested follow-up question as it was shown, with its tooltip."""
     words = followup.title or followup.text
     return f"{words} ({followup.tooltip})" if followup.tooltip and followup.tooltip != words else words

@@ -12,10 +12,10 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-from copilog.derive.call_ids import tell_calls_apart
+from copilog.derive.call_ids import make_call_ids_unique
 from copilog.derive.exit_codes import exit_code_of, find_exit_code, forget_repeated
 from copilog.derive.own_texts import failed_edits, first_line, own_text
-from copilog.derive.running import OPEN, is_going
+from copilog.derive.running import OPEN, may_still_run
 from copilog.derive.tool_names import SHELL_READERS, key_of
 from copilog.model import (
     Conversation,
@@ -89,7 +89,7 @@ def conclude_outcomes(conversation: Conversation) -> Walked:
     if not calls:
         return Walked(calls, edits, results)
     if len(calls) > 1 and _share_ids(calls):
-        tell_calls_apart(conversation)
+        make_call_ids_unique(conversation)
         return conclude_outcomes(conversation)  # results and edits were assigned to calls by these ids
     open_turn = _open_turn(conversation)
     has_own_texts, source = not conversation.id.startswith(CLI), conversation.source
@@ -276,4 +276,4 @@ def _open_turn(conversation: Conversation) -> int | None:
     if last is None:
         return None
     times = conversation.updated_at, last.timing.started_at, last.timing.completed_at
-    return last.index if is_going(last.status, *times) else None
+    return last.index if may_still_run(last.status, *times) else None

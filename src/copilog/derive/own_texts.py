@@ -68,7 +68,7 @@ _PATTERNS = {
 _SWITCHED_OFF = re.compile(r"Tool (\S+) is currently disabled by the user, and cannot be called\.\s*")
 SHOWN = "output that VS Code showed"  # evidence that outweighs a text that looks like a failure
 HOOK_BEFORE = "<PreToolUse-context>", "</PreToolUse-context>"
-HOOK_BEHIND = "<PostToolUse-context>", "</PostToolUse-context>"
+HOOK_AFTER = "<PostToolUse-context>", "</PostToolUse-context>"
 _SUSPECTS = ("ERROR", "The user c", "Canceled", "Tool ")  # the beginnings of the other texts
 _BEGINNINGS = tuple({beginning for beginnings in TOOL_FAILURES.values() for beginning in beginnings})
 _ALL_SUSPECTS = (*_SUSPECTS, *_BEGINNINGS, "File ", "Cell ", "Command `", HOOK_BEFORE[0])
@@ -141,8 +141,8 @@ def _begins_as_failure(text: str, key: str) -> bool:
 def _without_hooks(text: str) -> str:
     if text.startswith(HOOK_BEFORE[0]):
         text = text.partition(HOOK_BEFORE[1])[2].lstrip()
-    if text[-100:].rstrip().endswith(HOOK_BEHIND[1]):
-        text = text.partition(HOOK_BEHIND[0])[0].rstrip()
+    if text[-100:].rstrip().endswith(HOOK_AFTER[1]):
+        text = text.partition(HOOK_AFTER[0])[0].rstrip()
     return text
 
 

@@ -20,7 +20,7 @@ PROMPTS_ONLY = "prompts-only"  # the mark of such a conversation
 RELATION = "prompts-of"  # from a history to a conversation that contains its prompts
 RELATION_BACK = "prompts-in"  # from such a conversation to the history
 KNOWN = "known_prompts"  # in `extra`: keys of the linked prompts, by conversation
-TELLING_LENGTH = 24  # shorter prompts ("continue", "fix it") are typed by everybody
+DISTINCTIVE_LENGTH = 24  # shorter prompts ("continue", "fix it") are typed by everybody
 
 
 class Owner(NamedTuple):
@@ -41,7 +41,7 @@ def prompt_key(text: str) -> int | None:
     if not words:
         return None
     digest = hashlib.blake2b(words.encode("utf-8", "replace"), digest_size=8).digest()
-    return int.from_bytes(digest, signed=True) & ~1 | (len(words) >= TELLING_LENGTH)
+    return int.from_bytes(digest, signed=True) & ~1 | (len(words) >= DISTINCTIVE_LENGTH)
 
 
 def keys_by_turn(conversation: Conversation) -> dict[int, int]:
@@ -70,7 +70,7 @@ def is_history(conversation: Conversation) -> bool:
     return PROMPTS_ONLY in conversation.marks
 
 
-def known_keys(history: Conversation) -> dict[int, str]:
+def linked_keys(history: Conversation) -> dict[int, str]:
     """Return the keys of the prompts that are linked to conversations, each with the id of the conversation."""
     known = (history.extra or {}).get(KNOWN, {})
     return {key: owner for owner, keys in known.items() for key in keys}
@@ -84,14 +84,14 @@ def owners_of(history: Conversation, candidates: Iterable[Owner]) -> dict[int, s
     """
     best: dict[int, tuple[bool, str]] = {}
     for owner in candidates:
-        is_near = _is_near(history, owner)
+        is_near = _is_of_workspace(history, owner)
         rank = (not is_near, owner.id)
         if (is_near or owner.key & 1) and (owner.key not in best or rank < best[owner.key]):
             best[owner.key] = rank
     return {key: owner for key, (_, owner) in best.items()}
 
 
-def _is_near(history: Conversation, owner: Owner) -> bool:
+def _is_of_workspace(history: Conversation, owner: Owner) -> bool:
     """Return whether a conversation is of the workspace of a history, or at least in the same storage folder."""
     if history.id.startswith("cli:"):
         return owner.id.startswith("cli:")
@@ -130,13 +130,13 @@ def with_former(history: Conversation, before: Conversation) -> Conversation:
     )
 
 
-def without_known(history: Conversation, owners: Mapping[int, str]) -> Conversation:
+def without_linked(history: Conversation, owners: Mapping[int, str]) -> Conversation:
     """Return a history without the prompts that conversations contain, with a relation to each such conversation."""
     keys = keys_by_turn(history)
     kept = [turn for turn in history.turns if keys.get(turn.index) not in owners]
     numbers = {turn.index: number for number, turn in enumerate(kept)}
     known: dict[str, set[int]] = {}
-    for key in (*keys.values(), *known_keys(history)):
+    for key in (*keys.values(), *linked_keys(history)):
         if key in owners:
             known.setdefault(owners[key], set()).add(key)
     extra = {name: value for name, value in (history.extra or {}).items() if name != KNOWN}

@@ -17,7 +17,7 @@ class UsedFile(NamedTuple):
     status: str | None
 
     @property
-    def status_words(self) -> str:
+    def status_label(self) -> str:
         """Return how much of it was used: the text shown to the user, else the status; empty if all of it was."""
         written = next((each.status_text for each in self.references if each.status_text), None)
         return written or (self.status if self.status in ("partial", "omitted") else "") or ""
@@ -37,13 +37,13 @@ def used_files(turn: Turn, folder: str | None) -> list[UsedFile]:
 def _key_of(reference: UsedReference, folder: str | None) -> str:
     place = reference.place
     if place is not None and place.path:
-        return _whole_path(place.path, folder)
+        return _normal_path(place.path, folder)
     if place is not None and place.uri:
         return place.uri
     return (place.name if place is not None else None) or reference.text or reference.variable or ""
 
 
-def _whole_path(path: str, folder: str | None) -> str:
+def _normal_path(path: str, folder: str | None) -> str:
     """Return the normalised absolute path if its root is known. Windows paths ignore case."""
     is_absolute = path.startswith(("/", "\\")) or _is_windows(path)
     if folder and not is_absolute:

@@ -6,20 +6,20 @@ from datetime import UTC, datetime, timedelta
 
 from copilog.model import Turn
 
-STILL_GOING = timedelta(days=1)  # after that, a turn without an end counts as abandoned
+STILL_RUNNING = timedelta(days=1)  # after that, a turn without an end counts as abandoned
 OPEN = ("pending", "needs-input")
 
 
-def is_going(status: str | None, *seen_at: datetime | None) -> bool:
+def may_still_run(status: str | None, *seen_at: datetime | None) -> bool:
     """Return whether a turn may still run: it has no end, and something of it was written recently."""
     if status not in OPEN:
         return False
     last = max(filter(None, seen_at), default=None)
-    return last is not None and datetime.now(UTC) - last < STILL_GOING
+    return last is not None and datetime.now(UTC) - last < STILL_RUNNING
 
 
-def status_words(turn: Turn) -> str | None:
+def status_label(turn: Turn) -> str | None:
     """Return a text for the status of a turn; an abandoned turn is `not finished`, rather than pending."""
-    if turn.status in OPEN and not is_going(turn.status, turn.timing.started_at, turn.timing.completed_at):
+    if turn.status in OPEN and not may_still_run(turn.status, turn.timing.started_at, turn.timing.completed_at):
         return "not finished"
     return turn.status

@@ -25,7 +25,7 @@ def texts_to_search(output: str, result: str) -> tuple[str, str]:
     The result is preferred, unless it breaks or omits words of the output.
     """
     output = _without_escapes(output)
-    if _is_plainly_in(output, result) or _words(output) in _words(result):
+    if _is_plainly_in(output, result) or _padded_words(output) in _padded_words(result):
         return "", result
     return output, _beyond(result, _squeezed(output))
 
@@ -72,7 +72,7 @@ def _is_plainly_in(output: str, result: str) -> bool:
     return (start == 0 or result[start - 1].isspace()) and (end == len(result) or result[end].isspace())
 
 
-def _words(text: str) -> str:
+def _padded_words(text: str) -> str:
     return f" {' '.join(text.split())} "
 
 

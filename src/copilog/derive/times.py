@@ -146,8 +146,8 @@ def _elapsed_ms(turn: Turn, completed_at: datetime | None, following: _Next, pro
     elapsed = min((known for known in (whole, with_wait, span) if known is not None), default=generated)
     if elapsed is None or timing.started_at is None:
         return elapsed
-    if whole is None and generated is None and _is_of_reload(elapsed, turn, following):
-        problems.append(_reload_words(elapsed))
+    if whole is None and generated is None and _ended_by_reload(elapsed, turn, following):
+        problems.append(_reload_text(elapsed))
         return None
     if following.start is not None and following.start <= timing.started_at and elapsed > LEEWAY_MS:
         early = _ms(timing.started_at - following.start)
@@ -160,7 +160,7 @@ def _elapsed_ms(turn: Turn, completed_at: datetime | None, following: _Next, pro
     return min(elapsed, room)
 
 
-def _is_of_reload(span: float, turn: Turn, following: _Next) -> bool:
+def _ended_by_reload(span: float, turn: Turn, following: _Next) -> bool:
     """Return whether a turn cannot have taken so long: more than a day without its wait, and up to the next turn."""
     started_at, later = turn.timing.started_at, following.later_start
     if started_at is not None and later is not None:
@@ -168,7 +168,7 @@ def _is_of_reload(span: float, turn: Turn, following: _Next) -> bool:
     return span - max(turn.timing.waited_ms or 0, 0) > LONGEST_SPAN_MS
 
 
-def _reload_words(span: float) -> str:
+def _reload_text(span: float) -> str:
     return (
         f"completed {span:,.0f} ms ({span / LONGEST_SPAN_MS:.1f} days) after it started, and no other record "
         "has its duration: the session was reopened then, so the duration is unknown"
@@ -194,7 +194,7 @@ def _span_ms(turn: Turn, completed_at: datetime | None, problems: list[str]) -> 
     is_recorded = turn.timing.elapsed_ms is not None or turn.timing.generated_ms is not None
     if turn.status == "cancelled" and not is_recorded and span > LATEST_CANCELLATION_MS:
         if span > LONGEST_SPAN_MS:
-            problems.append(_reload_words(span))
+            problems.append(_reload_text(span))
         return None
     return span if span > 0 else None
 

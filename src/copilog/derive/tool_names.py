@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from copilog.model import ToolCall
-from copilog.text_cache import remembered
+from copilog.text_cache import cached_by_text
 
 # Tools whose name for the model and registered name cannot be derived from each other.
 REGISTERED_NAMES = {
@@ -34,7 +34,7 @@ INNER_TOOLS = {"editfileinternal": "insertedit", "fetchwebpageinternal": "fetchw
 _NOT_IN_KEY = re.compile(r"[^a-z0-9]")
 
 
-@remembered(1024)
+@cached_by_text(1024)
 def tool_key(name: str) -> str:
     """Return one key for the name that the model uses and the name that is registered."""
     known = REGISTERED_NAMES.get(name)

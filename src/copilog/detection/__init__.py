@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from copilog.definitions import Definition
 from copilog.detection.agents import custom_agent_of
-from copilog.detection.definition_index import Known
+from copilog.detection.definition_index import DefinitionIndex
 from copilog.detection.evidence import clues_of
 from copilog.detection.skills import SkillIndex, skills_of
 from copilog.detection.usage import DefinitionUsage, DefinitionUse, usage_of_definitions
@@ -25,7 +25,7 @@ def detect(conversation: Conversation, definitions: Sequence[Definition] = ()) -
     turns = [turn for turn in conversation.turns if turn.index in clues or turn.mode is not None or turn.skills]
     if not turns:
         return
-    known = Known(definitions)
+    known = DefinitionIndex(definitions)
     index = SkillIndex(known, conversation.turns, clues)
     for turn in turns:
         found = clues.get(turn.index)

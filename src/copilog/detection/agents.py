@@ -6,7 +6,7 @@ import re
 
 from copilog import tags
 from copilog.definitions import Definition
-from copilog.detection.definition_index import BUILT_IN, Known, uri_of
+from copilog.detection.definition_index import BUILT_IN, DefinitionIndex, uri_of
 from copilog.detection.evidence import Clues
 from copilog.model import Agent, CustomAgent, Turn
 
@@ -15,7 +15,7 @@ COPILOT = ("github.copilot", "setup.", "copilot")
 _BLOCK = re.compile(r"<(modeInstructions|customInstructions)>(.*?)(?:</\1>|\Z)", re.DOTALL)
 
 
-def custom_agent_of(turn: Turn, clues: Clues | None, known: Known) -> CustomAgent | None:
+def custom_agent_of(turn: Turn, clues: Clues | None, known: DefinitionIndex) -> CustomAgent | None:
     """Return the agent of a turn whose record names none."""
     if turn.mode is not None and turn.mode.is_builtin:
         return _from_mention(turn, clues, known) if clues else None
@@ -27,7 +27,7 @@ def custom_agent_of(turn: Turn, clues: Clues | None, known: Known) -> CustomAgen
     return _from_mention(turn, clues, known) if clues else None
 
 
-def _from_prompt(text: str, known: Known) -> CustomAgent | None:
+def _from_prompt(text: str, known: DefinitionIndex) -> CustomAgent | None:
     has_block = "<modeInstructions>" in text or "<customInstructions>" in text
     found = _BLOCK.search(text) if has_block else None
     if found is None:
@@ -44,7 +44,7 @@ def _from_prompt(text: str, known: Known) -> CustomAgent | None:
     return _agent(definition.name, body, f"{tag}, {told} {definition.path}", definition)
 
 
-def _named(name: str, instructions: str | None, evidence: str, known: Known) -> CustomAgent | None:
+def _named(name: str, instructions: str | None, evidence: str, known: DefinitionIndex) -> CustomAgent | None:
     definition = known.agents.get(name.casefold())
     if definition is None:
         return None if name.casefold() in BUILT_IN else _agent(name, instructions, evidence, None)
@@ -59,7 +59,7 @@ def _agent(name: str, instructions: str | None, evidence: str, definition: Defin
 # --- mentions ---------------------------------------------------------------------------------------------------
 
 
-def _from_mention(turn: Turn, clues: Clues, known: Known) -> CustomAgent | None:
+def _from_mention(turn: Turn, clues: Clues, known: DefinitionIndex) -> CustomAgent | None:
     """Return an agent that the user mentioned with @, if there is one of that name."""
     for mention in clues.mentions:
         if mention.type != "agent":

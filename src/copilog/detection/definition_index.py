@@ -9,7 +9,7 @@ from pathlib import PurePath
 from urllib.parse import unquote
 
 from copilog.definitions import Definition
-from copilog.text_cache import remembered
+from copilog.text_cache import cached_by_text
 
 AGENT_KINDS = ("agent", "mode")
 # Modes and agents that come with VS Code and Copilot CLI. Some have instructions like a custom one.
@@ -25,7 +25,7 @@ _SCHEME = re.compile(r"[A-Za-z][\w+.-]+:")
 _DRIVE = re.compile(r"/[A-Za-z]:")
 
 
-class Known:
+class DefinitionIndex:
     """Definitions by name and by file; of several with a name the first counts."""
 
     def __init__(self, definitions: Sequence[Definition]) -> None:
@@ -65,7 +65,7 @@ def _one_line(text: str) -> str:
 _one_line_of = lru_cache(maxsize=512)(_one_line)  # of definitions, which are repeated in each conversation
 
 
-@remembered(2048)  # the same files are read repeatedly
+@cached_by_text(2048)  # the same files are read repeatedly
 def address_of(text: str) -> str:
     """Return a path or URI in a form that can be compared."""
     return plain_path(text).casefold()

@@ -65,17 +65,17 @@ def clues_of(conversation: Conversation) -> dict[int, Clues]:
             # Few parts are evidence, and comparing types is faster than isinstance.
             if type(part) is ToolCall:
                 if part.name in LOOKED_AT or part.tool_id in LOOKED_AT:
-                    _look_at_call(part, found, turn)
+                    _collect_from_call(part, found, turn)
             elif type(part) is ToolResult:
                 if given := _CONTEXT_FIRST.match(part.text):
                     _at(found, turn).given_skills.append(given[1])
             elif type(part) is Text or type(part) is Prompt:
-                _look_at_text(part, message, found, turn)
+                _collect_from_text(part, message, found, turn)
             elif type(part) is Mention:
                 if part.type in ("agent", "prompt") and message.parent_call_id is None:
                     _at(found, turn).mentions.append(part)
             elif type(part) is Attachment:
-                _look_at_attachment(part, found, turn)
+                _collect_from_attachment(part, found, turn)
     return found
 
 
@@ -91,14 +91,14 @@ def _messages(conversation: Conversation) -> Iterator[tuple[int, Message]]:
             yield turn, message
 
 
-def _look_at_text(part: Text | Prompt, message: Message, found: dict[int, Clues], turn: int) -> None:
+def _collect_from_text(part: Text | Prompt, message: Message, found: dict[int, Clues], turn: int) -> None:
     text = part.text
     if message.role == "system":
         if any(mark in text for mark in MARKS):
             _at(found, turn).prompts.append(PromptText(text, message.parent_call_id is None))
     elif isinstance(part, Prompt):
         if any(mark in text for mark in MARKS_OF_USER_MESSAGES):
-            _look_at_prompt(text, message, _at(found, turn))
+            _collect_from_prompt(text, message, _at(found, turn))
     elif message.role == "user" and "@" in text and message.parent_call_id is None:
         _at(found, turn).words.append(text)
 
@@ -113,7 +113,7 @@ def _at(found: dict[int, Clues], turn: int) -> Clues:
 # --- prompts ----------------------------------------------------------------------------------------------------
 
 
-def _look_at_prompt(text: str, message: Message, clues: Clues) -> None:
+def _collect_from_prompt(text: str, message: Message, clues: Clues) -> None:
     """Split a user message: in text from other sources only the files of a slash command count."""
     pieces: list[str] = []
     end = 0
@@ -137,7 +137,7 @@ def _prompt_files_in(request: tags.Block) -> Iterator[str]:
                 yield value
 
 
-def _look_at_attachment(part: Attachment, found: dict[int, Clues], turn: int) -> None:
+def _collect_from_attachment(part: Attachment, found: dict[int, Clues], turn: int) -> None:
     if part.type == "prompt-text":
         if part.text and "<skills>" in part.text:
             _at(found, turn).indexes.append(part.text)
@@ -153,7 +153,7 @@ def path_of(place: Place | None) -> str | None:
 # --- tools ------------------------------------------------------------------------------------------------------
 
 
-def _look_at_call(call: ToolCall, found: dict[int, Clues], turn: int) -> None:
+def _collect_from_call(call: ToolCall, found: dict[int, Clues], turn: int) -> None:
     if call.status in NOT_RUN or not is_done(call):
         return
     arguments = _arguments_of(call)

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator
 from msgspec.structs import replace
 
 from copilog import tags
-from copilog.detection.definition_index import Known, address_of, plain_path
+from copilog.detection.definition_index import DefinitionIndex, address_of, plain_path
 from copilog.detection.evidence import Clues
 from copilog.model import Skill, Turn
-from copilog.text_cache import remembered
+from copilog.text_cache import cached_by_text
 
 SKILL_FILE = "/skill.md"
 
@@ -24,7 +24,7 @@ _SHELF = re.compile(
 class SkillIndex:
     """The skills that a conversation or a workspace defines: by file, and by name."""
 
-    def __init__(self, known: Known, turns: list[Turn], clues: dict[int, Clues]) -> None:
+    def __init__(self, known: DefinitionIndex, turns: list[Turn], clues: dict[int, Clues]) -> None:
         self._prompts = known.prompts
         self._by_file: dict[str, Skill] = {}
         self._by_name: dict[str, Skill] = {}
@@ -91,12 +91,12 @@ class SkillIndex:
             folder = folder.rpartition("/")[0]
             if known := self._by_file.get(folder + SKILL_FILE):
                 return known
-        name = _name_on_shelf(path)
+        name = _name_by_folder(path)
         return Skill(name=name) if name else None
 
 
-@remembered(2048)
-def _name_on_shelf(path: str) -> str | None:
+@cached_by_text(2048)
+def _name_by_folder(path: str) -> str | None:
     """Return the skill of a file by the name of its folder alone."""
     shelf = _SHELF.match(plain_path(path))
     return shelf[1] if shelf else None
@@ -105,13 +105,13 @@ def _name_on_shelf(path: str) -> str | None:
 def skills_of(turn: Turn, clues: Clues | None, index: SkillIndex) -> list[Skill]:
     """Return the turn's skills, each once: first the recorded ones, then the detected ones."""
     merged: dict[str, Skill] = {}
-    for skill in (*turn.skills, *(_found(clues, index) if clues else ())):
+    for skill in (*turn.skills, *(_detected_skills(clues, index) if clues else ())):
         key = skill.name.casefold()
         merged[key] = joined(merged[key], skill) if key in merged else skill
     return list(merged.values())
 
 
-def _found(clues: Clues, index: SkillIndex) -> Iterator[Skill]:
+def _detected_skills(clues: Clues, index: SkillIndex) -> Iterator[Skill]:
     offered = [(skill, "prompt index") for prompt in clues.prompts for skill in index.offers_in(prompt.text)]
     offered += [(skill, "attached index") for text in clues.indexes for skill in index.offers_in(text)]
     loaded = [(index.named(name), "tool call") for name in clues.asked_skills]

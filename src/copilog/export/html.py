@@ -21,7 +21,7 @@ from copilog.render.report.page import content_policy
 from copilog.view.conversation_info import panel_of
 from copilog.view.terminal_text import clean_line
 from copilog.view.turns import framed_outline, outline_of
-from copilog.view.wording import counted, superseded_words
+from copilog.view.wording import counted, superseded_text
 from copilog.writers.html.conversation import Pages
 
 STYLES = ("tokens", "page", "code", "conversation", "export")
@@ -74,7 +74,7 @@ class _Section:
     def __init__(self, conversation: Conversation, number: int) -> None:
         self.anchor = f"c{number}"
         superseded = [turn for turn in conversation.turns if not is_counted(turn)]
-        self.superseded = superseded_words(superseded) if superseded else ""
+        self.superseded = superseded_text(superseded) if superseded else ""
         conversation = without_superseded(conversation)
         self.title = clean_line(title_of(conversation), 200)
         self.about = panel_of(conversation, is_whole=True)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from copilog.derive import without_superseded
 from copilog.model import Conversation, title_of
 from copilog.view.terminal_text import clean_line
-from copilog.view.wording import counted, moment_words
+from copilog.view.wording import counted, timestamp_text
 
 LONGEST_TITLE = 200
 
@@ -28,5 +28,5 @@ def entry_of(conversation: Conversation) -> Entry:
 
 def entry(title: str, moment: datetime | None, turns: int) -> Entry:
     """Return a line from the fields of a list."""
-    facts = [moment_words(moment)[:16] if moment is not None else "", counted(turns, "turn")]
+    facts = [timestamp_text(moment)[:16] if moment is not None else "", counted(turns, "turn")]
     return Entry(clean_line(title, LONGEST_TITLE) or "(untitled)", ", ".join(fact for fact in facts if fact))

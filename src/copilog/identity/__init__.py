@@ -20,7 +20,7 @@ from copilog.identity.messages import own_message, unite_inside, unite_messages,
 from copilog.identity.order import Fork, forks_in, in_order, numbered
 from copilog.identity.part_order import put_in_order
 from copilog.identity.superseding import newest_files, superseded_in
-from copilog.identity.traces import OF_ONE_TRACE, fullness, has_turns, lead_of, left_behind, own_name, traces_in
+from copilog.identity.traces import OF_ONE_TRACE, fullness, has_turns, lead_of, outdated_traces, own_name, traces_in
 from copilog.identity.turn_views import Group, has_answer
 from copilog.model import Branch, Conversation, Message, Turn
 
@@ -31,7 +31,7 @@ def merge(traces: list[Conversation]) -> Conversation:
     """Return one conversation from all its traces: the leading trace, changed. The others' provenance changes too."""
     if len(traces) == 1:
         return traces[0]
-    stale = left_behind(traces)
+    stale = outdated_traces(traces)
     lead = lead_of(traces, stale)
     others = [trace for trace in traces if trace is not lead]
     if len(others) > 1:
@@ -40,7 +40,7 @@ def merge(traces: list[Conversation]) -> Conversation:
     if len(with_turns) > 1 or (with_turns and with_turns[0] is not lead):
         _unite_turns(lead, with_turns, stale)
     _take_loose_messages(lead, others)
-    _take_name(lead, others)
+    _take_id(lead, others)
     unite_titles(lead, others)
     for other in others:
         fill_conversation(lead, other, is_stale=id(other) in stale)
@@ -149,7 +149,7 @@ def _united(group: Group, index: int, lead: Conversation, stale: set[int]) -> tu
         messages = unite_messages(messages, view, turn, is_stale=is_stale)
         if not was_answered and has_answer(messages):
             turn.status = view.turn.status or turn.status
-        fill_turn(turn, view.turn, conflicts_of(view.conversation), is_stale=is_stale, is_retold=view.is_retold)
+        fill_turn(turn, view.turn, conflicts_of(view.conversation), is_stale=is_stale, is_secondary=view.is_secondary)
     if others:
         messages = put_in_order(messages, group.views, turn)
         texts = Texts(messages, turn)
@@ -183,7 +183,7 @@ def loose_messages(conversation: Conversation) -> list[Message]:
     return found
 
 
-def _take_name(lead: Conversation, others: list[Conversation]) -> None:
+def _take_id(lead: Conversation, others: list[Conversation]) -> None:
     """Give a conversation without an id the id of a trace that has one."""
     if lead.native_id is None:
         named = next((other for other in others if other.native_id is not None), None)

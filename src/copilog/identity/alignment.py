@@ -66,7 +66,7 @@ def _with_views(groups: list[Group], views: list[View]) -> list[Group]:
     matched = _by_ids(groups, views)
     _by_prompts(groups, views, matched)
     _by_time(groups, views, matched)
-    if len(matched) < len(views) and views[0].is_retold:
+    if len(matched) < len(views) and views[0].is_secondary:
         _by_contents(groups, views, matched)
     _by_following(views, matched)
     order = _joined(groups, views, matched)
@@ -97,7 +97,7 @@ def _joined(groups: list[Group], views: list[View], matched: dict[int, Group]) -
     absorbed: set[int] = set()
     for position, view in enumerate(views):
         group = matched.get(position)
-        if group is None or not view.is_telling:
+        if group is None or not view.is_distinctive:
             continue
         for other in groups:
             is_free = id(other) in ungrouped and id(other) not in absorbed and other.names.isdisjoint(group.names)
@@ -140,11 +140,11 @@ def _by_prompts(groups: list[Group], views: list[View], matched: dict[int, Group
     # The nearest in time first, so that a repeated prompt is matched with its own turn. Short, common prompts need
     # neighbours that are matched already.
     nearest = (True, SAME_STEP), (True, SAME_CLOCK), (True, None), (False, SAME_STEP), (False, None)
-    for is_telling, most_apart in nearest:
+    for is_distinctive, most_apart in nearest:
         ahead = _next_matches(len(views), matched, place_of, len(groups))
         before = -1
         for position, view in enumerate(views):
-            if position not in matched and view.prompt and view.is_telling == is_telling:
+            if position not in matched and view.prompt and view.is_distinctive == is_distinctive:
                 low, high = (before + 1, ahead[position]) if before < ahead[position] else (0, len(groups))
                 candidates = [
                     place
@@ -154,7 +154,7 @@ def _by_prompts(groups: list[Group], views: list[View], matched: dict[int, Group
                     and taken.is_free(groups[place], view)
                     and may_be_same_turn(view, groups[place], comparable)
                     and (
-                        is_telling
+                        is_distinctive
                         or (view.is_sparse and is_simultaneous(view, groups[place]))
                         or _has_neighbour(position, place, views, groups, matched, comparable)
                     )

@@ -44,7 +44,7 @@ def same_calls(mine: list[ToolCall], theirs: list[ToolCall]) -> Pairs:
         if twin is not None:
             free.remove(twin)
             same[call.id] = (twin, call)
-    _match_by_place(mine, theirs, same)
+    _match_by_position(mine, theirs, same)
     return same
 
 
@@ -53,7 +53,7 @@ def is_recorded(name: str) -> bool:
     return _MADE_UP.fullmatch(name) is None
 
 
-def _match_by_place(mine: list[ToolCall], theirs: list[ToolCall], same: Pairs) -> None:
+def _match_by_position(mine: list[ToolCall], theirs: list[ToolCall], same: Pairs) -> None:
     """Match calls of one tool between the same neighbours, if neither ids nor arguments show that they differ."""
     places = {id(call): place for place, call in enumerate(mine)}
     taken = {places[id(own)] for own, _ in same.values()}

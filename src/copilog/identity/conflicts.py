@@ -35,12 +35,12 @@ class Texts:
         self._turn = turn
 
     @cached_property
-    def _whole(self) -> set[str]:
+    def _exact(self) -> set[str]:
         return set(self._all())
 
     @cached_property
     def _joined(self) -> str:
-        return "\n".join(without_blanks(text) for text in self._whole)
+        return "\n".join(without_blanks(text) for text in self._exact)
 
     @cached_property
     def _arguments(self) -> list[Any]:
@@ -55,7 +55,7 @@ class Texts:
             yield from texts_in(msgspec.to_builtins(getattr(self._turn, name)))
 
     def has(self, text: str, *, is_cut: bool = False) -> bool:
-        if text in self._whole:
+        if text in self._exact:
             return True
         squeezed = without_blanks(text)
         if is_cut:

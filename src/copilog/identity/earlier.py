@@ -24,7 +24,7 @@ from copilog.model import Conversation, Message, Provenance, Text, ToolCall, Too
 BAD_OUTCOMES = frozenset({"failed", "denied", "skipped", "cancelled"})
 DAMAGED = BROKEN | {TORN}
 # Their files are generated from other data each time, with other wording for the same content.
-NOT_KEPT = frozenset({"trajectory-file", "copilot-markdown"})
+GENERATED_SOURCES = frozenset({"trajectory-file", "copilot-markdown"})
 
 
 def with_earlier(now: Conversation, before: Conversation, is_gone: Callable[[str], bool]) -> Conversation:
@@ -37,7 +37,7 @@ def with_earlier(now: Conversation, before: Conversation, is_gone: Callable[[str
     earlier = _earlier_trace(now, before, is_gone)
     if earlier is None:
         return now
-    _give_back(now, earlier)
+    _restore_lost_turns(now, earlier)
     united = merge([now, earlier])
     for place in united.provenance:
         # What was overruled when the earlier reading was merged is overruled again.
@@ -45,7 +45,7 @@ def with_earlier(now: Conversation, before: Conversation, is_gone: Callable[[str
     return united
 
 
-def _give_back(now: Conversation, earlier: Conversation) -> None:
+def _restore_lost_turns(now: Conversation, earlier: Conversation) -> None:
     """Take messages of turns that only the earlier reading has out of the other turns of the present one.
 
     Where the line of a prompt is damaged, the messages after it seem to belong to the turn before, and are removed from
@@ -57,12 +57,12 @@ def _give_back(now: Conversation, earlier: Conversation) -> None:
     lost = {view.turn.index: view.turn for view in views if view.conversation is earlier}
     if not lost:
         return
-    told = _Told(lost, earlier.messages)
+    lost_texts = _LostTexts(lost, earlier.messages)
     messages = by_turn(now)
     kept: list[Message] = []
     for turn in now.turns:
         mine = messages.pop(turn.index, [])
-        found = [told.turn_of(message) for message in mine]
+        found = [lost_texts.turn_of(message) for message in mine]
         owner = None
         if turn.request_id is None and not any(True for _ in prompts_in(mine)):
             # A turn of which only the start is left is the first lost one.
@@ -74,7 +74,7 @@ def _give_back(now: Conversation, earlier: Conversation) -> None:
     now.messages = [*kept, *(message for left in messages.values() for message in left)]
 
 
-class _Told:
+class _LostTexts:
     """The calls and texts of some turns, to recognise their messages in another reading of the same log."""
 
     def __init__(self, turns: dict[int, Turn], messages: list[Message]) -> None:
@@ -130,7 +130,7 @@ class Pair(NamedTuple):
 
 def _earlier_trace(now: Conversation, before: Conversation, is_gone: Callable[[str], bool]) -> Conversation | None:
     """Return the turns to keep, as a trace; None if there are none."""
-    places = _places_of(before)
+    places = _provenance_by_name(before)
     states = _States(now, places)
     pairs = list(_pairs(now, before))
     unread = {name for name, place in places.items() if name not in states.present and place.role != EARLIER}
@@ -182,13 +182,13 @@ def _outcomes(view: View) -> set[tuple[str, str]]:
     }
 
 
-def _places_of(before: Conversation) -> dict[str, Provenance]:
+def _provenance_by_name(before: Conversation) -> dict[str, Provenance]:
     """Return the traces of the earlier reading by name, each with its own marks: a damaged file stays damaged."""
     marks = {name: sorted(trace.marks) for name, trace in traces_in([before]).items()}
     return {
         name: msgspec.structs.replace(place, marks=marks.get(name, place.marks))
         for place in before.provenance
-        if place.source not in NOT_KEPT
+        if place.source not in GENERATED_SOURCES
         for name in [name_of(place)]
     }
 
@@ -198,13 +198,13 @@ class _States:
 
     def __init__(self, now: Conversation, places: dict[str, Provenance]) -> None:
         self.present = {name_of(place) for place in now.provenance}
-        self._places = places
+        self._provenance = places
         traces = traces_in([now]).values()
         self._damaged = {trace.name for trace in traces if not trace.marks.isdisjoint(DAMAGED)}
 
     def has_lost(self, name: str, pair: Pair) -> bool:
         """Return whether a file lost a turn, or texts of it, since the earlier reading."""
-        place = self._places[name]
+        place = self._provenance[name]
         is_earlier = place.role == EARLIER
         if is_earlier:
             name = name_of(msgspec.structs.replace(place, role="copy"))

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from copilog.identity.field_union import conflicts_of
-from copilog.identity.messages import place_behind_call
+from copilog.identity.messages import insert_after_call
 from copilog.model import Conflict, Conversation, FileChange, FileEdit, ToolCall, ToolResult
 
 Diff = tuple[str, int | None, int | None]
@@ -103,7 +103,7 @@ def join_full_results(lead: Conversation, others: list[Conversation]) -> None:
                 result.full_text, result.full_text_path = full.full_text, full.full_text_path
             if not lacking and all(result.full_text != full.full_text for result in known):
                 results.append((turn, full))
-                place_behind_call(lead.messages, message, full.call_id, turn)
+                insert_after_call(lead.messages, message, full.call_id, turn)
 
 
 def _owner_of(full: ToolResult, calls: list[tuple[int | None, ToolCall]]) -> tuple[int | None, str]:

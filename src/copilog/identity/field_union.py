@@ -27,7 +27,7 @@ OF_ONE_FILE = frozenset({
     "index", "pointer", "superseded", "branch", "traces", "part_orders", "duration", "ran_model", "extra",
 })  # fmt: skip
 # What the user may have withdrawn since: an outdated file must not bring it back into a newer one.
-TAKEN_BACK = frozenset({"undone_from", "is_undone", "is_hidden", "error"})
+WITHDRAWABLE = frozenset({"undone_from", "is_undone", "is_hidden", "error"})
 FILLED = ("assistant", "application", "location", "started_at", "updated_at", "has_pending_edits")
 # These change, and each writer records another step; the lead wins.
 NOT_CONTESTED = frozenset({"started_at", "updated_at", "has_pending_edits"})
@@ -43,13 +43,13 @@ def fill(lead: Any, other: Any, *, but: Iterable[str] = ()) -> None:
 # --- turns ------------------------------------------------------------------------------------------------------
 
 
-def fill_turn(mine: Turn, theirs: Turn, conflicts: list[Conflict], *, is_stale: bool, is_retold: bool) -> None:
+def fill_turn(mine: Turn, theirs: Turn, conflicts: list[Conflict], *, is_stale: bool, is_secondary: bool) -> None:
     """Fill the gaps of a turn from the same turn of another trace, and note where the two contradict each other.
 
     A turn that is recorded as completed gets no error from another trace.
     """
-    conflicts += _contradictions(mine, theirs, mine.index, is_retold=is_retold)
-    but = OF_ONE_FILE | TAKEN_BACK if is_stale else OF_ONE_FILE
+    conflicts += _contradictions(mine, theirs, mine.index, is_secondary=is_secondary)
+    but = OF_ONE_FILE | WITHDRAWABLE if is_stale else OF_ONE_FILE
     if mine.status is not None and mine.status != theirs.status:
         but |= {"error"}
     fill(mine, theirs, but=but)
@@ -86,12 +86,12 @@ def _united_usage(mine: list[Usage], theirs: list[Usage]) -> list[Usage]:
     ]
 
 
-def _contradictions(mine: Turn, theirs: Turn, index: int, *, is_retold: bool) -> Iterable[Conflict]:
+def _contradictions(mine: Turn, theirs: Turn, index: int, *, is_secondary: bool) -> Iterable[Conflict]:
     for name in CONTESTED:
-        if not (is_retold and name in NAMED_OTHERWISE):
+        if not (is_secondary and name in NAMED_OTHERWISE):
             yield from _conflict(name, getattr(mine, name), getattr(theirs, name), index)
     # The extension's own records measure other spans: from the first call of a model, or until a row is written.
-    for name in () if is_retold else CONTESTED_TIMES:
+    for name in () if is_secondary else CONTESTED_TIMES:
         yield from _conflict(name, getattr(mine.timing, name), getattr(theirs.timing, name), index)
 
 

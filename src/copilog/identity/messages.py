@@ -73,7 +73,7 @@ def unite_inside(mine: list[Message], view: View, call_id: str) -> list[Message]
             message.parent_call_id = call_id
         if not any(message.parent_call_id == call_id for message in mine):
             for message in reversed([message for message in theirs if message.role != "user"]):
-                place_behind_call(mine, message, call_id)
+                insert_after_call(mine, message, call_id)
                 message.parent_call_id = call_id
             return mine
     theirs = [message for message in theirs if message.role != "user"]
@@ -101,7 +101,7 @@ def _with_prompt(mine: list[Message], theirs: list[Message]) -> list[Message]:
             found = [part for message in prompts_in(theirs) for part in message.parts if isinstance(part, kind)]
             my_prompt.parts = [*my_prompt.parts, *found]
     torn = next((part for part in my_prompt.parts if isinstance(part, Text) and UNFINISHED in part.notes), None)
-    if torn is not None and _rest_behind(torn.text, _prose(prompts_in(theirs))):
+    if torn is not None and _rest_after(torn.text, _prose(prompts_in(theirs))):
         my_prompt.parts = [part for part in my_prompt.parts if part is not torn]
     if not _prose(prompts_in(mine)):
         my_prompt.parts = [*(part for part in their_prompt.parts if isinstance(part, OF_PROSE)), *my_prompt.parts]
@@ -117,14 +117,14 @@ def _with_answer(mine: list[Message], theirs: list[Message], turn: Turn, *, is_c
         telling = [message for message in _answers(theirs) if prose_of(message.parts)]
         texts = [part for message in telling for part in message.parts if isinstance(part, OF_PROSE)]
         return [*mine, msgspec.structs.replace(telling[0], parts=texts, turn=turn.index)]
-    rest = _rest_behind(said, also)
+    rest = _rest_after(said, also)
     if rest and not is_cut:
         last = [message for message in _answers(mine) if prose_of(message.parts)][-1]
         last.parts = [*last.parts, Text(text=rest)]
     return mine
 
 
-def _rest_behind(said: str, also: str) -> str:
+def _rest_after(said: str, also: str) -> str:
     """Return the rest of a text after its beginning, ignoring white space; empty if it begins otherwise."""
     begun = without_blanks(said)
     if not without_blanks(also).startswith(begun):
@@ -202,20 +202,28 @@ def _with_calls(mine: list[Message], theirs: list[Message], source: str) -> list
 def _with_texts_of_subagents(mine: list[Message], theirs: list[Message], ids: dict[str, str]) -> list[Message]:
     """Add texts of sub-agents that the turn lacks: VS Code stores their calls without their texts."""
     known = {call.id for call in _parts(mine, ToolCall)}
-    told = {message.parent_call_id for message in mine if message.role == "assistant" and prose_of(message.parts)}
+    callers_with_text = {
+        message.parent_call_id for message in mine if message.role == "assistant" and prose_of(message.parts)
+    }
     made = list(mine)
     for message in theirs:
         caller = ids.get(message.parent_call_id or "", message.parent_call_id)
         texts = [part for part in message.parts if isinstance(part, Text) and part.text.strip()]
-        if message.role != "assistant" or not texts or caller is None or caller not in known or caller in told:
+        if (
+            message.role != "assistant"
+            or not texts
+            or caller is None
+            or caller not in known
+            or caller in callers_with_text
+        ):
             continue
         calls = {ids.get(part.id, part.id) for part in message.parts if isinstance(part, ToolCall)}
         said = msgspec.structs.replace(message, parts=texts, parent_call_id=caller)
-        _insert_said(made, said, calls, caller)
+        _insert_subagent_text(made, said, calls, caller)
     return made
 
 
-def _insert_said(messages: list[Message], said: Message, calls: set[str], caller: str) -> None:
+def _insert_subagent_text(messages: list[Message], said: Message, calls: set[str], caller: str) -> None:
     """Insert a text of a sub-agent before the calls of the same message, else after all its messages so far."""
     for own in messages:
         for position, part in enumerate(own.parts):
@@ -262,11 +270,11 @@ def _with_results(mine: list[Message], theirs: list[Message], calls: dict[str, T
             else:
                 ran.add(call.id)
                 extra = Message(role="assistant", parts=[copied])
-            place_behind_call(made, extra, call.id)
+            insert_after_call(made, extra, call.id)
     return made
 
 
-def place_behind_call(messages: list[Message], message: Message, call_id: str, turn: int | None = None) -> None:
+def insert_after_call(messages: list[Message], message: Message, call_id: str, turn: int | None = None) -> None:
     """Insert a message after the call that it belongs to, in the given turn if any, else at the end."""
     for position, asking in enumerate(messages):
         if turn is not None and asking.turn != turn:
@@ -292,7 +300,7 @@ def _with_missing_calls(mine: list[Message], theirs: list[Message], missing: set
                 isinstance(part, ToolCall) and (part.id in known or set(part.native_ids) & set(known))
                 for part in own.parts
             ):
-                place = max(place, _behind_results(made, position))
+                place = max(place, _index_after_results(made, position))
         parts = [part for part in message.parts if _call_of(part) in missing]
         if parts:
             made.insert(place, msgspec.structs.replace(message, parts=parts))
@@ -300,7 +308,7 @@ def _with_missing_calls(mine: list[Message], theirs: list[Message], missing: set
     return made
 
 
-def _behind_results(messages: list[Message], position: int) -> int:
+def _index_after_results(messages: list[Message], position: int) -> int:
     """Return the index after a message with calls and the messages that only have results of these calls."""
     calls = {part.id for part in messages[position].parts if isinstance(part, ToolCall)}
     place = position + 1
@@ -351,10 +359,10 @@ def _with_other_kinds(mine: list[Message], theirs: list[Message]) -> list[Messag
 
 def _with_other_parts(mine: list[Message], theirs: list[Message]) -> list[Message]:
     """Add edits of other files and other attachments, which only another copy of the session has."""
-    known = {_known_by(part) for message in mine for part in message.parts}
+    known = {_identity_key(part) for message in mine for part in message.parts}
     made = list(mine)
     for message in theirs:
-        parts = [part for part in message.parts if _known_by(part) is not None and _known_by(part) not in known]
+        parts = [part for part in message.parts if _identity_key(part) is not None and _identity_key(part) not in known]
         if not parts:
             continue
         if message.role == "user" and (prompt := next(prompts_in(made), None)) is not None:
@@ -364,7 +372,7 @@ def _with_other_parts(mine: list[Message], theirs: list[Message]) -> list[Messag
     return made
 
 
-def _known_by(part: AnyPart) -> tuple[Any, ...] | None:
+def _identity_key(part: AnyPart) -> tuple[Any, ...] | None:
     """Return the key that identifies an edit or an attachment; None for other parts."""
     if isinstance(part, FileEdit):
         return FileEdit, part.uri or part.path

@@ -22,7 +22,7 @@ def in_order(groups: list[Group], traces: dict[str, Trace]) -> list[Group]:
         for position, group in enumerate(sequence):
             if id(group) not in index:
                 end = _next_index(sequence, position, index, place)
-                place = _place_in_time(group, order, place, end, is_first=position == 0)
+                place = _index_by_time(group, order, place, end, is_first=position == 0)
                 order.insert(place, group)
                 index = {id(placed): at for at, placed in enumerate(order)} if place < len(order) - 1 else index
                 index[id(group)] = place
@@ -48,7 +48,7 @@ def _next_index(sequence: list[Group], position: int, index: dict[int, int], pla
     return None
 
 
-def _place_in_time(group: Group, order: list[Group], start: int, end: int | None, *, is_first: bool) -> int:
+def _index_by_time(group: Group, order: list[Group], start: int, end: int | None, *, is_first: bool) -> int:
     """Return the index for a turn between two others of its trace: after the turns that began before it."""
     last = end if end is not None else len(order)
     if group.time is None:

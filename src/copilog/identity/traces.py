@@ -14,13 +14,13 @@ from copilog.model import Conversation, Provenance
 
 PARTIAL = frozenset({"stub", "orphan-edits", "resource", "memory", "todos", "rewind", "prompts-only", "helpers-only"})
 # Marks of traces that repeat a conversation with less detail than its own file: they fill gaps and never lead.
-RETOLD = frozenset({"transcript", "debug-log", "trace", "store-row", "trajectory"})
+SECONDARY = frozenset({"transcript", "debug-log", "trace", "store-row", "trajectory"})
 BROKEN = frozenset({"damaged", "headless"})
 CUT = "cut"  # of a damaged file: everything before the damage could be read
 TORN = "torn"  # of a log whose last line breaks off
 EARLIER = "earlier"  # what an earlier scan read; as a role, a file in the state that it had then
 # Marks that may not hold for the merged conversation.
-OF_ONE_TRACE = PARTIAL | RETOLD | BROKEN | {"inside", "empty", CUT, EARLIER}
+OF_ONE_TRACE = PARTIAL | SECONDARY | BROKEN | {"inside", "empty", CUT, EARLIER}
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 LOG, FILE, STATE = "vscode-session-log", "vscode-session", "vscode-state"
 CLI_LOGS = frozenset({"cli-events", "cli-history"})
@@ -33,7 +33,7 @@ CLI_SESSIONS = frozenset({"session-state", "history-session-state"})
 
 def has_turns(conversation: Conversation) -> bool:
     """Return whether a trace has turns to unite. Snapshots for a rewind have the prompts at which they were taken."""
-    return bool(conversation.turns) and (is_whole(conversation) or "rewind" in conversation.marks)
+    return bool(conversation.turns) and (is_full_trace(conversation) or "rewind" in conversation.marks)
 
 
 class Trace:
@@ -70,7 +70,7 @@ class Trace:
     def rank(self) -> tuple[Any, ...]:
         """Return the sort key of traces that disagree on the order of turns."""
         return (
-            RETOLD.isdisjoint(self.marks),
+            SECONDARY.isdisjoint(self.marks),
             self.is_session_file,
             self.turns,
             not self.is_broken,
@@ -132,7 +132,7 @@ def id_space(source: str) -> str:
 # --- which conversation leads -----------------------------------------------------------------------------------
 
 
-def is_whole(conversation: Conversation) -> bool:
+def is_full_trace(conversation: Conversation) -> bool:
     return PARTIAL.isdisjoint(conversation.marks)
 
 
@@ -140,9 +140,9 @@ def is_broken(conversation: Conversation) -> bool:
     return not BROKEN.isdisjoint(conversation.marks)
 
 
-def left_behind(conversations: list[Conversation]) -> set[int]:
+def outdated_traces(conversations: list[Conversation]) -> set[int]:
     """Return the `id()` of each trace that VS Code stopped writing when it continued in another file."""
-    older = [one for one in conversations if one.source in (LOG, FILE, STATE) and is_whole(one)]
+    older = [one for one in conversations if one.source in (LOG, FILE, STATE) and is_full_trace(one)]
     if len(older) < 2:
         return set()
     return {id(one) for one in older if any(outdates(other, one) for other in older if other is not one)}
@@ -206,8 +206,8 @@ def fullness(conversation: Conversation) -> tuple[Any, ...]:
     """Return the sort key of conversations; the paths at its end make it unique."""
     return (
         EARLIER not in conversation.marks,
-        is_whole(conversation),
-        RETOLD.isdisjoint(conversation.marks),
+        is_full_trace(conversation),
+        SECONDARY.isdisjoint(conversation.marks),
         "store-row" not in conversation.marks,  # a store truncates texts
         sum(turn.superseded in (None, "absent") for turn in conversation.turns),
         len(conversation.turns),

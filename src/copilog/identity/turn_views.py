@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from copilog import jsonio
-from copilog.identity.traces import RETOLD, id_space, names_of
+from copilog.identity.traces import SECONDARY, id_space, names_of
 from copilog.model import Conversation, Message, Prompt, ToolCall, Turn, prose_of
-from copilog.similarity import SAME_MOMENT_SECONDS, TELLING_LENGTH, ids_of, plain, without_blanks
+from copilog.similarity import DISTINCTIVE_LENGTH, SAME_MOMENT_SECONDS, ids_of, plain, without_blanks
 
 SAME_TIME = timedelta(seconds=SAME_MOMENT_SECONDS)
 SAME_STEP = timedelta(seconds=1)  # two records of one step
@@ -28,7 +28,7 @@ class View:
         "ids",
         "inside",
         "is_late",
-        "is_retold",
+        "is_secondary",
         "is_sparse",
         "messages",
         "prompt",
@@ -52,7 +52,7 @@ class View:
         if self.time is None and self.is_sparse:  # newer snapshots are taken at the end of a turn, too
             self.is_late = True
             self.time = next((message.created_at for message in messages), None)
-        self.is_retold = not (RETOLD | {"rewind"}).isdisjoint(conversation.marks)
+        self.is_secondary = not (SECONDARY | {"rewind"}).isdisjoint(conversation.marks)
         # Not a turn of its own: the prompt of the sub-agent of this call, or "" for what the product inserted.
         self.inside: str | None = None
         self.until = self._end(following)
@@ -71,8 +71,8 @@ class View:
         return names_of(self.conversation, self.turn.traces)
 
     @property
-    def is_telling(self) -> bool:
-        return len(self.prompt) >= TELLING_LENGTH
+    def is_distinctive(self) -> bool:
+        return len(self.prompt) >= DISTINCTIVE_LENGTH
 
 
 def prompts_in(messages: list[Message]) -> Iterator[Message]:
@@ -213,7 +213,7 @@ def evidence_rank(view: View, group: Group, shares_calls: bool) -> int | None:
 
 def _has_other_prompt(view: View, other: View) -> bool:
     """Return whether two prompts cannot be of the same turn: both are long enough, and they differ."""
-    return view.is_telling and other.is_telling and not _has_same_prompt(view, other)
+    return view.is_distinctive and other.is_distinctive and not _has_same_prompt(view, other)
 
 
 def _began_during(view: View, other: View) -> bool:
@@ -224,12 +224,12 @@ def _began_during(view: View, other: View) -> bool:
 
 def has_equal_answer(view: View, other: View) -> bool:
     mine, theirs = _answer(view), _answer(other)
-    return len(mine) >= TELLING_LENGTH / 2 and mine == theirs
+    return len(mine) >= DISTINCTIVE_LENGTH / 2 and mine == theirs
 
 
 def _has_similar_answer(view: View, other: View) -> bool:
     mine, theirs = _answer(view), _answer(other)
-    return len(mine) >= TELLING_LENGTH and (mine in theirs or theirs in mine) and bool(theirs)
+    return len(mine) >= DISTINCTIVE_LENGTH and (mine in theirs or theirs in mine) and bool(theirs)
 
 
 def _all_answers(view: View) -> str:

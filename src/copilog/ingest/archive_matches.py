@@ -12,9 +12,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 from copilog.ingest.export_merge import likeness_of, prints_of
-from copilog.similarity import TELLING_LENGTH, Fingerprint, Likeness, compare
+from copilog.similarity import DISTINCTIVE_LENGTH, Fingerprint, Likeness, compare
 from copilog.sources import SOURCES
-from copilog.store.match_candidates import Standing, alike, standing
+from copilog.store.match_candidates import StoredState, similar_conversations, stored_state
 from copilog.store.parts import members_of
 
 NAMELESS = tuple(source.name for source in SOURCES if source.is_nameless)
@@ -23,23 +23,23 @@ NAMELESS = tuple(source.name for source in SOURCES if source.is_nameless)
 class Group:
     """A conversation of the archive; its parts are loaded on first use."""
 
-    def __init__(self, connection: sqlite3.Connection, row: Standing) -> None:
+    def __init__(self, connection: sqlite3.Connection, row: StoredState) -> None:
         self.connection = connection
         self.number, self.id, self.messages, self.is_compared = row
 
     @cached_property
-    def _looked_at(self) -> tuple[bool, dict[str, Fingerprint]]:
+    def _loaded(self) -> tuple[bool, dict[str, Fingerprint]]:
         members = members_of(self.connection, self.id)
         own = members[self.id]
         return own.native_id is None and own.source in NAMELESS, prints_of(members)
 
     @property
     def is_nameless(self) -> bool:
-        return self._looked_at[0]
+        return self._loaded[0]
 
     @property
     def prints(self) -> dict[str, Fingerprint]:
-        return self._looked_at[1]
+        return self._loaded[1]
 
     @property
     def own(self) -> Fingerprint:
@@ -62,9 +62,9 @@ class Comparison:
     """Conversations without an id, and those that may be the same as each, unless all were compared before."""
 
     def __init__(self, connection: sqlite3.Connection, numbers: Collection[int]) -> None:
-        self._near = alike(connection, numbers, TELLING_LENGTH)
-        everybody = self._near.keys() | {other for near in self._near.values() for other in near}
-        self._groups = {number: Group(connection, standing(connection, number)) for number in everybody}
+        self._candidates = similar_conversations(connection, numbers, DISTINCTIVE_LENGTH)
+        everybody = self._candidates.keys() | {other for near in self._candidates.values() for other in near}
+        self._groups = {number: Group(connection, stored_state(connection, number)) for number in everybody}
 
     def regroupings(self) -> Iterator[Regrouping]:
         """Yield where the parts belong, for each cluster of similar conversations."""
@@ -74,7 +74,7 @@ class Comparison:
             homes: dict[str, str] = {}
             for group in nameless:
                 for name, printed in group.prints.items():
-                    same = [other for other in self._named_near(group) if _are_same(other.own, printed)]
+                    same = [other for other in self._identified_candidates(group) if _are_same(other.own, printed)]
                     if same:
                         homes[name] = max(same, key=lambda other: (len(other.own.turns), other.id)).id
             left = {name: printed for group in nameless for name, printed in group.prints.items() if name not in homes}
@@ -85,23 +85,23 @@ class Comparison:
 
         Call this for the conversations that remain after regrouping.
         """
-        told: dict[str, dict[str, str | None]] = {}
+        reasons: dict[str, dict[str, str | None]] = {}
         for number in {number for cluster in self._clusters() for number in cluster}:
             one = self._groups[number]
-            for other in (self._groups[near] for near in self._near[number]):
+            for other in (self._groups[near] for near in self._candidates[number]):
                 if one.is_compared and other.is_compared:
                     continue
                 likeness = _likeness(one, other)
                 reason = likeness.reason if likeness.verdict != "different" else None
-                told.setdefault(one.id, {})[other.id] = reason
-                told.setdefault(other.id, {})[one.id] = reason
-        return told
+                reasons.setdefault(one.id, {})[other.id] = reason
+                reasons.setdefault(other.id, {})[one.id] = reason
+        return reasons
 
     def _clusters(self) -> Iterator[set[int]]:
         """Yield clusters of similar conversations without an id, by number, unless all were compared before."""
-        links: dict[int, set[int]] = {number: set() for number in self._near}
-        for number, near in self._near.items():
-            for other in near & self._near.keys():
+        links: dict[int, set[int]] = {number: set() for number in self._candidates}
+        for number, near in self._candidates.items():
+            for other in near & self._candidates.keys():
                 links[number].add(other)
                 links[other].add(number)
         left = set(links)
@@ -113,12 +113,12 @@ class Comparison:
                 cluster.add(number)
                 waiting |= links[number] - cluster
             left -= cluster
-            near = cluster.union(*(self._near[number] for number in cluster))
+            near = cluster.union(*(self._candidates[number] for number in cluster))
             if not all(self._groups[number].is_compared for number in near):
                 yield cluster
 
-    def _named_near(self, group: Group) -> Iterator[Group]:
-        near = (self._groups[number] for number in self._near[group.number])
+    def _identified_candidates(self, group: Group) -> Iterator[Group]:
+        near = (self._groups[number] for number in self._candidates[group.number])
         return (other for other in near if not other.is_nameless)
 
 

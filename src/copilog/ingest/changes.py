@@ -20,8 +20,8 @@ class Comparison:
     def __init__(self, look: Look, connection: sqlite3.Connection, root: str, absent: Sequence[str] = ()) -> None:
         self.known = count_states(connection, root, absent)
         self.files = 0
-        self._known_and_there = 0
-        self._met: set[str] | None = set() if look.may_meet_twice else None
+        self._recorded_and_existing = 0
+        self._met: set[str] | None = set() if look.may_list_twice else None
         self._connection = connection
         self._root = root
 
@@ -34,9 +34,9 @@ class Comparison:
             states = {path: state for path, state in states.items() if path not in self._met}
             self._met.update(states)
         self.files += len(states)
-        return self._unlike_known(states) if self.known and states else states
+        return self._changed_states(states) if self.known and states else states
 
-    def _unlike_known(self, states: States) -> States:
+    def _changed_states(self, states: States) -> States:
         unlike: States = {}
         files = len(states)
         # Files of a batch are neighbours on disk, so the range from the first to the last has few others.
@@ -44,13 +44,13 @@ class Comparison:
             state = states.pop(path, None)
             if state is not None and state != known:
                 unlike[path] = state
-        self._known_and_there += files - len(states)
+        self._recorded_and_existing += files - len(states)
         return unlike | states
 
     @property
-    def has_gone(self) -> bool:
+    def has_deleted_files(self) -> bool:
         """Return whether files of the last scan no longer exist."""
-        return self._known_and_there < self.known
+        return self._recorded_and_existing < self.known
 
 
 class Changes:
@@ -81,7 +81,7 @@ class Changes:
     @property
     def are_few(self) -> bool:
         """Return whether scanning what belongs to changed files is enough. Deleted files may belong to anything."""
-        return bool(self.comparison.known) and len(self.fresh) <= _FEW_FILES and not self.comparison.has_gone
+        return bool(self.comparison.known) and len(self.fresh) <= _FEW_FILES and not self.comparison.has_deleted_files
 
     @property
     def are_none(self) -> bool:

@@ -29,7 +29,7 @@ def contained(reader: Reader, found: Found, ledger: Ledger) -> Iterator[Conversa
             ledger.note(error.code, str(error), "error")
             return
         except Exception as error:  # noqa: BLE001 - a bug of copilog must not end the run
-            _tell_crash(error, ledger)
+            _record_crash(error, ledger)
             _balance(ledger)
             return
         yield conversation
@@ -40,10 +40,10 @@ def enriched(enrich: Callable[[], None], ledger: Ledger) -> None:
     try:
         enrich()
     except Exception as error:  # noqa: BLE001 - as above
-        _tell_crash(error, ledger)
+        _record_crash(error, ledger)
 
 
-def _tell_crash(error: Exception, ledger: Ledger) -> None:
+def _record_crash(error: Exception, ledger: Ledger) -> None:
     """Record a bug of copilog with its source line; raise it for tests and --debug."""
     if os.environ.get("COPILOG_RAISE"):
         raise error

@@ -16,7 +16,7 @@ def definitions_on_this_machine(workspaces: Iterable[str], places: Iterable[Root
     """
     places = list(places)
     found: dict[tuple[str, str], Definition] = {}
-    for definition in (*_in_folders(workspaces), *definitions_of_places(places), *_in_stores(places)):
+    for definition in (*_in_folders(workspaces), *definitions_in_roots(places), *_in_stores(places)):
         found.setdefault((definition.path, definition.name), definition)
     return list(found.values())
 
@@ -28,7 +28,7 @@ def _in_stores(places: Iterable[Root]) -> Iterator[Definition]:
                 yield from definitions_in_store(folder.path)
 
 
-def definitions_of_places(places: Iterable[Root]) -> Iterator[Definition]:
+def definitions_in_roots(places: Iterable[Root]) -> Iterator[Definition]:
     """Yield the user's definitions for all workspaces, in the folders of VS Code and Copilot CLI."""
     for root in places:
         if root.exists and root.kind in ("copilot-home", "vscode"):

@@ -15,7 +15,7 @@ from copilog.ingest.footprints import Look, Seen
 from copilog.ingest.scan_roots import SeenFolders, find_roots
 from copilog.ingest.traces import Traces, TracesInMemory
 from copilog.intake.files import opened, refusal
-from copilog.intake.folders import take_passed_over
+from copilog.intake.folders import take_skipped_paths
 from copilog.model import Workspace
 from copilog.sources import BY_NAME, SOURCES, Found, Probe, Source, identify
 from copilog.sources.root_search import NOT_SEARCHED
@@ -31,7 +31,7 @@ def discover(roots: Iterable[Root | Path | str] | None = None, *, report: Report
     folder that contains such folders at any depth.
     """
     remove_stale_copies()
-    take_passed_over()
+    take_skipped_paths()
     traces = TracesInMemory()
     gathering = Gathering(report if report is not None else Report(), traces)
     seen = SeenFolders()
@@ -47,7 +47,7 @@ def discover(roots: Iterable[Root | Path | str] | None = None, *, report: Report
             if seen.is_new(folder):
                 gathering.add_folder(folder)
         gathering.note_skipped(skipped)
-    gathering.note_skipped([*not_searched, *take_passed_over()])
+    gathering.note_skipped([*not_searched, *take_skipped_paths()])
     return traces.founds()
 
 
@@ -62,7 +62,7 @@ def discover_seen(look: Look, traces: Traces, met: Callable[[list[Seen]], None],
         for seen in batch:
             if seen.folder is not None:
                 gathering.add_located(look.folders[seen.folder], seen.source, seen.found)
-    gathering.note_skipped([*look.skipped, *take_passed_over()])
+    gathering.note_skipped([*look.skipped, *take_skipped_paths()])
 
 
 def discover_in(

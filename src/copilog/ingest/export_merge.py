@@ -32,7 +32,7 @@ def fitting(name: str, prints: Prints) -> set[str]:
     return {part for part in prints if part == name or compare(prints[name], prints[part]).verdict == "same"}
 
 
-def whole_from(name: str, members: Mapping[str, Conversation], doubts: Iterable[Relation]) -> Conversation:
+def merge_members(name: str, members: Mapping[str, Conversation], doubts: Iterable[Relation]) -> Conversation:
     """Merge all parts into the conversation with this id. The parts are changed."""
     native_id = members[name].native_id
     for member in members.values():

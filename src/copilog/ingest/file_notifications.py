@@ -32,16 +32,16 @@ _NETWORK = {
     "nfs4",
 }
 _NETWORK |= {"smb2", "smb3", "smbfs"}
-_OF_A_HOST = {"fakeowner", "grpcfuse", "prl_fs", "vboxsf", "virtiofs", "vmhgfs"}  # as a virtual machine sees them
+_HOST_SHARES = {"fakeowner", "grpcfuse", "prl_fs", "vboxsf", "virtiofs", "vmhgfs"}  # as a virtual machine sees them
 _FUSE = "fuse."  # sshfs, rclone and the like
 _MOUNTS = Path("/proc/mounts")
 
 
-class CannotListen(Exception):  # noqa: N818 - no fault: there is another way
+class NotificationsUnavailable(Exception):  # noqa: N818 - no fault: there is another way
     """The reason why the system's notifications are unavailable."""
 
 
-class Notices:
+class ChangeListener:
     """Listens to folders from its creation until it is closed.
 
     Linux needs a subscription for each folder, so only relevant folders are subscribed. Other systems subscribe to
@@ -50,8 +50,8 @@ class Notices:
 
     def __init__(self, folders: WatchedFolders, *, is_linux: bool = sys.platform == "linux") -> None:
         self._is_linux = is_linux
-        self._asked = self._to_ask(folders)
-        self._names = _by_real_name(self._asked)
+        self._subscribed = self._subscriptions(folders)
+        self._names = _by_real_name(self._subscribed)
         readable = [name for name in self._names if os.access(name, os.R_OK)]
         self._changes = _changes(readable, is_linux=is_linux)
         self._early = self._next()  # it starts to listen here
@@ -66,31 +66,31 @@ class Notices:
 
     def is_about(self, folders: WatchedFolders) -> bool:
         """Return whether these are still the subscribed folders."""
-        return self._asked == self._to_ask(folders)
+        return self._subscribed == self._subscriptions(folders)
 
-    def not_heard(self, folders: WatchedFolders) -> list[str]:
+    def without_notifications(self, folders: WatchedFolders) -> list[str]:
         """Return the folders without notifications: new folders, and those above complete trees."""
         if self._is_linux:
-            return [name for name in folders.folders if name not in self._asked]
-        trees = tuple(name + os.sep for name in self._asked)
+            return [name for name in folders.folders if name not in self._subscribed]
+        trees = tuple(name + os.sep for name in self._subscribed)
         return [name for name in folders.folders if not (name + os.sep).startswith(trees)]
 
-    def _to_ask(self, folders: WatchedFolders) -> dict[str, int]:
+    def _subscriptions(self, folders: WatchedFolders) -> dict[str, int]:
         """Return folders by name with their inode numbers: a subscription follows the folder even if it is renamed."""
         names = folders.folders if self._is_linux else folders.trees()
         return {name: folders.folders[name].number for name in names}
 
     def _next(self) -> set[str]:
         try:
-            return {self._as_asked(path) for _, path in next(self._changes)}
+            return {self._subscribed_path(path) for _, path in next(self._changes)}
         except FileNotFoundError:
             raise
         except StopIteration:
-            raise CannotListen("the notices of the system ended") from None
+            raise NotificationsUnavailable("the notices of the system ended") from None
         except (OSError, RuntimeError, ValueError) as error:
-            raise CannotListen(str(error).split(" about ")[0]) from error
+            raise NotificationsUnavailable(str(error).split(" about ")[0]) from error
 
-    def _as_asked(self, path: str) -> str:
+    def _subscribed_path(self, path: str) -> str:
         """Return a path of a notification, in which links are resolved, below the name that was subscribed."""
         folder = path
         while folder not in self._names:
@@ -105,7 +105,7 @@ def _changes(names: list[str], *, is_linux: bool) -> Generator[set[tuple[Any, st
     try:
         library = import_module(LIBRARY)
     except ImportError:
-        raise CannotListen(f"{LIBRARY} is not installed") from None
+        raise NotificationsUnavailable(f"{LIBRARY} is not installed") from None
     changes: Generator[set[tuple[Any, str]], None, None] = library.watch(
         *names,
         watch_filter=None,
@@ -142,7 +142,7 @@ def is_silent(path: str, mounts: Path = _MOUNTS) -> bool:
     while real not in kinds and real != os.path.dirname(real):  # noqa: PTH120
         real = os.path.dirname(real)  # noqa: PTH120
     kind = kinds.get(real, "")
-    return kind in _NETWORK | _OF_A_HOST or kind.startswith(_FUSE)
+    return kind in _NETWORK | _HOST_SHARES or kind.startswith(_FUSE)
 
 
 def _unescaped(mount: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from copilog.ingest.scan_roots import SeenFolders
-from copilog.intake.folders import take_passed_over
+from copilog.intake.folders import take_skipped_paths
 from copilog.sources import SOURCES, Found, Source
 from copilog.sources.roots import Root, StorageFolder, storage_folders
 from copilog.store.units import FileState
@@ -43,7 +43,7 @@ class Look:
         self.folders: list[StorageFolder] = []
         self.skipped: list[tuple[Path, str]] = []  # folders that are not searched, and why
         self.single_files: list[Path] = []
-        take_passed_over()  # discard what was listed before: it does not concern these roots
+        take_skipped_paths()  # discard what was listed before: it does not concern these roots
         seen = SeenFolders()
         for root in roots:
             if root.kind == "file":
@@ -52,7 +52,7 @@ class Look:
                 self.folders += filter(seen.is_new, storage_folders(root, self.skipped))
 
     @property
-    def may_meet_twice(self) -> bool:
+    def may_list_twice(self) -> bool:
         """Return whether a file may be listed twice: by name and in its folder, or in nested folders."""
         paths = sorted(f"{folder.path}{os.sep}" for folder in self.folders)
         return bool(self.single_files) or any(below.startswith(path) for path, below in pairwise(paths))
@@ -85,7 +85,7 @@ def _seen_in(folder: StorageFolder, number: int) -> Iterator[Seen]:
     for source in SOURCES:
         for found in source.locate(folder):
             path = str(found.path)
-            place = place_of(path)
+            place = unit_path_of(path)
             below = place.removeprefix(top)
             states = {} if below in taken else _states_in(place, path)
             taken.add(below)
@@ -118,7 +118,7 @@ def states_below(paths: Iterable[Path]) -> States:
     return states
 
 
-def place_of(path: str) -> str:
+def unit_path_of(path: str) -> str:
     """Return the path whose files are read together: the folder of a file's conversation, else the file itself."""
     *_, above, near, folder, name = ("", "", "", *path.rsplit(os.sep, 4))  # a `Path` is slower than the disk
     if near in _OWN_FOLDERS:
@@ -128,7 +128,7 @@ def place_of(path: str) -> str:
 
 def states_of(path: str) -> States:
     """Return the states of the files that are read with a file."""
-    return _states_in(place_of(path), path)
+    return _states_in(unit_path_of(path), path)
 
 
 def _states_in(place: str, path: str) -> States:

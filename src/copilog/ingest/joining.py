@@ -12,10 +12,10 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from copilog.derive import conclude
-from copilog.derive.prompts import HISTORIES, keys_by_turn, known_keys, owners_of, with_former, without_known
+from copilog.derive.prompts import HISTORIES, keys_by_turn, linked_keys, owners_of, with_former, without_linked
 from copilog.identity.earlier import with_earlier
 from copilog.ingest.archive_matches import NAMELESS, Comparison, Group, Regrouping
-from copilog.ingest.export_merge import fitting, prints_of, whole_from, with_doubts
+from copilog.ingest.export_merge import fitting, merge_members, prints_of, with_doubts
 from copilog.intake.folders import is_gone
 from copilog.model import Conversation, Relation
 from copilog.store.annotations import move
@@ -26,22 +26,22 @@ from copilog.store.entries import Entry, entry_of
 from copilog.store.match_candidates import mark_compared, nameless, uncompared
 from copilog.store.parts import (
     DOUBT,
-    doubted,
-    doubters_of,
+    conversations_doubting,
+    doubtful_conversations,
     doubts_of,
     forget_single,
     is_removed,
     members_of,
+    merged_id_of,
     move_part,
     number_of,
     put_part,
     signature_of,
     stored,
-    whole_of,
     without_doubts,
 )
 from copilog.store.prompts import histories, histories_near, owners_with
-from copilog.store.units import forget_reading, wholes
+from copilog.store.units import forget_reading, merged_by_part
 from copilog.store.writing import Outcome, absorb, lacks_something_stored, replace_rows
 
 
@@ -60,28 +60,28 @@ class Joining:
     def __init__(self, archive: Archive) -> None:
         self.archive = archive
         self.connection = archive.connection
-        self._look()
+        self._update_checked()
 
-    def _look(self) -> None:
-        self._special = wholes(self.connection).keys() | doubted(self.connection)
+    def _update_checked(self) -> None:
+        self._special = merged_by_part(self.connection).keys() | doubtful_conversations(self.connection)
 
     # --- one that was read -------------------------------------------------------------------------------------
 
     def put(self, entry: Entry, signature: str) -> tuple[Outcome, Entry]:
         """Store a reading; return what was stored: for a part, the merged conversation."""
         if entry.row.source in HISTORIES:
-            entry = self._without_known_prompts(entry)
+            entry = self._without_linked_prompts(entry)
         if entry.id not in self._special:
             entry = self._with_earlier(entry)
             return self.archive.put(entry, signature, is_united=bool(entry.turns)), entry
         with transaction(self.connection):
-            whole = whole_of(self.connection, entry.id)
+            whole = merged_id_of(self.connection, entry.id)
             if whole is not None and is_removed(self.connection, whole):
                 return "removed", entry
             entry = self._with_earlier(entry)
             if whole is not None:
                 return self._put_part(whole, entry, signature)
-            entry = self._with_known_doubts(entry)
+            entry = self._with_stored_doubts(entry)
             return self.archive.put(entry, signature, is_united=bool(entry.turns)), entry
 
     def _with_earlier(self, entry: Entry) -> Entry:
@@ -91,7 +91,7 @@ class Joining:
         """
         if entry.row.source in HISTORIES:
             return entry
-        whole = whole_of(self.connection, entry.id)
+        whole = merged_id_of(self.connection, entry.id)
         if whole is None and not lacks_something_stored(self.connection, entry):
             return entry
         before = members_of(self.connection, whole or entry.id)[entry.id]
@@ -102,14 +102,14 @@ class Joining:
         conclude(united)
         return entry_of(united)
 
-    def _without_known_prompts(self, entry: Entry) -> Entry:
+    def _without_linked_prompts(self, entry: Entry) -> Entry:
         """Leave out prompts that conversations contain, and those of conversations that the user removed."""
         history = _conversation_of(entry)
         number = number_of(self.connection, entry.id)
         before = stored_conversation(self.connection, number) if number is not None else None
         if before is not None:
             history = with_former(history, before)
-        left = without_known(history, self._owners_of(history, before))
+        left = without_linked(history, self._owners_of(history, before))
         conclude(left)
         return entry_of(left)
 
@@ -117,18 +117,18 @@ class Joining:
         """Return the conversations that contain prompts of a history; removed conversations stay recorded."""
         removed = {
             key: owner
-            for key, owner in (known_keys(before) if before is not None else {}).items()
+            for key, owner in (linked_keys(before) if before is not None else {}).items()
             if is_removed(self.connection, owner)
         }
-        keys = {*keys_by_turn(history).values(), *known_keys(history)}
+        keys = {*keys_by_turn(history).values(), *linked_keys(history)}
         return removed | owners_of(history, owners_with(self.connection, keys))
 
-    def _with_known_doubts(self, entry: Entry) -> Entry:
+    def _with_stored_doubts(self, entry: Entry) -> Entry:
         """Return a conversation with its stored doubts: they stay until it is compared again."""
         known = doubts_of(self.connection, entry.id)
         conversation = _conversation_of(entry)
-        told = {relation.other_id for relation in conversation.relations if relation.kind == DOUBT}
-        if told.issuperset(doubt.other_id for doubt in known):
+        own_doubts = {relation.other_id for relation in conversation.relations if relation.kind == DOUBT}
+        if own_doubts.issuperset(doubt.other_id for doubt in known):
             return entry
         return entry_of(with_doubts(conversation, known))
 
@@ -138,16 +138,16 @@ class Joining:
         doubts = [*doubts_of(self.connection, name), *(each for each in read.relations if each.kind == DOUBT)]
         fits = fitting(name, prints_of(members))
         others = {part: member for part, member in members.items() if part not in fits}
-        made = entry_of(whole_from(name, {part: members[part] for part in fits}, doubts))
+        made = entry_of(merge_members(name, {part: members[part] for part in fits}, doubts))
         own_signature = signature if entry.id == name else signature_of(self.connection, name)
         outcome = self.archive.put(made, own_signature, _paths_of(others.values()))
         if self.archive.digest_of(name) == made.digest:  # else less was read than is stored
             put_part(self.connection, name, entry.id, signature, _conversation_of(entry))
-            self._let_go(others)
+            self._separate_parts(others)
             forget_single(self.connection, name)
         return outcome, made
 
-    def _let_go(self, members: Mapping[str, Conversation]) -> None:
+    def _separate_parts(self, members: Mapping[str, Conversation]) -> None:
         for part, member in members.items():
             conclude(member)  # earlier versions stored parts without it
             self.archive.put(entry_of(member), signature_of(self.connection, part))
@@ -166,7 +166,7 @@ class Joining:
             joined = self._join_nameless() if nameless(self.connection, NAMELESS) else []
             self._link_prompts()
             mark_compared(self.connection)
-        self._look()
+        self._update_checked()
         return joined
 
     def _link_prompts(self) -> None:
@@ -178,9 +178,9 @@ class Joining:
             history = stored_conversation(self.connection, number)
             assert history is not None
             owners = self._owners_of(history, history)
-            if known_keys(history).keys() - owners.keys():  # a conversation has lost a prompt: read it again next time
+            if linked_keys(history).keys() - owners.keys():  # a conversation has lost a prompt: read it again next time
                 forget_reading(self.connection, history.id, _paths_of([history]))
-            left = without_known(history, owners)
+            left = without_linked(history, owners)
             if left != history:
                 conclude(left)
                 replace_rows(self.connection, number, entry_of(left))
@@ -192,7 +192,7 @@ class Joining:
             joined += [each for regrouping in regroupings for each in self._regroup(regrouping)]
             comparison = self._compare()
         for name, doubts in comparison.doubts().items():
-            self._tell(name, doubts)
+            self._store_doubts(name, doubts)
         return joined
 
     def _compare(self) -> Comparison:
@@ -207,11 +207,11 @@ class Joining:
             concerned |= {old, home}
         ended = [group for group in regrouping.groups if regrouping.homes[group.id] != group.id]
         for name in sorted(concerned.difference(group.id for group in ended)):
-            self._make_anew(name)
+            self._merge_again(name)
         return [self._end(group, regrouping.homes[group.id]) for group in ended]
 
-    def _make_anew(self, name: str) -> None:
-        made = entry_of(whole_from(name, members_of(self.connection, name), doubts_of(self.connection, name)))
+    def _merge_again(self, name: str) -> None:
+        made = entry_of(merge_members(name, members_of(self.connection, name), doubts_of(self.connection, name)))
         number = number_of(self.connection, name)
         if number is None:
             self.archive.put(made, signature_of(self.connection, name))
@@ -220,13 +220,13 @@ class Joining:
         forget_single(self.connection, name)
 
     def _end(self, group: Group, home: str) -> Joined:
-        for name in doubters_of(self.connection, group.id):
-            self._tell(name, {group.id: None})
+        for name in conversations_doubting(self.connection, group.id):
+            self._store_doubts(name, {group.id: None})
         move(self.connection, group.id, home)
         absorb(self.connection, group.number, home)
         return Joined(group.id, group.messages, home, self.archive.count_messages([home]))
 
-    def _tell(self, name: str, doubts: Mapping[str, str | None]) -> None:
+    def _store_doubts(self, name: str, doubts: Mapping[str, str | None]) -> None:
         """Store what a conversation may be the same as; a doubt without a reason is removed."""
         known = {doubt.other_id: doubt.reason for doubt in doubts_of(self.connection, name)}
         wanted = {other: reason for other, reason in {**known, **doubts}.items() if reason is not None}

@@ -19,7 +19,7 @@ from copilog.ingest.scan_roots import find_roots
 from copilog.sources.roots import Root
 from copilog.store.archive import Archive
 from copilog.store.database import archive_path, own_archive_path, real_path
-from copilog.store.units import MACHINE, known_origins, paths_of_root, put_origin
+from copilog.store.units import MACHINE, paths_of_root, put_origin, recorded_origins
 
 NAMED = frozenset({"--root", "named", "bundled sample"})  # values of `Root.why` for roots that the user named
 CONFIGURED = "config file"
@@ -78,7 +78,7 @@ def remember(archive: Archive, scopes: Iterable[Scope], paths: Iterable[Path]) -
 
 def origins_of(archive: Archive, machine: Callable[[], list[Root]]) -> Origins:
     """Return the origins of an archive; `machine` returns the default folders of this machine."""
-    known = known_origins(archive.connection)
+    known = recorded_origins(archive.connection)
     path, origins = real_path(archive.path), Origins([], [], [])
     if path == real_path(own_archive_path()) or (not known and _is_new(archive)):
         return Origins([scope_of(machine())], [], [])

@@ -16,7 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from copilog.ingest.footprints import digest_of
-from copilog.ingest.traces import found_in_index, found_of
+from copilog.ingest.traces import found_from_hint, found_of
 from copilog.model import Workspace
 from copilog.sources import Found
 
@@ -81,7 +81,7 @@ class Packed(NamedTuple):
     def found(self) -> Found:
         stub: Any = unpack(self.stub) if self.stub is not None else None
         traces = [Trace(*unpack(packed)).found() for packed in self.traces]
-        return replace(found_of(traces) if traces else found_in_index(stub), hint=stub)
+        return replace(found_of(traces) if traces else found_from_hint(stub), hint=stub)
 
 
 def as_json(value: object) -> bytes:

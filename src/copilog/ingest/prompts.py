@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from copilog.derive.prompts import HISTORIES, Owner, is_history, keys_by_turn, owners_of, queued_keys, without_known
+from copilog.derive.prompts import HISTORIES, Owner, is_history, keys_by_turn, owners_of, queued_keys, without_linked
 from copilog.diagnostics import Report
 from copilog.ingest.discovery import discover_in
 from copilog.model import Conversation
@@ -47,7 +47,7 @@ def link_to_neighbours(conversations: Iterator[Conversation], read: Reader) -> I
 
 
 def _left_of(history: Conversation, owners: list[Owner]) -> Iterator[Conversation]:
-    left = without_known(history, owners_of(history, owners))
+    left = without_linked(history, owners_of(history, owners))
     if left.turns:
         yield left
 

@@ -27,7 +27,7 @@ def refusal_of(entry: Entry) -> Refusal:
     return Refusal(trace.source, trace.path, f"{trace.path}#{entry.id.partition(':')[2]}", reason)
 
 
-def tell_refusals(refusals: Iterable[Refusal], books: list[Ledger]) -> None:
+def record_refusals(refusals: Iterable[Refusal], books: list[Ledger]) -> None:
     """Record refusals in the ledgers of their files; add a ledger for a file that has none."""
     for refusal in refusals:
         ledger = next((book for book in books if book.path in (refusal.path, refusal.row)), None)

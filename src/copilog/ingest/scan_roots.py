@@ -41,17 +41,17 @@ class SeenFolders:
     """Storage folders seen so far, by their real paths: roots may be nested."""
 
     def __init__(self) -> None:
-        self._places: set[str] = set()
+        self._real_paths: set[str] = set()
         self._real: dict[Path, str] = {}  # real paths of their parent folders, which are few
 
     def is_new(self, folder: StorageFolder) -> bool:
         """Return whether a folder has not been seen before."""
-        place = self._place_of(folder.path)
-        is_new = place not in self._places
-        self._places.add(place)
+        place = self._real_path_of(folder.path)
+        is_new = place not in self._real_paths
+        self._real_paths.add(place)
         return is_new
 
-    def _place_of(self, path: Path) -> str:
+    def _real_path_of(self, path: Path) -> str:
         if not is_plain_folder(path):
             return os.path.realpath(path)
         above = path.parent

@@ -25,7 +25,7 @@ from copilog.diagnostics import Ledger, Report
 from copilog.ingest.changes import Changes, Comparison
 from copilog.ingest.footprints import Look, Seen, signature_of_states, states_below
 from copilog.ingest.origins import Origins, Scope, list_of, named_origins, remember
-from copilog.ingest.refusals import Refusal, could_not_be_read, refusal_of, tell_refusals
+from copilog.ingest.refusals import Refusal, could_not_be_read, record_refusals, refusal_of
 from copilog.intake.folders import is_below, is_gone
 from copilog.sources import Found
 from copilog.sources.roots import Root
@@ -35,20 +35,20 @@ from copilog.store.times import now
 from copilog.store.units import (
     FileState,
     FileStates,
-    KnownUnits,
+    RecordedUnits,
     Unit,
+    adopt_units,
     count_units,
     forget_states,
     forget_units,
     ids_of_all_units,
     keys_below,
-    known_states,
-    known_units,
     paths_of_root,
     put_states,
     put_unit,
-    take_over_units,
-    with_wholes,
+    recorded_states,
+    recorded_units,
+    with_merged,
 )
 
 # Readers are imported only where files are read: usually nothing has changed, and then a scan is quick.
@@ -175,26 +175,26 @@ class _Scan:
 
     def scan_roots(self, scope: Scope) -> None:
         name, roots, self.absent = scope
-        take_over_units(self.connection, name, list_of(str(root.path) for root in roots))
+        adopt_units(self.connection, name, list_of(str(root.path) for root in roots))
         look = Look(roots)
         changes = Changes(look, self.connection, name, self.absent)
         if changes.are_none:
             self.result.files += changes.comparison.files
             self._count_unchanged(name)
             return
-        units = KnownUnits(self.connection, name)
+        units = RecordedUnits(self.connection, name)
         report = Report()
-        few = self._few_founds(changes, units, report) if changes.are_few and not look.single_files else None
+        few = self._discover_few(changes, units, report) if changes.are_few and not look.single_files else None
         if few is None:
             self._scan_all(look, name, units, report)
             return
         self.result.files += changes.comparison.files
         founds, looked_for = few
         with self._engine_for(changes.fresh.values(), is_much=False) as engine:
-            self._scan_founds(engine, name, founds, units, report, looked_for)
+            self._scan_discovered(engine, name, founds, units, report, looked_for)
         self._settle(name, changes.fresh, ())
 
-    def _scan_all(self, look: Look, name: str, units: KnownUnits, report: Report) -> None:
+    def _scan_all(self, look: Look, name: str, units: RecordedUnits, report: Report) -> None:
         """Discover everything. Discovered traces are spooled to disk, so that memory does not grow with them."""
         from copilog.engine import Serial, engine_for
         from copilog.ingest.batches import read_units
@@ -204,15 +204,15 @@ class _Scan:
         comparison = Comparison(look, self.connection, name, self.absent)
         with Spool() as spool, engine_for(self.jobs, READ_AHEAD) as engine:
 
-            def meet(batch: list[Seen]) -> None:
+            def add_batch(batch: list[Seen]) -> None:
                 spool.add_fresh(comparison.fresh_of(batch))
-                spool.add_places(batch)
+                spool.add_trace_files(batch)
                 if comparison.known:
                     spool.add_paths(batch)
                 if spool.fresh_bytes >= WORTH_PROCESSES:  # processes start during discovery
                     engine.prepare(read_units)
 
-            discover_seen(look, spool, meet, report=report)
+            discover_seen(look, spool, add_batch, report=report)
             self.result.files += comparison.files
             closed = [*_closed_in(report), *self.absent]
             known_paths = paths_of_root(self.connection, name)
@@ -231,7 +231,7 @@ class _Scan:
         engine.prepare(read_units)
         return engine
 
-    def _scan_founds(
+    def _scan_discovered(
         self,
         engine: Engine,
         name: str,
@@ -248,7 +248,9 @@ class _Scan:
                 spool.add_found(found)
             self._read_changed(engine, name, spool, units, report, looked_for)
 
-    def _few_founds(self, changes: Changes, units: KnownUnits, report: Report) -> tuple[list[Found], set[str]] | None:
+    def _discover_few(
+        self, changes: Changes, units: RecordedUnits, report: Report
+    ) -> tuple[list[Found], set[str]] | None:
         """Return the conversations of changed files, with all their traces, and the keys that were searched for.
 
         None if scanning everything costs no more.
@@ -292,9 +294,9 @@ class _Scan:
                     read_again.add(found.key)
         missing = {key: units[key] for key in looked_for if key not in met and key in units}
         closed = _closed_in(report)
-        missing = {key: unit for key, unit in missing.items() if not self._is_out_of_reach(unit, closed)}
+        missing = {key: unit for key, unit in missing.items() if not self._cannot_be_checked(unit, closed)}
         self._count_unchanged(root, [*missing, *read_again])
-        self._keep_books(report.files.values())
+        self._store_ledgers(report.files.values())
         self._read_units(engine, root, spool, units)
         self._forget(missing)
 
@@ -310,7 +312,7 @@ class _Scan:
                     self._store(entries, signature)
                     unit = Unit(signature, [entry.id for entry in entries])
                     self._remember(root, key, unit, units.get(key))
-                self._keep_books(outcome.ledgers)
+                self._store_ledgers(outcome.ledgers)
             done += outcome.size
             self._index_in_bulk(INDEX_BYTES if total - done > LAST_BYTES else LAST_INDEX_BYTES)
             self.progress(done, total)
@@ -327,8 +329,8 @@ class _Scan:
         name, self.absent = str(path.absolute()), []
         states = states_below([path])
         self.result.files += len(states)
-        units = known_units(self.connection, name)
-        before = known_states(self.connection, name)
+        units = recorded_units(self.connection, name)
+        before = recorded_states(self.connection, name)
         if units and before == states:
             self._count_unchanged(name)
             return
@@ -342,7 +344,7 @@ class _Scan:
             self._scan_as_one(named, name, signature_of_states(states), units)
         else:
             with self._engine_for(states.values(), is_much=True) as engine:
-                self._scan_founds(engine, name, founds, units, named.report, set(units))
+                self._scan_discovered(engine, name, founds, units, named.report, set(units))
         self._settle(name, states, before.keys() - states.keys())
 
     def _scan_as_one(self, named: Named, name: str, signature: str, units: dict[str, Unit]) -> None:
@@ -355,7 +357,7 @@ class _Scan:
             self._store([entry], signature)
             self._index_in_bulk()
             ids.append(entry.id)
-        self._keep_books(report.files.values())
+        self._store_ledgers(report.files.values())
         self._forget({key: unit for key, unit in units.items() if key != name})
         self._remember(name, name, Unit(signature, ids), units.get(name))
 
@@ -427,7 +429,7 @@ class _Scan:
             unit = Unit("", [*unit.ids, *lost])
         put_unit(self.connection, root, key, unit)
 
-    def _is_out_of_reach(self, unit: Unit, closed: list[str]) -> bool:
+    def _cannot_be_checked(self, unit: Unit, closed: list[str]) -> bool:
         """Return whether a file of a unit cannot be checked, so that it may still exist."""
         paths = self.archive.paths_of(unit.ids)
         return any(is_below(path, closed) or not (is_gone(path) or os.path.lexists(path)) for path in paths)
@@ -446,15 +448,15 @@ class _Scan:
             for key, unit in self.shrunken.items():
                 put_unit(self.connection, root, key, unit)
             if self.lost:
-                lost = with_wholes(self.connection, self.lost)
+                lost = with_merged(self.connection, self.lost)
                 self.gone.update(self.archive.mark_gone(lost - ids_of_all_units(self.connection)))
             put_states(self.connection, root, states, gone, self.now)
             forget_states(self.connection, self.unreadable)
         self.lost, self.missing, self.shrunken = set(), set(), {}
 
-    def _keep_books(self, ledgers: Iterable[Ledger]) -> None:
+    def _store_ledgers(self, ledgers: Iterable[Ledger]) -> None:
         books = list(ledgers)
-        tell_refusals(self.refusals, books)
+        record_refusals(self.refusals, books)
         self.refusals.clear()
         for ledger in books:
             if could_not_be_read(ledger):

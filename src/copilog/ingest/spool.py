@@ -12,9 +12,9 @@ from itertools import groupby
 from operator import itemgetter
 
 from copilog import identity
-from copilog.ingest.footprints import Seen, States, lines_of, place_of, states_of
+from copilog.ingest.footprints import Seen, States, lines_of, states_of, unit_path_of
 from copilog.ingest.pending import Packed, Trace, Unread, as_json, pack, trace_of, unpack
-from copilog.ingest.traces import ORDER, found_in_index
+from copilog.ingest.traces import ORDER, found_from_hint
 from copilog.model import Conversation
 from copilog.sources import Found
 from copilog.store.units import FileState
@@ -80,10 +80,10 @@ class Spool:
     def has_path(self, path: str) -> bool:
         return self._database.execute("SELECT 1 FROM path WHERE path = ?", (_encoded(path),)).fetchone() is not None
 
-    def add_places(self, batch: Iterable[Seen]) -> None:
+    def add_trace_files(self, batch: Iterable[Seen]) -> None:
         """Add the files that are read with the traces of a batch."""
         rows = [
-            (_encoded(place_of(str(seen.found.path))), pack(lines_of(seen.states)))
+            (_encoded(unit_path_of(str(seen.found.path))), pack(lines_of(seen.states)))
             for seen in batch
             if seen.found is not None and seen.states
         ]
@@ -93,7 +93,7 @@ class Spool:
 
     def add(self, key: str, found: Found) -> None:
         trace = trace_of(found)
-        self._traces.append((_encoded(key), _encoded(place_of(trace.path)), pack(tuple(trace))))
+        self._traces.append((_encoded(key), _encoded(unit_path_of(trace.path)), pack(tuple(trace))))
         if len(self._traces) >= _ROWS:
             self._put_traces()
 
@@ -142,8 +142,8 @@ class Spool:
             "SELECT number, stub, json FROM hint WHERE key NOT IN (SELECT key FROM trace) ORDER BY number"
         )
         for number, stub, json in hints:
-            trace = trace_of(found_in_index(unpack(stub)))
-            place = (_encoded(place_of(trace.path)),)
+            trace = trace_of(found_from_hint(unpack(stub)))
+            place = (_encoded(unit_path_of(trace.path)),)
             known = self._database.execute("SELECT lines FROM place WHERE place = ?", place).fetchone()
             yield Unread(None, number, [trace], _lines(trace, known[0] if known is not None else None), json)
 

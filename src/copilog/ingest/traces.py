@@ -52,7 +52,7 @@ class TracesInMemory:
         for key, traces in self.groups.items():
             yield replace(found_of(traces), hint=self.hints.pop(key, None))
         for hint in self.hints.values():
-            yield replace(found_in_index(hint), hint=hint)
+            yield replace(found_from_hint(hint), hint=hint)
 
 
 def found_of(traces: Iterable[Found]) -> Found:
@@ -61,7 +61,7 @@ def found_of(traces: Iterable[Found]) -> Found:
     return replace(first, others=tuple(others)) if others else first
 
 
-def found_in_index(hint: Conversation) -> Found:
+def found_from_hint(hint: Conversation) -> Found:
     """Return a conversation that only an index names, without the hint."""
     path = Path(hint.provenance[0].path)
     return Found(path, hint.source, hint.native_id, hint.workspace, hint.application, is_index_entry=True)

@@ -21,7 +21,7 @@ from copilog.ingest.discovery import founds_in, identify_or_note
 from copilog.ingest.reading import read, read_folder
 from copilog.sources import Probe, identify
 from copilog.tags import load_catalogue
-from copilog.telemetry.file_detection import looks_like_telemetry
+from copilog.telemetry.file_detection import begins_with_telemetry
 from copilog.telemetry.finish import has_match
 from copilog.telemetry.inputs import InputFile, LeftOut, list_files
 from copilog.telemetry.pipeline import Extraction, Options, Progress
@@ -237,7 +237,7 @@ def sort_inputs(given: Sequence[AnyPath]) -> Inputs:
             telemetry += _sort_folder(path, inputs)
         else:
             [file] = list_files([path])
-            if looks_like_telemetry(Path(path)) or identify(Probe(Path(path))) is None:
+            if begins_with_telemetry(Path(path)) or identify(Probe(Path(path))) is None:
                 telemetry.append(file)
             else:
                 inputs.files.append(Path(path))
@@ -251,7 +251,7 @@ def _sort_folder(folder: AnyPath, inputs: Inputs) -> list[InputFile]:
         nothing: UsageError | None = None
     except UsageError as error:  # the folder may still have databases of conversations
         candidates, nothing = [], error
-    events = [file for file in candidates if looks_like_telemetry(Path(file.path))]
+    events = [file for file in candidates if begins_with_telemetry(Path(file.path))]
     passed_over = frozenset(Path(file.path) for file in events)
     if len(events) == len(candidates) and events:
         return events

@@ -149,7 +149,7 @@ class WatchedFolders:
         self.tops = dict(tops)
         return changed | self.look_for(fresh)
 
-    def look_for_missing(self) -> set[Path]:
+    def check_missing_tops(self) -> set[Path]:
         """Return the files of top folders that have appeared since the last call."""
         return self.look_for(top for top in self.tops if top not in self.folders)
 
@@ -183,7 +183,7 @@ class WatchedFolders:
             if not folder.rule.is_way and (above is None or above.rule.is_way):
                 yield name
 
-    def take_over(self, others: WatchedFolders) -> None:
+    def copy_states(self, others: WatchedFolders) -> None:
         """Copy the states that another instance recorded."""
         self.tops.update(others.tops)
         self.folders.update(others.folders)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from copilog.errors import CopilogError
-from copilog.ingest.file_notifications import CannotListen, Notices, is_silent
+from copilog.ingest.file_notifications import ChangeListener, NotificationsUnavailable, is_silent
 from copilog.ingest.watched_folders import Rule, WatchedFolders, rules_of
 from copilog.sources.roots import Root
 
@@ -53,16 +53,16 @@ class Watcher:
         self._ask = folders if callable(folders) else None
         self._poll = poll
         self._interval = interval_seconds
-        self._notices: Notices | None = None
+        self._notices: ChangeListener | None = None
         self._failures = 0
         self._silent: dict[str, bool] = {}  # top folders on file systems without notifications
         self._heard, self._polled = WatchedFolders(), WatchedFolders()
         self._begin_at(rules_of(folders() if callable(folders) else folders))
         self._listen()
-        self._looked_at = time.monotonic()
-        self._next_look = self._looked_at + interval_seconds
-        self._next_whole_look = 0.0
-        self._next_thorough = self._looked_at + THOROUGH_SECONDS
+        self._checked_at = time.monotonic()
+        self._next_check = self._checked_at + interval_seconds
+        self._next_full_check = 0.0
+        self._next_thorough = self._checked_at + THOROUGH_SECONDS
 
     def __enter__(self) -> Watcher:
         return self
@@ -79,14 +79,14 @@ class Watcher:
         changed: set[Path] = set()
         first = latest = 0.0
         while not stop():
-            unchanged_until = self._looked_at
+            unchanged_until = self._checked_at
             found = self._step()
             now = time.monotonic()
             if found:
                 first = first if changed else unchanged_until
                 latest = now
                 changed |= found
-                self._next_look = min(self._next_look, now + QUIET_SECONDS)  # check whether the burst is over
+                self._next_check = min(self._next_check, now + QUIET_SECONDS)  # check whether the burst is over
             if changed and (now - latest >= QUIET_SECONDS or now - first >= LONGEST_SECONDS):
                 yield changed
                 changed = set()
@@ -101,44 +101,44 @@ class Watcher:
         if self._notices is None:
             time.sleep(STEP_SECONDS)
         else:
-            changed = self._heard_changes(self._notices)
-        if time.monotonic() >= self._next_look:
-            changed |= self._look_around()
-            self._next_look = time.monotonic() + self._interval
-            self._looked_at = time.monotonic()
+            changed = self._notified_changes(self._notices)
+        if time.monotonic() >= self._next_check:
+            changed |= self._unannounced_changes()
+            self._next_check = time.monotonic() + self._interval
+            self._checked_at = time.monotonic()
         elif not self._polled.folders:
-            self._looked_at = time.monotonic()
+            self._checked_at = time.monotonic()
         return changed
 
-    def _heard_changes(self, notices: Notices) -> set[Path]:
+    def _notified_changes(self, notices: ChangeListener) -> set[Path]:
         try:
             paths = notices.wait()
-        except CannotListen as error:
+        except NotificationsUnavailable as error:
             self._give_up_listening(str(error))
             return set()
         return self._heard.look({name for path in paths for name in self._heard.folders_of(path)}, lists=True)
 
-    def _look_around(self) -> set[Path]:
+    def _unannounced_changes(self) -> set[Path]:
         """Return changes without notifications: in new folders, polled folders, and at times in all others."""
-        changed = self._ask_again()
-        changed |= self._heard.look_for_missing() | self._polled.look_for_missing()
+        changed = self._refresh_tops()
+        changed |= self._heard.check_missing_tops() | self._polled.check_missing_tops()
         if self._notices is not None:
-            changed |= self._heard.look(self._notices.not_heard(self._heard))
+            changed |= self._heard.look(self._notices.without_notifications(self._heard))
         began = time.monotonic()
         if began >= self._next_thorough:
             changed |= self._heard.look(lists=True) | self._polled.look(lists=True)
             self._next_thorough = began + THOROUGH_SECONDS
-        elif began >= self._next_whole_look:
+        elif began >= self._next_full_check:
             changed |= self._polled.look()
             now = time.monotonic()
-            self._next_whole_look = now + (now - began) / SLOW_SHARE
+            self._next_full_check = now + (now - began) / SLOW_SHARE
         else:
             changed |= self._polled.look(self._polled.busiest(BUSY_FOLDERS))
         return changed | self._listen()
 
     # --- where to look and listen ------------------------------------------------------------------------------
 
-    def _ask_again(self) -> set[Path]:
+    def _refresh_tops(self) -> set[Path]:
         try:
             return self._begin_at(rules_of(self._ask())) if self._ask is not None else set()
         except (CopilogError, OSError):
@@ -162,12 +162,12 @@ class Watcher:
             return set()
         self._stop_listening()
         try:
-            self._notices = Notices(self._heard)
+            self._notices = ChangeListener(self._heard)
         except FileNotFoundError as error:  # a folder was deleted just now
             self._failures += 1
             if self._failures > MOST_FAILURES:
                 self._give_up_listening(str(error))
-        except CannotListen as error:
+        except NotificationsUnavailable as error:
             self._give_up_listening(str(error))
         else:
             self._failures = 0
@@ -178,7 +178,7 @@ class Watcher:
         self._stop_listening()
         self._poll = True
         self.why_polling = why
-        self._polled.take_over(self._heard)
+        self._polled.copy_states(self._heard)
         self._heard = WatchedFolders()
 
     def _stop_listening(self) -> None:

@@ -7,7 +7,7 @@ from copilog.diagnostics import Ledger, Level
 MOST_OF_A_KIND = 50
 
 
-class Remarks:
+class FileNotes:
     """Passes notes to the ledger: of each code the first ones, and the number of the others."""
 
     __slots__ = ("_counts", "_ledger")

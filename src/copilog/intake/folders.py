@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 # Paths that this process skipped and has not reported yet, each with the reason.
-_passed_over: dict[str, str] = {}
+_skipped_paths: dict[str, str] = {}
 
 
 def entries_in(folder: Path) -> list[os.DirEntry[str]]:
@@ -18,25 +18,25 @@ def entries_in(folder: Path) -> list[os.DirEntry[str]]:
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:
-        _passed_over[str(folder)] = f"cannot be read: {error.strerror or error}"
+        _skipped_paths[str(folder)] = f"cannot be read: {error.strerror or error}"
         return []
     if entries and os.path.islink(folder):  # noqa: PTH114 - thousands of them, at every start
-        _pass_over_link(str(folder))
+        _skip_link(str(folder))
         return []
     links = [entry for entry in entries if entry.is_symlink()]
     for link in links:
-        _pass_over_link(link.path)
+        _skip_link(link.path)
     return [entry for entry in entries if entry not in links] if links else entries
 
 
-def _pass_over_link(path: str) -> None:
-    _passed_over[path] = f"is a link to {os.path.realpath(path)}, and was not followed"
+def _skip_link(path: str) -> None:
+    _skipped_paths[path] = f"is a link to {os.path.realpath(path)}, and was not followed"
 
 
-def take_passed_over() -> list[tuple[Path, str]]:
+def take_skipped_paths() -> list[tuple[Path, str]]:
     """Return the paths skipped since the last call."""
-    taken = [(Path(path), reason) for path, reason in sorted(_passed_over.items())]
-    _passed_over.clear()
+    taken = [(Path(path), reason) for path, reason in sorted(_skipped_paths.items())]
+    _skipped_paths.clear()
     return taken
 
 

@@ -11,7 +11,7 @@ from copilog.errors import UsageError
 from copilog.intake import limits
 
 
-def found_in(pattern: re.Pattern[str], text: str) -> bool:
+def has_match_within_limit(pattern: re.Pattern[str], text: str) -> bool:
     """Return whether a pattern matches. Raise UsageError if that takes too long, as some patterns take forever.
 
     The limit needs a system timer, which exists on Linux and macOS, in the main thread of each process.

@@ -33,7 +33,7 @@ from copilog import jsonio
 from copilog.diagnostics import Ledger, Level
 from copilog.errors import BadFile, BadRecord
 from copilog.intake import files
-from copilog.intake.file_notes import Remarks
+from copilog.intake.file_notes import FileNotes
 from copilog.intake.joined_records import IsRecord, pieces_of
 from copilog.intake.limits import largest_record, megabytes
 
@@ -104,13 +104,13 @@ class JsonLines:
         is_record: IsRecord,
         *,
         decode: Callable[[bytes], Any] = _decode_object,
-        remarks: Remarks | None = None,
+        remarks: FileNotes | None = None,
     ) -> None:
         self._source = source
         self._ledger = ledger
         self._is_record = is_record
         self._decode = decode
-        self._remarks = remarks or Remarks(ledger)
+        self._remarks = remarks or FileNotes(ledger)
         self._closes_remarks = remarks is None
         self._file: Any = BytesIO()
         self._encoding: str | None = None
@@ -204,7 +204,7 @@ class JsonLines:
                 start = match.start() + match[0].index(data)
                 offset = line.offset + self._size_of(line.data[:start])
                 is_tail = line.is_last_open and not line.data[match.end() :].strip(b"\0")
-                self._take_apart(Line(line.number, offset, data, is_tail), line.offset, found, lost)
+                self._split_segment(Line(line.number, offset, data, is_tail), line.offset, found, lost)
         if not found and lost:
             if joined := self._joined(line):
                 return [joined]
@@ -214,7 +214,7 @@ class JsonLines:
             self._reject(_why_lost(piece, is_first=is_first), line.number, piece.offset)
         return found
 
-    def _take_apart(self, segment: Line, line_offset: int, found: list[Record], lost: list[Line]) -> None:
+    def _split_segment(self, segment: Line, line_offset: int, found: list[Record], lost: list[Line]) -> None:
         """Add the values of a part of a line without NULs to `found`, and the pieces of torn records to `lost`."""
         number, offset, data, is_tail = segment
         if self._decoded(data, number, offset, found):

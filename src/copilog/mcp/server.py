@@ -41,7 +41,7 @@ READ_ONLY = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempot
 
 Found = TypeVar("Found", bound=Answer)
 
-Moment = Annotated[
+DateText = Annotated[
     str | None,
     Field(
         max_length=60,
@@ -108,7 +108,7 @@ def _version() -> str:
         return "0"
 
 
-def _given(answer: Answer, text: str | None = None) -> CallToolResult:
+def _tool_result(answer: Answer, text: str | None = None) -> CallToolResult:
     """Return an answer as data and as text; without a text of its own, the text is the data as JSON."""
     data = answer.model_dump(mode="json", exclude_none=True)
     text = json.dumps(data, ensure_ascii=False) if text is None else text
@@ -142,7 +142,7 @@ def _add_search(server: MCPServer[Any], desk: Desk) -> None:
         paths and titles. Returns the best matching messages with a snippet and their position; read more of one with
         read_conversation(id=conversation, around=message). Example: `migration "foreign key" workspace:shop after:90d`.
         """
-        return _given(desk.ask(lambda archive: questions.search(archive, query, limit, offset, per_conversation)))
+        return _tool_result(desk.ask(lambda archive: questions.search(archive, query, limit, offset, per_conversation)))
 
     _add(server, search, "Search earlier conversations")
 
@@ -165,8 +165,8 @@ def _selecting(tool: Callable[..., CallToolResult]) -> Callable[..., CallToolRes
 
 
 _FIELDS: dict[str, Any] = {
-    "since": Moment,
-    "until": Moment,
+    "since": DateText,
+    "until": DateText,
     **{
         name: Annotated[str | None, Field(max_length=1000, description=f"Only conversations {field.about}.")]
         for name, field in NAME_FIELDS.items()
@@ -189,7 +189,7 @@ def _add_list(server: MCPServer[Any], desk: Desk) -> None:
         """List earlier conversations, the last active one first, with title, project, time, models and counts.
         Use it to see what was worked on in a project or a period; use search to find a text.
         """
-        return _given(
+        return _tool_result(
             desk.ask(lambda archive: questions.list_conversations(archive, selection_of(**fields), limit, offset))
         )
 
@@ -226,7 +226,7 @@ def _add_window(server: MCPServer[Any], desk: Desk) -> None:
         """
         start = questions.Start(start_turn, around, cursor, tool_results, include_thinking)
         answer = desk.ask(lambda archive: questions.read_window(archive, id, start, token_budget))
-        return _given(answer, questions.window_text(answer))
+        return _tool_result(answer, questions.window_text(answer))
 
     _add(server, read_conversation, "Read a part of a conversation")
 
@@ -242,7 +242,7 @@ def _add_usage(server: MCPServer[Any], desk: Desk) -> None:
         """Get tokens by model, premium requests and credits, as Copilot recorded them: of one conversation, or of all
         that were active in a period (all of them when neither is given). Many conversations recorded only part.
         """
-        return _given(desk.ask(lambda archive: questions.get_usage(archive, id, selection_of(**fields))))
+        return _tool_result(desk.ask(lambda archive: questions.get_usage(archive, id, selection_of(**fields))))
 
     _add(server, get_usage, "Get tokens and cost")
 
@@ -258,6 +258,6 @@ def _add_file(server: MCPServer[Any], desk: Desk) -> None:
         """Find the earlier conversations that changed a file, newest first, with the turns that did, to learn why it is
         as it is. Read one with read_conversation(id=..., start_turn=...).
         """
-        return _given(desk.ask(lambda archive: questions.work_on_file(archive, file, limit)))
+        return _tool_result(desk.ask(lambda archive: questions.work_on_file(archive, file, limit)))
 
     _add(server, work_on_file, "Find conversations that changed a file")

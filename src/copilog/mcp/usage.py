@@ -19,7 +19,7 @@ _BY_MODEL = """
           AND superseded IS NULL
     GROUP BY 1, 2
 """
-_WHOLE = """
+_ALL_USAGE = """
     SELECT sum(premium_requests), sum(credits),
            count(DISTINCT conversation) FILTER (WHERE method <> 'estimated' AND coalesce(input, output) IS NOT NULL)
     FROM spending WHERE conversation IN (SELECT value FROM json_each(?)) AND superseded IS NULL
@@ -45,5 +45,5 @@ def total_usage(connection: sqlite3.Connection, ids: Iterable[str]) -> Total:
         row = total.models.setdefault(model, {})
         row.update(zip(ESTIMATES if is_estimated else TOKENS, sums, strict=False))
         total.is_estimated |= bool(is_estimated)
-    total.premium_requests, total.credits, total.with_tokens = connection.execute(_WHOLE, (names,)).fetchone()
+    total.premium_requests, total.credits, total.with_tokens = connection.execute(_ALL_USAGE, (names,)).fetchone()
     return total

@@ -13,7 +13,7 @@ from typing import Literal
 from copilog.derive.counting import branch_name, last_number, only_trace_of, only_traces
 from copilog.errors import UsageError
 from copilog.model import Conversation, Turn
-from copilog.view.wording import model_words
+from copilog.view.wording import model_text
 from copilog.writers.mcp import Piece, pieces_of
 from copilog.writers.mcp_text import BYTES_PER_TOKEN, beginning_of, one_line, size_of, tokens_of
 
@@ -147,7 +147,7 @@ class _Filling:
         end: Cursor | None = None
         for index in range(self._cursor.piece, len(self._pieces)):
             piece = self._pieces[index]
-            if not self._is_wanted(piece):
+            if not self._is_included(piece):
                 self._thoughts += piece.kind == "thinking"
                 continue
             end = self._add(index, piece)
@@ -195,7 +195,7 @@ class _Filling:
     def _at(self, index: int, offset: int) -> Cursor:
         return Cursor(index, offset, self._cursor.tool_results, self._cursor.thinking)
 
-    def _is_wanted(self, piece: Piece) -> bool:
+    def _is_included(self, piece: Piece) -> bool:
         if piece.kind == "thinking":
             return self._cursor.thinking
         return piece.kind != "result" or self._cursor.tool_results != "none"
@@ -207,7 +207,7 @@ class _Filling:
         for limit in LIMITS[:-1]:
             room = self._size
             for piece in self._pieces[self._cursor.piece :]:
-                if self._is_wanted(piece):
+                if self._is_included(piece):
                     room -= size_of(piece.written(limit)) + 40  # space for headings
                 if room < 0:
                     break
@@ -237,7 +237,7 @@ class _Filling:
         words = [f"## Turn {turn.index + 1}" + (f" of {self._last}" if self._last is not None else "")]
         if turn.timing.started_at is not None:
             words.append(turn.timing.started_at.strftime("%Y-%m-%d %H:%M UTC"))
-        if model := model_words(turn):
+        if model := model_text(turn):
             words.append(one_line(model, 100))
         if turn.mode is not None and turn.mode.kind:
             words.append(f"{one_line(turn.mode.kind, 40)} mode")

@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 from copilog.render.report import amounts
 from copilog.view.terminal_text import UNSEEN, clean, clean_line
-from copilog.view.wording import counted, moment_words
+from copilog.view.wording import counted, timestamp_text
 
 
 def render_page(template: str, /, **values: Any) -> str:
@@ -72,7 +72,7 @@ def moment_to_the_second(value: datetime | str | None) -> str:
             value = datetime.fromisoformat(value)
         except ValueError:
             return amounts.shown(str(value), 40)
-    return moment_words(value) if value is not None else amounts.NONE
+    return timestamp_text(value) if value is not None else amounts.NONE
 
 
 def iso(value: datetime | str | None) -> str:

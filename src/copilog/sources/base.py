@@ -73,7 +73,7 @@ class Probe:
             or ("session-state" in self.folders and bool({"files", "research"} & set(self.folders)))
         )
 
-    def lies_in(self, *names: str) -> bool:
+    def is_directly_in(self, *names: str) -> bool:
         """Return whether the file's own folder has one of these names."""
         return bool(self.folders) and self.folders[-1] in names
 
@@ -88,13 +88,13 @@ class Probe:
         return jsonio.as_utf8(head)[0]
 
     @cached_property
-    def looks_like_object(self) -> bool:
+    def begins_with_object(self) -> bool:
         return self.head.lstrip(b"\0 \t\r\n")[:1] == b"{"
 
     @cached_property
     def may_hold_records(self) -> bool:
         """Return whether to look for a first record: a log may begin with anything, other files only with an object."""
-        return self.suffix in LOG_SUFFIXES or self.looks_like_object
+        return self.suffix in LOG_SUFFIXES or self.begins_with_object
 
     @cached_property
     def first_record(self) -> dict[str, Any] | None:
@@ -104,7 +104,7 @@ class Probe:
     @cached_property
     def keys(self) -> frozenset[str]:
         """Return the top-level keys of a JSON document, or those in its first bytes if the document is broken."""
-        if self.is_content or self.suffix not in (".json", "") or not self.looks_like_object:
+        if self.is_content or self.suffix not in (".json", "") or not self.begins_with_object:
             return frozenset()
         keys = frozenset(self._document)
         return keys or frozenset(name.decode() for name in re.findall(rb'"([A-Za-z]\w{0,40})"\s*:', self.head))

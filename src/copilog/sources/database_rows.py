@@ -73,7 +73,7 @@ def _plain(value: Any) -> tuple[Any, bool]:
     return value, False
 
 
-def take_whole(row: Json, key: str) -> int | None:
+def take_integer(row: Json, key: str) -> int | None:
     """Take an integer, also one that SQLite stored as a float; any other value stays."""
     value = row.get(key)
     if isinstance(value, float) and value.is_integer():

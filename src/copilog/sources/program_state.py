@@ -36,9 +36,9 @@ class ProgramState(Source):
 
 def _reason(file: Probe) -> str | None:
     """Return why a file is skipped, by its name and path; None for other files."""
-    if file.name == OPEN_SESSIONS or file.lies_in(*STATE_FOLDERS) or _LOCK.fullmatch(file.name):
+    if file.name == OPEN_SESSIONS or file.is_directly_in(*STATE_FOLDERS) or _LOCK.fullmatch(file.name):
         return STATE
-    if file.name in _SETTINGS and file.lies_in("User"):
+    if file.name in _SETTINGS and file.is_directly_in("User"):
         return SETTINGS
     if file.name == "meta.json" and file.folders[-2:-1] == ("workspaceStorage",):
         return STATE  # the name of a window's storage

@@ -108,7 +108,7 @@ class _Search:
                     if entry.is_dir(follow_symlinks=False):
                         folders.add(entry.name)
                     elif entry.is_symlink() and entry.is_dir():
-                        self._look_at_link(entry.path)
+                        self._report_link(entry.path)
                     else:
                         files.add(entry.name)
         except OSError as error:
@@ -116,7 +116,7 @@ class _Search:
             return None
         return _Names(frozenset(folders), frozenset(files))
 
-    def _look_at_link(self, path: str) -> None:
+    def _report_link(self, path: str) -> None:
         """Report a link to a folder outside. A target inside the tree is found at its own path."""
         target = os.path.realpath(path)
         if target != self.real_top and not target.startswith(self.real_top.rstrip(os.sep) + os.sep):

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from copilog.errors import BadFile
 from copilog.intake.files import read_bytes
-from copilog.jsonio import whole_characters
+from copilog.jsonio import replace_lone_surrogates
 from copilog.sources.root_search import RootKind, Skipped, search
 from copilog.uris import uri_parts, uri_to_path, uri_to_string
 
@@ -145,7 +145,7 @@ def default_roots(machine: Machine | None = None) -> list[Root]:
     return _with_linked(
         [
             *_roots_of_variables(machine),
-            *_usual_roots(machine),
+            *_system_roots(machine),
             *_portable_roots(machine),
             *_copilot_roots(machine),
             *_windows_roots_in_wsl(machine),
@@ -162,12 +162,12 @@ def roots_from(path: Path, why: str = "--root", skipped: list[Skipped] | None = 
     passed_over: list[Skipped] = []
     roots = _with_linked(_roots_at(path, why, passed_over))
     if skipped is not None:
-        places = {_place_of(root.path) for root in roots}
-        skipped += [each for each in passed_over if not (each[0].is_symlink() and _place_of(each[0]) in places)]
+        places = {_real_path_of(root.path) for root in roots}
+        skipped += [each for each in passed_over if not (each[0].is_symlink() and _real_path_of(each[0]) in places)]
     return [replace(root, named=path) for root in roots]
 
 
-def is_usual_in(home: Path, path: Path) -> bool:
+def is_default_path_in(home: Path, path: Path) -> bool:
     """Return whether a path is a default path in a home folder of some system, or directly in a folder."""
     return path.parent == home or any(root.path == path for root in _roots_inside(home, ""))
 
@@ -190,7 +190,7 @@ def storage_folders(root: Root, skipped: list[tuple[Path, str]] | None = None) -
     Links out of the root are not followed. They and unreadable folders go to `skipped`, each with a reason.
     """
     skipped = [] if skipped is None else skipped
-    for kind, folder in _storage_places(root, skipped):
+    for kind, folder in _paths_of_storage(root, skipped):
         yield StorageFolder(folder, kind, root.application, root)
 
 
@@ -243,10 +243,10 @@ def _workspace_record(kind: Literal["folder", "workspace"], value: Any) -> Works
     path = uri_to_path(value)
     return WorkspaceRecord(
         kind,
-        whole_characters(uri),
-        whole_characters(path) if path else path,
-        whole_characters(parts.authority) or None,
-        whole_characters(parts.scheme),
+        replace_lone_surrogates(uri),
+        replace_lone_surrogates(path) if path else path,
+        replace_lone_surrogates(parts.authority) or None,
+        replace_lone_surrogates(parts.scheme),
     )
 
 
@@ -266,7 +266,7 @@ def _roots_of_variables(machine: Machine) -> Iterator[Root]:
         yield _root("vscode", Path(server, "data"), _SERVERS.get(Path(server).name), "VSCODE_AGENT_FOLDER")
 
 
-def _usual_roots(machine: Machine) -> Iterator[Root]:
+def _system_roots(machine: Machine) -> Iterator[Root]:
     variable = _BASE_VARIABLES.get(machine.system, "")
     base = machine.environ.get(variable)
     why = variable if base and machine.system == "linux" else f"default place on {_SYSTEM_NAMES[machine.system]}"
@@ -362,7 +362,7 @@ def _application_of(kind: RootKind, path: Path) -> str | None:
 # The folders of a root
 
 
-def _storage_places(root: Root, skipped: list[tuple[Path, str]]) -> Iterator[tuple[StorageKind, Path]]:
+def _paths_of_storage(root: Root, skipped: list[tuple[Path, str]]) -> Iterator[tuple[StorageKind, Path]]:
     top = Path(os.path.realpath(root.path))
 
     def enter(folder: Path) -> list[Path]:
@@ -430,26 +430,26 @@ def _with_linked(roots: Iterable[Root]) -> list[Root]:
     so a circle of links ends.
     """
     found = _each_once(roots)
-    known = {_place_of(root.path) for root in found}
+    known = {_real_path_of(root.path) for root in found}
     for root in found:  # grows during the loop
         top = os.path.realpath(root.path)
         for name, kind in _LINKED.get(root.kind, {}).items():
             link = root.path / name
             target = Path(os.path.realpath(link))
-            if not target.is_relative_to(top) and _is_folder(target) and _place_of(target) not in known:
-                known.add(_place_of(target))
+            if not target.is_relative_to(top) and _is_folder(target) and _real_path_of(target) not in known:
+                known.add(_real_path_of(target))
                 found.append(Root(kind, target, root.application, f"link at {link}", exists=True))
     return found
 
 
-def _place_of(path: Path) -> str:
+def _real_path_of(path: Path) -> str:
     return os.path.normcase(os.path.realpath(path))
 
 
 def _each_once(roots: Iterable[Root]) -> list[Root]:
     by_place: dict[str, Root] = {}
     for root in roots:
-        by_place.setdefault(_place_of(root.path), root)
+        by_place.setdefault(_real_path_of(root.path), root)
     return list(by_place.values())
 
 

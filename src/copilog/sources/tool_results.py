@@ -36,7 +36,7 @@ def result_content(value: object) -> tuple[str, list[ResultItem]]:
     return "".join(texts), items
 
 
-def beside_content(value: object) -> Json | None:
+def fields_beside_content(value: object) -> Json | None:
     """Return the fields of a tool result besides its content; all of them if its content cannot be read."""
     if value is None or type(value) is str or type(value) is list:
         return None

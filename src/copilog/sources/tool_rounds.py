@@ -61,7 +61,7 @@ def calls_from(metadata: Json) -> RecordedCalls:
         elif raw is not None:
             unread.append(raw)
     put_back(metadata, "toolCallRounds", unread)
-    _tell_apart(calls)
+    _restore_full_ids(calls)
     for call in calls:
         call.round.call_ids.append(call.id)
     return RecordedCalls(rounds, calls, take_dict(metadata, "toolCallResults") or {})
@@ -73,7 +73,7 @@ def _add_summary(metadata: Json, text: str, round_id: str | None) -> None:
     metadata["summaries"] = [*(known if isinstance(known, list) else []), {"text": text, "toolCallRoundId": round_id}]
 
 
-def _tell_apart(calls: list[RecordedCall]) -> None:
+def _restore_full_ids(calls: list[RecordedCall]) -> None:
     """Restore the full id of calls whose short id is not unique."""
     owners: dict[str, RecordedCall] = {}
     for call in calls:

@@ -25,7 +25,7 @@ from copilog.derive.calls import TurnsOfCalls, unrecorded
 from copilog.derive.helper_usage import helper_of
 from copilog.model import Conversation, Turn, Usage
 from copilog.store.details import LARGEST_NUMBER
-from copilog.store.message_counts import HELPERS, NOWHERE, Slot, Talk
+from copilog.store.message_counts import HELPERS, NOWHERE, MessageCounts, Slot
 
 TOKENS = ("input", "output", "cache_read", "cache_write", "reasoning")
 SHUTDOWN, COMPACTION = "session.shutdown", "session.compaction_complete"
@@ -57,7 +57,7 @@ class Account(NamedTuple):
 class Accounts:
     """The accounts of one conversation. `chosen` is None where nothing was recorded."""
 
-    def __init__(self, conversation: Conversation, talk: Talk) -> None:
+    def __init__(self, conversation: Conversation, talk: MessageCounts) -> None:
         whole = conversation.usage
         logged = [usage for usage in whole if usage.source == COMPACTION]
         self.turns = _account_of_turns(conversation.turns, talk)
@@ -69,7 +69,7 @@ class Accounts:
             self.chosen = self._of_records(conversation, talk)
         self.aside = [*self._compactions(logged, talk), *self._helpers(whole)] if whole else []
 
-    def _of_records(self, conversation: Conversation, talk: Talk) -> Account:
+    def _of_records(self, conversation: Conversation, talk: MessageCounts) -> Account:
         """Return the records of all calls, completed by what a store and totals have beyond them.
 
         The totals of a fork hold those of its parent, whatever became of the records: they add nothing.
@@ -89,7 +89,7 @@ class Accounts:
             rows += [(slot, usage) for slot, usage in self.turns.rows if slot.turn not in placed]
         return Account("turns", rows, has_input=True, output=output_of(usage for _, usage in rows), rest=rest)
 
-    def _compactions(self, logged: list[Usage], talk: Talk) -> list[Counted]:
+    def _compactions(self, logged: list[Usage], talk: MessageCounts) -> list[Counted]:
         """As the chosen account has them, else as the log does, else as any."""
         chosen = self.chosen
         if chosen is not None and chosen.kind == "turns" and any(_is_compaction(usage) for _, usage in chosen.rows):
@@ -109,7 +109,7 @@ class Accounts:
         helpers = _by_source(usage for usage in whole if helper_of(usage) is not None)
         return [(HELPERS, usage) for usage in max(helpers.values(), key=output_of, default=[])]
 
-    def with_credits(self, talk: Talk) -> list[Counted]:
+    def with_credits(self, talk: MessageCounts) -> list[Counted]:
         """The rows of turns, or of calls, whose credits come to more."""
         of_turns = [
             (talk.slot(turn.index, caller_of(usage)), usage)
@@ -126,7 +126,7 @@ class Accounts:
 # --- the accounts ---------------------------------------------------------------------------------------------------
 
 
-def _account_of_turns(turns: list[Turn], talk: Talk) -> Account:
+def _account_of_turns(turns: list[Turn], talk: MessageCounts) -> Account:
     """Of each turn one source. Some turns may tell the output alone: that does not speak for the account."""
     rows: list[Counted] = []
     of_whole, of_output = 0, 0
@@ -148,7 +148,7 @@ def _account_of_turns(turns: list[Turn], talk: Talk) -> Account:
     return Account("turns", rows, has_input, of_whole if has_input else of_output)
 
 
-def _accounts_of_calls(conversation: Conversation, talk: Talk, logged: list[Usage]) -> list[Account]:
+def _accounts_of_calls(conversation: Conversation, talk: MessageCounts, logged: list[Usage]) -> list[Account]:
     calls = _by_source(
         usage
         for usage in conversation.usage

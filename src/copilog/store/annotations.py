@@ -7,7 +7,7 @@ import sqlite3
 from copilog.errors import UsageError
 from copilog.store.database import transaction
 from copilog.store.times import now
-from copilog.store.units import read_again, wholes
+from copilog.store.units import merged_by_part, read_again
 
 
 def star(connection: sqlite3.Connection, conversation_id: str, on: bool) -> None:
@@ -56,7 +56,7 @@ def restore(connection: sqlite3.Connection, wanted: str) -> str:
     (conversation_id,) = ids
     with transaction(connection):
         connection.execute("DELETE FROM tombstone WHERE id = ?", (conversation_id,))
-        parts = [part for part, whole in wholes(connection).items() if whole == conversation_id]
+        parts = [part for part, whole in merged_by_part(connection).items() if whole == conversation_id]
         connection.execute("DELETE FROM part WHERE whole = ?", (conversation_id,))
         for name in {conversation_id, *parts}:
             read_again(connection, name)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from copilog.errors import UsageError
-from copilog.jsonio import whole_characters
+from copilog.jsonio import replace_lone_surrogates
 from copilog.store import annotations as added
 from copilog.store import indexing, ledgers, summary
 from copilog.store.database import ArchiveError, archive_path, fault_of, open_database
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from copilog.diagnostics import Ledger
     from copilog.model import Conversation
     from copilog.store.entries import Entry
-    from copilog.store.ledgers import Books, Problem
+    from copilog.store.ledgers import Problem, StoredLedger
     from copilog.store.search import SearchResult
     from copilog.store.writing import Outcome
 
@@ -135,14 +135,14 @@ class Archive:
 
     def find_id(self, wanted: str) -> str:
         """Resolve an id or its prefix to one conversation; raise UsageError if there is none, or more than one."""
-        wanted = whole_characters(wanted)
-        ids = _ids_like(self.connection, wanted) or _wholes_like(self.connection, wanted)
+        wanted = replace_lone_surrogates(wanted)
+        ids = _ids_like(self.connection, wanted) or _merged_ids_like(self.connection, wanted)
         if len(ids) == 1:
             return ids[0]
         if ids:
             named = ", ".join(ids[:SHOWN_IDS]) + (", ..." if len(ids) > SHOWN_IDS else "")
             raise UsageError(f"{wanted!r} matches {len(ids):,} conversations: {named}; type more of the id")
-        near = _ids_near(self.connection, wanted)
+        near = _similar_ids(self.connection, wanted)
         hint = f"the nearest are {', '.join(near)}" if near else "`copilog list` shows all conversations"
         raise UsageError(f"no conversation has an id that begins with {wanted!r}; {hint}")
 
@@ -180,7 +180,7 @@ class Archive:
 
     def ids_at(self, paths: Iterable[str]) -> builtins.list[str]:
         """Return the conversations that were read from these files."""
-        stored = [whole_characters(path) for path in paths]  # as traces spell them
+        stored = [replace_lone_surrogates(path) for path in paths]  # as traces spell them
         rows = self.connection.execute(
             "SELECT DISTINCT conversation.id FROM trace JOIN conversation ON conversation.rowid = trace.conversation "
             "WHERE trace.path IN (SELECT value FROM json_each(?))",
@@ -209,7 +209,7 @@ class Archive:
         """Return the diagnostics of files; filter by path, source, level, code, include_gone, limit."""
         return ledgers.problems(self.connection, **filters)
 
-    def ledger_totals(self) -> Books:
+    def ledger_totals(self) -> StoredLedger:
         """Return the sum of the ledgers of all existing files."""
         return ledgers.ledger_totals(self.connection)
 
@@ -256,7 +256,7 @@ class Archive:
 
     def restore(self, wanted: str) -> str:
         """Delete the tombstone: the next scan stores the conversation again, if its files still exist."""
-        return added.restore(self.connection, whole_characters(wanted))
+        return added.restore(self.connection, replace_lone_surrogates(wanted))
 
     def vacuum(self) -> tuple[int, int]:
         """Free and wipe the space of deleted data; return the bytes before and after."""
@@ -321,7 +321,7 @@ def _ids_like(connection: sqlite3.Connection, wanted: str) -> builtins.list[str]
     return [name for (name,) in rows]
 
 
-def _wholes_like(connection: sqlite3.Connection, wanted: str) -> builtins.list[str]:
+def _merged_ids_like(connection: sqlite3.Connection, wanted: str) -> builtins.list[str]:
     """Return the merged conversations of parts whose id is a text, or begins with it."""
     rows = connection.execute(
         "SELECT DISTINCT whole FROM part JOIN conversation ON conversation.id = whole "
@@ -331,7 +331,7 @@ def _wholes_like(connection: sqlite3.Connection, wanted: str) -> builtins.list[s
     return [whole for (whole,) in rows]
 
 
-def _ids_near(connection: sqlite3.Connection, wanted: str) -> builtins.list[str]:
+def _similar_ids(connection: sqlite3.Connection, wanted: str) -> builtins.list[str]:
     """Return similar ids: the neighbours of a text in the order of ids."""
     native = wanted.rpartition(":")[2]
     rows = connection.execute(

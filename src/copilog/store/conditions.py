@@ -68,17 +68,17 @@ def levels_of(node: Node) -> set[Level]:
     return {"message" if isinstance(leaf, Text) else level_of(leaf.name, leaf.value) for leaf in leaves_of(node)}
 
 
-def asks_for_superseded(node: Node) -> bool:
+def selects_superseded(node: Node) -> bool:
     """Return whether a query has a condition on superseded turns; otherwise they are left out."""
-    return _asks_for(node, SUPERSEDED)
+    return _selects(node, SUPERSEDED)
 
 
-def asks_for_empty(node: Node) -> bool:
+def selects_empty(node: Node) -> bool:
     """Return whether a query has a condition on empty conversations; otherwise they are left out."""
-    return _asks_for(node, EMPTY)
+    return _selects(node, EMPTY)
 
 
-def _asks_for(node: Node, fact: tuple[str, str]) -> bool:
+def _selects(node: Node, fact: tuple[str, str]) -> bool:
     return any(isinstance(leaf, Field) and (leaf.name, leaf.value) == fact for leaf in leaves_of(node))
 
 

@@ -19,7 +19,7 @@ CACHE_KIB = 8_192
 MAPPED_BYTES = 1 << 30
 CHECKPOINT_PAGES = 4_096  # often enough that little is left for the end, when other processes are idle
 OLDEST_SQLITE = (3, 35, 0)  # first with trigrams and RETURNING
-BESIDE = ("", "-wal", "-shm", "-journal", ".lock")
+FILE_SUFFIXES = ("", "-wal", "-shm", "-journal", ".lock")
 
 # The files of the connections that this process has open. On POSIX, closing any handle of a file releases all locks
 # that the process has on it, including those of SQLite: the header is read only while no connection is open. An open
@@ -171,12 +171,12 @@ def _make_private(path: Path) -> None:
     if sys.platform == "win32":  # on Windows, the user's folders are private by default
         return
     if path.parent == (_data_folder() / "copilog"):
-        _narrow(path.parent, 0o700)
-    for suffix in BESIDE:
-        _narrow(path.with_name(path.name + suffix), 0o600)
+        _restrict_permissions(path.parent, 0o700)
+    for suffix in FILE_SUFFIXES:
+        _restrict_permissions(path.with_name(path.name + suffix), 0o600)
     if os.access(path, os.W_OK):
         for suffix in ("-wal", "-shm"):  # created while the archive itself was read-only
-            _let_write(path.with_name(path.name + suffix))
+            _make_writable(path.with_name(path.name + suffix))
 
 
 def _make_folder(folder: Path) -> None:
@@ -186,13 +186,13 @@ def _make_folder(folder: Path) -> None:
         folder.mkdir(mode=0o700, exist_ok=True)
 
 
-def _narrow(path: Path, mode: int) -> None:
+def _restrict_permissions(path: Path, mode: int) -> None:
     with suppress(FileNotFoundError, PermissionError):  # leave the permissions of other users' files alone
         if path.stat().st_mode & 0o777 & ~mode:
             path.chmod(mode)
 
 
-def _let_write(path: Path) -> None:
+def _make_writable(path: Path) -> None:
     with suppress(FileNotFoundError, PermissionError):
         if not path.stat().st_mode & 0o200:
             path.chmod(0o600)
@@ -362,7 +362,7 @@ class ScanLock:
         except BaseException:
             os.close(handle)
             raise
-        _narrow(self.path, 0o600)
+        _restrict_permissions(self.path, 0o600)
         os.ftruncate(handle, 0)
         os.lseek(handle, 0, os.SEEK_SET)
         os.write(handle, b"%d\n" % os.getpid())

@@ -13,12 +13,12 @@ from typing import Any, TypeVar
 
 from copilog import jsonio
 from copilog.derive import agent_name, only_traces, repeated_prompts
-from copilog.derive.calls import TurnsOfCalls, is_aside
-from copilog.derive.edit_outcomes import Fates
+from copilog.derive.calls import TurnsOfCalls, is_side_call
+from copilog.derive.edit_outcomes import EditOutcomes
 from copilog.derive.exit_codes import exit_code_of
 from copilog.derive.failures import turn_status
 from copilog.derive.helper_usage import helper_of
-from copilog.derive.line_counts import RepeatedEdits, changed_lines, whole_changes
+from copilog.derive.line_counts import RepeatedEdits, changed_lines, total_changes
 from copilog.derive.outcomes import is_made
 from copilog.derive.prompts import keys_by_turn
 from copilog.model import (
@@ -44,8 +44,8 @@ from copilog.store.rows import (
     TurnRow,
 )
 from copilog.store.texts import UNNAMED, Calls, Texts
-from copilog.store.times import moment
-from copilog.text_cache import remembered
+from copilog.store.times import time_text
+from copilog.text_cache import cached_by_text
 
 LARGEST_NUMBER = 1 << 63
 
@@ -73,7 +73,7 @@ def turn_rows(conversation: Conversation, texts: list[Texts]) -> Iterator[TurnRo
             mode=mode_of(turn),
             model=turn.model.name if turn.model else None,
             resolved_model=turn.ran_model.name if turn.ran_model else turn.model.resolved if turn.model else None,
-            started_at=moment(timing.started_at),
+            started_at=time_text(timing.started_at),
             elapsed_ms=number(took.elapsed_ms),
             first_progress_ms=number(
                 timing.first_progress_ms if timing.first_progress_ms is not None else first_tokens.get(turn.index)
@@ -81,7 +81,7 @@ def turn_rows(conversation: Conversation, texts: list[Texts]) -> Iterator[TurnRo
             waited_ms=number(took.waiting_ms),
             error=error.message if error else None,
             vote=(1 if vote.is_up else -1) if vote else None,
-            completed_at=moment(timing.completed_at),
+            completed_at=time_text(timing.completed_at),
             details=turn.details,
             vote_reason=vote.reason if vote else None,
             error_code=error.code if error else None,
@@ -114,7 +114,7 @@ def _first_tokens(conversation: Conversation) -> dict[int, Any]:
     turns: TurnsOfCalls | None = None
     for usage in conversation.usage:
         first_ms = (usage.extra or {}).get("time_to_first_token_ms")
-        if is_aside(usage) or not isinstance(first_ms, int | float):
+        if is_side_call(usage) or not isinstance(first_ms, int | float):
             continue
         turns = turns or TurnsOfCalls(conversation.turns)
         turn = turns.of(usage)
@@ -159,7 +159,7 @@ def call_rows(conversation: Conversation, calls: Calls) -> list[ToolCallRow]:
                 name=call.name,
                 origin=call.origin,
                 server=call.server,
-                started_at=moment(call.started_at),
+                started_at=time_text(call.started_at),
                 arguments_bytes=_size(call.arguments) if call.arguments is not None else None,
                 result_bytes=_size(result.full_text or result.text) if result is not None else None,
                 elapsed_ms=_elapsed_ms(call, terminal, calls.ended_at.get(call_id)),
@@ -177,7 +177,7 @@ def call_rows(conversation: Conversation, calls: Calls) -> list[ToolCallRow]:
     return rows
 
 
-@remembered(512)
+@cached_by_text(512)
 def _programs_in(command: str) -> str | None:
     """Return the programs of a command as a JSON list. Cached, as the same few commands are run repeatedly."""
     programs = programs_of(command)
@@ -223,7 +223,7 @@ class _EditRows:
     def __init__(self, conversation: Conversation, argued: list[tuple[int, ToolCall]]) -> None:
         self._conversation = conversation
         self._turns = {turn.index: turn for turn in conversation.turns}
-        self._fates = Fates(conversation)
+        self._outcomes = EditOutcomes(conversation)
         self._repeated = RepeatedEdits(conversation.file_changes, (call for _, call in argued))
 
     def of_answer(self, edits: Iterable[tuple[int, FileEdit]]) -> Iterator[FileEditRow]:
@@ -244,9 +244,9 @@ class _EditRows:
                 is_undone=int(is_undone),
                 origin="answer",
                 call_id=edit.call_id,
-                fate=self._fates.of(edit.uri, message.turn, is_undone),
+                fate=self._outcomes.of(edit.uri, message.turn, is_undone),
                 language=language_of(path, None),
-                created_at=moment(message.created_at or _start_of(turn)),
+                created_at=time_text(message.created_at or _start_of(turn)),
                 is_counted=int(not self._repeated.has(message.turn, edit)),
             )
 
@@ -268,14 +268,14 @@ class _EditRows:
                     is_undone=int(is_undone),
                     origin="arguments",
                     call_id=call.id,
-                    fate=self._fates.of(f"file://{edit.path}", message.turn, is_undone),
+                    fate=self._outcomes.of(f"file://{edit.path}", message.turn, is_undone),
                     language=language_of(edit.path, None),
-                    created_at=moment(call.started_at or message.created_at or _start_of(turn)),
+                    created_at=time_text(call.started_at or message.created_at or _start_of(turn)),
                     is_counted=int(not self._repeated.has(message.turn, edit)),
                 )
 
     def of_history(self) -> Iterator[FileEditRow]:
-        for change in whole_changes(self._conversation.file_changes):
+        for change in total_changes(self._conversation.file_changes):
             turn = self._turn(change.turn)
             is_undone = change.is_undone or (turn is not None and turn.is_undone and turn.undone_from is None)
             added, removed = changed_lines(change)
@@ -290,9 +290,9 @@ class _EditRows:
                 is_undone=int(is_undone),
                 origin="snapshot",
                 call_id=None,
-                fate=self._fates.of(change.uri, change.turn, is_undone),
+                fate=self._outcomes.of(change.uri, change.turn, is_undone),
                 language=language_of(change.path or change.uri, change.language),
-                created_at=moment(_start_of(turn)),
+                created_at=time_text(_start_of(turn)),
                 is_counted=1,
             )
 

@@ -198,16 +198,16 @@ class _Numbered:
 
     def __init__(self) -> None:
         self.texts: list[str] = []
-        self._alike: dict[tuple[int, str], list[int]] = {}
+        self._by_ending: dict[tuple[int, str], list[int]] = {}
 
     def number(self, text: str | None) -> Number:
         if text is None:
             return None
         # Texts of this size take longer to hash than to compare: usually, an equal text is the same object.
-        alike = self._alike.setdefault((len(text), text[-_DISTINCTIVE_ENDING:]), [])
-        for number in alike:
+        candidates = self._by_ending.setdefault((len(text), text[-_DISTINCTIVE_ENDING:]), [])
+        for number in candidates:
             if self.texts[number] == text:
                 return number
-        alike.append(len(self.texts))
+        candidates.append(len(self.texts))
         self.texts.append(text)
-        return alike[-1]
+        return candidates[-1]

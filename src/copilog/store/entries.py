@@ -38,7 +38,7 @@ from copilog.store.rows import (
 )
 from copilog.store.spending import spends_of
 from copilog.store.texts import Calls, Texts, texts_of
-from copilog.store.times import moment
+from copilog.store.times import time_text
 
 
 class Entry(msgspec.Struct, array_like=True, gc=False):
@@ -131,8 +131,8 @@ def _conversation_row(
         workspace=workspace.folder if workspace else None,
         repository=workspace.repository if workspace else None,
         branch=workspace.branch if workspace else None,
-        started_at=moment(conversation.started_at),
-        updated_at=moment(conversation.updated_at),
+        started_at=time_text(conversation.started_at),
+        updated_at=time_text(conversation.updated_at),
         turns=len(turns),
         messages=len(conversation.messages),
         tool_calls=len(calls.calls),
@@ -182,10 +182,10 @@ def _message_rows(conversation: Conversation, texts: list[Texts]) -> Iterator[Me
             position,
             message.role,
             message.turn,
-            moment(message.created_at),
+            time_text(message.created_at),
             message.mode or mode,
             model_of_message(message, turn) or model,
             message.parent_call_id,
             *texts[position],
         )
-    yield MessageRow(position + 1, "title", None, moment(conversation.updated_at), None, None, None, *texts[-1])
+    yield MessageRow(position + 1, "title", None, time_text(conversation.updated_at), None, None, None, *texts[-1])

@@ -10,13 +10,13 @@ import re
 
 _CODE = r"(005c|d[89a-f][0-9a-f]{2})"
 _SPELLED = re.compile(rf"\\u{_CODE}")
-_LOOKS_SPELLED = re.compile(rf"\\(?=u{_CODE})")
+_LIKE_ESCAPE = re.compile(rf"\\(?=u{_CODE})")
 
 
 def spelled(name: str) -> str:
     """Return the name as text that can be stored."""
     if "\\u" in name:
-        name = _LOOKS_SPELLED.sub(r"\\u005c", name)
+        name = _LIKE_ESCAPE.sub(r"\\u005c", name)
     return name if name.isascii() else name.encode("utf-8", "backslashreplace").decode()
 
 

@@ -13,7 +13,7 @@ import msgspec
 from copilog.errors import CopilogError, UsageError
 from copilog.store.schema import VIEWS
 from copilog.store.summary import LISTS
-from copilog.store.times import moment_from
+from copilog.store.times import timestamp_from
 
 Kind = Literal["text", "integer", "number", "flag", "time", "texts"]
 
@@ -111,7 +111,7 @@ def _kind_of(view: str, name: str, declared: str) -> Kind:
 
 
 def _converted(kind: Kind, values: Iterable[Any]) -> list[Any]:
-    conversions: dict[Kind, Callable[[Any], Any]] = {"flag": bool, "time": moment_from, "texts": _decode_list}
+    conversions: dict[Kind, Callable[[Any], Any]] = {"flag": bool, "time": timestamp_from, "texts": _decode_list}
     convert = conversions.get(kind)
     if convert is None:
         return list(values)

@@ -65,7 +65,7 @@ def index_pending(connection: sqlite3.Connection, limit_bytes: int | None = None
             batch = _next_batch(connection)  # in the transaction, as another process may index at the same time
             if not batch:
                 break
-            _let_gather(connection)
+            _enlarge_buffers(connection)
             connection.execute(_INDEX, (_ranges(batch),))
             connection.executemany(_DONE, [(item.rowid,) for item in batch])
             if is_by_text:
@@ -91,7 +91,7 @@ def optimise(connection: sqlite3.Connection) -> None:
         connection.execute("DELETE FROM word")
         connection.execute("INSERT INTO word_part (word_part) VALUES ('delete-all')")
         connection.execute("INSERT INTO words (words) VALUES ('optimize')")
-        _take_in(connection, "term")
+        _insert_words(connection, "term")
         connection.execute("DELETE FROM meta WHERE key = ?", (_STALE,))
 
 
@@ -114,7 +114,7 @@ def _next_batch(connection: sqlite3.Connection) -> list[Pending]:
     return batch
 
 
-def _let_gather(connection: sqlite3.Connection) -> None:
+def _enlarge_buffers(connection: sqlite3.Connection) -> None:
     """Let the index buffer a batch in memory before it writes, and several batches before it merges them."""
     for table in ("words", "word_part"):
         known = dict(connection.execute(f"SELECT k, v FROM {table}_config"))  # noqa: S608
@@ -146,18 +146,18 @@ def _add_words_of(connection: sqlite3.Connection, batch: list[Pending]) -> None:
     )
     connection.execute("CREATE VIRTUAL TABLE temp.fresh_term USING fts5vocab (temp, fresh, row)")
     connection.execute(_TOKENISE, (_ranges(batch),))
-    _take_in(connection, "temp.fresh_term")
+    _insert_words(connection, "temp.fresh_term")
     connection.execute("DROP TABLE temp.fresh_term")
     connection.execute("DROP TABLE temp.fresh")
 
 
 def _add_all_words(connection: sqlite3.Connection) -> None:
     with transaction(connection):
-        _take_in(connection, "term")
+        _insert_words(connection, "term")
         connection.execute("DELETE FROM meta WHERE key = ?", (_STALE,))
 
 
-def _take_in(connection: sqlite3.Connection, vocabulary: str) -> None:
+def _insert_words(connection: sqlite3.Connection, vocabulary: str) -> None:
     (last,) = connection.execute("SELECT coalesce(max(rowid), 0) FROM word").fetchone()
     connection.execute(f"INSERT OR IGNORE INTO word (word) SELECT term FROM {vocabulary}")  # noqa: S608
     connection.execute(

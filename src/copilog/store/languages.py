@@ -6,10 +6,10 @@ file decides. Ids and endings map to the same name, so that edits of both kinds 
 
 from __future__ import annotations
 
-from copilog.text_cache import remembered
+from copilog.text_cache import cached_by_text
 
 # name -> VS Code's ids, endings of files' names
-_KNOWN: dict[str, tuple[str, str]] = {
+_LANGUAGES: dict[str, tuple[str, str]] = {
     "Apex": ("apex", "cls trigger"),
     "AsciiDoc": ("asciidoc", "adoc asciidoc"),
     "Assembly": ("asm assembly nasm arm", "asm s"),
@@ -123,8 +123,8 @@ _NAMES = {
     "rakefile": "Ruby",
     "requirements.txt": "Requirements",
 }
-_BY_ID = {language_id: name for name, (ids, _) in _KNOWN.items() for language_id in ids.split()}
-_BY_ENDING = {ending: name for name, (_, endings) in _KNOWN.items() for ending in endings.split()}
+_BY_ID = {language_id: name for name, (ids, _) in _LANGUAGES.items() for language_id in ids.split()}
+_BY_ENDING = {ending: name for name, (_, endings) in _LANGUAGES.items() for ending in endings.split()}
 _VAGUE = "Plain text"  # VS Code's id for files of unknown languages
 
 
@@ -136,7 +136,7 @@ def language_of(path: str | None, recorded: str | None) -> str | None:
     return (_by_name(path) if path else None) or by_id or recorded or None
 
 
-@remembered(1024)  # a conversation names the same files repeatedly
+@cached_by_text(1024)  # a conversation names the same files repeatedly
 def _by_name(path: str) -> str | None:
     """Return the language by the full name of a file, by its last suffix, or by its stem, as for Dockerfile.dev."""
     name = path[max(path.rfind("/"), path.rfind("\\")) + 1 :].lower()

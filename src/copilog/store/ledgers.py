@@ -22,7 +22,7 @@ class Counts(msgspec.Struct, omit_defaults=True):
     unknown: dict[str, int] = {}
 
 
-class Books(Counts, omit_defaults=True):
+class StoredLedger(Counts, omit_defaults=True):
     """The stored ledger of a file, or the sum of many."""
 
     files: int = 0
@@ -104,10 +104,10 @@ def problems(
     ]
 
 
-def ledger_totals(connection: sqlite3.Connection) -> Books:
+def ledger_totals(connection: sqlite3.Connection) -> StoredLedger:
     """Return the sum of the ledgers of all existing files."""
     rows = connection.execute("SELECT ledger FROM file WHERE gone_at IS NULL AND ledger IS NOT NULL")
-    total = Books()
+    total = StoredLedger()
     for (text,) in rows:
         book = _decode(text)
         total.files += 1
@@ -117,7 +117,7 @@ def ledger_totals(connection: sqlite3.Connection) -> Books:
     return total
 
 
-_decode = msgspec.json.Decoder(Books).decode
+_decode = msgspec.json.Decoder(StoredLedger).decode
 
 
 def _problem_rows(ledger: Ledger, path: str) -> list[tuple[object, ...]]:
@@ -129,7 +129,7 @@ def _problem_rows(ledger: Ledger, path: str) -> list[tuple[object, ...]]:
 
 
 def _encoded(ledger: Ledger) -> str:
-    books = Books(
+    books = StoredLedger(
         seen=ledger.seen,
         used=ledger.used,
         ignored=ledger.ignored,

@@ -11,13 +11,13 @@ import msgspec
 from copilog.store.schema import MESSAGE_BITS
 
 PHRASE_WORDS = 12
-MOST_ALIKE = 40  # most conversations with the same words: a common prompt may have very many
+MOST_SIMILAR = 40  # most conversations with the same words: a common prompt may have very many
 
 _BY_REQUESTS = """
     SELECT DISTINCT theirs.conversation FROM turn AS mine JOIN turn AS theirs ON theirs.request_id = mine.request_id
     WHERE mine.conversation = ?1 AND theirs.conversation <> ?1
 """
-_BY_WORDS = f"SELECT DISTINCT rowid >> {MESSAGE_BITS} FROM words WHERE words MATCH ? LIMIT {MOST_ALIKE + 1}"  # noqa: S608
+_BY_PHRASE = f"SELECT DISTINCT rowid >> {MESSAGE_BITS} FROM words WHERE words MATCH ? LIMIT {MOST_SIMILAR + 1}"  # noqa: S608
 _BY_DOUBTS = """
     SELECT other.rowid FROM relation JOIN conversation AS other ON other.id = relation.other_id
     WHERE relation.conversation = ? AND relation.kind = 'possible-duplicate'
@@ -28,7 +28,7 @@ _PROMPTS = f"""
 """  # noqa: S608
 
 
-class Standing(NamedTuple):
+class StoredState(NamedTuple):
     """A conversation as it is stored in the archive."""
 
     number: int
@@ -37,9 +37,9 @@ class Standing(NamedTuple):
     is_compared: bool
 
 
-def standing(connection: sqlite3.Connection, number: int) -> Standing:
+def stored_state(connection: sqlite3.Connection, number: int) -> StoredState:
     row = connection.execute("SELECT id, messages, is_compared FROM conversation WHERE rowid = ?", (number,)).fetchone()
-    return Standing(number, row[0], row[1], bool(row[2]))
+    return StoredState(number, row[0], row[1], bool(row[2]))
 
 
 def nameless(connection: sqlite3.Connection, sources: Iterable[str]) -> list[int]:
@@ -61,7 +61,9 @@ def mark_compared(connection: sqlite3.Connection) -> None:
     connection.execute("UPDATE conversation SET is_compared = 1 WHERE NOT is_compared")
 
 
-def alike(connection: sqlite3.Connection, numbers: Collection[int], telling_length: int) -> dict[int, set[int]]:
+def similar_conversations(
+    connection: sqlite3.Connection, numbers: Collection[int], telling_length: int
+) -> dict[int, set[int]]:
     """Return, for each conversation, those that share a request or the beginning of a prompt, or were related before.
 
     Conversations that were compared before are looked up only among the others. Few users type the same prompt if it
@@ -72,7 +74,7 @@ def alike(connection: sqlite3.Connection, numbers: Collection[int], telling_leng
     if len(known) < len(fresh):  # then looking up each of them is cheaper
         fresh.update(known)
         known.clear()
-    found = {number: _alike_to(connection, number, telling_length) for number in numbers if number in fresh}
+    found = {number: _similar_to(connection, number, telling_length) for number in numbers if number in fresh}
     found.update((number, set()) for number in known)
     begun: dict[str, set[int]] = {}
     for number in known:
@@ -86,12 +88,12 @@ def alike(connection: sqlite3.Connection, numbers: Collection[int], telling_leng
     return found
 
 
-def _alike_to(connection: sqlite3.Connection, number: int, telling_length: int) -> set[int]:
+def _similar_to(connection: sqlite3.Connection, number: int, telling_length: int) -> set[int]:
     """Return the conversations that are similar to one, among all."""
     found = _related(connection, number)
     for words in _beginnings(connection, number, telling_length):
         phrase = words.replace('"', " ").replace("\0", " ")
-        found.update(other for (other,) in connection.execute(_BY_WORDS, (f'user : "{phrase}"',)))
+        found.update(other for (other,) in connection.execute(_BY_PHRASE, (f'user : "{phrase}"',)))
     return found - {number}
 
 
@@ -103,11 +105,11 @@ def _beginnings(connection: sqlite3.Connection, number: int, telling_length: int
     """Yield the beginning of the first prompt, and of the first long prompt if that is another one."""
     is_first = True
     for (text,) in connection.execute(_PROMPTS, (number,)):
-        is_telling = len(text) >= telling_length
-        if is_first or is_telling:
+        is_distinctive = len(text) >= telling_length
+        if is_first or is_distinctive:
             yield _beginning(text)
         is_first = False
-        if is_telling:
+        if is_distinctive:
             return
 
 

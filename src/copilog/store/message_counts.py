@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from copilog.derive.models import model_of, model_of_message
 from copilog.model import Conversation, Message, Notice, Prompt, ToolCall, Turn
-from copilog.store.texts import UNNAMED, Calls, Texts, said_after
+from copilog.store.texts import UNNAMED, Calls, Texts, turn_texts
 
 
 class Slot(NamedTuple):
@@ -28,7 +28,7 @@ HELPER = "(helper)"  # in place of an agent: requests of the product, such as fo
 HELPERS = Slot(None, HELPER)
 
 
-class Talk:
+class MessageCounts:
     """The counts of one walk through the messages."""
 
     def __init__(self, conversation: Conversation, texts: list[Texts], calls: Calls) -> None:
@@ -44,7 +44,7 @@ class Talk:
         self._calls: dict[str, str] = {}  # the call that started an agent, by the agent's own id
         self._has_subagents = bool(calls.delegated)
         self._last: dict[int, tuple[Slot, str]] = {}  # the last result of each turn with an error or citations
-        self._with_errors = {index for index, turn in self.turns.items() if said_after(turn)}
+        self._with_errors = {index for index, turn in self.turns.items() if turn_texts(turn)}
         self._walk(conversation.messages, texts)
         self._forget_errors()
 
@@ -55,7 +55,7 @@ class Talk:
         for message, row in zip(messages, texts, strict=False):
             role, turn, parent = message.role, message.turn, message.parent_call_id
             if role == "system":
-                self._look_at_system(message)
+                self._read_system_message(message)
                 continue
             if turn is None or turn not in turns:
                 continue
@@ -101,14 +101,14 @@ class Talk:
         if message.model is not None and slot not in self.models:
             self.models[slot] = model_of_message(message, self.turns.get(turn)) or message.model
         if self._has_subagents:
-            self._look_for_subagents(turn, message)
+            self._record_subagents(turn, message)
         _, _, answer, thinking, arguments, _, _ = row
         received = (len(answer) if answer else 0) + (len(thinking) if thinking else 0)
         received += len(arguments) if arguments else 0
         if received:
             self.received[slot] = self.received.get(slot, 0) + received
 
-    def _look_for_subagents(self, turn: int, message: Message) -> None:
+    def _record_subagents(self, turn: int, message: Message) -> None:
         for part in message.parts:
             if type(part) is ToolCall and part.subagent is not None:
                 self.subagents[part.id] = part.subagent.name or UNNAMED
@@ -117,7 +117,7 @@ class Talk:
                 if part.subagent.model is not None:
                     self.models.setdefault(Slot(turn, part.id), part.subagent.model)
 
-    def _look_at_system(self, message: Message) -> None:
+    def _read_system_message(self, message: Message) -> None:
         for part in message.parts:
             if type(part) is Notice and part.topic == "shutdown":
                 self.runs.append(self.after_shutdown)
@@ -129,7 +129,7 @@ class Talk:
         """Subtract the texts of turns that are added to their last message, as no model received them."""
         for index, (slot, result) in self._last.items():
             rest = result
-            for text in reversed(said_after(self.turns[index])):
+            for text in reversed(turn_texts(self.turns[index])):
                 if rest.endswith(text):
                     rest = rest.removesuffix(text).removesuffix("\n")
             if rest != result:

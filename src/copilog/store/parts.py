@@ -18,7 +18,7 @@ from copilog.store.documents import conversation_from, document_of, stored_conve
 DOUBT = "possible-duplicate"  # the kind of relation between two conversations that may be the same
 
 
-def whole_of(connection: sqlite3.Connection, part: str) -> str | None:
+def merged_id_of(connection: sqlite3.Connection, part: str) -> str | None:
     row = connection.execute("SELECT whole FROM part WHERE id = ?", (part,)).fetchone()
     return None if row is None else str(row[0])
 
@@ -60,7 +60,7 @@ def _unpacked(packed: bytes) -> Conversation:
 def move_part(connection: sqlite3.Connection, part: str, whole: str) -> None:
     """Make a part belong to a conversation, to another one, or be a conversation of its own."""
     for name in (part, whole):
-        if whole_of(connection, name) is None:
+        if merged_id_of(connection, name) is None:
             (signature,) = connection.execute("SELECT signature FROM conversation WHERE id = ?", (name,)).fetchone()
             put_part(connection, name, name, signature, stored(connection, name)[1])
     connection.execute("UPDATE part SET whole = ? WHERE id = ?", (whole, part))
@@ -93,7 +93,7 @@ def without_doubts(conversation: Conversation) -> list[Relation]:
     return [relation for relation in conversation.relations if relation.kind != DOUBT]
 
 
-def doubted(connection: sqlite3.Connection) -> set[str]:
+def doubtful_conversations(connection: sqlite3.Connection) -> set[str]:
     """Return the conversations that may be the same as another."""
     rows = connection.execute(
         "SELECT DISTINCT c.id FROM relation JOIN conversation AS c ON c.rowid = relation.conversation WHERE kind = ?",
@@ -112,7 +112,7 @@ def doubts_of(connection: sqlite3.Connection, conversation_id: str) -> list[Rela
     return [Relation(kind=kind, other_id=other_id, reason=reason) for kind, other_id, reason in rows]
 
 
-def doubters_of(connection: sqlite3.Connection, conversation_id: str) -> list[str]:
+def conversations_doubting(connection: sqlite3.Connection, conversation_id: str) -> list[str]:
     """Return the conversations that are recorded as possibly the same as this one."""
     rows = connection.execute(
         "SELECT DISTINCT c.id FROM relation JOIN conversation AS c ON c.rowid = relation.conversation "

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from copilog.text_cache import remembered
+from copilog.text_cache import cached_by_text
 
 MOST_CHARACTERS = 20_000  # characters of a command that are examined
 MOST_PROGRAMS = 12  # of one command
@@ -135,7 +135,7 @@ def programs_of(command: str) -> list[str]:
     """Return the programs of a command, each once, in their order: `["git commit", "pytest"]`."""
     found: dict[str, bool] = {}
     _collect(command[:MOST_CHARACTERS], found, 0)
-    main = [name for name, is_aside in found.items() if not is_aside]
+    main = [name for name, is_secondary in found.items() if not is_secondary]
     return (main or list(found)[-1:])[:MOST_PROGRAMS]
 
 
@@ -212,9 +212,9 @@ def _add(words: list[str], is_piped: bool, found: dict[str, bool], depth: int) -
         if runs and depth < DEEPEST:
             _add(runs, is_piped, found, depth + 1)
             return
-    is_aside = name.lower() in PREPARATIONS or (is_piped and name.lower() in FILTERS)
+    is_secondary = name.lower() in PREPARATIONS or (is_piped and name.lower() in FILTERS)
     name = name[:MOST_LETTERS]
-    found[name] = found.get(name, True) and is_aside
+    found[name] = found.get(name, True) and is_secondary
 
 
 def _module(arguments: list[str]) -> tuple[str, list[str]]:
@@ -245,7 +245,7 @@ def _program(words: list[str]) -> tuple[str, list[str]]:
     return "", []
 
 
-@remembered(256)
+@cached_by_text(256)
 def _basename(word: str) -> str:
     """Return the program that a word names: without its folder, its ending on Windows and its version."""
     name = _unquoted(word).rstrip("/\\").replace("\\", "/").rpartition("/")[2].partition("@")[0]  # vitest@latest

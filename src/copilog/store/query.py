@@ -21,7 +21,7 @@ from typing import Literal, NoReturn
 import msgspec
 
 from copilog.errors import UsageError
-from copilog.jsonio import whole_characters
+from copilog.jsonio import replace_lone_surrogates
 from copilog.store.dates import Period, period_of
 from copilog.store.query_fields import DATES, NAMES, PERIOD, TEXT_FIELDS, VALUES
 from copilog.store.times import text_of
@@ -84,7 +84,7 @@ class QueryError(UsageError):
 
 def parse(text: str, now: datetime | None = None, zone: tzinfo | None = None) -> Query:
     """Parse a text as a query. Dates such as `7d` count from `now`, in a time zone."""
-    text = whole_characters(text)  # a terminal may pass any bytes
+    text = replace_lone_surrogates(text)  # a terminal may pass any bytes
     clock = partial(period_of, now=now or datetime.now(UTC), zone=zone)
     try:
         return Query(text, _Parser(text, clock).parse())

@@ -10,12 +10,12 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from copilog.derive import conclude
-from copilog.derive.running import STILL_GOING
+from copilog.derive.running import STILL_RUNNING
 from copilog.store.database import transaction
 from copilog.store.documents import stored_conversation
 from copilog.store.entries import entry_of
 from copilog.store.schema import ROWS_VERSION
-from copilog.store.times import moment
+from copilog.store.times import time_text
 from copilog.store.writing import replace_rows
 
 Progress = Callable[[int, int], None]  # done, total
@@ -30,7 +30,7 @@ def rebuild_rows(connection: sqlite3.Connection, progress: Progress | None = Non
             " coalesce(updated_at, '') < ?2"
             " AND rowid IN (SELECT conversation FROM tool_call WHERE outcome = 'running'))"
             " ORDER BY rowid",
-            (ROWS_VERSION, moment(datetime.now(UTC) - STILL_GOING)),
+            (ROWS_VERSION, time_text(datetime.now(UTC) - STILL_RUNNING)),
         )
     ]
     for done, rowid in enumerate(behind):

@@ -19,12 +19,12 @@ from copilog.store import frames
 from copilog.store.conditions import (
     Conditions,
     Sql,
-    asks_for_empty,
-    asks_for_superseded,
     functions_in,
     is_counted_message,
     leaves_of,
     levels_of,
+    selects_empty,
+    selects_superseded,
 )
 from copilog.store.indexing import has_pending
 from copilog.store.query import And, Node, Query, QueryError, Text, parse, regex_fault
@@ -206,13 +206,13 @@ class _Plan:
     def __init__(self, root: Node, conditions: Conditions) -> None:
         self.root = root
         self.levels = levels_of(root)
-        conditions.is_for_superseded = asks_for_superseded(root)
+        conditions.is_for_superseded = selects_superseded(root)
         conditions.look_up_names(root)
         self.match: Match | None = conditions.match(root)
         # Conditions that the index cannot answer.
         self.rest: Sql | None = conditions.rest(root, "m.rowid" if self.match is None else _FOUND)
-        self.leaves_out_superseded = has_superseded(conditions.connection) and not asks_for_superseded(root)
-        self.leaves_out_empty = not asks_for_empty(root)
+        self.leaves_out_superseded = has_superseded(conditions.connection) and not selects_superseded(root)
+        self.leaves_out_empty = not selects_empty(root)
 
     def only_counted(self, row: str) -> str:
         """Return SQL that leaves out superseded turns and empty conversations, unless the query selects them."""

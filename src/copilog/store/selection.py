@@ -22,11 +22,11 @@ import msgspec
 from copilog.derive import agent_key, one_agent
 from copilog.derive.model_names import key_of
 from copilog.errors import UsageError
-from copilog.jsonio import whole_characters
+from copilog.jsonio import replace_lone_surrogates
 from copilog.store.dates import period_of
 from copilog.store.schema import is_counted
 from copilog.store.times import text_of
-from copilog.text_cache import remembered
+from copilog.text_cache import cached_by_text
 
 if TYPE_CHECKING:
     from copilog.store.query import Query
@@ -246,7 +246,7 @@ class Selected:
         text = " AND ".join([self.base, *(f"({condition.sql})" for condition in self.conditions)])
         return text, [value for condition in self.conditions for value in condition.parameters]
 
-    def narrowed_query(self) -> Query:
+    def query_with_filters(self) -> Query:
         """Return the query with the conditions that search supports too, so that it ranks few unselected messages."""
         from copilog.store.query import And, Field, parse
 
@@ -303,7 +303,7 @@ def names_meant(field: str, value: str, names: Iterable[str]) -> list[str]:
 def matcher(field: str, value: str) -> Callable[[str], bool]:
     """Return a function that checks whether a name matches a value."""
     rule = NAME_FIELDS[field]
-    value = whole_characters(value)
+    value = replace_lone_surrogates(value)
     if "*" in value and not value.startswith("="):
         pattern = re.compile(".*".join(re.escape(piece.casefold()) for piece in value.split("*")), re.DOTALL)
         return lambda name: pattern.fullmatch(name.casefold()) is not None
@@ -352,7 +352,7 @@ def in_period(since: str | None, until: str | None) -> Condition:
 # --- lists of names -----------------------------------------------------------------------------------------------
 
 
-@remembered(4096)
+@cached_by_text(4096)
 def decode_names(text: str) -> list[str]:
     """Return the names in a stored JSON list. The returned list is shared: do not change it."""
     return _decode(text) if text and text != "[]" else []

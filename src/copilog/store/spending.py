@@ -29,11 +29,11 @@ from copilog.store.accounts import (
     tokens_of,
 )
 from copilog.store.details import LARGEST_NUMBER, agent_of
-from copilog.store.message_counts import HELPER, HELPERS, NOWHERE, Slot, Talk
+from copilog.store.message_counts import HELPER, HELPERS, NOWHERE, MessageCounts, Slot
 from copilog.store.rows import SpendRow
 from copilog.store.spreading import Weights, evenly, shares_of, whole_shares
 from copilog.store.texts import UNNAMED, Calls, Texts
-from copilog.store.times import moment
+from copilog.store.times import time_text
 
 Method = Literal["recorded", "spread", "estimated"]
 
@@ -48,7 +48,7 @@ def spends_of(conversation: Conversation, texts: list[Texts], calls: Calls) -> l
     """The rows of `spend`; `texts` are those of `texts_of`."""
     if not conversation.turns and not conversation.usage:
         return []
-    talk = Talk(conversation, texts, calls)
+    talk = MessageCounts(conversation, texts, calls)
     spends = Spends(talk, Accounts(conversation, talk))
     spends.add_tokens()
     spends.add_premium_requests(conversation.usage)
@@ -56,7 +56,7 @@ def spends_of(conversation: Conversation, texts: list[Texts], calls: Calls) -> l
         spends.add_credits(conversation.usage)
     spends.add_aside()
     spends.add_estimates()
-    return list(spends.rows(moment(conversation.updated_at or conversation.started_at)))
+    return list(spends.rows(time_text(conversation.updated_at or conversation.started_at)))
 
 
 # What the numbers of one row have in common: where, the model, the source, and how they were found.
@@ -66,7 +66,7 @@ Key = tuple[Slot, str | None, str, Method]
 class Spends:
     """The rows of one conversation in the making."""
 
-    def __init__(self, talk: Talk, accounts: Accounts) -> None:
+    def __init__(self, talk: MessageCounts, accounts: Accounts) -> None:
         self._talk = talk
         self._accounts = accounts
         self._rows: dict[Key, dict[str, Any]] = {}
@@ -85,7 +85,7 @@ class Spends:
         talk = self._talk
         known: dict[int | None, tuple[str | None, str | None]] = {None: (ended_at, None)}
         for index, turn in talk.turns.items():
-            known[index] = moment(turn.timing.started_at or talk.first_at.get(index)) or ended_at, agent_of(turn)
+            known[index] = time_text(turn.timing.started_at or talk.first_at.get(index)) or ended_at, agent_of(turn)
         ordered = sorted(self._rows.items(), key=_by_place)
         for position, ((slot, model, source, method), numbers) in enumerate(ordered):
             at, agent = known[slot.turn]

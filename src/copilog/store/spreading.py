@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from copilog.store.accounts import Counted, count_of
-from copilog.store.message_counts import NOWHERE, Slot, Talk
+from copilog.store.message_counts import NOWHERE, MessageCounts, Slot
 
 
 class Weights:
     """What turns, and the sub-agents in them, recorded of output: totals are spread in proportion to it."""
 
-    def __init__(self, recorded: list[Counted], talk: Talk) -> None:
+    def __init__(self, recorded: list[Counted], talk: MessageCounts) -> None:
         self._talk = talk
         self._by_model: dict[str | None, dict[Slot, int]] = {}
         self._telling: set[int | None] = set()  # turns that recorded any

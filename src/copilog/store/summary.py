@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from copilog.store.selection import TOUCHED, Selection, where
-from copilog.store.times import moment_from
+from copilog.store.times import timestamp_from
 
 LISTS = ("models", "modes", "agents", "skills", "marks", "labels", "paths")
 FLAGS = ("is_empty", "is_starred")
@@ -93,7 +93,7 @@ def _summary_of(row: tuple[Any, ...]) -> Summary:
     for index in _FLAGS_AT:
         values[index] = bool(values[index])
     for index in _TIMES_AT:
-        values[index] = moment_from(values[index])
+        values[index] = timestamp_from(values[index])
     return Summary(**dict(zip(Summary.__struct_fields__, values, strict=True)))
 
 

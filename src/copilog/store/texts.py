@@ -135,7 +135,7 @@ def texts_of(conversation: Conversation, calls: Calls | None = None) -> list[Tex
                 row.add_turn(turn, conversation)
             texts = row.taken()
         rows.append(texts)
-    rows.append(_of_the_whole(conversation, row))
+    rows.append(_conversation_row_texts(conversation, row))
     return rows
 
 
@@ -180,7 +180,7 @@ class Row:
             words = prose_of(prose)
             # The prompt of a sub-agent was written by the assistant that called it.
             column = self.arguments if message.parent_call_id is not None else self.user
-            _put_first(column, words if words.strip() else _words_in_prompt(message.parts))
+            _put_first(column, words if words.strip() else _user_text_in_prompt(message.parts))
         elif not prose:
             return
         elif message.role == "system":
@@ -191,10 +191,10 @@ class Row:
 
     def add_turn(self, turn: Turn, conversation: Conversation) -> None:
         for reference in turn.references:
-            self.add_place(reference.place)
+            self.add_location(reference.place)
             if reference.status_text:
                 _add_new(self.result, reference.status_text)
-        for text in said_after(turn):
+        for text in turn_texts(turn):
             _add_new(self.result, text)
         for note in notes_of_turn(turn, conversation):
             _add_new(self.answer, note.text)
@@ -203,7 +203,7 @@ class Row:
         for text in notes.values():
             _add_new(self.result, text)
 
-    def add_place(self, place: Place | None) -> None:
+    def add_location(self, place: Place | None) -> None:
         if place is not None and (path := place.path or place.uri):
             self.paths[path] = None
 
@@ -231,7 +231,7 @@ class Row:
         )  # takes a third of the time of Texts(...)
 
 
-def said_after(turn: Turn) -> list[str]:
+def turn_texts(turn: Turn) -> list[str]:
     """Return the texts of a turn: its error, a reason for a vote down, matching public code, suggested questions."""
     if turn.error is None and turn.vote is None and not turn.citations and not turn.followups:
         return []
@@ -248,7 +248,7 @@ def _searchable(text: str) -> str | None:
     return text.replace("\0", " ") if "\0" in text else text or None
 
 
-def _of_the_whole(conversation: Conversation, row: Row) -> Texts:
+def _conversation_row_texts(conversation: Conversation, row: Row) -> Texts:
     title = title_of(conversation)
     for queued in conversation.queued:
         row.add_message(queued.message)
@@ -269,7 +269,7 @@ def _of_the_whole(conversation: Conversation, row: Row) -> Texts:
     return row.taken(title)
 
 
-def _words_in_prompt(parts: list[AnyPart]) -> str:
+def _user_text_in_prompt(parts: list[AnyPart]) -> str:
     """Return the user's text within the sent prompt, if it was not recorded otherwise."""
     sent = (part.text for part in parts if isinstance(part, Prompt) and part.scope == "turn")
     return next((words for text in sent if (words := user_text(text))), "")
@@ -303,7 +303,7 @@ def _holds(text: str, piece: str) -> bool:
 
 def _add_reference(row: Row, part: Reference) -> None:
     row.prose.append(part)
-    row.add_place(part.place)
+    row.add_location(part.place)
 
 
 def _add_notice(row: Row, part: Notice) -> None:
@@ -378,9 +378,9 @@ def _add_result(row: Row, part: ToolResult) -> None:
     for item in part.items:
         if item.text and not _holds(text, item.text):
             row.result.append(item.text[:MAX_CHARACTERS])
-        row.add_place(item.place)
+        row.add_location(item.place)
     for place in part.places:
-        row.add_place(place)
+        row.add_location(place)
 
 
 def _add_terminal(row: Row, part: Terminal) -> None:
@@ -400,7 +400,7 @@ def _add_todos(row: Row, part: TodoList) -> None:
 
 
 def _add_attachment(row: Row, part: Attachment) -> None:
-    row.add_place(part.place)
+    row.add_location(part.place)
     path = (part.place.path or part.place.uri or "") if part.place is not None else ""
     if part.name and not path.endswith(part.name):
         row.add_path(part.name)
@@ -419,7 +419,7 @@ def _add_prompt(row: Row, part: Prompt) -> None:
 
 
 def _add_mention(row: Row, part: Mention) -> None:
-    row.add_place(part.place)
+    row.add_location(part.place)
 
 
 def _add_edit(row: Row, part: FileEdit) -> None:

@@ -18,12 +18,12 @@ def text_of(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat("T", "milliseconds")[:23] + "Z"
 
 
-def moment_from(text: str | None) -> datetime | None:
+def timestamp_from(text: str | None) -> datetime | None:
     """Parse a time that the archive has written."""
     return None if text is None else datetime.fromisoformat(text)
 
 
-def moment(time: datetime | None) -> str | None:
+def time_text(time: datetime | None) -> str | None:
     """Return the same as `text_of` for times that may be None and that have a time zone, ten times faster."""
     if time is None:
         return None

@@ -30,7 +30,7 @@ class FileState(NamedTuple):
     modified_ns: int
 
 
-class KnownUnits(Mapping[str, Unit]):
+class RecordedUnits(Mapping[str, Unit]):
     """The units of a root, by their keys, looked up in the archive, as there may be very many."""
 
     def __init__(self, connection: sqlite3.Connection, root: str) -> None:
@@ -62,7 +62,7 @@ class KnownUnits(Mapping[str, Unit]):
         return {on_disk(key) for (key,) in rows}
 
 
-def known_units(connection: sqlite3.Connection, root: str) -> dict[str, Unit]:
+def recorded_units(connection: sqlite3.Connection, root: str) -> dict[str, Unit]:
     """Return all units of a root, if they are few."""
     rows = connection.execute("SELECT key, signature, ids FROM unit WHERE root = ?", (spelled(root),))
     return _by_name_on_disk({key: Unit(signature, msgspec.json.decode(ids)) for key, signature, ids in rows})
@@ -88,7 +88,7 @@ def count_units(connection: sqlite3.Connection, root: str, others: Iterable[str]
     return conversations, messages
 
 
-def take_over_units(connection: sqlite3.Connection, root: str, former: str) -> None:
+def adopt_units(connection: sqlite3.Connection, root: str, former: str) -> None:
     """Move units to a root that earlier versions recorded under another name: that of its folders."""
     root, former = spelled(root), spelled(former)
     if root == former or connection.execute("SELECT 1 FROM unit WHERE root = ? LIMIT 1", (root,)).fetchone():
@@ -130,21 +130,21 @@ def forget_reading(connection: sqlite3.Connection, conversation_id: str, paths: 
 def ids_of_all_units(connection: sqlite3.Connection) -> set[str]:
     """Return the conversations and parts that some unit still contains."""
     rows = connection.execute("SELECT ids FROM unit")
-    return with_wholes(connection, (name for (ids,) in rows for name in msgspec.json.decode(ids)))
+    return with_merged(connection, (name for (ids,) in rows for name in msgspec.json.decode(ids)))
 
 
-def wholes(connection: sqlite3.Connection) -> dict[str, str]:
+def merged_by_part(connection: sqlite3.Connection) -> dict[str, str]:
     """Return, for each conversation that became a part, the conversation that it is a part of."""
     return dict(connection.execute("SELECT id, whole FROM part").fetchall())
 
 
-def with_wholes(connection: sqlite3.Connection, ids: Iterable[str]) -> set[str]:
+def with_merged(connection: sqlite3.Connection, ids: Iterable[str]) -> set[str]:
     """Return ids with those of the conversations that they are parts of now."""
     named = set(ids)
-    return named | {whole for part, whole in wholes(connection).items() if part in named}
+    return named | {whole for part, whole in merged_by_part(connection).items() if part in named}
 
 
-def known_states(connection: sqlite3.Connection, root: str) -> dict[str, tuple[int, int]]:
+def recorded_states(connection: sqlite3.Connection, root: str) -> dict[str, tuple[int, int]]:
     """Return the states of all files of a root that are not gone: as plain tuples, which equal a `FileState`."""
     rows = connection.execute(
         "SELECT path, size, modified_ns FROM file WHERE root = ? AND gone_at IS NULL", (spelled(root),)
@@ -194,7 +194,7 @@ def put_origin(connection: sqlite3.Connection, name: str, kind: str, home: str |
             connection.execute("INSERT OR REPLACE INTO origin (name, kind, home) VALUES (?, ?, ?)", row)
 
 
-def known_origins(connection: sqlite3.Connection) -> list[tuple[str, str, str | None]]:
+def recorded_origins(connection: sqlite3.Connection) -> list[tuple[str, str, str | None]]:
     """Return the scopes that an archive was made from: name, kind, and for a machine the home folder."""
     rows = connection.execute("SELECT name, kind, home FROM origin ORDER BY kind, name")
     return [(on_disk(name), kind, None if home is None else on_disk(home)) for name, kind, home in rows]

@@ -78,18 +78,18 @@ class Catalogue:
         self._families = [(_compiled(tag.pattern, tag.name), tag) for tag in self.tags if tag.pattern is not None]
         self.context_names = frozenset(tag.name for tag in self.tags if tag.is_context)
         self.keys = tuple(dict.fromkeys(tag.key for tag in self.tags if tag.key))
-        self._met: dict[str, Tag | None] = {}
+        self._cached: dict[str, Tag | None] = {}
 
     def get(self, name: str) -> Tag | None:
         """Return the tag of that exact name, or else the first family it belongs to."""
         try:
-            return self._met[name]
+            return self._cached[name]
         except KeyError:
             pass
         tag = self._find(name)
-        if len(self._met) >= _MOST_NAMES_KEPT:  # a text may hold any number of names
-            self._met.clear()
-        self._met[name] = tag
+        if len(self._cached) >= _MOST_NAMES_KEPT:  # a text may hold any number of names
+            self._cached.clear()
+        self._cached[name] = tag
         return tag
 
     def _find(self, name: str) -> Tag | None:

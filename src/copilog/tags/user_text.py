@@ -76,7 +76,7 @@ class _Own(NamedTuple):
 
 def user_text(text: str, catalogue: Catalogue | None = None) -> str | None:
     """Return what the user typed in a user message, or None if the message has no such text."""
-    own = _own_words(text, catalogue or load_catalogue())
+    own = _user_spans(text, catalogue or load_catalogue())
     return "".join(text[start:end] for start, end in own.spans).strip() or None
 
 
@@ -104,7 +104,7 @@ def segments(
     `typed` (empty for nothing), only that text and a block for the request are the user's.
     """
     known = catalogue or load_catalogue()
-    holder, spans = _Own(None, []) if is_system else _own_words(text, known)
+    holder, spans = _Own(None, []) if is_system else _user_spans(text, known)
     if typed is not None and holder is None:
         spans = _lines_of(typed.strip(), text)
     holder_tag = known.get(holder.name) if holder else None
@@ -146,7 +146,7 @@ def agent_mentions(user_text: str) -> list[str]:
     return list(dict.fromkeys(_MENTION.findall(user_text)))
 
 
-def _own_words(text: str, catalogue: Catalogue) -> _Own:
+def _user_spans(text: str, catalogue: Catalogue) -> _Own:
     request = request_block(text)
     if request:
         return _Own(request, _without_prompt_files(text, request))
@@ -167,7 +167,7 @@ def _own_words(text: str, catalogue: Catalogue) -> _Own:
     rest = gaps_between(context, (0, len(text)))
     if not context:
         return _Own(None, _trimmed(text, rest))
-    return _words_beside_context(text, rest, catalogue)
+    return _text_after_context(text, rest, catalogue)
 
 
 def _lines_of(typed: str, text: str) -> list[Span]:
@@ -179,7 +179,7 @@ def _lines_of(typed: str, text: str) -> list[Span]:
     return [(last, last + len(typed))] if last >= 0 else []
 
 
-def _words_beside_context(text: str, rest: list[Span], catalogue: Catalogue) -> _Own:
+def _text_after_context(text: str, rest: list[Span], catalogue: Catalogue) -> _Own:
     """Return the text of a message after its context: the user's text, unless all of it is in known tags."""
 
     def is_wanted(name: str, _position: int) -> bool:

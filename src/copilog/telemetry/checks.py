@@ -24,7 +24,7 @@ MOST_PLACES = 20  # listed for each kind; the rest is only counted
 WHOLE = 1 << 62  # bytes: a file is one part, so that its lines are counted from its beginning
 
 
-class Spot(NamedTuple):
+class RecordPosition(NamedTuple):
     """The position of a record, for messages: the line counts from 1."""
 
     path: str
@@ -35,26 +35,26 @@ class Spot(NamedTuple):
         return f"{self.path}:{self.line} (byte {self.offset})"
 
 
-class Met(NamedTuple):
+class CheckedRecord(NamedTuple):
     """One record of the stream: `file` and the spot's offset are its sequence number."""
 
     record: Json
     file: int
-    spot: Spot
+    spot: RecordPosition
     length: int
 
 
-Take = Callable[[Met], str | None]  # returns the reason if a record is not usable
-Heard = Callable[[int], None]  # called with the number of bytes read
+Take = Callable[[CheckedRecord], str | None]  # returns the reason if a record is not usable
+ReportBytesRead = Callable[[int], None]  # called with the number of bytes read
 
 
-def read_through(files: Sequence[InputFile], take: Take, heard: Heard | None = None) -> list[Ledger]:
+def read_through(files: Sequence[InputFile], take: Take, heard: ReportBytesRead | None = None) -> list[Ledger]:
     """Pass all records of some files to a check. Return the ledger of each file."""
     with spool_folder() as spool:
         return [_read_file(file, spool, take, heard) for file in files]
 
 
-def _read_file(file: InputFile, spool: str, take: Take, heard: Heard | None) -> Ledger:
+def _read_file(file: InputFile, spool: str, take: Take, heard: ReportBytesRead | None) -> Ledger:
     ledger = Ledger(path=file.shown, source=SOURCE)
     readable = prepare(file, spool)
     if readable.note is not None:
@@ -72,20 +72,20 @@ def _read_file(file: InputFile, spool: str, take: Take, heard: Heard | None) -> 
     return ledger
 
 
-def _scaled(heard: Heard, factor: float) -> Heard:
+def _scaled(heard: ReportBytesRead, factor: float) -> ReportBytesRead:
     return lambda read: heard(int(read * factor))
 
 
-def _read_records(file: Readable, ledger: Ledger, take: Take, heard: Heard | None) -> None:
+def _read_records(file: Readable, ledger: Ledger, take: Take, heard: ReportBytesRead | None) -> None:
     for part in parts_of(file, WHOLE):
         for offset, line, data, wrong in records(part, False):
             ledger.seen += 1
-            spot = Spot(file.shown, offset, line + 1)
+            spot = RecordPosition(file.shown, offset, line + 1)
             try:
                 if data is None:
                     raise wrong or malformed("cannot be read")
                 record, _ = decode_record(data, False)
-                why_not = take(Met(record, file.index, spot, len(data)))
+                why_not = take(CheckedRecord(record, file.index, spot, len(data)))
             except BadRecord as error:
                 _reject(ledger, error, spot)
             else:
@@ -97,7 +97,7 @@ def _read_records(file: Readable, ledger: Ledger, take: Take, heard: Heard | Non
                 heard(len(data or b""))
 
 
-def _reject(ledger: Ledger, error: BadRecord, spot: Spot) -> None:
+def _reject(ledger: Ledger, error: BadRecord, spot: RecordPosition) -> None:
     if len(ledger.bad) < MOST_BAD:
         ledger.reject(error.code, str(error), line=spot.line, offset=spot.offset)
     else:

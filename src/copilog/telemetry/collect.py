@@ -26,10 +26,10 @@ from copilog.telemetry.events import (
     timestamp_of,
 )
 from copilog.telemetry.evidence import (
-    BadPlace,
-    Books,
+    BadPosition,
     Closing,
     Evidence,
+    RecordCounts,
     Snapshot,
     add_closing,
     add_context,
@@ -41,7 +41,7 @@ from copilog.telemetry.json_values import malformed
 from copilog.telemetry.messages import Retention
 from copilog.telemetry.records import decode_record, records
 from copilog.telemetry.scan import PROPERTIES
-from copilog.telemetry.shapes import Remembered, Shape, shape_of_snapshot
+from copilog.telemetry.shapes import Shape, ShapeCache, shape_of_snapshot
 
 WHOLE_RUN = -1
 
@@ -69,16 +69,16 @@ def collect(task: tuple[Part, Reading]) -> Evidence:
     """Return the evidence of one part."""
     part, reading = task
     evidence = Evidence()
-    books = evidence.books[part.file.index, part.start] = Books()
+    books = evidence.books[part.file.index, part.start] = RecordCounts()
     try:
         _collect(part, reading, evidence, books)
     except BadFile as error:  # the file or its disk is gone
         books.seen += 1
-        books.reject(BadPlace(part.start, None, error.code, str(error)))
+        books.reject(BadPosition(part.start, None, error.code, str(error)))
     return evidence
 
 
-def _collect(part: Part, reading: Reading, evidence: Evidence, books: Books) -> None:
+def _collect(part: Part, reading: Reading, evidence: Evidence, books: RecordCounts) -> None:
     """Run the hot loop, which benchmarks/bench_extract.py measures."""
     file = part.file.index
     ignored = books.ignored
@@ -101,7 +101,7 @@ def _collect(part: Part, reading: Reading, evidence: Evidence, books: Books) -> 
             event = event_of(record)
             why_not = "other_event" if event is None else take(event, (file, offset, len(data)))
         except BadRecord as bad:
-            books.reject(BadPlace(offset, line, bad.code, str(bad)))
+            books.reject(BadPosition(offset, line, bad.code, str(bad)))
             continue
         if why_not is None:
             books.used += 1
@@ -126,7 +126,7 @@ class Collector:
         self.evidence = evidence
         self.reading = reading
         self.scope = reading.scope(file)
-        self.remembered = Remembered()
+        self.shape_cache = ShapeCache()
 
     def take(self, event: Event, place: Place) -> str | None:
         if event.base == SNAPSHOT:
@@ -156,7 +156,7 @@ class Collector:
         if conversation is None:
             return "no_conversation_id"
         reading = self.reading
-        shape = shape_of_snapshot(properties, reading.retention, reading.recovery, self.remembered, conversation)
+        shape = shape_of_snapshot(properties, reading.retention, reading.recovery, self.shape_cache, conversation)
         if not shape.letters:
             return "no_messages"
         return self.add(conversation, event, place, shape)

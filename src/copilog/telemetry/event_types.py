@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from copilog.diagnostics import Ledger
-from copilog.telemetry.checks import Heard, Met, Spot, read_through
+from copilog.telemetry.checks import CheckedRecord, RecordPosition, ReportBytesRead, read_through
 from copilog.telemetry.events import (
     CONTEXT,
     MODEL_EVENTS,
@@ -42,7 +42,7 @@ class EventType(msgspec.Struct):
     name: str
     base: str
     serves: str | None
-    first: Spot
+    first: RecordPosition
     count: int = 0
     bytes: int = 0
     earliest: str | None = None  # times as written
@@ -68,7 +68,7 @@ class EventTypes(msgspec.Struct):
 
 
 def count_event_types(
-    files: Sequence[InputFile], contains: str | None = None, heard: Heard | None = None
+    files: Sequence[InputFile], contains: str | None = None, heard: ReportBytesRead | None = None
 ) -> EventTypes:
     """Count the events whose full name contains a text, in any letter case; all without one."""
     counter = _Counter(contains.lower() if contains else "")
@@ -93,7 +93,7 @@ class _Counter:
         self._contains = contains
         self._spans: dict[str, tuple[int, int]] = {}
 
-    def take(self, met: Met) -> str | None:
+    def take(self, met: CheckedRecord) -> str | None:
         event = event_of(met.record)
         # An event may be recognised under either name; only the recognised one is its base name.
         name = event.name if event is not None else raw_name_of(met.record)
@@ -107,10 +107,10 @@ class _Counter:
             known = self.types[name] = EventType(name, base, SERVES.get(base), met.spot)
         known.count += 1
         known.bytes += met.length
-        self._widen(known, _time_of(met.record, event))
+        self._extend_span(known, _time_of(met.record, event))
         return None
 
-    def _widen(self, known: EventType, time: str | None) -> None:
+    def _extend_span(self, known: EventType, time: str | None) -> None:
         """Extend the time span to this event."""
         instant = instant_of(time)
         if instant is None:

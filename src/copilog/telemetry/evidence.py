@@ -69,7 +69,7 @@ class Closings(msgspec.Struct):
     by_request: dict[str, Closing] = {}
 
 
-class BadPlace(NamedTuple):
+class BadPosition(NamedTuple):
     """A record that could not be used, and why."""
 
     offset: int
@@ -78,21 +78,21 @@ class BadPlace(NamedTuple):
     reason: str
 
 
-class Books(msgspec.Struct):
+class RecordCounts(msgspec.Struct):
     """The outcome of the records of one range."""
 
     seen: int = 0
     used: int = 0
     ignored: dict[str, int] = {}
     bad: int = 0
-    bad_places: list[BadPlace] = []
+    bad_positions: list[BadPosition] = []
     lines: int = 0
 
-    def reject(self, place: BadPlace) -> None:
+    def reject(self, place: BadPosition) -> None:
         """Count a bad record, already seen. Only the first positions are listed."""
         self.bad += 1
-        if len(self.bad_places) < MOST_BAD:
-            self.bad_places.append(place)
+        if len(self.bad_positions) < MOST_BAD:
+            self.bad_positions.append(place)
 
 
 class Evidence(msgspec.Struct):
@@ -103,7 +103,7 @@ class Evidence(msgspec.Struct):
     closings: dict[str, Closings] = {}
     contexts: dict[str, dict[str, Place]] = {}  # conversation -> property -> first event that has it
     pieces: Pieces = msgspec.field(default_factory=Pieces)
-    books: dict[Seq, Books] = {}  # by file and beginning of the range
+    books: dict[Seq, RecordCounts] = {}  # by file and beginning of the range
 
 
 def add_snapshot(evidence: Evidence, key: str, snapshot: Snapshot) -> None:

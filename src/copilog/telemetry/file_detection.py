@@ -18,7 +18,7 @@ _MOST_LINES = 50  # lines tried if the first one is torn
 _NAME = re.compile(r'"name"\s*:\s*"(?:[^"\\]*/)?(?:' + "|".join(map(re.escape, sorted(RECOGNISED))) + '")')
 
 
-def looks_like_telemetry(path: Path) -> bool:
+def begins_with_telemetry(path: Path) -> bool:
     """Return whether the file begins with an event. Packed files are judged by their names.
 
     A first line that is torn at either end, or longer than the bytes read here, does not hide the format. A path that

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from copilog.errors import BadRecord
-from copilog.intake.patterns import found_in
+from copilog.intake.patterns import has_match_within_limit
 from copilog.tags import Catalogue, load_catalogue
 from copilog.telemetry.collect import Reading
 from copilog.telemetry.events import Event, Json, Place, prop, text_prop, timestamp_of, turn_index
@@ -99,7 +99,7 @@ def _matches(plan: Plan, batch: Batch, pattern: re.Pattern[str]) -> bool:
 
 
 def has_match(messages: list[TrajectoryMessage], pattern: re.Pattern[str]) -> bool:
-    return any(message.role == "user" and found_in(pattern, message.content) for message in messages)
+    return any(message.role == "user" and has_match_within_limit(pattern, message.content) for message in messages)
 
 
 class Reader:
@@ -108,7 +108,7 @@ class Reader:
     def __init__(self, batch: Batch) -> None:
         self._batch = batch
         self._reading = batch.finishing.reading
-        self._known: dict[tuple[int, int], Reread | None] = {}
+        self._cached: dict[tuple[int, int], Reread | None] = {}
         self.fetch = Fetch(batch.files, self._reading.recovery)
 
     def shown(self, file: int) -> str:
@@ -121,12 +121,12 @@ class Reader:
 
     def read_donor(self, snapshot: Snapshot) -> Reread | None:
         """Return a snapshot that may have missing fields, or None if it cannot be read in full."""
-        if snapshot.seq not in self._known:
+        if snapshot.seq not in self._cached:
             try:
-                self._known[snapshot.seq] = self.read(snapshot)
+                self._cached[snapshot.seq] = self.read(snapshot)
             except (BadRecord, RecursionError):
-                self._known[snapshot.seq] = None
-        return self._known[snapshot.seq]
+                self._cached[snapshot.seq] = None
+        return self._cached[snapshot.seq]
 
     def read_answer(self, place: Place) -> TrajectoryMessage:
         return self._read(*self.fetch.read(place)).messages[-1]

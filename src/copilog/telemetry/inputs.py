@@ -123,7 +123,7 @@ def prepare(file: InputFile, spool: str) -> Readable:
                 return _unusable(file, note)
             note += "; read as it is"
         if packing is None and wide_encoding_of(head)[0] is None:
-            return _looked_at(file, file.path, note)
+            return _plain_input(file, file.path, note)
     except BadFile as error:
         return _unusable(file, str(error), error.code)
     return _unpacked(file, packing, spool, note)
@@ -191,7 +191,7 @@ def _is_json(file: BinaryIO, start: int, end: int | None) -> bool:
     return True
 
 
-def _looked_at(
+def _plain_input(
     file: InputFile, path: str, note: str | None, code: str = "bad-file", *, kind: Kind | None = None
 ) -> Readable:
     """Return a file of plain bytes, the input or its unpacked copy, with its kind. The code is about the note."""
@@ -234,10 +234,10 @@ def _unpacked(file: InputFile, packing: Packing | None, spool: str, before: str 
         return _unusable(file, damage[0])
     if damage:
         note = _both(before, f"{damage[0]}; what is before that is used")
-        return _looked_at(file, path, note, "salvaged-document", kind=kind)
+        return _plain_input(file, path, note, "salvaged-document", kind=kind)
     if remarks:
-        return _looked_at(file, path, _both(before, remarks[0]), "utf-32" if "UTF-32" in remarks[0] else "utf-16")
-    return _looked_at(file, path, before, kind=kind)
+        return _plain_input(file, path, _both(before, remarks[0]), "utf-32" if "UTF-32" in remarks[0] else "utf-16")
+    return _plain_input(file, path, before, kind=kind)
 
 
 def _inputs_at(given: str, left_out: list[LeftOut]) -> Iterator[_Found]:

@@ -43,7 +43,7 @@ def decode_value(data: bytes) -> Any:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
     try:
-        return KINDLY.decode(data.decode("utf-8"))
+        return LENIENT.decode(data.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise malformed(f"not UTF-8 (byte {error.start} of the record)") from None
     except json.JSONDecodeError as error:
@@ -73,7 +73,7 @@ def _no_number(_name: str) -> None:
     return None
 
 
-KINDLY = json.JSONDecoder(parse_float=_finite, parse_int=_integer, parse_constant=_no_number)
+LENIENT = json.JSONDecoder(parse_float=_finite, parse_int=_integer, parse_constant=_no_number)
 
 
 def end_of_value(data: bytes, at: int) -> int | None:
@@ -92,10 +92,10 @@ def end_of_value(data: bytes, at: int) -> int | None:
     except RecursionError:
         return None
     value = data[at:end].rstrip(BLANK)
-    return at + len(value) if _is_sound(value) else None
+    return at + len(value) if _is_valid_value(value) else None
 
 
-def _is_sound(data: bytes) -> bool:
+def _is_valid_value(data: bytes) -> bool:
     """Return whether this is one JSON value and nothing else; faster than decoding it."""
     try:
         _skip_value(data)

@@ -20,7 +20,7 @@ SNIPPET = 120  # characters
 _INLINE_CODE = re.compile(r"`[^`\n]+`")
 
 
-class Seen(NamedTuple):
+class TagOccurrence(NamedTuple):
     """A tag of a message, its entry in the catalogue, and whether it is only content of a file."""
 
     mark: Mark
@@ -28,28 +28,28 @@ class Seen(NamedTuple):
     is_content: bool
 
 
-class Tagged(NamedTuple):
+class SplitMessage(NamedTuple):
     """A message and the positions of its parts."""
 
     text: str
     own: list[Span]  # the user's text
-    tags: list[Seen]
+    tags: list[TagOccurrence]
     attachments: list[Mark]
     code: list[Span]  # fenced
 
 
-def take_apart(text: str, role: str, catalogue: Catalogue) -> Tagged:
+def split_message(text: str, role: str, catalogue: Catalogue) -> SplitMessage:
     """Find all parts of a message. Only a user message has text of the user; the text of a tool is content."""
     whole = (0, len(text))
     is_user = role == "user"
     if "<" not in text:
-        return Tagged(text, [whole] if is_user else [], [], [], _code_in(text, []))
+        return SplitMessage(text, [whole] if is_user else [], [], [], _code_in(text, []))
     request = tags.request_mark(text) if is_user else None
     found = _marks_in(text, request)
-    own = _own_words(text, request, found) if is_user else []
-    seen, attachments = _sorted_out(found, catalogue, len(text) if role == "tool" else 0)
+    own = _user_spans(text, request, found) if is_user else []
+    seen, attachments = _tags_and_attachments(found, catalogue, len(text) if role == "tool" else 0)
     code = _code_in(text, [*attachments, request] if request else attachments)
-    return Tagged(text, own, _without_markup_in_code(text, seen, code), attachments, code)
+    return SplitMessage(text, own, _without_markup_in_code(text, seen, code), attachments, code)
 
 
 def snippet_of(text: str, mark: Mark) -> str:
@@ -76,7 +76,7 @@ def _marks_in(text: str, request: Mark | None) -> list[Mark]:
     ]
 
 
-def _own_words(text: str, request: Mark | None, found: list[Mark]) -> list[Span]:
+def _user_spans(text: str, request: Mark | None, found: list[Mark]) -> list[Span]:
     """Return the request; without one, all text but the blocks that Copilot adds (R-36)."""
     if request is not None:
         return [(request.body_start, request.body_end)]
@@ -89,9 +89,11 @@ def _own_words(text: str, request: Mark | None, found: list[Mark]) -> list[Span]
     return tags.gaps_between(injected, (0, len(text)))
 
 
-def _sorted_out(found: list[Mark], catalogue: Catalogue, content_until: int) -> tuple[list[Seen], list[Mark]]:
+def _tags_and_attachments(
+    found: list[Mark], catalogue: Catalogue, content_until: int
+) -> tuple[list[TagOccurrence], list[Mark]]:
     """Return the tags that count, and the attachments among them. Text up to `content_until` belongs to a file."""
-    seen: list[Seen] = []
+    seen: list[TagOccurrence] = []
     attachments: list[Mark] = []
     attached_until = content_until
     for mark in _with_ends(found, catalogue):
@@ -99,9 +101,9 @@ def _sorted_out(found: list[Mark], catalogue: Catalogue, content_until: int) -> 
         is_content = mark.start < content_until
         if tag is None:
             if mark.start >= attached_until or not tags.is_html_name(mark.name):
-                seen.append(Seen(mark, None, is_content))
+                seen.append(TagOccurrence(mark, None, is_content))
             continue
-        seen.append(Seen(mark, tag, is_content))
+        seen.append(TagOccurrence(mark, tag, is_content))
         is_attachment = tag.key == ATTACHMENTS and mark.name != ATTACHMENTS
         if is_attachment and not is_content:
             attachments.append(mark)
@@ -134,12 +136,12 @@ def _code_in(text: str, apart: list[Mark]) -> list[Span]:
     return [fence for span in pairwise(sorted(edges)) for fence in tags.fences_in(text, span)]
 
 
-def _without_markup_in_code(text: str, seen: list[Seen], code: list[Span]) -> list[Seen]:
+def _without_markup_in_code(text: str, seen: list[TagOccurrence], code: list[Span]) -> list[TagOccurrence]:
     """Return the tags without HTML names in code, which count as tags in prose only (R-37)."""
     if "`" not in text and not code:
         return seen
     inline: list[Span] | None = None
-    kept: list[Seen] = []
+    kept: list[TagOccurrence] = []
     for one in seen:
         if one.tag is None and tags.is_html_name(one.mark.name):
             if inline is None:

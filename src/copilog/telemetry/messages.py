@@ -98,13 +98,13 @@ def items_of(payload: Payload, recovery: bool) -> tuple[list[Any], bool, bool]:
         return [], False, False
     truncated = recovered = False
     if isinstance(value, str):
-        value = with_whole_characters(value)
+        value = join_split_characters(value)
         try:
             value = parsed(value)
         except ValueError as error:
             truncated = is_cut(value, has_gap)
             recovered = recovery and not truncated
-            if not (truncated or recovered) or (mended := mended_text(value)) is None:
+            if not (truncated or recovered) or (mended := repaired_text(value)) is None:
                 raise BadRecord(f"messagesJson is not JSON: {error}", "bad-messages") from None
             try:
                 value = parsed(mended)
@@ -139,7 +139,7 @@ def _number(digits: str) -> int | float:
     return int(digits) if len(digits) < _MOST_DIGITS else float(digits)
 
 
-def with_whole_characters(text: str) -> str:
+def join_split_characters(text: str) -> str:
     """Join halves of surrogate pairs that were cut apart between two parts; a half alone becomes U+FFFD."""
     if text.isascii():
         return text
@@ -155,7 +155,7 @@ def is_cut(text: str, has_gap: bool) -> bool:
     return has_gap or (len(text.encode("utf-16-le", "surrogatepass")) // 2) % PART_UNITS == 0
 
 
-def mended_text(text: str) -> str | None:
+def repaired_text(text: str) -> str | None:
     """Return the text up to its last complete message, closed again; None if no message is complete."""
     if not text.startswith("["):
         return None
@@ -193,7 +193,7 @@ def system_prompt(properties: Mapping[str, Any]) -> str:
     """Return the system prompt that Anthropic's dialect has beside the messages; empty if there is none."""
     value = prop(properties, "request.option.system")
     if isinstance(value, str) and len(value) * 2 >= PART_UNITS:
-        value = with_whole_characters(_joined_option(properties, "request.option.system", value))
+        value = join_split_characters(_joined_option(properties, "request.option.system", value))
     return flattened(unwrapped(value)).text
 
 
@@ -225,7 +225,7 @@ def messages_from(items: list[Any], retention: Retention = "full") -> list[Traje
     messages: list[TrajectoryMessage] = []
     for item in items:
         if isinstance(item, dict) and (role := role_of(item.get("role"))):
-            messages += (made for made in _messages_of_item(item, role) if _is_kept(made, retention))
+            messages += (made for made in _messages_of_item(item, role) if _is_retained(made, retention))
     if retention == "plain":
         return [TrajectoryMessage(message.role, message.content) for message in messages]
     return messages
@@ -257,7 +257,7 @@ def _messages_of_item(item: Json, role: str) -> list[TrajectoryMessage]:
     return [*content.results, message]
 
 
-def _is_kept(message: TrajectoryMessage, retention: Retention) -> bool:
+def _is_retained(message: TrajectoryMessage, retention: Retention) -> bool:
     if message.content or message.missing:
         return True
     if retention == "full":

@@ -122,7 +122,7 @@ def recipe(pieces: Pieces, call_id: str, fetch: Fetch) -> Recipe:
     opened = _open(pieces, call_id, fetch)
     assert not isinstance(opened, str), opened
     chunks = (_chunks_of(pieces.messages, message_id) for message_id in opened.message_ids)
-    return Recipe(opened.piece.place, opened.request, opened.options, [_places(found) for found in chunks])
+    return Recipe(opened.piece.place, opened.request, opened.options, [_positions_of(found) for found in chunks])
 
 
 def rebuilt_from(recipe: Recipe, fetch: Fetch) -> Event:
@@ -176,7 +176,7 @@ def _open(pieces: Pieces, call_id: str, fetch: Fetch) -> _Opened | str:
         first,
         [*message_ids, *(answers if isinstance(answers, list) else ())],
         None if request is None else request.place,
-        _places(options),
+        _positions_of(options),
     )
 
 
@@ -204,7 +204,7 @@ class _Shapes:
         if len(chunks) == 1:
             return chunks[0].shape
         if message_id not in self.read:
-            item = _item(_places(chunks), self.fetch)
+            item = _item(_positions_of(chunks), self.fetch)
             self.read[message_id] = None if item is None else shape_of_item(item, self.retention)
         return self.read[message_id]
 
@@ -213,7 +213,7 @@ def _chunks_of(messages: Chunked, message_id: Any) -> list[Piece] | None:
     return messages.whole(message_id) if isinstance(message_id, str) else None
 
 
-def _places(chunks: list[Piece] | None) -> tuple[Place, ...]:
+def _positions_of(chunks: list[Piece] | None) -> tuple[Place, ...]:
     return tuple(chunk.place for chunk in chunks or ())
 
 

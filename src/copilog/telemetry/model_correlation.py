@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from copilog.diagnostics import Ledger
-from copilog.telemetry.checks import MOST_PLACES, Heard, Met, Spot, read_through
+from copilog.telemetry.checks import MOST_PLACES, CheckedRecord, RecordPosition, ReportBytesRead, read_through
 from copilog.telemetry.collect import WHOLE_RUN, engine_model
 from copilog.telemetry.events import (
     CONTEXT,
@@ -34,10 +34,10 @@ from copilog.telemetry.turns import Gap, Turns
 ASSISTANT, REQUEST = "aA", "uUtT"  # letters of last messages
 
 
-class Breach(NamedTuple):
+class Violation(NamedTuple):
     """One record where an invariant does not hold, and what it has instead."""
 
-    spot: Spot
+    spot: RecordPosition
     found: str
 
 
@@ -52,17 +52,17 @@ class Invariant(msgspec.Struct):
     must_hold: bool = True
     checked: int = 0
     broken: int = 0
-    first: list[Breach] = []
+    first: list[Violation] = []
 
-    def check(self, spot: Spot, breach: str | None) -> None:
+    def check(self, spot: RecordPosition, breach: str | None) -> None:
         self.checked += 1
         if breach is not None:
             self.break_at(spot, breach)
 
-    def break_at(self, spot: Spot, breach: str, times: int = 1) -> None:
+    def break_at(self, spot: RecordPosition, breach: str, times: int = 1) -> None:
         self.broken += times
         if len(self.first) < MOST_PLACES:
-            self.first.append(Breach(spot, breach))
+            self.first.append(Violation(spot, breach))
 
 
 class Coverage(msgspec.Struct):
@@ -108,11 +108,11 @@ class _Request(NamedTuple):
     is_subagent: bool
 
 
-def check_model_correlation(files: Sequence[InputFile], heard: Heard | None = None) -> ModelCorrelation:
+def check_model_correlation(files: Sequence[InputFile], heard: ReportBytesRead | None = None) -> ModelCorrelation:
     """Read all events of some files, and return which invariants hold."""
     checker = _Checker()
     books = read_through(files, checker.take, heard)
-    checker.look_up_all()
+    checker.compare_with_sessions()
     return ModelCorrelation(list(checker.invariants()), checker.coverage, books)
 
 
@@ -132,12 +132,12 @@ class _Checker:
         self._facts = Facts()
         self._turns = Turns()
         self._conversations: set[str] = set()
-        self._seen: dict[_Request, tuple[int, Spot]] = {}  # how many snapshots, and the first of them
+        self._seen: dict[_Request, tuple[int, RecordPosition]] = {}  # how many snapshots, and the first of them
 
     def invariants(self) -> Iterator[Invariant]:
         yield from (self._one_field, self._answers, self._requests, self._sessions)
 
-    def take(self, met: Met) -> str | None:
+    def take(self, met: CheckedRecord) -> str | None:
         event = event_of(met.record)
         if event is None:
             return "other_event"
@@ -154,13 +154,13 @@ class _Checker:
         is_turn = event.base in TEXT_EVENTS and self._turns.take(event, seq)
         return None if is_turn else why_no_fact
 
-    def _check_fields(self, event: Event, spot: Spot) -> None:
+    def _check_fields(self, event: Event, spot: RecordPosition) -> None:
         has_base = prop(event.properties, "baseModel") is not None
         has_option = model_option(event.properties) is not None
         if has_base or has_option:
             self._one_field.check(spot, "both" if has_base and has_option else None)
 
-    def _take_snapshot(self, event: Event, spot: Spot) -> str | None:
+    def _take_snapshot(self, event: Event, spot: RecordPosition) -> str | None:
         properties = event.properties
         letters = shape_of_snapshot(properties, "full", False).letters
         if not letters:
@@ -177,7 +177,7 @@ class _Checker:
         self._remember(event, model, spot)
         return None
 
-    def _check_last_role(self, event: Event, last: str, spot: Spot) -> None:
+    def _check_last_role(self, event: Event, last: str, spot: RecordPosition) -> None:
         is_answer, is_request = last in ASSISTANT, last in REQUEST
         has_base = prop(event.properties, "baseModel") is not None
         has_option = model_option(event.properties) is not None
@@ -189,7 +189,7 @@ class _Checker:
             breach = f"last role {role}, {'request.option.model' if has_option else 'no request.option.model'}"
             self._requests.check(spot, breach if is_request != has_option else None)
 
-    def _remember(self, event: Event, model: str | None, spot: Spot) -> None:
+    def _remember(self, event: Event, model: str | None, spot: RecordPosition) -> None:
         """Store the fields needed to look a snapshot's request up once all events are read."""
         properties = event.properties
         conversation = text_prop(properties, "conversationId")
@@ -205,7 +205,7 @@ class _Checker:
 
     # --- after all events were read -----------------------------------------------------------------------------
 
-    def look_up_all(self) -> None:
+    def compare_with_sessions(self) -> None:
         """Compare with the models in sessions, and count the snapshots that match."""
         for request, (count, first) in self._seen.items():
             self._count_mode(request, count)
@@ -229,7 +229,7 @@ class _Checker:
         else:
             coverage.without_mode += count
 
-    def _compare_with_session(self, request: _Request, count: int, first: Spot) -> None:
+    def _compare_with_session(self, request: _Request, count: int, first: RecordPosition) -> None:
         coverage, facts, conversation = self.coverage, self._facts, request.conversation
         model = facts.session_model(WHOLE_RUN, conversation, request.request_id, None)
         if model is not None:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from copilog.telemetry.events import Event, Json, Place, Seq, prop, text_prop
-from copilog.telemetry.messages import Retention, messages_from, parsed, with_whole_characters
+from copilog.telemetry.messages import Retention, join_split_characters, messages_from, parsed
 from copilog.telemetry.shapes import Shape, shape_of
 
 MESSAGE_JSON, MESSAGE_IDS, OPTIONS_JSON = "messageJson", "messageUuids", "requestOptionsJson"
@@ -139,7 +139,7 @@ def joined_value(chunks: list[Any]) -> Any:
     if not all(isinstance(chunk, str) for chunk in chunks):
         return None
     try:
-        return parsed(with_whole_characters("".join(chunks)))
+        return parsed(join_split_characters("".join(chunks)))
     except ValueError:
         return None
 
@@ -203,12 +203,12 @@ def _chunk_of(properties: Json, kind: _Kind) -> tuple[str, int, int] | str:
 def _chunk_numbers(properties: Json) -> tuple[int, int] | None:
     """Return index and total of a chunk, 0 of 1 if they are missing; None if they are invalid."""
     index, total = (prop(properties, key) for key in CHUNK_NUMBERS)
-    index = 0 if index is None else _whole_number(index)
-    total = 1 if total is None else _whole_number(total)
+    index = 0 if index is None else _integer_from(index)
+    total = 1 if total is None else _integer_from(total)
     return (index, total) if index is not None and total is not None and 0 <= index < total else None
 
 
-def _whole_number(value: Any) -> int | None:
+def _integer_from(value: Any) -> int | None:
     if isinstance(value, str):
         is_number = value.isascii() and value.isdigit() and len(value) <= _LONGEST_NUMBER
         return int(value) if is_number else None

@@ -206,7 +206,7 @@ class Batches:
             yield self.batch(group)
 
     def batch(self, group: list[Plan]) -> Batch:
-        files = {place[0] for plan in group for place in _places_of(plan)}
+        files = {place[0] for plan in group for place in _record_positions(plan)}
         recipes = {
             snapshot.seq: self._recipe(snapshot)
             for plan in group
@@ -248,7 +248,7 @@ def _snapshots_of(plan: Plan) -> Iterator[Snapshot]:
         yield from donors
 
 
-def _places_of(plan: Plan) -> Iterator[Place]:
+def _record_positions(plan: Plan) -> Iterator[Place]:
     yield from (snapshot.place for snapshot in _snapshots_of(plan))
     yield from plan.contexts.values()
     if plan.closing is not None:

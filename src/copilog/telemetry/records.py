@@ -15,7 +15,7 @@ from copilog.jsonio import LINE_SEPARATORS
 from copilog.telemetry.inputs import Part, Readable
 from copilog.telemetry.json_values import (
     CHUNK_BYTES,
-    KINDLY,
+    LENIENT,
     LINE_END,
     NOT_BLANK,
     ValueScan,
@@ -98,7 +98,7 @@ def _recovered(data: bytes) -> Any:
         except UnicodeDecodeError as error:
             text = data[: error.start].decode("utf-8")
         try:
-            return KINDLY.raw_decode(text.lstrip(" "))[0]
+            return LENIENT.raw_decode(text.lstrip(" "))[0]
         except (ValueError, RecursionError):
             pass
         raise
@@ -148,14 +148,14 @@ class Cursor:
     def take(self) -> bytes | None:
         """Return the value that begins here; None without a value or its end. Raise BadRecord if it is not JSON."""
         is_word = self.peek() not in (b"{", b"[", b'"')
-        data = None if is_word else self._take_sound()
+        data = None if is_word else self._take_valid()
         if data is None:
             data = self._take_word() if is_word else self._take_by_brackets()
             if data is not None:
                 decode_value(data)
         return data
 
-    def _take_sound(self) -> bytes | None:
+    def _take_valid(self) -> bytes | None:
         """Return a value without any error, which is nearly always the case."""
         while True:
             end = end_of_value(self._data, self._at)

@@ -6,15 +6,15 @@ from collections.abc import Iterable
 
 from copilog.diagnostics import Report
 from copilog.telemetry.events import Seq
-from copilog.telemetry.evidence import MOST_BAD, Books
+from copilog.telemetry.evidence import MOST_BAD, RecordCounts
 from copilog.telemetry.inputs import Readable
 
 SOURCE = "telemetry"
 
 
-def fill_report(report: Report, files: Iterable[Readable], books: dict[Seq, Books]) -> None:
+def fill_report(report: Report, files: Iterable[Readable], books: dict[Seq, RecordCounts]) -> None:
     """Enter the counts, range by range in the order of the stream."""
-    by_file: dict[int, list[Books]] = {}
+    by_file: dict[int, list[RecordCounts]] = {}
     for (index, _start), counted in sorted(books.items(), key=lambda entry: entry[0]):
         by_file.setdefault(index, []).append(counted)
     for file in files:
@@ -27,7 +27,7 @@ def fill_report(report: Report, files: Iterable[Readable], books: dict[Seq, Book
             ledger.used += counted.used
             for reason, number in counted.ignored.items():
                 ledger.ignore(reason, number)
-            listed = counted.bad_places[: max(0, MOST_BAD - len(ledger.bad))]
+            listed = counted.bad_positions[: max(0, MOST_BAD - len(ledger.bad))]
             for place in listed:
                 line = None if place.line is None else lines_before + place.line + 1
                 ledger.reject(place.code, place.reason, line=line, offset=place.offset)

@@ -10,7 +10,7 @@ from typing import Any
 from copilog import tags
 from copilog.tags import Catalogue, Mark
 from copilog.telemetry.events import decoded
-from copilog.telemetry.message_tags import Tagged, snippet_of, take_apart
+from copilog.telemetry.message_tags import SplitMessage, snippet_of, split_message
 from copilog.telemetry.tag_inventory import TagSummary
 from copilog.trajectory import TrajectoryMessage
 
@@ -62,10 +62,10 @@ def context_of(
     """Return the context of a conversation. A summary, if given, gets the tags of its messages."""
     context = {name: property_value(properties[name]) for name in PROPERTIES if name in properties}
     contexts: list[dict[str, Any]] = []
-    scanned: list[Tagged] = []
+    scanned: list[SplitMessage] = []
     for index, message in enumerate(messages):
         if message.role == "user":
-            scanned.append(take_apart(message.content, "user", catalogue))
+            scanned.append(split_message(message.content, "user", catalogue))
             contexts.append(_context_from(scanned[-1], index, message.mode))
     if summary is not None:
         summary.add_conversation(("user", message) for message in scanned)
@@ -76,7 +76,7 @@ def context_of(
 
 def message_context(text: str, index: int, mode: str | None, catalogue: Catalogue) -> dict[str, Any]:
     """Return the context of a user message, under the keys of R-35. Empty ones are absent."""
-    return _context_from(take_apart(text, "user", catalogue), index, mode)
+    return _context_from(split_message(text, "user", catalogue), index, mode)
 
 
 def property_value(value: Any) -> Any:
@@ -91,7 +91,7 @@ def _keys_of(catalogue: Catalogue) -> tuple[str, ...]:
     return (*KEYS, *sorted(set(catalogue.keys) - COMPOSED - set(KEYS)))
 
 
-def _context_from(message: Tagged, index: int, mode: str | None) -> dict[str, Any]:
+def _context_from(message: SplitMessage, index: int, mode: str | None) -> dict[str, Any]:
     filed = _blocks_by_key(message)
     found: dict[str, Any] = {
         key: _joined(message.text[mark.body_start : mark.body_end] for mark in marks)
@@ -102,7 +102,7 @@ def _context_from(message: Tagged, index: int, mode: str | None) -> dict[str, An
     found["attachments"] = _distinct(_attachment(message.text, mark) for mark in message.attachments)
     found["file_references"] = _file_references(message, filed.get("editor_context", []))
     found["code_snippets"], found["code_to_edit"] = _code(message, filed.get(CODE_TO_EDIT, []))
-    found["agent_mentions"] = list(dict.fromkeys(mention[1] for mention in _in_own_words(message, "@", _MENTION)))
+    found["agent_mentions"] = list(dict.fromkeys(mention[1] for mention in _in_user_text(message, "@", _MENTION)))
     found["other_tags"] = _other_tags(message)
     context = {"message_index": index, "mode": mode}
     context.update((key, found[key]) for key in KEYS if found.get(key))
@@ -110,7 +110,7 @@ def _context_from(message: Tagged, index: int, mode: str | None) -> dict[str, An
     return context
 
 
-def _blocks_by_key(message: Tagged) -> dict[str, list[Mark]]:
+def _blocks_by_key(message: SplitMessage) -> dict[str, list[Mark]]:
     """Return the blocks that the catalogue has a key for; one inside another of the same key is part of that."""
     filed: dict[str, list[Mark]] = {}
     for mark, tag, is_content in message.tags:
@@ -161,7 +161,7 @@ def _text(value: object) -> str | None:
     return None if value is None else str(value).strip() or None
 
 
-def _file_references(message: Tagged, editor_contexts: list[Mark]) -> list[str]:
+def _file_references(message: SplitMessage, editor_contexts: list[Mark]) -> list[str]:
     """Return paths in attributes, in the editor context and after #file:, in the order of the text."""
     found: list[tuple[int, str]] = []
     for mark, _, is_content in message.tags:
@@ -173,14 +173,14 @@ def _file_references(message: Tagged, editor_contexts: list[Mark]) -> list[str]:
         for named in _CURRENT_FILE.finditer(message.text, mark.body_start, mark.body_end):
             path = named[1].partition(". The ")[0].strip().removesuffix(".")
             found.append((named.start(), path))
-    for mention in _in_own_words(message, "#file:", _FILE_MENTION):
+    for mention in _in_user_text(message, "#file:", _FILE_MENTION):
         path = mention[1] or mention[2] or mention[3].rstrip(_AFTER_A_PATH)
         found.append((mention.start(), path.strip()))
     found.sort(key=lambda reference: reference[0])
     return list(dict.fromkeys(path for _, path in found if path))
 
 
-def _in_own_words(message: Tagged, sign: str, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
+def _in_user_text(message: SplitMessage, sign: str, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
     """Yield the matches in the user's own text: not in code, and not in attached files."""
     if sign not in message.text:
         return
@@ -191,7 +191,7 @@ def _in_own_words(message: Tagged, sign: str, pattern: re.Pattern[str]) -> Itera
                 yield found
 
 
-def _code(message: Tagged, to_edit: list[Mark]) -> tuple[list[Item], list[Item]]:
+def _code(message: SplitMessage, to_edit: list[Mark]) -> tuple[list[Item], list[Item]]:
     """Return fenced code: first outside of code-to-edit tags, then inside."""
     snippets: list[Item] = []
     edited: list[Item] = []
@@ -223,7 +223,7 @@ def _around(holders: list[Mark], position: int) -> Mark | None:
     return holders[index] if index >= 0 and position < holders[index].end else None
 
 
-def _other_tags(message: Tagged) -> list[dict[str, Any]]:
+def _other_tags(message: SplitMessage) -> list[dict[str, Any]]:
     """Return the tags that are not in the catalogue (R-37)."""
     others: dict[str, dict[str, Any]] = {}
     for mark, tag, _ in message.tags:

@@ -21,9 +21,9 @@ from copilog.telemetry.messages import (
     decode_value,
     is_cut,
     items_of,
-    mended_text,
     messages_from,
     payload_of,
+    repaired_text,
     system_prompt,
 )
 from copilog.trajectory import TrajectoryMessage
@@ -79,14 +79,14 @@ def shape_of(messages: list[TrajectoryMessage]) -> Shape:
     return Shape("".join(letters), tuple(others))
 
 
-class Remembered:
+class ShapeCache:
     """A cache of the last snapshots of a few conversations. The next one mostly begins with the same text.
 
     Comparing is ten times faster than decoding. The cache is small, and is dropped after each range.
     """
 
     def __init__(self) -> None:
-        self._known: OrderedDict[str, tuple[str, Shape, bool]] = OrderedDict()
+        self._cached: OrderedDict[str, tuple[str, Shape, bool]] = OrderedDict()
         self._characters = 0
 
     def add(self, conversation: str, text: str, shape: Shape, *, is_whole: bool) -> None:
@@ -95,19 +95,19 @@ class Remembered:
             return
         self._forget(conversation)
         stem = text[:-1] if is_whole else text
-        self._known[conversation] = (stem, shape, is_whole)
+        self._cached[conversation] = (stem, shape, is_whole)
         self._characters += len(stem)
         while self._characters > _MOST_REMEMBERED:
-            self._forget(next(iter(self._known)))
+            self._forget(next(iter(self._cached)))
 
     def _forget(self, conversation: str) -> None:
-        known = self._known.pop(conversation, None)
+        known = self._cached.pop(conversation, None)
         if known is not None:
             self._characters -= len(known[0])
 
     def shape_of(self, conversation: str, text: str) -> Shape | None:
         """Return the shape of a text that equals the last one of the conversation, or continues it."""
-        known = self._known.get(conversation)
+        known = self._cached.get(conversation)
         if known is None or not text.startswith(known[0]):
             return None
         stem, shape, is_whole = known
@@ -131,14 +131,14 @@ def shape_of_snapshot(
     properties: Mapping[str, Any],
     retention: Retention,
     recovery: bool,
-    remembered: Remembered | None = None,
+    shape_cache: ShapeCache | None = None,
     conversation: str = "",
 ) -> Shape:
     """Return the shape of an encoded snapshot. Raise BadRecord if it cannot be read. No letters mean no messages."""
     payload = payload_of(properties)
     shape = None
     if retention == "full" and isinstance(payload.value, str):
-        shape = _quick_shape(payload, remembered or Remembered(), conversation)
+        shape = _quick_shape(payload, shape_cache or ShapeCache(), conversation)
     if shape is None:
         items, _, _ = items_of(payload, recovery)
         shape = shape_of(messages_from(items, retention))
@@ -147,10 +147,10 @@ def shape_of_snapshot(
     return shape
 
 
-def _quick_shape(payload: Payload, remembered: Remembered, conversation: str) -> Shape | None:
+def _quick_shape(payload: Payload, shape_cache: ShapeCache, conversation: str) -> Shape | None:
     """Return the shape from the cache or narrow structs, or None if the snapshot has to be decoded in full."""
     text, has_gap = payload
-    shape = remembered.shape_of(conversation, text)
+    shape = shape_cache.shape_of(conversation, text)
     if shape is not None:
         return shape
     try:
@@ -160,14 +160,14 @@ def _quick_shape(payload: Payload, remembered: Remembered, conversation: str) ->
     except (msgspec.DecodeError, RecursionError):
         shape = _shape_of_cut(text) if is_cut(text, has_gap) else None
         if shape is not None and not has_gap:  # a gap allows this, the text alone does not
-            remembered.add(conversation, text, shape, is_whole=False)
+            shape_cache.add(conversation, text, shape, is_whole=False)
         return shape
-    remembered.add(conversation, text, shape, is_whole=True)
+    shape_cache.add(conversation, text, shape, is_whole=True)
     return shape
 
 
 def _shape_of_cut(text: str) -> Shape | None:
-    mended = mended_text(text)
+    mended = repaired_text(text)
     if mended is None:
         return None
     try:
@@ -214,11 +214,11 @@ def _as_dict(item: _Narrow) -> dict[str, Any]:
     for name in ("content", "tool_calls", "tool_call_id", "reasoning_text", "cot_summary"):
         raw = getattr(item, name)
         if raw is not _ABSENT:
-            fields[name] = _decode_kindly(raw)
+            fields[name] = _decode_leniently(raw)
     return fields
 
 
-def _decode_kindly(raw: msgspec.Raw) -> Any:
+def _decode_leniently(raw: msgspec.Raw) -> Any:
     """Decode a value that was skipped before; only a number out of range can still be refused."""
     try:
         return decode_value(raw)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from copilog.atomic_files import whole_file
+from copilog.atomic_files import atomic_file
 from copilog.telemetry.scan import TagSummary
 
 DEFAULT_FOLDER = Path("analysis", "prompt_context")
@@ -29,6 +29,6 @@ def write_summary(summary: TagSummary, folder: Path) -> Path:
     """Write the file completely or not at all."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / FILE_NAME
-    with whole_file(path) as file:
+    with atomic_file(path) as file:
         file.write(msgspec.json.format(msgspec.json.encode(summary.to_json()), indent=2) + b"\n")
     return path

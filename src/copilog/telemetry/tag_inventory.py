@@ -14,7 +14,7 @@ import msgspec
 from copilog import tags
 from copilog.model import Conversation, Message, Prompt, Text, ToolResult
 from copilog.tags import Catalogue, Mark, Tag
-from copilog.telemetry.message_tags import Tagged, snippet_of, take_apart
+from copilog.telemetry.message_tags import SplitMessage, snippet_of, split_message
 
 MOST_SNIPPETS = 3
 ROLES = ("system", "user", "assistant", "tool")
@@ -63,7 +63,9 @@ class TagSummary(msgspec.Struct):
     messages: int = 0
     tags: dict[str, TagCount] = {}
 
-    def add_conversation(self, messages: Iterable[tuple[str, Tagged]], *, with_all_snippets: bool = False) -> None:
+    def add_conversation(
+        self, messages: Iterable[tuple[str, SplitMessage]], *, with_all_snippets: bool = False
+    ) -> None:
         """Add the messages of one conversation, each with its role."""
         self.conversations += 1
         met: set[str] = set()
@@ -111,7 +113,7 @@ def inventory_of(conversations: Iterable[Iterable[tuple[str, str]]], catalogue: 
     """Return the tags in all messages, whatever their role; messages are pairs of role and text."""
     inventory = TagSummary()
     for messages in conversations:
-        taken_apart = ((role, take_apart(text, role, catalogue)) for role, text in messages)
+        taken_apart = ((role, split_message(text, role, catalogue)) for role, text in messages)
         inventory.add_conversation(taken_apart, with_all_snippets=True)
     return inventory
 

@@ -74,7 +74,7 @@ def _trajectory(
         telemetry_type=conversation.source,
         file_path=conversation.provenance[0].path if conversation.provenance else None,
     )
-    _restore(made, _line_kept(conversation, caller))
+    _restore(made, _original_line(conversation, caller))
     return made
 
 
@@ -129,7 +129,7 @@ def _iso(moment: datetime) -> str:
 # --- what was a trajectory before -------------------------------------------------------------------------------
 
 
-def _line_kept(conversation: Conversation, caller: str | None) -> dict[str, Any]:
+def _original_line(conversation: Conversation, caller: str | None) -> dict[str, Any]:
     """Return the line's own fields, if it is a line that the conversation was read from."""
     kept = (conversation.extra or {}).get(KEPT) if MARK in conversation.marks else None
     if caller is not None and isinstance(kept, dict):

@@ -64,14 +64,14 @@ def encode_trajectory(trajectory: ConversationTrajectory) -> bytes:
     try:
         return _encode(trajectory)
     except UnicodeEncodeError:
-        return _encode(_with_whole_characters(msgspec.to_builtins(trajectory)))
+        return _encode(_without_lone_surrogates(msgspec.to_builtins(trajectory)))
 
 
-def _with_whole_characters(value: Any) -> Any:
+def _without_lone_surrogates(value: Any) -> Any:
     if isinstance(value, str):
         return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     if isinstance(value, list):
-        return [_with_whole_characters(item) for item in value]
+        return [_without_lone_surrogates(item) for item in value]
     if isinstance(value, dict):
-        return {_with_whole_characters(key): _with_whole_characters(item) for key, item in value.items()}
+        return {_without_lone_surrogates(key): _without_lone_surrogates(item) for key, item in value.items()}
     return value

@@ -34,7 +34,7 @@ KEPT = "trajectory"
 UNREAD_CALL = "tool_calls"  # an entry of `tool_calls` that cannot be parsed
 
 
-class _Kept(msgspec.Struct):
+class _TrajectoryFields(msgspec.Struct):
     """The fields of a message that only trajectories have."""
 
     role: str | None = None
@@ -60,7 +60,7 @@ class MessageWriter:
 
     def write(self, messages: list[Message], caller: str | None = None) -> list[TrajectoryMessage]:
         """Return the messages to and from the model, and for a sub-agent also those that only its call has."""
-        made = [written for message in messages for written in self._messages(message) if _says_something(written)]
+        made = [written for message in messages for written in self._messages(message) if _has_any_field(written)]
         started = self._calls.get(caller or "")
         subagent = started.call.subagent if started is not None and made else None
         if subagent is None:
@@ -101,7 +101,7 @@ class MessageWriter:
 
     def _content(self, message: Message) -> str:
         if message.role == "user":
-            return _asked(message.parts)
+            return _prompt_text(message.parts)
         if message.role == "system":
             return "".join(part.text for part in message.parts if isinstance(part, Prompt)) or prose_of(message.parts)
         return prose_of(message.parts)
@@ -116,7 +116,7 @@ class MessageWriter:
         thoughts = [part.text for part in message.parts if isinstance(part, Thinking) and part.text]
         written.reasoning = "\n\n".join(thoughts) or None
         written.attachments = (written.attachments or 0) + sum(map(_is_image, message.parts)) or None
-        kept = _kept(message)
+        kept = _trajectory_fields(message)
         written.role = kept.role or written.role
         written.tool_call_id = kept.tool_call_id or written.tool_call_id
         written.merged, written.appended, written.missing = kept.merged, kept.appended, kept.missing
@@ -149,7 +149,7 @@ class MessageWriter:
         return written
 
 
-def _asked(parts: list[AnyPart]) -> str:
+def _prompt_text(parts: list[AnyPart]) -> str:
     """Return a user's message: the prompt as sent if it is available, else the text and the attachments."""
     if not _is_of_user(parts):
         return "".join(part.text for part in parts if isinstance(part, Prompt))
@@ -157,14 +157,18 @@ def _asked(parts: list[AnyPart]) -> str:
     if sent:
         return sent[-1]
     words = prose_of(parts)
-    attached = [_noted(part) for part in parts if isinstance(part, Attachment) and part.is_sent and not _is_image(part)]
+    attached = [
+        _attachment_text(part)
+        for part in parts
+        if isinstance(part, Attachment) and part.is_sent and not _is_image(part)
+    ]
     if not attached:
         return words
     blocks = ["<attachments>", *attached, "</attachments>"]
     return "\n".join([*blocks, "<userRequest>", words, "</userRequest>"] if words else blocks)
 
 
-def _noted(attachment: Attachment) -> str:
+def _attachment_text(attachment: Attachment) -> str:
     """Return an attachment in the form that Copilot itself uses in prompts."""
     place = attachment.place
     known = {
@@ -201,7 +205,7 @@ def _spelling(call: ToolCall) -> str:
     return next((name for name in call.native_ids if name.startswith(f"{call.id}__vscode-")), call.id)
 
 
-def _says_something(message: TrajectoryMessage) -> bool:
+def _has_any_field(message: TrajectoryMessage) -> bool:
     return bool(
         message.content
         or message.tool_calls
@@ -212,11 +216,11 @@ def _says_something(message: TrajectoryMessage) -> bool:
     )
 
 
-def _kept(message: Message) -> _Kept:
+def _trajectory_fields(message: Message) -> _TrajectoryFields:
     try:
-        return msgspec.convert(_dict(message.extra, KEPT), _Kept)
+        return msgspec.convert(_dict(message.extra, KEPT), _TrajectoryFields)
     except msgspec.ValidationError:
-        return _Kept()
+        return _TrajectoryFields()
 
 
 def _dict(holder: dict[str, Any] | None, key: str) -> dict[str, Any]:

@@ -10,14 +10,14 @@ from copilog.trajectory_compare.differences import (
     text_diff,
 )
 from copilog.trajectory_compare.files import Comparison, Pair, Summary, compare_files
-from copilog.trajectory_compare.line_reader import Sighting, find_conversation, read_back, shown
+from copilog.trajectory_compare.line_reader import LinePosition, find_conversation, read_back, shown
 
 __all__ = [
     "SECTIONS",
     "Comparison",
     "Difference",
+    "LinePosition",
     "Pair",
-    "Sighting",
     "Summary",
     "compare_files",
     "compare_messages",

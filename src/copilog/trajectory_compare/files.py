@@ -17,7 +17,7 @@ import msgspec
 from copilog.diagnostics import Ledger
 from copilog.errors import BadRecord, CopilogError
 from copilog.trajectory_compare.differences import CONTEXT, SECTIONS, different_sections, digests_of
-from copilog.trajectory_compare.line_reader import Heard, shown, trajectories_in
+from copilog.trajectory_compare.line_reader import ReportBytesRead, shown, trajectories_in
 
 Verdict = Literal["payload", "context"]
 
@@ -141,7 +141,7 @@ class Comparison:
 
 
 @contextmanager
-def compare_files(old: Path, new: Path, heard: Heard | None = None) -> Iterator[Comparison]:
+def compare_files(old: Path, new: Path, heard: ReportBytesRead | None = None) -> Iterator[Comparison]:
     """Read both files. The comparison is valid until the block ends."""
     database = sqlite3.connect("", isolation_level=None)  # no name: a private file that is deleted with the connection
     try:
@@ -157,7 +157,7 @@ def compare_files(old: Path, new: Path, heard: Heard | None = None) -> Iterator[
         database.close()
 
 
-def _index(database: sqlite3.Connection, side: int, path: Path, heard: Heard | None) -> Ledger:
+def _index(database: sqlite3.Connection, side: int, path: Path, heard: ReportBytesRead | None) -> Ledger:
     ledger = Ledger(path=shown(path))
     for conversation_id, trajectory, (_, number, offset, _) in trajectories_in(path, ledger, heard):
         try:

@@ -19,10 +19,10 @@ MOST_NEAR = 3
 MOST_IDS = 20_000  # searched for similar ones
 
 Json = dict[str, Any]
-Heard = Callable[[int], None]  # called with the number of bytes that were read
+ReportBytesRead = Callable[[int], None]  # called with the number of bytes that were read
 
 
-class Sighting(NamedTuple):
+class LinePosition(NamedTuple):
     """The position of a conversation in a file, and how many more lines have its id."""
 
     conversation_id: str
@@ -44,7 +44,9 @@ def shown(path: Path) -> str:
     return os.fsencode(path).decode("utf-8", "replace")
 
 
-def trajectories_in(path: Path, ledger: Ledger, heard: Heard | None = None) -> Iterator[tuple[str, Json, Record]]:
+def trajectories_in(
+    path: Path, ledger: Ledger, heard: ReportBytesRead | None = None
+) -> Iterator[tuple[str, Json, Record]]:
     """Yield id, trajectory and position of each line. A line that is not a trajectory goes to the ledger."""
     for record in _records(path, ledger, heard):
         trajectory, number, offset, _ = record
@@ -58,7 +60,7 @@ def trajectories_in(path: Path, ledger: Ledger, heard: Heard | None = None) -> I
 
 
 def _records(
-    path: Path, ledger: Ledger, heard: Heard | None, decode: Callable[[bytes], Any] | None = None
+    path: Path, ledger: Ledger, heard: ReportBytesRead | None, decode: Callable[[bytes], Any] | None = None
 ) -> Iterator[Record]:
     options: dict[str, Any] = {} if decode is None else {"decode": decode}
     try:
@@ -70,7 +72,7 @@ def _records(
         raise BadFile(f"{shown(path)}: {error}", error.code) from None
 
 
-def read_back(path: Path, sighting: Sighting) -> Json:
+def read_back(path: Path, sighting: LinePosition) -> Json:
     """Return the trajectory at a position."""
     try:
         trajectory = record_at(path, sighting.offset, sighting.size)
@@ -84,8 +86,8 @@ def read_back(path: Path, sighting: Sighting) -> Json:
 
 
 def find_conversation(
-    old: Path, new: Path, wanted: str, heard: Heard | None = None
-) -> tuple[Sighting | None, Sighting | None]:
+    old: Path, new: Path, wanted: str, heard: ReportBytesRead | None = None
+) -> tuple[LinePosition | None, LinePosition | None]:
     """Return the position of a conversation in each of two files, by its id or the beginning of it.
 
     Raise UsageError if neither file has it, or if several ids begin so.
@@ -102,8 +104,8 @@ def find_conversation(
     return seen[0].get(candidates[0]), seen[1].get(candidates[0])
 
 
-def _ids_beginning_with(wanted: str, path: Path, heard: Heard | None) -> dict[str, Sighting]:
-    found: dict[str, Sighting] = {}
+def _ids_beginning_with(wanted: str, path: Path, heard: ReportBytesRead | None) -> dict[str, LinePosition]:
+    found: dict[str, LinePosition] = {}
     for conversation_id, (_, number, offset, size) in _ids_of(path, heard):
         if not conversation_id.startswith(wanted):
             continue
@@ -111,11 +113,11 @@ def _ids_beginning_with(wanted: str, path: Path, heard: Heard | None) -> dict[st
         if first is not None:
             found[conversation_id] = first._replace(repeats=first.repeats + 1)
         elif conversation_id == wanted or len(found) < MOST_NEAR + 2:
-            found[conversation_id] = Sighting(conversation_id, number, offset, size)
+            found[conversation_id] = LinePosition(conversation_id, number, offset, size)
     return found
 
 
-def _ids_of(path: Path, heard: Heard | None = None) -> Iterator[tuple[str, Record]]:
+def _ids_of(path: Path, heard: ReportBytesRead | None = None) -> Iterator[tuple[str, Record]]:
     """Yield id and position of each line that has an id; `copilog compare` without an id reports the others."""
     for record in _records(path, Ledger(), heard, _decode_id):
         value = record[0]

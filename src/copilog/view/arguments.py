@@ -13,7 +13,7 @@ from copilog.errors import BadRecord
 from copilog.model import ToolCall
 from copilog.textdiff import unified_diff
 from copilog.view.terminal_text import clean, clean_line, json_text
-from copilog.view.wording import markdown_words, path_words
+from copilog.view.wording import markdown_as_plain, path_text
 
 PATHS = ("filePath", "path", "dirPath", "file_path", "filePaths", "uri", "resourcePath", "projectPath", "notebookPath")
 LINES = (("startLine", "endLine"), ("startLineNumberBaseZero", "endLineNumberBaseZero"))
@@ -57,7 +57,7 @@ def arguments_of(call: ToolCall, folder: str | None, hidden: set[str]) -> Argume
         values.pop(name, None)
     if is_done(call):  # the arguments of a failed call describe no change
         made.change = _change_from(values, folder)
-    made.headline = _headline_from(values, folder) or said_of(call)
+    made.headline = _headline_from(values, folder) or displayed_text_of(call)
     made.rest = [(clean_line(name, 60), _as_text(value)) for name, value in values.items()]
     return made
 
@@ -83,7 +83,7 @@ def _headline_from(values: dict[str, Any], folder: str | None) -> str:
     paths = _take_texts(values, PATHS)
     if paths:
         more = f" and {len(paths) - MOST_PATHS} more" if len(paths) > MOST_PATHS else ""
-        words.append(", ".join(path_words(path, folder) for path in paths[:MOST_PATHS]) + _lines_from(values) + more)
+        words.append(", ".join(path_text(path, folder) for path in paths[:MOST_PATHS]) + _lines_from(values) + more)
     words += _take_texts(values, WORDS)
     line = "  ".join(words)
     if len(line) > HEADLINE_LIMIT or len(paths) > MOST_PATHS:
@@ -110,11 +110,11 @@ def _lines_from(values: dict[str, Any]) -> str:
     return ""
 
 
-def said_of(call: ToolCall) -> str:
+def displayed_text_of(call: ToolCall) -> str:
     """Return the text that VS Code showed, unless it only repeats the tool's name."""
     message = (call.message or "").strip()
     is_generic = message.startswith('Using "') or _RAN.fullmatch(message)
-    return "" if is_generic else clean_line(markdown_words(message), HEADLINE_LIMIT)
+    return "" if is_generic else clean_line(markdown_as_plain(message), HEADLINE_LIMIT)
 
 
 # --- changes ----------------------------------------------------------------------------------------------------
@@ -153,7 +153,7 @@ def _diff_of(values: dict[str, Any], folder: str | None, *, named: bool) -> str:
     # The line numbers count within the replaced text only, so they are of no use to the reader.
     lines = ["@@" if line.startswith("@@") else line for line in lines if not line.startswith("\\ No newline")]
     if named and isinstance(path, str):
-        lines.insert(0, f"@ {path_words(path, folder)}")
+        lines.insert(0, f"@ {path_text(path, folder)}")
     elif len([line for line in lines if line == "@@"]) == 1:
         lines.remove("@@")
     return "\n".join(lines)

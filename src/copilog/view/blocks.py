@@ -388,6 +388,6 @@ class Tail:
     waiting: list[Waiting] = field(default_factory=list)
 
 
-def place_chip(words: str, label: str = "file") -> Chip:
+def location_chip(words: str, label: str = "file") -> Chip:
     """Return a file or address as a chip."""
     return Chip(role="found", label=label, name=words)

@@ -18,13 +18,13 @@ from typing import Any
 from copilog.derive import repeated_prompts, turns_before
 from copilog.model import Conversation, Message, Text, Turn, unnamed_files
 from copilog.view.blocks import Continued, Shown, Tail, TurnHead, Waiting
-from copilog.view.build_state import Stage
+from copilog.view.build_state import BuildState
 from copilog.view.frames import Framed, Frames
 from copilog.view.messages import Speaker
 from copilog.view.parts import change_block, changes_in, request_blocks
 from copilog.view.terminal_text import clean_line
 from copilog.view.turns import first_prompts, turn_foot, turn_head
-from copilog.view.wording import document_words, path_words
+from copilog.view.wording import document_text, path_text
 
 MOST_PARTS = 300  # a range ends early if its messages have more
 MOST_BELOW = 30  # messages of a sub-agent that count in a range
@@ -35,7 +35,7 @@ class View:
 
     def __init__(self, conversation: Conversation) -> None:
         self.conversation = conversation
-        self.stage = Stage.of(conversation)
+        self.stage = BuildState.of(conversation)
         self.nesting = self.stage.nesting
         self._frames = Frames(conversation)
         self._sizes = Counter(self.nesting.holders)  # how many messages each top-level message shows
@@ -43,11 +43,11 @@ class View:
         self._starts: dict[int, list[Turn]] = {}  # at a position among the top-level messages
         self._ends: dict[int, list[Turn]] = {}
         self._numbers: dict[int | None, list[int]] = {}  # of each turn, all its messages
-        self._place_turns()
+        self._locate_turns()
         self._repeated = repeated_prompts(conversation, first_prompts(conversation))
         self._before = turns_before(conversation)
 
-    def _place_turns(self) -> None:
+    def _locate_turns(self) -> None:
         """Find where turns begin and end. A turn without messages is placed before the next one that has some."""
         firsts: dict[int, int] = {}
         lasts: dict[int, int] = {}
@@ -139,13 +139,13 @@ class View:
             edits=[change_block(change, stage, is_open=True) for change in changes],
             files=[
                 (
-                    path_words(file.path or file.uri, stage.folder),
+                    path_text(file.path or file.uri, stage.folder),
                     " ".join(word for word in (file.decision or "", "deleted" if file.is_deleted else "") if word),
                 )
                 for file in conversation.files
             ],
             unnamed=[(file.uri, file.current or "") for file in unnamed_files(conversation)],
-            documents=[(document_words(document), document.text) for document in conversation.documents],
+            documents=[(document_text(document), document.text) for document in conversation.documents],
             waiting=list(self._waiting()),
         )
         if tail.edits or tail.files or tail.unnamed or tail.documents or tail.waiting:

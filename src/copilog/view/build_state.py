@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from copilog.derive import only_traces
-from copilog.derive.edit_outcomes import Fates
+from copilog.derive.edit_outcomes import EditOutcomes
 from copilog.model import AnyPart, Conversation, ToolCall
 from copilog.view.arguments import Arguments, arguments_of
 from copilog.view.nesting import At, Nesting
@@ -13,20 +13,22 @@ from copilog.view.terminal_text import clean_line
 
 
 @dataclass(slots=True)
-class Stage:
+class BuildState:
     """One conversation, with what all of its blocks need."""
 
     conversation: Conversation
     nesting: Nesting
-    fates: Fates
+    fates: EditOutcomes
     only_traces: dict[int, str]  # by turn: the only trace that has it
     undone: set[At]  # the first undone part of each turn that was undone in part
     _given: dict[int, Arguments] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, conversation: Conversation) -> Stage:
+    def of(cls, conversation: Conversation) -> BuildState:
         nesting = Nesting(conversation)
-        return cls(conversation, nesting, Fates(conversation), only_traces(conversation), _undone_in(conversation))
+        return cls(
+            conversation, nesting, EditOutcomes(conversation), only_traces(conversation), _undone_in(conversation)
+        )
 
     @property
     def folder(self) -> str | None:

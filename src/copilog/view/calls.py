@@ -6,26 +6,26 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
-from copilog.derive.exit_codes import code_beside
+from copilog.derive.exit_codes import exit_code_to_show
 from copilog.derive.line_counts import lines_of_call
 from copilog.derive.notes import notes_of
 from copilog.derive.outcomes import is_done, is_failure, outcome_of
 from copilog.derive.terminal_output import beyond_output
 from copilog.derive.tool_names import key_of
 from copilog.model import Terminal, ToolCall, ToolResult, prose_of
-from copilog.view.arguments import HEADLINE_LIMIT, Arguments, said_of
-from copilog.view.blocks import At, Call, Chip, Helper, Result, Shell, place_chip
-from copilog.view.build_state import Stage
+from copilog.view.arguments import HEADLINE_LIMIT, Arguments, displayed_text_of
+from copilog.view.blocks import At, Call, Chip, Helper, Result, Shell, location_chip
+from copilog.view.build_state import BuildState
 from copilog.view.terminal_text import clean_line
 from copilog.view.wording import (
-    approval_words,
+    approval_text,
     counted,
-    duration_words,
+    elapsed_text,
+    location_text,
     outcome_details,
-    outcome_words,
-    path_words,
-    place_words,
-    size_words,
+    outcome_text,
+    path_text,
+    size_text,
 )
 
 SHORT_ARGUMENT = 80  # characters: a single shorter argument is shown in the headline
@@ -37,7 +37,7 @@ EMPTY_ANSWER = "Intent logged"  # results without information
 _LINES = re.compile(r":\d+(?:-\d+)?$")
 
 
-def call_block(call: ToolCall, at: At, stage: Stage) -> Call:
+def call_block(call: ToolCall, at: At, stage: BuildState) -> Call:
     """Return a call as a block. Messages of its sub-agent are given by number."""
     nesting = stage.nesting
     is_first = nesting.calls.get(call.id) == at  # a repeated id: its result is shown with the first
@@ -58,7 +58,7 @@ def call_block(call: ToolCall, at: At, stage: Stage) -> Call:
         name=clean_line(call.name, 80) or "a tool without a name",
         status=kind,
         headline=given.headline or _short(given, shells),
-        said=said_of(call),
+        said=displayed_text_of(call),
         lines=lines_of_call(call),
         length=counted(len(results[0].text.splitlines()), "line") if results and results[0].is_file else "",
         remarks=_remarks(call, results),
@@ -76,7 +76,7 @@ def call_block(call: ToolCall, at: At, stage: Stage) -> Call:
     )
 
 
-def _terminals_of(call_id: str, stage: Stage) -> list[tuple[At, Terminal]]:
+def _terminals_of(call_id: str, stage: BuildState) -> list[tuple[At, Terminal]]:
     places = stage.nesting.terminals.get(call_id, [])
     return [(place, part) for place in places if isinstance(part := stage.part_at(place), Terminal)]
 
@@ -94,16 +94,16 @@ def _remarks(call: ToolCall, results: list[Result]) -> list[str]:
     reason = clean_line(outcome_of(call).reason or "", 300)
     is_told = any(reason in clean_line(text) for result in results for text in (result.text, result.display))
     words = [
-        *outcome_words(call),
-        approval_words(call.approval),
-        reason if not is_told and reason not in approval_words(call.approval) else "",
+        *outcome_text(call),
+        approval_text(call.approval),
+        reason if not is_told and reason not in approval_text(call.approval) else "",
         f"MCP server {clean_line(call.server or '', 60)}".strip() if is_mcp else clean_line(call.server or "", 60),
         "hidden in VS Code" if call.is_hidden else "",
     ]
     return [clean_line(word) for word in words if word]
 
 
-def _helper(call: ToolCall, stage: Stage, *, has_result: bool) -> Helper | None:
+def _helper(call: ToolCall, stage: BuildState, *, has_result: bool) -> Helper | None:
     """Return the sub-agent: its name, its task, and its outcome if no result has it."""
     agent = call.subagent
     if agent is None:
@@ -112,7 +112,7 @@ def _helper(call: ToolCall, stage: Stage, *, has_result: bool) -> Helper | None:
     facts = [
         clean_line(agent.description or "", 160),
         clean_line(agent.model or "", 80),
-        duration_words(agent.elapsed_ms) if agent.elapsed_ms is not None else "",
+        elapsed_text(agent.elapsed_ms) if agent.elapsed_ms is not None else "",
     ]
     return Helper(
         name=clean_line(agent.name or "", 80) or "Sub-agent",
@@ -126,7 +126,7 @@ def _helper(call: ToolCall, stage: Stage, *, has_result: bool) -> Helper | None:
 
 
 def result_block(
-    result: ToolResult, at: At, stage: Stage, call: ToolCall | None = None, terminals: Sequence[Terminal] = ()
+    result: ToolResult, at: At, stage: BuildState, call: ToolCall | None = None, terminals: Sequence[Terminal] = ()
 ) -> Result:
     """Return a result without the output of its terminals: text, pictures, files, what the user saw."""
     holders = stage.nesting.holders
@@ -138,7 +138,7 @@ def result_block(
     pieces: list[tuple[int, str]] = []
     for index, item in enumerate(beyond.items):
         if item.data is not None:
-            kind, size = item.mime_type or "data", size_words(len(item.data))
+            kind, size = item.mime_type or "data", size_text(len(item.data))
             chips.append(
                 Chip(
                     at=at,
@@ -153,8 +153,8 @@ def result_block(
         elif item.text and item.text.strip() not in beyond.text:
             pieces.append((index, item.text))
         if item.place is not None:
-            chips.append(place_chip(place_words(item.place, stage.folder), "resource"))
-    chips += [place_chip(place_words(place, stage.folder)) for place in beyond.places]
+            chips.append(location_chip(location_text(item.place, stage.folder), "resource"))
+    chips += [location_chip(location_text(place, stage.folder)) for place in beyond.places]
     return Result(
         at=at,
         tool=clean_line(call.name, 80) if call is not None else "",
@@ -174,7 +174,7 @@ def result_block(
     )
 
 
-def _beside(call: ToolCall, result: ToolResult, stage: Stage) -> Literal["", "edit", "list", "output", "words"]:
+def _beside(call: ToolCall, result: ToolResult, stage: BuildState) -> Literal["", "edit", "list", "output", "words"]:
     """Return what else shows the content of a result: an edit, a list, terminal output, a sub-agent's answer."""
     if result.items or not is_done(call):
         return ""
@@ -186,10 +186,10 @@ def _beside(call: ToolCall, result: ToolResult, stage: Stage) -> Literal["", "ed
     if any(terminal.output for _, terminal in _terminals_of(call.id, stage)):
         return "output"
     text = result.text.strip()
-    return "words" if text == EMPTY_ANSWER or (text and text == _last_words(call.id, stage)) else ""
+    return "words" if text == EMPTY_ANSWER or (text and text == _last_text(call.id, stage)) else ""
 
 
-def _last_words(call_id: str, stage: Stage) -> str | None:
+def _last_text(call_id: str, stage: BuildState) -> str | None:
     """Return the last text of a sub-agent: its caller gets the same as the call's result."""
     messages = [stage.conversation.messages[number] for number in stage.nesting.below.get(call_id, [])]
     said = [message for message in messages if message.role == "assistant"]
@@ -199,13 +199,13 @@ def _last_words(call_id: str, stage: Stage) -> str | None:
 # --- terminals ----------------------------------------------------------------------------------------------------
 
 
-def shell_block(part: Terminal, at: At, stage: Stage, call: ToolCall | None = None) -> Shell:
+def shell_block(part: Terminal, at: At, stage: BuildState, call: ToolCall | None = None) -> Shell:
     """Return the command, its output, and how it ended unless its call says so."""
     is_changed = part.original is not None and part.original.strip() != part.command.strip()
     folder = (stage.folder or "").rstrip("/\\")
     facts = [
-        duration_words(part.elapsed_ms) if part.elapsed_ms is not None else "",
-        f"in {path_words(part.cwd, stage.folder)}" if part.cwd and part.cwd.rstrip("/\\") != folder else "",
+        elapsed_text(part.elapsed_ms) if part.elapsed_ms is not None else "",
+        f"in {path_text(part.cwd, stage.folder)}" if part.cwd and part.cwd.rstrip("/\\") != folder else "",
         "in the background" if part.is_background else "",
         "VS Code kept only part of the output" if part.is_output_cut else "",
     ]
@@ -216,7 +216,7 @@ def shell_block(part: Terminal, at: At, stage: Stage, call: ToolCall | None = No
         asked=part.original or "" if is_changed else "",
         changed_by="the user" if part.edited_by_user else "the tool",
         output=output if output.strip() else "",
-        exit_code=code_beside(call, part),
+        exit_code=exit_code_to_show(call, part),
         facts=[fact for fact in facts if fact],
         notes=notes_of(part),
     )

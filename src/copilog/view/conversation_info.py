@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from copilog.derive import is_counted, without_superseded
 from copilog.derive.helper_usage import used_by_helpers
-from copilog.derive.line_counts import counted_edits, lines_words, total_lines
+from copilog.derive.line_counts import counted_edits, line_counts_text, total_lines
 from copilog.derive.outcomes import count_failures
 from copilog.model import (
     ArguedEdit,
@@ -23,16 +23,16 @@ from copilog.model import (
 from copilog.view.terminal_text import clean_line
 from copilog.view.wording import (
     MARKS,
-    conflict_words,
+    conflict_text,
     counted,
-    duration_words,
-    model_words,
-    moment_words,
-    size_words,
-    span_words,
-    superseded_words,
-    title_words,
-    usage_words,
+    elapsed_text,
+    model_text,
+    size_text,
+    span_text,
+    superseded_text,
+    timestamp_text,
+    title_text,
+    usage_text,
 )
 
 MOST_TURNS = 200  # rows of the table
@@ -101,7 +101,7 @@ def panel_of(conversation: Conversation, *, is_whole: bool = False, first_turn: 
     turns = conversation.turns
     first, end = (0, len(turns)) if is_whole else (first_turn, first_turn + MOST_TURNS)
     return Panel(
-        facts=[*facts_of(conversation), *([("Superseded", superseded_words(superseded))] if superseded else [])],
+        facts=[*facts_of(conversation), *([("Superseded", superseded_text(superseded))] if superseded else [])],
         marks=[(clean_line(mark, 60), MARKS.get(mark, "")) for mark in marks],
         related=[
             (
@@ -131,7 +131,7 @@ def facts_of(conversation: Conversation) -> Iterator[tuple[str, str]]:
     """Yield names and values of the facts that have a line."""
     workspace = conversation.workspace
     start = conversation.started_at or conversation.updated_at
-    yield from _fact("Title from", *title_words(conversation))
+    yield from _fact("Title from", *title_text(conversation))
     yield from _fact("Id", conversation.id)
     yield from _fact("Source", conversation.source)
     yield from _fact("Assistant", conversation.assistant)
@@ -140,7 +140,7 @@ def facts_of(conversation: Conversation) -> Iterator[tuple[str, str]]:
         yield from _fact("Workspace", workspace.folder or workspace.uri, workspace.authority)
         yield from _fact("Repository", workspace.repository, workspace.branch, workspace.commit)
     if start is not None:
-        yield "Time", span_words(start, conversation.updated_at)
+        yield "Time", span_text(start, conversation.updated_at)
     yield from _times(conversation)
     yield from _fact("Models", *distinct(model_names(conversation)))
     modes = (turn.mode.kind or turn.mode.name for turn in conversation.turns if turn.mode is not None)
@@ -149,7 +149,7 @@ def facts_of(conversation: Conversation) -> Iterator[tuple[str, str]]:
     yield from _fact("Custom agents", *distinct(agents))
     skills = (skill.name for turn in conversation.turns for skill in turn.skills if skill.is_loaded)
     yield from _fact("Skills", *distinct(skills))
-    yield "Content", ", ".join(content_words(conversation))
+    yield "Content", ", ".join(content_text(conversation))
 
 
 def _times(conversation: Conversation) -> Iterator[tuple[str, str]]:
@@ -162,7 +162,7 @@ def _times(conversation: Conversation) -> Iterator[tuple[str, str]]:
     ):
         known = [time for time in times if time is not None]
         if known:
-            yield name, duration_words(sum(known))
+            yield name, elapsed_text(sum(known))
 
 
 def _fact(name: str, *values: str | None) -> Iterator[tuple[str, str]]:
@@ -173,7 +173,7 @@ def _fact(name: str, *values: str | None) -> Iterator[tuple[str, str]]:
 
 def model_names(conversation: Conversation) -> Iterator[str]:
     for turn in conversation.turns:
-        if words := model_words(turn):
+        if words := model_text(turn):
             yield words
 
 
@@ -182,7 +182,7 @@ def distinct(words: Iterable[str | None]) -> list[str]:
     return list(dict.fromkeys(word for word in words if word))
 
 
-def content_words(conversation: Conversation, *, has_messages: bool = True) -> Iterator[str]:
+def content_text(conversation: Conversation, *, has_messages: bool = True) -> Iterator[str]:
     """Yield counts of turns, messages, calls, failed calls, edited files and unsent prompts, as text."""
     yield counted(len(conversation.turns), "turn")
     if has_messages:
@@ -198,7 +198,7 @@ def content_words(conversation: Conversation, *, has_messages: bool = True) -> I
     edits = counted_edits(conversation)
     files = {edit.path or (edit.uri if not isinstance(edit, ArguedEdit) else None) for edit in edits}
     if files:
-        yield f"{counted(len(files), 'file')} edited {lines_words(total_lines(edits))}".rstrip()
+        yield f"{counted(len(files), 'file')} edited {line_counts_text(total_lines(edits))}".rstrip()
     if conversation.queued:
         yield counted(len(conversation.queued), "queued prompt")
 
@@ -206,8 +206,8 @@ def content_words(conversation: Conversation, *, has_messages: bool = True) -> I
 def _trace(trace: Provenance) -> Trace:
     place = trace.pointer or " ".join(word for word in (trace.table, trace.row) if word)
     facts = [
-        size_words(trace.size) if trace.size is not None else "",
-        f"changed {moment_words(trace.modified_at)}" if trace.modified_at is not None else "",
+        size_text(trace.size) if trace.size is not None else "",
+        f"changed {timestamp_text(trace.modified_at)}" if trace.modified_at is not None else "",
     ]
     return Trace(
         role=trace.role,
@@ -215,7 +215,7 @@ def _trace(trace: Provenance) -> Trace:
         path=clean_line(trace.path),
         place=clean_line(place, 300),
         facts=[fact for fact in facts if fact],
-        overruled=[conflict_words(conflict) for conflict in trace.conflicts],
+        overruled=[conflict_text(conflict) for conflict in trace.conflicts],
     )
 
 
@@ -234,11 +234,11 @@ def usages_of(conversation: Conversation) -> Iterator[str]:
     """Yield the usage recorded for the conversation, one line each; counts of single calls are only in the JSON."""
     for usage in conversation.usage:
         if usage.scope != "call":
-            facts = [clean_line(usage.model or "", 60), *usage_words(usage)]
+            facts = [clean_line(usage.model or "", 60), *usage_text(usage)]
             yield " · ".join(fact for fact in facts if fact)
     helpers = used_by_helpers(conversation)
     if helpers is not None:
-        yield " · ".join([f"helpers ({clean_line(helpers.source, 100)})", *usage_words(helpers)])
+        yield " · ".join([f"helpers ({clean_line(helpers.source, 100)})", *usage_text(helpers)])
 
 
 def _usage_of_answers(conversation: Conversation) -> Iterator[tuple[str, list[tuple[str, str]], str]]:
@@ -304,12 +304,12 @@ def _row(turn: Turn) -> TurnRow:
     return TurnRow(
         turn=turn.index,
         status=turn.status or "",
-        model=model_words(turn),
-        started=moment_words(timing.started_at) if timing.started_at is not None else "",
-        taken=duration_words(took.elapsed_ms) if took.elapsed_ms is not None else "",
-        worked=duration_words(took.working_ms) if took.working_ms is not None else "",
-        first=duration_words(timing.first_progress_ms) if timing.first_progress_ms is not None else "",
-        waited=duration_words(took.waiting_ms) if took.waiting_ms else "",
+        model=model_text(turn),
+        started=timestamp_text(timing.started_at) if timing.started_at is not None else "",
+        taken=elapsed_text(took.elapsed_ms) if took.elapsed_ms is not None else "",
+        worked=elapsed_text(took.working_ms) if took.working_ms is not None else "",
+        first=elapsed_text(timing.first_progress_ms) if timing.first_progress_ms is not None else "",
+        waited=elapsed_text(took.waiting_ms) if took.waiting_ms else "",
         input=(usage.input if usage.input is not None else usage.last_prompt) if usage is not None else None,
         output=usage.output if usage is not None else None,
         cached=usage.cache_read if usage is not None else None,

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 from copilog.derive import in_reading_order, is_counted
 from copilog.model import Branch, Conversation, Turn
 from copilog.view.terminal_text import clean_line
-from copilog.view.wording import branch_key, branch_title, counted, sizes_of, superseded_words
+from copilog.view.wording import branch_key, branch_title, counted, sizes_of, superseded_text
 
 
 @dataclass(slots=True, kw_only=True)
@@ -95,13 +95,13 @@ class Frames:
             indexes = dict.fromkeys(each.turn for each in inner)
             turns = [self._superseded[index] for index in indexes if index is not None]
             yield SupersededFrame(
-                words=folded_words(turns),
+                words=folded_label(turns),
                 items=[each.item for each in inner],
                 is_open=opened is not None and opened in indexes,
             )
 
 
-def folded_words(turns: Sequence[Turn]) -> str:
+def folded_label(turns: Sequence[Turn]) -> str:
     """Return the label of a folded block: `Turn 2 no longer counts (removed)`."""
-    words = superseded_words(turns)
+    words = superseded_text(turns)
     return words.replace("1 turn", f"Turn {turns[0].index + 1}", 1) if len(turns) == 1 else words

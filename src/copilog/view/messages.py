@@ -8,12 +8,12 @@ from copilog.derive.models import model_of_message, names_of
 from copilog.derive.notes import Note, notes_of
 from copilog.model import AnyPart, Message, Prompt, Reference, Terminal, Text, Thinking, ToolCall, ToolResult, Turn
 from copilog.view.blocks import NOWHERE, AnyBlock, Aside, At, Link, Prose, Shown, Thought
-from copilog.view.build_state import Stage
+from copilog.view.build_state import BuildState
 from copilog.view.calls import call_block, result_block, shell_block
 from copilog.view.parts import ASKED, block_of, request_blocks
 from copilog.view.prose import ProseBuffer
 from copilog.view.terminal_text import clean_line
-from copilog.view.wording import duration_words, markdown_words, moment_words, place_words
+from copilog.view.wording import elapsed_text, location_text, markdown_as_plain, timestamp_text
 
 UNDONE = "From here on undone"
 
@@ -21,7 +21,7 @@ UNDONE = "From here on undone"
 class Speaker:
     """Makes messages of a run: a code block that was cut may continue in the next message."""
 
-    def __init__(self, stage: Stage, turns: dict[int, Turn]) -> None:
+    def __init__(self, stage: BuildState, turns: dict[int, Turn]) -> None:
         self.stage = stage
         self.turns = turns
         self._prose = ProseBuffer()
@@ -44,7 +44,7 @@ class Speaker:
             speaker=speaker,
             blocks=blocks,
             turn=message.turn,
-            time=moment_words(message.created_at) if message.created_at is not None else "",
+            time=timestamp_text(message.created_at) if message.created_at is not None else "",
             facts=_facts(message, turn),
             conflict=clean_line(message.model_conflict or "", 200),
             is_continued=before is not None and (before.speaker, before.turn) == (speaker, message.turn),
@@ -89,7 +89,7 @@ class Speaker:
 
     def _part(self, part: AnyPart, message: Message, at: At) -> Iterator[AnyBlock]:
         if isinstance(part, Thinking):
-            yield from self._said()
+            yield from self._joined_prose()
             self._first = self._first or at
             self._thoughts.append(part)
             self._notes += notes_of(part)
@@ -116,20 +116,20 @@ class Speaker:
     def _gather(self, part: Text | Reference) -> None:
         where = ""
         if isinstance(part, Reference) and part.place is not None:
-            where = place_words(part.place, self.stage.folder)
+            where = location_text(part.place, self.stage.folder)
         if isinstance(part, Text):
             self._prose.add_text(part.text)
             self._warned += [clean_line(word, 300) for word in part.vulnerabilities]
         elif part.type == "inline":
-            self._prose.add_link(Link(words=part.text or clean_line(markdown_words(where), 300), where=where))
+            self._prose.add_link(Link(words=part.text or clean_line(markdown_as_plain(where), 300), where=where))
         elif where:
             self._prose.name_block(where)
 
     def _flush(self) -> Iterator[AnyBlock]:
         yield from self._thought()
-        yield from self._said()
+        yield from self._joined_prose()
 
-    def _said(self) -> Iterator[AnyBlock]:
+    def _joined_prose(self) -> Iterator[AnyBlock]:
         text, links = self._prose.take()
         warned, self._warned = self._warned, []
         if text:
@@ -153,7 +153,7 @@ class Speaker:
             yield Thought(
                 at=first or NOWHERE,
                 title=clean_line(title or "", 160),
-                elapsed=duration_words(elapsed) if elapsed else "",
+                elapsed=elapsed_text(elapsed) if elapsed else "",
                 text=text,
                 notes=notes,
             )

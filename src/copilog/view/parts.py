@@ -48,7 +48,7 @@ from copilog.view.blocks import (
     Todo,
     Words,
 )
-from copilog.view.build_state import Stage
+from copilog.view.build_state import BuildState
 from copilog.view.hunks import as_hunks
 from copilog.view.terminal_text import clean_line, json_text
 from copilog.view.wording import (
@@ -61,11 +61,11 @@ from copilog.view.wording import (
     UNMADE,
     VERBS,
     counted,
-    duration_words,
-    path_words,
-    place_words,
+    elapsed_text,
+    location_text,
+    path_text,
     sentence,
-    size_words,
+    size_text,
 )
 
 # Parts of the user's request: shown together, whatever is between them.
@@ -79,7 +79,7 @@ KEPT_CONTEXT = ("skill", "skill-context")  # automatic attachments that record w
 # --- requests -----------------------------------------------------------------------------------------------------
 
 
-def request_blocks(message: Message, number: int, stage: Stage) -> Iterator[AnyBlock]:
+def request_blocks(message: Message, number: int, stage: BuildState) -> Iterator[AnyBlock]:
     """Yield the blocks of a user message, or of a system message."""
     mentions = [part for part in message.parts if isinstance(part, Mention)]
     attached: list[Chip] = []
@@ -91,7 +91,7 @@ def request_blocks(message: Message, number: int, stage: Stage) -> Iterator[AnyB
             if message.role == "system":
                 contexts.append(Context(at=at, title=SCOPES["system"], text=part.text, is_system=True))
             else:
-                yield from _said(part, mentions, at, is_typed(message))
+                yield from _prompt_text(part, mentions, at, is_typed(message))
         elif isinstance(part, Prompt):
             contexts.append(_context(part, at, typed_in(message)))
         elif isinstance(part, Attachment):
@@ -115,7 +115,7 @@ def is_typed(message: Message) -> bool:
     return any(isinstance(part, Prompt) and part.scope == "turn" for part in message.parts)
 
 
-def _said(part: Text, mentions: list[Mention], at: At, is_typed: bool) -> Iterator[AnyBlock]:
+def _prompt_text(part: Text, mentions: list[Mention], at: At, is_typed: bool) -> Iterator[AnyBlock]:
     """Yield the text; Copilot's own tags in it are folded as blocks of their own."""
     if not part.text.strip():
         return
@@ -160,25 +160,25 @@ def _context(part: Prompt, at: At, typed: str = "") -> Context:
     )
 
 
-def _mention(part: Mention, at: At, stage: Stage) -> Chip:
+def _mention(part: Mention, at: At, stage: BuildState) -> Chip:
     """Return a mention that has no position in the text."""
     return Chip(
         at=at,
         label=clean_line(part.type, 40),
         name=clean_line(part.text or SIGNS.get(part.type, "#") + part.name, 100),
-        where=place_words(part.place, stage.folder) if part.place is not None else "",
+        where=location_text(part.place, stage.folder) if part.place is not None else "",
         notes=notes_of(part),
         role="mentioned",
     )
 
 
-def _attachment(part: Attachment, at: At, stage: Stage) -> Chip:
+def _attachment(part: Attachment, at: At, stage: BuildState) -> Chip:
     """Return a file, a selection, a picture or an instruction file."""
     name = clean_line(part.name or "", 120)
-    where = place_words(part.place, stage.folder) if part.place is not None else ""
+    where = location_text(part.place, stage.folder) if part.place is not None else ""
     facts = [
         clean_line(part.mime_type or "", 60) if part.data is not None else "",
-        size_words(len(part.data)) if part.data is not None else "",
+        size_text(len(part.data)) if part.data is not None else "",
         counted(len(part.text), "character") if part.text else "",
         "added by itself" if part.is_automatic else "",
         "" if part.is_sent else "not sent",
@@ -204,14 +204,14 @@ def edits_before(events: list[tuple[str, str | None]], folder: str | None) -> li
     """Return what the user did with earlier edits before sending a request: the verb, and the files."""
     by_action: dict[str, list[str]] = {}
     for action, uri in events:
-        by_action.setdefault(action, []).append(path_words(uri or "", folder) or "a file")
+        by_action.setdefault(action, []).append(path_text(uri or "", folder) or "a file")
     return [(EDIT_VERBS.get(action, clean_line(action, 40)), names) for action, names in by_action.items()]
 
 
 # --- separate parts -----------------------------------------------------------------------------------------------
 
 
-def block_of(part: AnyPart, at: At, turn: int | None, stage: Stage) -> AnyBlock | None:
+def block_of(part: AnyPart, at: At, turn: int | None, stage: BuildState) -> AnyBlock | None:
     """Return a part that is neither prose nor a call; None for one that is shown with another part."""
     match part:
         case TodoList():
@@ -225,7 +225,7 @@ def block_of(part: AnyPart, at: At, turn: int | None, stage: Stage) -> AnyBlock 
                 at=at, look="tree", title="Files", text="\n".join(_tree_lines(part.root)), notes=notes_of(part)
             )
         case Confirmation():
-            return _asked(part, at)
+            return _form(part, at)
         case Checkpoint():
             facts = [clean_line(part.id, 80)]
             return Aside(
@@ -259,8 +259,8 @@ def _todo(part: TodoList, at: At) -> Todo:
     return Todo(at=at, tasks=tasks, notes=notes_of(part))
 
 
-def _reference(part: Reference, at: At, stage: Stage) -> Chips:
-    where = place_words(part.place, stage.folder) if part.place is not None else ""
+def _reference(part: Reference, at: At, stage: BuildState) -> Chips:
+    where = location_text(part.place, stage.folder) if part.place is not None else ""
     name = clean_line(part.text, 200)
     chip = Chip(at=at, role="linked", label=clean_line(part.type, 40), name=name or where, where=where if name else "")
     return Chips(at=at, chips=[chip], notes=notes_of(part))
@@ -275,7 +275,7 @@ def _tree_lines(root: TreeNode) -> Iterator[str]:
         waiting += [(child, depth + 1) for child in reversed(node.children)]
 
 
-def _asked(part: Confirmation, at: At) -> Asked:
+def _form(part: Confirmation, at: At) -> Asked:
     questions = [
         (
             clean_line(question.text or question.title or "a question without words"),
@@ -302,7 +302,7 @@ def _compaction(part: Compaction, at: At) -> Aside:
         clean_line(part.trigger or "", 60),
         clean_line(part.model or "", 60),
         counted(len(part.text), "character"),
-        duration_words(part.elapsed_ms) if part.elapsed_ms is not None else "",
+        elapsed_text(part.elapsed_ms) if part.elapsed_ms is not None else "",
     ]
     return Aside(
         at=at,
@@ -368,7 +368,7 @@ def _unknown(part: Unknown, at: At) -> Aside:
 # --- edits --------------------------------------------------------------------------------------------------------
 
 
-def _edit(edit: FileEdit, at: At, turn: int | None, stage: Stage) -> Edit:
+def _edit(edit: FileEdit, at: At, turn: int | None, stage: BuildState) -> Edit:
     """Return one edit of the answer, with its outcome."""
     ranges = [change for batch in edit.batches for change in batch]
     facts = [
@@ -386,7 +386,7 @@ def _edit(edit: FileEdit, at: At, turn: int | None, stage: Stage) -> Edit:
         action=edit.action,
         verb=VERBS.get(edit.action, clean_line(edit.action, 40)),
         path=_name(edit.path or edit.uri, stage),
-        new_path=path_words(edit.new_uri, stage.folder) if edit.new_uri else "",
+        new_path=path_text(edit.new_uri, stage.folder) if edit.new_uri else "",
         lines=changed_lines(edit),
         fate=fate,
         fate_words=FATES.get(fate, ""),
@@ -400,7 +400,7 @@ def _edit(edit: FileEdit, at: At, turn: int | None, stage: Stage) -> Edit:
     )
 
 
-def change_block(change: FileChange, stage: Stage, *, is_open: bool = False) -> Edit:
+def change_block(change: FileChange, stage: BuildState, *, is_open: bool = False) -> Edit:
     """Return one change of the editing history."""
     old = change.old_uri if change.action == "rename" else None
     path = change.path or change.uri
@@ -418,11 +418,11 @@ def change_block(change: FileChange, stage: Stage, *, is_open: bool = False) -> 
     )
 
 
-def _name(path: str | None, stage: Stage) -> str:
-    return path_words(path, stage.folder) if path else "an unknown file"
+def _name(path: str | None, stage: BuildState) -> str:
+    return path_text(path, stage.folder) if path else "an unknown file"
 
 
-def changes_of(turn: int, numbers: list[int], stage: Stage) -> Iterator[Edit]:
+def changes_of(turn: int, numbers: list[int], stage: BuildState) -> Iterator[Edit]:
     """Yield the changes of a turn that its answer does not show, from the editing history."""
     messages = stage.conversation.messages
     parts = [part for number in numbers for part in messages[number].parts if isinstance(part, FileEdit)]

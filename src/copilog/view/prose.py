@@ -48,7 +48,7 @@ class ProseBuffer:
             closing = _CLOSING.match(text)
             if closing and _closes(closing[1], self._cut_fence):
                 text = text[closing.end() :]
-            elif _goes_on_as_code(text):
+            elif _continues_code(text):
                 self._text += self._cut_fence + "\n"
             self._cut_fence = None
         self._text += text
@@ -80,7 +80,7 @@ class ProseBuffer:
         return (_without_empty_blocks(text).strip("\n") if text.strip() else ""), links
 
 
-def _goes_on_as_code(text: str) -> bool:
+def _continues_code(text: str) -> bool:
     """Return whether a piece ends a block that it did not begin."""
     pairs = _blocks(text)
     return bool(pairs) and pairs[-1][1] is None and not pairs[0][0][2].strip()

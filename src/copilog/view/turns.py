@@ -6,16 +6,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from copilog.derive import agent_name, in_reading_order, is_counted, is_going, reason_of, repeated_prompts
+from copilog.derive import agent_name, in_reading_order, is_counted, may_still_run, reason_of, repeated_prompts
 from copilog.derive.counting import last_number
 from copilog.derive.failures import has_failed
-from copilog.derive.notes import error_facts, followup_words, notes_of_turn
+from copilog.derive.notes import error_facts, followup_text, notes_of_turn
 from copilog.derive.references import used_files
-from copilog.derive.running import status_words
+from copilog.derive.running import status_label
 from copilog.model import Conversation, Message, Prompt, ToolCall, Turn, best_usage, prose_of
 from copilog.tags import user_text
 from copilog.view.blocks import TurnFoot, TurnHead
-from copilog.view.build_state import Stage
+from copilog.view.build_state import BuildState
 from copilog.view.frames import Framed, Frames
 from copilog.view.messages import speaker_of
 from copilog.view.parts import changes_of, edits_before, is_typed
@@ -24,13 +24,13 @@ from copilog.view.wording import (
     BADGES,
     GOING,
     counted,
-    details_words,
+    details_text,
     duration_facts,
-    model_words,
-    moment_words,
-    only_trace_words,
-    usage_words,
-    used_file_words,
+    model_text,
+    only_trace_text,
+    timestamp_text,
+    usage_text,
+    used_file_text,
 )
 
 LONGEST_LINE = 90
@@ -68,7 +68,7 @@ def outline_of(conversation: Conversation) -> list[OutlineEntry]:
         OutlineEntry(
             turn=turn.index,
             message=firsts.get(turn.index),
-            words=clean_line(prompts.get(turn.index, ""), LONGEST_LINE) or _without_words(turn),
+            words=clean_line(prompts.get(turn.index, ""), LONGEST_LINE) or _text_without_prompt(turn),
             status=turn.status or "complete",
             marks=[words for _, words in marks_of(turn, repeated)],
             calls=calls.get(turn.index, 0),
@@ -89,13 +89,13 @@ def first_prompts(conversation: Conversation) -> dict[int, str]:
     for message in conversation.messages:
         turn = message.turn
         if message.role == "user" and message.parent_call_id is None and turn is not None and turn not in prompts:
-            words = _words_of(message)
+            words = _prompt_text(message)
             if words:
                 prompts[turn] = words
     return prompts
 
 
-def _words_of(message: Message) -> str:
+def _prompt_text(message: Message) -> str:
     words = prose_of(message.parts).strip()
     if words and "<" in words and not is_typed(message):
         return user_text(words) or ""
@@ -103,7 +103,7 @@ def _words_of(message: Message) -> str:
     return words or next((own for text in sent if (own := user_text(text))), "")
 
 
-def _without_words(turn: Turn) -> str:
+def _text_without_prompt(turn: Turn) -> str:
     if turn.confirmation:
         return f"[{clean_line(turn.confirmation, 60)}]"
     if turn.is_system_initiated:
@@ -120,7 +120,7 @@ def marks_of(turn: Turn, repeated: set[int]) -> Iterator[tuple[str, str]]:
     elif turn.undone_from is not None:
         yield "undone", "partly undone"
     if turn.status is not None and turn.status in BADGES:
-        is_open = is_going(turn.status, turn.timing.started_at, turn.timing.completed_at)
+        is_open = may_still_run(turn.status, turn.timing.started_at, turn.timing.completed_at)
         yield turn.status, GOING[turn.status] if is_open else BADGES[turn.status]
     if turn.index in repeated:
         yield "retried", "asked again"
@@ -135,7 +135,7 @@ def marks_of(turn: Turn, repeated: set[int]) -> Iterator[tuple[str, str]]:
 # --- above a turn -------------------------------------------------------------------------------------------------
 
 
-def turn_head(turn: Turn, before: Turn | None, repeated: set[int], stage: Stage) -> TurnHead:
+def turn_head(turn: Turn, before: Turn | None, repeated: set[int], stage: BuildState) -> TurnHead:
     """Return the turn's number, start and outcome, and how its settings differ from the turn before."""
     started = turn.timing.started_at
     return TurnHead(
@@ -143,15 +143,15 @@ def turn_head(turn: Turn, before: Turn | None, repeated: set[int], stage: Stage)
         number=turn.index + 1,
         of=last_number(stage.conversation),
         speaker=speaker_of(turn),
-        time=moment_words(started) if started is not None else "",
+        time=timestamp_text(started) if started is not None else "",
         iso_time=started.isoformat() if started is not None else "",
         badges=[mark for mark in marks_of(turn, repeated) if mark[0] not in ("up", "down")],
-        model=model_words(turn),
+        model=model_text(turn),
         mode=_mode_name(turn),
         changes=list(_changes(turn, before)),
         before=edits_before([(event.action, event.uri) for event in turn.edited_files], stage.folder),
         pressed=clean_line(turn.confirmation or "", 100),
-        only_trace=only_trace_words(turn, stage.only_traces),
+        only_trace=only_trace_text(turn, stage.only_traces),
         is_superseded=not is_counted(turn),
     )
 
@@ -175,7 +175,7 @@ def _changes(turn: Turn, before: Turn | None) -> Iterator[str]:
     if before is None:
         return
     for what, now, then in (
-        ("Model", model_words(turn), model_words(before)),
+        ("Model", model_text(turn), model_text(before)),
         ("Mode", _mode_name(turn), _mode_name(before)),
     ):
         if now and then and now != then:
@@ -185,7 +185,7 @@ def _changes(turn: Turn, before: Turn | None) -> Iterator[str]:
 # --- below a turn -------------------------------------------------------------------------------------------------
 
 
-def turn_foot(turn: Turn, numbers: list[int], stage: Stage) -> TurnFoot:
+def turn_foot(turn: Turn, numbers: list[int], stage: BuildState) -> TurnFoot:
     """Return how a turn ended, its duration and cost, and its references. `numbers` are its messages."""
     error = turn.error
     is_cancelled = turn.status == "cancelled"
@@ -194,15 +194,15 @@ def turn_foot(turn: Turn, numbers: list[int], stage: Stage) -> TurnFoot:
     loaded = {skill.name for skill in turn.skills if skill.is_loaded}
     return TurnFoot(
         turn=turn.index,
-        status=status_words(turn) or "",
-        model=model_words(turn),
+        status=status_label(turn) or "",
+        model=model_text(turn),
         modes=list(_modes(turn)),
         error=error.message or "It failed without a message." if error is not None and not is_plain else "",
         error_facts=[clean_line(fact, 200) for fact in error_facts(error)] if error is not None else [],
         is_failed=has_failed(turn),
         is_cancelled=is_cancelled,
-        details=details_words(turn) if turn.details else "",
-        who=list(_who(turn)),
+        details=details_text(turn) if turn.details else "",
+        who=list(_participants(turn)),
         times=duration_facts(turn),
         amounts=list(_amounts(turn)),
         vote="" if turn.vote is None else "up" if turn.vote.is_up else "down",
@@ -215,21 +215,21 @@ def turn_foot(turn: Turn, numbers: list[int], stage: Stage) -> TurnFoot:
             if share.percent is not None
         ],
         references=[
-            (used_file_words(used, stage.folder), clean_line(used.status_words, 200))
+            (used_file_text(used, stage.folder), clean_line(used.status_label, 200))
             for used in used_files(turn, stage.folder)
         ],
         citations=[
             (clean_line(citation.license or "unknown", 60), clean_line(citation.uri or "", 300), citation.snippet or "")
             for citation in turn.citations
         ],
-        followups=[clean_line(followup_words(followup), 300) for followup in turn.followups],
+        followups=[clean_line(followup_text(followup), 300) for followup in turn.followups],
         notes=notes_of_turn(turn, stage.conversation),
         edits=list(changes_of(turn.index, numbers, stage)),
         last=numbers[-1] if numbers else 0,
     )
 
 
-def _who(turn: Turn) -> Iterator[str]:
+def _participants(turn: Turn) -> Iterator[str]:
     if turn.agent is not None:
         yield clean_line(f"@{agent_name(turn.agent)}", 80)
     if turn.command:
@@ -239,7 +239,7 @@ def _who(turn: Turn) -> Iterator[str]:
 def _amounts(turn: Turn) -> Iterator[str]:
     best = best_usage(turn)
     if best is not None:
-        yield from usage_words(best)
+        yield from usage_text(best)
     if best is None or best.credits is None:
         spent = next((usage.credits for usage in turn.usage if usage.credits is not None), None)
         if spent is not None:

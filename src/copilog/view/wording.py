@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from copilog.derive import Placed
 from copilog.derive.counting import branch_name, only_trace_of, reasons_of
 from copilog.derive.exit_codes import exit_code_of
-from copilog.derive.models import asked_for, model_of, names_of
+from copilog.derive.models import model_of, names_of, requested_model
 from copilog.derive.outcomes import outcome_of
 from copilog.derive.references import UsedFile
 from copilog.model import (
@@ -116,7 +116,7 @@ def counted(number: int, word: str, plural: str | None = None) -> str:
     return f"{number:,} {word if number == 1 else plural or word + 's'}"
 
 
-def size_words(number: int) -> str:
+def size_text(number: int) -> str:
     """Return a number of bytes as text."""
     if number < 1000:
         return counted(number, "byte")
@@ -125,7 +125,7 @@ def size_words(number: int) -> str:
     return f"{value:.1f} {unit}" if value < 10 else f"{value:,.0f} {unit}"
 
 
-def duration_words(milliseconds: float) -> str:
+def elapsed_text(milliseconds: float) -> str:
     """Return a duration as text: `850 ms`, `12.3 s`, `3 min 05 s`, `2 h 10 min`."""
     if not math.isfinite(milliseconds):
         return "?"
@@ -141,7 +141,7 @@ def duration_words(milliseconds: float) -> str:
     return f"{hours:,} h {minutes:02} min"
 
 
-def moment_words(moment: datetime) -> str:
+def timestamp_text(moment: datetime) -> str:
     """Return a timestamp in local time, to the second."""
     try:
         return moment.astimezone().strftime("%Y-%m-%d %H:%M:%S")
@@ -149,10 +149,10 @@ def moment_words(moment: datetime) -> str:
         return moment.isoformat(" ", "seconds")
 
 
-def span_words(start: datetime, end: datetime | None) -> str:
+def span_text(start: datetime, end: datetime | None) -> str:
     """Return a period, with the day once if both ends have the same."""
-    first = moment_words(start)
-    last = moment_words(end) if end is not None else first
+    first = timestamp_text(start)
+    last = timestamp_text(end) if end is not None else first
     if first == last:
         return first
     return f"{first} to {last.removeprefix(first[:11]) if last[:10] == first[:10] else last}"
@@ -163,23 +163,23 @@ def duration_facts(turn: Turn) -> list[str]:
     took, first = duration_of(turn), turn.timing.first_progress_ms
     facts = []
     if took.elapsed_ms is not None:
-        facts.append(duration_words(took.elapsed_ms))
+        facts.append(elapsed_text(took.elapsed_ms))
     if took.working_ms is not None and took.working_ms != took.elapsed_ms:
-        facts.append(f"{duration_words(took.working_ms)} working")
+        facts.append(f"{elapsed_text(took.working_ms)} working")
     if first is not None:
-        facts.append(f"first progress after {duration_words(first)}")
+        facts.append(f"first progress after {elapsed_text(first)}")
     if took.waiting_ms:
-        facts.append(f"waited {duration_words(took.waiting_ms)} for the user")
+        facts.append(f"waited {elapsed_text(took.waiting_ms)} for the user")
     return facts
 
 
-def model_words(turn: Turn) -> str:
+def model_text(turn: Turn) -> str:
     """Return the model that ran, after the requested one if they differ: `auto: gpt-5`."""
-    ran, asked = model_of(turn), asked_for(turn)
+    ran, asked = model_of(turn), requested_model(turn)
     return clean_line(f"{asked}: {ran}" if asked else ran or "", 100)
 
 
-def title_words(conversation: Conversation) -> list[str]:
+def title_text(conversation: Conversation) -> list[str]:
     """Return the source of the title, and the other titles of the traces."""
     if conversation.title_origin is None:
         return []
@@ -187,7 +187,7 @@ def title_words(conversation: Conversation) -> list[str]:
     return [conversation.title_origin, *(f"also “{title.text}” ({title.origin or 'unknown'})" for title in others)]
 
 
-def path_words(path: str, folder: str | None) -> str:
+def path_text(path: str, folder: str | None) -> str:
     """Return a path, or the address of a file, as one line; relative to the conversation's folder if it is in it."""
     if path.startswith("file://"):
         path = unquote(path.removeprefix("file://"))
@@ -201,25 +201,25 @@ def path_words(path: str, folder: str | None) -> str:
     return clean_line(path)
 
 
-def place_words(place: Place, folder: str | None) -> str:
+def location_text(place: Place, folder: str | None) -> str:
     """Return a location: `src/app.py:3-10`, `login in src/app.py`."""
-    words = path_words(place.path or place.uri or "", folder)
+    words = path_text(place.path or place.uri or "", folder)
     if place.range is not None and words:
-        words += f":{_lines_words(place.range)}"
+        words += f":{_line_ranges_text(place.range)}"
     if place.name and place.name != words:
         name = clean_line(place.name, 100)
         words = f"{name} in {words}" if words else name
     return words or "a place without a name"
 
 
-def used_file_words(used: UsedFile, folder: str | None) -> str:
+def used_file_text(used: UsedFile, folder: str | None) -> str:
     """Return a file with all its ranges and symbols: `src/app.py:3-10, 42`, `login, logout in src/app.py`."""
     places = [reference.place for reference in used.references if reference.place is not None]
     if not places:
         first = used.references[0]
-        return path_words(first.text or first.variable or "something", folder)
-    words = path_words(places[0].path or places[0].uri or "", folder)
-    ranges = dict.fromkeys(_lines_words(place.range) for place in places if place.range is not None)
+        return path_text(first.text or first.variable or "something", folder)
+    words = path_text(places[0].path or places[0].uri or "", folder)
+    ranges = dict.fromkeys(_line_ranges_text(place.range) for place in places if place.range is not None)
     if ranges and words:
         words += ":" + ", ".join(ranges)
     names = dict.fromkeys(clean_line(place.name, 100) for place in places if place.name and place.name != words)
@@ -228,30 +228,30 @@ def used_file_words(used: UsedFile, folder: str | None) -> str:
     return words or "a place without a name"
 
 
-def _lines_words(lines: Range) -> str:
+def _line_ranges_text(lines: Range) -> str:
     return f"{lines.start_line}" if lines.start_line == lines.end_line else f"{lines.start_line}-{lines.end_line}"
 
 
-def document_words(document: Document) -> str:
+def document_text(document: Document) -> str:
     """Return the kind of a document, with its title or its path."""
     kind = DOCUMENTS.get(document.kind, clean_line(document.kind, 40))
     name = clean_line(document.title or document.path or "", 100)
     return f"{kind} · {name}" if name else kind
 
 
-def markdown_words(text: str) -> str:
+def markdown_as_plain(text: str) -> str:
     """Return short Markdown as plain text: links as their labels, without marks of emphasis and code."""
     text = _LINK.sub(r"\1", text)
     return _EMPHASIS.sub(r"\2", text).replace("`", "")
 
 
-def outcome_words(call: ToolCall) -> list[str]:
+def outcome_text(call: ToolCall) -> list[str]:
     """Return how a call ended, unless its mark and approval say so, and any record to the contrary.
 
     A command that ended with an error is reported with its call, as its terminal may not be recorded.
     """
     outcome = outcome_of(call)
-    said = approval_words(call.approval) if outcome.kind in ("denied", "skipped") else ""
+    said = approval_text(call.approval) if outcome.kind in ("denied", "skipped") else ""
     words = "" if outcome.kind in ("succeeded", "unknown") or said else str(outcome.kind)
     if call.status == "prepared" and outcome.kind == "unknown":
         words = "prepared"
@@ -272,7 +272,7 @@ def outcome_details(call: ToolCall) -> list[str]:
     return [word for word in told if word]
 
 
-def approval_words(approval: Approval | None) -> str:
+def approval_text(approval: Approval | None) -> str:
     """Return who approved a tool call; nothing if approval was not needed."""
     return "" if approval is None or approval.kind == "not-needed" else _approved(approval)
 
@@ -285,7 +285,7 @@ def _approved(approval: Approval) -> str:
     return f"{words} ({detail})" if words and detail else words
 
 
-def usage_words(usage: Usage) -> list[str]:
+def usage_text(usage: Usage) -> list[str]:
     """Return tokens and cost, each as a short phrase."""
     counts = [
         (usage.input, "in"),
@@ -305,7 +305,7 @@ def usage_words(usage: Usage) -> list[str]:
     return words
 
 
-def details_words(turn: Turn) -> str:
+def details_text(turn: Turn) -> str:
     """Return VS Code's line under the answer: the model's display name and its multiplier, without repetition."""
     name, _, rest = clean_line(turn.details or "", 100).partition(" • ")
     names = names_of(turn)
@@ -347,25 +347,25 @@ def branch_key(branch: Branch) -> tuple[int | None, str]:
     return branch.leaves_from, branch.trace
 
 
-def superseded_words(turns: Sequence[Turn]) -> str:
+def superseded_text(turns: Sequence[Turn]) -> str:
     """Return how many turns are superseded, and why: `2 turns no longer count (removed, undone)`."""
     reasons = ", ".join(clean_line(reason, 80) for reason in reasons_of(turns))
     verb = "counts" if len(turns) == 1 else "count"
     return f"{counted(len(turns), 'turn')} no longer {verb} ({reasons})"
 
 
-def only_trace_words(turn: Turn, only_traces: dict[int, str]) -> str:
+def only_trace_text(turn: Turn, only_traces: dict[int, str]) -> str:
     """Return the only trace that has a turn; empty if several have it, or if the turn's branch says so."""
     path = only_trace_of(turn, only_traces)
     return f"only in {clean_line(path)}" if path is not None else ""
 
 
-def relation_words(relation: Relation) -> str:
+def relation_text(relation: Relation) -> str:
     """Return how a conversation is related to another: `fork of vscode:1`."""
     return f"{RELATIONS.get(relation.kind) or clean_line(relation.kind) + ' of'} {clean_line(relation.other_id)}"
 
 
-def conflict_words(conflict: Conflict) -> str:
+def conflict_text(conflict: Conflict) -> str:
     """Return a fact that was overruled by another trace: `status of turn 3: cancelled`."""
     where = f" of turn {conflict.turn + 1}" if conflict.turn is not None else ""
     value = conflict.value if isinstance(conflict.value, str) else json_text(conflict.value)

@@ -18,7 +18,7 @@ from copilog.errors import CopilogError, UsageError
 from copilog.render.pages import render_page
 from copilog.web import assets, live
 from copilog.web.assets import Assets
-from copilog.web.live import Looking
+from copilog.web.live import DetectorThread
 from copilog.web.routes import ROUTES
 from copilog.web.scans import Places, Scanning
 from copilog.web.security import HEADERS, Guard, SafeHeaders
@@ -80,7 +80,7 @@ async def _lifespan(app: Starlette) -> AsyncIterator[None]:
     threading.Thread(target=warm_up, name="warm-up", daemon=True).start()
     with ExitStack() as running:
         if viewer.settings.is_live:
-            looking = Looking(viewer.settings.archive, viewer.changes)
+            looking = DetectorThread(viewer.settings.archive, viewer.changes)
             running.callback(looking.stop)
             await to_thread(looking.start)
         if places is not None:

@@ -26,13 +26,13 @@ class DefinedHere:
         with self._lock:
             until, found = self._known.get(folders, (0.0, []))
             if time.monotonic() >= until:
-                found = _look(folders)
+                found = _read(folders)
                 # The last request is the most likely to be repeated.
                 self._known = {folders: (time.monotonic() + SECONDS, found)}
             return found
 
 
-def _look(folders: tuple[str, ...]) -> list[Definition]:
+def _read(folders: tuple[str, ...]) -> list[Definition]:
     from copilog.ingest import find_roots
     from copilog.ingest.defined_here import definitions_on_this_machine
 

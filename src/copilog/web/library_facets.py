@@ -87,7 +87,7 @@ def _tools_to_come(filters: Filters, facets: Facets) -> FacetView:
 
 def facet_view(filters: Filters, facet: Facet) -> FacetView:
     values = facet.values[:MOST_NAMES]
-    words = _words_for(facet.name, [value.name for value in values])
+    words = _label_for(facet.name, [value.name for value in values])
     choices = [_choice(filters, facet.name, value, text) for value, text in zip(values, words, strict=True)]
     return FacetView(
         name=facet.name,
@@ -107,19 +107,19 @@ def _choice(filters: Filters, facet: str, value: Value, words: str) -> Choice:
     return Choice(words, value.name if facet != "is" else words, value.conversations, value.is_chosen, link)
 
 
-def _words_for(facet: str, names: list[str]) -> list[str]:
+def _label_for(facet: str, names: list[str]) -> list[str]:
     if facet == "workspace":
-        return folder_words(names)
+        return folder_labels(names)
     if facet == "model":
         return [name if name == NAME_FIELDS["model"].nameless else plain_name(name) for name in names]
     if facet == "is":
         return [FLAG_WORDS[name] for name in names]
     if facet == "month":
-        return [month_words(name) for name in names]
+        return [month_label(name) for name in names]
     return names
 
 
-def folder_words(paths: list[str]) -> list[str]:
+def folder_labels(paths: list[str]) -> list[str]:
     """Return folders by their last name; those that share it by two, and those that share both in full."""
     ends = [[part for part in path.replace("\\", "/").split("/") if part][-2:] for path in paths]
     times = Counter("/".join(end[-count:]) for end in ends for count in {1, len(end)} if end)
@@ -130,7 +130,7 @@ def folder_words(paths: list[str]) -> list[str]:
     return words
 
 
-def month_words(month: str) -> str:
+def month_label(month: str) -> str:
     """Return `May 2026` for `2026-05`; other text as it is."""
     try:
         return period_of(month).start.astimezone().strftime("%B %Y")
@@ -146,7 +146,7 @@ def chips_of(filters: Filters, without: dict[str, int]) -> list[Chip]:
             continue
         nothing = False if name in FLAGS else None
         gain = without.get("query" if name == "q" else name, 0)
-        chips.append(Chip(_chip_words(name, value), library_link(filters, **{name: nothing}), gain))
+        chips.append(Chip(_chip_label(name, value), library_link(filters, **{name: nothing}), gain))
     period = [f"{word} {text}" for word, text in (("since", filters.since), ("until", filters.until)) if text]
     if period:
         link = library_link(filters, since=None, until=None)
@@ -154,15 +154,15 @@ def chips_of(filters: Filters, without: dict[str, int]) -> list[Chip]:
     return chips
 
 
-def _chip_words(name: str, value: str) -> str:
+def _chip_label(name: str, value: str) -> str:
     if name in FLAGS:
         return f"with {FLAG_WORDS[name]}"
     if name in NAME_FIELDS and value.startswith("="):
         value = value[1:]
     if name == "workspace":
-        value = folder_words([value])[0]
+        value = folder_labels([value])[0]
     elif name == "month":
-        value = month_words(value)
+        value = month_label(value)
     return f"{CHIP_WORDS.get(name, name)}: {value}"
 
 

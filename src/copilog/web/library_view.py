@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from copilog.derive import agent_key, is_going
+from copilog.derive import agent_key, may_still_run
 from copilog.derive.model_names import key_of, plain_name
 from copilog.errors import UsageError
 from copilog.store.archive import Archive
@@ -18,7 +18,7 @@ from copilog.store.library import PAGE_ROWS, Row, rows_among, rows_of
 from copilog.store.query import QueryError
 from copilog.store.search import Hit, Order, search
 from copilog.store.selection import Selected, UnknownName
-from copilog.store.times import moment_from
+from copilog.store.times import timestamp_from
 from copilog.web.filters import BEST, NEWEST, Filters, library_link, listed_by
 from copilog.web.library_facets import Chip, FacetView, chips_of, facet_view, facet_views, said
 
@@ -79,7 +79,7 @@ class Listed(msgspec.Struct, kw_only=True):
     found: list[Found] = []
 
 
-class Trouble(msgspec.Struct, kw_only=True):
+class InvalidFilters(msgspec.Struct, kw_only=True):
     """Why the filters are not valid, and which would be."""
 
     reason: str
@@ -104,7 +104,7 @@ class LibraryView(msgspec.Struct, kw_only=True):
     end: str | None = None
     offset: int = 0
     notes: list[str] = []
-    trouble: Trouble | None = None
+    trouble: InvalidFilters | None = None
     first: str = "/"  # the beginning of the list
 
 
@@ -119,7 +119,7 @@ class PartView(NamedTuple):
 
 def library_view(archive: Archive, filters: Filters, offset: int = 0, *, with_tools: bool = False) -> LibraryView:
     """Return the page. Filters that are not valid are reported and removed."""
-    trouble: Trouble | None = None
+    trouble: InvalidFilters | None = None
     while True:  # each time with one filter less that is not valid
         try:
             selected, notes = _selected(archive, filters)
@@ -151,18 +151,18 @@ def _counted(archive: Archive, selected: Selected) -> Facets:
     """Return the counts. As counting is slow, they are cached until the files of the archive change."""
     states = [_state(archive.path), _state(archive.path.with_name(f"{archive.path.name}-wal"))]
     key = (archive.path, tuple(states), selected.selection)
-    counted = _kept.get(key)
+    counted = _cached_counts.get(key)
     if counted is None:
         counted = facets_of(selected)
         # A file that was just written may be written again before the clock of the file system advances.
         if all(time.time_ns() - changed > JUST_NOW_NS for changed, _ in states):
-            if len(_kept) >= KEPT_COUNTS:
-                _kept.clear()
-            _kept[key] = counted
+            if len(_cached_counts) >= KEPT_COUNTS:
+                _cached_counts.clear()
+            _cached_counts[key] = counted
     return counted
 
 
-_kept: dict[Any, Facets] = {}
+_cached_counts: dict[Any, Facets] = {}
 
 
 def _state(file: Path) -> tuple[int, int]:
@@ -205,16 +205,16 @@ def _selected(archive: Archive, filters: Filters) -> tuple[Selected, list[str]]:
 
 def _part(archive: Archive, selected: Selected, filters: Filters, offset: int, limit: int) -> PartView:
     if selected.selection.query is not None and filters.sort in (BEST, NEWEST):
-        return _found_part(archive, selected, filters, offset)
+        return _part_of_hits(archive, selected, filters, offset)
     sort = filters.sort if filters.sort != BEST else NEWEST
     rows = rows_of(selected, sort=sort, offset=offset, limit=limit + 1)
     more = _more(filters, offset + limit) if len(rows) > limit else None
     return PartView([_listed(row) for row in rows[:limit]], more, [])
 
 
-def _found_part(archive: Archive, selected: Selected, filters: Filters, offset: int) -> PartView:
+def _part_of_hits(archive: Archive, selected: Selected, filters: Filters, offset: int) -> PartView:
     """Return the hits from `offset` on, by conversation. Those that other filters exclude are skipped."""
-    query = selected.narrowed_query()
+    query = selected.query_with_filters()
     allowed = Selected(archive.connection, msgspec.structs.replace(selected.selection, query=None))
     order: Order = "newest" if filters.sort == NEWEST else "rank"
     listed: dict[str, Listed] = {}
@@ -263,7 +263,7 @@ def _listed(row: Row) -> Listed:
         models=[models[key] for key in reversed(models) if key],
         agents=_agents(row),
         status=row.status,
-        state=_state_words(row.status, row.touched_at),
+        state=_state_label(row.status, row.touched_at),
         call_ends=", ".join(filter(None, (_failed_calls(row), _command_errors(row)))),
     )
 
@@ -277,8 +277,8 @@ def _command_errors(row: Row) -> str:
     return f"{count:,} {'command' if count == 1 else 'commands'} ended with an error" if count else ""
 
 
-def _state_words(status: str | None, touched_at: str | None) -> str | None:
-    if status in GOING_WORDS and is_going(status, moment_from(touched_at)):
+def _state_label(status: str | None, touched_at: str | None) -> str | None:
+    if status in GOING_WORDS and may_still_run(status, timestamp_from(touched_at)):
         return GOING_WORDS[status]
     return STATE_WORDS.get(status or "", status)
 
@@ -303,10 +303,10 @@ def _more(filters: Filters, offset: int) -> str:
 # --- what went wrong ------------------------------------------------------------------------------------------------
 
 
-def _trouble(filters: Filters, error: UsageError) -> Trouble:
+def _trouble(filters: Filters, error: UsageError) -> InvalidFilters:
     if not isinstance(error, QueryError) or filters.q is None:
-        return Trouble(reason=str(error), link=library_link(_without_fault(filters, error)))
-    return Trouble(
+        return InvalidFilters(reason=str(error), link=library_link(_without_fault(filters, error)))
+    return InvalidFilters(
         reason=error.reason,
         before=filters.q[: error.position],
         after=filters.q[error.position :],

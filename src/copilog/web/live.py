@@ -104,7 +104,7 @@ def latest_mark(archive: Archive) -> str:
     return mark or "0"
 
 
-class Lookout:
+class ChangeDetector:
     """Finds what has changed in an archive since the last check.
 
     The archive is opened only if its files have changed, and never stays open: it may be moved or replaced.
@@ -114,7 +114,7 @@ class Lookout:
         self._path = path
         self._state: State = ()
         self._mark: str | None = None
-        self._told: set[tuple[str, str]] = set()  # those that changed at exactly the time of the mark
+        self._reported: set[tuple[str, str]] = set()  # those that changed at exactly the time of the mark
         self._newest = 0
         self._count = 0
 
@@ -138,7 +138,7 @@ class Lookout:
         is_first, before = self._mark is None, self._count
         mark = latest_mark(archive) if self._mark is None else self._mark
         touched = touched_since(archive, mark)
-        fresh = [(name, moment) for name, moment in touched if (name, moment) not in self._told]
+        fresh = [(name, moment) for name, moment in touched if (name, moment) not in self._reported]
         (new,) = archive.connection.execute(
             "SELECT count(*) FROM conversation WHERE rowid > ?", (self._newest,)
         ).fetchone()
@@ -146,7 +146,7 @@ class Lookout:
             "SELECT coalesce(max(rowid), 0), count(*) FROM conversation"
         ).fetchone()
         self._mark = touched[0][1] if touched else mark
-        self._told = {(name, moment) for name, moment in touched if moment == self._mark}
+        self._reported = {(name, moment) for name, moment in touched if moment == self._mark}
         if is_first or not (fresh or self._count < before):
             return None
         return Change([name for name, _ in fresh[:MOST_IDS]], new, len(fresh), self._mark)
@@ -165,11 +165,11 @@ def _state_of(path: Path) -> State:
     return tuple(found)
 
 
-class Looking:
+class DetectorThread:
     """A thread that checks the archive and publishes changes, until it is stopped."""
 
     def __init__(self, path: Path, changes: Changes) -> None:
-        self._lookout = Lookout(path)
+        self._lookout = ChangeDetector(path)
         self._changes = changes
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="copilog lookout", daemon=True)

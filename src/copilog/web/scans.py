@@ -49,15 +49,15 @@ class Task(msgspec.Struct):
     has_definitions: bool
 
 
-def scan_places(task: Task) -> ScanResult:
+def scan_roots_once(task: Task) -> ScanResult:
     """Update the archive once."""
     from copilog.ingest import WorkspaceDefinitions
-    from copilog.ingest.defined_here import definitions_of_places
+    from copilog.ingest.defined_here import definitions_in_roots
     from copilog.ingest.scanning import update
     from copilog.store.archive import Archive
 
     def definitions() -> WorkspaceDefinitions:
-        return WorkspaceDefinitions(*definitions_of_places(task.machine))
+        return WorkspaceDefinitions(*definitions_in_roots(task.machine))
 
     with Archive(task.archive, write=True) as archive:
         origins = origins_of(archive, lambda: task.machine)
@@ -125,7 +125,7 @@ class Scanning:
         """Scan once in the process; return why it failed, or None."""
         try:
             task = Task(self._places.archive, self._places.machine(), self._places.has_definitions)
-            for _ in self._engine.map(scan_places, [task]):
+            for _ in self._engine.map(scan_roots_once, [task]):
                 self._scans += 1
             if self._scans >= SCANS_OF_ONE_PROCESS:
                 self._end_process()

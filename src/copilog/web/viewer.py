@@ -68,7 +68,7 @@ class Viewer:
         self.changes = Changes()
         self.opened = OpenedFiles(settings.files)
         self._definitions = DefinedHere()
-        self._kept: OrderedDict[tuple[str, bytes], Conversation] = OrderedDict()
+        self._cached: OrderedDict[tuple[str, bytes], Conversation] = OrderedDict()
         self._lock = threading.Lock()
 
     @contextmanager
@@ -89,9 +89,9 @@ class Viewer:
             ).fetchone()
             key = (conversation_id, bytes(digest))
             with self._lock:
-                kept = self._kept.get(key)
+                kept = self._cached.get(key)
                 if kept is not None:
-                    self._kept.move_to_end(key)
+                    self._cached.move_to_end(key)
                     return kept
             conversation = archive.get(conversation_id)
         self._keep(key, conversation)
@@ -103,11 +103,11 @@ class Viewer:
 
     def _keep(self, key: tuple[str, bytes], conversation: Conversation) -> None:
         with self._lock:
-            for old in [other for other in self._kept if other[0] == key[0]]:
-                del self._kept[old]
-            self._kept[key] = conversation
-            while len(self._kept) > KEPT_CONVERSATIONS:
-                self._kept.popitem(last=False)
+            for old in [other for other in self._cached if other[0] == key[0]]:
+                del self._cached[old]
+            self._cached[key] = conversation
+            while len(self._cached) > KEPT_CONVERSATIONS:
+                self._cached.popitem(last=False)
 
 
 def viewer_of(request: Request) -> Viewer:

@@ -7,7 +7,7 @@ from typing import Any, assert_never
 
 from copilog import jsonio
 from copilog.derive import is_counted, without_superseded
-from copilog.derive.line_counts import lines_words
+from copilog.derive.line_counts import line_counts_text
 from copilog.derive.notes import Note
 from copilog.errors import BadRecord
 from copilog.model import Conversation, title_of
@@ -36,7 +36,7 @@ from copilog.view.blocks import (
 from copilog.view.conversation_info import panel_of
 from copilog.view.prose import with_links
 from copilog.view.terminal_text import clean_output
-from copilog.view.wording import counted, superseded_words
+from copilog.view.wording import counted, superseded_text
 from copilog.writers.html.characters import visible_line
 from copilog.writers.html.code import laid_out
 from copilog.writers.markdown_text import details, fence, plain, prose, quoted, span
@@ -51,7 +51,7 @@ def document_blocks(conversation: Conversation) -> Iterator[str]:
     superseded = [turn for turn in conversation.turns if not is_counted(turn)]
     conversation = without_superseded(conversation)
     missing = Missing()
-    missing.superseded = superseded_words(superseded) if superseded else ""
+    missing.superseded = superseded_text(superseded) if superseded else ""
     view = View(conversation)
     yield f"# {plain(title_of(conversation))}"
     yield from _facts(conversation)
@@ -83,7 +83,7 @@ class BlockWriter:
         self._view = view
         self._missing = missing
         self._speaker = ""
-        self._told: list[str] = []  # facts of the message before
+        self._shown_facts: list[str] = []  # facts of the message before
 
     # --- turns and messages ---------------------------------------------------------------------------------------
 
@@ -117,8 +117,8 @@ class BlockWriter:
             yield f"### {plain(message.speaker, 80)}"
             self._speaker = message.speaker
         facts = [*message.facts, f"conflict: {message.conflict}" if message.conflict else ""]
-        if blocks and facts != self._told:
-            self._told = facts
+        if blocks and facts != self._shown_facts:
+            self._shown_facts = facts
             yield _line(facts)
         yield from blocks
 
@@ -209,9 +209,9 @@ class BlockWriter:
             case Todo():
                 yield "\n".join(["**To do**", "", *(_todo_lines(block) or ["an empty list"])])
             case Asked():
-                yield from _asked(block)
+                yield from _form(block)
             case Aside():
-                yield from _aside(block)
+                yield from _notice(block)
             case _:
                 assert_never(block)
         if not isinstance(block, Call | Chip):  # placed before the block that follows
@@ -235,7 +235,7 @@ class BlockWriter:
         yield from _notes(chip.notes)
 
     def _call(self, call: Call) -> Iterator[str]:
-        facts = ["succeeded" if call.status == "succeeded" else "", lines_words(call.lines, "−"), *call.remarks]
+        facts = ["succeeded" if call.status == "succeeded" else "", line_counts_text(call.lines, "−"), *call.remarks]
         said = ", ".join(plain(fact, 200) for fact in facts if fact)
         yield f"**Tool call** {span(call.name, 80)}" + (f" ({said})" if said else "")
         yield f"Shown as: {plain(call.said)}" if call.said else ""
@@ -298,7 +298,7 @@ class BlockWriter:
         yield _line([f"exit code {shell.exit_code}" if shell.exit_code is not None else "", *shell.facts])
 
     def _edit(self, edit: Edit) -> Iterator[str]:
-        counts = f" {words}" if (words := lines_words(edit.lines, "−")) else ""
+        counts = f" {words}" if (words := line_counts_text(edit.lines, "−")) else ""
         target = f" to {span(edit.new_path)}" if edit.new_path else ""
         said = ", ".join(plain(fact) for fact in (edit.fate_words, *edit.facts, *edit.warnings) if fact)
         name = span(edit.path) if edit.path else "an unknown file"
@@ -356,7 +356,7 @@ def _todo_lines(todo: Todo) -> list[str]:
     return lines
 
 
-def _asked(asked: Asked) -> Iterator[str]:
+def _form(asked: Asked) -> Iterator[str]:
     yield f"**Asked** {plain(asked.title)}" + (f" ({plain(asked.state, 40)})" if asked.state else "")
     yield quoted(prose(asked.message)) if asked.message else ""
     for words, options, answer in asked.questions:
@@ -365,7 +365,7 @@ def _asked(asked: Asked) -> Iterator[str]:
             yield f"Answer: {plain(answer, 2000)}"
 
 
-def _aside(aside: Aside) -> Iterator[str]:
+def _notice(aside: Aside) -> Iterator[str]:
     said = ", ".join(plain(fact) for fact in aside.facts)
     title = plain(aside.title, 300)
     if aside.look == "checkpoint":

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, assert_never
 
-from copilog.derive.line_counts import lines_words
+from copilog.derive.line_counts import line_counts_text
 from copilog.derive.notes import Note
 from copilog.model import Conversation
 from copilog.view import View
@@ -167,9 +167,9 @@ def scraps_of(block: AnyBlock) -> Iterator[Scrap]:
             if block.tasks:
                 yield Scrap("note", "\n".join(_task(*task) for task in block.tasks))
         case Asked():
-            yield _asked(block)
+            yield _form(block)
         case Aside():
-            yield from _aside(block)
+            yield from _notice(block)
         case _:
             assert_never(block)
 
@@ -208,7 +208,7 @@ def _chip(chip: Chip) -> Iterator[Scrap]:
 
 
 def _call(call: Call) -> Iterator[Scrap]:
-    facts = [lines_words(call.lines), *call.remarks]
+    facts = [line_counts_text(call.lines), *call.remarks]
     if call.helper is not None:
         named = "" if call.helper.name == "Sub-agent" else f" {call.helper.name}"
         facts = [f"sub-agent{named}", *call.helper.facts, *facts]
@@ -243,12 +243,12 @@ def _result(result: Result) -> Iterator[Scrap]:
 
 def _edit(edit: Edit, where: str = "") -> Scrap:
     target = f" to `{one_line(edit.new_path)}`" if edit.new_path else ""
-    facts = [lines_words(edit.lines), edit.fate_words, *edit.facts, *edit.warnings]
+    facts = [line_counts_text(edit.lines), edit.fate_words, *edit.facts, *edit.warnings]
     diff = "" if edit.is_told or where else edit.diff
     return Scrap("tool", f"- {where}{edit.action} `{one_line(edit.path)}`{target}{_facts(facts)}", plain(diff), "diff")
 
 
-def _asked(asked: Asked) -> Scrap:
+def _form(asked: Asked) -> Scrap:
     message = one_line(asked.message, 400)
     lines = [f"- asked the user: {one_line(asked.title, 300)}" + (f": {message}" if message else "")]
     for words, options, answer in asked.questions:
@@ -260,7 +260,7 @@ def _asked(asked: Asked) -> Scrap:
     return Scrap("note", "\n".join(lines))
 
 
-def _aside(aside: Aside) -> Iterator[Scrap]:
+def _notice(aside: Aside) -> Iterator[Scrap]:
     if aside.is_routine or aside.is_detail:
         return
     if aside.look == "tree":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from copilog.view.wording import counted, size_words
+from copilog.view.wording import counted, size_text
 from copilog.writers.markdown_text import plain
 
 
@@ -26,7 +26,7 @@ class Missing:
         if self.superseded:
             yield f"{self.superseded}; `copilog show ID --superseded` shows them"
         for kind, number in self._files.items():
-            yield f"{counted(number, 'file')} of type {plain(kind, 60)}, {size_words(self._bytes[kind])}"
+            yield f"{counted(number, 'file')} of type {plain(kind, 60)}, {size_text(self._bytes[kind])}"
         if self.edits:
             yield f"{counted(self.edits, 'edit')} of which only the file name was recorded"
         yield (

@@ -13,18 +13,18 @@ from copilog.derive import is_counted, without_superseded
 from copilog.model import Conversation, title_of
 from copilog.view import View
 from copilog.view.blocks import Shown, Tail, TurnFoot, TurnHead
-from copilog.view.conversation_info import content_words, distinct, model_names, usages_of
+from copilog.view.conversation_info import content_text, distinct, model_names, usages_of
 from copilog.view.terminal_text import clean, clean_line
 from copilog.view.wording import (
     MARKS,
-    conflict_words,
+    conflict_text,
     counted,
     in_sentence,
-    relation_words,
-    size_words,
-    span_words,
-    superseded_words,
-    title_words,
+    relation_text,
+    size_text,
+    span_text,
+    superseded_text,
+    title_text,
 )
 from copilog.writers.terminal_blocks import Drawer
 from copilog.writers.terminal_layout import INDENT, Indented, Labelled, Piece, TextOptions, joined, stacked
@@ -45,7 +45,7 @@ def render_conversation(conversation: Conversation, options: TextOptions) -> Ite
     wanted = [turn for turn in conversation.turns if first <= turn.index + 1 <= last]
     if wanted and not options.superseded and not any(is_counted(turn) for turn in wanted):
         yield Text()
-        yield Text(f"{superseded_words(wanted)}; --superseded shows {'it' if len(wanted) == 1 else 'them'}", "dim")
+        yield Text(f"{superseded_text(wanted)}; --superseded shows {'it' if len(wanted) == 1 else 'them'}", "dim")
     view = View(conversation)
     yield from _Writer(view, options).items(view.items())
 
@@ -61,7 +61,7 @@ def _header(conversation: Conversation, options: TextOptions) -> Iterator[Render
         lines = [value for value in values if value]
         if key == "content" and superseded:
             them = "" if options.superseded else f"; --superseded shows {'it' if len(superseded) == 1 else 'them'}"
-            lines.append(superseded_words(superseded) + them)
+            lines.append(superseded_text(superseded) + them)
         for number, value in enumerate(lines):
             label = Text(key if number == 0 else "", "dim")
             yield Labelled(label, Text(clean(value), "yellow" if key == "marks" else ""), KEY_COLUMNS)
@@ -79,17 +79,17 @@ def _facts(conversation: Conversation, options: TextOptions) -> Iterator[tuple[s
     kinds = distinct(turn.mode.kind or turn.mode.name for turn in conversation.turns if turn.mode is not None)
     agents = distinct(turn.custom_agent.name for turn in conversation.turns if turn.custom_agent is not None)
     marks = [*conversation.marks, *(["pending-edits"] if conversation.has_pending_edits else [])]
-    yield "title from", [clean_line(", ".join(title_words(conversation)))]
+    yield "title from", [clean_line(", ".join(title_text(conversation)))]
     yield "id", [clean_line(conversation.id or "(none)")]
     yield "assistant", [" ".join([clean_line(conversation.assistant or ""), f"({around})" if around else ""]).strip()]
     yield "workspace", [" · ".join(where)]
-    yield "time", [span_words(start, conversation.updated_at) if start is not None else ""]
+    yield "time", [span_text(start, conversation.updated_at) if start is not None else ""]
     yield "models", [", ".join(distinct(model_names(conversation)))]
     yield "mode", [clean_line(", ".join([*kinds, *(f"custom agent {name}" for name in agents)]))]
-    yield "content", [" · ".join(content_words(conversation, has_messages=False))]
+    yield "content", [" · ".join(content_text(conversation, has_messages=False))]
     yield "usage", list(usages_of(conversation))
     yield "marks", [f"{clean_line(mark)}: {MARKS[mark]}" if mark in MARKS else clean_line(mark) for mark in marks]
-    yield "related", [relation_words(relation) for relation in conversation.relations]
+    yield "related", [relation_text(relation) for relation in conversation.relations]
     yield "found in", list(_traces(conversation, options))
 
 
@@ -99,11 +99,11 @@ def _traces(conversation: Conversation, options: TextOptions) -> Iterator[str]:
         at = f"#{trace.pointer}" if trace.pointer else ""
         if trace.table or trace.row:
             at = f" [{' '.join(word for word in (trace.table, trace.row) if word)}]"
-        size = [size_words(trace.size)] if options.full and trace.size is not None else []
+        size = [size_text(trace.size)] if options.full and trace.size is not None else []
         yield f"{clean_line(trace.path + at)}  ({', '.join([trace.role, trace.source, *size])})"
         most = len(trace.conflicts) if options.full else MOST_CONFLICTS
         for conflict in trace.conflicts[:most]:
-            yield f"  overruled: {conflict_words(conflict)}"
+            yield f"  overruled: {conflict_text(conflict)}"
         if len(trace.conflicts) > most:
             yield f"  and {len(trace.conflicts) - most:,} more; --full shows them"
 
@@ -170,9 +170,9 @@ class _Writer:
         if (number is None and self._options.turns is not None) or (number is not None and not first <= number <= last):
             return
         if isinstance(head, TurnHead):
-            asked, answered = _asked_and_answered(group)
+            asked, answered = _split_at_answer(group)
             yield from self._head(head)
-            yield from stacked(self._asked(head, asked))
+            yield from stacked(self._request(head, asked))
         else:
             answered = group
             if head is not None:
@@ -204,7 +204,7 @@ class _Writer:
             yield Text(words, "dim")
         yield Text(head.speaker, "bold green")
 
-    def _asked(self, head: TurnHead, messages: list[Shown]) -> Iterator[Piece]:
+    def _request(self, head: TurnHead, messages: list[Shown]) -> Iterator[Piece]:
         for verb, names in head.before:
             shown = names if self._options.full else names[:MOST_FILES]
             more = f" and {len(names) - len(shown):,} more" if len(names) > len(shown) else ""
@@ -218,7 +218,7 @@ class _Writer:
     def _message(self, message: Shown) -> Iterator[Piece]:
         """Yield a message of the answer, or of the user while the answer was running."""
         level = 1 + message.is_stray
-        if not _speaks(message):
+        if not _has_text(message):
             yield from self._draw.blocks(message.blocks, level)
             return
         pieces = list(self._draw.blocks(message.blocks, level + 1))
@@ -248,13 +248,13 @@ class _Writer:
             facts.append(Text(words, "green" if foot.vote == "up" else "red"))
         if (line := joined(facts)).plain:
             yield Piece(line, 1, hangs=True)
-        for words in self._what_came_with_it(foot):
+        for words in self._reference_lines(foot):
             yield Piece(Text(words, "dim"), 1, hangs=True)
         yield from self._draw.notes(foot.notes, 1)
         for words in foot.followups:
             yield Piece(Text.assemble(("→ ", "cyan"), (words, "dim")), 1)
 
-    def _what_came_with_it(self, foot: TurnFoot) -> Iterator[str]:
+    def _reference_lines(self, foot: TurnFoot) -> Iterator[str]:
         full = self._options.full
         skills = [*foot.skills, *(foot.offered_skills if full else ())]
         if skills:
@@ -302,15 +302,15 @@ def _moved(pieces: Iterable[RenderableType], depth: int) -> Iterator[RenderableT
         yield Indented(piece, INDENT * depth) if depth else piece
 
 
-def _speaks(message: Shown) -> bool:
+def _has_text(message: Shown) -> bool:
     return message.role in ("user", "system")
 
 
-def _asked_and_answered(messages: list[Shown]) -> tuple[list[Shown], list[Shown]]:
+def _split_at_answer(messages: list[Shown]) -> tuple[list[Shown], list[Shown]]:
     """Split the messages: those before the first answer; all others, with events such as hooks and model changes."""
     asked: list[Shown] = []
     others: list[Shown] = []
     for message in messages:
         has_answer = any(other.role in ("assistant", "tool", "user") for other in others)
-        (asked if _speaks(message) and not message.is_helper and not has_answer else others).append(message)
+        (asked if _has_text(message) and not message.is_helper and not has_answer else others).append(message)
     return asked, others

@@ -32,7 +32,7 @@ from copilog.view.blocks import (
 )
 from copilog.view.prose import with_links
 from copilog.view.terminal_text import clean, clean_line, clean_output
-from copilog.view.wording import counted, in_sentence, markdown_words
+from copilog.view.wording import counted, in_sentence, markdown_as_plain
 from copilog.writers.terminal_layout import TAB_COLUMNS, Piece, TextOptions, folded, joined
 from copilog.writers.terminal_prose import prose
 
@@ -88,7 +88,7 @@ class Drawer:
             if self._full:
                 yield Piece(folded(f"{label}: {clean_output(note.text)}", None, "dim"), level, hangs=True)
             elif not note.is_detail:
-                text = clean_line(markdown_words(note.text), NOTE_LIMIT)
+                text = clean_line(markdown_as_plain(note.text), NOTE_LIMIT)
                 yield Piece(folded(f"{label}: {text}", None, "dim"), level, hangs=True)
 
     def _block(self, block: AnyBlock, level: int) -> Iterator[Piece]:
@@ -103,7 +103,7 @@ class Drawer:
                     yield Piece(Text(f"leads to {', '.join(dict.fromkeys(targets))}", "dim"), level, hangs=True)
                 yield from self.notes(block.notes, level)
             case Words():
-                yield Piece(_words(block), level, is_prose=True)
+                yield Piece(_typed_text(block), level, is_prose=True)
                 yield from self.notes(block.notes, level)
             case Thought():
                 yield from self._thought(block, level)
@@ -126,9 +126,9 @@ class Drawer:
                 yield self._todo(block, level + 2)
                 yield from self.notes(block.notes, level + 2)
             case Asked():
-                yield from self._asked(block, level)
+                yield from self._form(block, level)
             case Aside():
-                yield from self._aside(block, level)
+                yield from self._notice(block, level)
             case _:
                 assert_never(block)
 
@@ -336,7 +336,7 @@ class Drawer:
                 lines.append(Text(f"    {description}", "dim"))
         return Piece(Group(*lines) if lines else Text("[ ] an empty list", "dim"), level)
 
-    def _asked(self, asked: Asked, level: int) -> Iterator[Piece]:
+    def _form(self, asked: Asked, level: int) -> Iterator[Piece]:
         line = Text.assemble(("? ", "yellow"), (asked.title, "bold"))
         if asked.state:
             line.append(f"  {asked.state}", "dim")
@@ -354,10 +354,10 @@ class Drawer:
                 yield Piece(Text.assemble(("→ ", "green"), clean(answer)), inner)
         yield from self.notes(asked.notes, level + 1)
 
-    def _aside(self, aside: Aside, level: int) -> Iterator[Piece]:
+    def _notice(self, aside: Aside, level: int) -> Iterator[Piece]:
         if aside.is_detail and not self._full:
             return
-        words = clean(markdown_words(aside.words)).strip()
+        words = clean(markdown_as_plain(aside.words)).strip()
         if aside.look == "tree":
             yield Piece(self._folded(aside.text, TREE_LINES), level)
         elif aside.look == "checkpoint":
@@ -387,7 +387,7 @@ def _link(link: Link) -> str:
     return clean(link.words) or link.where
 
 
-def _words(block: Words) -> Text:
+def _typed_text(block: Words) -> Text:
     """Return the text as typed, with mentions in colour."""
     body = Text(clean(block.text).rstrip())
     if body.plain == block.text.rstrip():  # else the offsets are invalid

@@ -12,14 +12,14 @@ from copilog.analysis.graphs.shapes import (
     Graph,
     Node,
     cut,
+    edge_description,
+    node_description,
     plain,
-    said_of_edge,
-    said_of_node,
     thickness,
 )
 
 LONGEST_NAME = 60
-LOOKS = {
+STYLES = {
     AGENT: 'shape=box, fillcolor="#dbeafe"',
     SUBAGENT: 'shape=box, fillcolor="#ede9fe"',
     TOOL: 'shape=box, fillcolor="#f1f5f9"',
@@ -40,7 +40,7 @@ def to_dot(graph: Graph) -> str:
     ]
     lines += [f"  {ids[node.id]} [{_node(node)}];" for node in graph.nodes]
     for edge in graph.edges:
-        said = _quoted(said_of_edge(edge, names))
+        said = _quoted(edge_description(edge, names))
         taken = f'label="{edge.times}", penwidth={thickness(edge):.1f}'
         look = "style=dashed" if edge.kind == DEFINED else taken
         lines.append(f"  {ids[edge.source]} -> {ids[edge.target]} [{look}, tooltip={said}];")
@@ -50,12 +50,12 @@ def to_dot(graph: Graph) -> str:
 def _node(node: Node) -> str:
     name = plain(node.name)
     label = _quoted(cut(name, LONGEST_NAME) + (f" ({node.count:,})" if node.is_used else ""))
-    look = LOOKS[node.kind]
+    look = STYLES[node.kind]
     if not node.is_used:
         look += ', style="filled,dashed"'
     elif node.is_defined is False:
         look += ', color="#dc2626"'
-    return f"label={label}, {look}, tooltip={_quoted(said_of_node(node))}"
+    return f"label={label}, {look}, tooltip={_quoted(node_description(node))}"
 
 
 def _quoted(text: str) -> str:

@@ -95,7 +95,7 @@ def cut(text: str, columns: int) -> str:
     return kept + "…"
 
 
-def said_of_node(node: Node) -> str:
+def node_description(node: Node) -> str:
     """Return a description of a node, in one line."""
     word = COUNTED[node.kind]
     told = [NAMES_OF_KINDS[node.kind]]
@@ -107,7 +107,7 @@ def said_of_node(node: Node) -> str:
     return f"{plain(node.name)}: {', '.join(told)}"
 
 
-def said_of_edge(edge: Edge, names: dict[str, str]) -> str:
+def edge_description(edge: Edge, names: dict[str, str]) -> str:
     """Return a description of an edge, in one line."""
     verb = WORDS[edge.kind]
     if edge.kind == DEFINED and edge.target.startswith((f"{AGENT}:", f"{SUBAGENT}:")):

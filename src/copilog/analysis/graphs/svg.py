@@ -20,8 +20,8 @@ from copilog.analysis.graphs.shapes import (
     TOOL,
     Graph,
     Node,
-    said_of_edge,
-    said_of_node,
+    edge_description,
+    node_description,
     thickness,
 )
 
@@ -61,7 +61,7 @@ def to_svg(graph: Graph, title: str = "Agents, tools and skills") -> str:
         '<rect class="ground" width="100%" height="100%"/>',
         *_headings(layout),
         f'<g transform="translate(0 {HEAD:.0f})">',
-        *(_edge(route, said_of_edge(route.edge, names)) for route in reversed(layout.routes)),
+        *(_edge(route, edge_description(route.edge, names)) for route in reversed(layout.routes)),
         *map(_box, layout.boxes),
         "</g>",
         *_legend(graph, height),
@@ -84,7 +84,7 @@ def _headings(layout: Layout) -> Iterator[str]:
 def _legend(graph: Graph, height: float) -> Iterator[str]:
     """Yield the legend of the kinds of edges and boxes that the graph has."""
     x = MARGIN
-    looks = {_look_of(node) for node in graph.nodes}
+    looks = {_style_class_of(node) for node in graph.nodes}
     for look, words in LEGEND.items():
         if look in looks:
             yield f'<rect class="node {look}" x="{x:.0f}" y="{height - 27:.0f}" width="18" height="12" rx="3"/>'
@@ -92,7 +92,7 @@ def _legend(graph: Graph, height: float) -> Iterator[str]:
             x += 215
 
 
-def _look_of(node: Node) -> str:
+def _style_class_of(node: Node) -> str:
     if not node.is_used:
         return "is-idle"
     return "is-lost" if node.is_defined is False else ""
@@ -102,12 +102,12 @@ def _look_of(node: Node) -> str:
 
 
 def _box(box: Box) -> str:
-    look = f"node {box.node.kind} {_look_of(box.node)}".rstrip()
+    look = f"node {box.node.kind} {_style_class_of(box.node)}".rstrip()
     top, baseline = box.y - BOX_HEIGHT / 2, box.y + 4
     right = box.x + box.width - PADDING
     count = f'<text class="count" x="{right:.1f}" y="{baseline:.1f}">{box.amount}</text>' if box.amount else ""
     return (
-        f"<g><title>{escape(said_of_node(box.node))}</title>"
+        f"<g><title>{escape(node_description(box.node))}</title>"
         f'<rect class="{look}" x="{box.x:.1f}" y="{top:.1f}" width="{box.width:.1f}" height="{BOX_HEIGHT:.0f}" rx="6"/>'
         f'<text x="{box.x + PADDING:.1f}" y="{baseline:.1f}">{escape(box.label)}</text>{count}</g>'
     )
@@ -128,7 +128,7 @@ def _path(route: Route) -> str:
         (x, y), (end_x, end_y) = points
         out = x - route.bow - ARROW
         return f"M{x:.1f} {y:.1f}C{out:.1f} {y:.1f} {out:.1f} {end_y:.1f} {end_x - ARROW:.1f} {end_y:.1f}"
-    points = [*points[:-1], _short_of(points[-1], points[-2])]
+    points = [*points[:-1], _end_before_arrow(points[-1], points[-2])]
     way = f"M{points[0][0]:.1f} {points[0][1]:.1f}"
     for (x, y), (end_x, end_y) in pairwise(points):
         middle = (x + end_x) / 2
@@ -137,7 +137,7 @@ def _path(route: Route) -> str:
     return way
 
 
-def _short_of(end: Point, before: Point) -> Point:
+def _end_before_arrow(end: Point, before: Point) -> Point:
     """Return the end of a line that leaves room for the arrow's head."""
     return (end[0] - math.copysign(ARROW, end[0] - before[0]), end[1])
 

@@ -14,10 +14,10 @@ import msgspec
 
 from copilog.analysis.lineage.conversations_of_files import (
     MOST_OPENED,
-    Known,
+    ChosenConversation,
     Mention,
+    chosen_conversations,
     editors,
-    known,
     mentions,
     opened,
     writers,
@@ -31,13 +31,13 @@ from copilog.analysis.lineage.line_origins import (
     about_edit,
     origin_from,
     origin_of_line,
-    told_once,
+    without_repeated_edits,
 )
-from copilog.analysis.lineage.path_matching import Likeness, WantedFiles
+from copilog.analysis.lineage.path_matching import Likeness, RequestedFiles
 from copilog.analysis.selection import Chosen
-from copilog.derive.line_counts import Lines, lines_words, sum_of_lines
+from copilog.derive.line_counts import Lines, line_counts_text, sum_of_lines
 from copilog.errors import UsageError
-from copilog.store.times import moment
+from copilog.store.times import time_text
 
 MOST_LINES = 2_000  # to look up one by one
 MOST_TURNS = 5  # to name as evidence
@@ -83,9 +83,9 @@ def blame(chosen: Chosen, path: Path | str, first: int | None = None, last: int 
     file = CurrentFile(Path(path))
     last = first if last is None else last
     _check_lines(file, first, last)
-    conversations = known(chosen)
+    conversations = chosen_conversations(chosen)
     named = mentions(chosen, conversations, file.wanted)
-    files = WantedFiles([file.wanted])
+    files = RequestedFiles([file.wanted])
     wanted = editors(chosen, conversations, files) | writers(chosen, named)
     if len(wanted) > MOST_OPENED:
         file.notes.append(
@@ -95,8 +95,10 @@ def blame(chosen: Chosen, path: Path | str, first: int | None = None, last: int 
     for conversation in opened(chosen, conversations, wanted):
         found = conversation.edits_of(files)
         if found:
-            edits[conversation.known.number] = found
-    writings = Writings((conversations[number], edit) for number, made in edits.items() for edit in told_once(made))
+            edits[conversation.facts.number] = found
+    writings = Writings(
+        (conversations[number], edit) for number, made in edits.items() for edit in without_repeated_edits(made)
+    )
     result = BlameResult(
         path=file.shown_path,
         repository=str(file.repository.top) if file.repository else None,
@@ -110,7 +112,7 @@ def blame(chosen: Chosen, path: Path | str, first: int | None = None, last: int 
     _add_touches(result, file, conversations, edits, named, writings)
     if first is not None and last is not None and file.lines is not None:
         result.origins = _origins(file, first, last, writings)
-    _judge(result)
+    _add_verdict(result)
     return result
 
 
@@ -133,13 +135,13 @@ def _check_lines(file: CurrentFile, first: int | None, last: int | None) -> None
 def _add_touches(
     result: BlameResult,
     file: CurrentFile,
-    conversations: dict[int, Known],
+    conversations: dict[int, ChosenConversation],
     edits: dict[int, list[Edit]],
     named: Sequence[Mention],
     writings: Writings,
 ) -> None:
     counts = Counter(file.lines or ())
-    shares = {number: share.total() for number, share in writings.shared_out(counts).items()}
+    shares = {number: share.total() for number, share in writings.assign_lines(counts).items()}
     telling = sum(times for text, times in counts.items() if any(map(str.isalnum, text)))
     result.still_there = sum(shares.values())
     result.unexplained = telling - result.still_there
@@ -155,14 +157,14 @@ def _add_touches(
             result.touches.append(touch)
 
 
-def _touch(facts: Known, edits: list[Edit], named: list[Mention]) -> Touch:
+def _touch(facts: ChosenConversation, edits: list[Edit], named: list[Mention]) -> Touch:
     evidence = _evidence_of_edits(edits) + _evidence_of_mentions(named, has_edits=bool(edits))
     counted = [edit for edit in edits if edit.kind != "snapshot"] or edits
     exact = {edit.turn for edit in edits if edit.kind == "snapshot"}  # as figures count
     added, removed = _lines([edit for edit in edits if edit.kind == "snapshot" or edit.turn not in exact])
     best = max(edits, key=lambda edit: rank_of(_strength_of(edit)), default=None)
     origin = origin_from(facts, next((item.turn for item in evidence if item.turn is not None), None), evidence)
-    times = sorted(at for at in (*(moment(edit.at) for edit in edits), *(mention.at for mention in named)) if at)
+    times = sorted(at for at in (*(time_text(edit.at) for edit in edits), *(mention.at for mention in named)) if at)
     return Touch(
         **msgspec.structs.asdict(origin)
         | {"strength": _strength_of(best) if best is not None else "weak", "workspace": facts.workspace},
@@ -194,8 +196,8 @@ def _evidence_of_edits(edits: list[Edit]) -> list[Evidence]:
         by_turn.setdefault(edit.turn, []).append(edit)
     found: list[Evidence] = []
     for turn, made in list(by_turn.items())[:MOST_TURNS]:
-        told = told_once(made)
-        lines = lines_words(_lines(told))
+        told = without_repeated_edits(made)
+        lines = line_counts_text(_lines(told))
         against = [item.text for item in about_edit(made[0]) if item.strength != "strong"]
         text = ", ".join([f"{_WORDS[made[0].action]} the file", *filter(None, [lines]), *against])
         found.append(
@@ -204,7 +206,7 @@ def _evidence_of_edits(edits: list[Edit]) -> list[Evidence]:
                 text=text,
                 strength=strongest(map(_strength_of, made)),
                 turn=turn,
-                at=moment(made[0].at),
+                at=time_text(made[0].at),
             )
         )
     return found
@@ -240,7 +242,7 @@ def _origins(file: CurrentFile, first: int, last: int, writings: Writings) -> li
     ]
 
 
-def _judge(result: BlameResult) -> None:
+def _add_verdict(result: BlameResult) -> None:
     """Add a sentence that sums up the result."""
     if result.first is not None and result.lines is not None:
         sure = [origin for origin in result.origins if not origin.is_uncertain]

@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterator
 from datetime import timedelta
 
-from copilog.analysis.lineage.conversations_of_files import Known, Opened, messages_with
-from copilog.analysis.lineage.evidence import Evidence, span_in_words
+from copilog.analysis.lineage.conversations_of_files import ChosenConversation, Opened, messages_with
+from copilog.analysis.lineage.evidence import Evidence, duration_text
 from copilog.analysis.lineage.git import Commit
 from copilog.analysis.lineage.path_matching import Project
 from copilog.analysis.selection import Chosen
 from copilog.model import Terminal, ToolCall, ToolResult
-from copilog.store.times import moment, moment_from
+from copilog.store.times import time_text, timestamp_from
 
 SHORTEST_ID = 7  # of abbreviated ones, as git shows them
 SHORTEST_NUMBER = 10  # of those without a letter, which may be any number
@@ -29,14 +29,14 @@ _MADE = re.compile(r"\[[^\]\n]{1,300}\b([0-9a-f]{7,64})\]")
 
 
 def references_to(
-    chosen: Chosen, conversations: dict[int, Known], commit: Commit, project: Project
+    chosen: Chosen, conversations: dict[int, ChosenConversation], commit: Commit, project: Project
 ) -> dict[int, list[Evidence]]:
     """Return the evidence that conversations have of a commit."""
     found: dict[int, list[Evidence]] = {}
     for number, evidence in _relations(chosen, commit):
         found.setdefault(number, []).append(evidence)
     naming = _naming(chosen, commit)
-    makers = dict(_makers(chosen, conversations, commit, list(naming)))
+    makers = dict(_committing_conversations(chosen, conversations, commit, list(naming)))
     for number, evidence in naming.items():
         found.setdefault(number, []).append(makers.get(number, evidence))
     for number, evidence in _running_git(chosen, conversations, commit, project):
@@ -66,17 +66,17 @@ def _naming(chosen: Chosen, commit: Commit) -> dict[int, Evidence]:
     for number, turn, at, role in messages_with(chosen, " OR ".join(f'"{name}"' for name in told)):
         if number in found or role == "title":
             continue
-        said, made = moment_from(at), commit.committed_at
+        said, made = timestamp_from(at), commit.committed_at
         is_soon = said is not None and made is not None and said - made <= SOON
-        text = "a message names the commit" + (f", {span_in_words(said - made)} after it" if said and made else "")
+        text = "a message names the commit" + (f", {duration_text(said - made)} after it" if said and made else "")
         found[number] = Evidence(
             kind="reference", text=text, strength="medium" if is_soon else "weak", turn=turn, at=at
         )
     return found
 
 
-def _makers(
-    chosen: Chosen, conversations: dict[int, Known], commit: Commit, naming: list[int]
+def _committing_conversations(
+    chosen: Chosen, conversations: dict[int, ChosenConversation], commit: Commit, naming: list[int]
 ) -> Iterator[tuple[int, Evidence]]:
     """Yield the conversations in which `git commit` was run and answered with this commit."""
     for number in [number for number in conversations if number in naming][:MOST_OPENED]:
@@ -112,7 +112,7 @@ def _commands(opened: Opened) -> Iterator[tuple[int | None, str, str]]:
 
 
 def _running_git(
-    chosen: Chosen, conversations: dict[int, Known], commit: Commit, project: Project
+    chosen: Chosen, conversations: dict[int, ChosenConversation], commit: Commit, project: Project
 ) -> Iterator[tuple[int, Evidence]]:
     """Yield the conversations that ran `git commit` in this project just when the commit was made."""
     if commit.committed_at is None:
@@ -121,7 +121,7 @@ def _running_git(
         "SELECT f.conversation, f.turn, f.started_at FROM tool_call AS f JOIN temp.chosen_turn AS c"
         " ON c.conversation = f.conversation AND c.turn = coalesce(f.turn, -1)"
         " WHERE f.programs LIKE '%\"git commit\"%' AND f.started_at BETWEEN ? AND ? ORDER BY f.started_at DESC",
-        (moment(commit.committed_at - AT_ONCE), moment(commit.committed_at + AT_ONCE)),
+        (time_text(commit.committed_at - AT_ONCE), time_text(commit.committed_at + AT_ONCE)),
     )
     seen: set[int] = set()
     for number, turn, at in rows:

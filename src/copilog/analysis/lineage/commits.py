@@ -14,30 +14,30 @@ import msgspec
 from copilog.analysis.lineage.commit_references import references_to
 from copilog.analysis.lineage.conversations_of_files import (
     MOST_OPENED,
-    Known,
+    ChosenConversation,
+    chosen_conversations,
     editors,
-    known,
     mentions,
     opened,
     writers,
 )
 from copilog.analysis.lineage.edited_lines import Edit
-from copilog.analysis.lineage.evidence import Evidence, Origin, Strength, rank_of, span_in_words, strongest, weakest
+from copilog.analysis.lineage.evidence import Evidence, Origin, Strength, duration_text, rank_of, strongest, weakest
 from copilog.analysis.lineage.git import ChangedFile, Commit, Repository
 from copilog.analysis.lineage.line_origins import (
     CLOCK_SLACK,
     COMMIT_WINDOW,
     NEVER,
     Writings,
-    is_telling,
+    has_content,
+    is_distinctive,
     origin_from,
-    tells,
     time_of,
-    told_once,
+    without_repeated_edits,
 )
-from copilog.analysis.lineage.path_matching import ALLOWS, Project, WantedFile, WantedFiles, plain_path
+from copilog.analysis.lineage.path_matching import ALLOWS, Project, RequestedFile, RequestedFiles, plain_path
 from copilog.analysis.selection import Chosen
-from copilog.store.times import moment, moment_from
+from copilog.store.times import time_text, timestamp_from
 
 ENOUGH_LINES = 3  # distinctive ones, enough for strong evidence
 RAN_BEFORE = timedelta(days=1)  # a conversation that ran in the folder at most so long before may belong to the commit
@@ -108,15 +108,15 @@ class _Tracer:
         self.commit = commit
         self.made_at = commit.committed_at or commit.authored_at
         self.project = Project(str(repository.top), repository.remotes)
-        self.conversations = known(chosen)
+        self.conversations = chosen_conversations(chosen)
         self.changed: dict[str, ChangedFile] = {}  # by their paths on this disk
-        self.files: list[WantedFile] = []
+        self.files: list[RequestedFile] = []
         for file in changed[:MOST_FILES]:
             names = [f"{self.project.top}/{plain_path(file.path)}"]
-            self.files.append(WantedFile(names, self.project, [file.old_path] if file.old_path else []))
+            self.files.append(RequestedFile(names, self.project, [file.old_path] if file.old_path else []))
             self.changed[self.files[-1].path] = file
-        self.wanted = WantedFiles(self.files)
-        self.telling = sum(is_telling(text) for file in changed for text in file.added)
+        self.wanted = RequestedFiles(self.files)
+        self.telling = sum(is_distinctive(text) for file in changed for text in file.added)
         self.edits: dict[int, list[Edit]] = {}
         self.heads: dict[int, str] = {}  # the commit that was checked out
         self.lines: dict[int, dict[str, Counter[str]]] = {}  # added lines by conversation and file
@@ -124,8 +124,8 @@ class _Tracer:
             sha=commit.sha,
             subject=commit.subject,
             repository=self.project.top,
-            authored_at=moment(commit.authored_at),
-            committed_at=moment(commit.committed_at),
+            authored_at=time_text(commit.authored_at),
+            committed_at=time_text(commit.committed_at),
             parents=commit.parents,
         )
         if len(commit.parents) > 1:
@@ -139,9 +139,9 @@ class _Tracer:
     def trace(self) -> CommitResult:
         self._find_edits()
         for path, file in self.changed.items():
-            self._share_out(path, file)
+            self._assign_added_lines(path, file)
         references = references_to(self.chosen, self.conversations, self.commit, self.project)
-        before = self._that_ran_before()
+        before = self._recent_conversations()
         shown = {*self.edits, *references, *[number for number in before if number not in self.edits][:MOST_BY_TIME]}
         touches = [
             self._touch(facts, references.get(number, []), is_before=number in before)
@@ -149,7 +149,7 @@ class _Tracer:
             if number in shown
         ]
         self.result.touches = sorted(touches, key=lambda touch: (-rank_of(touch.strength), -touch.lines))
-        self._judge()
+        self._add_verdict()
         return self.result
 
     # --- edits ------------------------------------------------------------------------------------------------------
@@ -161,18 +161,18 @@ class _Tracer:
         if len(wanted) > MOST_OPENED:
             self._note(f"{len(wanted):,} conversations edited such files; the newest {MOST_OPENED:,} were opened")
         for conversation in opened(self.chosen, self.conversations, wanted):
-            found = [edit for edit in conversation.edits_of(self.wanted) if self._may_be_in_it(edit)]
+            found = [edit for edit in conversation.edits_of(self.wanted) if self._is_before_commit(edit)]
             if found:
-                self.edits[conversation.known.number] = found
+                self.edits[conversation.facts.number] = found
                 workspace = conversation.conversation.workspace
-                self.heads[conversation.known.number] = (workspace.commit if workspace else None) or ""
+                self.heads[conversation.facts.number] = (workspace.commit if workspace else None) or ""
 
-    def _may_be_in_it(self, edit: Edit) -> bool:
+    def _is_before_commit(self, edit: Edit) -> bool:
         """Return whether an edit was made before the commit, so that it may be in it."""
         at = time_of(edit)
         return self.made_at is None or at == NEVER or at <= self.made_at + CLOCK_SLACK
 
-    def _share_out(self, path: str, file: ChangedFile) -> None:
+    def _assign_added_lines(self, path: str, file: ChangedFile) -> None:
         """Assign the lines that the commit adds to one file to their conversations."""
         editing = {
             number: edits
@@ -181,8 +181,10 @@ class _Tracer:
         }
         counts = Counter(file.added)
         shares = Writings(
-            (self.conversations[number], edit) for number, edits in editing.items() for edit in told_once(edits)
-        ).shared_out(counts)
+            (self.conversations[number], edit)
+            for number, edits in editing.items()
+            for edit in without_repeated_edits(edits)
+        ).assign_lines(counts)
         for number, share in shares.items():
             self.lines.setdefault(number, {})[path] = share
         row = CommitFile(
@@ -191,7 +193,7 @@ class _Tracer:
             added=len(file.added),
             removed=len(file.removed),
             written=sum(share.total() for share in shares.values()),
-            plain=sum(times for text, times in counts.items() if not tells(text)),
+            plain=sum(times for text, times in counts.items() if not has_content(text)),
             is_binary=file.is_binary,
             conversations=len(editing),
         )
@@ -202,13 +204,13 @@ class _Tracer:
         self.result.plain += row.plain
         self.result.unwritten += row.added - row.written - row.plain
 
-    def _that_ran_before(self) -> list[int]:
+    def _recent_conversations(self) -> list[int]:
         """Return the conversations in this project that ran within a day before the commit, newest first."""
         if self.made_at is None:
             return []
         found = []
         for number, facts in self.conversations.items():
-            begun, ended = moment_from(facts.started_at or facts.at), moment_from(facts.at)
+            begun, ended = timestamp_from(facts.started_at or facts.at), timestamp_from(facts.at)
             if begun is None or ended is None or self.project.likeness_of(facts.home) is None:
                 continue
             if begun <= self.made_at + CLOCK_SLACK and ended >= self.made_at - RAN_BEFORE:
@@ -217,7 +219,7 @@ class _Tracer:
 
     # --- one conversation -------------------------------------------------------------------------------------------
 
-    def _touch(self, facts: Known, references: list[Evidence], *, is_before: bool) -> CommitTouch:
+    def _touch(self, facts: ChosenConversation, references: list[Evidence], *, is_before: bool) -> CommitTouch:
         edits, by_file = self.edits.get(facts.number, []), self.lines.get(facts.number, {})
         lines = sum(by_file.values(), Counter[str]())
         evidence = [*references, *self._evidence_of_edits(edits, by_file, self.heads.get(facts.number, ""))]
@@ -232,15 +234,15 @@ class _Tracer:
             **msgspec.structs.asdict(origin) | {"strength": strongest(item.strength for item in evidence)},
             lines=lines.total(),
             share=lines.total() / telling if telling else 0.0,
-            telling=sum(times for text, times in lines.items() if is_telling(text)),
+            telling=sum(times for text, times in lines.items() if is_distinctive(text)),
             files=sorted({plain_path(self.changed[edit.file].path) for edit in edits}),
-            edited_at=moment(max((time_of(edit) for edit in edits if edit.at is not None), default=None)),
+            edited_at=time_text(max((time_of(edit) for edit in edits if edit.at is not None), default=None)),
             is_before=is_before,
         )
 
     def _evidence_of_edits(self, edits: list[Edit], lines: dict[str, Counter[str]], head: str) -> list[Evidence]:
         """Return one piece of evidence for each file, in the order of the commit."""
-        telling = sum(times for share in lines.values() for text, times in share.items() if is_telling(text))
+        telling = sum(times for share in lines.values() for text, times in share.items() if is_distinctive(text))
         is_enough = telling >= min(ENOUGH_LINES, max(self.telling, 1))
         found = [
             self._evidence_of_file(path, made, lines.get(path, Counter()), is_enough=is_enough)
@@ -262,7 +264,7 @@ class _Tracer:
         against = self._against(edits, lines, last, is_enough=is_enough)
         strength: Strength = weakest(limit for _, limit in against)
         text = ", ".join([f"{plain_path(file.path)}: {text}", *(reason for reason, _ in against if reason)])
-        return Evidence(kind=last.kind, text=text, strength=strength, turn=last.turn, at=moment(last.at))
+        return Evidence(kind=last.kind, text=text, strength=strength, turn=last.turn, at=time_text(last.at))
 
     def _against(
         self, edits: list[Edit], lines: Counter[str], last: Edit, *, is_enough: bool
@@ -282,7 +284,7 @@ class _Tracer:
             limits.append(("at a time that was not recorded", "medium"))
         else:
             passed = self.made_at - time_of(last)
-            limits.append((f"{span_in_words(passed)} before", "strong" if passed <= COMMIT_WINDOW else "medium"))
+            limits.append((f"{duration_text(passed)} before", "strong" if passed <= COMMIT_WINDOW else "medium"))
         return limits
 
     def _removed_by(self, edits: list[Edit]) -> int:
@@ -291,12 +293,12 @@ class _Tracer:
         for path in {edit.file for edit in edits if edit.removed}:
             mine = Counter(text for edit in edits if edit.file == path for text in edit.removed)
             both = mine & Counter(self.changed[path].removed)
-            found += sum(times for text, times in both.items() if is_telling(text))
+            found += sum(times for text, times in both.items() if is_distinctive(text))
         return found
 
     # --- result -----------------------------------------------------------------------------------------------------
 
-    def _judge(self) -> None:
+    def _add_verdict(self) -> None:
         """Add a sentence that sums up the result."""
         result = self.result
         result.strength = result.touches[0].strength if result.touches else None

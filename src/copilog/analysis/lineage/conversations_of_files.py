@@ -14,7 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 from copilog.analysis.lineage.edited_lines import Edit, edits_in
-from copilog.analysis.lineage.path_matching import Home, WantedFile, WantedFiles, file_name
+from copilog.analysis.lineage.path_matching import Home, RequestedFile, RequestedFiles, file_name
 from copilog.analysis.selection import NO_TURN, Chosen
 from copilog.derive import without_superseded
 from copilog.model import Conversation
@@ -28,7 +28,7 @@ MOST_MENTIONS = 5_000  # messages
 _WRITERS = ("edit", "replace", "create", "patch", "write", "insert")
 
 
-class Known(NamedTuple):
+class ChosenConversation(NamedTuple):
     """The rows that the tables have of a conversation."""
 
     number: int
@@ -55,17 +55,17 @@ class Mention(NamedTuple):
     is_whole: bool  # of the conversation, not of a turn: its editing history
 
 
-def known(chosen: Chosen) -> dict[int, Known]:
+def chosen_conversations(chosen: Chosen) -> dict[int, ChosenConversation]:
     """Return the chosen conversations, newest first."""
     rows = chosen.connection.execute(
         "SELECT c.rowid, c.id, c.title, c.source, c.workspace, c.repository, c.started_at,"
         " coalesce(c.updated_at, c.started_at) FROM temp.chosen AS s JOIN conversation AS c ON c.rowid = s.conversation"
         " ORDER BY coalesce(c.updated_at, c.started_at) DESC, c.rowid DESC"
     )
-    return {row[0]: Known(*row) for row in rows}
+    return {row[0]: ChosenConversation(*row) for row in rows}
 
 
-def editors(chosen: Chosen, conversations: dict[int, Known], files: WantedFiles) -> set[int]:
+def editors(chosen: Chosen, conversations: dict[int, ChosenConversation], files: RequestedFiles) -> set[int]:
     """Return the conversations that edited one of the files, as far as edits were recorded as such."""
     names = files.by_name
     paths = [path for path in _edited_paths(chosen.connection, list(names)) if file_name(path) in names]
@@ -97,7 +97,7 @@ def _edited_paths(connection: sqlite3.Connection, names: list[str]) -> list[str]
 # --- mentions -------------------------------------------------------------------------------------------------------
 
 
-def mentions(chosen: Chosen, conversations: dict[int, Known], file: WantedFile) -> list[Mention]:
+def mentions(chosen: Chosen, conversations: dict[int, ChosenConversation], file: RequestedFile) -> list[Mention]:
     """Return the messages whose paths or arguments name the file, in this project or in a copy of it."""
     at_home = [number for number, facts in conversations.items() if file.is_at_home(facts.home)]
     rows: dict[int, Mention] = {}
@@ -139,7 +139,7 @@ def _quoted(name: str) -> str:
 class _Names:
     """One name of a file, to be found in texts."""
 
-    def __init__(self, file: WantedFile, path: str) -> None:
+    def __init__(self, file: RequestedFile, path: str) -> None:
         self.file = file
         self.path = path
         self.is_whole = re.compile(_bounded(path))
@@ -183,17 +183,17 @@ def writers(chosen: Chosen, named: Sequence[Mention]) -> set[int]:
 class Opened:
     """A conversation that was opened, and which of its turns count."""
 
-    def __init__(self, chosen: Chosen, facts: Known) -> None:
-        self.known = facts
+    def __init__(self, chosen: Chosen, facts: ChosenConversation) -> None:
+        self.facts = facts
         conversation = stored_conversation(chosen.connection, facts.number)
         assert conversation is not None
         self.conversation: Conversation = without_superseded(conversation)
         rows = chosen.connection.execute("SELECT turn FROM temp.chosen_turn WHERE conversation = ?", (facts.number,))
         self.turns = {turn for (turn,) in rows}
 
-    def edits_of(self, files: WantedFiles) -> list[Edit]:
+    def edits_of(self, files: RequestedFiles) -> list[Edit]:
         """Return the conversation's changes of files."""
-        home = self.known.home
+        home = self.facts.home
         found = edits_in(self.conversation, lambda recorded: files.match(recorded, home))
         return [edit for edit in found if self.counts(edit.turn)]
 
@@ -201,7 +201,7 @@ class Opened:
         return (NO_TURN if turn is None else turn) in self.turns
 
 
-def opened(chosen: Chosen, conversations: dict[int, Known], wanted: set[int]) -> Iterator[Opened]:
+def opened(chosen: Chosen, conversations: dict[int, ChosenConversation], wanted: set[int]) -> Iterator[Opened]:
     """Yield the wanted conversations, newest first, but at most as many as can be opened in a short time."""
     for number in [number for number in conversations if number in wanted][:MOST_OPENED]:
         yield Opened(chosen, conversations[number])

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from copilog.analysis.lineage.git import GitError, Repository
 from copilog.analysis.lineage.line_origins import Committed
-from copilog.analysis.lineage.path_matching import Project, WantedFile, plain_path
+from copilog.analysis.lineage.path_matching import Project, RequestedFile, plain_path
 from copilog.errors import UsageError
 from copilog.textdiff import unified_diff
 from copilog.textdiff.changed_lines import changed_lines, lines_of
 
 MOST_BYTES = 16 << 20
-LOOKED_AT = 8_000  # bytes that git, too, searches for a NUL
+SEARCHED_BYTES = 8_000  # bytes that git, too, searches for a NUL
 
 
 class CurrentFile:
@@ -27,7 +27,7 @@ class CurrentFile:
         self.repository = self._repository()
         self.lines = self._lines_on_disk()
         self.exists = self.lines is not None or os.path.lexists(self.path)
-        self.wanted = self._wanted()
+        self.wanted = self._requested_file()
         self._head = self._head_of_repository()
         if not self.exists:
             self._take_from_head()
@@ -39,11 +39,11 @@ class CurrentFile:
             self.notes.append(f"{error}; the result is without data from git")
             return None
 
-    def _wanted(self) -> WantedFile:
+    def _requested_file(self) -> RequestedFile:
         if self.repository is None:
-            return WantedFile(self.spellings)
+            return RequestedFile(self.spellings)
         project = Project(str(self.repository.top), self.repository.remotes)
-        return WantedFile(self.spellings, project, self.repository.former_names(self._name_in_repository()))
+        return RequestedFile(self.spellings, project, self.repository.former_names(self._name_in_repository()))
 
     def _name_in_repository(self) -> str:
         """Return the path from the top of the repository on, as it is on disk."""
@@ -80,7 +80,7 @@ class CurrentFile:
             return None
         if data.startswith((b"\xff\xfe", b"\xfe\xff")):
             return lines_of(data.decode("utf-16", "replace"))
-        if b"\0" in data[:LOOKED_AT]:
+        if b"\0" in data[:SEARCHED_BYTES]:
             self.notes.append("the file is binary; its lines are not compared")
             return None
         return lines_of(data.decode("utf-8-sig", "replace"))

@@ -15,8 +15,8 @@ import msgspec
 from copilog.analysis.lineage.path_matching import Likeness, plain_path
 from copilog.derive.argued_edits import is_among, is_vague
 from copilog.derive.edit_arguments import MOST_CHARACTERS, Lines, joined, lines_in_arguments
-from copilog.derive.edit_outcomes import Fates
-from copilog.derive.line_counts import UNKNOWN, changed_lines, total_lines, whole_changes
+from copilog.derive.edit_outcomes import EditOutcomes
+from copilog.derive.line_counts import UNKNOWN, changed_lines, total_changes, total_lines
 from copilog.derive.outcomes import is_done, is_made, is_partly_done
 from copilog.model import Conversation, FileChange, FileEdit, Message, ToolCall, Turn
 from copilog.store.details import is_edit_undone
@@ -26,7 +26,7 @@ from copilog.textdiff.changed_lines import added_and_removed, lines_of
 Kind = Literal["edit", "snapshot", "tool-call"]
 
 # Returns the requested file that a recorded path is, and the likeness of the paths; None if it is another file.
-Judge = Callable[[str], tuple[str, Likeness] | None]
+FileMatcher = Callable[[str], tuple[str, Likeness] | None]
 
 
 class Edit(msgspec.Struct, kw_only=True):
@@ -47,9 +47,9 @@ class Edit(msgspec.Struct, kw_only=True):
     is_rough: bool = False  # the text before is not recorded: some lines may not be new
 
 
-def edits_in(conversation: Conversation, judge: Judge) -> list[Edit]:
+def edits_in(conversation: Conversation, matcher: FileMatcher) -> list[Edit]:
     """Return the changes of files that a conversation made: by its answers in order, then by its editing history."""
-    reader = _Reader(conversation, judge)
+    reader = _Reader(conversation, matcher)
     edits = list(reader.edits())
     told = {edit.file for edit in edits}
     return [*edits, *(edit for edit in reader.edits_by_states() if edit.file not in told)]
@@ -58,10 +58,10 @@ def edits_in(conversation: Conversation, judge: Judge) -> list[Edit]:
 class _Reader:
     """One conversation while its edits of files are collected."""
 
-    def __init__(self, conversation: Conversation, judge: Judge) -> None:
+    def __init__(self, conversation: Conversation, matcher: FileMatcher) -> None:
         self.conversation = conversation
-        self.judge = judge
-        self.fates = Fates(conversation)
+        self.matcher = matcher
+        self.fates = EditOutcomes(conversation)
         self.turns = {turn.index: turn for turn in conversation.turns}
         self.calls: dict[str, ToolCall] = {}
         self.explained: set[str] = set()  # calls whose edits are parts of the answer
@@ -86,7 +86,7 @@ class _Reader:
                         edit.added = [line for line in edit.added if line not in before[edit.file]]
                         edit.is_rough = False
                     yield edit
-        for change in whole_changes(self.conversation.file_changes):
+        for change in total_changes(self.conversation.file_changes):
             yield from self._of_snapshot(change)
 
     def edits_by_states(self) -> Iterator[Edit]:
@@ -110,7 +110,7 @@ class _Reader:
         """Return the lines of files before the conversation touched them, from a backup or a snapshot."""
         found: dict[str, frozenset[str]] = {}
         for state in self.conversation.files:
-            judged = self.judge(_spelled(state.path, state.uri)) if state.initial is not None else None
+            judged = self.matcher(_spelled(state.path, state.uri)) if state.initial is not None else None
             if judged is not None:
                 found[judged[0]] = frozenset(lines_of(state.initial or ""))
         return found
@@ -119,7 +119,7 @@ class _Reader:
 
     def _of_answer(self, part: FileEdit, message: Message) -> Iterator[Edit]:
         for name in dict.fromkeys((_spelled(part.path, part.uri), part.new_uri or "")):
-            judged = self.judge(name) if name else None
+            judged = self.matcher(name) if name else None
             if judged is None:
                 continue
             turn = self._turn(message.turn)
@@ -132,7 +132,7 @@ class _Reader:
                 judged,
                 lines,
                 turn=message.turn,
-                at=self._moment(message, turn),
+                at=self._time_of_edit(message, turn),
                 action=part.action,
                 added_count=added,
                 removed_count=removed,
@@ -160,14 +160,14 @@ class _Reader:
         """Yield the edits in a call's arguments, if no edit was recorded for the call."""
         if not is_done(call) or call.status == "prepared":
             return
-        at = call.started_at or self._moment(message, self._turn(message.turn))
+        at = call.started_at or self._time_of_edit(message, self._turn(message.turn))
         pieces: dict[str, list[Lines]] = {}
         for named, lines in lines_in_arguments(call.arguments):
             pieces.setdefault(named, []).append(lines)
         counts = {edit.path: changed_lines(edit) for edit in call.edits}
         is_partly = is_partly_done(call)
         for named, parts in pieces.items():
-            judged = self.judge(named) if named in counts or not is_partly else None
+            judged = self.matcher(named) if named in counts or not is_partly else None
             if judged is not None:
                 added, removed = counts.get(named, UNKNOWN)
                 facts = {"turn": message.turn, "at": at, "added_count": added, "removed_count": removed}
@@ -177,7 +177,7 @@ class _Reader:
 
     def _of_snapshot(self, change: FileChange) -> Iterator[Edit]:
         for name in dict.fromkeys((_spelled(change.path, change.uri), change.old_uri or "")):
-            judged = self.judge(name) if name else None
+            judged = self.matcher(name) if name else None
             if judged is None:
                 continue
             lines = _lines_of_change(change)
@@ -188,7 +188,7 @@ class _Reader:
                 judged,
                 lines,
                 turn=change.turn,
-                at=self._moment(None, self._turn(change.turn)),
+                at=self._time_of_edit(None, self._turn(change.turn)),
                 action=change.action,
                 added_count=added,
                 removed_count=removed,
@@ -215,7 +215,7 @@ class _Reader:
     def _turn(self, index: int | None) -> Turn | None:
         return self.turns.get(index) if index is not None else None
 
-    def _moment(self, message: Message | None, turn: Turn | None) -> datetime | None:
+    def _time_of_edit(self, message: Message | None, turn: Turn | None) -> datetime | None:
         if message is not None and message.created_at is not None:
             return message.created_at
         if turn is not None and turn.timing.started_at is not None:

@@ -57,7 +57,7 @@ def strongest(strengths: Iterable[Strength]) -> Strength:
     return max(strengths, key=rank_of, default="weak")
 
 
-def span_in_words(span: timedelta) -> str:
+def duration_text(span: timedelta) -> str:
     """Return a duration in its largest unit: "40 minutes", "3 days"."""
     seconds = abs(span.total_seconds())
     for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):

@@ -44,7 +44,13 @@ _ENVIRONMENT = {
     "GIT_PAGER": "cat",
     "LC_ALL": "C",
 }
-_KEPT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_CEILING_DIRECTORIES", "GIT_EXEC_PATH")
+_ALLOWED_VARIABLES = (
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_CONFIG_NOSYSTEM",
+    "GIT_CEILING_DIRECTORIES",
+    "GIT_EXEC_PATH",
+)
 
 _BLAMED = re.compile(rb"([0-9a-f]{40,64}) \d+ (\d+)(?: \d+)?")
 _SIGNED_AT = re.compile(rb" (-?\d+) [+-]\d{4}$")
@@ -129,7 +135,7 @@ class Repository:
                 parents.append(value.decode("ascii", "replace"))
             elif key in (b"author", b"committer"):
                 signed = _SIGNED_AT.search(line)
-                times[key] = _moment(signed[1]) if signed else None
+                times[key] = _time_from(signed[1]) if signed else None
         subject = message.strip().partition(b"\n")[0].decode("utf-8", "replace")
         return Commit(sha, parents, times.get(b"author"), times.get(b"committer"), subject)
 
@@ -230,7 +236,9 @@ def _program() -> str:
 
 def _environment() -> dict[str, str]:
     """Return the user's environment without the variables that make git look elsewhere or run something."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _KEPT}
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _ALLOWED_VARIABLES
+    }
     return kept | _ENVIRONMENT
 
 
@@ -262,13 +270,13 @@ def _blamed_from(porcelain: bytes) -> dict[int, BlamedLine]:
         elif header := _BLAMED.fullmatch(line):
             sha, number = header[1].decode(), int(header[2])
         elif line.startswith(b"committer-time "):
-            times[sha] = _moment(line[15:])
+            times[sha] = _time_from(line[15:])
         elif line.startswith(b"filename "):
             names[sha] = unquoted(line[9:])
     return found
 
 
-def _moment(seconds: bytes) -> datetime | None:
+def _time_from(seconds: bytes) -> datetime | None:
     try:
         return datetime.fromtimestamp(int(seconds), UTC)
     except (ValueError, OverflowError, OSError):

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from copilog.analysis.lineage.conversations_of_files import Known
+from copilog.analysis.lineage.conversations_of_files import ChosenConversation
 from copilog.analysis.lineage.edited_lines import Edit
-from copilog.analysis.lineage.evidence import Evidence, Origin, rank_of, span_in_words, weakest
+from copilog.analysis.lineage.evidence import Evidence, Origin, duration_text, rank_of, weakest
 from copilog.analysis.lineage.path_matching import ALLOWS
-from copilog.store.times import moment
+from copilog.store.times import time_text
 
 SHORTEST_TELLING = 12  # characters of a line that is distinctive
 FEWEST_LETTERS = 6
@@ -39,7 +39,7 @@ class LineOrigin(msgspec.Struct, kw_only=True):
 class Write(NamedTuple):
     """An edit of a conversation."""
 
-    known: Known
+    facts: ChosenConversation
     edit: Edit
     at: datetime
 
@@ -54,8 +54,8 @@ class Committed(NamedTuple):
 class Writings:
     """All that conversations wrote into a file, by the text of the lines, the latest last."""
 
-    def __init__(self, edits: Iterable[tuple[Known, Edit]]) -> None:
-        self.writes = sorted((Write(known, edit, time_of(edit)) for known, edit in edits), key=lambda write: write.at)
+    def __init__(self, edits: Iterable[tuple[ChosenConversation, Edit]]) -> None:
+        self.writes = sorted((Write(facts, edit, time_of(edit)) for facts, edit in edits), key=lambda write: write.at)
         self.exact: dict[str, list[Write]] = {}
         self.loose: dict[str, list[Write]] = {}
         self.removed: dict[str, list[Write]] = {}
@@ -66,7 +66,7 @@ class Writings:
                 if text.strip() not in self.loose or self.loose[text.strip()][-1] is not write:
                     self.loose.setdefault(text.strip(), []).append(write)
             for text in write.edit.added:
-                self.times[write.known.number, text.strip()] += 1
+                self.times[write.facts.number, text.strip()] += 1
             for text in dict.fromkeys(write.edit.removed):
                 self.removed.setdefault(text, []).append(write)
 
@@ -75,17 +75,17 @@ class Writings:
         exact = self.exact.get(text)
         return (exact, True) if exact else (self.loose.get(text.strip(), []), False)
 
-    def shared_out(
+    def assign_lines(
         self, counts: Counter[str], may_have: Callable[[Write], bool] | None = None
     ) -> dict[int, Counter[str]]:
         """Assign lines to conversations: to each as many as it wrote, and of several the latest first."""
         shares: dict[int, Counter[str]] = {}
         for text, left in counts.items():
-            if not tells(text):
+            if not has_content(text):
                 continue
             writes, _ = self.of(text)
             kept = [write for write in writes if write.edit.fate != "undone" and (may_have is None or may_have(write))]
-            for number in dict.fromkeys(write.known.number for write in reversed(kept)):
+            for number in dict.fromkeys(write.facts.number for write in reversed(kept)):
                 share = min(left, self.times[number, text.strip()])
                 if share:
                     shares.setdefault(number, Counter())[text] += share
@@ -93,7 +93,7 @@ class Writings:
         return shares
 
 
-def told_once(edits: Sequence[Edit]) -> list[Edit]:
+def without_repeated_edits(edits: Sequence[Edit]) -> list[Edit]:
     """Return the edits without those that the editing history records as well, and better."""
     better = {edit.turn for edit in edits if edit.kind == "snapshot" and (edit.added or edit.removed)}
     return [edit for edit in edits if edit.kind == "snapshot" or edit.turn not in better]
@@ -105,12 +105,12 @@ def time_of(edit: Edit) -> datetime:
     return edit.at if edit.at.tzinfo is not None else edit.at.replace(tzinfo=UTC)
 
 
-def tells(text: str) -> bool:
+def has_content(text: str) -> bool:
     """Return whether a line has content: brackets and blanks may be from anywhere."""
     return any(map(str.isalnum, text))
 
 
-def is_telling(text: str) -> bool:
+def is_distinctive(text: str) -> bool:
     """Return whether a line is so distinctive that two authors would hardly write it by chance."""
     text = text.strip()
     return len(text) >= SHORTEST_TELLING and sum(map(str.isalnum, text)) >= FEWEST_LETTERS
@@ -125,14 +125,14 @@ def origin_of_line(
     """Return the conversations that may have written a line, the likeliest first."""
     made = LineOrigin(line=number, text=text)
     if committed is not None:
-        made.commit, made.committed_at = committed.sha, moment(committed.at)
-    if not tells(text):
+        made.commit, made.committed_at = committed.sha, time_text(committed.at)
+    if not has_content(text):
         made.reason = "the line is blank, or only signs: its origin cannot be determined"
         return made
     writes, is_exact = writings.of(text)
     ranked = _ranked([_weighed(write, text, is_exact, times_in_file, writings, committed) for write in _latest(writes)])
     if not ranked:
-        ranked = _that_edited_the_file(writings, committed)
+        ranked = _origins_by_file(writings, committed)
         made.reason = "no recorded edit contains this line" + ("; these only edited the file" if ranked else "")
     made.origin = ranked[0] if ranked else None
     made.others = ranked[1 : 1 + MOST_OTHERS]
@@ -146,7 +146,7 @@ def _latest(writes: Sequence[Write]) -> list[Write]:
     """Return the last write of each conversation, one that remained before one that was undone; the latest first."""
     latest: dict[int, Write] = {}
     for write in sorted(writes, key=lambda write: (write.edit.fate != "undone", write.at)):
-        latest[write.known.number] = write
+        latest[write.facts.number] = write
     return sorted(latest.values(), key=lambda write: (write.edit.fate != "undone", write.at), reverse=True)
 
 
@@ -163,7 +163,7 @@ def _weighed(
         evidence.append(Evidence(kind="text", text=text_of_doubt, strength="medium"))
     if edit.at is None:
         evidence.append(Evidence(kind="time", text="the time of the edit was not recorded", strength="medium"))
-    if not is_telling(text):
+    if not is_distinctive(text):
         evidence.append(
             Evidence(kind="text", text="the line is short, others may have written the same", strength="medium")
         )
@@ -173,7 +173,7 @@ def _weighed(
         )
     removal = next((other for other in reversed(writings.removed.get(text, ())) if _is_later(other, write)), None)
     if removal is not None:
-        where = "the same conversation" if removal.known.number == write.known.number else f"{removal.known.title!r}"
+        where = "the same conversation" if removal.facts.number == write.facts.number else f"{removal.facts.title!r}"
         evidence.append(Evidence(kind="edit", text=f"{where} removed the line later", strength="medium"))
     if time is not None:
         evidence.append(time)
@@ -189,7 +189,7 @@ def _evidence_of_edit(edit: Edit, is_exact: bool, *, is_soon: bool) -> Evidence:
         # A formatter that ran before the commit moves lines in or out.
         strength="strong" if is_exact or is_soon else "medium",
         turn=edit.turn,
-        at=moment(edit.at),
+        at=time_text(edit.at),
     )
 
 
@@ -219,16 +219,16 @@ def _evidence_of_time(write: Write, committed: Committed | None) -> Evidence | N
     passed = committed.at - write.at
     short = committed.sha[:10]
     if passed < -CLOCK_SLACK:
-        text = f"the line was committed {span_in_words(passed)} before ({short})"
-        return Evidence(kind="time", text=text, strength="weak", at=moment(committed.at))
-    text = f"the line was committed {span_in_words(passed)} after ({short})"
+        text = f"the line was committed {duration_text(passed)} before ({short})"
+        return Evidence(kind="time", text=text, strength="weak", at=time_text(committed.at))
+    text = f"the line was committed {duration_text(passed)} after ({short})"
     return Evidence(
-        kind="time", text=text, strength="strong" if passed <= COMMIT_WINDOW else "medium", at=moment(committed.at)
+        kind="time", text=text, strength="strong" if passed <= COMMIT_WINDOW else "medium", at=time_text(committed.at)
     )
 
 
 def _is_later(one: Write, other: Write) -> bool:
-    if one.known.number == other.known.number and one.edit is other.edit:
+    if one.facts.number == other.facts.number and one.edit is other.edit:
         return False
     return one.at > other.at
 
@@ -239,25 +239,25 @@ def _ranked(weighed: list[tuple[Write, list[Evidence]]]) -> list[Origin]:
     for write, evidence in ordered[1:]:
         first = ordered[0][0]
         if first.at >= write.at:
-            text = f"{first.known.title!r} wrote the line again later"
-            evidence.append(Evidence(kind="edit", text=text, strength="medium", at=moment(first.edit.at)))
-    return [origin_from(write.known, write.edit.turn, evidence) for write, evidence in ordered]
+            text = f"{first.facts.title!r} wrote the line again later"
+            evidence.append(Evidence(kind="edit", text=text, strength="medium", at=time_text(first.edit.at)))
+    return [origin_from(write.facts, write.edit.turn, evidence) for write, evidence in ordered]
 
 
-def origin_from(known: Known, turn: int | None, evidence: list[Evidence]) -> Origin:
+def origin_from(facts: ChosenConversation, turn: int | None, evidence: list[Evidence]) -> Origin:
     return Origin(
-        conversation=known.id,
-        title=known.title,
-        source=known.source,
-        workspace=known.workspace,
-        at=known.at,
+        conversation=facts.id,
+        title=facts.title,
+        source=facts.source,
+        workspace=facts.workspace,
+        at=facts.at,
         turn=turn,
         strength=weakest(item.strength for item in evidence),
         evidence=evidence,
     )
 
 
-def _that_edited_the_file(writings: Writings, committed: Committed | None) -> list[Origin]:
+def _origins_by_file(writings: Writings, committed: Committed | None) -> list[Origin]:
     """Return conversations that edited the file before the line was committed; the nearest to that first."""
     found = []
     for write in _latest(writings.writes):
@@ -266,7 +266,9 @@ def _that_edited_the_file(writings: Writings, committed: Committed | None) -> li
             continue
         text = "edited the file, but did not write this line"
         evidence = [
-            Evidence(kind=write.edit.kind, text=text, strength="weak", turn=write.edit.turn, at=moment(write.edit.at))
+            Evidence(
+                kind=write.edit.kind, text=text, strength="weak", turn=write.edit.turn, at=time_text(write.edit.at)
+            )
         ]
-        found.append(origin_from(write.known, write.edit.turn, [*evidence, *([time] if time else [])]))
+        found.append(origin_from(write.facts, write.edit.turn, [*evidence, *([time] if time else [])]))
     return found

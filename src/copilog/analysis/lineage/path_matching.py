@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple
 from urllib.parse import unquote
 
 from copilog.analysis.lineage.evidence import Strength
-from copilog.text_cache import remembered
+from copilog.text_cache import cached_by_text
 
 Likeness = Literal["exact", "elsewhere", "relative", "name"]
 ALLOWS: dict[Likeness, Strength] = {"exact": "strong", "elsewhere": "medium", "relative": "weak", "name": "weak"}
@@ -60,7 +60,7 @@ class Project:
         return "elsewhere" if name and name.casefold() in {known.casefold() for known in names} else None
 
 
-class WantedFile:
+class RequestedFile:
     """A file, under all its names."""
 
     def __init__(self, paths: Iterable[str], project: Project | None = None, former: Iterable[str] = ()) -> None:
@@ -131,11 +131,11 @@ class WantedFile:
         return "name" if "/" not in whole else None
 
 
-class WantedFiles:
+class RequestedFiles:
     """Several files, found by their names."""
 
-    def __init__(self, files: Iterable[WantedFile]) -> None:
-        self.by_name: dict[str, list[WantedFile]] = {}
+    def __init__(self, files: Iterable[RequestedFile]) -> None:
+        self.by_name: dict[str, list[RequestedFile]] = {}
         for file in files:
             for name in file.names():
                 self.by_name.setdefault(name, []).append(file)
@@ -155,7 +155,7 @@ def file_name(path: str) -> str:
     return plain_path(path).rpartition("/")[2].casefold()
 
 
-@remembered(1 << 16)  # a conversation often names the same few files
+@cached_by_text(1 << 16)  # a conversation often names the same few files
 def plain_path(path: str) -> str:
     """Return a path with forward slashes and a lower-case drive letter, from a path or a URI."""
     uri = _URI.match(path)

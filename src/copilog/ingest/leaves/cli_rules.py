@@ -123,7 +123,7 @@ EVENTS: Rules = (
     ("/external_tool.requested/data/{traceparent,tracestate}", "diagnostic"),
     ("/assistant.fusion_phase_completed/data/stagedTerminal", "program-info"),
 )
-_SAID = (
+_TEXTS = (
     "/user.message/data/{content,transformedContent}",
     "/system.message/data/content",
     "/system.message/data/contentBlocks/*/content",
@@ -195,8 +195,8 @@ RULES: dict[str, Rules] = {
     ),
 }
 PROTECTED: dict[str, tuple[str, ...]] = {
-    "cli-events": _SAID,
-    "transcripts": _SAID,
+    "cli-events": _TEXTS,
+    "transcripts": _TEXTS,
     "cli-history": ("/chatMessages/*/{content,tool_calls/**}", "/timeline/*/{text,arguments/**,result/**}"),
     "session-store": _STORED,
     "session-todos": ("/todos/{title,description}",),

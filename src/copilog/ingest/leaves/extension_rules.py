@@ -19,7 +19,7 @@ _KINDS = (
     "github.copilot.mcp.server.lifecycle,github.copilot.user.message.source,github.copilot.skill.source,"
     "github.copilot.skill.invocation_trigger}"
 )
-_SAID = (
+_TEXTS = (
     "{gen_ai.input.messages,gen_ai.output.messages,gen_ai.system_instructions,gen_ai.tool.call.arguments,"
     "gen_ai.tool.call.result,copilot_chat.hook_input,copilot_chat.hook_output,copilot_chat.hook_command,"
     "copilot_chat.user_request,copilot_chat.reasoning_content,copilot_chat.markdown_content,"
@@ -30,8 +30,8 @@ _SAID = (
 def attributes(prefix: str) -> Rules:
     """Return rules for the attributes of a span at any path."""
     return (
-        (f"{prefix}/{_SAID}**/type", "kind"),
-        (f"{prefix}/{_SAID}**/{{external,fsPath,scheme,path}}", "address"),
+        (f"{prefix}/{_TEXTS}**/type", "kind"),
+        (f"{prefix}/{_TEXTS}**/{{external,fsPath,scheme,path}}", "address"),
         (f"{prefix}/{_OFFERED}**", "tool-definition"),
         (f"{prefix}/toolDefinitions**", "tool-definition"),
         (f"{prefix}/{_KINDS}{{,/stringValue}}", "kind"),
@@ -40,11 +40,11 @@ def attributes(prefix: str) -> Rules:
     )
 
 
-def said(prefix: str) -> tuple[str, ...]:
+def text_paths(prefix: str) -> tuple[str, ...]:
     """Return the paths of texts of users and models in attributes of a span."""
     return (
-        f"{prefix}/{_SAID}",
-        f"{prefix}/{_SAID}/**/{{content,text,response,result,arguments}}",
+        f"{prefix}/{_TEXTS}",
+        f"{prefix}/{_TEXTS}/**/{{content,text,response,result,arguments}}",
     )
 
 
@@ -105,7 +105,7 @@ RULES: dict[str, Rules] = {
 }
 PROTECTED: dict[str, tuple[str, ...]] = {
     "debug-logs": _LOGGED,
-    "otel-file": (*said("{/*,}/attributes"), *said("{/*,}/events/*/attributes")),
-    "otlp-export": said(f"{_OTLP}/attributes"),
-    "agent-traces": said("/span_attributes"),
+    "otel-file": (*text_paths("{/*,}/attributes"), *text_paths("{/*,}/events/*/attributes")),
+    "otlp-export": text_paths(f"{_OTLP}/attributes"),
+    "agent-traces": text_paths("/span_attributes"),
 }

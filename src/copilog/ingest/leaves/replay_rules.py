@@ -22,7 +22,7 @@ REPLAY: Rules = (
     (f"{_LOG}/requestMessages/messages/*/content/*/value/type", "kind"),
     (f"{_LOG}/requestMessages/messages/*/content/*/value/value/marker", "sealed"),
 )
-_SAID = (
+_TEXTS = (
     f"{_LOG}/requestMessages/messages/*/content",
     f"{_LOG}/requestMessages/messages/*/content/*/text",
     f"{_LOG}/requestMessages/messages/*/toolCalls/**",
@@ -60,7 +60,7 @@ RULES: dict[str, Rules] = {
     ),
 }
 PROTECTED: dict[str, tuple[str, ...]] = {
-    "chat-replay": _SAID,
+    "chat-replay": _TEXTS,
     "copilot-markdown": ("/body", "/body/#/**", "/body/{call,tool}"),
     "atif": (
         "{/subagent_trajectories/*,}/notes",

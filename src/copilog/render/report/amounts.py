@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from datetime import datetime
 
-from copilog.derive.line_counts import lines_words
+from copilog.derive.line_counts import line_counts_text
 from copilog.view.terminal_text import UNSEEN, clean_line
-from copilog.view.wording import counted, duration_words, size_words
+from copilog.view.wording import counted, elapsed_text, size_text
 
 __all__ = [
     "NONE",
@@ -43,7 +43,7 @@ def lines(added: int | None, removed: int | None) -> str:
     """Return lines added and removed, as far as they are known."""
     if added is None and removed is None:
         return "lines not known"
-    return f"{lines_words((added, removed), '−') or 'no'} lines"
+    return f"{line_counts_text((added, removed), '−') or 'no'} lines"
 
 
 def decimal(number: float | None) -> str:
@@ -83,11 +83,11 @@ def dollars(amount: float | None) -> str:
 
 
 def duration(milliseconds: float | None) -> str:
-    return NONE if milliseconds is None else duration_words(max(0.0, milliseconds))
+    return NONE if milliseconds is None else elapsed_text(max(0.0, milliseconds))
 
 
 def size(number: int | None) -> str:
-    return NONE if number is None else size_words(number)
+    return NONE if number is None else size_text(number)
 
 
 def moment(text: str | None) -> str:

@@ -114,7 +114,7 @@ class Section:
 
 
 def text(head: str, field_name: str) -> Column:
-    return Column(head, lambda row: getattr(row, field_name), _text_words, is_number=False)
+    return Column(head, lambda row: getattr(row, field_name), _text_value, is_number=False)
 
 
 def number(
@@ -135,7 +135,7 @@ def worked_out(
 
 
 def worded(head: str, value: Callable[[Any], str | None], *, optional: bool = False) -> Column:
-    return Column(head, value, _text_words, is_number=False, is_optional=optional)
+    return Column(head, value, _text_value, is_number=False, is_optional=optional)
 
 
 def table_of(caption: str, rows: Sequence[Any], columns: Sequence[Column], note: str | None = None) -> Table:
@@ -146,5 +146,5 @@ def table_of(caption: str, rows: Sequence[Any], columns: Sequence[Column], note:
     return Table(caption, heads, cells, note)
 
 
-def _text_words(value: str | None) -> str:
+def _text_value(value: str | None) -> str:
     return amounts.shown(value) if value else amounts.NONE

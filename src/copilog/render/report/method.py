@@ -8,7 +8,7 @@ from datetime import datetime
 from copilog.analysis.figures import Stats
 from copilog.render.report import amounts
 from copilog.render.report.blocks import Block, Facts, Paragraph, Row, Section, number, table_of, text
-from copilog.view.wording import moment_words
+from copilog.view.wording import timestamp_text
 
 ESTIMATES = (
     "Where Copilot recorded no tokens, they are estimated from the length of texts, four characters for a token. The "
@@ -33,14 +33,14 @@ def method(
     """Return the section on what the page covers and how its figures are computed."""
     totals = stats.totals
     facts = [
-        ("Period", period_words(stats)),
+        ("Period", period_text(stats)),
         ("Found in it", f"{amounts.moment(stats.time.first_at)} to {amounts.moment(stats.time.last_at)}"),
         *((amounts.shown(name), amounts.shown(value)) for name, value in selection),
         ("Conversations", amounts.whole(totals.conversations)),
         ("Turns", amounts.whole(totals.turns)),
         ("Messages", amounts.whole(totals.messages)),
         ("Workspaces", amounts.whole(totals.workspaces)),
-        ("Made", f"{moment_words(made_at)} by {made_by}"),
+        ("Made", f"{timestamp_text(made_at)} by {made_by}"),
     ]
     beside: list[Block] = [Facts("What this page covers", facts)]
     if totals.sources:
@@ -58,7 +58,7 @@ def method(
     return Section("method", "Method", "", blocks)
 
 
-def period_words(stats: Stats) -> str:
+def period_text(stats: Stats) -> str:
     """Return the selected period as text."""
     if stats.since and stats.until:
         return f"{amounts.moment(stats.since)} to {amounts.moment(stats.until)}"

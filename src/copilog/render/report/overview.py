@@ -88,7 +88,7 @@ def activity(stats: Stats) -> Section:
     if not time.by_day:
         return Section("activity", "Activity", "Nothing in this period has a time.", [])
     blocks: list[Block] = [_calendar(time), Row([_weekdays(time), _hours(time)])]
-    blocks.append(Paragraph(_in_words(time)))
+    blocks.append(Paragraph(_activity_sentences(time)))
     return Section("activity", "Activity", "When prompts were sent, in local time.", blocks)
 
 
@@ -146,7 +146,7 @@ def _hours(time: TimeSection) -> Chart:
     )
 
 
-def _in_words(time: TimeSection) -> str:
+def _activity_sentences(time: TimeSection) -> str:
     words = [f"From {amounts.moment(time.first_at)} to {amounts.moment(time.last_at)}."]
     if time.longest_streak > 1:
         end = f", up to {amounts.moment(time.longest_streak_end)}" if time.longest_streak_end else ""

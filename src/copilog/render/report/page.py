@@ -17,7 +17,7 @@ from copilog.analysis.figures import Stats
 from copilog.render.report.agents import agents_and_skills
 from copilog.render.report.amounts import NONE, counted, moment, shown
 from copilog.render.report.blocks import Section
-from copilog.render.report.method import method, period_words
+from copilog.render.report.method import method, period_text
 from copilog.render.report.models_and_tools import models, tools
 from copilog.render.report.overview import activity, overview
 from copilog.render.report.spending import spending
@@ -64,7 +64,7 @@ def _subtitle(stats: Stats) -> str:
     words = counted(stats.totals.conversations, "conversation")
     first, last = moment(stats.time.first_at)[:10], moment(stats.time.last_at)[:10]
     if stats.since or stats.until:
-        return f"{words}, {period_words(stats)}"
+        return f"{words}, {period_text(stats)}"
     return words if first == NONE else f"{words}, {first} to {last}"
 
 

@@ -32,7 +32,7 @@ def work(stats: Stats) -> Section:
     """Return the section of results."""
     section = stats.work
     blocks: list[Block] = [_figures(section)]
-    ends = _fates(section)
+    ends = _edit_outcomes(section)
     if ends:
         blocks.append(Row(ends))
     beside: list[Block] = []
@@ -90,7 +90,7 @@ def _figures(section: WorkSection) -> Figures:
     )
 
 
-def _fates(section: WorkSection) -> list[Block]:
+def _edit_outcomes(section: WorkSection) -> list[Block]:
     edits = (
         ("kept", section.kept),
         ("changed afterwards", section.changed),

@@ -48,11 +48,11 @@ def assistant_message(reader: Reader, event: Event) -> None:
         _add_calls(reader, event, message, requests, open_round)
     if open_round is not None and data.get("turnId") == open_round.id:
         data.pop("turnId", None)
-    reader.models.give_to(message, take_str(data, "model"), open_round.model if open_round else None)
+    reader.models.set_model_of(message, take_str(data, "model"), open_round.model if open_round else None)
     reader.meter.add_message(data, message.model, turn, parent)
     if parent is None:
         reader.models.correct_turn(turn, message)
-        reader.turns.goes_on(turn, event.at, is_open=bool(requests), has_answer=True)
+        reader.turns.note_activity(turn, event.at, is_open=bool(requests), has_answer=True)
         reader.turns.recover(turn)
     if "citations" in data:
         _read_citations(data, turn, message)
@@ -88,7 +88,7 @@ def assistant_reasoning(reader: Reader, event: Event) -> None:
     message = reader.add(event, "assistant", [Thinking(text=text, id=reasoning_id)], parent=parent)
     message.turn = turn.index
     message.extra = event.extra()
-    reader.models.give_to(message, None, None)
+    reader.models.set_model_of(message, None, None)
     reader.said_reasoning[parent] = message
 
 
@@ -150,7 +150,7 @@ def turn_start(reader: Reader, event: Event) -> None:
     if parent is not None:
         made.extra = with_more(made.extra, {"parent_call_id": parent})
     else:
-        reader.turns.goes_on(turn, event.at, is_open=True)
+        reader.turns.note_activity(turn, event.at, is_open=True)
     reader.turns.begin_round(turn, parent, made)
 
 
@@ -170,7 +170,7 @@ def turn_end(reader: Reader, event: Event) -> None:
     if left:
         ended.extra = with_more(ended.extra, left)
     if parent is None:
-        reader.turns.goes_on(turn, event.at, is_open=False)
+        reader.turns.note_activity(turn, event.at, is_open=False)
 
 
 def model_call_start(reader: Reader, event: Event) -> None:

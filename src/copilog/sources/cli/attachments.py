@@ -39,7 +39,7 @@ def attachment_from(item: Json, assets: Assets) -> Attachment:
     return made
 
 
-def is_known(kind: Any) -> bool:
+def is_described(kind: Any) -> bool:
     return isinstance(kind, str) and (kind in KNOWN_TYPES or kind.startswith(GITHUB))
 
 
@@ -125,7 +125,7 @@ def asset_attachment(data: Json, assets: Assets) -> Attachment:
 
 
 MARK = b'"session.binary_asset"'
-MOST_KEPT = 4  # an asset is mostly next to the event that names it
+MOST_CACHED = 4  # an asset is mostly next to the event that names it
 
 
 class Assets:
@@ -133,33 +133,33 @@ class Assets:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._kept: dict[str, bytes] = {}
-        self._places: dict[str, tuple[int, int]] | None = None  # offset and size of the line
+        self._cached: dict[str, bytes] = {}
+        self._positions: dict[str, tuple[int, int]] | None = None  # offset and size of the line
 
     def keep(self, asset_id: str, data: bytes) -> None:
         """Cache the bytes of an asset."""
-        self._kept[asset_id] = data
-        while len(self._kept) > MOST_KEPT:
-            del self._kept[next(iter(self._kept))]
+        self._cached[asset_id] = data
+        while len(self._cached) > MOST_CACHED:
+            del self._cached[next(iter(self._cached))]
 
     def take(self, block: Json) -> bytes | None:
         """Return the bytes that a block names. The block keeps its id."""
         asset_id = block.get("assetId")
         if not isinstance(asset_id, str):
             return None
-        if asset_id not in self._kept:
+        if asset_id not in self._cached:
             data = self._read(asset_id)
             if data is None:
                 return None
             self.keep(asset_id, data)
-        return self._kept[asset_id]
+        return self._cached[asset_id]
 
     def _read(self, asset_id: str) -> bytes | None:
-        if self._places is None:
-            self._places = self._find_all()
-        if asset_id not in self._places:
+        if self._positions is None:
+            self._positions = self._find_all()
+        if asset_id not in self._positions:
             return None
-        offset, size = self._places[asset_id]
+        offset, size = self._positions[asset_id]
         try:
             return bytes_from_base64(record_at(self._path, offset, size)["data"], "data")
         except (CopilogError, KeyError, TypeError):

@@ -201,7 +201,7 @@ class Companions:
             self.saved = [saved_entry(path, folder) for path in saved]
             self.paths += saved
         for path, reason in self.checkpoints.problems:
-            self._tell(path, reason)
+            self._report(path, reason)
 
     @property
     def client(self) -> str | None:
@@ -223,7 +223,7 @@ class Companions:
         try:
             text = text_of(path)
         except BadFile as error:
-            self._tell(path, str(error))
+            self._report(path, str(error))
             return None
         self.paths.append(path)
         return text
@@ -237,12 +237,12 @@ class Companions:
             data, _ = jsonio.as_utf8(read_bytes(path))
             value = jsonio.decode(stripped)[0] if (stripped := data.strip(b"\0 \r\n\t")) else None
         except (BadFile, BadRecord) as error:
-            self._tell(path, str(error))
+            self._report(path, str(error))
             return None
         self.paths.append(path)
         return value
 
-    def _tell(self, path: Path, reason: str) -> None:
+    def _report(self, path: Path, reason: str) -> None:
         self._ledger.note("bad-companion", f"{path.name}: {reason}")
 
     def titles(self) -> Iterator[tuple[str, TitleOrigin]]:
@@ -270,12 +270,12 @@ class Companions:
             if text(key) is not None:
                 made.extra[key] = text(key)
         if self.vscode:
-            self._read_vscode_place(made, made.extra)
+            self._read_vscode_workspace(made, made.extra)
         made.extra = made.extra or None
         is_empty = made.folder is None and made.repository is None and made.extra is None
         return None if is_empty else made
 
-    def _read_vscode_place(self, made: Workspace, extra: Json) -> None:
+    def _read_vscode_workspace(self, made: Workspace, extra: Json) -> None:
         worktree = take_dict(dict(self.vscode), "worktreeProperties")
         repository = take_dict(dict(self.vscode), "repositoryProperties")
         folder = take_dict(dict(self.vscode), "workspaceFolder")
@@ -386,7 +386,7 @@ def is_companion(path: Path) -> bool:
     return path.name != LOG and session_folder_of(path) is not None
 
 
-def is_log_by_place(path: Path) -> bool:
+def is_log_path(path: Path) -> bool:
     """Return whether a file is a log, judged by its path."""
     if path.name == LOG:
         return path.parent.parent.name == SESSIONS

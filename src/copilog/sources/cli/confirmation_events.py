@@ -6,7 +6,7 @@ from copilog.fields import take_str
 from copilog.model import Confirmation, Hook
 from copilog.sources.cli.confirmations import (
     QUESTION_TYPES,
-    Ask,
+    PendingPart,
     answer_permission,
     answer_question,
     approval_from,
@@ -36,7 +36,7 @@ def hook_start(reader: Reader, event: Event) -> None:
     parent = reader.agents.parent_of(event)
     part = hook_from_start(event)
     reader.add(event, "system", [part], parent=parent, extra={"envelope": event.rest} if event.rest else None)
-    reader.asks.add(key and f"hook:{key}", Ask(part, event.at))
+    reader.asks.add(key and f"hook:{key}", PendingPart(part, event.at))
 
 
 def hook_end(reader: Reader, event: Event) -> None:
@@ -66,10 +66,10 @@ def permission_requested(reader: Reader, event: Event) -> None:
         asked = list(call.arguments.values())  # the call itself has these
         part.notes = {label: text for label, text in part.notes.items() if text not in asked}
     reader.add(event, "system", [part], parent=parent, extra={"envelope": event.rest} if event.rest else None)
-    ask = Ask(part, event.at, call_id, by_hook)
+    ask = PendingPart(part, event.at, call_id, by_hook)
     reader.asks.add(key and f"permission:{key}", ask)
     if key and not by_hook:
-        reader.asks.wait_for_person(ask, reader.turns.current)
+        reader.asks.wait_for_user(ask, reader.turns.current)
 
 
 def permission_completed(reader: Reader, event: Event) -> None:
@@ -81,9 +81,9 @@ def permission_completed(reader: Reader, event: Event) -> None:
     if ask is None or not isinstance(ask.part, Confirmation):
         part = Confirmation(type="permission", native=event.native)
         reader.add(event, "system", [part], parent=parent)
-        ask = Ask(part, event.at)
+        ask = PendingPart(part, event.at)
     elif not ask.by_hook:
-        reader.asks.person_answered(ask, event.at)
+        reader.asks.user_answered(ask, event.at)
     assert isinstance(ask.part, Confirmation)
     call = reader.calls.get(call_id or ask.call_id)
     if call is None and call_id is not None:
@@ -95,7 +95,7 @@ def permission_completed(reader: Reader, event: Event) -> None:
             call.part.status = "denied"
 
 
-def question_asked(reader: Reader, event: Event) -> None:
+def user_question(reader: Reader, event: Event) -> None:
     """Read a question to the user. On disk only its answer is left, as the result of a tool."""
     family = event.type.rpartition(".")[0]
     key = _name(event, "requestId")
@@ -103,10 +103,10 @@ def question_asked(reader: Reader, event: Event) -> None:
     part = question_from(family, event.data)
     part.native = event.native
     reader.add(event, "system", [part], parent=parent)
-    ask = Ask(part, event.at)
+    ask = PendingPart(part, event.at)
     if key is not None:
         reader.asks.add(f"{family}:{key}", ask)
-        reader.asks.wait_for_person(ask, reader.turns.current)
+        reader.asks.wait_for_user(ask, reader.turns.current)
 
 
 def question_answered(reader: Reader, event: Event) -> None:
@@ -116,7 +116,7 @@ def question_answered(reader: Reader, event: Event) -> None:
     if ask is None or not isinstance(ask.part, Confirmation):
         notice(reader, event, event.type.replace(".", "-").replace("_", "-"))
         return
-    reader.asks.person_answered(ask, event.at)
+    reader.asks.user_answered(ask, event.at)
     del event.data["requestId"]
     reader.agents.parent_of(event)
     answer_question(ask.part, event.data)
@@ -134,7 +134,7 @@ def human_response(reader: Reader, event: Event) -> None:
         reader.add(event, "system", [part], parent=parent)
         call = reader.calls.get(name if isinstance(name := data.get("toolCallId"), str) else None)
         if call is not None and reader.turns.current is not None:
-            reader.asks.wait_for_person(ask := Ask(part, call.started_at), reader.turns.current)
-            reader.asks.person_answered(ask, event.at)
+            reader.asks.wait_for_user(ask := PendingPart(part, call.started_at), reader.turns.current)
+            reader.asks.user_answered(ask, event.at)
     read_response(part, data)
     part.extra = with_more(part.extra, event.extra() or {})

@@ -22,7 +22,7 @@ ASKED = ("question", "message", "prompt", "summary", "title", "reason")
 ANSWERED = ("answer", "response", "action", "result", "selectedAction")
 
 
-class Ask(msgspec.Struct, gc=False):
+class PendingPart(msgspec.Struct, gc=False):
     """A part that waits for its second event."""
 
     part: Confirmation | Hook
@@ -32,24 +32,24 @@ class Ask(msgspec.Struct, gc=False):
     turn: Turn | None = None
 
 
-class Asks:
+class PendingParts:
     """Parts that wait for their second event, by id. Overlapping times of waiting for the user count once."""
 
     def __init__(self) -> None:
-        self._open: dict[str, Ask] = {}
-        self._late: dict[str, Ask] = {}  # of turns that are over
+        self._open: dict[str, PendingPart] = {}
+        self._late: dict[str, PendingPart] = {}  # of turns that are over
         self._people = 0
         self._since: datetime | None = None
 
-    def add(self, key: str | None, ask: Ask) -> None:
+    def add(self, key: str | None, ask: PendingPart) -> None:
         if key:
             self._open[key] = ask
 
-    def get(self, key: str) -> Ask | None:
+    def get(self, key: str) -> PendingPart | None:
         """Return the part that waits under an id, and leave it waiting."""
         return self._open.get(key) or self._late.get(key)
 
-    def pop(self, key: str | None) -> Ask | None:
+    def pop(self, key: str | None) -> PendingPart | None:
         if not key:
             return None
         ask = self._open.pop(key, None)
@@ -66,13 +66,13 @@ class Asks:
         self._open.clear()
         self._people, self._since = 0, None
 
-    def wait_for_person(self, ask: Ask, turn: Turn | None) -> None:
+    def wait_for_user(self, ask: PendingPart, turn: Turn | None) -> None:
         ask.turn = turn
         if self._people == 0:
             self._since = ask.asked_at
         self._people += 1
 
-    def person_answered(self, ask: Ask, at: datetime | None) -> None:
+    def user_answered(self, ask: PendingPart, at: datetime | None) -> None:
         self._people = max(0, self._people - 1)
         waited_ms = ms_between(self._since, at)
         if self._people == 0 and waited_ms is not None and ask.turn is not None:

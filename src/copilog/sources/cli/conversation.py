@@ -12,7 +12,7 @@ from copilog.sources.base import Found, marks_of_trace, provenance_of
 from copilog.sources.cli.companions import Companions
 from copilog.sources.cli.event import APPLICATION, ASSISTANT, time_from_iso
 from copilog.sources.cli.reader import Reader
-from copilog.sources.cli.turns import give_models
+from copilog.sources.cli.turns import set_subagent_models
 
 # A session as a conversation: the content of the log, and what the files beside it add.
 
@@ -26,7 +26,7 @@ def conversation_from(
     if facts.first_event is None and not companions.paths:
         return None
     reader.agents.settle(messages)
-    give_models(messages)
+    set_subagent_models(messages)
     made = _beginning(found, native_id or None, companions)
     made.id = f"cli:{native_id or _content_id(reader, messages)}"
     add_title(made, facts.title, "generated")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from copilog.diagnostics import Ledger
 from copilog.errors import BadRecord
-from copilog.intake.file_notes import Remarks
+from copilog.intake.file_notes import FileNotes
 from copilog.intake.records import JsonLines
 from copilog.model import (
     Message,
@@ -26,8 +26,8 @@ from copilog.sources.cli.event import (
     decode_envelope,
     event_from_envelope,
     event_from_object,
+    is_event_object,
     is_known,
-    looks_like_event,
 )
 from copilog.sources.cli.reader import Reader
 from copilog.sources.cli.streamed import DEFERRED
@@ -38,10 +38,10 @@ from copilog.sources.cli.streamed import DEFERRED
 class Records:
     """The events of one log, in order. Damage before an event is in the ledger when the event is yielded."""
 
-    def __init__(self, path: Path, ledger: Ledger, remarks: Remarks) -> None:
+    def __init__(self, path: Path, ledger: Ledger, remarks: FileNotes) -> None:
         self._ledger = ledger
         self._remarks = remarks
-        self._lines = JsonLines(path, ledger, looks_like_event, decode=decode_envelope, remarks=remarks)
+        self._lines = JsonLines(path, ledger, is_event_object, decode=decode_envelope, remarks=remarks)
         self._is_damaged = False
 
     @property
@@ -91,7 +91,7 @@ def _delta(reader: Reader, event: Event) -> str:
 HANDLERS: dict[str, Handler] = {
     **dict.fromkeys(PERSISTED | PASSING | RECENT, lifecycle.plain_notice),
     **dict.fromkeys(STREAMED, _delta),
-    **{name: confirmation_events.question_asked for name in PASSING if name.endswith((".requested", ".queued"))},
+    **{name: confirmation_events.user_question for name in PASSING if name.endswith((".requested", ".queued"))},
     **{name: confirmation_events.question_answered for name in PASSING if name.endswith(".completed")},
     "abort": lifecycle.abort,
     "assistant.message": answers.assistant_message,
@@ -187,7 +187,7 @@ def _batches_from(reader: Reader, *, keeps_turns: bool) -> Iterator[list[Message
             known_turns = len(turns)
             yield reader.ready_before_turn()
             if not keeps_turns:
-                reader.forget_past()
+                reader.drop_past()
         elif name == "assistant.turn_end":
             yield reader.ready(at_turn_end=False)
     facts.first_at, facts.last_at, facts.is_damaged = first_at, last_at, records.is_damaged

@@ -88,7 +88,7 @@ def skill_context(reader: Reader, event: Event) -> None:
     """Read the text of a skill as the model got it: in full, or around a text that an earlier event contains."""
     data = event.data
     parent = reader.agents.parent_of(event)
-    interaction = reader.known_interaction(event)
+    interaction = reader.started_interaction(event)
     source = data.get("source")
     text = take_str(data, "content")
     if text is None:

@@ -342,7 +342,7 @@ def with_more(extra: Json | None, more: Json) -> Json | None:
     return {**extra, **more} if more else extra
 
 
-def looks_like_event(value: Any) -> bool:
+def is_event_object(value: Any) -> bool:
     """Return whether an object in the middle of a damaged line is an event, and not a part of one."""
     if not isinstance(value, dict) or not isinstance(value.get("type"), str):
         return False

@@ -19,7 +19,7 @@ from copilog.sources.cli.companions import (
     Companions,
     count_companion,
     is_companion,
-    is_log_by_place,
+    is_log_path,
     main_file,
     session_folder_of,
     session_traces,
@@ -42,9 +42,9 @@ class CliEvents(Source):
                 yield Found(path, self.name, native_id=session_id)
 
     def claims(self, file: Probe) -> bool:
-        if is_log_by_place(file.path) or is_companion(file.path):
+        if is_log_path(file.path) or is_companion(file.path):
             return True
-        if file.suffix not in (".jsonl", ".json") or file.lies_in(TRANSCRIPTS) or not file.may_hold_records:
+        if file.suffix not in (".jsonl", ".json") or file.is_directly_in(TRANSCRIPTS) or not file.may_hold_records:
             return False
         first = file.first_record or {}
         data, event_type = first.get("data"), first.get("type")
@@ -58,7 +58,7 @@ class CliEvents(Source):
         folder = session_folder_of(file.path)
         if folder is not None and folder.parent.name == SESSIONS:
             return folder.name
-        if is_log_by_place(file.path):
+        if is_log_path(file.path):
             return file.path.stem
         data = (file.first_record or {}).get("data")
         session_id = data.get("sessionId") if isinstance(data, dict) else None

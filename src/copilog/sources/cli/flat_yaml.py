@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from copilog.jsonio import whole_characters
+from copilog.jsonio import replace_lone_surrogates
 
 Scalar = str | int | float | bool | None
 
@@ -54,7 +54,7 @@ def read_flat_map(text: str) -> FlatMap:
     while at < len(lines):
         line = lines[at]
         plain = _PLAIN.match(line)
-        if plain is not None and plain[1] not in made.values and not _goes_on(lines, at):
+        if plain is not None and plain[1] not in made.values and not _continues_below(lines, at):
             made.values[plain[1]] = _typed(plain[2].strip())
             at += 1
             continue
@@ -74,7 +74,7 @@ def read_flat_map(text: str) -> FlatMap:
     return made
 
 
-def _goes_on(lines: list[str], at: int) -> bool:
+def _continues_below(lines: list[str], at: int) -> bool:
     """Return whether the line below may be a part of the scalar on this one."""
     return at + 1 < len(lines) and lines[at + 1].startswith((" ", "\t"))
 
@@ -193,7 +193,7 @@ def _unescaped(text: str) -> str:
         number = int(code, 16)
         return chr(number) if number < 0x110000 else "\ufffd"
 
-    return whole_characters(_ESCAPE.sub(character, text))
+    return replace_lone_surrogates(_ESCAPE.sub(character, text))
 
 
 # --- block scalars ----------------------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ from copilog.model import (
 from copilog.sources.base import Found, Probe, Source, provenance_of
 from copilog.sources.cli.event import APPLICATION, ASSISTANT, take_iso
 from copilog.sources.cli.tool_calls import arguments_text
-from copilog.sources.cli.user_messages import words_of
+from copilog.sources.cli.user_messages import user_text_parts
 from copilog.sources.folders import files_in
 from copilog.sources.roots import StorageFolder
 
@@ -54,7 +54,7 @@ class CliHistory(Source):
                 yield Found(path, self.name, native_id=self.native_id(Probe(path)))
 
     def claims(self, file: Probe) -> bool:
-        if file.suffix == ".json" and file.lies_in(FOLDER):
+        if file.suffix == ".json" and file.is_directly_in(FOLDER):
             return True
         return {"sessionId", "chatMessages"} <= file.keys
 
@@ -151,7 +151,7 @@ class History:
         if role == "developer":
             role = "system"
         if role not in ROLES:
-            self.ledger.meet_unknown(f"role:{role}")
+            self.ledger.count_unknown(f"role:{role}")
             item["role"], role = role, "system"
         message = Message(role=_as_role(role), parts=parts, turn=self._turn_index())
         if role == "assistant":
@@ -215,8 +215,8 @@ class History:
                     turn = prompt.turn
                     self._join_prompt(prompt, row, at)
                 elif not self._join(kind, row, at, turn):
-                    self._tell(kind, row, at, turn)
-        self._place_notices()
+                    self._add_notice(kind, row, at, turn)
+        self._insert_notices()
 
     def _join(self, kind: str, row: Json, at: datetime | None, turn: int | None) -> bool:
         if kind in ANSWER_ROWS:
@@ -288,14 +288,14 @@ class History:
         wanted = _same_form(row.get("arguments"))
         return next((self.calls[call_id] for call_id, form in self._unmatched.items() if form == wanted), None)
 
-    def _tell(self, kind: str, row: Json, at: datetime | None, turn: int | None) -> None:
+    def _add_notice(self, kind: str, row: Json, at: datetime | None, turn: int | None) -> None:
         if kind not in (*NOTICE_ROWS, *PROMPT_ROWS, *ANSWER_ROWS, *CALL_ROWS):
-            self.ledger.meet_unknown(f"timeline:{kind}")
+            self.ledger.count_unknown(f"timeline:{kind}")
         part = Notice(topic=kind or "timeline", text=take_str(row, "text") or "", native=kind, data=rest(row))
         message = Message(role="system", parts=[part], turn=turn, created_at=at)
         self._notices.setdefault(turn, []).append(message)
 
-    def _place_notices(self) -> None:
+    def _insert_notices(self) -> None:
         """Put notices at the end of their turn, and those before the first prompt at the beginning."""
         placed = self._notices.pop(None, [])
         messages = self.conversation.messages
@@ -315,7 +315,7 @@ def _content_parts(content: Any, role: str) -> Iterator[AnyPart]:
     """Yield the parts of a message: of a text, or of a list of texts, images and other values."""
     if isinstance(content, str):
         if role == "user":
-            yield from words_of(content)
+            yield from user_text_parts(content)
         elif content:
             yield Prompt(text=content, scope="system") if role in ("system", "developer") else Text(text=content)
         return

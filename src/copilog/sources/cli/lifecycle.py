@@ -92,7 +92,7 @@ def streaming_progress(reader: Reader, event: Event) -> str:  # noqa: ARG001
 
 def unknown(reader: Reader, event: Event) -> None:
     """Read an event of a type without a description, and store it unchanged."""
-    reader.ledger.meet_unknown(event.native)
+    reader.ledger.count_unknown(event.native)
     parent = reader.agents.parent_of(event)
     part = Unknown(type=event.native, raw=event.data, native=event.native)
     reader.add(event, "system", [part], parent=parent, extra={"envelope": event.rest} if event.rest else None)
@@ -357,17 +357,17 @@ def agent_selected(reader: Reader, event: Event) -> None:
         name=take_str(data, "agentName"), tools=take_strings(data, "tools"), evidence="subagent.selected"
     )
     agent.extra = rest(data)
-    _play(reader, agent)
+    _set_custom_agent(reader, agent)
     notice(reader, event, "agent-selected", "agentName")
 
 
 def agent_deselected(reader: Reader, event: Event) -> None:
     if not is_of_subagent(event):
-        _play(reader, None)
+        _set_custom_agent(reader, None)
     notice(reader, event, "agent-deselected")
 
 
-def _play(reader: Reader, agent: CustomAgent | None) -> None:
+def _set_custom_agent(reader: Reader, agent: CustomAgent | None) -> None:
     reader.custom_agent = agent
     turn = reader.turns.current
     if turn is not None and not reader.turns.is_answered(turn):

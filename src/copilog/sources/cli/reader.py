@@ -8,11 +8,11 @@ from typing import Any
 
 from copilog.diagnostics import Diagnostic, Ledger
 from copilog.fields import Json
-from copilog.intake.file_notes import Remarks
+from copilog.intake.file_notes import FileNotes
 from copilog.model import AnyPart, CustomAgent, Message, Mode, Relation, Role, Skill, Thinking, Turn, Workspace
 from copilog.sources.cli.attachments import Assets
 from copilog.sources.cli.companions import Companions
-from copilog.sources.cli.confirmations import Asks
+from copilog.sources.cli.confirmations import PendingParts
 from copilog.sources.cli.event import Event
 from copilog.sources.cli.streamed import Deltas
 from copilog.sources.cli.tool_calls import Calls
@@ -47,14 +47,14 @@ class Reader:
     def __init__(self, path: Path, ledger: Ledger, companions: Companions) -> None:
         self.path = path
         self.ledger = ledger
-        self.remarks = Remarks(ledger)
+        self.remarks = FileNotes(ledger)
         self.facts = Facts()
         self.turns = Turns()
         self.calls = Calls()
         self.agents = Agents()
         self.models = Models()
         self.meter = Meter()
-        self.asks = Asks()
+        self.asks = PendingParts()
         self.deltas = Deltas()
         self.assets = Assets(path)
         self.checkpoints = companions.checkpoints
@@ -125,14 +125,14 @@ class Reader:
     def take_interaction(self, event: Event, parent: str | None) -> str | None:
         """Take the interaction of a message. Sub-agents have their own interactions, which begin no turn."""
         if parent is not None:
-            return self.known_interaction(event)
+            return self.started_interaction(event)
         interaction = event.data.get("interactionId")
         if not isinstance(interaction, str) or not interaction:
             return None
         del event.data["interactionId"]
         return interaction
 
-    def known_interaction(self, event: Event) -> str | None:
+    def started_interaction(self, event: Event) -> str | None:
         """Return the interaction of an event if a turn of it has begun; any other stays in the data."""
         data = event.data
         interaction = data.get("interactionId")
@@ -156,7 +156,7 @@ class Reader:
         if at_turn_end:
             self.asks.stop_waiting()
         self.agents.settle(ready)
-        self.calls.forget_ended()
+        self.calls.drop_ended()
         return ready
 
     def ready_before_turn(self) -> list[Message]:
@@ -168,10 +168,10 @@ class Reader:
         self._waiting = later
         return ready
 
-    def forget_past(self) -> None:
+    def drop_past(self) -> None:
         """Drop what was yielded, as streaming a log does not need it."""
-        self.turns.forget_past()
-        self.meter.forget_past()
+        self.turns.drop_past()
+        self.meter.drop_past()
 
     def finish(self) -> list[Message]:
         """Finish the log, and return the remaining messages."""

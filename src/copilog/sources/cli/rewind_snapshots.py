@@ -43,9 +43,9 @@ class RewindSnapshots(Source):
                 yield Found(path, self.name, native_id=session_id)
 
     def claims(self, file: Probe) -> bool:
-        if file.lies_in(*FOLDERS) and (file.name in (FILE, SWITCH) or _is_half_written(file.name)):
+        if file.is_directly_in(*FOLDERS) and (file.name in (FILE, SWITCH) or _is_half_written(file.name)):
             return True
-        if file.lies_in(BACKUPS) and file.folders[-2:-1] in ((FOLDER,), (NEWER_FOLDER,)):
+        if file.is_directly_in(BACKUPS) and file.folders[-2:-1] in ((FOLDER,), (NEWER_FOLDER,)):
             return _BACKUP.fullmatch(file.name) is not None
         return {"snapshots", "filePathMap"} <= file.keys
 
@@ -88,13 +88,13 @@ def _add_snapshot(raw: Any, position: int, made: Conversation, files: Files, *, 
     """Add a snapshot that was taken before its prompt was handled, or, with `is_late`, when its turn ended."""
     if not isinstance(raw, dict):
         raise BadRecord(f"a snapshot that is {type(raw).__name__}, not an object")
-    from copilog.fields import take_moment
+    from copilog.fields import take_timestamp
 
     snapshot_id = take_str(raw, "snapshotId")
     event_id = take_str(raw, "eventId")
     text = take_str(raw, "userMessage")
     turn = Turn(index=len(made.turns), request_id=event_id, pointer=f"/snapshots/{position}")
-    taken_at = take_moment(raw, "timestamp")
+    taken_at = take_timestamp(raw, "timestamp")
     if not is_late:
         turn.timing.started_at = taken_at
     for key, value in (take_dict(raw, "files") or {}).items():

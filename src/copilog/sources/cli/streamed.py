@@ -108,12 +108,12 @@ class Deltas:
                 extra={"is_partial": True, **(pieces.first.extra() or {})},
             )
             message.turn = pieces.turn
-            _place_model(reader, message)
+            _assign_model(reader, message)
 
 
-def _place_model(reader: Reader, message: Message) -> None:
+def _assign_model(reader: Reader, message: Message) -> None:
     if message.role == "assistant":
-        reader.models.give_to(message, None, None)
+        reader.models.set_model_of(message, None, None)
 
 
 def _part_from(pieces: Pieces, native_id: str) -> AnyPart | None:

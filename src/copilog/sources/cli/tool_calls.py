@@ -85,7 +85,7 @@ class Calls:
         """Return whether an end is still to come."""
         return bool(self.open) and any(call.part.status != "cancelled" for call in self.open.values())
 
-    def forget_ended(self) -> None:
+    def drop_ended(self) -> None:
         self._ended.clear()
 
     def await_host(self, request_id: str | None, call_id: str) -> None:

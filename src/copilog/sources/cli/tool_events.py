@@ -66,7 +66,7 @@ def execution_complete(reader: Reader, event: Event) -> None:
     parent = reader.agents.parent_of(event)
     call = reader.calls.get(call_id)
     take_str(data, "toolCallId")
-    interaction = reader.known_interaction(event)
+    interaction = reader.started_interaction(event)
     turn = reader.turns.of(interaction)
     outcome = outcome_from(reader, event, call_id or "")
     if streamed.strip() not in outcome.result.text:  # the result has the beginning of long output, or the end
@@ -151,7 +151,7 @@ def _new_call(reader: Reader, event: Event, role: str, origin: str | None = None
         message = reader.add(event, "user", parts, parent=parent)
     else:
         message = reader.add(event, "assistant", parts, parent=parent)
-        reader.models.give_to(message, None, None)
+        reader.models.set_model_of(message, None, None)
     call = reader.calls.add(part, message, arguments)
     message.parts += parts_at_start(call)
     return call
@@ -342,7 +342,7 @@ def _read_contents(reader: Reader, event: Event, contents: list[Any], made: Outc
             made.exits.append(block)  # the terminal takes it
         else:
             if not isinstance(kind, str) or kind not in CONTENT_TYPES:
-                reader.ledger.parts.meet_unknown(f"content:{kind}")
+                reader.ledger.parts.count_unknown(f"content:{kind}")
             made.result.items.append(_content_item(block, reader.assets))
 
 
@@ -355,12 +355,12 @@ def _content_item(block: Json, assets: Assets) -> ResultItem:
         inner = take_dict(block, "resource") or {}
         item = ResultItem(mime_type=take_str(inner, "mimeType"), text=take_str(inner, "text"))
         item.data = bytes_from_base64(inner, "blob")
-        item.place = _place_from(inner, "uri")
+        item.place = _location_in_block(inner, "uri")
         put_back(block, "resource", inner)
     else:
         item = ResultItem(mime_type=take_str(block, "mimeType"), text=take_str(block, "text"))
         item.data = bytes_from_base64(block, "data") or assets.take(block)
-        item.place = _place_from(block, "uri")
+        item.place = _location_in_block(block, "uri")
     item.extra = rest(block)
     return item
 
@@ -373,7 +373,7 @@ def _binary_item(block: Json, assets: Assets) -> ResultItem:
     return item
 
 
-def _place_from(block: Json, key: str) -> Place | None:
+def _location_in_block(block: Json, key: str) -> Place | None:
     uri = take_str(block, key)
     return Place(uri=uri, name=take_str(block, "name")) if uri is not None else None
 

@@ -96,7 +96,7 @@ class Turns:
         self._by_interaction.setdefault(interaction, turn)
         turn.extra = {**(turn.extra or {}), "interactionId": interaction}
 
-    def forget_past(self) -> None:
+    def drop_past(self) -> None:
         """Drop the data of earlier turns, as streaming a log does not need it."""
         for turn in self.all[self._forgotten : -1]:
             turn.rounds, turn.usage, turn.references, turn.skills = [], [], [], []
@@ -127,7 +127,7 @@ class Turns:
 
     # --- outcomes ---------------------------------------------------------------------------------------------------
 
-    def goes_on(self, turn: Turn, at: datetime | None, *, is_open: bool, has_answer: bool = False) -> None:
+    def note_activity(self, turn: Turn, at: datetime | None, *, is_open: bool, has_answer: bool = False) -> None:
         """Note that the main agent did something in a turn."""
         progress = self._progress[turn.index]
         progress.is_open = is_open
@@ -211,7 +211,7 @@ class Agents:
                     message.parent_call_id = self._calls.get(message.parent_call_id, message.parent_call_id)
 
 
-def give_models(messages: list[Message]) -> None:
+def set_subagent_models(messages: list[Message]) -> None:
     """Give sub-agents the model of their answers: releases before 1.0.60 record none with their start."""
     models: dict[str, str] = {}
     for message in messages:
@@ -282,7 +282,7 @@ class Models:
             return self.resolved, "session.auto_mode_resolved"
         return (None, None) if self.selected in (None, ROUTER) else (self.selected, self._source)
 
-    def give_to(self, message: Message, recorded: str | None, of_round: str | None) -> None:
+    def set_model_of(self, message: Message, recorded: str | None, of_round: str | None) -> None:
         """Set which model wrote a message."""
         parent = message.parent_call_id
         if recorded:

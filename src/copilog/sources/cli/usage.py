@@ -158,8 +158,8 @@ def _totals_from(total: Counters, files: list[str], runs: list[Counters]) -> Ses
     made.premium_requests = total.get((None, "totalPremiumRequests"))
     nano = total.get((None, _CREDITS))
     made.credits = nano / NANO if nano is not None else None
-    made.lines_added = _whole(total.get((None, "linesAdded")))
-    made.lines_removed = _whole(total.get((None, "linesRemoved")))
+    made.lines_added = _integer(total.get((None, "linesAdded")))
+    made.lines_removed = _integer(total.get((None, "linesRemoved")))
     return made
 
 
@@ -167,10 +167,10 @@ def _usage_of(model: str, total: Counters, runs: list[Counters]) -> Usage:
     """Return the usage of one model. Its share of the bill is in `extra`, as the bill counts once, for the session."""
     usage = Usage(model=model, scope="session", source=SOURCE)
     for name, field in _TOKENS.items():
-        setattr(usage, field, _whole(total.get((model, name))))
+        setattr(usage, field, _integer(total.get((model, name))))
     nano = total.get((model, _CREDITS))
     extra = {
-        "requests": _whole(total.get((model, "count"))),
+        "requests": _integer(total.get((model, "count"))),
         "premium_requests": total.get((model, "cost")),
         "credits": nano / NANO if nano is not None else None,
         "runs": [_tokens_in(model, run) for run in runs] or None,
@@ -184,7 +184,7 @@ def _tokens_in(model: str, run: Counters) -> dict[str, int]:
     return {field: int(count) for name, field in _TOKENS.items() if (count := run.get((model, name)))}
 
 
-def _whole(value: float | None) -> int | None:
+def _integer(value: float | None) -> int | None:
     return None if value is None else int(value)
 
 
@@ -299,11 +299,11 @@ class Meter:
             everything = sum(usage.output or 0 for usage in self._recorded(self._tail, self._calls))
             if session_totals(self.shutdowns).output - before < everything:
                 self._killed += self._recorded(self._tail[:answers], self._calls[:calls])
-        self.forget_past()
+        self.drop_past()
         self._answers.clear()
         self.checkpoint = None
 
-    def forget_past(self) -> None:
+    def drop_past(self) -> None:
         """Drop what was counted, as streaming a log does not need it."""
         self._tail.clear()
         self._calls.clear()

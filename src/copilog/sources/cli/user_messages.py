@@ -8,7 +8,7 @@ from copilog import jsonio, tags
 from copilog.errors import BadRecord
 from copilog.fields import Json, take_list, take_str
 from copilog.model import AnyPart, Attachment, Mode, Notice, Prompt, Skill, Text, Turn
-from copilog.sources.cli.attachments import attachment_from, is_known
+from copilog.sources.cli.attachments import attachment_from, is_described
 from copilog.sources.cli.companions import OWN_CLIENT
 from copilog.sources.cli.event import Event
 
@@ -82,7 +82,7 @@ def _prompt_parts(reader: Reader, event: Event, is_injected: bool) -> list[AnyPa
     sent = take_str(data, "transformedContent")
     parts: list[AnyPart] = []
     if content is not None:
-        typed = [Text(text=content)] if _is_typed(reader, sent) else words_of(content)
+        typed = [Text(text=content)] if _is_typed(reader, sent) else user_text_parts(content)
         parts += [Prompt(text=content, native="content")] if is_injected else typed
     if sent is not None and sent != content:
         parts.append(Prompt(text=sent, native="transformedContent"))
@@ -106,15 +106,15 @@ def _attachments(reader: Reader, event: Event, items: list[Any]) -> list[Attachm
     made: list[Attachment] = []
     for position, item in reader.count_parts(items, event, "/data/attachments"):
         kind = item.get("type")
-        if not is_known(kind):
-            reader.ledger.parts.meet_unknown(f"attachment:{kind}")
+        if not is_described(kind):
+            reader.ledger.parts.count_unknown(f"attachment:{kind}")
         attachment = attachment_from(item, reader.assets)
         attachment.position = position
         made.append(attachment)
     return made
 
 
-def words_of(content: str) -> list[AnyPart]:
+def user_text_parts(content: str) -> list[AnyPart]:
     """Return the user's text of a prompt. Early logs, and those of VS Code, also hold text of the program around it."""
     own = tags.user_text(content) if "<" in content else None
     if own is None or own == content.strip():
@@ -161,7 +161,7 @@ def system_message(reader: Reader, event: Event) -> None:
     """Read the system prompt, which is repeated when it changes."""
     text = take_str(event.data, "content") or ""
     parent = reader.agents.parent_of(event)
-    interaction = reader.known_interaction(event)
+    interaction = reader.started_interaction(event)
     if event.data.get("role") == "system":
         del event.data["role"]
     parts: list[AnyPart] = [Prompt(text=text, scope="system", native=event.native)]

@@ -100,7 +100,7 @@ def _attributes(connection: sqlite3.Connection, tables: dict[str, list[str]], le
 def _add_events(
     connection: sqlite3.Connection, tables: dict[str, list[str]], ledger: Ledger, spans: dict[str, Span]
 ) -> None:
-    from copilog.fields import moment_from
+    from copilog.fields import timestamp_from
 
     columns = tables.get(EVENTS, [])
     if "span_id" not in columns:
@@ -112,7 +112,7 @@ def _add_events(
             ledger.reject("bad-record", "an event without a span or a name", table=EVENTS, row=row.name)
             continue
         ledger.used += 1
-        at = moment_from(row.values.get("timestamp_ms"))
+        at = timestamp_from(row.values.get("timestamp_ms"))
         owner.events.append(SpanEvent(name, at, _json_object(row.values.get("attributes"))))
 
 

@@ -13,7 +13,17 @@ from copilog.model import AnyPart, Conversation, Message, Notice, Skill, Turn, U
 from copilog.sources.extension.debug_entries import MODELS, REMARKS, Companions, DebugLog, Remark
 from copilog.sources.extension.span_conversations import Session, conversation_of
 from copilog.sources.extension.span_trees import LONG_AGO, SUBAGENT, trees_of
-from copilog.sources.extension.spans import AGENT, CHAT, LABEL, OK, OPERATION, SYSTEM, TOOL_DEFINITIONS, Asked, Span
+from copilog.sources.extension.spans import (
+    AGENT,
+    CHAT,
+    LABEL,
+    OK,
+    OPERATION,
+    SYSTEM,
+    TOOL_DEFINITIONS,
+    Span,
+    UserPrompt,
+)
 
 SOURCE, MARK = "debug-logs", "debug-log"
 EVIDENCE = "debug log"
@@ -29,7 +39,7 @@ def conversation_from(log: DebugLog, companions: Companions, native_id: str, led
         _join_child(child, place, log, spans, asked)
     if log.header.get("label"):
         _label(log.spans.values(), str(log.header["label"]))  # a helper's or sub-agent's log without a main log
-    named = _give_documents(spans, companions)
+    named = _attach_documents(spans, companions)
     session = Session(native_id)
     session.trees, session.loose = trees_of(list(spans.values()), asked)
     made = conversation_of(session, ledger, SOURCE, MARK)
@@ -44,7 +54,7 @@ def conversation_from(log: DebugLog, companions: Companions, native_id: str, led
 # --- the logs of helpers and sub-agents -------------------------------------------------------------------------
 
 
-def _join_child(child: DebugLog, path: Path, log: DebugLog, spans: dict[str, Span], asked: list[Asked]) -> None:
+def _join_child(child: DebugLog, path: Path, log: DebugLog, spans: dict[str, Span], asked: list[UserPrompt]) -> None:
     """Put the spans of a child below the call that started it; those of a helper become separate trees."""
     reference = next((ref for ref in log.children if ref.get("childLogFile") == path.name), {})
     named = reference.get("label") or child.header.get("label")
@@ -78,7 +88,7 @@ def _label(spans: Iterable[Span], label: str) -> None:
         span.attributes.setdefault(LABEL, label)
 
 
-def _give_documents(spans: dict[str, Span], companions: Companions) -> set[str]:
+def _attach_documents(spans: dict[str, Span], companions: Companions) -> set[str]:
     """Give each call of a model the system prompt and the tools that its entry names; return the names."""
     used: set[str] = set()
     for span in spans.values():

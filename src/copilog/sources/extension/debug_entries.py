@@ -15,7 +15,19 @@ from copilog.fields import Json, take_dict, take_number, take_str, time_from_ms
 from copilog.intake.files import read_bytes
 from copilog.intake.records import read_records
 from copilog.sources.extension.genai_messages import CUT, is_cut
-from copilog.sources.extension.spans import AGENT, CHAT, ERROR, HOOK, INPUT, OK, OPERATION, OUTPUT, TOOL, Asked, Span
+from copilog.sources.extension.spans import (
+    AGENT,
+    CHAT,
+    ERROR,
+    HOOK,
+    INPUT,
+    OK,
+    OPERATION,
+    OUTPUT,
+    TOOL,
+    Span,
+    UserPrompt,
+)
 from copilog.sources.folders import below, files_in, is_plain_file
 
 # The entries of a debug log as spans again, which they were before they were written.
@@ -70,7 +82,7 @@ class DebugLog:
     def __init__(self, path: Path, ledger: Ledger) -> None:
         self._ledger = ledger
         self.spans: dict[str, Span] = {}
-        self.asked: list[Asked] = []
+        self.asked: list[UserPrompt] = []
         self.remarks: list[Remark] = []
         self.children: list[Json] = []
         self.header: Json = {}
@@ -95,7 +107,7 @@ class DebugLog:
             return self._add_span(kind, name, at, entry, attributes)
         if kind == "user_message":
             text = take_str(attributes, "content") or ""
-            self.asked.append(Asked(text, at, take_str(entry, "spanId"), dict(CUT) if is_cut(text) else None))
+            self.asked.append(UserPrompt(text, at, take_str(entry, "spanId"), dict(CUT) if is_cut(text) else None))
         elif kind == "agent_response":
             span_id = (take_str(entry, "spanId") or "").removeprefix(ANSWER_PREFIX)
             self._answers[span_id] = (attributes, at, take_str(entry, "parentSpanId"))
@@ -108,7 +120,7 @@ class DebugLog:
             return None  # each round already has a call of a model
         else:
             if kind not in REMARKS:
-                self._ledger.meet_unknown(kind)
+                self._ledger.count_unknown(kind)
             self.remarks.append(Remark(kind, name, at, attributes))
         return None
 
@@ -186,7 +198,7 @@ def session_of(path: Path) -> str | None:
     return inner[0] if len(inner) == 2 else path.stem
 
 
-def speaks_for_session(path: Path) -> bool:
+def is_conversation_log(path: Path) -> bool:
     """Return whether a file is read as the conversation: the main log, or a log without a main log beside it."""
     inner = below(path, FOLDER)
     if path.name == MAIN or inner is None or len(inner) == 1:

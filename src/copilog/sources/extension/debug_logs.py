@@ -15,10 +15,10 @@ from copilog.sources.extension.debug_entries import (
     Companions,
     DebugLog,
     count_document,
+    is_conversation_log,
     is_debug_file,
     is_document,
     session_of,
-    speaks_for_session,
 )
 from copilog.sources.folders import extension_folders, files_in, folders_in
 from copilog.sources.roots import StorageFolder
@@ -57,7 +57,7 @@ class DebugLogs(Source):
         if not log.count:
             ledger.note("empty-file", "the log has no entries")
             return
-        if not speaks_for_session(found.path):
+        if not is_conversation_log(found.path):
             return
         native_id = found.native_id or log.session_id or found.path.stem
         companions = Companions(found.path)

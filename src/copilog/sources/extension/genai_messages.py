@@ -40,10 +40,10 @@ def decode_cut(text: str) -> tuple[Any, bool]:
     try:
         return jsonio.decode(text.encode("utf-8", "replace"))[0], False
     except BadRecord:
-        return _closed(without_cut_mark(text)), True
+        return _close_containers(without_cut_mark(text)), True
 
 
-def _closed(text: str) -> Any:
+def _close_containers(text: str) -> Any:
     """Close the containers that are open at the end; if that fails, go back to the beginnings of the last values."""
     open_brackets: list[str] = []
     steps: deque[tuple[int, str]] = deque(
@@ -132,7 +132,7 @@ def parts_from(message: GenAiMessage, ledger: Ledger, place: str) -> list[AnyPar
             continue
         tally.used += 1
         if isinstance(part, Unknown):
-            tally.meet_unknown(f"part:{part.type}")
+            tally.count_unknown(f"part:{part.type}")
         if message.is_cut and position == len(message.parts) - 1:
             part.extra = {**(part.extra or {}), **CUT}
         made.append(part)

@@ -51,19 +51,19 @@ def memory_at(path: Path) -> Memory | None:
     root = Path(*path.parts[: len(path.parts) - len(inner)])
     extension = root.parent.parent
     if extension.parent.name == "globalStorage":
-        return _of_all(root, "user", inner)
+        return _shared_memory(root, "user", inner)
     if len(inner) == 1:
-        return _of_all(root, "workspace", inner)
+        return _shared_memory(root, "workspace", inner)
     folder, *rest = inner
     if folder == REPO:
-        return _of_all(root, REPO, tuple(rest))
+        return _shared_memory(root, REPO, tuple(rest))
     session_id = session_of_folder(folder)
     # Folders of local chats are named in base64; the bare id is that of a session of Copilot CLI, shown in VS Code.
     namespace = "cli" if session_id == folder and _UUID.fullmatch(folder) else "vscode"
     return Memory("session", f"{namespace}:{session_id}", session_id, _SCOPES["session"] + "/".join(rest))
 
 
-def _of_all(root: Path, scope: str, inner: tuple[str, ...]) -> Memory:
+def _shared_memory(root: Path, scope: str, inner: tuple[str, ...]) -> Memory:
     """Return memory that belongs to no conversation: that of a user, of a repository, of a workspace."""
     import hashlib
 

@@ -42,7 +42,7 @@ class SessionStore(Source):
             stub = stub_of(rows, _namespace(found, rows))
             stub.marks.append("inside")
             stub.extra = {**(stub.extra or {}), STATE: _digest_of(rows)}
-            yield self._placed(stub, found, "index")
+            yield self._with_provenance(stub, found, "index")
 
     def state_of(self, stub: Conversation) -> str | None:
         state = (stub.extra or {}).get(STATE)
@@ -54,9 +54,9 @@ class SessionStore(Source):
 
         store = load_store(found.path, ledger if found.native_id is None else Ledger(), found.native_id)
         for rows in store.sessions.values():
-            yield self._placed(conversation_of(rows, _namespace(found, rows), store.version), found, "lead")
+            yield self._with_provenance(conversation_of(rows, _namespace(found, rows), store.version), found, "lead")
 
-    def _placed(self, made: Conversation, found: Found, role: str) -> Conversation:
+    def _with_provenance(self, made: Conversation, found: Found, role: str) -> Conversation:
         made.application = CLI if made.id.startswith("cli:") else found.application
         made.provenance = [provenance_of(found, role=role, table="sessions", row=made.native_id)]
         return made

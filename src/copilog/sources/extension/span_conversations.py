@@ -14,7 +14,7 @@ from copilog.sources.extension.genai_messages import decode_cut
 from copilog.sources.extension.span_messages import TreeMessages
 from copilog.sources.extension.span_trees import Outline, Tree, mark_left_out, outlines_of, trees_of
 from copilog.sources.extension.span_turns import TurnMaker
-from copilog.sources.extension.spans import AGENT, Asked, Span, asked_in, take_skills
+from copilog.sources.extension.spans import AGENT, Span, UserPrompt, prompts_of_spans, take_skills
 
 
 class Session:
@@ -23,7 +23,7 @@ class Session:
     def __init__(self, native_id: str) -> None:
         self.id = native_id
         self.trees: list[Tree] = []
-        self.loose: list[Asked] = []  # prompts whose span is missing
+        self.loose: list[UserPrompt] = []  # prompts whose span is missing
 
     @property
     def namespace(self) -> str:
@@ -39,7 +39,7 @@ class Session:
 
 def sessions_of(spans: list[Span]) -> dict[str, Session]:
     """Return spans by session. Spans without a session are grouped by trace, and calls of helpers by day."""
-    trees, _ = trees_of(spans, asked_in(spans))
+    trees, _ = trees_of(spans, prompts_of_spans(spans))
     by_trace: dict[str | None, str] = {}
     for tree in trees:
         if tree.session is not None:
@@ -47,12 +47,12 @@ def sessions_of(spans: list[Span]) -> dict[str, Session]:
     sessions: dict[str, Session] = {}
     for tree in trees:
         trace_id = tree.spans[0].trace_id
-        native_id = tree.session or by_trace.get(trace_id) or _name_of_stray(tree)
+        native_id = tree.session or by_trace.get(trace_id) or _id_without_session(tree)
         sessions.setdefault(native_id, Session(native_id)).trees.append(tree)
     return sessions
 
 
-def _name_of_stray(tree: Tree) -> str:
+def _id_without_session(tree: Tree) -> str:
     """Return the id of the session that is made for a tree without one."""
     if tree.label is not None and tree.started_at is not None:
         return f"{HELPERS_ONLY}-{tree.started_at.date().isoformat()}"
@@ -141,17 +141,17 @@ def stubs_from(spans: list[Span], found: Found) -> Iterator[Conversation]:
             started_at=min(begun, default=None),
             updated_at=max(ended, default=None),
         )
-        yield _placed(stub, session, found, "index")
+        yield _with_provenance(stub, session, found, "index")
 
 
 def conversations_from(spans: list[Span], found: Found, ledger: Ledger) -> Iterator[Conversation]:
     """Yield the conversations of all sessions; with a `native_id` only that one. Uses the spans up."""
     for session in sessions_of(spans).values():
         if found.native_id in (None, session.id):
-            yield _placed(conversation_of(session, ledger, found.source, MARK), session, found, "lead")
+            yield _with_provenance(conversation_of(session, ledger, found.source, MARK), session, found, "lead")
 
 
-def _placed(made: Conversation, session: Session, found: Found, role: str) -> Conversation:
+def _with_provenance(made: Conversation, session: Session, found: Found, role: str) -> Conversation:
     made.application = found.application
     made.provenance = [provenance_of(found, role=role, row=session.id)]
     return made

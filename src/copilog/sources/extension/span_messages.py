@@ -41,13 +41,13 @@ from copilog.sources.extension.spans import (
     SYSTEM,
     TOOL,
     TOOL_DEFINITIONS,
-    Asked,
     Span,
+    UserPrompt,
     usage_of,
 )
 from copilog.sources.tool_rounds import clean_id
 
-KNOWN_BY_NOW = (OPERATION, LABEL, PARENT_SESSION, *SESSION_KEYS)
+HANDLED_ATTRIBUTES = (OPERATION, LABEL, PARENT_SESSION, *SESSION_KEYS)
 
 
 class TreeMessages:
@@ -95,9 +95,9 @@ class TreeMessages:
             caller = self._caller_of(span)
             if caller is not None:
                 counted.extra = {**(counted.extra or {}), "parent_call_id": caller}
-        self.messages += self._tools.unheard(self.responses, self.messages)
-        give_responses(self.messages, self.responses)
-        self.messages.sort(key=_moment)
+        self.messages += self._tools.results_without_span(self.responses, self.messages)
+        set_responses(self.messages, self.responses)
+        self.messages.sort(key=_timestamp_of)
 
     # --- callers ----------------------------------------------------------------------------------------------------
 
@@ -109,7 +109,7 @@ class TreeMessages:
         above = self._tool_above(span)
         return self._tools.call_id(above) if above is not None else self.tree.caller
 
-    def caller_of_prompt(self, prompt: Asked) -> str | None:
+    def caller_of_prompt(self, prompt: UserPrompt) -> str | None:
         """Return the call below which a prompt was sent: that of a sub-agent; None for the user's own."""
         span = self._parents.by_id.get(prompt.span_id or "")
         return self._caller_of(span) if span is not None else self.tree.caller
@@ -136,7 +136,7 @@ class TreeMessages:
         for key in ("gen_ai.response.model", "gen_ai.request.model"):
             if model is not None and span.attributes.get(key) == model:
                 del span.attributes[key]
-        made.extra = {**(made.extra or {}), **left_of(span)} or None
+        made.extra = {**(made.extra or {}), **remaining_attributes(span)} or None
         self.rounds.append(made)
         self._counted.append((made, span))
         if usage is not None:
@@ -195,7 +195,7 @@ class TreeMessages:
         if is_new:
             self._add("assistant", [call], span, span.started_at)
         result = self._tools.result(span, call, self.responses)
-        call.extra = {**(call.extra or {}), **left_of(span)} or None
+        call.extra = {**(call.extra or {}), **remaining_attributes(span)} or None
         if result is not None:
             self._add("tool", [result], span, span.ended_at)
 
@@ -204,14 +204,14 @@ class TreeMessages:
         if operation == AGENT:
             above = self._tool_above(span)
             if above is not None:
-                self._tools.name_subagent(span, above, left_of(span))
+                self._tools.name_subagent(span, above, remaining_attributes(span))
             elif span is not self.tree.top:
-                self.inner_agents.append({"name": span.name, **left_of(span)})
+                self.inner_agents.append({"name": span.name, **remaining_attributes(span)})
             return
         if operation == EMBEDDINGS:
             usage = usage_of(span, self._source)
             if usage is not None:
-                usage.extra = {**(usage.extra or {}), "operation": EMBEDDINGS, **left_of(span)}
+                usage.extra = {**(usage.extra or {}), "operation": EMBEDDINGS, **remaining_attributes(span)}
                 self.usages.append(usage)
             return
         part: AnyPart
@@ -220,18 +220,18 @@ class TreeMessages:
         elif operation in (CONTENT, CORE):
             text = span.take_text("copilot_chat.markdown_content", "copilot_chat.event_details") or ""
             name = span.take_text("copilot_chat.debug_name") or span.name
-            part = Notice(topic="event", text=text, native=name, data=left_of(span) or None)
+            part = Notice(topic="event", text=text, native=name, data=remaining_attributes(span) or None)
         elif operation == PERMISSION:
             part = Confirmation(
                 type=PERMISSION,
                 title=span.take_text("github.copilot.permission.kind"),
                 answer=span.take_text("github.copilot.permission.result"),
                 native=span.name,
-                extra=left_of(span) or None,
+                extra=remaining_attributes(span) or None,
             )
         else:
-            self._ledger.meet_unknown(f"operation:{operation or 'none'}")
-            part = Unknown(type=operation or span.name, raw={"name": span.name, **left_of(span)})
+            self._ledger.count_unknown(f"operation:{operation or 'none'}")
+            part = Unknown(type=operation or span.name, raw={"name": span.name, **remaining_attributes(span)})
         self._add("system", [part], span, span.started_at)
 
     def _add(self, role: Role, parts: list[AnyPart], span: Span, at: datetime | None) -> Message:
@@ -241,7 +241,7 @@ class TreeMessages:
         return message
 
 
-def give_responses(messages: list[Message], responses: dict[str, str]) -> None:
+def set_responses(messages: list[Message], responses: dict[str, str]) -> None:
     """Set the text that the model received as a result's text; that of the tool's own span becomes the display."""
     for message in messages:
         for part in message.parts:
@@ -264,15 +264,15 @@ def hook_of(span: Span) -> Hook:
         made.notes = {"command": command}
     elapsed_ms = ms_between(span.started_at, span.ended_at)
     timing: Json = {"elapsed_ms": elapsed_ms} if elapsed_ms else {}
-    made.extra = {**timing, **left_of(span)} or None
+    made.extra = {**timing, **remaining_attributes(span)} or None
     if made.message is not None and is_cut(made.message):
         made.extra = {**(made.extra or {}), **CUT}
     return made
 
 
-def left_of(span: Span) -> Json:
+def remaining_attributes(span: Span) -> Json:
     """Return the fields of a span that no reader has taken."""
-    left = {key: value for key, value in span.attributes.items() if key not in KNOWN_BY_NOW}
+    left = {key: value for key, value in span.attributes.items() if key not in HANDLED_ATTRIBUTES}
     if span.status == ERROR and span.status_message:
         left["error"] = span.status_message
     if span.events:
@@ -291,5 +291,5 @@ def _system_text(value: object) -> str:
     return "\n".join(texts) or (value if isinstance(value, str) else "")
 
 
-def _moment(message: Message) -> float:
+def _timestamp_of(message: Message) -> float:
     return message.created_at.timestamp() if message.created_at is not None else 0.0

@@ -12,7 +12,17 @@ from copilog.errors import BadRecord
 from copilog.fields import Json, ms_between, rest, take_str
 from copilog.model import UNASKED, Message, ResultItem, SubAgent, ToolCall, ToolResult, Turn
 from copilog.sources.extension.genai_messages import CUT, is_cut, without_cut_mark
-from copilog.sources.extension.spans import AGENT, CHAT, ERROR, LABEL, PARENT_SESSION, SESSION_KEYS, TOOL, Asked, Span
+from copilog.sources.extension.spans import (
+    AGENT,
+    CHAT,
+    ERROR,
+    LABEL,
+    PARENT_SESSION,
+    SESSION_KEYS,
+    TOOL,
+    Span,
+    UserPrompt,
+)
 from copilog.sources.tool_results import result_content
 from copilog.sources.tool_rounds import clean_id
 
@@ -44,7 +54,7 @@ class Tree:
     key: str  # the id of the top
     top: Span | None
     spans: list[Span] = field(default_factory=list)
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[UserPrompt] = field(default_factory=list)
     session: str | None = None
     label: str | None = None  # of a helper
     caller: str | None = None  # for a sub-agent whose call is missing: the substitute for that call
@@ -87,7 +97,7 @@ class Parents:
         return found
 
 
-def trees_of(spans: list[Span], asked: list[Asked]) -> tuple[list[Tree], list[Asked]]:
+def trees_of(spans: list[Span], asked: list[UserPrompt]) -> tuple[list[Tree], list[UserPrompt]]:
     """Return the trees by their beginning, and the prompts that belong to none of them."""
     parents = Parents(spans)
     trees: dict[str, Tree] = {}
@@ -100,7 +110,7 @@ def trees_of(spans: list[Span], asked: list[Asked]) -> tuple[list[Tree], list[As
         tree = trees.setdefault(key, Tree(key, top if is_top_there else None))
         tree.spans.append(span)
         tree_of[span.id] = tree
-    loose: list[Asked] = []
+    loose: list[UserPrompt] = []
     for prompt in asked:
         owner = tree_of.get(prompt.span_id or "") or trees.get(prompt.span_id or "")
         (owner.asked if owner is not None else loose).append(prompt)
@@ -183,7 +193,7 @@ class ToolRuns:
             call.tool_id = name
         if call.arguments is None:
             call.arguments = arguments
-        elif arguments is not None and not _says_the_same(arguments, call.arguments):
+        elif arguments is not None and not _are_same_arguments(arguments, call.arguments):
             call.notes = {**call.notes, "arguments it ran with": arguments}
         call.started_at = span.started_at
         call.status = "failed" if span.status == ERROR else "complete"
@@ -240,7 +250,7 @@ class ToolRuns:
             extra=rest(left),
         )
 
-    def unheard(self, responses: dict[str, str], messages: list[Message]) -> list[Message]:
+    def results_without_span(self, responses: dict[str, str], messages: list[Message]) -> list[Message]:
         """Return results of calls that have no span of their own, as a later prompt repeats them."""
         callers = {id(part): message for message in messages for part in message.parts}
         made: list[Message] = []
@@ -258,7 +268,7 @@ def _origin(kind: str | None) -> str | None:
     return {"function": "internal", "extension": "extension"}.get(kind or "", kind)
 
 
-def _says_the_same(arguments: str, others: str) -> bool:
+def _are_same_arguments(arguments: str, others: str) -> bool:
     """Return whether two records of a call's arguments are the same, or one is the truncated other."""
     value = _parsed(arguments)
     if value is not None and value == _parsed(others):
@@ -284,7 +294,7 @@ class Outline:
     """A turn under construction: its prompts, the first of which begins it, and the trees that belong to it."""
 
     at: datetime | None = None
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[UserPrompt] = field(default_factory=list)
     trees: list[Tree] = field(default_factory=list)
 
     def add(self, tree: Tree) -> None:
@@ -292,12 +302,12 @@ class Outline:
         self.asked += tree.asked
 
 
-def outlines_of(trees: list[Tree], loose: list[Asked]) -> list[Outline]:
+def outlines_of(trees: list[Tree], loose: list[UserPrompt]) -> list[Outline]:
     """Sort trees and prompts into turns, by time.
 
     The tree of an agent is a turn. What ran outside of any agent belongs to the turn that ran at that time.
     """
-    items: list[tuple[datetime, int, Tree | Asked]] = [(prompt.at or LONG_AGO, 0, prompt) for prompt in loose]
+    items: list[tuple[datetime, int, Tree | UserPrompt]] = [(prompt.at or LONG_AGO, 0, prompt) for prompt in loose]
     for tree in trees:
         first = min((prompt.at for prompt in tree.asked if prompt.at is not None), default=None)
         items.append((first or tree.started_at or LONG_AGO, 1, tree))
@@ -305,9 +315,9 @@ def outlines_of(trees: list[Tree], loose: list[Asked]) -> list[Outline]:
     early: list[Tree] = []
     for moment, _, item in sorted(items, key=lambda entry: entry[:2]):
         at = moment if moment != LONG_AGO else None
-        if isinstance(item, Asked):
+        if isinstance(item, UserPrompt):
             outlines.append(Outline(at, [item]))
-        elif outlines and _goes_on(outlines[-1], item):
+        elif outlines and _belongs_to(outlines[-1], item):
             outlines[-1].add(item)
         elif item.asked or item.has_chat or item.is_agent:
             outlines.append(Outline(at))
@@ -321,7 +331,7 @@ def outlines_of(trees: list[Tree], loose: list[Asked]) -> list[Outline]:
     return outlines
 
 
-def _goes_on(current: Outline, tree: Tree) -> bool:
+def _belongs_to(current: Outline, tree: Tree) -> bool:
     """Return whether a tree belongs to the turn before it."""
     if tree.caller is not None:
         return True
@@ -340,7 +350,7 @@ def _goes_on(current: Outline, tree: Tree) -> bool:
 LEFT_OUT = "left_out_of_later_prompts"  # in the extra of a turn
 
 
-class Asking(NamedTuple):
+class PromptedTurn(NamedTuple):
     """A turn, its prompt, and the users' messages that its first call of a model sent; None if not recorded."""
 
     turn: Turn
@@ -348,9 +358,9 @@ class Asking(NamedTuple):
     sent: list[str] | None
 
 
-def mark_left_out(asked: list[Asking]) -> None:
+def mark_left_out(asked: list[PromptedTurn]) -> None:
     """Mark the turns that are missing from the last prompt that repeats the conversation from its beginning."""
-    last = next((place for place in range(len(asked) - 1, 0, -1) if _is_whole(asked[place].sent)), None)
+    last = next((place for place in range(len(asked) - 1, 0, -1) if _is_from_beginning(asked[place].sent)), None)
     if last is None:
         return
     sent = "\n".join(_squeezed(text) for text in asked[last].sent or [])
@@ -367,7 +377,7 @@ def mark_left_out(asked: list[Asking]) -> None:
             turn.extra = {**(turn.extra or {}), LEFT_OUT: True}
 
 
-def _is_whole(sent: list[str] | None) -> bool:
+def _is_from_beginning(sent: list[str] | None) -> bool:
     """Return whether messages repeat a conversation from its beginning, and not from a summary on."""
     return sent is not None and not any(tags.begins_with_summary(text) for text in sent)
 

@@ -19,8 +19,8 @@ from copilog.model import (
     TurnError,
     prose_of,
 )
-from copilog.sources.extension.span_messages import TreeMessages, give_responses, left_of
-from copilog.sources.extension.span_trees import LONG_AGO, Asking, Outline
+from copilog.sources.extension.span_messages import TreeMessages, remaining_attributes, set_responses
+from copilog.sources.extension.span_trees import LONG_AGO, Outline, PromptedTurn
 from copilog.sources.extension.spans import AGENT, ERROR, OK, Span, usage_of
 
 
@@ -31,7 +31,7 @@ class TurnMaker:
         self._ledger = ledger
         self._source = source
         self._shown: set[str] = set()
-        self.asked: list[Asking] = []
+        self.asked: list[PromptedTurn] = []
         self.tool_definitions: list[str] = []
         self.responses: dict[str, str] = {}  # output of tools, as prompts repeat it
 
@@ -48,7 +48,7 @@ class TurnMaker:
         messages.sort(key=lambda message: message.created_at or LONG_AGO)
         prompts = _prompts(outline, readings)
         for message in (message for message in prompts if message.parent_call_id is not None):
-            _put_behind_call(messages, message)
+            _insert_after_call(messages, message)
         own = [message for message in prompts if message.parent_call_id is None]
         self._add_context(own or prompts, readings)
         messages = [*self._system_prompts(readings), *own[:1], *messages]
@@ -58,14 +58,14 @@ class TurnMaker:
             message.turn = index
         _read_outcome(turn, outline, readings)
         sent = next((reading.repeated for reading in readings if reading.repeated is not None), None)
-        self.asked.append(Asking(turn, prose_of(own[0].parts) if own else "", sent))
+        self.asked.append(PromptedTurn(turn, prose_of(own[0].parts) if own else "", sent))
         for top in _agents_of(outline):
             _read_agent(turn, top, self._source)
         return turn, messages
 
     def add_late_results(self, messages: list[Message]) -> None:
         """Add results that are only in the prompt of a later turn because the call itself was cut short."""
-        give_responses(messages, self.responses)
+        set_responses(messages, self.responses)
         results = {part.call_id for message in messages for part in message.parts if isinstance(part, ToolResult)}
         for position in range(len(messages) - 1, -1, -1):
             message = messages[position]
@@ -114,16 +114,16 @@ def _prompts(outline: Outline, readings: list[TreeMessages]) -> list[Message]:
         if words or sent:
             made.insert(0, Message(role="user", parts=[Text(text=words)] if words else [], created_at=outline.at))
     asking = next((message for message in made if message.parent_call_id is None), None)
-    if sent is not None and asking is not None and not any(_says(part, sent) for part in asking.parts):
+    if sent is not None and asking is not None and not any(_is_text(part, sent) for part in asking.parts):
         asking.parts.append(Prompt(text=sent, scope="turn"))  # the text that was sent, around the user's own
     return made
 
 
-def _says(part: AnyPart, text: str) -> bool:
+def _is_text(part: AnyPart, text: str) -> bool:
     return isinstance(part, Text) and part.text == text
 
 
-def _put_behind_call(messages: list[Message], message: Message) -> None:
+def _insert_after_call(messages: list[Message], message: Message) -> None:
     """Insert the prompt of a sub-agent right after the call that started it."""
     for position, asking in enumerate(messages):
         if any(isinstance(part, ToolCall) and part.id == message.parent_call_id for part in asking.parts):
@@ -190,6 +190,6 @@ def _read_agent(turn: Turn, top: Span, source: str) -> None:
     if total is not None:
         total.scope = "turn"
         turn.usage.insert(0, total)
-    left: Json = left_of(top)
+    left: Json = remaining_attributes(top)
     if left:
         turn.extra = {**(turn.extra or {}), "span": left}

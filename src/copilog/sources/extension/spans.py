@@ -9,15 +9,15 @@ from typing import Any
 from copilog.errors import BadRecord
 from copilog.fields import (
     Json,
-    moment_from,
-    moment_from_nanoseconds,
-    moment_from_pair,
     ms_between,
     take_dict,
     take_int,
     take_list,
     take_str,
     text_from,
+    timestamp_from,
+    timestamp_from_nanoseconds,
+    timestamp_from_pair,
 )
 from copilog.model import Document, Usage
 from copilog.uris import uri_to_path
@@ -37,7 +37,7 @@ TOOL_DEFINITIONS = "gen_ai.tool.definitions"
 SESSION_KEYS = ("copilot_chat.chat_session_id", "gen_ai.conversation.id", "copilot_chat.session_id")
 PARENT_SESSION = "copilot_chat.parent_chat_session_id"
 LABEL = "copilot_chat.debug_log_label"
-ASKED = "user_message"
+PROMPT_EVENT = "user_message"
 
 
 @dataclass(slots=True)
@@ -98,7 +98,7 @@ class Span:
                 found = number if found is None else found
         return found
 
-    def take_whole(self, *keys: str) -> int | None:
+    def take_integer(self, *keys: str) -> int | None:
         number = self.take_number(*keys)
         return int(number) if number is not None else None
 
@@ -128,7 +128,7 @@ def take_skills(spans: list[Span]) -> list[Document]:
 
 
 @dataclass(slots=True)
-class Asked:
+class UserPrompt:
     """A prompt of the user, and the span that it was recorded in."""
 
     text: str
@@ -149,16 +149,16 @@ def number_from(value: Any) -> float | None:
     return value if abs(value) < 1e18 else None
 
 
-def asked_in(spans: list[Span]) -> list[Asked]:
+def prompts_of_spans(spans: list[Span]) -> list[UserPrompt]:
     """Take the user's prompts out of the events of spans."""
-    asked: list[Asked] = []
+    asked: list[UserPrompt] = []
     for span in spans:
-        for event in [event for event in span.events if event.name == ASKED]:
+        for event in [event for event in span.events if event.name == PROMPT_EVENT]:
             text = event.attributes.pop("content", None)
             if isinstance(text, str) and text.strip():
                 span.events.remove(event)
                 event.attributes.pop(SESSION_KEYS[0], None)
-                asked.append(Asked(text, event.at, span.id, event.attributes or None))
+                asked.append(UserPrompt(text, event.at, span.id, event.attributes or None))
     return asked
 
 
@@ -217,14 +217,14 @@ def span_from_sdk(value: Json) -> Span:
     parent = take_dict(value, "parentSpanContext") or {}
     span.parent_id = take_str(parent, "spanId") or take_str(value, "parentSpanId") or None
     span.name = take_str(value, "name") or ""
-    span.started_at = moment_from_pair(value.pop("startTime", None))
-    span.ended_at = moment_from_pair(value.pop("endTime", None))
+    span.started_at = timestamp_from_pair(value.pop("startTime", None))
+    span.ended_at = timestamp_from_pair(value.pop("endTime", None))
     _read_status(span, value)
     span.attributes = take_dict(value, "attributes") or {}
     span.service = _service(take_dict(value, "resource"))
     for raw in take_list(value, "events") or []:
         if isinstance(raw, dict) and isinstance(raw.get("name"), str):
-            at = moment_from_pair(raw.get("time"))
+            at = timestamp_from_pair(raw.get("time"))
             span.events.append(SpanEvent(raw["name"], at, take_dict(raw, "attributes") or {}))
         else:
             value.setdefault("odd_events", []).append(raw)
@@ -241,14 +241,14 @@ def span_from_otlp(value: Json, service: str | None) -> Span:
     span = _named_span(value)
     span.parent_id = take_str(value, "parentSpanId") or None
     span.name = take_str(value, "name") or ""
-    span.started_at = moment_from_nanoseconds(value.pop("startTimeUnixNano", None))
-    span.ended_at = moment_from_nanoseconds(value.pop("endTimeUnixNano", None))
+    span.started_at = timestamp_from_nanoseconds(value.pop("startTimeUnixNano", None))
+    span.ended_at = timestamp_from_nanoseconds(value.pop("endTimeUnixNano", None))
     _read_status(span, value)
     span.attributes = attributes_from(value.pop("attributes", None))
     span.service = service
     for raw in take_list(value, "events") or []:
         if isinstance(raw, dict) and isinstance(raw.get("name"), str):
-            at = moment_from_nanoseconds(raw.get("timeUnixNano"))
+            at = timestamp_from_nanoseconds(raw.get("timeUnixNano"))
             span.events.append(SpanEvent(raw["name"], at, attributes_from(raw.get("attributes"))))
         else:
             value.setdefault("odd_events", []).append(raw)
@@ -264,8 +264,8 @@ def span_from_row(row: Json, attributes: Json) -> Span:
         raise BadRecord("a span without an id")
     span = Span(native_id, take_str(row, "name") or "", take_str(row, "trace_id"))
     span.parent_id = take_str(row, "parent_span_id") or None
-    span.started_at = moment_from(row.pop("start_time_ms", None))
-    span.ended_at = moment_from(row.pop("end_time_ms", None))
+    span.started_at = timestamp_from(row.pop("start_time_ms", None))
+    span.ended_at = timestamp_from(row.pop("end_time_ms", None))
     span.status = take_int(row, "status_code") or 0
     span.status_message = take_str(row, "status_message")
     span.attributes = attributes
@@ -345,11 +345,11 @@ def usage_of(span: Span, source: str) -> Usage | None:
     The CLI up to 1.0.60 has an underscore where the conventions now have a dot.
     """
     usage = Usage(
-        input=span.take_whole(f"{TOKENS}input_tokens"),
-        output=span.take_whole(f"{TOKENS}output_tokens"),
-        cache_read=span.take_whole(f"{TOKENS}cache_read.input_tokens", f"{TOKENS}cache_read_input_tokens"),
-        cache_write=span.take_whole(f"{TOKENS}cache_creation.input_tokens", f"{TOKENS}cache_creation_input_tokens"),
-        reasoning=span.take_whole(
+        input=span.take_integer(f"{TOKENS}input_tokens"),
+        output=span.take_integer(f"{TOKENS}output_tokens"),
+        cache_read=span.take_integer(f"{TOKENS}cache_read.input_tokens", f"{TOKENS}cache_read_input_tokens"),
+        cache_write=span.take_integer(f"{TOKENS}cache_creation.input_tokens", f"{TOKENS}cache_creation_input_tokens"),
+        reasoning=span.take_integer(
             f"{TOKENS}reasoning.output_tokens", f"{TOKENS}reasoning_output_tokens", f"{TOKENS}reasoning_tokens"
         ),
         model=span.text("gen_ai.response.model", "gen_ai.request.model"),

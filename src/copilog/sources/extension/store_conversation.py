@@ -8,7 +8,7 @@ from typing import Any
 from copilog import jsonio
 from copilog.derive import add_title
 from copilog.errors import BadRecord
-from copilog.fields import Json, moment_from, rest, take_moment, take_str
+from copilog.fields import Json, rest, take_str, take_timestamp, timestamp_from
 from copilog.model import (
     AnyPart,
     Compaction,
@@ -26,7 +26,7 @@ from copilog.model import (
     UsedReference,
     Workspace,
 )
-from copilog.sources.database_rows import Row, take_whole
+from copilog.sources.database_rows import Row, take_integer
 from copilog.sources.extension.store_rows import ARTIFACT, SessionRows
 
 NANO = 1e9  # the unit of account is a billionth of a credit
@@ -34,7 +34,7 @@ SOURCE = "session-store"
 SECTIONS = ("overview", "history", "work_done", "technical_details", "important_files", "next_steps")
 USAGE = "assistant_usage_events"
 READ = ("turns", "checkpoints", "session_files", "session_refs", USAGE)
-ASIDE = ("sub-agent", "compaction", "mcp-sampling")  # calls of a model that are not the main agent's
+SIDE_INITIATORS = ("sub-agent", "compaction", "mcp-sampling")  # calls of a model that are not the main agent's
 _COMMIT = re.compile(r"[0-9a-fA-F]{7,40}")
 
 
@@ -53,7 +53,7 @@ def conversation_of(rows: SessionRows, namespace: str, version: int | None) -> C
     for row in rows.rows("turns"):
         _add_turn(row, made)
     made.usage = [_usage_from(dict(row.values)) for row in rows.rows(USAGE)]
-    _give_models(rows, made)
+    _set_models(rows, made)
     for row in rows.rows("checkpoints"):
         _add_checkpoint(row, made)
     made.relations = [_relation_from(row.values) for row in rows.rows("session_refs") if _is_reference(row.values)]
@@ -82,8 +82,8 @@ def _read_session(session: Json, made: Conversation, is_prompt: bool) -> Json:
         summary = None
     lines = [line.strip() for line in (summary or "").split("\n")]
     add_title(made, next((line for line in lines if line), None), "store")
-    made.started_at = take_moment(session, "created_at")
-    made.updated_at = take_moment(session, "updated_at")
+    made.started_at = take_timestamp(session, "created_at")
+    made.updated_at = take_timestamp(session, "updated_at")
     workspace = Workspace(
         folder=take_str(session, "cwd"),
         repository=take_str(session, "repository"),
@@ -111,8 +111,8 @@ def _add_turn(row: Row, made: Conversation) -> None:
     values = dict(row.values)
     values.pop("id", None)
     turn = Turn(index=len(made.turns), pointer=f"turns:{row.name}")
-    number = take_whole(values, "turn_index")
-    turn.timing.started_at = take_moment(values, "timestamp")
+    number = take_integer(values, "turn_index")
+    turn.timing.started_at = take_timestamp(values, "timestamp")
     roles: tuple[tuple[str, Role], ...] = (("user_message", "user"), ("assistant_response", "assistant"))
     for column, role in roles:
         text = take_str(values, column)
@@ -134,11 +134,11 @@ def _turn_numbered(made: Conversation, number: object) -> Turn | None:
     return None
 
 
-def _give_models(rows: SessionRows, made: Conversation) -> None:
+def _set_models(rows: SessionRows, made: Conversation) -> None:
     """Set the model of each turn: the one that the main agent called first."""
     for row in rows.rows(USAGE):
         model, turn = row.values.get("model"), _turn_numbered(made, row.values.get("turn_index"))
-        is_main = "agent_id" not in row.values and row.values.get("initiator") not in ASIDE
+        is_main = "agent_id" not in row.values and row.values.get("initiator") not in SIDE_INITIATORS
         if is_main and turn is not None and turn.model is None and isinstance(model, str) and model:
             turn.model = Model(id=model, name=model)
 
@@ -147,7 +147,7 @@ def _add_checkpoint(row: Row, made: Conversation) -> None:
     """Add a checkpoint, the text that replaced the history in later prompts, after the turn that it was made in."""
     values = dict(row.values)
     values.pop("id", None)
-    created_at = take_moment(values, "created_at")
+    created_at = take_timestamp(values, "created_at")
     sections = [(name, take_str(values, name)) for name in SECTIONS]
     text = "\n\n".join(f"<{name}>\n{section}\n</{name}>" for name, section in sections if section)
     title = take_str(values, "title")
@@ -171,11 +171,11 @@ def _usage_from(row: Json) -> Usage:
     """Return the usage of one call of a model. Input includes the cache, and output the reasoning, as recorded."""
     row.pop("id", None)
     usage = Usage(
-        input=take_whole(row, "input_tokens"),
-        output=take_whole(row, "output_tokens"),
-        cache_read=take_whole(row, "cache_read_tokens"),
-        cache_write=take_whole(row, "cache_write_tokens"),
-        reasoning=take_whole(row, "reasoning_tokens"),
+        input=take_integer(row, "input_tokens"),
+        output=take_integer(row, "output_tokens"),
+        cache_read=take_integer(row, "cache_read_tokens"),
+        cache_write=take_integer(row, "cache_write_tokens"),
+        reasoning=take_integer(row, "reasoning_tokens"),
         model=take_str(row, "model"),
         scope="call",
         source=SOURCE,
@@ -241,7 +241,7 @@ def _file_from(values: Json) -> Json:
     for column, name in names.items():
         if column in row:
             made[name] = row.pop(column)
-    seen = moment_from(made.get("first_seen_at"))
+    seen = timestamp_from(made.get("first_seen_at"))
     if seen is not None:
         made["first_seen_at"] = seen.isoformat()
     return {**made, **row}

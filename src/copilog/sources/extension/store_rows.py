@@ -94,7 +94,7 @@ def _of_sessions(tables: dict[str, list[str]], ledger: Ledger) -> dict[str, list
         is_internal = table.startswith(("sqlite_", f"{SEARCH}_"))
         if is_internal or table in (*KEYS, *ELSEWHERE, SEARCH, VERSION):
             continue
-        ledger.meet_unknown(f"table:{table}")
+        ledger.count_unknown(f"table:{table}")
         if "session_id" in columns:
             found[table] = columns
     return found

@@ -21,8 +21,8 @@ from copilog.fields import (
     take_bool,
     take_dict,
     take_list,
-    take_moment,
     take_str,
+    take_timestamp,
     text_from,
 )
 from copilog.intake.records import read_records
@@ -60,17 +60,17 @@ class Transcripts(Source):
     def claims(self, file: Probe) -> bool:
         if file.suffix != ".jsonl":
             return False
-        if file.lies_in(FOLDER) and file.folders[-2:-1] and file.folders[-2].lower() == EXTENSION:
+        if file.is_directly_in(FOLDER) and file.folders[-2:-1] and file.folders[-2].lower() == EXTENSION:
             return True
 
         first = file.first_record or {}
         data = first.get("data")
         if not isinstance(data, dict) or first.get("type") not in EVENTS:
             return False
-        return "vscodeVersion" in data or file.lies_in(FOLDER)
+        return "vscodeVersion" in data or file.is_directly_in(FOLDER)
 
     def native_id(self, file: Probe) -> str | None:
-        if file.lies_in(FOLDER):
+        if file.is_directly_in(FOLDER):
             return file.path.stem
         data = (file.first_record or {}).get("data")
         session_id = data.get("sessionId") if isinstance(data, dict) else None
@@ -151,7 +151,7 @@ class Transcript:
         self._seen: set[tuple[str, str]] = set()
         self._handlers: dict[str, Callable[[Event], None]] = {
             "session.start": self._start,
-            "user.message": self._asked,
+            "user.message": self._add_user_message,
             "assistant.turn_start": self._begin_round,
             "assistant.message": self._answered,
             "tool.execution_start": self._call_began,
@@ -170,13 +170,13 @@ class Transcript:
             if (event_id, kind) in self._seen:
                 return "duplicate-event"
             self._seen.add((event_id, kind))
-        at = take_moment(event, "timestamp")
+        at = take_timestamp(event, "timestamp")
         if at is not None:
             self.first_at = min(self.first_at or at, at)
             self.last_at = max(self.last_at or at, at)
         data = take_dict(event, "data") or {}
         if kind not in self._handlers:
-            self._ledger.meet_unknown(kind)
+            self._ledger.count_unknown(kind)
             self._add("system", [Unknown(type=kind, raw={**event, **({"data": data} if data else {})})], at)
             return None
         del event["type"]
@@ -184,18 +184,18 @@ class Transcript:
         self._handlers[kind](Event(data, at, line))
         left = {**data, **({"envelope": event} if event else {})}
         if left:
-            self._keep(kind, left)
+            self._store_unrecognized(kind, left)
         return None
 
     # --- the events -------------------------------------------------------------------------------------------------
 
     def _start(self, event: Event) -> None:
         self.session_id = take_str(event.data, "sessionId") or self.session_id
-        self.started_at = take_moment(event.data, "startTime") or self.started_at
+        self.started_at = take_timestamp(event.data, "startTime") or self.started_at
         self.header.update(event.data)
         event.data.clear()
 
-    def _asked(self, event: Event) -> None:
+    def _add_user_message(self, event: Event) -> None:
         self._begin_turn(event)
         if event.data.get("attachments") == []:
             del event.data["attachments"]
@@ -336,7 +336,7 @@ class Transcript:
         self.messages.append(message)
         return message
 
-    def _keep(self, kind: str, left: Json) -> None:
+    def _store_unrecognized(self, kind: str, left: Json) -> None:
         """Store unrecognized fields in the `extra` of the last message, or in the header before there is one."""
         message = self.messages[-1] if self.messages else None
         if message is None:

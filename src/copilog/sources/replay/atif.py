@@ -43,7 +43,7 @@ from copilog.model import (
 )
 from copilog.sources.base import Found, Probe, Source, provenance_of
 from copilog.sources.replay.content import arguments_text
-from copilog.sources.replay.entries import take_moment
+from copilog.sources.replay.entries import take_timestamp
 from copilog.sources.tool_rounds import clean_id
 
 SCHEMA = "ATIF-"
@@ -225,11 +225,11 @@ class StepReader:
             raise BadRecord("a step without a source")
         role = ROLES.get(source)
         if role is None:
-            self._ledger.meet_unknown(f"source:{source}")
+            self._ledger.count_unknown(f"source:{source}")
             self._add(Message(role="system", parts=[Unknown(type=f"source:{source}", raw=step)]), pointer)
             return
         del step["source"]
-        message = Message(role=role, parts=[], created_at=take_moment(step, "timestamp"))
+        message = Message(role=role, parts=[], created_at=take_timestamp(step, "timestamp"))
         number = take_int(step, "step_id")
         message.id = None if number is None else str(number)
         if role == "user" and not self._is_waiting():
@@ -238,7 +238,7 @@ class StepReader:
         if role == "assistant":
             self._read_answer(step, message, pointer)
         else:
-            message.parts = _asked(step, role)
+            message.parts = _prompt_message(step, role)
             self._add(message, pointer)
         if observation is not None:
             put_back(step, "observation", self._read_observation(observation, pointer))
@@ -381,7 +381,7 @@ def usage_from(metrics: Json, prefix: str) -> Usage:
     return usage
 
 
-def _asked(step: Json, role: Role) -> list[AnyPart]:
+def _prompt_message(step: Json, role: Role) -> list[AnyPart]:
     """Return the parts of a message of the user or the system: its text, and the full prompt around it."""
     parts = _content_parts(step)
     text = "".join(part.text for part in parts if isinstance(part, Text))

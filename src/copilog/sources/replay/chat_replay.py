@@ -28,7 +28,7 @@ class ChatReplay(Source):
 
     def claims(self, file: Probe) -> bool:
         keys = file.keys
-        if "requests" in keys or file.lies_in(*SESSION_FOLDERS):
+        if "requests" in keys or file.is_directly_in(*SESSION_FOLDERS):
             return False
         if "prompts" in keys and {"totalPrompts", "exportedAt"} & keys:
             return True

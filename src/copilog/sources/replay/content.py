@@ -80,7 +80,7 @@ class RawMessage:
     unknown_role: str | None = None
     extra: Json | None = None
     _text: str | None = None
-    _words: str | None = None
+    _user_text: str | None = None
     _is_injected: bool | None = None
 
     @property
@@ -93,19 +93,19 @@ class RawMessage:
     @property
     def is_injected(self) -> bool:
         """Return whether a user's message has no text of the user."""
-        self._look_at_words()
+        self._read_user_text()
         return bool(self._is_injected)
 
     @property
-    def words(self) -> str | None:
+    def user_text(self) -> str | None:
         """Return the text that the user typed; None in a message that the product made by itself."""
-        self._look_at_words()
-        return self._words
+        self._read_user_text()
+        return self._user_text
 
-    def _look_at_words(self) -> None:
+    def _read_user_text(self) -> None:
         if self._is_injected is None:
-            self._words = tags.user_text(self.text) if self.role == "user" else None
-            self._is_injected = self._words is None
+            self._user_text = tags.user_text(self.text) if self.role == "user" else None
+            self._is_injected = self._user_text is None
 
     def has_call(self, call_id: str) -> bool:
         return any(call.id == call_id for call in self.calls)
@@ -241,20 +241,20 @@ def prompt_parts(message: RawMessage, ledger: Ledger, scope: Scope) -> tuple[lis
     parts: list[AnyPart] = []
     beside: Json = {}
     if message.text:
-        parts += _words_and_prompt(message, scope)
+        parts += _user_text_and_prompt(message, scope)
     for position, part in enumerate(_counted(message, ledger)):
         if text_of(part) is None:
             _add_other(part, position, parts, beside, ledger)
     return parts, beside
 
 
-def _words_and_prompt(message: RawMessage, scope: Scope) -> list[AnyPart]:
+def _user_text_and_prompt(message: RawMessage, scope: Scope) -> list[AnyPart]:
     text = message.text
     if message.role == "system":
         return [Prompt(text=text, scope="system")]
-    if message.words == text.strip():
+    if message.user_text == text.strip():
         return [Text(text=text)]
-    parts: list[AnyPart] = [] if message.words is None else [Text(text=message.words)]
+    parts: list[AnyPart] = [] if message.user_text is None else [Text(text=message.user_text)]
     parts.append(Prompt(text=text, scope=scope))
     if text.lstrip().startswith(SUMMARY):
         summary = text.lstrip().removeprefix(SUMMARY).partition(SUMMARY_END)[0]
@@ -283,7 +283,7 @@ def _add_other(part: Any, position: int, parts: list[AnyPart], beside: Json, led
         beside.setdefault("opaque", []).append({key: value for key, value in part.items() if key != "type"})
     else:
         name = f"content:{part.get('type') if isinstance(part, dict) else type(part).__name__}"
-        ledger.parts.meet_unknown("content:text" if kind == TEXT else name)
+        ledger.parts.count_unknown("content:text" if kind == TEXT else name)
         parts.append(Unknown(type=name, raw=part, position=position))
 
 

@@ -16,7 +16,7 @@ from copilog.sources.replay.content import RawMessage, text_of
 from copilog.sources.replay.entries import UNREAD, Remark, Request, Servers
 from copilog.sources.replay.groups import Group, SubRun
 from copilog.sources.replay.messages import MessageMaker
-from copilog.sources.replay.runs import Run, words_of
+from copilog.sources.replay.runs import Run, user_text_of
 from copilog.sources.replay.turns import Draft, calls_in, link, location_of, thinking_of, turn_from
 
 # Groups joined to turns, and turns to conversations. A turn may be spread over several groups, and an export may hold
@@ -31,20 +31,20 @@ class Thread:
         self.drafts: list[Draft] = []
 
     def texts(self) -> list[str | None]:
-        return [draft.words for draft in self.drafts]
+        return [draft.user_text for draft in self.drafts]
 
     def add(self, draft: Draft) -> None:
         """Add a turn, and before it the turns of its history that are still missing."""
         position = 0
         texts = self.texts()
         for earlier in draft.opening.earlier if draft.opening else []:
-            words = words_of(earlier)
-            if words in texts[position:]:
-                position = texts.index(words, position) + 1
+            user_text = user_text_of(earlier)
+            if user_text in texts[position:]:
+                position = texts.index(user_text, position) + 1
                 self.drafts[position - 1].run.add_answers(earlier)
                 continue
-            self.drafts.insert(position, _from_history(earlier, words))
-            texts.insert(position, words)
+            self.drafts.insert(position, _from_history(earlier, user_text))
+            texts.insert(position, user_text)
             position += 1
         self.drafts.append(draft)
 
@@ -81,7 +81,7 @@ def _drafts_from(groups: list[Group]) -> tuple[list[Draft], list[SubRun]]:
             continue
         draft = _continued(drafts, group)
         if draft is None:
-            drafts.append(Draft(group.run, group.words, group.pointer, [group], group.sent))
+            drafts.append(Draft(group.run, group.user_text, group.pointer, [group], group.sent))
         else:
             _join(draft, group)
     return drafts, loose
@@ -98,14 +98,14 @@ def _continued(drafts: list[Draft], group: Group) -> Draft | None:
         return None
     if not group.sent:
         return last if not group.run.is_empty else None
-    return last if group.run.goes_on and group.sent[0].words == last.words else None
+    return last if group.run.is_continued and group.sent[0].user_text == last.user_text else None
 
 
 def _add_subrun(loose: list[SubRun], subrun: SubRun) -> None:
     """Add a sub-agent's run, or join it to the run of another group that it continues."""
-    key = (subrun.base, subrun.run.first_words())
+    key = (subrun.base, subrun.run.first_user_text())
     for known in loose:
-        if subrun.run.goes_on and (known.base, known.run.first_words()) == key:
+        if subrun.run.is_continued and (known.base, known.run.first_user_text()) == key:
             known.run.add_all(subrun.run)
             return
     loose.append(subrun)
@@ -117,11 +117,11 @@ def _join(draft: Draft, group: Group) -> None:
     draft.run.add_all(group.run)
 
 
-def _from_history(messages: list[RawMessage], words: str | None) -> Draft:
+def _from_history(messages: list[RawMessage], user_text: str | None) -> Draft:
     """Return a turn from before the beginning of the log."""
     run = Run()
     run.add_history(messages)
-    return Draft(run, words, messages[0].pointer)
+    return Draft(run, user_text, messages[0].pointer)
 
 
 def _nest(drafts: list[Draft], loose: list[SubRun]) -> None:
@@ -136,7 +136,7 @@ def _nest(drafts: list[Draft], loose: list[SubRun]) -> None:
             draft = draft_of[id(call.run)]
             draft.subruns.setdefault(call.id, []).append(subrun)
         else:
-            draft = Draft(subrun.run, subrun.run.first_words() or subrun.label, subrun.pointer, orphan=subrun)
+            draft = Draft(subrun.run, subrun.run.first_user_text() or subrun.label, subrun.pointer, orphan=subrun)
             drafts.append(draft)
         draft_of[id(subrun.run)] = draft
 
@@ -149,7 +149,7 @@ def _thread_for(draft: Draft, threads: list[Thread]) -> Thread:
     sent = draft.opening
     if threads and (sent is None or draft.orphan is not None or (sent.has_summary and not sent.earlier)):
         return threads[-1]
-    earlier = [words_of(turn) for turn in sent.earlier] if sent else []
+    earlier = [user_text_of(turn) for turn in sent.earlier] if sent else []
     best = max(reversed(threads), key=lambda thread: _overlap(thread, earlier), default=None)
     if best is not None and _overlap(best, earlier) > (0, 0):
         return best
@@ -160,8 +160,8 @@ def _thread_for(draft: Draft, threads: list[Thread]) -> Thread:
 def _overlap(thread: Thread, earlier: list[str | None]) -> tuple[int, int]:
     """Return how well the turns of a conversation match those that a request repeats."""
     texts = thread.texts()
-    goes_on = int(bool(earlier and texts) and texts[-1] == earlier[-1])
-    return goes_on, len({text for text in texts if text is not None} & set(earlier))
+    is_continued = int(bool(earlier and texts) and texts[-1] == earlier[-1])
+    return is_continued, len({text for text in texts if text is not None} & set(earlier))
 
 
 # The conversations of a debug export, from its groups.
@@ -186,7 +186,7 @@ def conversations_from(
     made = [_conversation(thread, ledger, known, source, dict(extra)) for thread in threads]
     for conversation in made:
         conversation.provenance = [provenance]
-    _give_titles(made, groups)
+    _assign_titles(made, groups)
     if made:
         _add_helpers(made, threads, groups, source)
     if is_helpers_only:
@@ -243,7 +243,7 @@ def _hash(texts: Iterable[str]) -> str:
     return digest.hexdigest()[:32]
 
 
-def _give_titles(conversations: list[Conversation], groups: list[Group]) -> None:
+def _assign_titles(conversations: list[Conversation], groups: list[Group]) -> None:
     """Give each title to the conversation whose first text it was made from."""
     for asked, title in [found for group in groups for found in group.titles]:
         untitled = [conversation for conversation in conversations if conversation.title is None]
@@ -255,8 +255,8 @@ def _give_titles(conversations: list[Conversation], groups: list[Group]) -> None
 
 def _is_about(asked: str, conversation: Conversation) -> bool:
     asked_for = (prose_of(message.parts).strip() for message in conversation.messages if message.role == "user")
-    words = next((words for words in asked_for if words), None)
-    return words is not None and words in asked
+    user_text = next((user_text for user_text in asked_for if user_text), None)
+    return user_text is not None and user_text in asked
 
 
 # --- helpers and other answers --------------------------------------------------------------------------------
@@ -275,7 +275,7 @@ def _add_helpers(conversations: list[Conversation], threads: list[Thread], group
         if of_group is not None and group.label and not _has_prompt(of_group, group.label):
             of_group.documents.append(Document(kind="prompt", text=group.label))
         for entry in group.helper_entries:
-            helped = of_group or _helped(entry, conversations)
+            helped = of_group or _conversation_of_helper(entry, conversations)
             _add_helper(helped, entry, group, source)
             if isinstance(entry, Request):
                 helped.documents += _other_answers(entry)
@@ -339,7 +339,7 @@ def _other_answers(request: Request) -> Iterator[Document]:
         yield Document(kind="unread", text=unread)
 
 
-def _helped(entry: Request | Remark, conversations: list[Conversation]) -> Conversation:
+def _conversation_of_helper(entry: Request | Remark, conversations: list[Conversation]) -> Conversation:
     """Return the conversation whose first text a helper was sent, else the one that was running at the time."""
     if isinstance(entry, Request):
         at, asked = entry.started_at, "\n".join(message.text for message in entry.messages if message.role == "user")

@@ -72,7 +72,7 @@ class CopilotMarkdown(Source):
             entries.append((entry, shown.place))
         if not entries:
             return
-        is_known = any(_is_known(entry) for entry, _ in entries)
+        is_known = any(_is_of_conversation(entry) for entry, _ in entries)
         groups: list[Group] = []
         for batch in _batches(_in_order(entries)):
             groups.append(Group(batch[0][1], None))
@@ -106,7 +106,7 @@ def _batches(entries: list[tuple[Any, str]]) -> list[list[tuple[Any, str]]]:
     return batches
 
 
-def _is_known(entry: Any) -> bool:
+def _is_of_conversation(entry: Any) -> bool:
     """Return whether an entry's name marks it as part of a conversation."""
 
     return request_name(entry.get("name", "")).purpose in ("main", "subagent")

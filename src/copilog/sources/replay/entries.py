@@ -169,7 +169,7 @@ def entry_from(raw: object, pointer: str) -> Entry:
     if kind == "toolCall":
         return _tool_from(raw, pointer)
     if kind == "request" and raw.get("type") == MARKDOWN:
-        name, text, time = take_str(raw, "name"), take_str(raw, "content"), take_moment(raw, "startTime")
+        name, text, time = take_str(raw, "name"), take_str(raw, "content"), take_timestamp(raw, "startTime")
         return Remark(MARKDOWN, pointer, name or "", text or "", time, raw)
     if kind == "request":
         return _request_from(raw, pointer)
@@ -230,8 +230,8 @@ def _read_metadata(metadata: Json, made: Request) -> None:
     if model is not None or resolved is not None:
         name = model or resolved or ""
         made.model = Model(id=name, name=name, resolved=resolved if model is not None else None)
-    made.started_at = take_moment(metadata, "startTime")
-    made.ended_at = take_moment(metadata, "endTime")
+    made.started_at = take_timestamp(metadata, "startTime")
+    made.ended_at = take_timestamp(metadata, "endTime")
     made.elapsed_ms = take_number(metadata, "duration")
     made.first_token_ms = take_number(metadata, "timeToFirstToken")
     made.our_id = take_str(metadata, "ourRequestId")
@@ -300,7 +300,7 @@ def _tool_from(raw: Json, pointer: str) -> Tool:
     made = Tool(clean_id(native_id), native_id, name.removesuffix(SERVER_MARK), pointer)
     made.is_server = name.endswith(SERVER_MARK)
     made.arguments = arguments_text(raw.pop("args", None))
-    made.time = take_moment(raw, "time")
+    made.time = take_timestamp(raw, "time")
     response = raw.get("response")
     if isinstance(response, str | list):
         made.response = [response] if isinstance(response, str) else response
@@ -360,7 +360,7 @@ def moment(value: object) -> datetime | None:
         return None
 
 
-def take_moment(obj: Json, key: str) -> datetime | None:
+def take_timestamp(obj: Json, key: str) -> datetime | None:
     """Take a time out of an object; any other value stays there."""
     found = moment(obj.get(key))
     if found is not None:

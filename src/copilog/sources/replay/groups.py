@@ -55,9 +55,9 @@ class Group:
     is_helper: bool = False
 
     @property
-    def words(self) -> str | None:
+    def user_text(self) -> str | None:
         """Return the prompt of the user."""
-        return next((sent.words for sent in self.sent if sent.words is not None), None) or self.label or None
+        return next((sent.user_text for sent in self.sent if sent.user_text is not None), None) or self.label or None
 
 
 def group_from(raw: object, pointer: str, ledger: Ledger) -> Group | None:
@@ -85,7 +85,7 @@ def read_entries(group: Group, logs: list[tuple[Any, str]], ledger: Ledger, is_k
     entries: list[Entry] = []
     for raw, pointer in logs:
         ledger.seen += 1
-        if _is_set_aside(raw, pointer, group, ledger):
+        if _is_about_log(raw, pointer, group, ledger):
             continue
         try:
             entries.append(entry_from(raw, pointer))
@@ -95,7 +95,7 @@ def read_entries(group: Group, logs: list[tuple[Any, str]], ledger: Ledger, is_k
     _sort(group, entries, ledger, is_known or "main" in names or "subagent" in names)
 
 
-def _is_set_aside(raw: Any, pointer: str, group: Group, ledger: Ledger) -> bool:
+def _is_about_log(raw: Any, pointer: str, group: Group, ledger: Ledger) -> bool:
     """Return whether an entry is about the log itself: sizes of prompt elements, and entries that failed."""
     kind = raw.get("kind") if isinstance(raw, dict) else None
     if kind == "element":
@@ -117,7 +117,7 @@ def _sort(group: Group, entries: list[Entry], ledger: Ledger, is_known: bool) ->
     run_of: dict[int, Run] = {}
     kept: list[Entry] = []
     for entry in entries:
-        if _is_help(entry, is_known, is_helper or (group.label is None and isinstance(entry, Remark))):
+        if _is_helper_entry(entry, is_known, is_helper or (group.label is None and isinstance(entry, Remark))):
             _add_helper(group, entry)
             ledger.ignore("helper-request")
             continue
@@ -132,7 +132,7 @@ def _sort(group: Group, entries: list[Entry], ledger: Ledger, is_known: bool) ->
     _play(group, kept, run_of, owner_of_call, ledger)
 
 
-def _is_help(entry: Entry, is_known: bool, is_helper: bool) -> bool:
+def _is_helper_entry(entry: Entry, is_known: bool, is_helper: bool) -> bool:
     """Return whether an entry is not part of the conversation. Unrecognized names count if there are no others."""
     if isinstance(entry, Tool):
         return False
@@ -158,7 +158,7 @@ def _run_for(request: Request, group: Group, runs: dict[tuple[str, str | None], 
     """Return the run of a request: the turn's own, or that of the sub-agent with the same task."""
     if request.name.purpose != "subagent":
         return group.run
-    key = (request.name.base, split(request.messages, None).words)
+    key = (request.name.base, split(request.messages, None).user_text)
     if key not in runs:
         runs[key] = SubRun(Run(), request.name.base, group.label, request.pointer, group.extra)
     return runs[key].run
@@ -180,5 +180,5 @@ def _play(
             owner_of_call.get(entry.id, group.run if is_starting else current).add_tool(entry)
         else:
             if entry.kind != MARKDOWN:
-                ledger.meet_unknown(f"log:{entry.kind}")
+                ledger.count_unknown(f"log:{entry.kind}")
             group.remarks.append(entry)

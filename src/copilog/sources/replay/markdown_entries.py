@@ -160,7 +160,7 @@ def entry_from_markdown(text: str) -> Json | None:
     if start is None:
         raise BadRecord("an empty log entry")
     heading, body = lines[start], lines[start + 1 :]
-    unread = _said_in(lines[:start])
+    unread = _content_lines(lines[:start])
     if tool := _TOOL_TITLE.fullmatch(heading.rstrip()):
         return _tool_call(tool[1], body, unread)
     if (title := _TITLE.fullmatch(heading.rstrip())) and _find(body, lambda line: line.rstrip() == "## Metadata"):
@@ -180,7 +180,7 @@ def _start_of(lines: Lines) -> int | None:
     return next(titles, next(says, None))
 
 
-def _said_in(lines: Lines) -> Lines:
+def _content_lines(lines: Lines) -> Lines:
     """Return the lines that are neither blank nor of the format itself: a note, the table of contents."""
     return [line for line in lines if line.strip() and not line.startswith(NOTE) and not _CONTENTS.fullmatch(line)]
 
@@ -197,16 +197,16 @@ def _without_style(lines: Lines) -> Lines:
 
 def _request(name: str, native_id: str, lines: Lines, unread: Lines) -> Json:
     start = _find(lines, lambda line: line.rstrip() == "## Metadata") or 0
-    unread += _said_in(lines[: max(start - 1, 0)])
+    unread += _content_lines(lines[: max(start - 1, 0)])
     metadata, rest = _between(lines, "## Metadata", "## Request Messages")
     entry: Json = {"kind": "request", "id": native_id, "name": name, "metadata": _metadata(metadata, unread)}
     messages, rest = _messages(rest, unread)
     entry["requestMessages"] = {"messages": messages}
     prediction = _find(rest, lambda line: line.startswith("## Prediction"))
     if prediction:
-        unread += _said_in(rest[: prediction - 1])
+        unread += _content_lines(rest[: prediction - 1])
         fence = _opening(rest, prediction)
-        unread += _said_in(rest[prediction:fence])
+        unread += _content_lines(rest[prediction:fence])
         content, rest = _fenced(rest[fence:], lambda line: line.startswith(_ENDINGS[1:]))
         entry["requestMessages"]["prediction"] = {"content": content}
     entry |= _response(rest, unread)
@@ -293,21 +293,21 @@ def _follows_fence(lines: Lines, index: int, is_end: Callable[[str], bool] | Non
 def _response(lines: Lines, unread: Lines) -> Json:
     start = _find(lines, lambda line: line.startswith(_ENDINGS[1:4]))
     before = lines[: start - 1] if start else _without_style(lines)
-    unread += [line for line in _said_in(before) if not line.startswith(_ENDINGS)]
+    unread += [line for line in _content_lines(before) if not line.startswith(_ENDINGS)]
     if start is None:
         return {"type": "ChatMLSuccess"}
     heading, lines = lines[start - 1].rstrip(), lines[start:]
     if heading == "## CANCELED":
-        unread += _said_in(_without_style(lines))
+        unread += _content_lines(_without_style(lines))
         return {"type": "ChatMLCancelation", "response": {"type": "canceled"}}
     if heading.startswith("## FAILED"):
         end = _find(lines, lambda line: line.startswith("<style>"))
         reason = "\n".join([heading.removeprefix("## FAILED:").strip(), *lines[: end - 1 if end else None]])
         return {"type": "ChatMLFailure", "response": {"type": "failure", "reason": reason.strip()}}
     opening = _opening(lines, 0)
-    unread += [line for line in _said_in(lines[:opening]) if not _ROLE.fullmatch(line)]
+    unread += [line for line in _content_lines(lines[:opening]) if not _ROLE.fullmatch(line)]
     content, rest = _fenced(lines[opening:], lambda line: line.startswith("<style>"))
-    unread += _said_in(_without_style(rest))
+    unread += _content_lines(_without_style(rest))
     if heading.endswith("(truncated)"):
         return {"type": "ChatMLFailure", "response": {"type": "truncated", "message": content}}
     said = message_from("assistant", content)
@@ -388,7 +388,7 @@ def _tool_call(native_id: str, lines: Lines, unread: Lines) -> Json:
     if start is None:
         raise BadRecord("a tool call without its request")
     opening = _opening(lines, start)
-    unread += _said_in(lines[: start - 1]) + _said_in(lines[start:opening])
+    unread += _content_lines(lines[: start - 1]) + _content_lines(lines[start:opening])
     asked, lines = _fenced(lines[opening:], lambda line: line.startswith(("## Response", "## Thinking")))
     head, has_arguments, arguments = asked.partition("\nargs : ")
     for line in head.split("\n"):
@@ -402,10 +402,10 @@ def _tool_call(native_id: str, lines: Lines, unread: Lines) -> Json:
     response = _find(lines, lambda line: line.rstrip() == "## Response")
     if response is not None:
         opening = _opening(lines, response)
-        unread += _said_in(lines[: response - 1]) + _said_in(lines[response:opening])
+        unread += _content_lines(lines[: response - 1]) + _content_lines(lines[response:opening])
         entry["response"], lines = _pieces(lines[opening:])
     thinking = _find(lines, lambda line: line.rstrip() == "## Thinking")
-    unread += _said_in(lines[: thinking - 1 if thinking else None])
+    unread += _content_lines(lines[: thinking - 1 if thinking else None])
     if thinking is not None:
         entry["thinking"] = _thinking(lines[thinking:], unread)
     if unread:  # most likely more of the result
@@ -433,7 +433,7 @@ def _ends_piece(lines: Lines, index: int) -> bool:
 def _thinking(lines: Lines, unread: Lines) -> Json:
     thought: Json = {}
     opening = _opening(lines, 0)
-    for line in _said_in(lines[:opening]):
+    for line in _content_lines(lines[:opening]):
         if line.startswith("thinkingId:"):
             thought["id"] = line.partition(":")[2].strip()
         else:

@@ -36,7 +36,7 @@ class MessageMaker:
         """
         made = [message for raw in run.prompts if (message := self._prompt(raw)) is not None]
         has_result = {step.message.call_id for step in run.steps if step.role == "tool" and step.message}
-        for step in run.spoken():
+        for step in run.steps_with_content():
             if step.role == "assistant":
                 message = self._answer(step, run)
                 made.append(message)
@@ -53,7 +53,7 @@ class MessageMaker:
             elif step.message is not None and step.role == "tool":
                 made.append(self._result_message(step.message, run.tools.get(step.message.call_id or "")))
             elif step.message is not None:
-                made.append(self._asked(step.message, "turn"))
+                made.append(self._prompt_message(step.message, "turn"))
         for message in made:
             message.turn = turn
             message.parent_call_id = message.parent_call_id or parent
@@ -64,12 +64,12 @@ class MessageMaker:
         if key in self._shown:
             return None
         self._shown.add(key)
-        return self._asked(raw, "conversation")
+        return self._prompt_message(raw, "conversation")
 
-    def _asked(self, raw: RawMessage, scope: Scope) -> Message:
+    def _prompt_message(self, raw: RawMessage, scope: Scope) -> Message:
         parts, beside = prompt_parts(raw, self._ledger, scope)
         if raw.unknown_role is not None:
-            self._ledger.parts.meet_unknown(f"role:{raw.unknown_role}")
+            self._ledger.parts.count_unknown(f"role:{raw.unknown_role}")
         if raw.calls or raw.native_call_id:
             beside["calls"] = [call.native_id for call in raw.calls] + ([raw.native_call_id] * bool(raw.native_call_id))
         return Message(role=raw.role, parts=parts, extra=rest({**(raw.extra or {}), **beside}))
@@ -123,7 +123,7 @@ class MessageMaker:
         if left:
             call.extra = {**(call.extra or {}), **left}
         thought = _thought(tool)
-        if thought is not None and not _is_known(thought, parts):
+        if thought is not None and not _has_thought(thought, parts):
             parts.insert(0, thought)
 
     def _result_message(self, raw: RawMessage | None, tool: Tool | None) -> Message:
@@ -189,7 +189,7 @@ def _thought(tool: Tool) -> Thinking | None:
     return Thinking(text=text or "", id=take_str(thought, "id"), extra=rest(thought))
 
 
-def _is_known(thought: Thinking, parts: list[AnyPart]) -> bool:
+def _has_thought(thought: Thinking, parts: list[AnyPart]) -> bool:
     return any(
         isinstance(part, Thinking)
         and (part.text == thought.text or (part.id is not None and part.id == thought.id and not thought.text.strip()))

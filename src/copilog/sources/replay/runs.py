@@ -16,7 +16,7 @@ from copilog.sources.replay.entries import Request, Tool
 
 
 Key = tuple[object, ...]
-Asked = tuple[Request, list[RawMessage], list[RawMessage]]  # a request, its prompts, its own messages
+SplitRequest = tuple[Request, list[RawMessage], list[RawMessage]]  # a request, its prompts, its own messages
 
 
 @dataclass(slots=True, eq=False)
@@ -43,7 +43,7 @@ class Run:
     """The requests and tool calls of one agent in one turn."""
 
     def __init__(self) -> None:
-        self.log: list[Asked | Tool] = []
+        self.log: list[SplitRequest | Tool] = []
         self.requests: list[Request] = []
         self.steps: list[Step] = []
         self.tools: dict[str, Tool] = {}
@@ -86,7 +86,7 @@ class Run:
         for message in messages:
             if message.role not in ("assistant", "tool") or (message.role == "tool" and message.call_id in self.tools):
                 continue
-            step = self._known_answer(message)
+            step = self._existing_answer(message)
             if step is None:
                 step = self._step_for(message, {})
             elif step.message is None and not _is_shortened(step, message):
@@ -107,7 +107,7 @@ class Run:
                 new = []
         self.steps += new
 
-    def _known_answer(self, message: RawMessage) -> Step | None:
+    def _existing_answer(self, message: RawMessage) -> Step | None:
         if message.role == "tool":
             return self._by_key.get(_key_of(message, {}))
         for call in message.calls:
@@ -160,20 +160,20 @@ class Run:
             return self._answers.pop()
         return None
 
-    def spoken(self) -> list[Step]:
+    def steps_with_content(self) -> list[Step]:
         """Return the steps with content."""
         return [step for step in self.steps if step.message is not None or step.tools or step.text]
 
     @property
-    def goes_on(self) -> bool:
+    def is_continued(self) -> bool:
         """Return whether the first request already shows an answer, so that the run began before it."""
         first = next((event for event in self.log if not isinstance(event, Tool)), None)
         return first is not None and any(message.role == "assistant" for message in first[2])
 
-    def first_words(self) -> str | None:
+    def first_user_text(self) -> str | None:
         """Return the task of the run."""
         messages = [step.message for step in self.steps if step.message is not None]
-        return next((message.words for message in messages if message.words is not None), None)
+        return next((message.user_text for message in messages if message.user_text is not None), None)
 
 
 def _is_shortened(step: Step, message: RawMessage) -> bool:
@@ -215,9 +215,9 @@ class Sent(NamedTuple):
     own: list[RawMessage]
 
     @property
-    def words(self) -> str | None:
+    def user_text(self) -> str | None:
         """Return the user's prompt of this turn."""
-        return words_of(self.own)
+        return user_text_of(self.own)
 
     @property
     def has_summary(self) -> bool:
@@ -245,9 +245,9 @@ def split(messages: list[RawMessage], label: str | None) -> Sent:
     return Sent(prompts, earlier, own)
 
 
-def words_of(messages: list[RawMessage]) -> str | None:
+def user_text_of(messages: list[RawMessage]) -> str | None:
     """Return the text that the user typed, in the first message of a turn that has any such text."""
-    return next((message.words for message in messages if message.words is not None), None)
+    return next((message.user_text for message in messages if message.user_text is not None), None)
 
 
 def is_summary(message: RawMessage) -> bool:
@@ -260,7 +260,7 @@ def _start_of_turn(messages: list[RawMessage], label: str | None) -> int:
     from_user = [index for index, message in enumerate(messages) if message.role == "user"]
     typed = [index for index in from_user if not messages[index].is_injected]
     wanted = label.strip() if label else None
-    labelled = [index for index in typed if messages[index].words == wanted]
+    labelled = [index for index in typed if messages[index].user_text == wanted]
     tagged = [index for index in typed if any(tag in messages[index].text for tag in REQUEST_TAGS)]
     for candidates in (labelled, tagged, typed, from_user):
         if candidates:

@@ -88,8 +88,8 @@ def _likeness(subrun: SubRun, call: Call) -> int:
     if call.time is not None and ends and call.time < max(ends):
         return 0
     points = 1
-    task, words = call.arguments.get("prompt") or call.arguments.get("query"), subrun.run.first_words()
-    if isinstance(task, str) and task.strip() and words and (task.strip() in words or words in task):
+    task, user_text = call.arguments.get("prompt") or call.arguments.get("query"), subrun.run.first_user_text()
+    if isinstance(task, str) and task.strip() and user_text and (task.strip() in user_text or user_text in task):
         points += 8
     description = call.description or call.arguments.get("description")
     if subrun.label and description == subrun.label:
@@ -121,14 +121,14 @@ def turn_from(draft: Draft, index: int, maker: MessageMaker, servers: Servers) -
     _add_label(draft, messages, index)
     messages += [_remark_message(remark, index) for group in draft.groups for remark in group.remarks]
     messages += [_failure_message(request, index) for request in draft.run.requests[:-1] if request.reason]
-    messages += [_unwritten_message(error, index) for group in draft.groups for error in group.errors]
+    messages += [_failed_entry_message(error, index) for group in draft.groups for error in group.errors]
     requests = draft.run.requests
     turn.rounds = _rounds(draft.run, None)
     turn.usage = [request.usage for request in requests if request.usage is not None]
     for call_id, subrun in nested:
         turn.rounds += _rounds(subrun.run, call_id)
         turn.usage += _nested_usage(subrun, call_id)
-        _tell_of_run(messages, call_id, subrun)
+        _complete_subagent_call(messages, call_id, subrun)
     _read_requests(turn, draft)
     turn.skills = _skills(draft)
     turn.extra = rest(_extra(draft, servers))
@@ -171,7 +171,7 @@ def _failure_message(request: Request, index: int) -> Message:
     return Message(role="system", parts=[notice], turn=index, created_at=request.ended_at)
 
 
-def _unwritten_message(error: Json, index: int) -> Message:
+def _failed_entry_message(error: Json, index: int) -> Message:
     """Return the message of an entry that the extension could not write, with the error."""
     text = error.get("error")
     notice = Notice(topic="export-error", text=text if isinstance(text, str) else "", data=error)
@@ -193,12 +193,14 @@ def _rounds(run: Run, call_id: str | None) -> list[Round]:
             started_at=request.started_at,
             model=request.model.name if request.model else None,
         )
-        made.extra = rest({**_told(request), **({"parent_call_id": call_id} if call_id else {}), **request.extra})
+        made.extra = rest(
+            {**_remaining_fields(request), **({"parent_call_id": call_id} if call_id else {}), **request.extra}
+        )
         rounds.append(made)
     return rounds
 
 
-def _told(request: Request) -> Json:
+def _remaining_fields(request: Request) -> Json:
     """Return the fields of a request that a round lacks."""
     told: Json = {
         "name": request.name.full,
@@ -227,7 +229,7 @@ def _nested_usage(subrun: SubRun, call_id: str) -> list[Any]:
     return found
 
 
-def _tell_of_run(messages: list[Message], call_id: str, subrun: SubRun) -> None:
+def _complete_subagent_call(messages: list[Message], call_id: str, subrun: SubRun) -> None:
     """Set the fields of a sub-agent's call that its run shows: the agent's name, the model, the time."""
     calls = (part for message in messages for part in message.parts if isinstance(part, ToolCall))
     call = next((part for part in calls if part.id == call_id), None)
@@ -330,7 +332,7 @@ class Draft:
     """A turn under construction. One that is only in the history of a later request has no groups."""
 
     run: Run
-    words: str | None
+    user_text: str | None
     pointer: str
     groups: list[Group] = field(default_factory=list)
     sent: list[Sent] = field(default_factory=list)

@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 from copilog import tags
 from copilog.diagnostics import Ledger
-from copilog.fields import Json, json_text, moment_from, take_int, take_list, take_str
+from copilog.fields import Json, json_text, take_int, take_list, take_str, timestamp_from
 from copilog.model import (
     AnyPart,
     Attachment,
@@ -55,7 +55,7 @@ def messages_from(items: list[Any], ledger: Ledger, pointer: str) -> list[Messag
             ledger.reject_part(reason, f"{pointer}/messages/{position}")
             continue
         if item["role"] not in ROLES and item["role"] != PLACEHOLDER:
-            ledger.parts.meet_unknown(f"role:{item['role']}")
+            ledger.parts.count_unknown(f"role:{item['role']}")
         ledger.parts.used += 1
         made.append(_message(item, ids))
     _complete_calls(made)
@@ -111,11 +111,11 @@ def _content(raw: Json, role: Role, ids: dict[str, str]) -> list[AnyPart]:
     if not text:
         return others
     if role == "user":
-        return [*_asked(text), *others]
+        return [*_prompt_parts(text), *others]
     return [Prompt(text=text, scope="system") if role == "system" else Text(text=text), *others]
 
 
-def _asked(text: str) -> list[AnyPart]:
+def _prompt_parts(text: str) -> list[AnyPart]:
     """Return the user's text and the prompt around it, or context that Copilot sent by itself."""
     if tags.is_injected(text):
         prompt: AnyPart = Prompt(text=text, scope="conversation")
@@ -241,10 +241,10 @@ def conversation_from(native_id: str, lines: list[Line], source: str) -> Convers
         made.turns = [Turn(index=0, pointer=pointer_of(lines[0].place))]
     if any(line.metadata.get(flag) is True for line in lines for flag in ("truncated", "incomplete")):
         made.marks.append("damaged")
-    told = _place_subagents(made, subagents)
+    told = _insert_subagents(made, subagents)
     if told:
         kept["subagents"] = told
-    times = [moment for line in lines if (moment := moment_from(line.metadata.get("timestamp"))) is not None]
+    times = [moment for line in lines if (moment := timestamp_from(line.metadata.get("timestamp"))) is not None]
     made.updated_at = max(times, default=None)
     made.extra = {KEPT: kept} if kept else None
     return made
@@ -272,14 +272,14 @@ def _turns_from(line: Line) -> list[Turn]:
         member.turn = turns[-1].index
     for index, members in groupby(line.messages, key=lambda message: message.turn):
         if index is not None:
-            _tell(turns[index], list(members))
+            _set_mode_and_model(turns[index], list(members))
     message_id = line.metadata.get("messageId")
     if turns and isinstance(message_id, str) and message_id:
         turns[-1].response_id = message_id  # the extension's own id, which is also in sessions and debug exports
     return turns
 
 
-def _tell(turn: Turn, messages: list[Message]) -> None:
+def _set_mode_and_model(turn: Turn, messages: list[Message]) -> None:
     """Set the mode and the model of a turn from its messages: the model that first answered, else the requested one."""
     asked = [message for message in messages if message.role == "user"]
     asked = [message for message in asked if not is_injected(message)] or asked
@@ -294,7 +294,7 @@ def _tell(turn: Turn, messages: list[Message]) -> None:
 # --- sub-agents -------------------------------------------------------------------------------------------------
 
 
-def _place_subagents(made: Conversation, lines: list[Line]) -> Json:
+def _insert_subagents(made: Conversation, lines: list[Line]) -> Json:
     """Put the messages of sub-agents after the calls that started them, else at the end. Return their other fields."""
     waiting = {line.place.conversation_id.rpartition(SUBAGENT)[2]: line for line in lines}
     told: Json = {}
@@ -303,7 +303,7 @@ def _place_subagents(made: Conversation, lines: list[Line]) -> Json:
     while spoken or waiting:
         if not spoken:
             caller = next(iter(waiting))
-            spoken.extend(_said_by(waiting.pop(caller), caller, _turn_of(made, caller), told))
+            spoken.extend(_subagent_messages(waiting.pop(caller), caller, _turn_of(made, caller), told))
             continue
         message = spoken.popleft()
         made.messages.append(message)
@@ -311,11 +311,11 @@ def _place_subagents(made: Conversation, lines: list[Line]) -> Json:
             name = next((name for name in (*call.native_ids, call.id) if name in waiting), None)
             if name is not None:
                 caller = call.id if call.id not in told else name
-                spoken.extendleft(reversed(_said_by(waiting.pop(name), caller, message.turn, told)))
+                spoken.extendleft(reversed(_subagent_messages(waiting.pop(name), caller, message.turn, told)))
     return told
 
 
-def _said_by(line: Line, caller: str, turn: int | None, told: Json) -> list[Message]:
+def _subagent_messages(line: Line, caller: str, turn: int | None, told: Json) -> list[Message]:
     told[caller] = line.fields
     for message in line.messages:
         message.parent_call_id, message.turn = caller, turn

@@ -57,10 +57,10 @@ class TrajectoryFile(Source):
         if found.native_id is None:
             places = survey(found.path, ledger)
         else:
-            known = places_in(found.path)
+            known = line_positions(found.path)
             places = {found.native_id: known[found.native_id]} if found.native_id in known else {}
         for native_id, of_conversation in places.items():
-            for copy in _copies(of_conversation):
+            for copy in _with_counted_copies(of_conversation):
                 yield from self._read(native_id, copy, found, ledger)
 
     def _read(self, native_id: str, places: list[Place], found: Found, ledger: Ledger) -> Iterator[Conversation]:
@@ -83,7 +83,7 @@ class TrajectoryFile(Source):
             yield made
 
 
-def _copies(places: list[Place]) -> list[list[Place]]:
+def _with_counted_copies(places: list[Place]) -> list[list[Place]]:
     """Count lines that repeat an id, as in files that were joined: they are copies of the conversation."""
     copies: list[list[Place]] = []
     met: dict[str, int] = {}
@@ -141,17 +141,17 @@ def survey(path: Path, ledger: Ledger) -> Places:
     return places
 
 
-def places_in(path: Path) -> Places:
+def line_positions(path: Path) -> Places:
     """Return the offsets in a file whose records are counted already. An unchanged file is read once."""
     try:
         stat = path.stat()
     except OSError as error:
         raise BadFile(f"cannot be read: {error.strerror or error}", "unreadable") from None
-    return _remembered(path, stat.st_size, stat.st_mtime_ns)
+    return _cached_survey(path, stat.st_size, stat.st_mtime_ns)
 
 
 @lru_cache(maxsize=8)
-def _remembered(path: Path, _size: int, _modified: int) -> Places:
+def _cached_survey(path: Path, _size: int, _modified: int) -> Places:
     return survey(path, Ledger())
 
 

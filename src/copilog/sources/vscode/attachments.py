@@ -9,7 +9,7 @@ from copilog.diagnostics import Ledger
 from copilog.fields import Json, json_text, rest, take_bool, take_notes, take_str, texts_at
 from copilog.model import AnyPart, Attachment, Unknown
 from copilog.sources.tool_results import bytes_from, data_url
-from copilog.uris import paths_at, place_from, take_place, uri_to_string
+from copilog.uris import location_from, paths_at, take_location, uri_to_string
 
 # VS Code's kinds, and the types of the model.
 TYPES = {
@@ -79,7 +79,7 @@ def attachments_from(variables: object, ledger: Ledger, pointer: str) -> list[An
 def attachment_from(variable: Json, position: int, ledger: Ledger) -> AnyPart:
     kind = variable.get("kind")
     if kind is not None and (not isinstance(kind, str) or kind not in TYPES):
-        ledger.parts.meet_unknown(f"variable:{kind}")
+        ledger.parts.count_unknown(f"variable:{kind}")
         return Unknown(type=f"variable:{kind}", raw=variable, position=position)
     variable.pop("kind", None)
     _unfold_old_values(variable)
@@ -123,7 +123,7 @@ def _type_by_fields(variable: Json) -> str:
     if variable.get("isDirectory"):
         return "directory"
     value = variable.get("value")
-    if variable.get("isFile") or (isinstance(value, dict) and place_from(value) is not None):
+    if variable.get("isFile") or (isinstance(value, dict) and location_from(value) is not None):
         return "file"
     return "generic"
 
@@ -137,14 +137,14 @@ def _take_value(variable: Json, part: Attachment) -> None:
     value = variable.get("value")
     if isinstance(value, str) and part.type not in BINARY:
         if part.type in PLACED and uri_to_string(value) is not None:
-            part.place = take_place(variable, "value")
+            part.place = take_location(variable, "value")
         else:
             part.text = take_str(variable, "value")
     elif isinstance(value, str | dict | list):
         part.data = _bytes_of(value, part)
         if part.data is None:
-            part.place = None if isinstance(value, list) else take_place(variable, "value")
-        elif _is_told_by_bytes(value):
+            part.place = None if isinstance(value, list) else take_location(variable, "value")
+        elif _is_lossless_as_bytes(value):
             del variable["value"]
         if isinstance(value, dict) and part.type == "implicit" and "uri" in value:
             part.text = take_str(value, "value")  # text that is not in a file, from another extension
@@ -152,7 +152,7 @@ def _take_value(variable: Json, part: Attachment) -> None:
         if part.type in FREE and part.data is None and part.place is None:
             part.text = json_text(variable.pop("value"))
     if part.place is None and "uri" in variable:
-        part.place = take_place(variable, "uri")
+        part.place = take_location(variable, "uri")
 
 
 def _bytes_of(value: Any, part: Attachment) -> bytes | None:
@@ -165,7 +165,7 @@ def _bytes_of(value: Any, part: Attachment) -> bytes | None:
     return None
 
 
-def _is_told_by_bytes(value: Any) -> bool:
+def _is_lossless_as_bytes(value: Any) -> bool:
     """Return whether bytes made of this value lose nothing of it."""
     if not isinstance(value, dict):
         return True
@@ -181,7 +181,7 @@ def _take_by_type(variable: Json, part: Attachment) -> None:
     if part.type == "paste":
         if variable.get("code") == part.text:
             variable.pop("code", None)
-        part.place = part.place or take_place(variable, "copiedFrom")
+        part.place = part.place or take_location(variable, "copiedFrom")
         part.notes |= take_notes(variable, {"code": "code", "pastedLines": "pasted", "fileName": "file"})
     elif part.type == "terminal-command":
         if part.text is None:
@@ -193,7 +193,7 @@ def _take_by_type(variable: Json, part: Attachment) -> None:
     elif part.type == "string" and (path := paths_at(variable, "resourceUri")):
         part.notes["resource"] = path
     elif part.type == "diagnostic":
-        part.place = part.place or place_from(variable.get("filterUri"))
+        part.place = part.place or location_from(variable.get("filterUri"))
         problem = texts_at(variable.get("value"), "problemMessage")
         if problem and problem != part.notes.get("problem"):
             part.notes["problems"] = problem
@@ -212,7 +212,7 @@ def _take_element(variable: Json, part: Attachment) -> None:
     picture = variable.get("imageData")
     if part.data is None and (data := bytes_from(picture)) is not None:
         part.data = data
-        if _is_told_by_bytes(picture):
+        if _is_lossless_as_bytes(picture):
             del variable["imageData"]
         part.mime_type = part.mime_type or take_str(variable, "imageMimeType")
     known = {key: variable.pop(key) for key in ELEMENT if variable.get(key)}

@@ -139,7 +139,7 @@ def conversation_from(
     _read_requests(state, conversation, ledger, count_requests, removed)
     mark_copies(conversation)
     if lost:
-        _keep_lost(conversation, lost)
+        _add_replaced_texts(conversation, lost)
     conversation.updated_at = take_time(state, "lastMessageDate") or _last_activity(conversation)
     conversation.documents += _uncommitted_changes(state)
     conversation.workspace = _workspace_from(state)
@@ -178,7 +178,7 @@ def _read_requests(
     elif not isinstance(requests, list):
         ledger.seen += count
         error = BadRecord(f"`requests` is {type(requests).__name__}, not a list")
-        _tell_bad_request(error, "/requests", ledger, count)
+        _report_bad_request(error, "/requests", ledger, count)
         return
     else:
         del state["requests"]
@@ -195,7 +195,7 @@ def _read_requests(
                 raise BadRecord(f"a request that is {type(request).__name__}", "bad-request")
             messages = read_request(request, turn, ledger)
         except BadRecord as error:
-            _tell_bad_request(error, pointer or "/requests", ledger, count)
+            _report_bad_request(error, pointer or "/requests", ledger, count)
             continue
         ledger.used += count
         if pointer is None:
@@ -205,7 +205,7 @@ def _read_requests(
     _mark_replaced(conversation.turns)
 
 
-def _keep_lost(conversation: Conversation, lost: Lost) -> None:
+def _add_replaced_texts(conversation: Conversation, lost: Lost) -> None:
     messages: list[Message] = []
     for turn, group in groupby(conversation.messages, key=lambda message: message.turn):
         of_turn = list(group)
@@ -246,7 +246,7 @@ def _time_of(request: Any) -> float:
     return at if isinstance(at, int | float) and not isinstance(at, bool) else 0
 
 
-def _tell_bad_request(error: BadRecord, pointer: str, ledger: Ledger, count: bool) -> None:
+def _report_bad_request(error: BadRecord, pointer: str, ledger: Ledger, count: bool) -> None:
     if count:
         ledger.reject(error.code, str(error), pointer=pointer)
     else:

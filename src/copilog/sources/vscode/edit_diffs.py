@@ -91,7 +91,7 @@ class EditingCalls:
         if not self._known:
             return None
         path = edit.path or ""
-        made_by = self._maker_of(path)
+        made_by = self._editing_call_for(path)
         if made_by is None:
             return None
         edit.call_id = made_by.call.id
@@ -100,7 +100,7 @@ class EditingCalls:
             _add_diff(edit, changes)
         return made_by
 
-    def _maker_of(self, path: str) -> EditingCall | None:
+    def _editing_call_for(self, path: str) -> EditingCall | None:
         """Return the last call that names a file, else the last one that may have edited it.
 
         A failed call is chosen only if no other call can have made the edit. An unrecognized tool is chosen only if its

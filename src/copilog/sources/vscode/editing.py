@@ -49,7 +49,7 @@ class VSCodeEditing(Source):
         if file.name == STATE_FILE and file.folders[-2:-1] == (FOLDER,):
             return True
         if _content_name.fullmatch(file.name):
-            return file.lies_in(CONTENTS) and file.folders[-3:-2] == (FOLDER,)
+            return file.is_directly_in(CONTENTS) and file.folders[-3:-2] == (FOLDER,)
         if {"initialFileContents", "recentSnapshot"} <= file.keys:
             return True
         return file.name == STATE_FILE and bool({"timeline", "linearHistory"} & file.keys)
@@ -57,7 +57,7 @@ class VSCodeEditing(Source):
     def native_id(self, file: Probe) -> str | None:
         if file.name == STATE_FILE and file.folders[-2:-1] == (FOLDER,):
             return file.folders[-1]
-        is_alone = file.lies_in(CONTENTS) and not is_plain_file(file.path.parent.parent / STATE_FILE)
+        is_alone = file.is_directly_in(CONTENTS) and not is_plain_file(file.path.parent.parent / STATE_FILE)
         return file.folders[-2] if is_alone and file.folders[-3:-2] == (FOLDER,) else None
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:

@@ -231,7 +231,7 @@ def read_timeline(raw: Json, ledger: Ledger) -> Timeline:
             if operation is not None:
                 timeline.operations.append(operation)
             else:
-                ledger.meet_unknown(f"operation:{item['type']}")
+                ledger.count_unknown(f"operation:{item['type']}")
                 timeline.unknown.append(item)
     timeline.operations.sort(key=lambda operation: operation.epoch)
     return timeline

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from copilog.fields import Json, rest, take_str
 from copilog.model import Citation, EditedFileEvent, Followup, Turn, UsedReference, Vote
-from copilog.uris import take_place, take_uri
+from copilog.uris import take_location, take_uri
 
 EDIT_ACTIONS = {1: "keep", 2: "undo", 3: "modify"}
 REFERENCE_STATES = {1: "complete", 2: "partial", 3: "omitted"}
@@ -38,7 +38,7 @@ def read_feedback(request: Json, turn: Turn) -> None:
 def _file_of_working_set(item: Json) -> UsedReference | None:
     """Return a file that the user had selected to be edited; releases of 2024 recorded them with each request."""
     holder: Json = {"file": item}
-    place = take_place(holder, "file")
+    place = take_location(holder, "file")
     return None if place is None else UsedReference(place=place, extra=rest(holder))
 
 
@@ -62,7 +62,7 @@ def _each(holder: Json, key: str, reader: Callable[[Json], Made | None]) -> list
     return made
 
 
-def _forget_kind(item: Json, expected: str) -> None:
+def _drop_kind(item: Json, expected: str) -> None:
     """Drop the kind if it is the expected one; any other remains for `extra`."""
     if item.get("kind") == expected:
         del item["kind"]
@@ -72,7 +72,7 @@ def _followup(item: Json) -> Followup | None:
     text = take_str(item, "message")
     if text is None:
         return None
-    _forget_kind(item, "reply")
+    _drop_kind(item, "reply")
     return Followup(
         text=text,
         title=take_str(item, "title"),
@@ -99,19 +99,19 @@ def _reference(item: Json) -> UsedReference | None:
     target = item.get("reference")
     made = UsedReference()
     if isinstance(target, str):
-        place = take_place({"reference": target}, "reference") if target.startswith(_FILE_URIS) else None
+        place = take_location({"reference": target}, "reference") if target.startswith(_FILE_URIS) else None
         made.place, made.text = (place, None) if place is not None and place.path else (None, target)
         del item["reference"]
     elif isinstance(target, dict) and isinstance(target.get("variableName"), str):
         made.variable = take_str(target, "variableName")
-        made.place = take_place(target, "value")
+        made.place = take_location(target, "value")
         if not target:
             del item["reference"]
     else:
-        made.place = take_place(item, "reference")
+        made.place = take_location(item, "reference")
         if made.place is None:
             return None
-    _forget_kind(item, "reference")
+    _drop_kind(item, "reference")
     options = item.get("options")
     status = options.get("status") if isinstance(options, dict) else None
     kind = status.get("kind") if isinstance(status, dict) else None
@@ -124,19 +124,19 @@ def _reference(item: Json) -> UsedReference | None:
 def _used_documents(request: Json, context: Json) -> list[UsedReference]:
     """Return the documents that old releases recorded as the context they used."""
     made = _each(context, "documents", _used_document)
-    _forget_kind(context, "usedContext")
+    _drop_kind(context, "usedContext")
     if not context:
         del request["usedContext"]
     return made
 
 
 def _used_document(document: Json) -> UsedReference | None:
-    place = take_place(document, "uri")
+    place = take_location(document, "uri")
     return None if place is None else UsedReference(place=place, extra={"usedContext": document})
 
 
 def _citation(item: Json) -> Citation:
-    _forget_kind(item, "codeCitation")
+    _drop_kind(item, "codeCitation")
     return Citation(
         uri=take_uri(item, "value"),
         license=take_str(item, "license"),

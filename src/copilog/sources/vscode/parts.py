@@ -42,7 +42,15 @@ from copilog.model import (
     TreeNode,
 )
 from copilog.sources.vscode import question_parts
-from copilog.uris import is_told_by_place, label_of, paths_at, take_place, take_uri, uri_to_path, uri_to_string
+from copilog.uris import (
+    is_lossless_as_location,
+    label_of,
+    paths_at,
+    take_location,
+    take_uri,
+    uri_to_path,
+    uri_to_string,
+)
 
 PartReader = Callable[[Json], "AnyPart | list[AnyPart]"]
 TREE_LIMIT = 100
@@ -105,15 +113,17 @@ def _thinking(part: Json) -> AnyPart:
 
 def _inline_reference(part: Json) -> AnyPart:
     container = texts_at(part.get("inlineReference"), "containerName")
-    place = take_place(part, "inlineReference")
+    place = take_location(part, "inlineReference")
     if place is None:
         raise BadRecord("an inline reference without a location", "bad-part")
-    return Reference(text=f"`{take_str(part, 'name') or label_of(place)}`", place=place, notes=_told({"in": container}))
+    return Reference(
+        text=f"`{take_str(part, 'name') or label_of(place)}`", place=place, notes=_non_empty({"in": container})
+    )
 
 
 def _code_block_file(part: Json) -> AnyPart:
     is_edit = take_bool(part, "isEdit") or False
-    return Reference(text="", place=take_place(part, "uri"), type="code-block", is_edit=is_edit)
+    return Reference(text="", place=take_location(part, "uri"), type="code-block", is_edit=is_edit)
 
 
 # --- edits ------------------------------------------------------------------------------------------------------
@@ -207,7 +217,7 @@ def _is_file_name(key: str, value: object) -> bool:
 
 def _is_plain_uri(value: object) -> bool:
     """Return whether a value is a URI and nothing else."""
-    return uri_to_string(value) is not None and is_told_by_place(value)
+    return uri_to_string(value) is not None and is_lossless_as_location(value)
 
 
 def _external_edit(part: Json) -> AnyPart:
@@ -271,7 +281,7 @@ def _hook(part: Json) -> AnyPart:
         reason=take_str(part, "stopReason"),
         message=take_str(part, "systemMessage"),
         tool=take_str(part, "toolDisplayName"),
-        notes=_told({"metadata": strings_at(part, "metadata")}),
+        notes=_non_empty({"metadata": strings_at(part, "metadata")}),
     )
 
 
@@ -281,7 +291,7 @@ def _undo_stop(part: Json) -> AnyPart:
 
 def pull_request(part: Json) -> AnyPart:
     """Read a pull request that was opened, here or by a tool."""
-    place = take_place(part, "uri") or Place()
+    place = take_location(part, "uri") or Place()
     place.name = take_str(part, "title")
     notes = take_notes(part, {"description": "description", "author": "author", "linkTag": "number"})
     notes |= _button(part.get("command"))
@@ -295,11 +305,11 @@ def _command(part: Json) -> AnyPart:
         "other buttons": texts_at(part.get("additionalCommands"), "title", "tooltip"),
         ARGUMENTS: _arguments_of([part.get("command"), *_items(part.get("additionalCommands"))]),
     }
-    return Notice(topic="command", text=text, is_prose=bool(text), notes=_told(notes))
+    return Notice(topic="command", text=text, is_prose=bool(text), notes=_non_empty(notes))
 
 
 def _button(command: object) -> dict[str, str]:
-    return _told({"button": texts_at(command, "title", "tooltip"), ARGUMENTS: _arguments_of([command])})
+    return _non_empty({"button": texts_at(command, "title", "tooltip"), ARGUMENTS: _arguments_of([command])})
 
 
 def _arguments_of(commands: list[Any]) -> str:
@@ -315,7 +325,7 @@ def _items(value: object) -> list[Any]:
 def _servers(part: Json) -> AnyPart:
     """Read MCP servers that wait for the user, with the problem of each."""
     servers = part.get("servers")
-    notes = _told({"error": texts_at(servers, "errorMessage")}) | _button(part.get("startCommand"))
+    notes = _non_empty({"error": texts_at(servers, "errorMessage")}) | _button(part.get("startCommand"))
     return Notice(topic="mcp-servers", text=texts_at(servers, "serverLabel").replace("\n", ", "), notes=notes)
 
 
@@ -325,7 +335,7 @@ def _task(is_prose: bool) -> PartReader:
     def read(part: Json) -> AnyPart:
         text = take_markdown(part, "content") or ""
         progress = part.get("progress")
-        notes = _told({"progress": texts_at(progress, "content"), "files": paths_at(progress, "reference")})
+        notes = _non_empty({"progress": texts_at(progress, "content"), "files": paths_at(progress, "reference")})
         return Notice(topic="task", text=text, is_prose=is_prose and bool(text), notes=notes)
 
     return read
@@ -337,7 +347,7 @@ def _system_notification(part: Json) -> AnyPart:
     return Notice(topic="system", text=text, is_prose=bool(text), notes=notes)
 
 
-def _told(notes: dict[str, str]) -> dict[str, str]:
+def _non_empty(notes: dict[str, str]) -> dict[str, str]:
     return {name: text for name, text in notes.items() if text}
 
 
@@ -352,7 +362,7 @@ def _multi_diff(part: Json) -> AnyPart:
     title = data.get("title") if isinstance(data, dict) else None
     resources = _items(data.get("resources")) if isinstance(data, dict) else []
     files = "\n".join(filter(None, map(_changed_file, resources)))
-    return Notice(topic="changes", text=title if isinstance(title, str) else "", notes=_told({"files": files}))
+    return Notice(topic="changes", text=title if isinstance(title, str) else "", notes=_non_empty({"files": files}))
 
 
 def _changed_file(resource: object) -> str | None:
@@ -362,7 +372,7 @@ def _changed_file(resource: object) -> str | None:
 
 
 def _citation(part: Json) -> AnyPart:
-    notes = take_notes(part, {"license": "license"}) | _told({"in": paths_at(part, "value")})
+    notes = take_notes(part, {"license": "license"}) | _non_empty({"in": paths_at(part, "value")})
     return Notice(topic="code-citation", text=take_str(part, "snippet") or "", notes=notes)
 
 

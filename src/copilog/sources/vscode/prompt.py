@@ -11,7 +11,7 @@ from copilog.errors import BadRecord
 from copilog.fields import Json, rest, take_bool, take_dict, take_list, take_notes, take_str
 from copilog.model import Agent, AnyPart, Attachment, CustomAgent, Mention, Mode, Place, Prompt, Text, Turn, Unknown
 from copilog.sources.vscode.attachments import attachments_from
-from copilog.uris import place_from, take_uri, uri_to_string
+from copilog.uris import location_from, take_uri, uri_to_string
 
 # The user's side of a request: the text as typed, its mentions, the attachments, and the prompt sent to the model.
 
@@ -94,12 +94,12 @@ def _mention_from(item: Json, text: str, position: int, ledger: Ledger) -> AnyPa
     kind = item.get("kind")
     known = MENTIONS.get(kind) if isinstance(kind, str) else None
     if known is None:
-        ledger.parts.meet_unknown(f"message:{kind}")
+        ledger.parts.count_unknown(f"message:{kind}")
         return Unknown(type=f"message:{kind}", raw=item, position=position)
     del item["kind"]
     mention_type, name_of = known
     data = item.get("data")
-    place = place_from(data) if isinstance(data, dict) or uri_to_string(data) is not None else None
+    place = location_from(data) if isinstance(data, dict) or uri_to_string(data) is not None else None
     start, end = _offsets(item, text)
     notes = take_notes(item, MENTION_NOTES)
     if isinstance(data, str) and place is None and data not in text:

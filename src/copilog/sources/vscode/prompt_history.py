@@ -100,7 +100,7 @@ def _entries(value: Any, ledger: Ledger) -> Iterator[tuple[str, int, Any]]:
                 ledger.note(
                     "bad-record", f"an entry of {HISTORY} is not a prompt", pointer=f"/history/{location}/{position}"
                 )
-            elif _holds_something(entry):
+            elif _has_content(entry):
                 yield location, position, entry
 
 
@@ -113,7 +113,7 @@ def _is_readable(entry: Any) -> bool:
     return not entry or not entry.keys().isdisjoint(("text", "inputText", "attachments"))
 
 
-def _holds_something(entry: Any) -> bool:
+def _has_content(entry: Any) -> bool:
     """Return whether an entry has a text that is not blank, or attachments."""
     if isinstance(entry, str):
         return bool(entry.strip())

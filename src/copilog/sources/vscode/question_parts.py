@@ -45,7 +45,7 @@ def elicitation(part: Json) -> AnyPart:
         message=take_markdown(part, "message"),
         state=take_str(part, "state"),
         answer=text_from(part.get("acceptedResult")),
-        notes=take_notes(part, {"subtitle": "subtitle"}) | _asked_by(part) | _automatic_reply(part),
+        notes=take_notes(part, {"subtitle": "subtitle"}) | _requester_notes(part) | _automatic_reply(part),
     )
 
 
@@ -77,7 +77,7 @@ def questions(part: Json) -> AnyPart:
     )
 
 
-def _asked_by(part: Json) -> dict[str, str]:
+def _requester_notes(part: Json) -> dict[str, str]:
     """Return the server or extension that asks, as the user saw it."""
     name = texts_at(part.get("source"), "label", "serverLabel")
     return {"asked by": name} if name else {}

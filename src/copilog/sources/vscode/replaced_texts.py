@@ -139,11 +139,11 @@ def add_withdrawn(messages: list[Message], lost: list[tuple[int | None, str]], t
         messages += answers
     for position, text in lost:
         notice = Notice(topic="cleared", text=text, native="overwritten", position=position)
-        message, at = _place_of(position, answers)
+        message, at = _insertion_point(position, answers)
         message.parts.insert(at, notice)
 
 
-def _place_of(position: int | None, answers: list[Message]) -> tuple[Message, int]:
+def _insertion_point(position: int | None, answers: list[Message]) -> tuple[Message, int]:
     """Return the message and index of the first part at or after a position; the end if there is none."""
     for message in answers if position is not None else ():
         for at, part in enumerate(message.parts):

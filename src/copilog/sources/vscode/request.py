@@ -125,7 +125,7 @@ def read_request(request: Json, turn: Turn, ledger: Ledger) -> list[Message]:
     for plain, key in (("prompt", "message"), ("completion", "response")):  # the names that another tool wrote
         if key not in request and isinstance(request.get(plain), str):
             request[key] = request.pop(plain)
-    asked = _asked(request, ledger, pointer)
+    asked = _user_message_parts(request, ledger, pointer)
     has_response = any(request.get(key) is not None for key in ANSWERS)
     result = take_dict(request, "result") or {}
     metadata = take_dict(result, "metadata") or {}
@@ -153,7 +153,7 @@ def read_request(request: Json, turn: Turn, ledger: Ledger) -> list[Message]:
     return _messages(asked, reader.shown, turn)
 
 
-def _asked(request: Json, ledger: Ledger, pointer: str) -> list[AnyPart]:
+def _user_message_parts(request: Json, ledger: Ledger, pointer: str) -> list[AnyPart]:
     """Return the parts of the user's message. A request without one still counts if it has an answer."""
     try:
         return user_parts(request, ledger, pointer)

@@ -18,7 +18,7 @@ from copilog.model import AnyPart, FileEdit, Message, Notice, Reference, Text, T
 from copilog.sources.tool_rounds import RecordedCalls, clean_id
 from copilog.sources.vscode.edit_diffs import EditingCalls, may_edit
 from copilog.sources.vscode.parts import READERS, markdown
-from copilog.sources.vscode.response_order import Shown, add_unshown, is_fence, texts_without_fences
+from copilog.sources.vscode.response_order import Shown, add_missing_parts, is_fence, texts_without_fences
 from copilog.sources.vscode.tool_calls import (
     Invocation,
     ToolPart,
@@ -44,7 +44,7 @@ class Callers:
         if runs:
             self._learn_runs(parts, runs)
         if any(part.item.get("fromSubAgent") is True for part in parts):
-            self._learn_old_runs(parts)
+            self._assign_old_runs(parts)
         if self._parents:
             for part in parts:
                 part.is_of_subagent = part.position in self._parents
@@ -69,17 +69,17 @@ class Callers:
             self._put_below(part, self.of_run(part.item["subAgentInvocationId"]))
 
     def _put_below(self, part: ToolPart, caller: str | None) -> None:
-        if caller and not self._leads_back(caller, part.native_id):
+        if caller and not self._is_own_caller(caller, part.native_id):
             self._parents[part.position] = self._caller_of[part.native_id] = caller
 
-    def _leads_back(self, caller: str, native_id: str) -> bool:
+    def _is_own_caller(self, caller: str, native_id: str) -> bool:
         """Return whether a call would become its own caller, as a call that carries its own run's id seems to be."""
         at: str | None = caller
         while at is not None and at != native_id:
             at = self._caller_of.get(at)
         return at is not None
 
-    def _learn_old_runs(self, parts: list[ToolPart]) -> None:
+    def _assign_old_runs(self, parts: list[ToolPart]) -> None:
         """Assign parts of sub-agents to the call before them, or to the next if the first caller follows its parts."""
         starts = [index for index, part in enumerate(parts) if starts_subagent(part) and part.native_id]
         if not starts:
@@ -122,7 +122,7 @@ class ResponseReader:
         self._editing_calls = EditingCalls()
 
     def read(self, items: list[object]) -> None:
-        self._look_ahead(items)
+        self._register_calls(items)
         self._without_fences = texts_without_fences(items)
         tally = self.ledger.parts
         tally.seen += len(items)
@@ -144,9 +144,9 @@ class ResponseReader:
         if any(shown.parent is not None for shown in self.shown):
             self._use_final_ids()
         if self.recorded.rounds or self.recorded.results:
-            add_unshown(self.shown, self.recorded)
+            add_missing_parts(self.shown, self.recorded)
 
-    def _look_ahead(self, items: list[object]) -> None:
+    def _register_calls(self, items: list[object]) -> None:
         """Read all calls first: one may come after those of its sub-agent, or after its own preparation."""
         parts: list[ToolPart] = []
         preparations: list[tuple[int, Json]] = []
@@ -161,10 +161,10 @@ class ResponseReader:
         self._outer_of = outer_calls(parts)
         self._callers = Callers(parts)
         self._recorded_of = pair_calls(parts, self.recorded.calls)
-        self._vain_preparations: set[int] = set()
+        self._unused_preparations: set[int] = set()
         if preparations:
             unplaced = [tool_key(call.name) for call in self.recorded.calls if not call.is_placed]
-            self._vain_preparations = _vain_preparations(preparations, parts, unplaced)
+            self._unused_preparations = _unused_preparations(preparations, parts, unplaced)
 
     def _read_part(self, item: Json, position: int) -> bool:
         """Add a part to the response; return False if it is left out on purpose."""
@@ -181,7 +181,7 @@ class ResponseReader:
         elif kind == TOOL_CALL:
             self._read_call(self._tool_parts[position])
         elif kind == PREPARATION:
-            if position not in self._vain_preparations:
+            if position not in self._unused_preparations:
                 self.ledger.parts.ignore("tool-preparation")
                 return False
             self._read_preparation(item, position)
@@ -190,7 +190,7 @@ class ResponseReader:
         else:
             item["kind"] = kind
             name = f"response:{kind if isinstance(kind, str) else type(kind).__name__}"
-            self.ledger.parts.meet_unknown(name)
+            self.ledger.parts.count_unknown(name)
             self.shown.append(Shown(Unknown(type=name, raw=item, position=position)))
         return True
 
@@ -207,7 +207,7 @@ class ResponseReader:
                 parent = parent or (made_by.parent if made_by else None)
             self.shown.append(Shown(part, parent))
         if kind == "clearToPreviousToolInvocation":
-            self._void_text()
+            self._withdraw_text()
 
     def _read_call(self, part: ToolPart) -> None:
         parent = self._callers.of_part(part)
@@ -215,8 +215,8 @@ class ResponseReader:
         if part.native_id:
             self._final_ids[part.native_id] = made.call.id
         if made.unknown_data is not None:
-            self.ledger.parts.meet_unknown(made.unknown_data)
-        if part.position in self._outer_of and self._fold(made, self._outer_of[part.position]):
+            self.ledger.parts.count_unknown(made.unknown_data)
+        if part.position in self._outer_of and self._merge_inner_call(made, self._outer_of[part.position]):
             return
         if may_edit(made.call):
             self._editing_calls.add(made.call, parent, has_failed=_has_failed(made))
@@ -224,7 +224,7 @@ class ResponseReader:
         if made.beside is not None:
             self.shown.append(Shown(made.beside, parent))
 
-    def _fold(self, inner: Invocation, position: int) -> bool:
+    def _merge_inner_call(self, inner: Invocation, position: int) -> bool:
         """Merge a call that a tool made of one of VS Code's own tools into the call of that tool."""
         shown = next((shown for shown in reversed(self.shown) if shown.part.position == position), None)
         outer = shown.part if shown is not None else None
@@ -254,7 +254,7 @@ class ResponseReader:
         )
         self.shown.append(Shown(call, None))
 
-    def _void_text(self) -> None:
+    def _withdraw_text(self) -> None:
         """Withdraw the texts since the last call, as VS Code does: they become notices that are not prose."""
         for shown in reversed(self.shown[:-1]):
             part = shown.part
@@ -288,7 +288,7 @@ def _has_failed(made: Invocation) -> bool:
     return any(fact.kind in NOT_DONE for fact in facts_of(made.call, results, None, source="", has_own_texts=True))
 
 
-def _vain_preparations(preparations: list[tuple[int, Json]], parts: list[ToolPart], unplaced: list[str]) -> set[int]:
+def _unused_preparations(preparations: list[tuple[int, Json]], parts: list[ToolPart], unplaced: list[str]) -> set[int]:
     """Return the positions of preparations that no call followed; each call uses the last preparation before it.
 
     `unplaced` are the tools of calls that only the extension recorded: they are shown, and were prepared as well.
@@ -313,7 +313,7 @@ def messages_from(shown: list[Shown], turn: int) -> list[Message]:
     """Cut the parts into messages: one for each time that the model answered, and one for each result."""
     cutter = _MessageCutter(turn)
     cutter.cut(shown)
-    cutter.hand_over_results(frozenset())
+    cutter.add_waiting_results(frozenset())
     return cutter.messages
 
 
@@ -335,8 +335,8 @@ class _MessageCutter:
             if type(part) is ToolResult:  # its call is recorded nowhere
                 self._waiting.append((part, parent))
                 continue
-            if current is None or parent != current.parent_call_id or (has_results and self._goes_on(part)):
-                self.hand_over_results(self._callers_above(parent))
+            if current is None or parent != current.parent_call_id or (has_results and self._continues(part)):
+                self.add_waiting_results(self._callers_above(parent))
                 current = Message(role="assistant", parts=[], turn=self._turn, parent_call_id=parent)
                 self.messages.append(current)
                 has_results = False
@@ -349,7 +349,7 @@ class _MessageCutter:
                     self._waiting.append((item.result, parent))
                     has_results = True
 
-    def _goes_on(self, part: AnyPart) -> bool:
+    def _continues(self, part: AnyPart) -> bool:
         """Return whether a part is the model's next text or call, after it has received the results so far."""
         if type(part) is Text:
             return not is_fence(part.text)
@@ -369,7 +369,7 @@ class _MessageCutter:
             caller = self._caller_of.get(caller)
         return frozenset(above)
 
-    def hand_over_results(self, still_running: frozenset[str]) -> None:
+    def add_waiting_results(self, still_running: frozenset[str]) -> None:
         """Add the results that arrived, those of a sub-agent before its own."""
         if not self._waiting:
             return

@@ -25,7 +25,7 @@ class Shown(msgspec.Struct, gc=False, eq=False):
     created_at: datetime | None = None
 
 
-def add_unshown(shown: list[Shown], recorded: RecordedCalls) -> None:
+def add_missing_parts(shown: list[Shown], recorded: RecordedCalls) -> None:
     """Add what the extension recorded and the response does not show: calls, their results, thinking."""
     order = _Order(shown, recorded)
     for call in recorded.calls:

@@ -22,12 +22,12 @@ class VSCodeSession(Source):
         return session_files(folder, ".json", self.name)
 
     def claims(self, file: Probe) -> bool:
-        if file.suffix == ".json" and file.lies_in(*SESSION_FOLDERS):
+        if file.suffix == ".json" and file.is_directly_in(*SESSION_FOLDERS):
             return True
         return "requests" in file.keys and "sessionId" in file.keys
 
     def native_id(self, file: Probe) -> str | None:
-        return file.path.stem if file.lies_in(*SESSION_FOLDERS) else file.text_value("sessionId")
+        return file.path.stem if file.is_directly_in(*SESSION_FOLDERS) else file.text_value("sessionId")
 
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
         from copilog.sources.documents import mark_damage, read_session_document
@@ -55,7 +55,7 @@ class ChatExport(Source):
     is_nameless = True
 
     def claims(self, file: Probe) -> bool:
-        if file.lies_in(*SESSION_FOLDERS):
+        if file.is_directly_in(*SESSION_FOLDERS):
             return False
         if "requests" not in file.keys or "sessionId" in file.keys:
             return False

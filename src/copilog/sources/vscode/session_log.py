@@ -32,7 +32,7 @@ class VSCodeSessionLog(Source):
         return session_files(folder, ".jsonl", self.name)
 
     def claims(self, file: Probe) -> bool:
-        if file.suffix == ".jsonl" and file.lies_in(*SESSION_FOLDERS):
+        if file.suffix == ".jsonl" and file.is_directly_in(*SESSION_FOLDERS):
             return True
         first = file.first_record if file.suffix == ".jsonl" else None
         if first is None or not isinstance(first.get("kind"), int):
@@ -40,7 +40,7 @@ class VSCodeSessionLog(Source):
         return isinstance(first.get("v"), dict) if first["kind"] == 0 else isinstance(first.get("k"), list)
 
     def native_id(self, file: Probe) -> str | None:
-        if file.lies_in(*SESSION_FOLDERS):
+        if file.is_directly_in(*SESSION_FOLDERS):
             return file.path.stem
         state = (file.first_record or {}).get("v")
         session_id = state.get("sessionId") if isinstance(state, dict) else None
@@ -82,7 +82,12 @@ class VSCodeSessionLog(Source):
 
 INITIAL, SET, PUSH, DELETE = 0, 1, 2, 3
 MOST_HOLES = 10_000  # in one log; more would be an attack on memory
-WORDLESS = ("modelState", "responseMarkdownInfo", "selections", "selectedModel")  # fields without text of users
+FIELDS_WITHOUT_TEXT = (
+    "modelState",
+    "responseMarkdownInfo",
+    "selections",
+    "selectedModel",
+)  # fields without text of users
 NOTED_FIELDS = ("requests", *DRAFT_FIELDS)
 RequestKey = str | tuple[str, str]  # the id of a request, or its content if it has no id
 _ABSENT: Any = msgspec.UNSET
@@ -278,7 +283,7 @@ def _are_requests(items: Any) -> bool:
 def _note_overwritten(path: list[Any], parent: Any, change: Change, log: Replayed) -> None:
     """Note the values that a change replaces: items that are cut off, or a value that is set again."""
     old = _get(parent, path[-1])
-    if not old or type(old) not in (dict, list, str) or path[-1] in WORDLESS:
+    if not old or type(old) not in (dict, list, str) or path[-1] in FIELDS_WITHOUT_TEXT:
         return
     first, new = 0, change.v
     if change.kind == PUSH:

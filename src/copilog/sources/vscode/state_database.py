@@ -72,11 +72,11 @@ class VSCodeState(Source):
         for key, value in rows:
             if key not in NO_SESSIONS:
                 _reject_what_is_no_session(key, value, ledger)
-                for kept in _kept_sessions(key, value):
+                for kept in _stored_sessions(key, value):
                     native_id = _id_of(kept.state)
                     if native_id not in kept_ids:  # one read returns all that the store has of a session
                         kept_ids.add(native_id)
-                        yield _stub(native_id, found, _place_of(found, key), "inside")
+                        yield _stub(native_id, found, _provenance_of(found, key), "inside")
         history = history_stub(typed_in(dict(rows), ledger), found, ledger)
         if history is not None and not is_copy:  # a backup's history is skipped: the store has a newer one
             yield history
@@ -123,7 +123,7 @@ def _note_bad_modes(row: str, modes: Any, ledger: Ledger) -> None:
 # --- sessions inside the store ----------------------------------------------------------------------------------
 
 
-class Kept(NamedTuple):
+class StoredSession(NamedTuple):
     """A session in the store itself, its location, and the transfer that carries it, if any."""
 
     pointer: str
@@ -131,15 +131,15 @@ class Kept(NamedTuple):
     transfer: Json | None = None
 
 
-def _kept_sessions(key: str, value: Any) -> Iterator[Kept]:
+def _stored_sessions(key: str, value: Any) -> Iterator[StoredSession]:
     """Yield the sessions of a row: a list of them, or of transfers that carry one."""
     for position, item in enumerate(value if isinstance(value, list) else []):
         if not isinstance(item, dict):
             continue
         if key != OLD_TRANSFERS:
-            yield Kept(f"/{position}", item)
+            yield StoredSession(f"/{position}", item)
         elif isinstance(item.get("chat"), dict):
-            yield Kept(f"/{position}/chat", item.pop("chat"), item)
+            yield StoredSession(f"/{position}/chat", item.pop("chat"), item)
 
 
 def _sessions(key: str, value: Any, found: Found, ledger: Ledger) -> Iterator[Conversation]:
@@ -147,7 +147,7 @@ def _sessions(key: str, value: Any, found: Found, ledger: Ledger) -> Iterator[Co
 
     if found.native_id is None:
         _reject_what_is_no_session(key, value, ledger)
-    for pointer, state, transfer in _kept_sessions(key, value):
+    for pointer, state, transfer in _stored_sessions(key, value):
         native_id = _id_of(state)
         if found.native_id not in (None, native_id):
             continue
@@ -191,7 +191,7 @@ def _entries(value: Any, found: Found, ledger: Ledger) -> Iterator[Conversation]
         return
     if value.get("version") != 1:
         ledger.note("wrong-index", f"the index has version {value.get('version')!r}, not 1")
-    place = _place_of(found, INDEX)
+    place = _provenance_of(found, INDEX)
     for key, entry in entries.items():
         if not isinstance(entry, dict):
             ledger.note("wrong-index", "an entry that is not an object")
@@ -227,7 +227,7 @@ def _entry_stub(native_id: str, entry: Json, found: Found, place: Provenance) ->
     return stub
 
 
-def _place_of(found: Found, row: str) -> Provenance:
+def _provenance_of(found: Found, row: str) -> Provenance:
     return provenance_of(found, role="index", table=TABLE, row=row)
 
 
@@ -253,6 +253,6 @@ def _transfers(value: Any, found: Found, ledger: Ledger) -> Iterator[Conversatio
         if resource is None:
             ledger.note("wrong-index", "a transfer without a session")
             continue
-        stub = _stub(name_of(resource).native_id, found, _place_of(found, TRANSFERS))
+        stub = _stub(name_of(resource).native_id, found, _provenance_of(found, TRANSFERS))
         stub.extra = {"transfer": {"toWorkspace": target, **entry}}
         yield stub

@@ -32,7 +32,7 @@ PAIR = 1000  # score of a pair; each argument that the part mentions adds one
 class ToolPart:
     """A tool part of a response: its position, and what it reveals about its call."""
 
-    __slots__ = ("_spoken", "is_of_subagent", "item", "key", "native_id", "position")
+    __slots__ = ("_shown_text", "is_of_subagent", "item", "key", "native_id", "position")
 
     def __init__(self, item: Json, position: int) -> None:
         native_id, tool_id = item.get("toolCallId"), item.get("toolId")
@@ -41,17 +41,17 @@ class ToolPart:
         self.native_id = native_id if isinstance(native_id, str) else ""
         self.key = tool_key(tool_id) if isinstance(tool_id, str) else ""
         self.is_of_subagent = False  # set by Callers: the rounds of sub-agents are not recorded
-        self._spoken: tuple[str, frozenset[str]] | None = None
+        self._shown_text: tuple[str, frozenset[str]] | None = None
 
-    def speaks_of(self, words: set[str]) -> int:
+    def count_mentions(self, words: set[str]) -> int:
         """Return how many of these words the part shows to the user."""
         if not words:
             return 0
-        if self._spoken is None:
+        if self._shown_text is None:
             shown = [self.item.get(key) for key in ("invocationMessage", "pastTenseMessage", "toolSpecificData")]
             text = json_text(shown) or ""
-            self._spoken = text, frozenset(re.findall(r"\w+", text))
-        text, tokens = self._spoken
+            self._shown_text = text, frozenset(re.findall(r"\w+", text))
+        text, tokens = self._shown_text
         return sum(word in tokens if word.isdecimal() else word in text for word in words)
 
 
@@ -84,11 +84,11 @@ def pair_calls(parts: list[ToolPart], calls: list[RecordedCall]) -> dict[int, Re
     free_calls = [call for call in calls if not call.is_placed]
     if free_parts and free_calls:
         for part, call in _pair_by_name(free_parts, free_calls):
-            _place(part, call, pairs)
+            _assign_call(part, call, pairs)
     return pairs
 
 
-def _place(part: ToolPart, call: RecordedCall, pairs: dict[int, RecordedCall]) -> None:
+def _assign_call(part: ToolPart, call: RecordedCall, pairs: dict[int, RecordedCall]) -> None:
     pairs[part.position] = call
     call.is_placed = True
 
@@ -102,7 +102,7 @@ def _pair_by_id(parts: list[ToolPart], calls: list[RecordedCall]) -> dict[int, R
     for part in parts:
         found = by_id.get(part.native_id) or by_id.get(clean_id(part.native_id))
         if found is not None and not found.is_placed:
-            _place(part, found, pairs)
+            _assign_call(part, found, pairs)
     return pairs
 
 
@@ -136,8 +136,8 @@ def _best_in_order(
     parts: list[ToolPart], calls: list[RecordedCall], unequal: set[str]
 ) -> list[tuple[ToolPart, RecordedCall]]:
     """Return the best pairing that preserves the order of both lists; mentions count for tools in `unequal`."""
-    keyed = [(key := tool_key(call.name), _words_of(call) if key in unequal else set()) for call in calls]
-    worth = [[PAIR + part.speaks_of(words) if part.key == key else 0 for key, words in keyed] for part in parts]
+    keyed = [(key := tool_key(call.name), _mentionable_words(call) if key in unequal else set()) for call in calls]
+    worth = [[PAIR + part.count_mentions(words) if part.key == key else 0 for key, words in keyed] for part in parts]
     best = [[0] * (len(calls) + 1) for _ in range(len(parts) + 1)]  # of the parts and calls from here on
     for row in range(len(parts) - 1, -1, -1):
         here, below, gains = best[row], best[row + 1], worth[row]
@@ -159,7 +159,7 @@ def _best_in_order(
     return pairs
 
 
-def _words_of(call: RecordedCall) -> set[str]:
+def _mentionable_words(call: RecordedCall) -> set[str]:
     """Return the words that a part showing this call would mention: the names of files, the command, line numbers."""
     try:
         arguments = jsonio.decode((call.arguments or "").encode("utf-8", "replace"))[0]

@@ -39,10 +39,10 @@ from copilog.model import (
     ToolCall,
     ToolResult,
 )
-from copilog.sources.tool_results import beside_content, bytes_from, readable_text, result_content
+from copilog.sources.tool_results import bytes_from, fields_beside_content, readable_text, result_content
 from copilog.sources.vscode.parts import pull_request
 from copilog.sources.vscode.question_parts import labels_of
-from copilog.uris import paths_at, take_place, uri_to_path
+from copilog.uris import paths_at, take_location, uri_to_path
 
 # The output of a tool that VS Code itself stored: `resultDetails` in its shapes, and the error.
 
@@ -97,7 +97,7 @@ def take_places(obj: Json, key: str) -> list[Place]:
     is_told = True
     for value in values:
         holder = {"place": value}
-        place = take_place(holder, "place")
+        place = take_location(holder, "place")
         if place is not None:
             places.append(place)
         is_told = is_told and not holder
@@ -148,7 +148,7 @@ def _entry(entry: Json) -> tuple[str | None, ResultItem | None]:
     made = ResultItem(mime_type=take_str(entry, "mimeType"))
     text: str | None = None
     if kind == "ref":
-        made.place = take_place(entry, "uri")
+        made.place = take_location(entry, "uri")
     elif kind == "data":
         made.data = bytes_from(entry.get("base64Data"))
         if made.data is not None:
@@ -189,7 +189,7 @@ def result_of(recorded: Any, output: Output, call_id: str) -> ToolResult | None:
         result.origin = "model"
         result.text = text
         result.items = [*items, *output.items]
-        result.extra = beside_content(recorded)
+        result.extra = fields_beside_content(recorded)
         if result.extra is not None and result.extra.get("hasError") is True:
             result.is_error = True
     return result
@@ -393,7 +393,7 @@ def _asks(data: Json, call: ToolCall, output: Output) -> AnyPart:  # noqa: ARG00
     )
 
 
-def _says(topic: str, key: str | None = None) -> SpecificReader:
+def _notice(topic: str, key: str | None = None) -> SpecificReader:
     def read(data: Json, call: ToolCall, output: Output) -> AnyPart:  # noqa: ARG001
         text = take_str(data, key) if key else None
         return Notice(topic=topic, text=text or "", notes=take_notes(data, {"fullTitle": "title"}))
@@ -412,9 +412,9 @@ READERS: dict[str, SpecificReader] = {
     "extensions": _extensions,
     "modifiedFilesConfirmation": _asks,
     "agentFeedbackReviewConfirmation": _asks,
-    "sessionCreated": _says("session-created", "label"),
-    "generatedImage": _says("generated-image"),
-    "automationConfigured": _says("automation", "automationName"),
-    "automationConfiguration": _says("automation"),
-    "search": _says("search"),
+    "sessionCreated": _notice("session-created", "label"),
+    "generatedImage": _notice("generated-image"),
+    "automationConfigured": _notice("automation", "automationName"),
+    "automationConfiguration": _notice("automation"),
+    "search": _notice("search"),
 }

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from copilog.diagnostics import Ledger
-from copilog.jsonio import whole_characters
+from copilog.jsonio import replace_lone_surrogates
 from copilog.model import Conversation, Workspace
 from copilog.sources.base import Found, Probe, Source
 from copilog.sources.roots import workspace_of
@@ -50,7 +50,7 @@ def workspace_from(folder: Path) -> Workspace | None:
         uri=record.uri,
         kind=record.kind,
         authority=record.authority,
-        storage_id=whole_characters(folder.name),
+        storage_id=replace_lone_surrogates(folder.name),
     )
 
 

@@ -73,7 +73,7 @@ def _agents(rows: Sequence[AgentRow], links: Links) -> Panel:
             "count",
             link(row),
             label=row.name,
-            aside=_aside(row),
+            aside=_bar_note(row),
         )
         for row in rows
     ]
@@ -94,7 +94,7 @@ def _agents(rows: Sequence[AgentRow], links: Links) -> Panel:
     return Panel(key="agents", title=title, chart=chart, table=table)
 
 
-def _aside(row: AgentRow) -> str:
+def _bar_note(row: AgentRow) -> str:
     """Return the number beside a bar. An agent may have run in several ways, and then has several bars."""
     if row.kind == "subagent":
         return f"{amounts.counted(row.turns, 'run')}, sub-agent"

@@ -30,22 +30,22 @@ class Boards:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._kept: OrderedDict[Any, Board] = OrderedDict()
+        self._cached: OrderedDict[Any, Board] = OrderedDict()
 
     def of(self, archive: Archive, filters: Filters, now: datetime, look: Look) -> Board:
         """Return the dashboard for these filters. Raise UsageError if a filter is not valid."""
         selection = measured_by(filters, now)
         key = (archive.path, state_of(archive), filters, selection, now.astimezone().date())
         with self._lock:
-            board = self._kept.get(key)
+            board = self._cached.get(key)
         if board is None or look(board.measured.workspaces) != board.measured.defined:
             measured = measure(choose(archive, selection, now=now), look)
             board = Board(measured, sections_of(measured, Links(filters, now)))
         with self._lock:
-            self._kept[key] = board
-            self._kept.move_to_end(key)
-            while len(self._kept) > MOST_KEPT:
-                self._kept.popitem(last=False)
+            self._cached[key] = board
+            self._cached.move_to_end(key)
+            while len(self._cached) > MOST_KEPT:
+                self._cached.popitem(last=False)
         return board
 
 

@@ -55,7 +55,7 @@ class Links:
         pairs = [("figure", figure), *(("value", value) for value in values)]
         return self._behind + urlencode(pairs, errors="replace", quote_via=quote)
 
-    def behind_if(self, count: float | None, figure: str) -> str | None:
+    def link_unless_zero(self, count: float | None, figure: str) -> str | None:
         """Return the same link; none if the number is 0."""
         return self.behind(figure) if count else None
 

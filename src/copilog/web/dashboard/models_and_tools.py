@@ -159,32 +159,32 @@ def _tool_tiles(section: ToolsSection, links: Links) -> list[Figure]:
         Figure(
             label="Calls",
             value=amounts.whole(section.calls),
-            link=links.behind_if(section.calls, "tools.calls"),
+            link=links.link_unless_zero(section.calls, "tools.calls"),
         ),
         Figure(
             label="Failed",
             value=amounts.whole(section.failed),
             note=f"{rate} of all",
-            link=links.behind_if(section.failed, "tools.failed"),
+            link=links.link_unless_zero(section.failed, "tools.failed"),
         ),
         Figure(
             label="Commands with an error",
             value=amounts.whole(section.command_errors),
             note="ended with a code other than 0",
-            link=links.behind_if(section.command_errors, "tools.command_errors"),
+            link=links.link_unless_zero(section.command_errors, "tools.command_errors"),
         ),
         Figure(
             label="Retries",
             value=amounts.whole(section.retries),
             note="after a failure",
-            link=links.behind_if(section.retries, "tools.retries"),
+            link=links.link_unless_zero(section.retries, "tools.retries"),
         ),
         *(
             Figure(
                 label=label,
                 value=amounts.whole(count),
                 note=note,
-                link=links.behind_if(count, f"tools.{by}"),
+                link=links.link_unless_zero(count, f"tools.{by}"),
             )
             for label, by, count, note in (
                 ("Ran by themselves", "automatic", section.automatic, "a setting, a grant, or no need"),

@@ -30,7 +30,7 @@ def overview(stats: Stats, links: Links) -> Section:
             label="Turns",
             value=amounts.whole(totals.turns),
             note=f"{totals.messages:,} messages",
-            link=links.behind_if(totals.turns, "totals.turns"),
+            link=links.link_unless_zero(totals.turns, "totals.turns"),
         ),
         *_cost_tiles(stats.tokens.total, links),
         Figure(
@@ -38,25 +38,25 @@ def overview(stats: Stats, links: Links) -> Section:
             value=amounts.whole(totals.tool_calls),
             note=f"{stats.tools.failed:,} failed,"
             f" {amounts.counted(stats.tools.command_errors, 'command')} with an error",
-            link=links.behind_if(totals.tool_calls, "totals.tool_calls"),
+            link=links.link_unless_zero(totals.tool_calls, "totals.tool_calls"),
         ),
         Figure(
             label="Edits",
             value=amounts.whole(work.edits),
             note=f"{amounts.lines(work.added, work.removed)} in {amounts.counted(work.files, 'file')}",
-            link=links.behind_if(work.edits, "work.edits"),
+            link=links.link_unless_zero(work.edits, "work.edits"),
         ),
         Figure(
             label="Elapsed",
             value=amounts.duration(work.elapsed_ms) if work.timed_turns else amounts.NONE,
             note=f"of {amounts.counted(work.timed_turns, 'turn')}",
-            link=links.behind_if(work.timed_turns, "work.elapsed_ms"),
+            link=links.link_unless_zero(work.timed_turns, "work.elapsed_ms"),
         ),
         Figure(
             label="Working",
             value=amounts.duration(work.working_ms) if work.working_turns else amounts.NONE,
             note=f"of {amounts.counted(work.working_turns, 'turn')}, without waiting for the user",
-            link=links.behind_if(work.working_turns, "work.working_ms"),
+            link=links.link_unless_zero(work.working_turns, "work.working_ms"),
         ),
         *_waiting_tile(work, links),
         *_time_tiles(stats.time, links),
@@ -77,11 +77,11 @@ def _waiting_tile(work: WorkSection, links: Links) -> list[Figure]:
 def _cost_tiles(total: SpendRow, links: Links) -> list[Figure]:
     recorded, estimated = total.input + total.output, total.estimated_input + total.estimated_output
     more = f"; {amounts.short(estimated)} more are estimated" if estimated else ""
-    link = links.behind_if(recorded, "tokens.total.recorded")
+    link = links.link_unless_zero(recorded, "tokens.total.recorded")
     tiles = [Figure(label="Tokens", value=amounts.short(recorded), note=f"recorded{more}", link=link)]
     if total.dollars is not None or total.estimated_dollars is not None:
         more = f"; {amounts.dollars(total.estimated_dollars)} more for estimates" if total.estimated_dollars else ""
-        link = links.behind_if(total.dollars, "tokens.total.dollars")
+        link = links.link_unless_zero(total.dollars, "tokens.total.dollars")
         tiles.append(
             Figure(label="Cost", value=amounts.dollars(total.dollars), note=f"at list prices{more}", link=link)
         )
@@ -90,14 +90,14 @@ def _cost_tiles(total: SpendRow, links: Links) -> list[Figure]:
         ("AI credits", "credits", total.credits),
     ):
         if amount is not None:
-            link = links.behind_if(amount, f"tokens.total.{what}")
+            link = links.link_unless_zero(amount, f"tokens.total.{what}")
             tiles.append(Figure(label=label, value=amounts.decimal(amount), note="as recorded", link=link))
     return tiles
 
 
 def _time_tiles(time: TimeSection, links: Links) -> list[Figure]:
     streak = f"longest streak {amounts.counted(time.longest_streak, 'day')}"
-    link = links.behind_if(time.active_days, "time.active_days")
+    link = links.link_unless_zero(time.active_days, "time.active_days")
     tiles = [Figure(label="Active days", value=amounts.whole(time.active_days), note=streak, link=link)]
     if time.most_parallel > 1:
         tiles.append(
@@ -124,14 +124,15 @@ def activity(stats: Stats, links: Links) -> Section:
         _clock("hours", "Turns by hour of the day", "hour", time.by_hour, links),
     ]
     lead = "When prompts were sent, in this machine's time zone."
-    return Section(key="activity", title="Activity", lead=lead, panels=panels, remarks=[_in_words(time)])
+    return Section(key="activity", title="Activity", lead=lead, panels=panels, remarks=[_activity_sentences(time)])
 
 
 def _calendar(time: TimeSection, links: Links) -> Panel:
     years = sorted({row.name[:4] for row in time.by_day})
     shown = [row for row in time.by_day if row.name[:4] in years[-MOST_YEARS:] and day_of(row.name) is not None]
     points = [
-        make_point(row.name, TURNS, [row.turns], "count", _day_link(row.name, links), words=_told(row)) for row in shown
+        make_point(row.name, TURNS, [row.turns], "count", _day_link(row.name, links), words=_day_tooltip(row))
+        for row in shown
     ]
     title = "Turns by day"
     columns = [text("Day", "name"), *columns_of("time.by_day", shown)]
@@ -156,7 +157,7 @@ def _calendar(time: TimeSection, links: Links) -> Panel:
     )
 
 
-def _told(row: ActivityRow) -> str:
+def _day_tooltip(row: ActivityRow) -> str:
     turns, conversations = (
         amounts.counted(row.turns, "turn"),
         amounts.counted(row.conversations, "conversation"),
@@ -174,7 +175,7 @@ def _clock(key: str, title: str, what: str, rows: list[ActivityRow], links: Link
         return links.behind(f"time.by_{what}.turns", row) if row.turns else None
 
     points = [
-        make_point(row.name, TURNS, [row.turns], "count", link(row), label=row.name[:3], words=_told(row))
+        make_point(row.name, TURNS, [row.turns], "count", link(row), label=row.name[:3], words=_day_tooltip(row))
         for row in rows
     ]
     head = what.capitalize()
@@ -183,7 +184,7 @@ def _clock(key: str, title: str, what: str, rows: list[ActivityRow], links: Link
     return Panel(key=key, title=title, chart=chart, table=table)
 
 
-def _in_words(time: TimeSection) -> str:
+def _activity_sentences(time: TimeSection) -> str:
     words = [f"From {amounts.moment(time.first_at)} to {amounts.moment(time.last_at)}."]
     if time.longest_streak > 1:
         words.append(

@@ -101,7 +101,7 @@ def make_point(
         label=amounts.shown(label if label is not None else name),
         name=amounts.shown(name),
         values=list(values),
-        words=words or _told(name, series, values, unit),
+        words=words or _tooltip(name, series, values, unit),
         link=link,
         aside=aside,
         tone=tone,
@@ -127,7 +127,7 @@ def ranges(key: str, title: str, series: list[Series], points: list[Point]) -> C
     )
 
 
-def _told(name: str, series: Sequence[Series], values: Sequence[float | None], unit: Unit) -> str:
+def _tooltip(name: str, series: Sequence[Series], values: Sequence[float | None], unit: Unit) -> str:
     """Return the tooltip of a point: its name, and each of its values."""
     words = WORDS[unit]
     parts = [f"{words(value)} {one.name}" for one, value in zip(series, values, strict=True) if value]

@@ -153,7 +153,7 @@ def spend_bars(key: str, title: str, rows: Sequence[SpendRow], link: Link, *, ar
         return []
     labels = folder_names([row.name for row in shown]) if are_folders else [row.name for row in shown]
     points = [
-        make_point(row.name, BY_KIND, parts_of(row), "tokens", link(row), label=label, aside=_aside(row))
+        make_point(row.name, BY_KIND, parts_of(row), "tokens", link(row), label=label, aside=_bar_note(row))
         for row, label in zip(shown, labels, strict=True)
     ]
     chart: Chart = bars(key, title, "tokens", "tokens", BY_KIND, points)
@@ -161,7 +161,7 @@ def spend_bars(key: str, title: str, rows: Sequence[SpendRow], link: Link, *, ar
     return [Panel(key=key, title=title, chart=chart, table=table)]
 
 
-def _aside(row: SpendRow) -> str:
+def _bar_note(row: SpendRow) -> str:
     """Return recorded tokens and their price, and the estimates after them, marked."""
     recorded, estimated = row.input + row.output, row.estimated_input + row.estimated_output
     words = [amounts.short(recorded)] if recorded or not estimated else []
@@ -173,7 +173,7 @@ def _aside(row: SpendRow) -> str:
 def _conversations(rows: Sequence[SpendRow]) -> Panel:
     title = "Most expensive conversations"
     points = [
-        make_point(row.name, BY_KIND, parts_of(row), "tokens", _conversation(row), aside=_aside(row))
+        make_point(row.name, BY_KIND, parts_of(row), "tokens", _conversation(row), aside=_bar_note(row))
         for row in rows
         if sum(parts_of(row))
     ]

@@ -36,7 +36,7 @@ ENDS = (("completed", "completed", "good"), ("cancelled", "cancelled", "warn"), 
 def work(section: WorkSection, links: Links) -> Section:
     panels: list[Panel] = []
     if section.edits:
-        panels.append(_fates(section, links))
+        panels.append(_edit_outcomes(section, links))
     if section.turns:
         panels.append(_ends(section, links))
     if section.top_files:
@@ -59,39 +59,39 @@ def _tiles(section: WorkSection, links: Links) -> list[Figure]:
             label="Edits kept",
             value=amounts.percent(section.kept / judged if judged else None),
             note=f"of {amounts.counted(judged, 'edit')} of which the end is known",
-            link=links.behind_if(section.kept, "work.kept"),
+            link=links.link_unless_zero(section.kept, "work.kept"),
         ),
         Figure(
             label="Turns failed",
             value=amounts.whole(section.failed),
             note=f"of {section.turns:,}; {section.cancelled:,} cancelled",
-            link=links.behind_if(section.failed, "work.failed"),
+            link=links.link_unless_zero(section.failed, "work.failed"),
         ),
         Figure(
             label="Asked again",
             value=amounts.whole(section.retried),
             note="with the same words",
-            link=links.behind_if(section.retried, "work.retried"),
+            link=links.link_unless_zero(section.retried, "work.retried"),
         ),
         Figure(
             label="Votes up",
             value=amounts.whole(section.votes_up),
-            link=links.behind_if(section.votes_up, "work.votes_up"),
+            link=links.link_unless_zero(section.votes_up, "work.votes_up"),
         ),
         Figure(
             label="Votes down",
             value=amounts.whole(section.votes_down),
-            link=links.behind_if(section.votes_down, "work.votes_down"),
+            link=links.link_unless_zero(section.votes_down, "work.votes_down"),
         ),
     ]
 
 
-def _fates(section: WorkSection, links: Links) -> Panel:
+def _edit_outcomes(section: WorkSection, links: Links) -> Panel:
     title = "Acceptance of edits"
     points = []
     for key, name, tone in FATES:
         times = getattr(section, key)
-        link = links.behind_if(times, f"work.{key}")
+        link = links.link_unless_zero(times, f"work.{key}")
         aside = f"{times:,}, {amounts.percent(times / section.edits)}"
         points.append(make_point(name, EDITS, [times], "count", link, tone=tone, aside=aside))
     chart = bars("fates", title, "count", "edits", EDITS, points)
@@ -104,7 +104,7 @@ def _ends(section: WorkSection, links: Links) -> Panel:
     points = []
     for key, name, tone in ENDS:
         times = getattr(section, key)
-        link = links.behind_if(times, f"work.{key}")
+        link = links.link_unless_zero(times, f"work.{key}")
         points.append(make_point(name, TURNS, [times], "count", link, tone=tone))
     others = section.turns - section.completed - section.cancelled - section.failed
     if others > 0:

@@ -21,7 +21,7 @@ MOST_BYTES = 256 * 1024  # of a request; a note is a text, not a file
 LONGEST_LABEL = 100
 
 
-class Wanted(msgspec.Struct, forbid_unknown_fields=True):
+class RequestedChange(msgspec.Struct, forbid_unknown_fields=True):
     """A change of one conversation; fields that are not set stay as they are."""
 
     id: str
@@ -43,7 +43,7 @@ class Annotated(msgspec.Struct):
 async def _annotate(request: Request) -> Response:
     """Apply the change, and return the annotations."""
     try:
-        wanted = _wanted(request.headers.get("content-type", ""), await _body(request))
+        wanted = _requested_change(request.headers.get("content-type", ""), await _body(request))
         now = await run_in_threadpool(_changed, viewer_of(request), wanted)
     except HTTPException as error:
         return JSONResponse({"error": error.detail}, error.status_code)
@@ -63,23 +63,23 @@ async def _body(request: Request) -> bytes:
     return body
 
 
-def _wanted(kind: str, body: bytes) -> Wanted:
+def _requested_change(kind: str, body: bytes) -> RequestedChange:
     """Return the body, which is JSON or a form with the same names."""
     kind = kind.partition(";")[0].strip().lower()
     try:
         if kind == "application/json":
-            return msgspec.json.decode(body, type=Wanted)
+            return msgspec.json.decode(body, type=RequestedChange)
         if kind == "application/x-www-form-urlencoded":
             fields: dict[str, Any] = dict(parse_qsl(body.decode(), keep_blank_values=True, strict_parsing=True))
             if "star" in fields:
                 fields["star"] = fields["star"] in ("1", "true", "on")
-            return msgspec.convert(fields, Wanted)
+            return msgspec.convert(fields, RequestedChange)
     except (msgspec.ValidationError, msgspec.DecodeError, ValueError) as error:
         raise HTTPException(400, f"the request is not valid: {error}") from None
     raise HTTPException(415, "send JSON, or a form")
 
 
-def _changed(viewer: Viewer, wanted: Wanted) -> Annotated:
+def _changed(viewer: Viewer, wanted: RequestedChange) -> Annotated:
     if wanted.add_label is not None and len(wanted.add_label) > LONGEST_LABEL:
         raise UsageError(f"a label has at most {LONGEST_LABEL} characters")
     with viewer.archive() as archive:  # opening it for writing would create a missing archive

@@ -27,7 +27,7 @@ from copilog.store.summary import Summary
 from copilog.view.conversation_info import distinct, model_names, panel_of
 from copilog.view.terminal_text import clean_line
 from copilog.view.turns import framed_outline, outline_of
-from copilog.view.wording import counted, span_words
+from copilog.view.wording import counted, span_text
 from copilog.web.find_in_conversation import find_in
 from copilog.web.viewer import page, viewer_of
 from copilog.writers.html.addresses import ServedAddresses, picture_type
@@ -106,7 +106,7 @@ def _facts(conversation: Conversation) -> list[str]:
     models = distinct(model_names(conversation))
     workspace = conversation.workspace
     facts = [
-        span_words(start, conversation.updated_at) if start is not None else "",
+        span_text(start, conversation.updated_at) if start is not None else "",
         clean_line(conversation.assistant or "", 80),
         clean_line(", ".join(models), 200),
         clean_line(workspace.folder or "", 200) if workspace is not None else "",
@@ -200,19 +200,19 @@ def _raw(request: Request) -> Response:
         value: Any = next((turn for turn in conversation.turns if turn.index == number), None)
         if value is None:
             raise HTTPException(404, f"there is no turn {number + 1} in this conversation")
-        heading, places = f"Turn {number + 1}", _places(conversation, number, None)
+        heading, places = f"Turn {number + 1}", _positions(conversation, number, None)
     else:
         at, message = _message(request, conversation)
         position = _number(request, "part")
         value = message if position is None else _part(message, position)
         heading = f"Message {at + 1}" if position is None else f"Message {at + 1}, part {position + 1}"
-        places = _places(conversation, message.turn, getattr(value, "position", None))
+        places = _positions(conversation, message.turn, getattr(value, "position", None))
     text = msgspec.json.encode(value).decode()
     json = json_html(text) if len(text) <= LONGEST_RAW else json_html(text[:LONGEST_RAW])
     return page(request, "conversation_part.html", what="raw", heading=heading, places=places, json=json)
 
 
-def _places(conversation: Conversation, turn_index: int | None, position: int | None) -> list[tuple[str, str]]:
+def _positions(conversation: Conversation, turn_index: int | None, position: int | None) -> list[tuple[str, str]]:
     """Return the main file, and the position of the turn in it, and of the part in the turn."""
     lead = next((trace for trace in conversation.provenance if trace.role == "lead"), None)
     turn = next((turn for turn in conversation.turns if turn.index == turn_index), None)

@@ -74,7 +74,7 @@ def dashboard_data(request: Request) -> Response:
     return Response(msgspec.json.encode(drawing_of(*board)), media_type="application/json")
 
 
-def behind_page(request: Request) -> Response:
+def drill_down_page(request: Request) -> Response:
     """Return the list of conversations that one number counts."""
     filters = filters_from(request.query_params)
     figure = request.query_params.get("figure", "")
@@ -106,5 +106,5 @@ def _board(request: Request, archive: Archive, filters: Filters, now: datetime) 
 routes = [
     Route("/dashboard", dashboard_page),
     Route("/dashboard/data", dashboard_data),
-    Route(BEHIND, behind_page),
+    Route(BEHIND, drill_down_page),
 ]

@@ -18,10 +18,10 @@ MOST_ROWS = 2_000  # at once: going back to the list restores all rows
 def library(request: Request) -> Response:
     """Return the page; for htmx only the list with its facets, or the next rows."""
     filters = filters_from(request.query_params)
-    offset = _whole(request, "from", 0)
+    offset = _integer(request, "from", 0)
     with viewer_of(request).archive() as archive:
         if is_partial(request) and offset:
-            limit = min(max(1, _whole(request, "rows", PAGE_ROWS)), MOST_ROWS)
+            limit = min(max(1, _integer(request, "rows", PAGE_ROWS)), MOST_ROWS)
             part = part_view(archive, filters, offset, limit)
             return page(request, "library_rows.html", part=part)
         view = library_view(archive, filters, offset, with_tools="tools" in request.query_params)
@@ -37,7 +37,7 @@ def tools(request: Request) -> Response:
     return page(request, "facets.html", facets=[facet], only_choices=True)
 
 
-def _whole(request: Request, name: str, otherwise: int) -> int:
+def _integer(request: Request, name: str, otherwise: int) -> int:
     text = request.query_params.get(name, "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else otherwise
 

@@ -145,7 +145,7 @@ def _kinds_of(problems: list[Problem]) -> list[Kind]:
         same = list(group)
         places: dict[str, list[str]] = {}
         for problem in same:
-            places.setdefault(problem.reason, []).append(_place_words(problem.place))
+            places.setdefault(problem.reason, []).append(_position_text(problem.place))
         reasons = [
             Reason(words, where[:PLACES_AT_ONCE], max(0, len(where) - PLACES_AT_ONCE))
             for words, where in islice(places.items(), REASONS_AT_ONCE)
@@ -155,7 +155,7 @@ def _kinds_of(problems: list[Problem]) -> list[Kind]:
     return kinds
 
 
-def _place_words(place: str | None) -> str:
+def _position_text(place: str | None) -> str:
     """Return `line 12 (byte 90412)` for `:12 (byte 90412)`; JSON pointers and tables as they are."""
     words = (place or "").strip()
     return f"line {words[1:]}" if words.startswith(":") else words.removeprefix("#") or "whole file"

@@ -60,7 +60,7 @@ def file_page(request: Request) -> Response:
     """Return the conversations of one file."""
     opened = viewer_of(request).opened.get(request.query_params.get("key", ""))
     ledger = Ledger(path=opened.name, source=SOURCE)
-    stubs = list(BY_NAME[SOURCE].index(_found(opened), ledger))
+    stubs = list(BY_NAME[SOURCE].index(_found_of(opened), ledger))
     first = _number(request, "from")
     rows = [
         (stub.native_id or stub.id, _in_short(_read(opened, stub.native_id or "")))
@@ -166,13 +166,15 @@ def _compare_one(request: Request, old: OpenedFile, new: OpenedFile, wanted: str
         conversation_id=wanted,
         missing=next((file.name for file, one in zip((old, new), both, strict=True) if one is None), None),
         sections={
-            name: [_told(one) for one in several[:MOST_DIFFERENCES]] for name, several in found.items() if several
+            name: [_difference_entry(one) for one in several[:MOST_DIFFERENCES]]
+            for name, several in found.items()
+            if several
         },
         cut=MOST_DIFFERENCES,
     )
 
 
-def _told(difference: Difference) -> dict[str, Any]:
+def _difference_entry(difference: Difference) -> dict[str, Any]:
     """Return a difference: texts as a diff, other values as JSON on both sides."""
     diff = text_diff(difference)
     return {
@@ -192,13 +194,13 @@ def _value(value: Any) -> str | None:
     return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]} … ({len(text):,} characters)"
 
 
-def _found(opened: OpenedFile, native_id: str | None = None) -> Found:
+def _found_of(opened: OpenedFile, native_id: str | None = None) -> Found:
     return Found(source=SOURCE, path=opened.path, native_id=native_id)
 
 
 def _read(opened: OpenedFile, native_id: str) -> Conversation | None:
     ledger = Ledger(path=opened.name, source=SOURCE)
-    return next(iter(BY_NAME[SOURCE].read(_found(opened, native_id), ledger)), None)
+    return next(iter(BY_NAME[SOURCE].read(_found_of(opened, native_id), ledger)), None)
 
 
 def _number(request: Request, name: str) -> int:

@@ -17,7 +17,7 @@ from copilog.view import View
 from copilog.view.blocks import Aside, At, Call, Chip, Link, Prose, Shown, Words
 from copilog.view.prose import FIRST_MARK, without_marks
 from copilog.view.terminal_text import clean_line
-from copilog.view.wording import markdown_words
+from copilog.view.wording import markdown_as_plain
 from copilog.writers.html.addresses import Addresses
 from copilog.writers.html.characters import visible
 from copilog.writers.html.code import code_html
@@ -175,7 +175,7 @@ class Page:
 
 def _link(link: Link) -> tuple[Markup, str]:
     """Return a file or symbol within a sentence."""
-    words = clean_line(markdown_words(link.words), 300) or link.where
+    words = clean_line(markdown_as_plain(link.words), 300) or link.where
     return Markup('<span class="ref" title="{}">{}</span>').format(link.where, words), words
 
 

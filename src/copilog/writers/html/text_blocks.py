@@ -9,7 +9,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from copilog.derive.line_counts import Lines
-from copilog.text_cache import remembered
+from copilog.text_cache import cached_by_text
 from copilog.view.prose import FIRST_MARK, MARKS
 from copilog.view.wording import counted
 from copilog.writers.html.code import code_html, json_html, text_html
@@ -60,7 +60,7 @@ def long_plain(text: str, link: str | None = None, *, is_whole: bool = False) ->
     return Long(html=text_html(shown), left_out=left_out, link=link if left_out else None)
 
 
-@remembered(1000, longest=KEPT_LENGTH)
+@cached_by_text(1000, longest=KEPT_LENGTH)
 def prose_html(text: str) -> Markup:
     """Return Markdown as HTML. Recent results are cached: a growing page shows most of them again."""
     return markdown_html(text)

@@ -92,8 +92,8 @@ def test_blame_of_a_file_without_edits_exits_with_1(archive: Path, repo: Repo) -
     outcome = asked(archive, "blame", repo.folder / "never.py")
 
     assert (outcome.code, outcome.out) == (1, f"{repo.folder / 'never.py'}  (not on disk)\n")
-    assert "no conversation is known to have touched the file" in outcome.err
-    assert "the file is not there" in outcome.err
+    assert "no conversation was found that touched the file" in outcome.err
+    assert "the file does not exist" in outcome.err
 
 
 def test_a_commit_is_traced_with_shares_and_verdict(archive: Path, repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:

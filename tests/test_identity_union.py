@@ -7,6 +7,7 @@ is in at least one. One of the traces may be a session file; two of them would b
 
 from __future__ import annotations
 
+import itertools
 from datetime import timedelta
 from itertools import permutations
 from random import Random
@@ -17,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from copilog.identity import merge
+from copilog.identity.part_order import _smallest
 from copilog.model import (
     Conversation,
     Message,
@@ -315,3 +317,26 @@ def test_conflicts_follow_their_turns_when_a_merged_conversation_is_merged_again
     [conflict] = [conflict for place in again.provenance for conflict in place.conflicts]
     assert [turn.request_id for turn in again.turns] == ["r1", "r2"]
     assert (conflict.value, conflict.turn) == ("At six", 1)
+
+
+KEYS = [f"text:{number}" for number in range(6)]
+
+
+@given(st.lists(st.lists(st.sampled_from(KEYS), unique=True, min_size=1), min_size=1, max_size=6))
+def test_smallest_chains_have_the_same_consequences(orders: list[list[str]]) -> None:
+    chains = [tuple(order) for order in orders]
+    keys = sorted({key for order in orders for key in order})
+
+    smallest = _smallest(chains, keys)
+
+    assert followers_in(smallest) == followers_in(orders)
+    assert {key for chain in smallest for key in chain} == set(keys)
+    assert _smallest([tuple(chain) for chain in smallest], keys) == smallest
+
+
+def followers_in(chains: list[list[str]]) -> set[tuple[str, str]]:
+    """Return every pair of a key and one that follows it, directly or through others."""
+    pairs = {pair for chain in chains for pair in itertools.pairwise(chain)}
+    while more := {(one, last) for one, middle in pairs for other, last in pairs if middle == other} - pairs:
+        pairs |= more
+    return pairs

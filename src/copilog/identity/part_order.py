@@ -8,6 +8,7 @@ trace that is merged later may decide.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
@@ -37,7 +38,7 @@ def put_in_order(messages: list[Message], views: Sequence[View], turn: Turn) -> 
     keys = {place: key for place, key in keys.items() if key in shared}
     current = list(keys.values())
     order, is_decided = _united(chains, current)
-    turn.part_orders = [] if is_decided else sorted(map(list, _longest(chains)))
+    turn.part_orders = [] if is_decided else _smallest(chains, order)
     return messages if order == current else _rearranged(messages, keys, order)
 
 
@@ -126,14 +127,69 @@ def _latest_first(key: str) -> tuple[int, tuple[int, ...], str]:
     return -rank, tuple(-ord(character) for character in name), key
 
 
-def _longest(chains: set[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Return the chains that are not part of another one."""
-    return [chain for chain in chains if not any(chain != other and _is_within(chain, other) for other in chains)]
+def _smallest(chains: Iterable[tuple[str, ...]], order: Sequence[str]) -> list[list[str]]:
+    """Return the fewest chains from which the same follows, so that the result does not depend on the order of merges.
+
+    Merged traces have one chain for several of their own. What follows from another pair is left out, and keys that
+    contradict each other are one chain of their own, with a pair back to its first.
+    """
+    after: dict[str, set[str]] = {key: set() for key in order}
+    for chain in chains:
+        for one, following in pairwise(chain):
+            after[one].add(following)
+    reached = _reached(after, order)
+    bits = {key: 1 << index for index, key in enumerate(order)}
+    rings: dict[int, list[str]] = {}
+    for key in sorted(order):
+        if reached[key] & bits[key]:
+            rings.setdefault(reached[key] | bits[key], []).append(key)
+    first = {key: ring[0] for ring in rings.values() for key in ring}
+    pairs = {
+        (first.get(one, one), first.get(following, following))
+        for one in order
+        for following in after[one]
+        if not reached[following] & bits[one]
+    }
+    nearest: dict[str, list[str]] = {}
+    for one, following in sorted(pairs):
+        nearest.setdefault(one, []).append(following)
+    for followers in nearest.values():
+        others = tuple(followers)
+        followers[:] = [
+            key for key in others if not any(reached[other] & bits[key] for other in others if other != key)
+        ]
+    made = [chain for ring in rings.values() for chain in (ring, [ring[-1], ring[0]])]
+    made += [[key] for key in order if not after[key] and not any(key in followers for followers in after.values())]
+    return sorted([*made, *_paths(nearest)])
 
 
-def _is_within(chain: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    rest = iter(other)
-    return all(key in rest for key in chain)
+def _reached(after: dict[str, set[str]], order: Sequence[str]) -> dict[str, int]:
+    """Return by key the set of all keys that follow it, as bits by their index in the order."""
+    bits = {key: 1 << index for index, key in enumerate(order)}
+    reached = dict.fromkeys(order, 0)
+    is_complete = False
+    while not is_complete:  # once, and once more for what contradicts itself
+        is_complete = True
+        for key in reversed(order):
+            found = reached[key]
+            for following in after[key]:
+                found |= bits[following] | reached[following]
+            is_complete = is_complete and found == reached[key]
+            reached[key] = found
+    return reached
+
+
+def _paths(nearest: dict[str, list[str]]) -> Iterable[list[str]]:
+    """Yield the pairs of a key and one that follows it, joined to chains where a key has one on either side."""
+    before = Counter(key for followers in nearest.values() for key in followers)
+    inner = {key for key, followers in nearest.items() if len(followers) == 1 and before[key] == 1}
+    for start, followers in nearest.items():
+        if start not in inner:
+            for key in followers:
+                path = [start, key]
+                while path[-1] in inner:
+                    path.append(nearest[path[-1]][0])
+                yield path
 
 
 def _rearranged(messages: list[Message], keys: dict[tuple[int, int], str], order: list[str]) -> list[Message]:

@@ -16,7 +16,7 @@ What is in no account is kept aside: compactions, and the helpers that make up t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -24,20 +24,28 @@ import msgspec
 from copilog.derive.calls import TurnsOfCalls, unrecorded
 from copilog.derive.helper_usage import helper_of
 from copilog.model import Conversation, Turn, Usage
-from copilog.store.details import LARGEST_NUMBER
 from copilog.store.message_counts import HELPERS, NOWHERE, MessageCounts, Slot
+from copilog.store.recorded import (
+    COMPACTION,
+    RECORD,
+    SHUTDOWN,
+    TOKENS,
+    Counted,
+    caller_of,
+    count_of,
+    has_tokens,
+    is_compaction,
+    is_of_killed_run,
+    is_tail,
+    output_of,
+    tokens_of,
+)
+from copilog.store.segments import beyond_records
 
-TOKENS = ("input", "output", "cache_read", "cache_write", "reasoning")
-SHUTDOWN, COMPACTION = "session.shutdown", "session.compaction_complete"
-RECORD = "session.usage_record"
 FORK = "fork"  # the relation of a fork to its parent
-AFTER_SHUTDOWN, OF_KILLED_RUNS = "after the last shutdown", "runs that were killed"
 
 Kind = Literal["session", "calls", "turns"]
 FINENESS: dict[Kind, int] = {"session": 0, "calls": 1, "turns": 2}
-
-
-Counted = tuple[Slot, Usage]  # recorded numbers, and where they belong
 
 
 class Account(NamedTuple):
@@ -48,7 +56,7 @@ class Account(NamedTuple):
     has_input: bool
     output: int
     compactions: list[Counted] = []  # recorded there as well
-    rest: list[Usage] = []  # totals of turns that have no rows
+    rest: list[tuple[Usage, set[int]]] = []  # totals of turns that have no rows, and turns of the same run
 
     def rank(self) -> tuple[bool, int, int]:
         return self.has_input, self.output, FINENESS[self.kind]
@@ -82,8 +90,7 @@ class Accounts:
         lost = unrecorded([usage for _, usage in of_store], [usage for _, usage in records])
         rows = records + [(slot, usage) for slot, usage in of_store if any(usage is one for one in lost)]
         is_fork = any(relation.kind == FORK for relation in conversation.relations)
-        covered = [usage for slot, usage in rows if slot.turn not in talk.after_shutdown]
-        rest = [] if is_fork else list(_beyond(covered, conversation.usage))
+        rest = [] if is_fork else list(beyond_records(rows, conversation.usage, talk))
         if not rest:
             placed = {slot.turn for slot, _ in rows}
             rows += [(slot, usage) for slot, usage in self.turns.rows if slot.turn not in placed]
@@ -92,7 +99,7 @@ class Accounts:
     def _compactions(self, logged: list[Usage], talk: MessageCounts) -> list[Counted]:
         """As the chosen account has them, else as the log does, else as any."""
         chosen = self.chosen
-        if chosen is not None and chosen.kind == "turns" and any(_is_compaction(usage) for _, usage in chosen.rows):
+        if chosen is not None and chosen.kind == "turns" and any(is_compaction(usage) for _, usage in chosen.rows):
             return []
         if chosen is not None and chosen.compactions:
             return chosen.compactions
@@ -152,7 +159,7 @@ def _accounts_of_calls(conversation: Conversation, talk: MessageCounts, logged: 
     calls = _by_source(
         usage
         for usage in conversation.usage
-        if usage.scope != "session" and usage.source != COMPACTION and _has_tokens(usage) and helper_of(usage) is None
+        if usage.scope != "session" and usage.source != COMPACTION and has_tokens(usage) and helper_of(usage) is None
     )
     if not calls:
         return []
@@ -164,8 +171,8 @@ def _accounts_of_calls(conversation: Conversation, talk: MessageCounts, logged: 
         compactions: list[Counted] = []
         for usage in usages:
             slot = talk.slot(turns.of(usage), caller_of(usage))
-            is_compaction = _is_compaction(usage) or (usage.input, usage.output) in known
-            (compactions if is_compaction else rows).append((slot, usage))
+            has_compacted = is_compaction(usage) or (usage.input, usage.output) in known
+            (compactions if has_compacted else rows).append((slot, usage))
         told = [usage for _, usage in rows]
         has_input = any(usage.input is not None for usage in told)
         made.append(Account("calls", rows, has_input, output_of(told), compactions))
@@ -178,7 +185,7 @@ def _accounts_of_session(whole: list[Usage]) -> list[Account]:
     tails: dict[str, list[Usage]] = {}
     others: dict[str, list[Usage]] = {}
     for usage in whole:
-        if usage.scope != "session" or not _has_tokens(usage):
+        if usage.scope != "session" or not has_tokens(usage):
             continue
         if usage.source == SHUTDOWN or is_of_killed_run(usage):
             totals.append(usage)
@@ -193,18 +200,6 @@ def _accounts_of_session(whole: list[Usage]) -> list[Account]:
         rows = [(NOWHERE, usage) for usage in usages]
         made.append(Account("session", rows, has_input, output_of(usages)))
     return made
-
-
-def _beyond(covered: list[Usage], whole: list[Usage]) -> Iterator[Usage]:
-    """Yield what the totals of a program's end have beyond calls that were recorded one by one."""
-    for total in whole:
-        if total.source != SHUTDOWN or total.scope != "session" or not _has_tokens(total):
-            continue
-        of_model = [tokens_of(usage) for usage in covered if usage.model == total.model]
-        left = {name: count - sum(one.get(name, 0) for one in of_model) for name, count in tokens_of(total).items()}
-        left = {name: max(0, count) for name, count in left.items()}
-        if left.get("input") or left.get("output"):
-            yield Usage(**left, model=total.model, scope="session", source=SHUTDOWN)
 
 
 # --- what a row tells -----------------------------------------------------------------------------------------------
@@ -241,56 +236,6 @@ def _order(usages: list[Usage]) -> tuple[Any, ...]:
     best = min((usage.input is None, usage.output is None, usage.is_estimated) for usage in usages)
     kinds = {name for usage in usages for name in tokens_of(usage)}
     return best, -output_of(usages), -len(kinds), usages[0].scope != "call"
-
-
-def tokens_of(usage: Usage) -> dict[str, Any]:
-    counts = (usage.input, usage.output, usage.cache_read, usage.cache_write, usage.reasoning)
-    return {
-        name: count
-        for name, count in zip(TOKENS, counts, strict=True)
-        if count is not None and 0 <= count < LARGEST_NUMBER
-    }
-
-
-def count_of(usage: Usage, name: str) -> Any:
-    """A number of a usage, if it makes sense and a table can hold it."""
-    count = getattr(usage, name)
-    return count if count is not None and 0 <= count < LARGEST_NUMBER else None
-
-
-def output_of(usages: Iterable[Usage]) -> int:
-    total = 0
-    for usage in usages:
-        output = usage.output
-        if output is not None and 0 <= output < LARGEST_NUMBER:
-            total += output
-    return total
-
-
-def is_tail(usage: Usage) -> bool:
-    """Whether a total covers only what came after the last end of the program."""
-    return usage.extra is not None and usage.extra.get("covers") == AFTER_SHUTDOWN
-
-
-def is_of_killed_run(usage: Usage) -> bool:
-    """Whether a total covers only runs of the program that were killed, which no other total covers."""
-    return usage.extra is not None and usage.extra.get("covers") == OF_KILLED_RUNS
-
-
-def _has_tokens(usage: Usage) -> bool:
-    return usage.input is not None or usage.output is not None
-
-
-def _is_compaction(usage: Usage) -> bool:
-    return usage.extra is not None and usage.extra.get("initiator") == "compaction"
-
-
-def caller_of(usage: Usage) -> str | None:
-    """The call whose sub-agent used it, in whichever words a source tells it."""
-    if usage.parent_call_id is not None or usage.extra is None:
-        return usage.parent_call_id
-    caller = usage.extra.get("parent_call_id") or usage.extra.get("parent_tool_call_id") or usage.extra.get("agent_id")
-    return caller if isinstance(caller, str) and caller != "main" else None
 
 
 def _by_source(usages: Iterable[Usage]) -> dict[str, list[Usage]]:

@@ -38,9 +38,11 @@ class MessageCounts:
         self.models: dict[Slot, str] = {}
         self.first_at: dict[int, datetime] = {}
         self.after_shutdown: set[int] = set()  # turns that were answered after the last end of the program
-        self.runs: list[set[int]] = []  # turns that were answered before each end of the program
+        self.runs: list[set[int]] = []  # turns that each run of the program answered, up to its end
         self.killed: set[int] = set()  # turns that were answered before a resume without an end of the program
-        self.subagents: dict[str, str] = {}  # names of sub-agents by the call that started them
+        self.subagents: dict[str, str] = {}  # names by the call that started them
+        self._met: set[int] = set()  # turns of which the run has any message
+        self._latest: int | None = None  # the turn of the last message
         self._calls: dict[str, str] = {}  # the call that started an agent, by the agent's own id
         self._has_subagents = bool(calls.delegated)
         self._last: dict[int, tuple[Slot, str]] = {}  # the last result of each turn with an error or citations
@@ -63,6 +65,8 @@ class MessageCounts:
                 if sent:
                     self.sent[slot] = self.sent.get(slot, 0) + sent
                 at, by, slot, sent = turn, parent, Slot(turn, parent), 0
+                self._met.add(turn)
+                self._latest = turn
                 if turn not in self.first_at and message.created_at is not None:
                     self.first_at[turn] = message.created_at
             _, user, _, _, _, result, _ = row
@@ -96,7 +100,7 @@ class MessageCounts:
         return (of_turn or of_messages) if slot.parent is None else (of_messages or of_turn)
 
     def _listen(self, turn: int, slot: Slot, message: Message, row: Texts) -> None:
-        if slot.parent is None and slot not in self.received:
+        if slot.parent is None:
             self.after_shutdown.add(turn)
         if message.model is not None and slot not in self.models:
             self.models[slot] = model_of_message(message, self.turns.get(turn)) or message.model
@@ -120,10 +124,16 @@ class MessageCounts:
     def _read_system_message(self, message: Message) -> None:
         for part in message.parts:
             if type(part) is Notice and part.topic == "shutdown":
-                self.runs.append(self.after_shutdown)
-                self.after_shutdown = set()
+                self.runs.append(self._turns_of_run())
+                self.after_shutdown, self._met = set(), set()
             elif type(part) is Notice and part.topic == "resume":
                 self.killed |= self.after_shutdown
+
+    def _turns_of_run(self) -> set[int]:
+        """Return the turns that a run answered; if it answered none, those it has messages of, else the last one."""
+        if self.after_shutdown or self._met:
+            return self.after_shutdown or self._met
+        return {self._latest} if self._latest is not None else set()
 
     def _forget_errors(self) -> None:
         """Subtract the texts of turns that are added to their last message, as no model received them."""

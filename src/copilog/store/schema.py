@@ -16,9 +16,9 @@ DETAIL_TABLES = (
     "turn", "tool_call", "file_edit", "token_usage", "skill", "trace", "spend", "prompt_share", "relation",
     "queued_prompt",
 )  # fmt: skip
-# Version of the rows that `entries` makes. Rows of an earlier version are rebuilt from the document.
-ROWS_VERSION = 7
-# Views for users and data frames.
+# Of what `entries` makes of a conversation. Rows of an earlier version are made again from the document.
+ROWS_VERSION = 8
+# What people and frames read.
 VIEWS = (
     "conversations", "messages", "turns", "tool_calls", "file_edits", "usage", "spending", "prompt_shares", "skills",
     "relations", "traces", "files", "problems",

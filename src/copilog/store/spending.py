@@ -2,10 +2,11 @@
 
 Tokens are those of one account (`accounts`). Totals of a whole session are spread over its turns, those of each run of
 the program over the turns of that run, in proportion to the output that these recorded, else evenly. Compactions come
-on top, as totals leave them out. The size of the last prompt is no input. Premium requests are those of the session,
-else of the turn, else the multiplier below the answer, else that of the calls that a person asked for.
-Credits are the largest sum that any place tells; what a session took beyond its turns has a row of its own. What no
-place knows of a turn that has an answer is estimated: a token for every four characters.
+on top, as totals leave them out. The size of the last prompt is no input. Premium requests are those of the session, by
+its runs, else of the turn, else the multiplier below the answer, else that of the calls that a person asked for.
+Credits are those of turns and calls, and what the bill of their run has beyond them; what a session took beyond its
+turns has a row of its own. What no place knows of a turn that has an answer is estimated: a token for every four
+characters.
 """
 
 from __future__ import annotations
@@ -13,24 +14,16 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 from itertools import chain
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from copilog.derive.calls import TurnsOfCalls
 from copilog.model import Conversation, Turn, Usage
-from copilog.store.accounts import (
-    SHUTDOWN,
-    Account,
-    Accounts,
-    caller_of,
-    count_of,
-    is_of_killed_run,
-    is_tail,
-    telling,
-    tokens_of,
-)
+from copilog.store.accounts import Account, Accounts, telling
 from copilog.store.details import LARGEST_NUMBER, agent_of
 from copilog.store.message_counts import HELPER, HELPERS, NOWHERE, MessageCounts, Slot
+from copilog.store.recorded import Counted, caller_of, count_of, is_of_killed_run, tokens_of
 from copilog.store.rows import SpendRow
+from copilog.store.segments import TINY, Bill, beyond, bill_of, segments_of
 from copilog.store.spreading import Weights, evenly, shares_of, whole_shares
 from copilog.store.texts import UNNAMED, Calls, Texts
 from copilog.store.times import time_text
@@ -40,7 +33,6 @@ Method = Literal["recorded", "spread", "estimated"]
 COLUMNS = ("input", "output", "cache_read", "cache_write", "reasoning", "premium_requests", "credits")
 SESSION_CREDITS, DETAILS, ESTIMATE = "sessionCopilotCredits", "details", "characters / 4"
 CHARACTERS_PER_TOKEN = 4
-TINY = 1e-6  # what sums of fractions may differ by
 _MULTIPLIER = re.compile(r"[•·]\s*(\d+(?:\.\d+)?)x(?!\w)")  # "GPT-5 • 0.33x"
 
 
@@ -127,15 +119,14 @@ class Spends:
             for slot, usage in turns.rows:
                 if slot.turn not in placed:
                     self._add_recorded(slot, usage)
-        if chosen.rest:
-            weights = Weights(turns.rows, self._talk)
-            others = self._talk.turns.keys() - placed
-            for usage in chosen.rest:
-                numbers = tokens_of(usage)
-                for turn in others:
-                    self._know(turn, numbers)
-                places = weights.places_of(usage.model, numbers.get("output", 0), others) if others else {NOWHERE: 1}
-                self._spread(usage, numbers, places)
+        weights = Weights(turns.rows, self._talk)
+        for usage, covered in chosen.rest:
+            numbers = tokens_of(usage)
+            others = covered - placed
+            for turn in others:
+                self._know(turn, numbers)
+            places = weights.places_of(usage.model, numbers.get("output", 0), others) if others else {NOWHERE: 1}
+            self._spread(usage, numbers, places)
 
     def _add_recorded(self, slot: Slot, usage: Usage) -> None:
         numbers = tokens_of(usage)
@@ -155,27 +146,13 @@ class Spends:
 
     def _add_session(self, account: Account) -> None:
         """Spread totals over the turns that they cover: those of a program's end over what was answered before it."""
-        everything = self._talk.turns.keys()
-        late = self._talk.after_shutdown if any(is_tail(usage) for _, usage in account.rows) else set()
-        killed = self._talk.killed - late if any(is_of_killed_run(usage) for _, usage in account.rows) else set()
         weights = Weights(self._accounts.turns.rows, self._talk)
+        has_killed = any(is_of_killed_run(usage) for _, usage in account.rows)
         for _, usage in account.rows:
-            own = late if is_tail(usage) else killed if is_of_killed_run(usage) else everything - late - killed
-            covered = own or everything
-            for numbers, turns in self._by_run(usage, covered):
+            for numbers, turns in segments_of(usage, self._talk, without_killed=has_killed):
                 for turn in turns:
                     self._know(turn, numbers)
                 self._spread(usage, numbers, weights.places_of(usage.model, numbers.get("output", 0), turns))
-
-    def _by_run(self, usage: Usage, covered: Collection[int]) -> Iterator[tuple[dict[str, Any], Collection[int]]]:
-        """Yield what each run of the program added to a total, with the turns that were answered in it."""
-        runs: Any = (usage.extra or {}).get("runs")
-        if not isinstance(runs, list) or len(runs) != len(self._talk.runs):
-            yield tokens_of(usage), covered
-            return
-        for numbers, answered in zip(runs, self._talk.runs, strict=True):
-            if numbers:
-                yield numbers, answered.intersection(covered) or covered
 
     def _spread(self, usage: Usage, numbers: dict[str, Any], places: dict[Slot, int]) -> None:
         is_as_recorded = numbers.keys() == {"output"} and numbers["output"] == sum(places.values())
@@ -194,11 +171,12 @@ class Spends:
             told = {turn.index for turn in self._talk.turns.values() if self._add_premium_requests_of(turn)}
             self._add_multipliers(whole, told)
             return
-        asked = [index for index, turn in self._talk.turns.items() if _is_asked(turn)] or list(self._talk.turns)
-        for model, cost in bill.by_model.items():
-            of_model = [turn for turn in asked if self._talk.model_of(Slot(turn)) == model]
-            places = {(slot, model): weight for slot, weight in evenly(of_model or asked).items()}
-            self._share_out("premium_requests", cost, bill.source, places)
+        for turns, by_model in bill.runs_in(self._talk):
+            asked = [index for index in sorted(turns) if _is_asked(self._talk.turns[index])] or sorted(turns)
+            for model, cost in by_model.items():
+                of_model = [turn for turn in asked if self._talk.model_of(Slot(turn)) == model]
+                places = {(slot, model): weight for slot, weight in evenly(of_model or asked).items()}
+                self._share_out("premium_requests", cost, bill.source, places)
 
     def _add_premium_requests_of(self, turn: Turn) -> bool:
         """Add what a turn tells; whether it tells anything."""
@@ -228,28 +206,37 @@ class Spends:
         """The largest of what turns, calls and the session as a whole tell; where they agree, the finest."""
         told = self._accounts.with_credits(self._talk)
         total = sum(usage.credits or 0 for _, usage in told)
+        for slot, usage in told:
+            self._add_cost("credits", slot, usage)
         bill = bill_of(whole, "credits")
         if bill is not None and (not told or bill.total > total + TINY):
-            for model, cost in bill.by_model.items():
-                self._share_out("credits", cost, bill.source, self._output_of(model))
+            self._add_bill_of_credits(bill, told)
             total = bill.total
-        else:
-            for slot, usage in told:
-                self._add_cost("credits", slot, usage)
         usages = (usage for turn in self._talk.turns.values() for usage in turn.usage)
         of_session = max((count_of(usage, "session_credits") or 0 for usage in usages), default=0)
         if of_session > total + TINY:
             self._add(NOWHERE, None, SESSION_CREDITS, "recorded", {"credits": of_session - total})
 
-    def _output_of(self, model: str | None) -> dict[tuple[Slot, str | None], int]:
+    def _add_bill_of_credits(self, bill: Bill, told: list[Counted]) -> None:
+        """Spread what a bill has beyond what calls report, over the turns of each run that report nothing."""
+        left, silent = told, set(self._talk.turns) - {slot.turn for slot, _ in told}
+        surplus = 0.0
+        for turns, by_model in bill.runs_in(self._talk):
+            own = [usage for slot, usage in left if slot.turn in turns or slot.turn is None]
+            left = [(slot, usage) for slot, usage in left if slot.turn not in turns and slot.turn is not None]
+            rest, surplus = beyond(by_model, own, surplus)
+            for model, cost in rest.items() if told else by_model.items():
+                self._share_out("credits", cost, bill.source, self._output_of(model, silent & turns or turns))
+
+    def _output_of(self, model: str | None, turns: Collection[int]) -> dict[tuple[Slot, str | None], int]:
         """Where the output of a model went; of any model, where none is named or it has none."""
         places: dict[tuple[Slot, str | None], int] = {}
         for (slot, used, _, _), numbers in self._rows.items():
-            if numbers.get("output") and model in (None, used):
+            if numbers.get("output") and model in (None, used) and slot.turn in turns:
                 places[slot, used] = places.get((slot, used), 0) + numbers["output"]
         if not places and model is not None:
-            return self._output_of(None)
-        return places or {(slot, model): 1 for slot in evenly(self._talk.answered(self._talk.turns))}
+            return self._output_of(None, turns)
+        return places or {(slot, model): 1 for slot in evenly(self._talk.answered(turns) or sorted(turns))}
 
     def _add_cost(self, name: str, slot: Slot, usage: Usage) -> None:
         cost = count_of(usage, name)
@@ -278,34 +265,6 @@ class Spends:
                 estimate["output"] = -(-talk.received[slot] // CHARACTERS_PER_TOKEN)
             if estimate and slot.turn not in copied:
                 self._add(slot, None, ESTIMATE, "estimated", estimate)
-
-
-class Bill(NamedTuple):
-    """What a whole session cost; by model where that adds up, else under None."""
-
-    source: str
-    total: float
-    by_model: dict[str | None, float]
-
-
-def bill_of(whole: list[Usage], name: str) -> Bill | None:
-    """The largest of the bills for a session."""
-    totals: dict[str, float] = {}
-    by_model: dict[str | None, float] = {}
-    for usage in whole:
-        if usage.scope != "session":
-            continue
-        cost = count_of(usage, name)
-        if cost is not None:
-            totals[usage.source] = totals.get(usage.source, 0) + cost
-        share = (usage.extra or {}).get(name) if usage.source == SHUTDOWN else None
-        if isinstance(share, int | float) and share > 0:
-            by_model[usage.model] = by_model.get(usage.model, 0) + share
-    if not totals:
-        return None
-    source, total = max(totals.items(), key=lambda bill: bill[1])
-    adds_up = bool(by_model) and abs(sum(by_model.values()) - total) <= TINY
-    return Bill(source, total, by_model if adds_up else {None: total})
 
 
 def _is_asked(turn: Turn) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from copilog.store.accounts import Counted, count_of
 from copilog.store.message_counts import NOWHERE, MessageCounts, Slot
+from copilog.store.recorded import Counted, count_of
 
 
 class Weights:

@@ -42,6 +42,7 @@ class SessionTotals(msgspec.Struct):
     models: dict[str, Usage] = {}
     premium_requests: float | None = None
     credits: float | None = None
+    bills: list[Json] = []  # what each run added to premium requests and credits
     lines_added: int | None = None
     lines_removed: int | None = None
     files_modified: list[str] = []
@@ -71,7 +72,9 @@ def session_totals(shutdowns: Sequence[Json], checkpoint: Json | None = None) ->
         before = now
         files.update(dict.fromkeys(_files(shutdown)))
     if checkpoint is not None:
+        known = dict(total)
         _add_checkpoint(total, before or {}, checkpoint)
+        runs.append({key: value - known.get(key, 0) for key, value in total.items()})
     for summary in (*shutdowns, *([checkpoint] if checkpoint is not None else [])):
         for model in _unbilled(summary):
             if not total.get((model, _CREDITS)):
@@ -158,6 +161,11 @@ def _totals_from(total: Counters, files: list[str], runs: list[Counters]) -> Ses
     made.premium_requests = total.get((None, "totalPremiumRequests"))
     nano = total.get((None, _CREDITS))
     made.credits = nano / NANO if nano is not None else None
+    bills = [(run.get((None, "totalPremiumRequests")), run.get((None, _CREDITS))) for run in runs]
+    made.bills = [
+        _known({"premium_requests": requests, "credits": nano / NANO if nano is not None else None})
+        for requests, nano in bills
+    ]
     made.lines_added = _integer(total.get((None, "linesAdded")))
     made.lines_removed = _integer(total.get((None, "linesRemoved")))
     return made
@@ -173,15 +181,24 @@ def _usage_of(model: str, total: Counters, runs: list[Counters]) -> Usage:
         "requests": _integer(total.get((model, "count"))),
         "premium_requests": total.get((model, "cost")),
         "credits": nano / NANO if nano is not None else None,
-        "runs": [_tokens_in(model, run) for run in runs] or None,
+        "runs": [_added_in(model, run) for run in runs] or None,
     }
-    usage.extra = {key: value for key, value in extra.items() if value is not None} or None
+    usage.extra = _known(extra) or None
     return usage
 
 
-def _tokens_in(model: str, run: Counters) -> dict[str, int]:
-    """Return what one run of the program added to the tokens of a model."""
-    return {field: int(count) for name, field in _TOKENS.items() if (count := run.get((model, name)))}
+def _added_in(model: str, run: Counters) -> Json:
+    """Return what one run of the program added to the tokens and the cost of a model."""
+    added: Json = {field: int(count) for name, field in _TOKENS.items() if (count := run.get((model, name)))}
+    if requests := run.get((model, "cost")):
+        added["premium_requests"] = requests
+    if nano := run.get((model, _CREDITS)):
+        added["credits"] = nano / NANO
+    return added
+
+
+def _known(values: Json) -> Json:
+    return {key: value for key, value in values.items() if value is not None}
 
 
 def _integer(value: float | None) -> int | None:
@@ -335,7 +352,9 @@ class Meter:
         if premium is None and self.result is not None:
             premium, source = take_number(dict(self.result), "premiumRequests"), OF_RESULT
         if premium is not None or totals.credits is not None:
-            made.append(Usage(premium_requests=premium, credits=totals.credits, scope="session", source=source))
+            extra: Json | None = {"runs": totals.bills} if any(totals.bills) else None
+            bill = Usage(premium_requests=premium, credits=totals.credits, scope="session", source=source, extra=extra)
+            made.append(bill)
         return made + self.unplaced + self.compactions
 
 

@@ -1,0 +1,67 @@
+"""What an entry of usage records: the numbers that a table can hold, and what they cover."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from copilog.model import Usage
+from copilog.store.details import LARGEST_NUMBER
+from copilog.store.message_counts import Slot
+
+TOKENS = ("input", "output", "cache_read", "cache_write", "reasoning")
+SHUTDOWN, COMPACTION = "session.shutdown", "session.compaction_complete"
+RECORD = "session.usage_record"
+AFTER_SHUTDOWN, OF_KILLED_RUNS = "after the last shutdown", "runs that were killed"
+
+Counted = tuple[Slot, Usage]  # recorded numbers, and where they belong
+
+
+def tokens_of(usage: Usage) -> dict[str, Any]:
+    counts = (usage.input, usage.output, usage.cache_read, usage.cache_write, usage.reasoning)
+    return {
+        name: count
+        for name, count in zip(TOKENS, counts, strict=True)
+        if count is not None and 0 <= count < LARGEST_NUMBER
+    }
+
+
+def count_of(usage: Usage, name: str) -> Any:
+    """A number of a usage, if it makes sense and a table can hold it."""
+    count = getattr(usage, name)
+    return count if count is not None and 0 <= count < LARGEST_NUMBER else None
+
+
+def output_of(usages: Iterable[Usage]) -> int:
+    total = 0
+    for usage in usages:
+        output = usage.output
+        if output is not None and 0 <= output < LARGEST_NUMBER:
+            total += output
+    return total
+
+
+def is_tail(usage: Usage) -> bool:
+    """Whether a total covers only what came after the last end of the program."""
+    return usage.extra is not None and usage.extra.get("covers") == AFTER_SHUTDOWN
+
+
+def is_of_killed_run(usage: Usage) -> bool:
+    """Whether a total covers only runs of the program that were killed, which no other total covers."""
+    return usage.extra is not None and usage.extra.get("covers") == OF_KILLED_RUNS
+
+
+def has_tokens(usage: Usage) -> bool:
+    return usage.input is not None or usage.output is not None
+
+
+def is_compaction(usage: Usage) -> bool:
+    return usage.extra is not None and usage.extra.get("initiator") == "compaction"
+
+
+def caller_of(usage: Usage) -> str | None:
+    """The call whose sub-agent used it, in whichever words a source tells it."""
+    if usage.parent_call_id is not None or usage.extra is None:
+        return usage.parent_call_id
+    caller = usage.extra.get("parent_call_id") or usage.extra.get("parent_tool_call_id") or usage.extra.get("agent_id")
+    return caller if isinstance(caller, str) and caller != "main" else None

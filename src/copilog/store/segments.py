@@ -1,0 +1,151 @@
+"""Totals and bills by the run of the program that they belong to.
+
+A log has one `session.shutdown` for each run of the program. Each covers the turns of its run, so that nothing of it is
+spread over others. What was used after the last one, and in runs that were killed, has totals of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from copilog.model import Usage
+from copilog.store.message_counts import Talk
+from copilog.store.recorded import (
+    SHUTDOWN,
+    Counted,
+    count_of,
+    has_tokens,
+    is_of_killed_run,
+    is_tail,
+    tokens_of,
+)
+
+TINY = 1e-6  # what sums of fractions may differ by
+
+ByModel = dict[str | None, float]
+
+
+def segments_of(usage: Usage, talk: Talk, *, without_killed: bool = False) -> Iterator[tuple[dict[str, Any], set[int]]]:
+    """Yield the parts of a total of a session, each with the turns that it covers.
+
+    `without_killed` leaves out the turns of runs that were killed, because they have totals of their own.
+    """
+    everything = set(talk.turns)
+    if is_tail(usage):
+        yield tokens_of(usage), talk.after_shutdown or everything
+        return
+    if is_of_killed_run(usage):
+        yield tokens_of(usage), talk.killed or everything
+        return
+    if usage.source != SHUTDOWN or not talk.runs:
+        yield tokens_of(usage), everything
+        return
+    killed = talk.killed if without_killed else set()
+    runs = [run - killed or run or everything for run in talk.runs]
+    added = _added(usage)
+    if len(added) < len(runs):
+        yield tokens_of(usage), set().union(*runs)
+        return
+    for numbers, turns in zip(added, runs, strict=False):
+        if counted := {name: number for name, number in numbers.items() if name in tokens_of(usage)}:
+            yield counted, turns
+
+
+def beyond_records(rows: list[Counted], whole: list[Usage], talk: Talk) -> Iterator[tuple[Usage, set[int]]]:
+    """Yield what the totals have beyond the records of calls, run by run, with the turns of the run.
+
+    What the records of a run have beyond its total counts against the next: a turn may go on in it.
+    """
+    covered = [(slot, usage) for slot, usage in rows if slot.turn not in talk.after_shutdown - set().union(*talk.runs)]
+    for total in whole:
+        if total.source != SHUTDOWN or total.scope != "session" or not has_tokens(total):
+            continue
+        of_model = [(slot, tokens_of(usage)) for slot, usage in covered if usage.model == total.model]
+        surplus = [numbers for slot, numbers in of_model if slot.turn is None]
+        for numbers, turns in segments_of(total, talk):
+            own = [*surplus, *(recorded for slot, recorded in of_model if slot.turn in turns)]
+            of_model = [(slot, recorded) for slot, recorded in of_model if slot.turn not in turns]
+            left = {name: count - sum(one.get(name, 0) for one in own) for name, count in numbers.items()}
+            surplus = [{name: -count for name, count in left.items() if count < 0}]
+            left = {name: max(0, count) for name, count in left.items()}
+            if left.get("input") or left.get("output"):
+                yield Usage(**left, model=total.model, scope="session", source=SHUTDOWN), turns
+
+
+class Bill(NamedTuple):
+    """What a whole session cost, by model where that adds up, else under None."""
+
+    source: str
+    total: float
+    runs: list[ByModel]  # of each run of the program, and of what came after the last
+
+    def runs_in(self, talk: Talk) -> Iterator[tuple[set[int], ByModel]]:
+        """Yield the cost of each run with its turns."""
+        everything = set(talk.turns)
+        turns = [*talk.runs, talk.after_shutdown]
+        if len(self.runs) == 1 or len(self.runs) > len(turns):
+            whole: ByModel = {}
+            for run in self.runs:
+                for model, cost in run.items():
+                    whole[model] = whole.get(model, 0) + cost
+            covered = everything if len(self.runs) > 1 or len(talk.runs) != 1 else talk.runs[0] or everything
+            yield covered, whole
+            return
+        for covered, by_model in zip(turns, self.runs, strict=False):
+            yield covered or everything, by_model
+
+
+def bill_of(whole: list[Usage], name: str) -> Bill | None:
+    """Return the largest of the bills for a session."""
+    bills: dict[str, list[Usage]] = {}
+    totals: dict[str, float] = {}
+    for usage in whole:
+        cost = count_of(usage, name) if usage.scope == "session" else None
+        if cost is not None:
+            totals[usage.source] = totals.get(usage.source, 0) + cost
+            bills.setdefault(usage.source, []).append(usage)
+    if not totals:
+        return None
+    source, total = max(totals.items(), key=lambda bill: bill[1])
+    of_models = [usage for usage in whole if usage.source == SHUTDOWN and usage.scope == "session" and usage.model]
+    (first, *others) = bills[source]
+    added = _added(first) if not others else []
+    if not added:
+        shares = {usage.model: (usage.extra or {}).get(name) for usage in of_models}
+        return Bill(source, total, [_by_model(total, shares)])
+    runs = []
+    for number, of_run in enumerate(added):
+        shares = {usage.model: _number_of(_added(usage), number, name) for usage in of_models}
+        runs.append(_by_model(of_run.get(name, 0), shares))
+    return Bill(source, total, runs)
+
+
+def beyond(by_model: ByModel, told: Iterable[Usage], surplus: float = 0) -> tuple[ByModel, float]:
+    """Return what a run's bill has beyond the credits of its calls, and what these have beyond the bill."""
+    left = dict(by_model)
+    for usage in told:
+        model = usage.model if usage.model in left else None
+        left[model] = left.get(model, 0) - (usage.credits or 0)
+    whole = sum(left.values()) - surplus
+    if whole < TINY:
+        return {}, max(-whole, 0)
+    if surplus or any(cost < 0 for cost in left.values()):
+        return {None: whole}, 0
+    return {model: cost for model, cost in left.items() if cost > TINY}, 0
+
+
+def _added(usage: Usage) -> list[Any]:
+    """Return what each run of the program added to a total; nothing where there was one run."""
+    runs: Any = (usage.extra or {}).get("runs")
+    return [run if isinstance(run, dict) else {} for run in runs] if isinstance(runs, list) else []
+
+
+def _number_of(added: list[Any], number: int, name: str) -> Any:
+    return added[number].get(name) if number < len(added) else None
+
+
+def _by_model(total: float, shares: dict[str | None, Any]) -> ByModel:
+    known = {model: share for model, share in shares.items() if isinstance(share, int | float) and share > 0}
+    adds_up = bool(known) and abs(sum(known.values()) - total) <= TINY
+    return known if adds_up else {None: total}

@@ -142,12 +142,12 @@ def test_days_come_in_their_order(section: TokensSection) -> None:
 def test_models_with_and_without_a_price(section: TokensSection) -> None:
     rows = {row.name: row for row in section.by_model}
 
-    assert list(rows) == ["claude-sonnet-4.5", "gpt-5-mini", "gpt-5", "gpt-4.1", "(unknown model)"]
-    assert [row.dollars for row in rows.values()] == [0.044, 0.02825, 0.0156, None, None]
+    assert list(rows) == ["claude-sonnet-4.5", "gpt-5-mini", "gpt-5", "gpt-4.1"]
+    assert [row.dollars for row in rows.values()] == [0.044, 0.02825, 0.0156, None]
     assert rows["gpt-4.1"] == SpendRow(
         name="gpt-4.1", conversations=1, turns=2, output=400, estimated_input=22, premium_requests=0, unpriced=400
     )
-    assert rows["(unknown model)"] == SpendRow(name="(unknown model)", conversations=1, credits=0.5)
+    assert rows["claude-sonnet-4.5"].credits == 2.5  # half a credit of the session is of the cancelled turn
 
 
 def test_workspaces_and_conversations_with_the_dearest_first(section: TokensSection) -> None:
@@ -289,7 +289,7 @@ def test_without_prices_the_order_is_that_of_tokens(chosen: Chosen, cache: Path)
 
     assert section.prices is None
     assert (section.total.dollars, section.total.estimated_dollars, section.total.unpriced) == (None, None, 0)
-    assert names(section.by_model) == ["gpt-5-mini", "claude-sonnet-4.5", "gpt-5", "gpt-4.1", "(unknown model)"]
+    assert names(section.by_model) == ["gpt-5-mini", "claude-sonnet-4.5", "gpt-5", "gpt-4.1"]
     assert names(section.by_turn)[0] == "Tide tables #2"
     assert {row.estimated_dollars for row in section.by_tool} == {None}
 

@@ -29,7 +29,7 @@ from copilog.model import (
     Usage,
 )
 from copilog.store.entries import entry_of
-from copilog.store.spending import COLUMNS
+from copilog.store.spend_rows import COLUMNS
 from copilog.store.spreading import whole_shares
 from tests.measured import harbour, lighthouse
 from tests.samples import EVERY, Sample, source_of
@@ -153,7 +153,8 @@ def test_the_totals_of_models_are_those_of_the_whole_turn(tmp_path: Path) -> Non
     assert pick(spends, "model", "input", "output", "cache_read", "credits", "source") == [
         ("gpt-5", 5000, 70, 4000, None, "modelTotals"),
         ("gpt-5-mini", 300, 8, None, None, "modelTotals"),
-        (None, None, None, None, 2, "request"),
+        ("gpt-5", None, None, None, pytest.approx(2 * 70 / 78), "request"),
+        ("gpt-5-mini", None, None, None, pytest.approx(2 * 8 / 78), "request"),
     ]
 
 
@@ -168,10 +169,11 @@ def test_a_session_costs_what_its_turns_do_or_what_it_says_if_that_is_more(tmp_p
     assert credits_of((1.5, 1.5), (2.0, 3.5)) == [(0, 1.5, "request"), (1, 2.0, "request")]
     assert credits_of((1.5, 2.0), (2.0, 4.25)) == [
         (0, 1.5, "request"),
+        (0, 0.5, "sessionCopilotCredits"),
         (1, 2.0, "request"),
-        (None, 0.75, "sessionCopilotCredits"),
+        (1, 0.25, "sessionCopilotCredits"),
     ]
-    assert credits_of((None, 4.0), (None, 3.0)) == [(None, 4.0, "sessionCopilotCredits")]
+    assert credits_of((None, 4.0), (None, 3.0)) == [(0, 4.0, "sessionCopilotCredits")]
 
 
 def test_only_turns_that_recorded_nothing_are_estimated() -> None:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from copilog.derive.models import model_of, model_of_message
 from copilog.model import Conversation, Message, Notice, Prompt, ToolCall, Turn
+from copilog.store.details import LARGEST_NUMBER
 from copilog.store.texts import UNNAMED, Calls, Texts, turn_texts
 
 
@@ -40,6 +41,7 @@ class MessageCounts:
         self.after_shutdown: set[int] = set()  # turns that were answered after the last end of the program
         self.runs: list[set[int]] = []  # turns that each run of the program answered, up to its end
         self.killed: set[int] = set()  # turns that were answered before a resume without an end of the program
+        self.credits: dict[Slot, float] = {}  # of sub-agents, as the calls that started them record
         self.subagents: dict[str, str] = {}  # names by the call that started them
         self._met: set[int] = set()  # turns of which the run has any message
         self._latest: int | None = None  # the turn of the last message
@@ -118,6 +120,9 @@ class MessageCounts:
                 self.subagents[part.id] = part.subagent.name or UNNAMED
                 if part.subagent.run_id is not None:
                     self._calls[part.subagent.run_id] = part.id
+                credits_ = (part.subagent.extra or {}).get("credits")
+                if isinstance(credits_, int | float) and 0 <= credits_ < LARGEST_NUMBER:
+                    self.credits[Slot(turn, part.id)] = float(credits_)
                 if part.subagent.model is not None:
                     self.models.setdefault(Slot(turn, part.id), part.subagent.model)
 

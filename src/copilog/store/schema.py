@@ -17,7 +17,7 @@ DETAIL_TABLES = (
     "queued_prompt",
 )  # fmt: skip
 # Of what `entries` makes of a conversation. Rows of an earlier version are made again from the document.
-ROWS_VERSION = 8
+ROWS_VERSION = 9
 # What people and frames read.
 VIEWS = (
     "conversations", "messages", "turns", "tool_calls", "file_edits", "usage", "spending", "prompt_shares", "skills",

@@ -1,0 +1,174 @@
+"""What a conversation cost: premium requests and AI credits, each of them once.
+
+The credits of a turn are those that its record names, else those of the line under its answer. Sub-agents have a part
+of them; where the turn names none, it has theirs. What the bill of a run, or of the session so far, has beyond its
+turns is spread over those of them that report none, in proportion to their output.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from copilog.derive.calls import TurnsOfCalls
+from copilog.derive.costs_in_details import credits_in, multiplier_in
+from copilog.model import Turn, Usage
+from copilog.store.accounts import Accounts, telling
+from copilog.store.details import LARGEST_NUMBER
+from copilog.store.message_counts import Slot, Talk
+from copilog.store.recorded import Counted, caller_of, count_of
+from copilog.store.segments import TINY, Bill, beyond, bill_of
+from copilog.store.spend_rows import Method, SpendRows
+from copilog.store.spreading import evenly
+
+SESSION_CREDITS, DETAILS, OF_SUBAGENT = "sessionCopilotCredits", "details", "credits of the sub-agent"
+
+
+def add_costs(talk: Talk, accounts: Accounts, rows: SpendRows, whole: list[Usage]) -> None:
+    """Add premium requests and credits; `whole` is what was recorded for the session."""
+    costs = _Costs(talk, accounts, rows)
+    costs.add_premium_requests(whole)
+    costs.add_credits(whole)
+
+
+class _Costs:
+    def __init__(self, talk: Talk, accounts: Accounts, rows: SpendRows) -> None:
+        self._talk = talk
+        self._accounts = accounts
+        self._rows = rows
+
+    # --- premium requests -------------------------------------------------------------------------------------------
+
+    def add_premium_requests(self, whole: list[Usage]) -> None:
+        """Add those of the session, in equal parts for the prompts of the user; else those of each turn."""
+        bill = bill_of(whole, "premium_requests")
+        if bill is None:
+            told = {turn.index for turn in self._talk.turns.values() if self._add_premium_requests_of(turn)}
+            self._add_multipliers(whole, told)
+            return
+        for turns, by_model in bill.runs_in(self._talk):
+            asked = [index for index in sorted(turns) if _is_asked(self._talk.turns[index])] or sorted(turns)
+            for model, cost in by_model.items():
+                of_model = [turn for turn in asked if self._talk.model_of(Slot(turn)) == model]
+                places = {(slot, model): weight for slot, weight in evenly(of_model or asked).items()}
+                self._rows.share_out("premium_requests", cost, bill.source, places)
+
+    def _add_premium_requests_of(self, turn: Turn) -> bool:
+        """Add what a turn records, and return whether it records any."""
+        recorded = [usage for usage in turn.usage if usage.premium_requests is not None]
+        if recorded:
+            recorded = telling(recorded)
+        for usage in recorded:
+            self._add_cost("premium_requests", self._talk.slot(turn.index, caller_of(usage)), usage)
+        if not recorded and turn.details and _is_asked(turn):
+            multiplier = multiplier_in(turn.details)
+            if multiplier is not None:
+                self._rows.add(Slot(turn.index), None, DETAILS, "recorded", {"premium_requests": multiplier})
+                return True
+        return bool(recorded)
+
+    def _add_multipliers(self, whole: list[Usage], told: set[int]) -> None:
+        """Add the multiplier of a call that the user asked for to each turn without a record."""
+        asked = [usage for usage in whole if (usage.extra or {}).get("initiator") == "user" and not caller_of(usage)]
+        turns = TurnsOfCalls(list(self._talk.turns.values()))
+        for usage in asked:
+            multiplier = (usage.extra or {}).get("request_multiplier")
+            turn = turns.of(usage)
+            if turn not in told and isinstance(multiplier, int | float) and 0 <= multiplier < LARGEST_NUMBER:
+                numbers = {"premium_requests": float(multiplier)}
+                self._rows.add(Slot(turn), usage.model, usage.source, "recorded", numbers)
+
+    # --- credits ----------------------------------------------------------------------------------------------------
+
+    def add_credits(self, whole: list[Usage]) -> None:
+        """Add those of turns and calls, then what bills have beyond them."""
+        told = [*self._accounts.with_credits(self._talk)]
+        told += self._in_details({slot.turn for slot, _ in told})
+        told += self._of_subagents(told)
+        for slot, usage in told:
+            self._add_credits_of(slot, usage)
+        bill = bill_of(whole, "credits")
+        if bill is not None and (not told or bill.total > _sum_of(told) + TINY):
+            self._add_bill(bill, told)
+        elif bill is None:
+            self._add_session_credits(told)
+
+    def _in_details(self, known: set[int | None]) -> list[Counted]:
+        """Return the credits that lines under answers name, of turns without a record."""
+        found: list[Counted] = []
+        for index, turn in self._talk.turns.items():
+            amount = credits_in(turn.details) if turn.details and index not in known else None
+            if amount is not None and amount < LARGEST_NUMBER:
+                found.append((Slot(index), Usage(credits=amount, source=DETAILS)))
+        return found
+
+    def _of_subagents(self, told: list[Counted]) -> list[Counted]:
+        """Return the credits of sub-agents, and take them out of those of their turns, which include them.
+
+        Where calls name their sub-agent, they are all that counts; so are sub-agents that have more than their turn.
+        """
+        found: list[Counted] = []
+        by_turn: dict[int | None, list[tuple[Slot, float]]] = {}
+        for slot, amount in self._talk.credits.items():
+            by_turn.setdefault(slot.turn, []).append((slot, amount))
+        for turn, parts in by_turn.items():
+            own = [at for at, (slot, _) in enumerate(told) if slot.turn == turn]
+            if any(told[at][0].parent is not None for at in own):
+                continue
+            whole, of_parts = sum(told[at][1].credits or 0 for at in own), sum(amount for _, amount in parts)
+            for at in own:
+                slot, usage = told[at]
+                share = (usage.credits or 0) / whole if whole else 0
+                left = max((usage.credits or 0) - of_parts * share, 0)
+                told[at] = slot, msgspec.structs.replace(usage, credits=left)
+            found += [(slot, Usage(credits=amount, source=OF_SUBAGENT)) for slot, amount in parts]
+        return found
+
+    def _add_credits_of(self, slot: Slot, usage: Usage) -> None:
+        """Add the credits of a turn or a call; those of a turn with several models are shared over them."""
+        cost = count_of(usage, "credits")
+        models = {} if usage.model or slot.turn is None else self._rows.models_at(slot)
+        if cost is None or not models:
+            self._add_cost("credits", slot, usage)
+            return
+        self._rows.share_out("credits", cost, usage.source, {(slot, model): weight for model, weight in models.items()})
+
+    def _add_bill(self, bill: Bill, told: list[Counted]) -> None:
+        """Spread what a bill has beyond what calls report, over the turns of each run that report nothing."""
+        left, silent = told, set(self._talk.turns) - {slot.turn for slot, _ in told}
+        surplus = 0.0
+        for turns, by_model in bill.runs_in(self._talk):
+            own = [usage for slot, usage in left if slot.turn in turns or slot.turn is None]
+            left = [(slot, usage) for slot, usage in left if slot.turn not in turns and slot.turn is not None]
+            rest, surplus = beyond(by_model, own, surplus)
+            for model, cost in rest.items() if told else by_model.items():
+                self._rows.share_out("credits", cost, bill.source, self._rows.output_of(model, silent & turns or turns))
+
+    def _add_session_credits(self, told: list[Counted]) -> None:
+        """Spread what the session so far has beyond its turns, each time that it is recorded, over the turns since."""
+        reported = {slot.turn for slot, _ in told}
+        known, since = sum(usage.credits or 0 for slot, usage in told if slot.turn is None), set[int]()
+        for index, turn in sorted(self._talk.turns.items()):
+            since.add(index)
+            known += sum(usage.credits or 0 for slot, usage in told if slot.turn == index)
+            so_far = max((count_of(usage, "session_credits") or 0 for usage in turn.usage), default=0)
+            if so_far > known + TINY:
+                places = self._rows.output_of(None, since - reported or since)
+                self._rows.share_out("credits", so_far - known, SESSION_CREDITS, places)
+                known = so_far
+            if so_far:
+                since = set()
+
+    def _add_cost(self, name: str, slot: Slot, usage: Usage) -> None:
+        cost = count_of(usage, name)
+        if cost is not None:
+            method: Method = "estimated" if usage.is_estimated else "recorded"
+            self._rows.add(slot, usage.model, usage.source, method, {name: cost})
+
+
+def _sum_of(told: list[Counted]) -> float:
+    return sum(usage.credits or 0 for _, usage in told)
+
+
+def _is_asked(turn: Turn) -> bool:
+    """Return whether the user asked."""
+    return not (turn.is_system_initiated or turn.is_hidden or turn.is_request_hidden)

@@ -1,0 +1,93 @@
+"""The rows of `spend` of one conversation: numbers are added up by turn, sub-agent, model, source and method."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Any, Literal
+
+from copilog.store.details import LARGEST_NUMBER, agent_of
+from copilog.store.message_counts import HELPER, HELPERS, NOWHERE, Slot, Talk
+from copilog.store.rows import SpendRow
+from copilog.store.spreading import evenly, shares_of
+from copilog.store.texts import UNNAMED
+from copilog.store.times import moment
+
+Method = Literal["recorded", "spread", "estimated"]
+Places = dict[tuple[Slot, str | None], int]  # weights by slot and model
+
+COLUMNS = ("input", "output", "cache_read", "cache_write", "reasoning", "premium_requests", "credits")
+
+# What the numbers of one row have in common: where, the model, the source, and how they were found.
+Key = tuple[Slot, str | None, str, Method]
+
+
+class SpendRows:
+    """The rows of one conversation in the making."""
+
+    def __init__(self, talk: Talk) -> None:
+        self._talk = talk
+        self._rows: dict[Key, dict[str, Any]] = {}
+
+    def add(self, slot: Slot, model: str | None, source: str, method: Method, numbers: dict[str, Any]) -> None:
+        if not numbers:
+            return
+        row = self._rows.setdefault((slot, model or self._talk.model_of(slot), source, method), {})
+        for name, number in numbers.items():
+            row[name] = row.get(name, 0) + number
+
+    def rows(self, ended_at: str | None) -> Iterator[SpendRow]:
+        """The rows, by turn; those of no turn at the end, with the time of the conversation."""
+        talk = self._talk
+        known: dict[int | None, tuple[str | None, str | None]] = {None: (ended_at, None)}
+        for index, turn in talk.turns.items():
+            known[index] = moment(turn.timing.started_at or talk.first_at.get(index)) or ended_at, agent_of(turn)
+        ordered = sorted(self._rows.items(), key=_by_place)
+        for position, ((slot, model, source, method), numbers) in enumerate(ordered):
+            at, agent = known[slot.turn]
+            if slot == HELPERS:
+                slot, agent = NOWHERE, HELPER
+            subagent = talk.subagents.get(slot.parent, UNNAMED) if slot.parent is not None else None
+            if max(numbers.values()) >= LARGEST_NUMBER:
+                numbers = {name: number for name, number in numbers.items() if number < LARGEST_NUMBER}
+            counted = dict(zip(COLUMNS, map(numbers.get, COLUMNS), strict=True))
+            yield SpendRow(
+                position=position,
+                turn=slot.turn,
+                at=at,
+                model=model,
+                agent=agent,
+                subagent=subagent,
+                parent_call_id=slot.parent,
+                source=source,
+                method=method,
+                **counted,
+            )
+
+    def share_out(self, name: str, cost: float, source: str, places: Places) -> None:
+        """Add parts of a cost in proportion to weights."""
+        method: Method = "recorded" if len(places) == 1 or not cost else "spread"  # nothing is nothing for each
+        for (slot, model), share in zip(places, shares_of(cost, list(places.values())), strict=True):
+            self.add(slot, model, source, method, {name: share})
+
+    def models_at(self, slot: Slot) -> dict[str | None, int]:
+        """Return the models that put something out there, and how much."""
+        models: dict[str | None, int] = {}
+        for (at, model, _, _), numbers in self._rows.items():
+            if at == slot and numbers.get("output"):
+                models[model] = models.get(model, 0) + numbers["output"]
+        return models
+
+    def output_of(self, model: str | None, turns: Collection[int]) -> Places:
+        """Return where the output of a model went; of any model, where none is named or it has none."""
+        places: Places = {}
+        for (slot, used, _, _), numbers in self._rows.items():
+            if numbers.get("output") and model in (None, used) and slot.turn in turns:
+                places[slot, used] = places.get((slot, used), 0) + numbers["output"]
+        if not places and model is not None:
+            return self.output_of(None, turns)
+        return places or {(slot, model): 1 for slot in evenly(self._talk.answered(turns) or sorted(turns))}
+
+
+def _by_place(row: tuple[Key, dict[str, Any]]) -> tuple[bool, int]:
+    turn = row[0][0].turn
+    return turn is None, turn or 0

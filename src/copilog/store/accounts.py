@@ -66,7 +66,7 @@ class Accounts:
     """The accounts of one conversation. `chosen` is None where nothing was recorded."""
 
     def __init__(self, conversation: Conversation, talk: MessageCounts) -> None:
-        whole = conversation.usage
+        self.whole = whole = conversation.usage
         logged = [usage for usage in whole if usage.source == COMPACTION]
         self.turns = _account_of_turns(conversation.turns, talk)
         self.calls = _accounts_of_calls(conversation, talk, logged) if whole else []

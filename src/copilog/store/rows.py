@@ -192,6 +192,10 @@ class SpendRow(Row):
     credits: float | None
     source: str
     method: str
+    payer: str
+    billing: str | None
+    has_credits: int
+    calls: int | None
 
 
 class PromptShareRow(Row):

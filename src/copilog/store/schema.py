@@ -17,7 +17,7 @@ DETAIL_TABLES = (
     "queued_prompt",
 )  # fmt: skip
 # Of what `entries` makes of a conversation. Rows of an earlier version are made again from the document.
-ROWS_VERSION = 9
+ROWS_VERSION = 10
 # What people and frames read.
 VIEWS = (
     "conversations", "messages", "turns", "tool_calls", "file_edits", "usage", "spending", "prompt_shares", "skills",
@@ -421,6 +421,19 @@ MIGRATIONS: tuple[str, ...] = (
                t.working_ms, t.error, t.error_code, t.vote, t.vote_reason, t.details, t.agent_evidence, t.is_retry,
                t.is_system, t.superseded, t.branch_from, t.branch_trace, t.only_trace, t.copied_from
         FROM turn AS t JOIN conversation AS c ON c.rowid = t.conversation;
+    """,
+    """
+    ALTER TABLE spend ADD COLUMN payer TEXT NOT NULL DEFAULT 'copilot';      -- copilot, own key, unknown
+    ALTER TABLE spend ADD COLUMN billing TEXT;            -- what the record names: requests, credits
+    ALTER TABLE spend ADD COLUMN has_credits INTEGER NOT NULL DEFAULT 0;     -- whether the turn records credits
+    ALTER TABLE spend ADD COLUMN calls INTEGER;           -- of the model
+    DROP VIEW spending;
+    CREATE VIEW spending AS
+        SELECT c.id AS conversation, s.position, s.turn, s.at, s.model, s.agent, s.subagent, s.parent_call_id, s.input,
+               s.output, s.cache_read, s.cache_write, s.reasoning, s.calls, s.premium_requests, s.credits, s.payer,
+               s.billing, s.has_credits, s.source, s.method, t.superseded
+        FROM spend AS s JOIN conversation AS c ON c.rowid = s.conversation
+        LEFT JOIN turn AS t ON t.conversation = s.conversation AND t.position = s.turn;
     """,
 )
 

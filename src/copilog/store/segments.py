@@ -73,6 +73,19 @@ def beyond_records(rows: list[Counted], whole: list[Usage], talk: Talk) -> Itera
                 yield Usage(**left, model=total.model, scope="session", source=SHUTDOWN), turns
 
 
+def requests_in_runs(whole: list[Usage], talk: Talk) -> Iterator[tuple[int, set[int]]]:
+    """Yield how many calls the totals of each run count, of all models together, with its turns."""
+    totals = [usage for usage in whole if usage.source == SHUTDOWN and usage.scope == "session" and usage.model]
+    for number, turns in enumerate(talk.runs):
+        counts = [
+            _number_of(added, number, "requests") if (added := _added(usage)) else (usage.extra or {}).get("requests")
+            for usage in totals
+        ]
+        requests = sum(count for count in counts if isinstance(count, int))
+        if requests and (len(talk.runs) == 1 or any(map(_added, totals))):
+            yield requests, turns or set(talk.turns)
+
+
 class Bill(NamedTuple):
     """What a whole session cost, by model where that adds up, else under None."""
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Literal
 
 from copilog.store.details import LARGEST_NUMBER, agent_of
 from copilog.store.message_counts import HELPER, HELPERS, NOWHERE, Slot, Talk
+from copilog.store.payers import Payers
 from copilog.store.rows import SpendRow
 from copilog.store.spreading import evenly, shares_of
 from copilog.store.texts import UNNAMED
@@ -15,7 +16,10 @@ from copilog.store.times import moment
 Method = Literal["recorded", "spread", "estimated"]
 Places = dict[tuple[Slot, str | None], int]  # weights by slot and model
 
-COLUMNS = ("input", "output", "cache_read", "cache_write", "reasoning", "premium_requests", "credits")
+Billing = Literal["requests", "credits"]
+
+COLUMNS = ("input", "output", "cache_read", "cache_write", "reasoning", "premium_requests", "credits", "calls")
+_BILLINGS: tuple[tuple[str, Billing], ...] = (("premium_requests", "requests"), ("credits", "credits"))
 
 # What the numbers of one row have in common: where, the model, the source, and how they were found.
 Key = tuple[Slot, str | None, str, Method]
@@ -35,8 +39,47 @@ class SpendRows:
         for name, number in numbers.items():
             row[name] = row.get(name, 0) + number
 
-    def rows(self, ended_at: str | None) -> Iterator[SpendRow]:
-        """The rows, by turn; those of no turn at the end, with the time of the conversation."""
+    def add_calls(self, calls: Mapping[Slot, int]) -> None:
+        """Add calls of the model to the first row of their sub-agent, else of their turn."""
+        by_slot: dict[Slot, dict[str, Any]] = {}
+        by_turn: dict[int | None, dict[str, Any]] = {}
+        for (slot, *_), numbers in self._rows.items():
+            by_slot.setdefault(slot, numbers)
+            by_turn.setdefault(slot.turn, numbers)
+        for slot, count in calls.items():
+            row = by_slot.get(slot) or by_turn.get(slot.turn)
+            if row is not None:
+                row["calls"] = row.get("calls", 0) + count
+
+    def costs(self) -> dict[int | None, float]:
+        """Return the premium requests and credits of each turn together: whether there are any is what matters."""
+        costs: dict[int | None, float] = {}
+        for (slot, *_), numbers in self._rows.items():
+            cost = numbers.get("premium_requests", 0) + numbers.get("credits", 0)
+            costs[slot.turn] = costs.get(slot.turn, 0) + cost
+        return costs
+
+    def _billings(self) -> dict[int | None, Billing | None]:
+        """Return what the records of each turn name: requests or credits; the one that is not 0, where both do.
+
+        None where neither or both is: then the date decides.
+        """
+        amounts: dict[int | None, dict[Billing, float]] = {}
+        for (slot, *_), numbers in self._rows.items():
+            for name, billing in _BILLINGS:
+                if name in numbers:
+                    of_turn = amounts.setdefault(slot.turn, {})
+                    of_turn[billing] = of_turn.get(billing, 0) + numbers[name]
+        named: dict[int | None, Billing | None] = {}
+        for turn, of_turn in amounts.items():
+            told = [billing for billing, amount in of_turn.items() if amount or len(of_turn) == 1]
+            named[turn] = told[0] if len(told) == 1 else None
+        return named
+
+    def rows(self, ended_at: str | None, payers: Payers) -> Iterator[SpendRow]:
+        """Yield the rows, by turn; those of no turn at the end, with the time of the conversation."""
+        billings = self._billings()
+        credited = {slot.turn for (slot, *_), numbers in self._rows.items() if "credits" in numbers}
         talk = self._talk
         known: dict[int | None, tuple[str | None, str | None]] = {None: (ended_at, None)}
         for index, turn in talk.turns.items():
@@ -60,6 +103,9 @@ class SpendRows:
                 parent_call_id=slot.parent,
                 source=source,
                 method=method,
+                payer=payers.of(slot.turn, model),
+                billing=billings.get(slot.turn),
+                has_credits=int(slot.turn in credited or (slot.turn is None and bool(credited))),
                 **counted,
             )
 

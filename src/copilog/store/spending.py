@@ -16,6 +16,8 @@ from copilog.model import Conversation, Usage
 from copilog.store.accounts import Account, Accounts
 from copilog.store.costs import add_costs
 from copilog.store.message_counts import NOWHERE, MessageCounts, Slot
+from copilog.store.model_calls import model_calls
+from copilog.store.payers import Payers
 from copilog.store.recorded import is_of_killed_run, tokens_of
 from copilog.store.rows import SpendRow
 from copilog.store.segments import segments_of
@@ -39,7 +41,9 @@ def spends_of(conversation: Conversation, texts: list[Texts], calls: Calls) -> l
     add_costs(talk, accounts, rows, conversation.usage)
     tokens.add_aside()
     tokens.add_estimates()
-    return list(rows.rows(time_text(conversation.updated_at or conversation.started_at)))
+    rows.add_calls(model_calls(talk, accounts))
+    ended_at = time_text(conversation.updated_at or conversation.started_at)
+    return list(rows.rows(ended_at, Payers(conversation, rows.costs())))
 
 
 class Tokens:

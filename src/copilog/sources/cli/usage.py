@@ -79,7 +79,11 @@ def session_totals(shutdowns: Sequence[Json], checkpoint: Json | None = None) ->
         for model in _unbilled(summary):
             if not total.get((model, _CREDITS)):
                 total.pop((model, _CREDITS), None)
-    return _totals_from(total, list(files), runs if len(runs) > 1 else [])
+    made = _totals_from(total, list(files), runs if len(runs) > 1 else [])
+    for model, provider in _providers(shutdowns):
+        if model in made.models:
+            made.models[model].extra = {**(made.models[model].extra or {}), "provider": provider}
+    return made
 
 
 def _counters(shutdown: Json) -> Counters:
@@ -110,6 +114,16 @@ def _unbilled(summary: Json) -> Iterator[str | None]:
     for model, values in ((None, snapshot), *(metrics.items() if isinstance(metrics, dict) else ())):
         if isinstance(values, dict) and values.get(CREDITS_STATUS) == UNAVAILABLE:
             yield model
+
+
+def _providers(shutdowns: Sequence[Json]) -> Iterator[tuple[str, str]]:
+    """Yield the models that were not Copilot's, with who provided them."""
+    for shutdown in shutdowns:
+        metrics = shutdown.get("providerModelMetrics")
+        for entry in metrics if isinstance(metrics, list) else ():
+            model, provider = (entry.get("modelId"), entry.get("provider")) if isinstance(entry, dict) else (None, None)
+            if isinstance(model, str) and isinstance(provider, str) and provider:
+                yield model, provider
 
 
 def _count(made: Counters, model: str | None, values: Json, names: Iterable[str]) -> None:
@@ -190,8 +204,10 @@ def _usage_of(model: str, total: Counters, runs: list[Counters]) -> Usage:
 def _added_in(model: str, run: Counters) -> Json:
     """Return what one run of the program added to the tokens and the cost of a model."""
     added: Json = {field: int(count) for name, field in _TOKENS.items() if (count := run.get((model, name)))}
-    if requests := run.get((model, "cost")):
-        added["premium_requests"] = requests
+    if count := run.get((model, "count")):
+        added["requests"] = int(count)
+    if cost := run.get((model, "cost")):
+        added["premium_requests"] = cost
     if nano := run.get((model, _CREDITS)):
         added["credits"] = nano / NANO
     return added

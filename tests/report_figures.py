@@ -131,6 +131,13 @@ def _tokens(days: int) -> TokensSection:
             _spend("Plan the beds", 310, id="cli:5a1e0002"),
         ],
         by_turn=[_spend("Mail me when the water is high, turn 3", 90, id="vscode:5a1e0001#3")],
+        by_system=[_spend("premium requests", 700), _spend("AI credits", 1500, credits=81.5)],
+        by_payer=[_spend("Copilot", 2_100), _spend("unknown payer", 100)],
+        by_outcome=[_spend("kept", 1_900), _spend("failed", 300)],
+        by_repository=[_spend("ana/harbour", 2_000), _spend("(no repository)", 200)],
+        by_branch=[_spend("ana/harbour pilots", 2_000)],
+        cache_turns=90,
+        missed_cache_turns=7,
         composition=[
             ShareRow(category="System", label="Tool Definitions", percent=31.5, turns=88),
             ShareRow(category="User Context", label="Files", percent=12.0, turns=88),

@@ -15,7 +15,7 @@ from benchmarks.generate_home import write_both
 from copilog.analysis import Selection, measure_chosen
 from copilog.analysis.drill_down import FIGURES, TABLES, Figure, drill_down
 from copilog.analysis.facts import DISTINCT, MEAN, MEDIAN, P95, Key
-from copilog.analysis.figures import Stats
+from copilog.analysis.figures import Stats, TokensSection
 from copilog.analysis.selection import NO_TURN, Chosen, choose
 from copilog.analysis.tokens import TOKENS, spend_by
 from copilog.errors import UsageError
@@ -35,6 +35,14 @@ FEW = 3  # keys of a table whose conversations are listed: all of them are summe
 NOT_SUMMED = {
     "tokens.composition.percent": "an average over turns, of which many have no row of the category",
     "tokens.composition.turns": "turns of that average",
+    "tokens.prices.discount": "a setting",
+    "tokens.cache_turns": "turns that have a number in common, which their rows have only together",
+    "tokens.missed_cache_turns": "turns that have a number in common, which their rows have only together",
+    **{
+        f"tokens.{table}.cache_share": "a part of the input of those rows that tell"
+        for table in TokensSection.__struct_fields__
+        if table.startswith("by_") or table == "total"
+    },
     "models.models.share": "a part of what other rows have",
     "time.longest_streak": "days in a row",
     "time.current_streak": "days in a row",

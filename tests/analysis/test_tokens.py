@@ -25,6 +25,7 @@ import pytest
 
 from copilog.analysis import breakdowns
 from copilog.analysis.figures import OriginRow, Prices, ShareRow, SpendRow, TokensSection
+from copilog.analysis.numbers import added
 from copilog.analysis.prices import RULES, PricedModel, PriceTable, UnitPrice
 from copilog.analysis.selection import Chosen, Selection, choose
 from copilog.analysis.tokens import spend_by, tokens
@@ -81,15 +82,20 @@ def test_everything_together(section: TokensSection) -> None:
         name="total",
         conversations=4,
         turns=8,  # the fork repeats one, and its tokens with it
+        calls=5,  # two turns of lighthouse, one of these with a sub-agent; the compaction; the fork's own turn
         input=68_000,
         output=3_150,
         cache_read=43_000,
         cache_write=4_000,
         reasoning=300,
+        cache_share=0.6935,  # 43,000 of the 62,000 that tell; the compaction and the fork do not
         estimated_input=20 + 2 * 11,
         estimated_output=58,
-        premium_requests=4,
+        spread=31_000 + 1_050,
+        premium_requests=3,
+        unanswered_requests=1,  # the turn that ran into a limit
         credits=7,
+        spread_credits=3,
         dollars=0.08785,
         estimated_dollars=0.00124,
         unpriced=400,
@@ -105,6 +111,7 @@ def test_days_come_in_their_order(section: TokensSection) -> None:
             input=32_000,
             output=1_500,
             cache_read=23_000,
+            cache_share=0.7188,
             premium_requests=2,
             credits=3.5,
             dollars=0.0596,
@@ -113,15 +120,20 @@ def test_days_come_in_their_order(section: TokensSection) -> None:
             name="2026-05-05",
             conversations=2,
             turns=3,
+            calls=4,
             input=35_000,
             output=1_200,
             cache_read=20_000,
             cache_write=4_000,
             reasoning=300,
+            cache_share=0.6667,
             estimated_input=20,
             estimated_output=58,
-            premium_requests=2,
+            spread=31_000,
+            premium_requests=1,
+            unanswered_requests=1,
             credits=3.5,
+            spread_credits=3,
             dollars=0.027,
             estimated_dollars=0.00124,
         ),
@@ -129,10 +141,13 @@ def test_days_come_in_their_order(section: TokensSection) -> None:
             name="2026-05-06",
             conversations=2,
             turns=3,
+            calls=1,
             input=1_000,
             output=450,
             estimated_input=22,
+            spread=1_050,
             premium_requests=0,
+            unanswered_requests=0,
             dollars=0.00125,
             unpriced=400,
         ),
@@ -145,7 +160,14 @@ def test_models_with_and_without_a_price(section: TokensSection) -> None:
     assert list(rows) == ["claude-sonnet-4.5", "gpt-5-mini", "gpt-5", "gpt-4.1"]
     assert [row.dollars for row in rows.values()] == [0.044, 0.02825, 0.0156, None]
     assert rows["gpt-4.1"] == SpendRow(
-        name="gpt-4.1", conversations=1, turns=2, output=400, estimated_input=22, premium_requests=0, unpriced=400
+        name="gpt-4.1",
+        conversations=1,
+        turns=2,
+        output=400,
+        estimated_input=22,
+        premium_requests=0,
+        unanswered_requests=0,
+        unpriced=400,
     )
     assert rows["claude-sonnet-4.5"].credits == 2.5  # half a credit of the session is of the cancelled turn
 
@@ -160,7 +182,7 @@ def test_workspaces_and_conversations_with_the_dearest_first(section: TokensSect
         ("Tide tables", "vscode:harbour", 3, 32_000, 0.0596),
         ("Lighthouse", "cli:lighthouse", 2, 35_000, 0.027),
         ("Lighthouse, again", "cli:lighthouse-2", 1, 1_000, 0.00125),
-        ("A pull request", "vscode:beacon", 2, 0, None),
+        ("A pull request", "vscode:beacon", 2, None, None),
     ]
 
 
@@ -189,12 +211,16 @@ def test_agents_have_what_their_sub_agents_took(section: TokensSection) -> None:
             name="Keeper",
             conversations=1,
             turns=1,
+            calls=1,
             input=3_000,
             output=100,
             cache_read=2_000,
             cache_write=400,
             reasoning=30,
+            cache_share=0.6667,
+            spread=3_100,
             credits=0.3,
+            spread_credits=0.3,
             dollars=0.0021,
         )
     ]
@@ -210,16 +236,14 @@ def test_a_skill_has_the_turns_in_which_it_was_loaded(section: TokensSection) ->
 def test_tools_are_estimated_by_what_went_in_and_came_out(section: TokensSection) -> None:
     edit, bash, read, *others = section.by_tool
 
+    def row(name: str, given: int, answered: int, dollars: float) -> SpendRow:
+        known = {"estimated_input": given, "estimated_output": answered, "estimated_dollars": dollars}
+        return SpendRow(name=name, conversations=1, turns=2, **known)  # type: ignore[arg-type]
+
     # 20 bytes of arguments for claude-sonnet-4.5; results of 29 bytes for gpt-5-mini and of 10 for gpt-5
-    assert edit == SpendRow(
-        name="edit_file", conversations=1, turns=2, estimated_output=5, estimated_dollars=5 * 20 / 1e6
-    )
-    assert bash == SpendRow(
-        name="bash", conversations=1, turns=2, estimated_input=8, estimated_dollars=round(29 / 4 / 1e6, 9)
-    )
-    assert read == SpendRow(
-        name="read_file", conversations=1, turns=2, estimated_input=3, estimated_dollars=2.5 * 2 / 1e6
-    )
+    assert edit == row("edit_file", 0, 5, 5 * 20 / 1e6)
+    assert bash == row("bash", 8, 0, round(29 / 4 / 1e6, 9))
+    assert read == row("read_file", 3, 0, 2.5 * 2 / 1e6)
     assert names(others) == ["github-create_issue", "runSubagent", "run_in_terminal", "task"]
     assert {(row.estimated_input, row.estimated_output, row.estimated_dollars) for row in others} == {(0, 0, 0.0)}
 
@@ -237,11 +261,11 @@ def test_where_the_numbers_stood(section: TokensSection) -> None:
             credits=3,
         ),
         OriginRow(source="session.compaction_complete", method="recorded", conversations=1, input=5_000, output=200),
-        OriginRow(source="result.usage", method="recorded", conversations=1, input=0, output=400),
+        OriginRow(source="result.usage", method="recorded", conversations=1, output=400),
         OriginRow(source="characters / 4", method="estimated", conversations=2, input=42, output=58),
-        OriginRow(source="details", method="recorded", conversations=2, input=0, output=0, premium_requests=2),
-        OriginRow(source="request", method="recorded", conversations=1, input=0, output=0, credits=3.5),
-        OriginRow(source="sessionCopilotCredits", method="recorded", conversations=1, input=0, output=0, credits=0.5),
+        OriginRow(source="details", method="recorded", conversations=2, premium_requests=2),
+        OriginRow(source="request", method="recorded", conversations=1, credits=3.5),
+        OriginRow(source="sessionCopilotCredits", method="recorded", conversations=1, credits=0.5),
     ]
 
 
@@ -263,12 +287,21 @@ def test_the_parts_of_prompts(section: TokensSection) -> None:
 
 def test_every_table_adds_up_to_the_whole(section: TokensSection) -> None:
     for rows in (section.by_day, section.by_workspace, section.by_model, section.by_agent, section.by_conversation):
-        assert sum(row.input for row in rows) == section.total.input
-        assert sum(row.output for row in rows) == section.total.output
+        assert sum(row.input or 0 for row in rows) == section.total.input
+        assert sum(row.output or 0 for row in rows) == section.total.output
         assert sum(row.unpriced for row in rows) == section.total.unpriced
         assert sum(row.credits or 0 for row in rows) == pytest.approx(section.total.credits)
         assert sum(row.dollars or 0 for row in rows) == pytest.approx(section.total.dollars)
-    assert sum(row.input for row in section.origins) == section.total.input + section.total.estimated_input
+    both = added(section.total.input, section.total.estimated_input)
+    assert sum(row.input or 0 for row in section.origins) == both
+
+
+def test_outcomes_of_turns(section: TokensSection) -> None:
+    rows = {row.name: (row.turns, row.credits) for row in section.by_outcome}
+
+    # The edit of the cancelled turn was undone, too. The failed turn of beacon was asked again.
+    assert {name: turns for name, (turns, _) in rows.items()} == {"kept": 1, "cancelled": 1, "failed": 2, "unknown": 4}
+    assert (rows["kept"], rows["cancelled"]) == ((1, 2.0), (1, 0.5))
 
 
 # --- other questions ------------------------------------------------------------------------------------------------
@@ -315,7 +348,9 @@ def test_one_table_by_itself(by: str, expected: list[tuple[str, int]], chosen: C
 
 
 def test_what_cannot_be_summed_up_by_is_refused_with_what_can(chosen: Chosen, cache: Path) -> None:
-    with pytest.raises(UsageError, match=r"'moon'; choose one of agent, conversation, day, .*, week, workspace"):
+    with pytest.raises(
+        UsageError, match=r"'moon'; choose one of agent, branch, conversation, day, .*, week, workspace"
+    ):
         spend_by(chosen, "moon", cache=cache)
 
 
@@ -465,7 +500,7 @@ def test_a_turn_that_does_not_name_a_category_had_none_of_it(tmp_path: Path, cac
 def test_the_last_prompt_is_no_input(tmp_path: Path, cache: Path) -> None:
     section = measured(tmp_path, turn_of(0, Usage(last_prompt=90_000, output=5, source="request")), cache=cache)
 
-    assert (section.total.input, section.total.output, section.total.estimated_input) == (0, 5, 1)
+    assert (section.total.input, section.total.output, section.total.estimated_input) == (None, 5, 1)
 
 
 def test_numbers_beyond_all_reason_are_added_up_too(tmp_path: Path, cache: Path) -> None:

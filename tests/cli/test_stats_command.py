@@ -72,7 +72,7 @@ def test_json_has_all_figures(archive: str, capsys: pytest.CaptureFixture[str]) 
 
     assert list(document) == list(Stats.__struct_fields__)
     assert document["totals"]["turns"] == 8
-    assert document["tokens"]["total"]["premium_requests"] == 4
+    assert document["tokens"]["total"]["premium_requests"] == 3
 
 
 @pytest.mark.parametrize("section", SECTIONS)
@@ -234,7 +234,7 @@ def test_a_narrow_window_names_the_columns_left_out(
     assert run(archive, "tokens", "--by", "conversation") == 0
 
     out, _ = told(capsys)
-    assert "no room for cache read, ~input" in out
+    assert "no room here for calls, cached" in out
     assert max(map(len, re.sub(r"\x1b\[[\d;]*m", "", out).splitlines())) <= 60
 
 

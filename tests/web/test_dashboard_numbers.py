@@ -96,10 +96,10 @@ COUNTED: list[tuple[tuple[str, ...], dict[str, float]]] = [
     (("work.languages.edits", "Python"), {HARBOUR: 1}),
     (("tokens.total.recorded",), {HARBOUR: 33_500, LIGHT: 36_200, AGAIN: 1_050, BEACON: 400}),
     (("tokens.total.estimated",), {HARBOUR: 78, BEACON: 22}),
-    (("tokens.total.premium_requests",), {HARBOUR: 2, LIGHT: 2}),  # those of the beacon cost nothing
+    (("tokens.total.premium_requests",), {HARBOUR: 2, LIGHT: 1}),  # those of the beacon cost nothing
+    (("tokens.total.unanswered_requests",), {LIGHT: 1}),
     (("tokens.total.credits",), {HARBOUR: 4, LIGHT: 3}),
-    (("tokens.by_model.tokens", "(unknown model)"), {HARBOUR: 0}),  # credits alone
-    (("tokens.by_model.credits", "(unknown model)"), {HARBOUR: 0.5}),
+    (("tokens.by_model.credits", "claude-sonnet-4.5"), {HARBOUR: 2.5}),
     (("tokens.origins.records", "details", "recorded"), {HARBOUR: 2, BEACON: 2}),
 ]
 

@@ -8,12 +8,13 @@ up; how many conversations they have in common cannot be determined, so that the
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TypeVar
 
 from msgspec.structs import replace
 
 from copilog.analysis import public_names as public
+from copilog.analysis.breakdowns import OUTCOMES, PAYERS, SYSTEMS
 from copilog.analysis.figures import (
     AgentRow,
     AgentsSection,
@@ -160,6 +161,13 @@ def _tokens(section: TokensSection, names: _Names) -> TokensSection:
         by_tool=[_spent(row, names.tool(row.name)) for row in section.by_tool],
         by_conversation=[_spent(row, names.conversation(row.id or row.name)) for row in section.by_conversation],
         by_turn=[_spent(row, names.turn(row)) for row in section.by_turn],
+        by_system=[_spent(row, _one_of(row.name, SYSTEMS.values())) for row in section.by_system],
+        by_payer=[_spent(row, _one_of(row.name, PAYERS.values())) for row in section.by_payer],
+        by_outcome=[_spent(row, _one_of(row.name, OUTCOMES)) for row in section.by_outcome],
+        by_repository=[_spent(row, f"repository {place}") for place, row in enumerate(section.by_repository, start=1)],
+        by_branch=[_spent(row, f"branch {place}") for place, row in enumerate(section.by_branch, start=1)],
+        cache_turns=section.cache_turns,
+        missed_cache_turns=section.missed_cache_turns,
         composition=_composition(section.composition),
         origins=section.origins,
         prices=_prices(section.prices, names) if section.prices is not None else None,
@@ -168,6 +176,10 @@ def _tokens(section: TokensSection, names: _Names) -> TokensSection:
 
 def _spent(row: SpendRow, name: str) -> SpendRow:
     return replace(row, name=name, id=None)
+
+
+def _one_of(name: str, known: Collection[str]) -> str:
+    return name if name in known else OTHER
 
 
 def _composition(rows: Sequence[ShareRow]) -> list[ShareRow]:
@@ -184,8 +196,9 @@ def _composition(rows: Sequence[ShareRow]) -> list[ShareRow]:
 def _prices(prices: Prices, names: _Names) -> Prices:
     return replace(
         prices,
-        models={names.model(model): entry for model, entry in prices.models.items()},
+        models={names.model(model): OTHER if model in prices.own else entry for model, entry in prices.models.items()},
         unpriced=[names.model(model) for model in prices.unpriced],
+        own=[names.model(model) for model in prices.own],
     )
 
 

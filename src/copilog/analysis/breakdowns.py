@@ -19,22 +19,49 @@ from copilog.analysis.facts import DIGITS
 from copilog.analysis.figures import OriginRow, SpendRow
 from copilog.analysis.model_names import ModelNames
 from copilog.analysis.name_keys import Spellings
+from copilog.analysis.numbers import added
+from copilog.analysis.plans import CREDITS_OF_A_DOLLAR, system_sql
 from copilog.analysis.prices import PriceTable
-from copilog.analysis.selection import NO_TURN
+from copilog.analysis.selection import NO_TURN, Chosen
 from copilog.derive.model_names import key_of
 
 MANY = 1_000  # turns to collect before they are compared
 # The labels of rows without a name.
 NO_DAY, NO_MODEL, NO_WORKSPACE, NO_AGENT = "(no date)", "(unknown model)", "(no workspace)", "(no agent)"
+NO_REPOSITORY = "(no repository)"
+PAYERS = {"copilot": "Copilot", "own key": "own key", "unknown": "unknown payer"}
+OUTCOMES = ("kept", "undone", "failed", "cancelled", "asked again", "unknown")
+SYSTEMS = {"credits": "AI credits", "requests": "premium requests"}
 
+# What of a row is counted or amounts to something. Unknown is not 0: KNOWN has how many rows each of them is known of.
 COUNTS = (
-    "input", "output", "cache_read", "cache_write", "reasoning", "estimated_input", "estimated_output", "unpriced",
+    "input", "output", "cache_read", "cache_write", "reasoning", "calls", "estimated_input", "estimated_output",
+    "spread", "unpriced",
 )  # fmt: skip
-AMOUNTS = ("premium_requests", "credits", "dollars", "estimated_dollars")  # may be missing
+AMOUNTS = (
+    "premium_requests",
+    "unanswered_requests",
+    "credits",
+    "spread_credits",
+    "computed_credits",
+    "dollars",
+    "estimated_dollars",
+)  # may be fractions
+CACHEABLE = "cacheable"  # input of rows that tell what came from a cache
+FIELDS = (*COUNTS, *AMOUNTS)
+NUMBERS = (*FIELDS, CACHEABLE, "known")
+AT = {name: place for place, name in enumerate(NUMBERS)}
+WIDTH = 40  # bits of `known` that a field has: rows are fewer than 2**40
+KNOWN = {name: 1 << WIDTH * place for place, name in enumerate(FIELDS)}
 
-Numbers = tuple[float, ...]  # COUNTS, AMOUNTS, and how many rows have each amount
-Row = tuple[Any, ...]  # as `spent` reads it
+Numbers = tuple[float, ...]  # as NUMBERS
+Row = tuple[Any, ...]  # as `spent` gives it
 Tally = dict[Any, Numbers]  # by name: conversations, turns, then as above
+
+
+def is_known(numbers: Numbers, name: str) -> bool:
+    """Return whether any row tells a number."""
+    return bool(int(numbers[-1]) >> WIDTH * AT[name] & (1 << WIDTH) - 1)
 
 
 class Of(NamedTuple):
@@ -43,17 +70,28 @@ class Of(NamedTuple):
     id: str
     title: str
     workspace: str | None
+    repository: str | None
+    branch: str | None
     source: str
 
 
 class Cell:
     """Rows of all conversations that are equal except for their numbers."""
 
-    __slots__ = ("agent", "conversations", "day", "method", "model", "numbers", "price", "source", "subagent", "turns")
+    __slots__ = (
+        "agent", "computes_credits", "conversations", "day", "discount", "has_credits", "is_unanswered", "method",
+        "model", "numbers", "outcome", "payer", "price", "source", "subagent", "system", "turns",
+    )  # fmt: skip
 
-    def __init__(self, key: Row, table: PriceTable | None) -> None:
-        self.day, self.model, self.agent, self.subagent, self.source, self.method = key
+    def __init__(self, key: Row, table: PriceTable | None, discount: float) -> None:
+        (
+            self.day, self.model, self.agent, self.subagent, self.source, self.method,
+            self.payer, self.system, self.has_credits, self.outcome,
+        ) = key  # fmt: skip
         self.price = table.price_at(self.model, self.day) if table is not None else None
+        self.discount = discount
+        self.is_unanswered = self.outcome in ("failed", "cancelled")
+        self.computes_credits = self.payer == "copilot" and self.system == "credits" and not self.has_credits
         self.numbers: Numbers | None = None
         self.conversations: set[int] = set()
         self.turns: set[int] = set()
@@ -64,25 +102,57 @@ class Cell:
         if turn != NO_TURN:
             self.turns.add(conversation << 32 | turn)
 
-    def priced(self, used: Sequence[float], is_asked: bool) -> Numbers:
-        """Return usage as COUNTS and AMOUNTS, with its price on that day if prices were requested."""
-        given, answered, read, written, reasoned, requests, paid, *known = used
-        price, dollars, is_priced = self.price, 0.0, False
-        if price is not None and (given or answered):
-            fresh = max(given - read - written, 0)
-            cached = read * price.cache_read + written * price.cache_write
-            dollars, is_priced = (fresh * price.input + cached + answered * price.output) / 1e6, True
+    def priced(self, used: Sequence[float], known: int, is_asked: bool) -> Numbers:
+        """Return what was used, as NUMBERS, with its price at that day, if prices are asked for."""
+        given, answered, read, written, reasoned, calls, requests, paid = used
+        dollars, computed, unpriced, bits = 0.0, 0.0, 0.0, _BITS[known]
+        if given or answered:
+            if self.price is not None:
+                cost = self._cost(given, answered, read, written, calls)
+                dollars = cost * (1 - self.discount)
+                bits += KNOWN["dollars"]
+                if self.computes_credits and self.method != "estimated":
+                    computed = cost * CREDITS_OF_A_DOLLAR
+                    bits += KNOWN["computed_credits"]
+            elif is_asked:
+                unpriced = given + answered
+        spread = given + answered if self.method == "spread" else 0
+        spread_credits = paid if self.method == "spread" else 0
+        bits += (KNOWN["spread"] if spread else 0) + (KNOWN["spread_credits"] if spread_credits else 0)
+        answered_requests, unanswered = (0.0, requests) if self.is_unanswered else (requests, 0.0)
+        if self.is_unanswered and known & _HAS_REQUESTS:
+            bits += KNOWN["unanswered_requests"] - KNOWN["premium_requests"]
         if self.method == "estimated":
-            return (0, 0, 0, 0, 0, given, answered, 0, requests, paid, 0, dollars, *known, 0, is_priced)
-        unpriced = given + answered if is_asked and not is_priced else 0
-        counts = (given, answered, read, written, reasoned, 0, 0, unpriced)
-        return (*counts, requests, paid, dollars, 0, *known, is_priced, 0)
+            bits = bits - (KNOWN["dollars"] if self.price is not None and (given or answered) else 0)
+            return self._estimated(given, answered, calls, dollars, bits)
+        counts = (given, answered, read, written, reasoned, calls, 0, 0, spread, unpriced)
+        cacheable = given if known & _HAS_CACHE else 0
+        return (*counts, answered_requests, unanswered, paid, spread_credits, computed, dollars, 0, cacheable, bits)
+
+    def _cost(self, given: float, answered: float, read: float, written: float, calls: float) -> float:
+        """Return list dollars; the prompts of a row are taken to be of the same length."""
+        assert self.price is not None
+        price = self.price.of_prompts(given / max(calls, 1)) if self.price.long is not None else self.price
+        fresh = max(given - read - written, 0)
+        cached = read * price.cache_read + written * price.cache_write
+        return (fresh * price.input + cached + answered * price.output) / 1e6
+
+    def _estimated(self, given: float, answered: float, calls: float, dollars: float, bits: int) -> Numbers:
+        """Return what is estimated, in fields of its own."""
+        for name in ("input", "output"):
+            if bits >> WIDTH * AT[name] & 1:
+                bits += KNOWN[f"estimated_{name}"] - KNOWN[name]
+        if self.price is not None and (given or answered):
+            bits += KNOWN["estimated_dollars"]
+        return (0, 0, 0, 0, 0, calls, given, answered, 0, 0, 0, 0, 0, 0, 0, 0, dollars, 0, bits)
 
 
 # Keys that are the same for an entire conversation, and those of a cell. None: the row is left out.
 BY_CONVERSATION: dict[str, Callable[[Of], Any]] = {
     "total": lambda _: "total",
     "workspace": lambda of: of.workspace or NO_WORKSPACE,
+    "repository": lambda of: of.repository or NO_REPOSITORY,
+    "branch": lambda of: f"{of.repository or of.workspace or NO_REPOSITORY} {of.branch}" if of.branch else None,
     "source": lambda of: of.source,
     "conversation": lambda of: (of.title, of.id),
 }
@@ -94,6 +164,9 @@ BY_CELL: dict[str, Callable[[Cell], Any]] = {
     "agent": lambda cell: cell.agent.casefold() if cell.agent else NO_AGENT,
     "subagent": lambda cell: cell.subagent and cell.subagent.casefold(),
     "origin": lambda cell: (cell.source, cell.method),
+    "payer": lambda cell: PAYERS[cell.payer],
+    "system": lambda cell: SYSTEMS[cell.system] if cell.payer == "copilot" else None,
+    "outcome": lambda cell: cell.outcome or "unknown",
 }
 IN_ORDER_OF_TIME = ("day", "week", "month")
 SPELLED = ("model", "agent", "subagent")  # names with more than one spelling
@@ -103,6 +176,7 @@ class Tallies:
     """Sums by all keys."""
 
     def __init__(self, wanted: Iterable[str], limit: int | None, table: PriceTable | None) -> None:
+        self.cache_turns, self.missed_turns = 0, 0  # turns that tell what came from a cache, and those with nothing
         self._tallies: dict[str, Tally] = {by: {} for by in wanted}
         self._limit = limit
         self._table = table
@@ -112,12 +186,14 @@ class Tallies:
         self._agents = Spellings()
         self._skills = Spellings()
 
-    def add_all(self, connection: sqlite3.Connection) -> None:
-        """Add the usage of the chosen turns."""
+    def add_all(self, chosen: Chosen) -> None:
+        """Add what the chosen turns took."""
+        connection = chosen.connection
         known = conversations_of(connection)
         loaded = loaded_skills(connection) if "skill" in self._tallies else {}
-        for number, rows in groupby(spent(connection, self._table, self._cells), itemgetter(0)):
+        for number, rows in groupby(spent(chosen, self._table, self._cells), itemgetter(0)):
             turns = self._add_rows(rows)
+            self._note_caches(turns)
             self._add_conversation(known[number], turns)
             self._add_skills(turns, loaded.get(number, {}))
             self._add_turns(known[number], turns)
@@ -132,10 +208,19 @@ class Tallies:
             turns[turn] = _sum(turns.get(turn), numbers)
         return turns
 
+    def _note_caches(self, turns: dict[int, Numbers]) -> None:
+        """Count the turns that tell of a cache, and those that missed it; the first turn has none to hit."""
+        for turn, numbers in turns.items():
+            if turn > 0 and numbers[AT[CACHEABLE]]:
+                self.cache_turns += 1
+                self.missed_turns += not numbers[AT["cache_read"]]
+
     def _add_conversation(self, of: Of, turns: dict[int, Numbers]) -> None:
         whole = (1, len(turns) - (NO_TURN in turns), *_sum_of(turns.values()))
         for by in self._tallies.keys() & BY_CONVERSATION.keys():
             tally, name = self._tallies[by], BY_CONVERSATION[by](of)
+            if name is None:
+                continue
             tally[name] = _sum(tally.get(name), whole)
 
     def _add_skills(self, turns: dict[int, Numbers], skills: dict[int, set[str]]) -> None:
@@ -220,52 +305,57 @@ class Tallies:
                     source=source,
                     method=method,
                     conversations=row.conversations,
-                    input=row.input + row.estimated_input,
-                    output=row.output + row.estimated_output,
-                    premium_requests=row.premium_requests,
+                    input=added(row.input, row.estimated_input),
+                    output=added(row.output, row.estimated_output),
+                    premium_requests=added(row.premium_requests, row.unanswered_requests),
                     credits=row.credits,
                 )
             )
-        return sorted(found, key=lambda row: (-row.input - row.output, row.source, row.method))
+        return sorted(found, key=lambda row: (-(row.input or 0) - (row.output or 0), row.source, row.method))
 
 
 # --- usage ----------------------------------------------------------------------------------------------------------
 
 
-_USED = 8  # index of the first of these in a row
+_USED, _KNOWN = 12, 20  # where numbers begin in a row, and what is known of them
+_RECORDED = ("input", "output", "cache_read", "cache_write", "reasoning", "calls", "premium_requests", "credits")
+_HAS_CACHE, _HAS_REQUESTS = 1 << _RECORDED.index("cache_read"), 1 << _RECORDED.index("premium_requests")
+# What is known of a row, as bits by _RECORDED -> as `known` counts it.
+_BITS = [
+    sum(KNOWN[name] for place, name in enumerate(_RECORDED) if mask >> place & 1) for mask in range(1 << len(_RECORDED))
+]
+_COUNTED = ", ".join(f"coalesce(s.{name}, 0)" for name in _RECORDED)
+_IS_KNOWN = " + ".join(f"(s.{name} IS NOT NULL) * {1 << place}" for place, name in enumerate(_RECORDED))
 
 
-def spent(
-    connection: sqlite3.Connection, table: PriceTable | None, cells: dict[Row, Cell]
-) -> Iterator[tuple[int, int, Cell, Numbers]]:
-    """Yield the chosen rows by conversation: conversation, turn, cell, and usage with its price.
+def spent(chosen: Chosen, table: PriceTable | None, cells: dict[Row, Cell]) -> Iterator[tuple[int, int, Cell, Numbers]]:
+    """Yield the rows that are chosen, by conversation: conversation, turn, cell, and what was used with its price.
 
     Cells are stored in `cells`, so that equal ones are the same object.
     """
-    rows = connection.execute(
+    chosen.note_outcomes()
+    rows = chosen.connection.execute(
         f"""
-        SELECT c.conversation, t.turn, t.day, s.model, s.agent, s.subagent, s.source, s.method,
-               coalesce(s.input, 0), coalesce(s.output, 0), coalesce(s.cache_read, 0), coalesce(s.cache_write, 0),
-               coalesce(s.reasoning, 0), coalesce(s.premium_requests, 0), coalesce(s.credits, 0),
-               s.premium_requests IS NOT NULL, s.credits IS NOT NULL
+        SELECT c.conversation, t.turn, t.day, s.model, s.agent, s.subagent, s.source, s.method, s.payer,
+               {system_sql(chosen.plan, "s.billing", "t.at")}, s.has_credits, t.outcome, {_COUNTED}, {_IS_KNOWN}
         FROM temp.chosen AS c
         CROSS JOIN spend AS s ON s.conversation = c.conversation
         CROSS JOIN temp.chosen_turn AS t ON t.conversation = s.conversation AND t.turn = coalesce(s.turn, {NO_TURN})
         ORDER BY c.conversation
-        """  # noqa: S608 - a number of our own
+        """  # noqa: S608 - numbers and names of our own
     )
     is_asked = table is not None
     for row in rows:
         key = row[2:_USED]
         cell = cells.get(key)
         if cell is None:
-            cell = cells[key] = Cell(key, table)
-        yield row[0], row[1], cell, cell.priced(row[_USED:], is_asked)
+            cell = cells[key] = Cell(key, table, chosen.plan.discount)
+        yield row[0], row[1], cell, cell.priced(row[_USED:_KNOWN], row[_KNOWN], is_asked)
 
 
 def conversations_of(connection: sqlite3.Connection) -> dict[int, Of]:
-    """Return the chosen conversations, by number."""
-    rows = connection.execute("SELECT conversation, id, title, workspace, source FROM temp.chosen")
+    """The chosen conversations, by number."""
+    rows = connection.execute("SELECT conversation, id, title, workspace, repository, branch, source FROM temp.chosen")
     return {number: Of(*rest) for number, *rest in rows}
 
 
@@ -294,20 +384,28 @@ def _sum_of(several: Collection[Numbers]) -> Numbers:
     return tuple(map(sum, zip(*several, strict=True)))
 
 
+_INPUT, _OUTPUT, _ESTIMATED_INPUT, _ESTIMATED_OUTPUT, _DOLLARS, _ESTIMATED_DOLLARS = (
+    AT[name] for name in ("input", "output", "estimated_input", "estimated_output", "dollars", "estimated_dollars")
+)
+
+
 def _cost_key(numbers: Numbers) -> tuple[float, float]:
-    """Return the sort key for the most expensive: dollars, then tokens, whether recorded or estimated."""
-    given, answered, _, _, _, estimated_given, estimated_answered, _, _, _, dollars, estimated_dollars, *_ = numbers
-    return -(dollars + estimated_dollars), -(given + answered + estimated_given + estimated_answered)
+    """What the dearest come first by: dollars, then tokens, be they recorded or estimated."""
+    tokens = numbers[_INPUT] + numbers[_OUTPUT] + numbers[_ESTIMATED_INPUT] + numbers[_ESTIMATED_OUTPUT]
+    return -(numbers[_DOLLARS] + numbers[_ESTIMATED_DOLLARS]), -tokens
 
 
 def _row_of(name: str, numbers: Numbers, id_: str | None = None) -> SpendRow:
     conversations, turns, *rest = numbers
-    counts, amounts, known = rest[: len(COUNTS)], rest[len(COUNTS) : -len(AMOUNTS)], rest[-len(AMOUNTS) :]
-    row = SpendRow(name=name, id=id_, conversations=int(conversations), turns=int(turns))
-    for field, count in zip(COUNTS, counts, strict=True):
-        setattr(row, field, int(count))
-    for field, amount, times in zip(AMOUNTS, amounts, known, strict=True):
-        setattr(row, field, round(amount, DIGITS) if times else None)
+    row = SpendRow(
+        name=name, id=id_, conversations=int(conversations), turns=int(turns), unpriced=int(rest[AT["unpriced"]])
+    )
+    for field in FIELDS:
+        if field != "unpriced" and is_known(numbers, field):
+            amount = rest[AT[field]]
+            setattr(row, field, int(amount) if field in COUNTS else round(amount, DIGITS))
+    if rest[AT[CACHEABLE]]:
+        row.cache_share = round(rest[AT["cache_read"]] / rest[AT[CACHEABLE]], 4)
     return row
 
 

@@ -17,20 +17,26 @@ class Figures(msgspec.Struct, kw_only=True):
 
 
 class SpendRow(Figures, kw_only=True):
-    """What something took: a day, a model, a conversation, or everything."""
+    """What something took: a day, a model, a conversation, or everything. None: no place records it."""
 
     name: str
     conversations: int = 0
     turns: int = 0
-    input: int = 0  # recorded, what came from a cache included
-    output: int = 0  # recorded, reasoning included
-    cache_read: int = 0
-    cache_write: int = 0
-    reasoning: int = 0
-    estimated_input: int = 0  # of turns for which no input was recorded
-    estimated_output: int = 0
-    premium_requests: float | None = None
-    credits: float | None = None
+    calls: int | None = None  # of a model
+    input: int | None = None  # recorded, what came from a cache included
+    output: int | None = None  # recorded, reasoning included
+    cache_read: int | None = None
+    cache_write: int | None = None
+    reasoning: int | None = None
+    cache_share: float | None = None  # of the input that tells what came from a cache, 0 to 1
+    estimated_input: int | None = None  # of turns for which no input was recorded
+    estimated_output: int | None = None
+    spread: int | None = None  # the recorded tokens that are parts of a total of several turns
+    premium_requests: float | None = None  # of turns that were answered
+    unanswered_requests: float | None = None  # premium requests of turns that failed or were cancelled
+    credits: float | None = None  # recorded
+    spread_credits: float | None = None  # the part of them that is divided among turns
+    computed_credits: float | None = None  # of tokens without recorded credits, at list prices
     dollars: float | None = None  # recorded tokens at list prices; None where no model has a price
     estimated_dollars: float | None = None  # the same of estimated tokens
     unpriced: int = 0  # recorded tokens of models without a price
@@ -43,8 +49,8 @@ class OriginRow(Figures, kw_only=True):
     source: str  # "session.shutdown", "modelTotals", "characters / 4", ...
     method: str  # recorded, spread, estimated
     conversations: int
-    input: int
-    output: int
+    input: int | None = None
+    output: int | None = None
     premium_requests: float | None = None
     credits: float | None = None
 
@@ -65,6 +71,8 @@ class Prices(Figures, kw_only=True):
     date: str | None  # of the table
     models: dict[str, str] = {}  # model as recorded -> the entry of the table it was priced by
     unpriced: list[str] = []
+    own: list[str] = []  # models that the config file prices
+    discount: float | None = None  # of a contract, in the config file
 
 
 class TokensSection(Figures, kw_only=True):
@@ -80,6 +88,13 @@ class TokensSection(Figures, kw_only=True):
     by_tool: list[SpendRow]  # estimated: arguments are output, results are input
     by_conversation: list[SpendRow]
     by_turn: list[SpendRow]
+    by_system: list[SpendRow]  # premium requests and AI credits are never one sum
+    by_payer: list[SpendRow]
+    by_outcome: list[SpendRow]  # kept, undone, failed, cancelled, asked again, unknown
+    by_repository: list[SpendRow]
+    by_branch: list[SpendRow]
+    cache_turns: int  # turns after the first that tell what came from a cache
+    missed_cache_turns: int  # those of them with nothing from a cache
     composition: list[ShareRow]
     origins: list[OriginRow]
     prices: Prices | None = None

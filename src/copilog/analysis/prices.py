@@ -25,6 +25,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
+from copilog.analysis.plans import OwnPrice, Plan
+
 if TYPE_CHECKING:
     from decimal import Decimal
 
@@ -44,13 +46,19 @@ _ENDINGS = re.compile(r"([-@](\d{8}|\d{4}-\d\d-\d\d|00\d|latest|preview|thought|
 
 
 class UnitPrice(msgspec.Struct, frozen=True, kw_only=True):
-    """Dollars for a million tokens, from a day on. A prompt of unusual length may have cost more."""
+    """Dollars for a million tokens, from a day on. Long prompts may have a price of their own."""
 
     since: str = ""  # a day; empty: from the beginning
     input: float
     output: float
     cache_read: float
     cache_write: float
+    above: int | None = None  # the length of prompts from which on `long` holds
+    long: UnitPrice | None = None
+
+    def of_prompts(self, tokens: float) -> UnitPrice:
+        """Return what holds for prompts of this length."""
+        return self.long if self.long is not None and self.above is not None and tokens > self.above else self
 
 
 class PricedModel(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,6 +74,7 @@ class PriceTable(msgspec.Struct, kw_only=True):
     source: str  # "genai-prices 0.2.1"
     date: str | None = None
     models: dict[str, PricedModel | None] = {}
+    own: list[str] = []  # models that the config file prices
 
     def price_at(self, model: str | None, day: str | None) -> UnitPrice | None:
         """What a model cost on a day; the latest price if that is not known."""
@@ -77,11 +86,55 @@ class PriceTable(msgspec.Struct, kw_only=True):
         return next(price for price in reversed(entry.prices) if price.since <= day)
 
 
-def price_table(models: Iterable[str], folder: Path | None = None) -> PriceTable | None:
-    """The prices of these models, and maybe of others; None where the package is not installed.
+def price_table(models: Iterable[str], folder: Path | None = None, plan: Plan | None = None) -> PriceTable | None:
+    """Return the prices of these models, and maybe of others; None where there are none.
 
-    `folder` is where findings are kept: the user's cache folder, as a rule.
+    Those of the plan go before those of the package. `folder` is the cache: the user's cache folder, as a rule.
     """
+    models = set(models)
+    own = plan.prices if plan is not None else {}
+    named = {price.same_as for price in own.values() if price.same_as is not None}
+    table = _table_of_package(models | named, folder)
+    if not own:
+        return table
+    table = table or PriceTable(source="the config file")
+    prices = {normalised(name): (name, price) for name, price in own.items()}
+    found = {model: prices.get(normalised(model)) for model in models}
+    made = {model: _own_model(*entry, table) for model, entry in found.items() if entry is not None}
+    return replace(table, models=table.models | made, own=sorted(made))
+
+
+def _own_model(name: str, price: OwnPrice, table: PriceTable) -> PricedModel | None:
+    """Return a model as the plan prices it: a number that it leaves out is that of the package's model."""
+    known = table.models.get(price.same_as or name)
+    first = known.prices[-1] if known is not None else None
+    paid = price.input if price.input is not None else first.input if first is not None else None
+    answered = price.output if price.output is not None else first.output if first is not None else None
+    if paid is None or answered is None:
+        return None
+    if known is not None and price.input is None and price.output is None and price.long is None:
+        return known
+    read = price.cache_read if price.cache_read is not None else _part(first, "cache_read", price, paid)
+    written = price.cache_write if price.cache_write is not None else _part(first, "cache_write", price, paid)
+    unit = UnitPrice(input=paid, output=answered, cache_read=read, cache_write=written)
+    if price.long is not None:
+        more = price.long
+        longer = UnitPrice(
+            input=more.input,
+            output=more.output,
+            cache_read=more.cache_read if more.cache_read is not None else more.input,
+            cache_write=more.cache_write if more.cache_write is not None else more.input,
+        )
+        unit = replace(unit, above=more.above, long=longer)
+    return PricedModel(name=f"{name} (config file)", prices=[unit])
+
+
+def _part(first: UnitPrice | None, name: str, price: OwnPrice, paid: float) -> float:
+    """Return a price of cached tokens: the package's, unless the input has a price of its own."""
+    return getattr(first, name) if first is not None and price.input is None else paid
+
+
+def _table_of_package(models: Iterable[str], folder: Path | None) -> PriceTable | None:
     from importlib.metadata import PackageNotFoundError, version
 
     try:

@@ -1,7 +1,7 @@
 """Select what is measured: the conversations of a selection, and their turns within its period.
 
     chosen        the conversations
-    chosen_turn   their turns, with local day, hour and weekday; and turn -1, to which facts without a turn belong
+    chosen_turn   their turns, with day, hour, weekday and outcome; and turn -1, to which facts without a turn belong
 
 Both are temporary tables, so that every figure is one join away: nothing is written to the archive. A period applies
 to turns, other filters to entire conversations. A conversation that was continued under another id repeats the turns
@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from copilog.analysis.plans import Plan
+from copilog.store.schema import UNANSWERED
 from copilog.store.selection import Selection, where
 from copilog.store.times import text_of
 
@@ -31,27 +33,43 @@ SHORTEST_UNIQUE_ID = 20
 class Chosen:
     """A selection, prepared for measuring."""
 
-    def __init__(self, connection: sqlite3.Connection, selection: Selection, now: datetime, *, is_whole: bool) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, selection: Selection, now: datetime, *, is_whole: bool, plan: Plan
+    ) -> None:
         self.connection = connection
+        self.plan = plan
         self.selection = selection
         self.now = now
+        self._has_outcomes = False
         self.is_whole = is_whole  # all turns of the conversations: no period, no copies
         self.conversations = self._count("SELECT count(*) FROM chosen")
         self.turns = self._count("SELECT count(*) FROM chosen_turn WHERE is_turn")
+
+    def note_outcomes(self) -> None:
+        """Fill `chosen_turn.outcome`, once."""
+        if not self._has_outcomes:
+            _note_outcomes(self.connection)
+            self._has_outcomes = True
 
     def _count(self, sql: str) -> int:
         (count,) = self.connection.execute(sql).fetchone()
         return int(count)
 
 
-def choose(archive: Archive, selection: Selection | None = None, *, now: datetime | None = None) -> Chosen:
-    """Prepare a selection for measuring. Only the last one prepared on an archive is valid."""
+def choose(
+    archive: Archive,
+    selection: Selection | None = None,
+    *,
+    now: datetime | None = None,
+    plan: Plan | None = None,
+) -> Chosen:
+    """Make a selection the one that figures are taken of. The last one made on an archive counts."""
     selection = selection if selection is not None else Selection()
     connection = archive.connection
     _make_tables(connection)
     _choose_conversations(archive, selection)
     is_whole = _choose_turns(connection, selection)
-    return Chosen(connection, selection, now or datetime.now(UTC), is_whole=is_whole)
+    return Chosen(connection, selection, now or datetime.now(UTC), is_whole=is_whole, plan=plan or Plan())
 
 
 def _make_tables(connection: sqlite3.Connection) -> None:
@@ -60,11 +78,12 @@ def _make_tables(connection: sqlite3.Connection) -> None:
         DROP TABLE IF EXISTS temp.chosen;
         DROP TABLE IF EXISTS temp.chosen_turn;
         CREATE TEMP TABLE chosen (
-            conversation INTEGER PRIMARY KEY, id TEXT, title TEXT, workspace TEXT, source TEXT, at TEXT
+            conversation INTEGER PRIMARY KEY, id TEXT, title TEXT, workspace TEXT, repository TEXT, branch TEXT,
+            source TEXT, at TEXT
         );
         CREATE TEMP TABLE chosen_turn (
             conversation INTEGER, turn INTEGER, at TEXT, day TEXT, hour INTEGER, weekday INTEGER, is_turn INTEGER,
-            PRIMARY KEY (conversation, turn)
+            outcome TEXT, PRIMARY KEY (conversation, turn)
         ) WITHOUT ROWID;
         """
     )
@@ -74,7 +93,9 @@ def _choose_conversations(archive: Archive, selection: Selection) -> None:
     # Which turns a period leaves out is decided turn by turn.
     whole = msgspec.structs.replace(archive.with_id(selection), since=None, until=None)
     condition, parameters = where(archive.connection, whole)
-    columns = "c.rowid, c.id, c.title, c.workspace, c.source, coalesce(c.updated_at, c.started_at)"
+    columns = (
+        "c.rowid, c.id, c.title, c.workspace, c.repository, c.branch, c.source, coalesce(c.updated_at, c.started_at)"
+    )
     sql = f"INSERT INTO temp.chosen SELECT {columns} FROM conversation AS c WHERE {condition}"  # noqa: S608
     _execute(archive.connection, sql, parameters)
 
@@ -82,13 +103,14 @@ def _choose_conversations(archive: Archive, selection: Selection) -> None:
 def _choose_turns(connection: sqlite3.Connection, selection: Selection) -> bool:
     """Fill `chosen_turn`, and return whether it has all turns of the chosen conversations."""
     period, parameters = _period(selection)
-    # SQLite counts weekdays from Sunday. A turn without a time has that of its conversation.
+    zone = "" if selection.zone is UTC else ", 'localtime'"
+    # SQLite counts weekdays from Sunday. The time of a turn is that of its conversation where it has none.
     _execute(
         connection,
         f"""
         INSERT INTO temp.chosen_turn
-        SELECT conversation, turn, at, date(at, 'localtime'), CAST(strftime('%H', at, 'localtime') AS INTEGER),
-               (CAST(strftime('%w', at, 'localtime') AS INTEGER) + 6) % 7, is_turn
+        SELECT conversation, turn, at, date(at{zone}), CAST(strftime('%H', at{zone}) AS INTEGER),
+               (CAST(strftime('%w', at{zone}) AS INTEGER) + 6) % 7, is_turn, NULL
         FROM (
             SELECT t.conversation, t.position AS turn, coalesce(t.started_at, c.at) AS at, 1 AS is_turn
             FROM temp.chosen AS c JOIN turn AS t ON t.conversation = c.conversation WHERE t.superseded IS NULL
@@ -108,6 +130,36 @@ def _choose_turns(connection: sqlite3.Connection, selection: Selection) -> bool:
             [],
         )
     return not period and not has_copies
+
+
+def _note_outcomes(connection: sqlite3.Connection) -> None:
+    """Note what became of each turn: failed, cancelled, undone, asked again, kept; NULL where nothing says so.
+
+    A turn whose edits were undone in part is undone if more of them were undone than kept.
+    """
+    _execute(
+        connection,
+        f"""
+        UPDATE temp.chosen_turn AS c SET outcome = found.outcome FROM (
+            SELECT t.conversation, t.position,
+                   CASE WHEN t.status IN {UNANSWERED} THEN t.status
+                        WHEN coalesce(e.undone, 0) > coalesce(e.kept, 0) THEN 'undone'
+                        WHEN after.is_retry THEN 'asked again'
+                        WHEN e.kept THEN 'kept' END AS outcome
+            FROM temp.chosen AS v CROSS JOIN turn AS t ON t.conversation = v.conversation
+            LEFT JOIN turn AS after ON after.conversation = t.conversation AND after.position = t.position + 1
+            LEFT JOIN (
+                SELECT f.conversation, f.turn, sum(f.fate = 'undone') AS undone,
+                       sum(f.fate IN ('kept', 'changed')) AS kept
+                FROM temp.chosen AS w CROSS JOIN file_edit AS f ON f.conversation = w.conversation
+                WHERE f.fate IS NOT NULL AND f.is_counted GROUP BY 1, 2
+            ) AS e ON e.conversation = t.conversation AND e.turn = t.position
+            WHERE t.superseded IS NULL
+        ) AS found
+        WHERE found.conversation = c.conversation AND found.position = c.turn AND found.outcome IS NOT NULL
+        """,  # noqa: S608 - a constant
+        [],
+    )
 
 
 def _period(selection: Selection) -> tuple[str, list[Any]]:

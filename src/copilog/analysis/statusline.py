@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from copilog.store.database import ArchiveError, map_file
-from copilog.store.schema import APPLICATION_ID, MIGRATIONS
+from copilog.store.schema import APPLICATION_ID, MIGRATIONS, UNANSWERED
 
 BUSY_SECONDS = 0.02
 NEWEST = 1_000  # conversations among which the latest of a workspace is looked for
@@ -44,7 +44,7 @@ TURNS = f"""
 SPENT = f"""
     SELECT coalesce(sum(iif(s.method = 'estimated', 0, coalesce(s.input, 0) + coalesce(s.output, 0))), 0),
            coalesce(sum(iif(s.method = 'estimated', coalesce(s.input, 0) + coalesce(s.output, 0), 0)), 0),
-           sum(s.premium_requests), sum(s.credits)
+           sum(iif(t.status IN {UNANSWERED}, NULL, s.premium_requests)), sum(s.credits)
     FROM conversation AS c JOIN spend AS s ON s.conversation = c.rowid
     LEFT JOIN turn AS t ON t.conversation = s.conversation AND t.position = s.turn WHERE {OF_TODAY}
 """  # noqa: S608

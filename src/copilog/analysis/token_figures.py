@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from copilog.analysis.breakdowns import (
     AMOUNTS,
+    AT,
     BY_CELL,
     BY_CONVERSATION,
     COUNTS,
@@ -18,10 +19,12 @@ from copilog.analysis.breakdowns import (
     Of,
     Row,
     conversations_of,
+    is_known,
     loaded_skills,
     spent,
 )
-from copilog.analysis.facts import DISTINCT, ROUNDED_SUM, SUM, Amount, Table, Unit, WalkedTable
+from copilog.analysis.facts import DISTINCT, KNOWN_SUM, ROUNDED_SUM, SUM, Amount, Table, Unit, WalkedTable
+from copilog.analysis.numbers import added
 from copilog.analysis.prices import price_table
 from copilog.analysis.selection import NO_TURN, Chosen
 from copilog.analysis.tokens import models_of
@@ -40,9 +43,8 @@ class Spent(NamedTuple):
 
 
 def _spent(chosen: Chosen) -> Iterator[Spent]:
-    connection = chosen.connection
-    conversations, cells = conversations_of(connection), dict[Row, Cell]()
-    for number, turn, cell, numbers in spent(connection, price_table(models_of(chosen)), cells):
+    conversations, cells = conversations_of(chosen.connection), dict[Row, Cell]()
+    for number, turn, cell, numbers in spent(chosen, price_table(models_of(chosen), plan=chosen.plan), cells):
         yield Spent(number, turn, conversations[number], cell, numbers)
 
 
@@ -56,36 +58,42 @@ def _with_skills(chosen: Chosen) -> Iterator[Spent]:
 
 # --- amounts --------------------------------------------------------------------------------------------------------
 
-_FIELDS = {name: at for at, name in enumerate((*COUNTS, *AMOUNTS))}
 _HEADINGS: dict[str, tuple[str, Unit]] = {
     "input": ("Recorded input tokens", "tokens"),
     "output": ("Recorded output tokens", "tokens"),
     "cache_read": ("Input tokens read from a cache", "tokens"),
     "cache_write": ("Input tokens written to a cache", "tokens"),
     "reasoning": ("Reasoning tokens", "tokens"),
+    "calls": ("Calls of a model", "count"),
     "estimated_input": ("Estimated input tokens", "tokens"),
     "estimated_output": ("Estimated output tokens", "tokens"),
+    "spread": ("Recorded tokens of a total of several turns", "tokens"),
     "unpriced": ("Recorded tokens without a price", "tokens"),
-    "premium_requests": ("Premium requests", "amount"),
-    "credits": ("AI credits", "amount"),
+    "premium_requests": ("Premium requests of answered turns", "amount"),
+    "unanswered_requests": ("Premium requests of failed and cancelled turns", "amount"),
+    "credits": ("Recorded AI credits", "amount"),
+    "spread_credits": ("AI credits of a total of several turns", "amount"),
+    "computed_credits": ("AI credits computed from list prices", "amount"),
     "dollars": ("Cost of recorded tokens", "dollars"),
     "estimated_dollars": ("Cost of estimated tokens", "dollars"),
 }
 
 
-def _count(name: str, row: Spent) -> float:
-    return row.numbers[_FIELDS[name]]
-
-
 def _known(name: str, row: Spent) -> float | None:
-    """An amount, unless it was not recorded."""
-    numbers = row.numbers
-    return numbers[_FIELDS[name]] if numbers[len(_FIELDS) + AMOUNTS.index(name)] else None
+    """Return a number, unless it was not recorded."""
+    return row.numbers[AT[name]] if is_known(row.numbers, name) else None
 
 
-def _sum_of(*names: str) -> Callable[[Spent], float]:
-    places = [_FIELDS[name] for name in names]
-    return lambda row: sum(row.numbers[place] for place in places)
+def _all_of(name: str, row: Spent) -> float:
+    return row.numbers[AT[name]]
+
+
+def _sum_of(*names: str) -> Callable[[Spent], float | None]:
+    return lambda row: added(*(_known(name, row) for name in names))
+
+
+def _tokens(row: Spent) -> float:
+    return sum(row.numbers[AT[name]] for name in _TOKENS)
 
 
 def _numbered(row: Spent) -> tuple[int, int] | None:
@@ -96,18 +104,21 @@ _TOKENS = ("input", "output", "estimated_input", "estimated_output")
 SPENT = {
     "conversations": Amount(attrgetter("conversation"), "Conversations that used tokens", DISTINCT),
     "turns": Amount(_numbered, "Turns that used tokens", DISTINCT),
-    **{name: Amount(partial(_count, name), _HEADINGS[name][0], SUM, _HEADINGS[name][1]) for name in COUNTS},
+    **{name: Amount(partial(_known, name), _HEADINGS[name][0], KNOWN_SUM, _HEADINGS[name][1]) for name in COUNTS},
     **{name: Amount(partial(_known, name), _HEADINGS[name][0], ROUNDED_SUM, _HEADINGS[name][1]) for name in AMOUNTS},
-    "tokens": Amount(_sum_of(*_TOKENS), "Tokens, recorded or estimated", SUM._replace(counts_zero=True), "tokens"),
-    "recorded": Amount(_sum_of("input", "output"), "Recorded tokens", SUM, "tokens"),
-    "estimated": Amount(_sum_of("estimated_input", "estimated_output"), "Estimated tokens", SUM, "tokens"),
+    "unpriced": Amount(partial(_all_of, "unpriced"), _HEADINGS["unpriced"][0], SUM, "tokens"),
+    "tokens": Amount(_tokens, "Tokens, recorded or estimated", SUM._replace(counts_zero=True), "tokens"),
+    "recorded": Amount(_sum_of("input", "output"), "Recorded tokens", KNOWN_SUM, "tokens"),
+    "estimated": Amount(_sum_of("estimated_input", "estimated_output"), "Estimated tokens", KNOWN_SUM, "tokens"),
 }
 OF_ORIGIN = {
     "records": Amount(lambda _: 1, "Numbers"),
     "conversations": SPENT["conversations"],
-    "input": Amount(_sum_of("input", "estimated_input"), "Input tokens", SUM, "tokens"),
-    "output": Amount(_sum_of("output", "estimated_output"), "Output tokens", SUM, "tokens"),
-    "premium_requests": SPENT["premium_requests"],
+    "input": Amount(_sum_of("input", "estimated_input"), "Input tokens", KNOWN_SUM, "tokens"),
+    "output": Amount(_sum_of("output", "estimated_output"), "Output tokens", KNOWN_SUM, "tokens"),
+    "premium_requests": Amount(
+        _sum_of("premium_requests", "unanswered_requests"), "Premium requests", ROUNDED_SUM, "amount"
+    ),
     "credits": SPENT["credits"],
 }
 
@@ -150,6 +161,8 @@ TABLES: list[Table] = [
     WalkedTable(name="tokens.total", amounts=SPENT, walk=_spent),
     *(_table(by, " on {}", _of_cell(by)) for by in ("day", "week", "month")),
     _table("workspace", " in {}", _of_conversation("workspace")),
+    *(_table(by, f" of {by} {{}}", _of_conversation(by)) for by in ("repository", "branch")),
+    *(_table(by, f" of {by} {{}}", _of_cell(by)) for by in ("payer", "system", "outcome")),
     _table("source", " in conversations from {}", _of_conversation("source")),
     _table("model", " of {}", _of_cell("model"), fold=_model_key),
     _table("agent", " of {}", _of_cell("agent"), fold=str.casefold),

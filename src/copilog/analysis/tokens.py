@@ -23,16 +23,19 @@ from copilog.store.schema import is_counted
 
 BYTES_OF_A_TOKEN = 4  # about, for what tools were given and gave back
 LONG_AFTER, END_OF_TIME = "9", "~"  # as texts, after all days
-ASKED_FOR = ("total", "day", "workspace", "model", "agent", "subagent", "skill", "conversation", "turn", "origin")
+ASKED_FOR = (
+    "total", "day", "workspace", "model", "agent", "subagent", "skill", "conversation", "turn", "origin", "system",
+    "payer", "outcome", "repository", "branch",
+)  # fmt: skip
 BY = tuple(sorted({*BY_CONVERSATION, *BY_CELL, "skill", "tool", "turn"} - {"total", "origin"}))
 
 
 def tokens(chosen: Chosen, *, limit: int | None = 20, prices: bool = True, cache: Path | None = None) -> TokensSection:
     """All figures about tokens and cost. `cache` is the folder where prices are kept: the user's own, as a rule."""
     models = models_of(chosen)
-    table = price_table(models, cache) if prices else None
+    table = price_table(models, cache, chosen.plan) if prices else None
     tallies = Tallies(ASKED_FOR, limit, table)
-    tallies.add_all(chosen.connection)
+    tallies.add_all(chosen)
     return TokensSection(
         total=next(iter(tallies.rows("total")), SpendRow(name="total")),
         by_day=tallies.rows("day"),
@@ -44,9 +47,16 @@ def tokens(chosen: Chosen, *, limit: int | None = 20, prices: bool = True, cache
         by_tool=_by_tool(chosen, limit, table),
         by_conversation=tallies.rows("conversation"),
         by_turn=tallies.rows("turn"),
+        by_system=tallies.rows("system"),
+        by_payer=tallies.rows("payer"),
+        by_outcome=tallies.rows("outcome"),
+        by_repository=tallies.rows("repository"),
+        by_branch=tallies.rows("branch"),
+        cache_turns=tallies.cache_turns,
+        missed_cache_turns=tallies.missed_turns,
         composition=_composition(chosen),
         origins=tallies.origins(),
-        prices=_prices_of(models, table),
+        prices=_prices_of(models, table, chosen.plan.discount),
     )
 
 
@@ -59,11 +69,11 @@ def spend_by(
     """
     if by not in BY:
         raise UsageError(f"tokens cannot be grouped by {by!r}; choose one of {', '.join(BY)}")
-    table = price_table(models_of(chosen), cache) if prices else None
+    table = price_table(models_of(chosen), cache, chosen.plan) if prices else None
     if by == "tool":
         return _by_tool(chosen, limit, table)
     tallies = Tallies([by], limit, table)
-    tallies.add_all(chosen.connection)
+    tallies.add_all(chosen)
     return tallies.rows(by)
 
 
@@ -90,7 +100,7 @@ DOLLARS = Aggregate(
 
 
 def _prepare(chosen: Chosen) -> None:
-    _put_prices(chosen, price_table(models_of(chosen)))
+    _put_prices(chosen, price_table(models_of(chosen), plan=chosen.plan))
 
 
 # What tools were given is output of the model of the turn, what they gave back is input. Both are estimated. A result
@@ -170,7 +180,7 @@ def _composition(chosen: Chosen) -> list[ShareRow]:
     ]
 
 
-def _prices_of(models: Iterable[str], table: PriceTable | None) -> Prices | None:
+def _prices_of(models: Iterable[str], table: PriceTable | None, discount: float) -> Prices | None:
     """Which prices were used for these models."""
     if table is None:
         return None
@@ -180,4 +190,6 @@ def _prices_of(models: Iterable[str], table: PriceTable | None) -> Prices | None
         date=table.date,
         models={model: entry.name for model, entry in entries.items() if entry is not None},
         unpriced=[model for model, entry in entries.items() if entry is None],
+        own=[model for model in table.own if model in entries],
+        discount=discount or None,
     )

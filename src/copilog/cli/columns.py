@@ -12,9 +12,9 @@ NARROW = 12  # the narrowest that a text may become
 LEAST_BAR, WIDEST_BAR = 6, 16
 # Columns that are left out first in a narrow window; after these, the rightmost ones.
 FIRST_TO_GO = (
-    "url", "cache_read", "estimated_input", "estimated_dollars", "total_ms", "failure_rate", "evidence", "path",
-    "first_p95_ms", "first_median_ms", "retries", "denied", "automatic", "by_user", "credits",
-    "premium_requests", "estimated_output",
+    "url", "cache_read", "calls", "spread", "cache_share", "unanswered_requests", "estimated_input",
+    "estimated_dollars", "total_ms", "failure_rate", "evidence", "path", "first_p95_ms", "first_median_ms", "retries",
+    "denied", "automatic", "by_user", "computed_credits", "credits", "premium_requests", "estimated_output",
 )  # fmt: skip
 
 

@@ -49,7 +49,7 @@ def command(settings: Settings, example: bool, as_json: bool) -> int:
         return 0
     click.echo(f"config file  {path}  ({why}{'' if path.is_file() else ', does not exist'})")
     for name, value, origin in rows:
-        shown = ", ".join(value) or "none" if isinstance(value, list) else str(value).lower()
+        shown = ", ".join(value) or "none" if isinstance(value, list | dict) else str(value).lower()
         click.echo(f"{name:<12} {shown}  ({origin})")
     return 0
 

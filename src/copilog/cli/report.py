@@ -98,7 +98,7 @@ def _measured(settings: Settings, selection: Selection, limit: int, is_anonymous
     from copilog.cli.agents import definitions_for
 
     with searched_archive(settings, Report()) as archive:
-        chosen = choose(archive, selection)
+        chosen = choose(archive, selection, plan=settings.config.plan)
         stats = measure_chosen(chosen, defined=definitions_for(settings, chosen), limit=limit)
     if not is_anonymous:
         return stats

@@ -182,6 +182,7 @@ def _serve(settings: Settings, served: ShownArchive, wanted: Binding) -> None:
         notice=served.notice,
         is_of_this_machine=not (settings.roots or settings.sample) and served.notice in (None, NOT_STORED),
         files=wanted.files,
+        plan=settings.config.plan,
     )
     server = ViewerServer(create_app(told, _folders_to_watch(settings, served)), is_talkative=settings.debug)
     if not is_loopback(host):

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import os
 import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from copilog.errors import UsageError
+
+if TYPE_CHECKING:
+    from copilog.analysis.plans import Plan
 
 Kind = TypeVar("Kind")
 
@@ -21,6 +26,22 @@ color = "auto"
 list_limit = 50
 # Exit code 1 when there were bad records.
 strict = false
+# AI credits (or premium requests, see billing) that a billing month has, and the day on which it begins.
+budget = 1900
+billing_day = 1
+# "requests": a plan that is still billed by premium requests, also after 1 June 2026.
+# billing = "requests"
+# What a contract takes from list prices: 0.1 is a tenth.
+discount = 0
+# Prices of your own, in dollars for a million tokens, by model. `same_as` takes those of another model; what is left
+# out is as in the table of list prices. `long` holds for prompts of more tokens than `above`.
+# [prices."copilot-swe"]
+# same_as = "gpt-5"
+# [prices."my-model"]
+# input = 3.0
+# output = 15.0
+# cache_read = 0.3
+# long = { above = 200000, input = 6.0, output = 22.5 }
 """
 
 
@@ -40,9 +61,54 @@ class Config:
     color: Value[bool | None] = field(default_factory=lambda: Value(None))
     list_limit: Value[int] = field(default_factory=lambda: Value(50))
     strict: Value[bool] = field(default_factory=lambda: Value(False))
+    billing: Value[str | None] = field(default_factory=lambda: Value(None))
+    budget: Value[float | None] = field(default_factory=lambda: Value(None))
+    billing_day: Value[int] = field(default_factory=lambda: Value(1))
+    discount: Value[float] = field(default_factory=lambda: Value(0.0))
+    prices: Value[dict[str, Any]] = field(default_factory=lambda: Value({}))
+
+    @property
+    def plan(self) -> Plan:
+        """Return how the user pays for Copilot."""
+        import msgspec
+
+        from copilog.analysis.plans import Plan
+
+        names = ("billing", "budget", "billing_day", "discount", "prices")
+        return msgspec.convert({name: getattr(self, name).value for name in names}, Plan)
 
 
 COLORS: dict[str, bool | None] = {"auto": None, "always": True, "never": False}
+
+
+def _is_number(given: Any) -> bool:
+    return isinstance(given, int | float) and not isinstance(given, bool) and math.isfinite(given)
+
+
+def _price_problem(given: Any) -> str | None:
+    import msgspec
+
+    from copilog.analysis.plans import OwnPrice
+
+    try:
+        msgspec.convert(given, dict[str, OwnPrice])
+    except msgspec.ValidationError as error:
+        return f"cannot be read: {error}"
+    known = {*OwnPrice.__struct_fields__}
+    unknown = [f"{model}: {name}" for model, price in given.items() for name in price if name not in known]
+    return f"cannot be read: unknown setting {unknown[0]}" if unknown else None
+
+
+# What is wrong with a value, in words; None if nothing is.
+CHECKS: dict[str, Callable[[Any], str | None]] = {
+    "billing": lambda given: None if given in ("credits", "requests") else 'must be "credits" or "requests"',
+    "budget": lambda given: None if _is_number(given) and given > 0 else "must be a number above 0",
+    "billing_day": lambda given: (
+        None if isinstance(given, int) and not isinstance(given, bool) and 1 <= given <= 28 else "must be from 1 to 28"
+    ),
+    "discount": lambda given: None if _is_number(given) and 0 <= given < 1 else "must be a part: 0.1 is a tenth",
+    "prices": _price_problem,
+}
 
 
 def config_path() -> tuple[Path, str]:
@@ -96,6 +162,11 @@ def _checked(key: str, given: Any, path: Path) -> Any:
     if key == "list_limit":
         if not isinstance(given, int) or isinstance(given, bool) or given < 1:
             raise UsageError(f"{path}: list_limit must be a number from 1")
+        return given
+    if key in CHECKS:
+        problem = CHECKS[key](given)
+        if problem is not None:
+            raise UsageError(f"{path}: {key} {problem}")
         return given
     if not isinstance(given, bool):
         raise UsageError(f"{path}: {key} must be true or false")

@@ -22,8 +22,9 @@ TOKENS_DRAWN = "output+estimated_output"
 # The order of columns; columns that are neither here nor in those left out come last.
 COLUMNS = {
     "SpendRow": (
-        "id", "name", "turns", "input", "cache_read", "output", "estimated_input", "estimated_output",
-        "premium_requests", "credits", "dollars", "estimated_dollars",
+        "id", "name", "turns", "calls", "input", "cache_share", "output", "spread", "estimated_input",
+        "estimated_output", "premium_requests", "unanswered_requests", "credits", "computed_credits", "dollars",
+        "estimated_dollars",
     ),
     "ToolRow": (
         "name", "calls", "failed", "failure_rate", "command_errors", "retries", "automatic", "by_user", "denied",
@@ -33,7 +34,7 @@ COLUMNS = {
     "SkillRow": ("name", "offered", "loaded", "conversations", "last_at", "is_defined", "evidence"),
 }  # fmt: skip
 LEFT_OUT = {  # --json and --csv have them
-    "SpendRow": ("conversations", "cache_write", "reasoning", "unpriced"),
+    "SpendRow": ("conversations", "cache_read", "cache_write", "reasoning", "unpriced", "spread_credits"),
     "ToolRow": ("conversations", "timed", "result_bytes"),
     "AgentRow": ("path",),
     "SkillRow": ("path",),
@@ -51,6 +52,11 @@ WAYS = (
     "conversation",
     "turn",
     "source",
+    "repository",
+    "branch",
+    "payer",
+    "system",
+    "outcome",
 )
 
 
@@ -66,7 +72,7 @@ SECTIONS = {
     "tokens": Section(
         (
             "by_day", "by_model", "by_workspace", "by_agent", "by_subagent", "by_skill", "by_tool", "by_conversation",
-            "by_turn", "composition", "origins",
+            "by_turn", "by_system", "by_payer", "by_outcome", "by_repository", "by_branch", "composition", "origins",
         ),
         {"composition": "percent", "by_day": TOKENS_DRAWN, "by_model": TOKENS_DRAWN, "by_workspace": TOKENS_DRAWN},
     ),
@@ -128,7 +134,7 @@ def command(
     with searched_archive(settings, Report()) as archive:
         from copilog.analysis import choose
 
-        chosen = choose(archive, selection)
+        chosen = choose(archive, selection, plan=settings.config.plan)
         if asked.section is None:
             _show_everything(settings, chosen, most, as_json)
         elif way is not None:
@@ -230,7 +236,7 @@ def _show_section(
     if asked.section == "tokens":
         from copilog.cli.stats_headlines import spend_lines
 
-        for line in spend_lines(figures.total, figures.prices):  # type: ignore[attr-defined]
+        for line in spend_lines(figures):  # type: ignore[arg-type]
             settings.out.print(line)
     settings.out.print()
     for name in section.tables:

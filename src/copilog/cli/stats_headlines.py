@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
+from copilog.analysis.numbers import added
 from copilog.cli.common import folder_name, plural
 from copilog.cli.tables import cell, duration, money, print_table, short_number
 from copilog.derive.line_counts import line_counts_text
 
 if TYPE_CHECKING:
-    from copilog.analysis.figures import ActivityRow, Prices, SpendRow, Stats, WorkSection
+    from copilog.analysis.figures import ActivityRow, Prices, SpendRow, Stats, TokensSection, WorkSection
     from copilog.cli.common import Settings
 
 HEIGHTS = " ▁▂▃▄▅▆▇█"
@@ -27,7 +28,10 @@ def print_overview(settings: Settings, stats: Stats) -> None:
         out.print(line)
     tokens = stats.tokens
     workspaces = [_with_short_name(row) for row in tokens.by_workspace]
-    spent = ("name", "turns", "input", "output", "estimated_output", "premium_requests", "credits", "dollars")
+    spent = (
+        "name", "turns", "input", "output", "spread", "estimated_output", "premium_requests", "credits",
+        "computed_credits", "dollars",
+    )  # fmt: skip
     print_table(settings, tokens.by_model, title="models", columns=spent, bars="turns")
     print_table(settings, workspaces, title="workspaces", columns=spent, bars="turns")
     print_table(
@@ -65,7 +69,7 @@ def _heads(stats: Stats) -> Iterator[str]:
         (totals.tool_calls, "tool call"),
     )
     yield ", ".join(f"{number:,} {plural(number, word)}" for number, word in counts)
-    yield from spend_lines(stats.tokens.total, stats.tokens.prices)
+    yield from spend_lines(stats.tokens)
     if work.edits:
         fates = ((work.kept, "kept"), (work.undone, "undone"), (work.changed, "changed"), (work.pending, "pending"))
         known = ", ".join(f"{number:,} {word}" for number, word in fates if number)
@@ -96,31 +100,59 @@ def _lines(work: WorkSection) -> str:
     return f" ({words})" if words else ""
 
 
-def spend_lines(total: SpendRow, prices: Prices | None) -> Iterator[str]:
-    """Yield tokens and cost in a few lines, each figure with what it is."""
-    if total.input:
-        cached = f" ({total.cache_read / total.input:.0%} from a cache)" if total.cache_read else ""
-        yield f"tokens recorded: {short_number(total.input)} in{cached}, {short_number(total.output)} out"
-    elif total.output:
+def spend_lines(tokens: TokensSection) -> Iterator[str]:
+    """Tokens and cost in a few lines, each figure with what it is."""
+    total = tokens.total
+    if total.input is not None:
+        cached = f" ({total.cache_share:.0%} from a cache)" if total.cache_share else ""
+        output = f"{short_number(total.output)} out" if total.output is not None else "output not recorded"
+        yield f"tokens recorded: {short_number(total.input)} in{cached}, {output}"
+    elif total.output is not None:
         yield f"tokens recorded: {short_number(total.output)} out; those that went in were not"
+    if total.spread:
+        yield f"  {short_number(total.spread)} of them are parts of totals of several turns"
     estimates = ((total.estimated_input, "in"), (total.estimated_output, "out"))
-    estimated = ", ".join(f"~{short_number(number)} {word}" for number, word in estimates if number)
+    estimated = ", ".join(f">={short_number(number)} {word}" for number, word in estimates if number)
     if estimated:
         yield f"tokens estimated, where none were recorded: {estimated} (characters / 4, each text once)"
-    bills = []
-    if total.premium_requests is not None:
-        bills.append(f"{cell('premium_requests', total.premium_requests)} premium requests")
+    yield from _bills(total)
+    yield from _dollars(total, tokens.prices)
+    others = [row for row in tokens.by_payer if row.name != "Copilot"]
+    for row in others:
+        used = short_number(added(row.input, row.output) or 0)
+        cost = f", {money(row.dollars)} at list prices" if row.dollars is not None else ""
+        yield f"  of that on {row.name}: {used} tokens{cost}"
+    if tokens.cache_turns:
+        yield f"turns that missed the cache: {tokens.missed_cache_turns:,} of {tokens.cache_turns:,} that tell"
+
+
+def _bills(total: SpendRow) -> Iterator[str]:
+    """The two systems, each on a line of its own: they are never one sum."""
+    if total.premium_requests is not None or total.unanswered_requests is not None:
+        apart = total.unanswered_requests
+        more = f"; {cell('premium_requests', apart)} more of failed or cancelled turns" if apart is not None else ""
+        yield f"premium requests: {cell('premium_requests', total.premium_requests or 0.0)} (as recorded){more}"
+    known = []
     if total.credits is not None:
-        bills.append(f"{cell('credits', total.credits)} AI credits")
-    if bills:
-        yield f"billed: {', '.join(bills)} (as recorded)"
-    if prices is not None and (total.dollars is not None or total.estimated_dollars is not None):
-        dollars = [money(total.dollars)] if total.dollars is not None else []
-        if total.estimated_dollars:
-            dollars.append(f"~{money(total.estimated_dollars)} for what is estimated")
-        table = f"{prices.source}{f', {prices.date}' if prices.date else ''}"
-        missing = f"; no price for {', '.join(prices.unpriced)}" if prices.unpriced else ""
-        yield f"at list prices ({table}): {' + '.join(dollars)}{missing}"
+        spread = f", {cell('credits', total.spread_credits)} of them spread" if total.spread_credits else ""
+        known.append(f"{cell('credits', total.credits)} (as recorded{spread})")
+    if total.computed_credits is not None:
+        known.append(f"{cell('credits', total.computed_credits)} (computed from list prices)")
+    if known:
+        yield f"AI credits: {' + '.join(known)}"
+
+
+def _dollars(total: SpendRow, prices: Prices | None) -> Iterator[str]:
+    if prices is None or (total.dollars is None and total.estimated_dollars is None):
+        return
+    dollars = [money(total.dollars)] if total.dollars is not None else []
+    if total.estimated_dollars:
+        dollars.append(f">={money(total.estimated_dollars)} for what is estimated")
+    table = f"{prices.source}{f' of {prices.date}' if prices.date else ''}"
+    table += ", and the config file" if prices.own else ""
+    table += f", less {prices.discount:.0%}" if prices.discount else ""
+    missing = f"; no price for {', '.join(prices.unpriced)}" if prices.unpriced else ""
+    yield f"at list prices ({table}): {' + '.join(dollars)}{missing}"
 
 
 def _with_short_name(row: SpendRow) -> SpendRow:

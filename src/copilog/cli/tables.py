@@ -21,11 +21,13 @@ NAME_WIDTH = 44
 NOTHING = "-"
 SHORT = {
     "premium_requests": "premium",
+    "unanswered_requests": "unanswered",
+    "cache_share": "cached",
     "conversations": "convs",
     "first_median_ms": "first",
     "first_p95_ms": "first p95",
 }
-TOKENS = frozenset({"input", "output", "cache_read", "cache_write", "reasoning", "unpriced"})
+TOKENS = frozenset({"input", "output", "cache_read", "cache_write", "reasoning", "spread", "unpriced"})
 THOUSAND, MINUTE_MS, HOUR_MS = 1000, 60_000, 3_600_000
 
 
@@ -150,7 +152,7 @@ def cell(name: str, value: Any) -> str:
         return duration(value)
     if name.endswith("dollars"):
         return money(value)
-    if name in ("share", "failure_rate"):
+    if name in ("share", "failure_rate", "cache_share"):
         return f"{value:.0%}" if value in (0, 1) or value >= 0.1 else f"{value:.1%}"
     if name.endswith("bytes"):
         return size(value)

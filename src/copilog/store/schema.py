@@ -18,6 +18,8 @@ DETAIL_TABLES = (
 )  # fmt: skip
 # Of what `entries` makes of a conversation. Rows of an earlier version are made again from the document.
 ROWS_VERSION = 10
+# SQL for how a turn ends that was not answered.
+UNANSWERED = "('failed', 'cancelled')"
 # What people and frames read.
 VIEWS = (
     "conversations", "messages", "turns", "tool_calls", "file_edits", "usage", "spending", "prompt_shares", "skills",

@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from copilog import __version__
+from copilog.analysis.plans import Plan
 from copilog.errors import UsageError
 from copilog.render.pages import render_page
 from copilog.store.archive import Archive
@@ -35,12 +36,13 @@ class ViewerSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     archive: Path
     token: str
-    entry: str | None = None  # another token, good for one entrance: other users can see the arguments of a browser
-    hosts: frozenset[str]  # host names of requests: "127.0.0.1:8765", or "127.0.0.1" for any port
-    notice: str | None = None  # shown on every page
-    is_live: bool = True  # whether pages get changes
-    is_of_this_machine: bool = True  # whether definitions on this machine are read
-    files: tuple[Path, ...] = ()  # of trajectories, open from the start
+    entry: str | None = None  # another token, good for one entrance: the arguments of a browser can be seen by others
+    hosts: frozenset[str]  # that requests may name: "127.0.0.1:8765", or "127.0.0.1" for any port
+    notice: str | None = None  # stands on every page
+    is_live: bool = True  # whether pages are told of changes
+    is_of_this_machine: bool = True  # whether what is defined on this machine has to do with it
+    files: tuple[Path, ...] = ()  # of trajectories, open from the beginning
+    plan: Plan = Plan()  # how the user pays for Copilot
 
 
 class Destination(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from copilog.analysis.figures import ActivityRow, Stats, TimeSection
+from copilog.analysis.numbers import added
 from copilog.render import charts
 from copilog.render.report import amounts
 from copilog.render.report.blocks import Block, Chart, Figure, Figures, Paragraph, Row, Section, table_of, text
@@ -56,10 +57,10 @@ def overview(stats: Stats) -> Section:
 
 def _cost_figures(stats: Stats) -> list[Figure]:
     total = stats.tokens.total
-    estimated = total.estimated_input + total.estimated_output
+    estimated = added(total.estimated_input, total.estimated_output)
     tokens = Figure(
         "Tokens",
-        amounts.short(total.input + total.output),
+        amounts.short(added(total.input, total.output)),
         f"recorded; {amounts.short(estimated)} more are estimated" if estimated else "recorded",
     )
     figures = [tokens]

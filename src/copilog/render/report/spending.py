@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from copilog.analysis.figures import OriginRow, ShareRow, SpendRow, Stats, TokensSection
+from copilog.analysis.numbers import added
 from copilog.render import charts
 from copilog.render.report import amounts
 from copilog.render.report.blocks import (
@@ -68,11 +69,10 @@ def _figures(total: SpendRow) -> Figures:
         Figure("Input", amounts.short(total.input), f"{amounts.short(total.cache_read)} of it from a cache"),
         Figure("Output", amounts.short(total.output), f"{amounts.short(total.reasoning)} of it reasoning"),
     ]
-    if total.estimated_input or total.estimated_output:
+    estimated = added(total.estimated_input, total.estimated_output)
+    if estimated:
         estimate = f"{amounts.short(total.estimated_input)} in, {amounts.short(total.estimated_output)} out"
-        made.append(
-            Figure("Estimated besides", amounts.short(total.estimated_input + total.estimated_output), estimate)
-        )
+        made.append(Figure("Estimated besides", amounts.short(estimated), estimate))
     if total.unpriced:
         made.append(
             Figure("Without a price", amounts.short(total.unpriced), "recorded tokens of models not in the table")
@@ -84,9 +84,10 @@ def _figures(total: SpendRow) -> Figures:
 
 
 def parts_of(row: SpendRow) -> tuple[int, int, int, int]:
-    """Return tokens by kind, in the order of KINDS."""
-    cached = min(row.cache_read, row.input)
-    return row.input - cached, cached, row.output, row.estimated_input + row.estimated_output
+    """Tokens by kind, in the order of KINDS."""
+    given = row.input or 0
+    cached = min(row.cache_read or 0, given)
+    return given - cached, cached, row.output or 0, added(row.estimated_input, row.estimated_output) or 0
 
 
 def _part_of(at: int, row: SpendRow) -> int:
@@ -164,7 +165,7 @@ def spend_table(
         number("From cache", "cache_read", optional=True),
         number("Output", "output", optional=True),
         number("Reasoning", "reasoning", optional=True),
-        worked_out("Estimated tokens", lambda row: row.estimated_input + row.estimated_output, optional=True),
+        worked_out("Estimated tokens", lambda row: added(row.estimated_input, row.estimated_output), optional=True),
         number("Premium requests", "premium_requests", amounts.decimal, optional=True),
         number("Credits", "credits", amounts.decimal, optional=True),
         number("Cost", "dollars", amounts.dollars, optional=True),

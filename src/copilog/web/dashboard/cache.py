@@ -8,6 +8,7 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 from copilog.analysis import choose
+from copilog.analysis.plans import Plan
 from copilog.store.archive import Archive
 from copilog.web.dashboard.figures import Look, Measured, measure
 from copilog.web.dashboard.links import Links
@@ -32,14 +33,14 @@ class Boards:
         self._lock = Lock()
         self._cached: OrderedDict[Any, Board] = OrderedDict()
 
-    def of(self, archive: Archive, filters: Filters, now: datetime, look: Look) -> Board:
-        """Return the dashboard for these filters. Raise UsageError if a filter is not valid."""
+    def of(self, archive: Archive, filters: Filters, now: datetime, look: Look, plan: Plan) -> Board:
+        """What is measured for these filters. UsageError where they ask for something that cannot be."""
         selection = measured_by(filters, now)
         key = (archive.path, state_of(archive), filters, selection, now.astimezone().date())
         with self._lock:
             board = self._cached.get(key)
         if board is None or look(board.measured.workspaces) != board.measured.defined:
-            measured = measure(choose(archive, selection, now=now), look)
+            measured = measure(choose(archive, selection, now=now, plan=plan), look)
             board = Board(measured, sections_of(measured, Links(filters, now)))
         with self._lock:
             self._cached[key] = board

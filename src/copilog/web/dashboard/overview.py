@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from copilog.analysis.figures import ActivityRow, SpendRow, Stats, TimeSection, WorkSection
+from copilog.analysis.numbers import added
 from copilog.render.report import amounts
 from copilog.render.report.blocks import Figure, text
 from copilog.render.report.columns import columns_of
@@ -75,7 +76,7 @@ def _waiting_tile(work: WorkSection, links: Links) -> list[Figure]:
 
 
 def _cost_tiles(total: SpendRow, links: Links) -> list[Figure]:
-    recorded, estimated = total.input + total.output, total.estimated_input + total.estimated_output
+    recorded, estimated = added(total.input, total.output), added(total.estimated_input, total.estimated_output)
     more = f"; {amounts.short(estimated)} more are estimated" if estimated else ""
     link = links.link_unless_zero(recorded, "tokens.total.recorded")
     tiles = [Figure(label="Tokens", value=amounts.short(recorded), note=f"recorded{more}", link=link)]

@@ -8,6 +8,7 @@ from functools import partial
 from typing import NamedTuple
 
 from copilog.analysis.figures import SpendRow, TokensSection
+from copilog.analysis.numbers import added
 from copilog.render.report import amounts
 from copilog.render.report.spending import folder_names, origins_table, parts_of, spend_table
 from copilog.web.dashboard.figures import Measured
@@ -162,8 +163,8 @@ def spend_bars(key: str, title: str, rows: Sequence[SpendRow], link: Link, *, ar
 
 
 def _bar_note(row: SpendRow) -> str:
-    """Return recorded tokens and their price, and the estimates after them, marked."""
-    recorded, estimated = row.input + row.output, row.estimated_input + row.estimated_output
+    """Recorded tokens and their price; estimates beside them, with a sign."""
+    recorded, estimated = added(row.input, row.output), added(row.estimated_input, row.estimated_output)
     words = [amounts.short(recorded)] if recorded or not estimated else []
     if estimated:
         words.append(f"~{amounts.short(estimated)}")

@@ -81,7 +81,8 @@ def drill_down_page(request: Request) -> Response:
     values = [value for value in request.query_params.getlist("value") if value]
     now = this_minute()
     with viewer_of(request).archive() as archive:
-        found = drill_down(choose(archive, measured_by(filters, now), now=now), figure, *values)
+        chosen = choose(archive, measured_by(filters, now), now=now, plan=viewer_of(request).settings.plan)
+        found = drill_down(chosen, figure, *values)
     return page(
         request,
         "dashboard_behind.html",
@@ -100,7 +101,7 @@ def _board(request: Request, archive: Archive, filters: Filters, now: datetime) 
     if not hasattr(state, "boards"):
         state.boards = Boards()
     boards: Boards = state.boards
-    return boards.of(archive, filters, now, viewer_of(request).defined)
+    return boards.of(archive, filters, now, viewer_of(request).defined, viewer_of(request).settings.plan)
 
 
 routes = [

@@ -1,0 +1,257 @@
+"""Premium requests, AI credits and dollars: which system bills a turn, who pays, and at which prices.
+
+The corpus is made up, and every figure is worked out by hand:
+
+before    VS Code, 2026-05-30: gpt-5, 1,000 in, 100 out, nothing recorded of its cost
+after     VS Code, 2026-06-02, in ana/harbour on main
+  turn 0  gpt-5, 1,000,000 in (900,000 from a cache), 10,000 out, nothing recorded of its cost
+  turn 1  gpt-5, 2,000 in (none from a cache), 100 out, 3 credits recorded; failed
+  turn 2  gpt-5, 500 in, 20 out, "GPT-5 • 2x": a turn of the old system, whatever its date; cancelled
+  turn 3  openrouter/gpt-5, 4,000 in, 200 out: on a key of the user's own
+  turn 4  openrouter/gpt-5, 40 in, 2 out, "GPT-5 • 1x": the payer is unknown
+  turn 5  copilot/odd, 10 in, 1 out: a model without a price; the next turn has the same prompt
+  turn 6  the same, of 2026-06-02 23:30 UTC
+
+gpt-5 costs 2 dollars for a million tokens in, 0.2 from a cache, and 10 out.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from copilog.analysis.figures import SpendRow, TokensSection
+from copilog.analysis.plans import LongPrice, OwnPrice, Plan
+from copilog.analysis.prices import PricedModel, PriceTable, UnitPrice, price_table
+from copilog.analysis.selection import Selection, choose
+from copilog.analysis.tokens import tokens
+from copilog.model import Conversation, Message, Model, Text, Timing, Turn, TurnError, Usage, Workspace
+from copilog.store.archive import Archive
+from tests.stored import concluded_entry
+
+GPT = PricedModel(name="x/gpt-5", prices=[UnitPrice(input=2, output=10, cache_read=0.2, cache_write=2)])
+
+
+def turn(index: int, at: datetime, used: Usage, *, model: str = "copilot/gpt-5", **more: Any) -> Turn:
+    vendor, _, name = model.partition("/")
+    known: dict[str, Any] = {"request_id": f"{at:%d}-{index}", "status": "complete", **more}
+    usage = [used, *known.pop("usage", [])]
+    timing = Timing(started_at=at)
+    return Turn(index=index, model=Model(id=model, name=name, vendor=vendor), timing=timing, usage=usage, **known)
+
+
+def used(given: int, answered: int, cached: int | None = None, model: str = "gpt-5") -> Usage:
+    return Usage(model=model, input=given, output=answered, cache_read=cached, source="modelTotals")
+
+
+def said(turns: list[Turn], prompts: list[str] | None = None) -> list[Message]:
+    made = []
+    for one in turns:
+        text = prompts[one.index] if prompts else f"prompt {one.index}"
+        made.append(Message(role="user", parts=[Text(text=text)], turn=one.index))
+        made.append(Message(role="assistant", parts=[Text(text="because")], turn=one.index))
+    return made
+
+
+def conversations() -> list[Conversation]:
+    day = datetime(2026, 6, 2, 9, tzinfo=UTC)
+    first = turn(0, datetime(2026, 5, 30, 9, tzinfo=UTC), used(1_000, 100))
+    failed, error = {"status": "failed"}, TurnError(message="no")
+    turns = [
+        turn(0, day, used(1_000_000, 10_000, 900_000)),
+        turn(1, day, used(2_000, 100, 0), usage=[Usage(credits=3, source="request")], error=error, **failed),
+        turn(2, day, used(500, 20), details="GPT-5 • 2x", status="cancelled"),
+        turn(3, day, used(4_000, 200), model="openrouter/gpt-5"),
+        turn(4, day, used(40, 2), model="openrouter/gpt-5", details="GPT-5 • 1x"),
+        turn(5, day, used(10, 1, model="odd"), model="copilot/odd"),
+        turn(6, day.replace(hour=23, minute=30), used(10, 1, model="odd"), model="copilot/odd"),
+    ]
+    prompts = ["a", "b", "c", "d", "e", "again", "again"]
+    made: dict[str, Any] = {"source": "vscode-session", "application": "code"}
+    return [
+        Conversation(
+            id="vscode:before", turns=[first], messages=said([first]), started_at=first.timing.started_at, **made
+        ),
+        Conversation(
+            id="vscode:after",
+            turns=turns,
+            messages=said(turns, prompts),
+            started_at=day,
+            workspace=Workspace(folder="/home/ana", repository="ana/harbour", branch="main"),
+            **made,
+        ),
+    ]
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Iterator[Archive]:
+    with Archive(tmp_path / "archive.db", write=True) as made:
+        for conversation in conversations():
+            made.put(concluded_entry(conversation), "made up")
+        yield made
+
+
+@pytest.fixture
+def measured(archive: Archive, monkeypatch: pytest.MonkeyPatch) -> Any:
+    table = PriceTable(source="made up", date="2026-05-01", models={"gpt-5": GPT, "odd": None})
+    monkeypatch.setattr("copilog.analysis.prices._table_of_package", lambda models, folder: table)
+
+    def measure(plan: Plan | None = None, **wanted: Any) -> TokensSection:
+        return tokens(choose(archive, Selection(**wanted), plan=plan))
+
+    return measure
+
+
+def by_name(rows: list[SpendRow]) -> dict[str, SpendRow]:
+    return {row.name: row for row in rows}
+
+
+# --- two systems ----------------------------------------------------------------------------------------------------
+
+
+def test_requests_and_credits_are_two_sums(measured: Any) -> None:
+    rows = by_name(measured().by_system)
+
+    # Of turn 0: 100,000 * 2 + 900,000 * 0.2 + 10,000 * 10 dollars for a million are 0.48 dollars, or 48 credits.
+    credits_, requests = rows["AI credits"], rows["premium requests"]
+    assert (credits_.turns, credits_.credits, credits_.computed_credits) == (4, 3, 48)
+    assert credits_.premium_requests is None
+    assert (requests.turns, requests.credits, requests.computed_credits) == (2, None, None)
+    assert (requests.premium_requests, requests.unanswered_requests) == (None, 2)
+
+
+def test_failed_and_cancelled_requests_are_apart(measured: Any) -> None:
+    total = measured().total
+
+    assert (total.premium_requests, total.unanswered_requests) == (1, 2)
+
+
+def test_turns_before_june_have_no_computed_credits(measured: Any) -> None:
+    before = by_name(measured().by_day)["2026-05-30"]
+
+    assert (before.dollars, before.credits, before.computed_credits, before.premium_requests) == (
+        0.003, None, None, None,
+    )  # fmt: skip
+
+
+def test_plan_of_the_old_system_has_no_computed_credits(measured: Any) -> None:
+    section = measured(Plan(billing="requests"))
+
+    assert section.total.computed_credits is None
+    assert section.total.credits == 3  # which are recorded
+
+
+# --- who pays -------------------------------------------------------------------------------------------------------
+
+
+def test_each_payer_has_a_sum_of_its_own(measured: Any) -> None:
+    rows = by_name(measured().by_payer)
+
+    assert {name: (row.turns, row.input) for name, row in rows.items()} == {
+        "Copilot": (6, 1_003_520),
+        "own key": (1, 4_000),
+        "unknown payer": (1, 40),
+    }
+    assert rows["own key"].computed_credits is None
+    assert rows["unknown payer"].premium_requests == 1
+
+
+# --- what became of it ----------------------------------------------------------------------------------------------
+
+
+def test_outcomes_of_turns(measured: Any) -> None:
+    rows = by_name(measured().by_outcome)
+
+    assert {name: row.turns for name, row in rows.items()} == {
+        "failed": 1,
+        "cancelled": 1,
+        "asked again": 1,
+        "unknown": 5,
+    }
+    assert rows["failed"].credits == 3
+
+
+def test_repositories_and_branches(measured: Any) -> None:
+    section = measured()
+
+    assert {row.name: row.turns for row in section.by_repository} == {"ana/harbour": 7, "(no repository)": 1}
+    assert [row.name for row in section.by_branch] == ["ana/harbour main"]
+
+
+def test_turns_that_missed_the_cache(measured: Any) -> None:
+    section = measured()
+
+    # Turn 0 is the first, which has no cache to hit; of turn 1 nothing came from it; others do not tell.
+    assert (section.cache_turns, section.missed_cache_turns) == (1, 1)
+    assert by_name(section.by_model)["gpt-5"].cache_share == round(900_000 / 1_002_000, 4)
+
+
+def test_unknown_is_empty(measured: Any) -> None:
+    row = by_name(measured().by_model)["odd"]
+
+    assert (row.input, row.output, row.unpriced) == (20, 2, 22)
+    assert (row.cache_read, row.reasoning, row.calls, row.premium_requests, row.credits, row.dollars) == (None,) * 6
+    assert (row.estimated_input, row.spread, row.computed_credits) == (None,) * 3
+
+
+# --- prices ---------------------------------------------------------------------------------------------------------
+
+
+def test_prices_of_the_config_file_go_first(measured: Any) -> None:
+    section = measured(Plan(prices={"odd": OwnPrice(input=100, output=1_000)}))
+
+    row = by_name(section.by_model)["odd"]
+    assert (row.dollars, row.unpriced) == ((20 * 100 + 2 * 1_000) / 1e6, 0)
+    assert section.prices is not None
+    assert (section.prices.own, section.prices.unpriced, section.prices.date) == (["odd"], [], "2026-05-01")
+
+
+def test_model_may_have_the_prices_of_another(measured: Any) -> None:
+    section = measured(Plan(prices={"odd": OwnPrice(same_as="gpt-5")}))
+
+    assert by_name(section.by_model)["odd"].dollars == (20 * 2 + 2 * 10) / 1e6
+
+
+def test_long_prompts_have_a_price_of_their_own(measured: Any) -> None:
+    longer = LongPrice(above=200_000, input=4, output=20, cache_read=0.4)
+    section = measured(Plan(prices={"gpt-5": OwnPrice(long=longer)}))
+
+    assert section.by_turn[0].dollars == 0.96  # twice as much
+    assert by_name(section.by_day)["2026-05-30"].dollars == 0.003  # a short prompt
+
+
+def test_discount_of_a_contract_lowers_dollars_and_not_credits(measured: Any) -> None:
+    section = measured(Plan(discount=0.25))
+
+    assert section.by_turn[0].dollars == 0.36
+    assert section.by_turn[0].computed_credits == 48
+    assert section.prices is not None
+    assert section.prices.discount == 0.25
+
+
+def test_config_file_alone_is_a_price_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("copilog.analysis.prices._table_of_package", lambda models, folder: None)
+
+    table = price_table(["mine"], plan=Plan(prices={"mine": OwnPrice(input=1, output=2)}))
+
+    assert table is not None
+    price = table.price_at("mine", None)
+    assert price is not None
+    assert (table.source, price.input, price.cache_read) == ("the config file", 1, 1)
+
+
+# --- days -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="the zone of the clock cannot be set here")
+def test_days_are_the_users_unless_utc_is_asked_for(measured: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+
+    assert [row.name for row in measured().by_day] == ["2026-05-30", "2026-06-02", "2026-06-03"]
+    assert [row.name for row in measured(utc=True).by_day] == ["2026-05-30", "2026-06-02"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import date, timedelta
 from typing import Any, get_args, get_origin, get_type_hints
 
+from copilog.analysis.allowance import month_to_date
 from copilog.analysis.figures import (
     ActivityRow,
     AgentRow,
@@ -37,6 +38,7 @@ from copilog.analysis.figures import (
     TotalsSection,
     WorkSection,
 )
+from copilog.analysis.plans import Plan
 
 # Every one of these occurs in the figures, and none of them may occur in what is anonymous.
 PRIVATE = (
@@ -138,6 +140,9 @@ def _tokens(days: int) -> TokensSection:
         by_branch=[_spend("ana/harbour pilots", 2_000)],
         cache_turns=90,
         missed_cache_turns=7,
+        input_turns=590,
+        credit_turns=120,
+        month=month_to_date([_spend("2026-06-02", 30, credits=81.5)], date(2026, 6, 10), Plan(budget=1900)),
         composition=[
             ShareRow(category="System", label="Tool Definitions", percent=31.5, turns=88),
             ShareRow(category="User Context", label="Files", percent=12.0, turns=88),

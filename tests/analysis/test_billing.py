@@ -29,7 +29,8 @@ from copilog.analysis.figures import SpendRow, TokensSection
 from copilog.analysis.plans import LongPrice, OwnPrice, Plan
 from copilog.analysis.prices import PricedModel, PriceTable, UnitPrice, price_table
 from copilog.analysis.selection import Selection, choose
-from copilog.analysis.tokens import tokens
+from copilog.analysis.tokens import as_if, tokens
+from copilog.errors import UsageError
 from copilog.model import Conversation, Message, Model, Text, Timing, Turn, TurnError, Usage, Workspace
 from copilog.store.archive import Archive
 from tests.stored import concluded_entry
@@ -255,3 +256,27 @@ def test_days_are_the_users_unless_utc_is_asked_for(measured: Any, monkeypatch: 
 
     assert [row.name for row in measured().by_day] == ["2026-05-30", "2026-06-02", "2026-06-03"]
     assert [row.name for row in measured(utc=True).by_day] == ["2026-05-30", "2026-06-02"]
+
+
+# --- another model --------------------------------------------------------------------------------------------------
+
+
+def test_same_tokens_with_another_model(archive: Archive, measured: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    cheap = PricedModel(name="x/mini", prices=[UnitPrice(input=1, output=1, cache_read=0.1, cache_write=1)])
+    table = PriceTable(source="made up", models={"gpt-5": GPT, "odd": None, "mini": cheap})
+    monkeypatch.setattr("copilog.analysis.prices._table_of_package", lambda models, folder: table)
+    assert measured().total.turns == 8
+
+    row = as_if(choose(archive), "mini")
+
+    # 107,560 tokens in that came from no cache, 900,000 that did, and 10,424 out.
+    assert row.dollars == (107_560 + 90_000 + 10_424) / 1e6
+    assert row.computed_credits == pytest.approx(20.7984)
+    assert row.unpriced == 0
+
+
+def test_model_without_a_price_cannot_be_compared(archive: Archive, measured: Any) -> None:
+    assert measured().total.turns == 8
+
+    with pytest.raises(UsageError, match="no price is known of 'odd'"):
+        as_if(choose(archive), "odd")

@@ -36,6 +36,12 @@ NOT_SUMMED = {
     "tokens.composition.percent": "an average over turns, of which many have no row of the category",
     "tokens.composition.turns": "turns of that average",
     "tokens.prices.discount": "a setting",
+    **{
+        f"tokens.month.{name}": "of the rows of days, whatever the selection's period"
+        for name in ("recorded", "computed", "used", "budget", "left", "pace", "days_left", "forecast", "before")
+    },
+    "tokens.input_turns": "turns that have a number in common, which their rows have only together",
+    "tokens.credit_turns": "turns that have a number in common, which their rows have only together",
     "tokens.cache_turns": "turns that have a number in common, which their rows have only together",
     "tokens.missed_cache_turns": "turns that have a number in common, which their rows have only together",
     **{

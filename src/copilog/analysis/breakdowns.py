@@ -21,7 +21,7 @@ from copilog.analysis.model_names import ModelNames
 from copilog.analysis.name_keys import Spellings
 from copilog.analysis.numbers import added
 from copilog.analysis.plans import CREDITS_OF_A_DOLLAR, system_sql
-from copilog.analysis.prices import PriceTable
+from copilog.analysis.prices import PricedModel, PriceTable
 from copilog.analysis.selection import NO_TURN, Chosen
 from copilog.derive.model_names import key_of
 
@@ -83,15 +83,22 @@ class Cell:
         "model", "numbers", "outcome", "payer", "price", "source", "subagent", "system", "turns",
     )  # fmt: skip
 
-    def __init__(self, key: Row, table: PriceTable | None, discount: float) -> None:
+    def __init__(self, key: Row, table: PriceTable | None, discount: float, every_model: PricedModel | None) -> None:
         (
             self.day, self.model, self.agent, self.subagent, self.source, self.method,
             self.payer, self.system, self.has_credits, self.outcome,
         ) = key  # fmt: skip
-        self.price = table.price_at(self.model, self.day) if table is not None else None
+        self.price = (
+            every_model.price_at(self.day)
+            if every_model is not None
+            else table.price_at(self.model, self.day)
+            if table is not None
+            else None
+        )
         self.discount = discount
         self.is_unanswered = self.outcome in ("failed", "cancelled")
-        self.computes_credits = self.payer == "copilot" and self.system == "credits" and not self.has_credits
+        is_new = self.payer == "copilot" and self.system == "credits"
+        self.computes_credits = every_model is not None or (is_new and not self.has_credits)
         self.numbers: Numbers | None = None
         self.conversations: set[int] = set()
         self.turns: set[int] = set()
@@ -175,11 +182,15 @@ SPELLED = ("model", "agent", "subagent")  # names with more than one spelling
 class Tallies:
     """Sums by all keys."""
 
-    def __init__(self, wanted: Iterable[str], limit: int | None, table: PriceTable | None) -> None:
+    def __init__(
+        self, wanted: Iterable[str], limit: int | None, table: PriceTable | None, every_model: PricedModel | None = None
+    ) -> None:
         self.cache_turns, self.missed_turns = 0, 0  # turns that tell what came from a cache, and those with nothing
+        self.input_turns, self.credit_turns = 0, 0  # turns of which these are recorded
         self._tallies: dict[str, Tally] = {by: {} for by in wanted}
         self._limit = limit
         self._table = table
+        self._every_model = every_model  # whose prices hold for all, named or not
         self._cells: dict[Row, Cell] = {}
         self._turns: list[Row] = []  # sort key, up to the turn's number; then usage
         self._models = ModelNames()
@@ -191,9 +202,9 @@ class Tallies:
         connection = chosen.connection
         known = conversations_of(connection)
         loaded = loaded_skills(connection) if "skill" in self._tallies else {}
-        for number, rows in groupby(spent(chosen, self._table, self._cells), itemgetter(0)):
+        for number, rows in groupby(spent(chosen, self._table, self._cells, self._every_model), itemgetter(0)):
             turns = self._add_rows(rows)
-            self._note_caches(turns)
+            self._note_coverage(turns)
             self._add_conversation(known[number], turns)
             self._add_skills(turns, loaded.get(number, {}))
             self._add_turns(known[number], turns)
@@ -208,9 +219,12 @@ class Tallies:
             turns[turn] = _sum(turns.get(turn), numbers)
         return turns
 
-    def _note_caches(self, turns: dict[int, Numbers]) -> None:
+    def _note_coverage(self, turns: dict[int, Numbers]) -> None:
         """Count the turns that tell of a cache, and those that missed it; the first turn has none to hit."""
         for turn, numbers in turns.items():
+            if turn != NO_TURN:
+                self.input_turns += is_known(numbers, "input")
+                self.credit_turns += is_known(numbers, "credits")
             if turn > 0 and numbers[AT[CACHEABLE]]:
                 self.cache_turns += 1
                 self.missed_turns += not numbers[AT["cache_read"]]
@@ -328,7 +342,9 @@ _COUNTED = ", ".join(f"coalesce(s.{name}, 0)" for name in _RECORDED)
 _IS_KNOWN = " + ".join(f"(s.{name} IS NOT NULL) * {1 << place}" for place, name in enumerate(_RECORDED))
 
 
-def spent(chosen: Chosen, table: PriceTable | None, cells: dict[Row, Cell]) -> Iterator[tuple[int, int, Cell, Numbers]]:
+def spent(
+    chosen: Chosen, table: PriceTable | None, cells: dict[Row, Cell], every_model: PricedModel | None = None
+) -> Iterator[tuple[int, int, Cell, Numbers]]:
     """Yield the rows that are chosen, by conversation: conversation, turn, cell, and what was used with its price.
 
     Cells are stored in `cells`, so that equal ones are the same object.
@@ -349,7 +365,7 @@ def spent(chosen: Chosen, table: PriceTable | None, cells: dict[Row, Cell]) -> I
         key = row[2:_USED]
         cell = cells.get(key)
         if cell is None:
-            cell = cells[key] = Cell(key, table, chosen.plan.discount)
+            cell = cells[key] = Cell(key, table, chosen.plan.discount, every_model)
         yield row[0], row[1], cell, cell.priced(row[_USED:_KNOWN], row[_KNOWN], is_asked)
 
 

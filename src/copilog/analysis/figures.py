@@ -75,6 +75,23 @@ class Prices(Figures, kw_only=True):
     discount: float | None = None  # of a contract, in the config file
 
 
+class MonthSection(Figures, kw_only=True):
+    """The billing month so far, against an allowance."""
+
+    unit: str  # credits, requests
+    since: str  # the first day
+    until: str  # the first day of the next month
+    recorded: float | None
+    computed: float | None
+    used: float | None  # both together
+    budget: float | None  # of the config file
+    left: float | None
+    pace: float | None  # by day, today included
+    days_left: int  # after today
+    forecast: float | None  # of the whole month, at this pace
+    before: float | None  # in the month before
+
+
 class TokensSection(Figures, kw_only=True):
     """Tokens and cost."""
 
@@ -95,6 +112,9 @@ class TokensSection(Figures, kw_only=True):
     by_branch: list[SpendRow]
     cache_turns: int  # turns after the first that tell what came from a cache
     missed_cache_turns: int  # those of them with nothing from a cache
+    input_turns: int  # turns whose input is recorded
+    credit_turns: int  # turns whose credits are recorded
+    month: MonthSection
     composition: list[ShareRow]
     origins: list[OriginRow]
     prices: Prices | None = None

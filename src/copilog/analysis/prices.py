@@ -67,6 +67,12 @@ class PricedModel(msgspec.Struct, frozen=True, kw_only=True):
     name: str  # "anthropic/claude-sonnet-4-6"
     prices: list[UnitPrice]  # in the order of time
 
+    def price_at(self, day: str | None) -> UnitPrice:
+        """Return what the model cost on a day; the latest price if that is not known."""
+        if day is None or len(self.prices) == 1:
+            return self.prices[-1]
+        return next(price for price in reversed(self.prices) if price.since <= day)
+
 
 class PriceTable(msgspec.Struct, kw_only=True):
     """The prices of some models, by the names they were recorded with; None: there is none."""
@@ -79,11 +85,7 @@ class PriceTable(msgspec.Struct, kw_only=True):
     def price_at(self, model: str | None, day: str | None) -> UnitPrice | None:
         """What a model cost on a day; the latest price if that is not known."""
         entry = self.models.get(model) if model is not None else None
-        if entry is None:
-            return None
-        if day is None or len(entry.prices) == 1:
-            return entry.prices[-1]
-        return next(price for price in reversed(entry.prices) if price.since <= day)
+        return entry.price_at(day) if entry is not None else None
 
 
 def price_table(models: Iterable[str], folder: Path | None = None, plan: Plan | None = None) -> PriceTable | None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from copilog.analysis.allowance import month_to_date
 from copilog.analysis.breakdowns import BY_CELL, BY_CONVERSATION, Tallies
 from copilog.analysis.facts import CHOSEN_CALLS, DIGITS, DISTINCT, Aggregate, Amount, SqlTable
 from copilog.analysis.figures import Prices, ShareRow, SpendRow, TokensSection
@@ -28,6 +29,7 @@ ASKED_FOR = (
     "payer", "outcome", "repository", "branch",
 )  # fmt: skip
 BY = tuple(sorted({*BY_CONVERSATION, *BY_CELL, "skill", "tool", "turn"} - {"total", "origin"}))
+HIDDEN_WAYS = ("total",)
 
 
 def tokens(chosen: Chosen, *, limit: int | None = 20, prices: bool = True, cache: Path | None = None) -> TokensSection:
@@ -36,9 +38,11 @@ def tokens(chosen: Chosen, *, limit: int | None = 20, prices: bool = True, cache
     table = price_table(models, cache, chosen.plan) if prices else None
     tallies = Tallies(ASKED_FOR, limit, table)
     tallies.add_all(chosen)
+    by_day = tallies.rows("day")
+    today = chosen.now.astimezone(chosen.selection.zone).date()
     return TokensSection(
         total=next(iter(tallies.rows("total")), SpendRow(name="total")),
-        by_day=tallies.rows("day"),
+        by_day=by_day,
         by_workspace=tallies.rows("workspace"),
         by_model=tallies.rows("model"),
         by_agent=tallies.rows("agent"),
@@ -54,6 +58,9 @@ def tokens(chosen: Chosen, *, limit: int | None = 20, prices: bool = True, cache
         by_branch=tallies.rows("branch"),
         cache_turns=tallies.cache_turns,
         missed_cache_turns=tallies.missed_turns,
+        input_turns=tallies.input_turns,
+        credit_turns=tallies.credit_turns,
+        month=month_to_date(by_day, today, chosen.plan),
         composition=_composition(chosen),
         origins=tallies.origins(),
         prices=_prices_of(models, table, chosen.plan.discount),
@@ -67,7 +74,7 @@ def spend_by(
 
     `by` is day, week, month, workspace, source, model, agent, subagent, skill, tool, conversation or turn.
     """
-    if by not in BY:
+    if by not in (*BY, *HIDDEN_WAYS):
         raise UsageError(f"tokens cannot be grouped by {by!r}; choose one of {', '.join(BY)}")
     table = price_table(models_of(chosen), cache, chosen.plan) if prices else None
     if by == "tool":
@@ -75,6 +82,17 @@ def spend_by(
     tallies = Tallies([by], limit, table)
     tallies.add_all(chosen)
     return tallies.rows(by)
+
+
+def as_if(chosen: Chosen, model: str, *, cache: Path | None = None) -> SpendRow:
+    """Return everything that was used, as if all of it had been another model's. UsageError if that has no price."""
+    table = price_table([model], cache, chosen.plan)
+    entry = table.models.get(model) if table is not None else None
+    if table is None or entry is None:
+        raise UsageError(f"no price is known of {model!r}; the config file may have one")
+    tallies = Tallies(["total"], None, table, every_model=entry)
+    tallies.add_all(chosen)
+    return next(iter(tallies.rows("total")), SpendRow(name="total"))
 
 
 def models_of(chosen: Chosen) -> list[str]:

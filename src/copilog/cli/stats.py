@@ -15,7 +15,7 @@ from copilog.errors import UsageError
 
 if TYPE_CHECKING:
     from copilog.analysis import Chosen, Selection
-    from copilog.analysis.figures import Figures
+    from copilog.analysis.figures import Figures, SpendRow
 
 FEW, MOST = 5, 20
 TOKENS_DRAWN = "output+estimated_output"
@@ -95,12 +95,14 @@ TABLES = sorted({table for section in SECTIONS.values() for table in section.tab
 Examples:
   copilog stats --since 30d
   copilog stats tokens --by model --since 2026-03-01
+  copilog stats --as-model gpt-5-mini --since 'this month'
   copilog stats tools -w tide-tables
   copilog stats tokens --by day --csv > tokens.csv
   copilog stats --query 'flaky test' --json | jq .tokens.total""",
 )
 @click.argument("section", required=False, type=click.Choice(list(SECTIONS)))
 @click.option("--by", "way", type=click.Choice(WAYS), help="Print tokens and cost, grouped by this.")
+@click.option("--as-model", metavar="MODEL", help="Say what the same tokens cost with this model.")
 @click.option("--table", type=click.Choice(TABLES), metavar="NAME", help="Print only this table of the section.")
 @click.option("-n", "--limit", type=COUNT, help=f"The most rows to print (default {MOST}).")
 @click.option("-a", "--all", "show_all", is_flag=True, help="Print all rows.")
@@ -114,6 +116,7 @@ def command(
     /,
     section: str | None,
     way: str | None,
+    as_model: str | None,
     table: str | None,
     limit: int | None,
     show_all: bool,
@@ -135,7 +138,9 @@ def command(
         from copilog.analysis import choose
 
         chosen = choose(archive, selection, plan=settings.config.plan)
-        if asked.section is None:
+        if as_model is not None:
+            _show_as_model(settings, chosen, as_model, as_json)
+        elif asked.section is None:
             _show_everything(settings, chosen, most, as_json)
         elif way is not None:
             from copilog.analysis.tokens import spend_by
@@ -145,6 +150,29 @@ def command(
             _show_section(settings, asked, chosen, most, as_json, as_csv)
         click.echo(_summary_line(chosen), err=True)
     return 0
+
+
+def _show_as_model(settings: Settings, chosen: Chosen, model: str, as_json: bool) -> None:
+    """Print what was used beside what it had cost with one model."""
+    from copilog.analysis.tokens import as_if, spend_by
+    from copilog.cli.json_output import print_json
+    from copilog.cli.tables import print_table
+
+    before = [row for row in spend_by(chosen, "total") if row.name == "total"]
+    same = as_if(chosen, model)
+    rows = [*before, *([] if not before else [_named(same, f"with {model}")])]
+    if as_json:
+        print_json(rows)
+        return
+    columns = ("name", "turns", "input", "cache_share", "output", "credits", "computed_credits", "dollars")
+    print_table(settings, rows, title="as it was, and with another model", columns=columns)
+
+
+def _named(row: SpendRow, name: str) -> SpendRow:
+    """Return what another model had cost: nothing of it was recorded."""
+    import msgspec
+
+    return msgspec.structs.replace(row, name=name, credits=None, spread_credits=None, premium_requests=None)
 
 
 def _section_of(way: str | None, table: str | None, as_csv: str | None) -> str | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
+from copilog.analysis.allowance import month_label
 from copilog.analysis.numbers import added
 from copilog.cli.common import folder_name, plural
 from copilog.cli.tables import cell, duration, money, print_table, short_number
@@ -109,14 +110,18 @@ def spend_lines(tokens: TokensSection) -> Iterator[str]:
         yield f"tokens recorded: {short_number(total.input)} in{cached}, {output}"
     elif total.output is not None:
         yield f"tokens recorded: {short_number(total.output)} out; those that went in were not"
+    if total.turns and tokens.input_turns < total.turns:
+        yield f"  input recorded for {tokens.input_turns:,} of {total.turns:,} turns"
     if total.spread:
         yield f"  {short_number(total.spread)} of them are parts of totals of several turns"
     estimates = ((total.estimated_input, "in"), (total.estimated_output, "out"))
     estimated = ", ".join(f">={short_number(number)} {word}" for number, word in estimates if number)
     if estimated:
         yield f"tokens estimated, where none were recorded: {estimated} (characters / 4, each text once)"
-    yield from _bills(total)
+    yield from _bills(tokens)
     yield from _dollars(total, tokens.prices)
+    if month := month_label(tokens.month):
+        yield month
     others = [row for row in tokens.by_payer if row.name != "Copilot"]
     for row in others:
         used = short_number(added(row.input, row.output) or 0)
@@ -126,8 +131,9 @@ def spend_lines(tokens: TokensSection) -> Iterator[str]:
         yield f"turns that missed the cache: {tokens.missed_cache_turns:,} of {tokens.cache_turns:,} that tell"
 
 
-def _bills(total: SpendRow) -> Iterator[str]:
+def _bills(tokens: TokensSection) -> Iterator[str]:
     """The two systems, each on a line of its own: they are never one sum."""
+    total = tokens.total
     if total.premium_requests is not None or total.unanswered_requests is not None:
         apart = total.unanswered_requests
         more = f"; {cell('premium_requests', apart)} more of failed or cancelled turns" if apart is not None else ""
@@ -135,7 +141,7 @@ def _bills(total: SpendRow) -> Iterator[str]:
     known = []
     if total.credits is not None:
         spread = f", {cell('credits', total.spread_credits)} of them spread" if total.spread_credits else ""
-        known.append(f"{cell('credits', total.credits)} (as recorded{spread})")
+        known.append(f"{cell('credits', total.credits)} (recorded for {tokens.credit_turns:,} turns{spread})")
     if total.computed_credits is not None:
         known.append(f"{cell('credits', total.computed_credits)} (computed from list prices)")
     if known:

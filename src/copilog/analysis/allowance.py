@@ -1,0 +1,75 @@
+"""The billing month so far: what was used of an allowance, at which pace, and what that comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import date, timedelta
+
+from copilog.analysis.figures import MonthSection, SpendRow
+from copilog.analysis.numbers import added
+from copilog.analysis.plans import Plan
+
+DIGITS = 6
+
+
+def month_of(day: date, first: int) -> tuple[date, date]:
+    """Return the first day of the billing month that a day is in, and that of the next one."""
+    since = day.replace(day=first)
+    if since > day:
+        since = (since.replace(day=1) - timedelta(days=1)).replace(day=first)
+    until = (since.replace(day=1) + timedelta(days=32)).replace(day=first)
+    return since, until
+
+
+def month_to_date(days: Iterable[SpendRow], today: date, plan: Plan) -> MonthSection:
+    """Return what the billing month has used up to today, from the rows of `tokens.by_day`."""
+    since, until = month_of(today, plan.billing_day)
+    before, _ = month_of(since - timedelta(days=1), plan.billing_day)
+    rows = list(days)
+    recorded = _used(rows, since, today + timedelta(days=1), plan, "recorded")
+    computed = _used(rows, since, today + timedelta(days=1), plan, "computed")
+    used = added(recorded, computed)
+    elapsed, length = (today - since).days + 1, (until - since).days
+    pace = used / elapsed if used is not None else None
+    return MonthSection(
+        unit=plan.billing or "credits",
+        since=since.isoformat(),
+        until=until.isoformat(),
+        recorded=_rounded(recorded),
+        computed=_rounded(computed),
+        used=_rounded(used),
+        budget=plan.budget,
+        left=_rounded(plan.budget - (used or 0)) if plan.budget is not None else None,
+        pace=_rounded(pace),
+        days_left=length - elapsed,
+        forecast=_rounded(pace * length) if pace is not None else None,
+        before=_rounded(added(*(_used(rows, before, since, plan, kind) for kind in ("recorded", "computed")))),
+    )
+
+
+def _used(rows: list[SpendRow], since: date, until: date, plan: Plan, kind: str) -> float | None:
+    """Return what was used on the days of a period; None if none of them tells."""
+    of_period = [row for row in rows if since.isoformat() <= row.name < until.isoformat()]
+    if plan.billing == "requests":
+        amounts = [row.premium_requests if kind == "recorded" else None for row in of_period]
+    else:
+        amounts = [row.credits if kind == "recorded" else row.computed_credits for row in of_period]
+    found: float | None = added(*amounts)
+    return found
+
+
+def _rounded(number: float | None) -> float | None:
+    return round(number, DIGITS) if number is not None else None
+
+
+def month_label(month: MonthSection) -> str:
+    """Return the month as one line: used, allowance, pace, days left and forecast; empty if nothing was used."""
+    if month.used is None and month.budget is None:
+        return ""
+    name = "premium requests" if month.unit == "requests" else "credits"
+    used = f"{month.used or 0:,.1f}".removesuffix(".0")
+    of = f" of {month.budget:,.0f} ({(month.used or 0) / month.budget:.0%})" if month.budget else ""
+    computed = f", {month.computed:,.1f} of them computed" if month.computed else ""
+    left = f"; {month.days_left} {'day' if month.days_left == 1 else 'days'} left"
+    pace = f"; {month.pace:,.1f} a day, forecast {month.forecast:,.0f}" if month.pace is not None else ""
+    return f"{name} since {month.since}: {used}{of}{computed}{left}{pace}"

@@ -1,0 +1,63 @@
+"""The billing month so far, against an allowance. All figures are worked out by hand."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from copilog.analysis.allowance import month_label, month_of, month_to_date
+from copilog.analysis.figures import SpendRow
+from copilog.analysis.plans import Plan
+
+DAYS = [
+    SpendRow(name="2026-05-31", credits=100, premium_requests=50),
+    SpendRow(name="2026-06-01", credits=10, computed_credits=2, premium_requests=3),
+    SpendRow(name="2026-06-10", credits=None, computed_credits=8, premium_requests=1),
+    SpendRow(name="2026-06-11", credits=99),  # tomorrow, by another clock
+    SpendRow(name="(no date)", credits=7),
+]
+TODAY = date(2026, 6, 10)
+
+
+@pytest.mark.parametrize(
+    ("day", "first", "since", "until"),
+    [
+        ("2026-06-10", 1, "2026-06-01", "2026-07-01"),
+        ("2026-06-10", 15, "2026-05-15", "2026-06-15"),
+        ("2026-06-15", 15, "2026-06-15", "2026-07-15"),
+        ("2026-01-03", 28, "2025-12-28", "2026-01-28"),
+        ("2026-12-31", 1, "2026-12-01", "2027-01-01"),
+    ],
+)
+def test_billing_month(day: str, first: int, since: str, until: str) -> None:
+    found = month_of(date.fromisoformat(day), first)
+
+    assert tuple(map(date.isoformat, found)) == (since, until)
+
+
+def test_month_to_date_against_an_allowance() -> None:
+    month = month_to_date(DAYS, TODAY, Plan(budget=1_900))
+
+    assert (month.since, month.until, month.days_left) == ("2026-06-01", "2026-07-01", 20)
+    assert (month.recorded, month.computed, month.used) == (10, 10, 20)
+    assert (month.budget, month.left) == (1_900, 1_880)
+    assert (month.pace, month.forecast) == (2, 60)  # 20 in 10 days; 30 days
+    assert month.before == 100
+    assert month_label(month) == (
+        "credits since 2026-06-01: 20 of 1,900 (1%), 10.0 of them computed; 20 days left; 2.0 a day, forecast 60"
+    )
+
+
+def test_month_of_premium_requests() -> None:
+    month = month_to_date(DAYS, TODAY, Plan(billing="requests"))
+
+    assert (month.unit, month.used, month.computed, month.budget, month.left) == ("requests", 4, None, None, None)
+    assert month_label(month) == "premium requests since 2026-06-01: 4; 20 days left; 0.4 a day, forecast 12"
+
+
+def test_month_without_any_record_is_empty() -> None:
+    month = month_to_date([SpendRow(name="2026-06-02", turns=1)], TODAY, Plan())
+
+    assert (month.used, month.pace, month.forecast, month.before) == (None,) * 4
+    assert month_label(month) == ""

@@ -65,7 +65,7 @@ SKINS = {"cli": {"__main__"}, "web": {"cli.serve"}}
 AT_HOME = {
     "click": {"cli"},
     "genai_prices": {"analysis"},
-    "platformdirs": {"cli"},
+    "platformdirs": {"store"},
     "rich": {"cli", "writers"},
     "starlette": {"web"},
     "jinja2": {"web", "render"},

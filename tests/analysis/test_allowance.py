@@ -6,7 +6,8 @@ from datetime import date
 
 import pytest
 
-from copilog.analysis.allowance import month_label, month_of, month_to_date
+from copilog.analysis.allowance import month_label, month_to_date
+from copilog.analysis.billing_months import month_of
 from copilog.analysis.figures import SpendRow
 from copilog.analysis.plans import Plan
 

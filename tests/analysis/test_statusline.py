@@ -17,14 +17,14 @@ import pytest
 from copilog.analysis.fast_statusline import FIELDS, Wishes, clean, line_for, short_number, texts_of
 from copilog.analysis.numbers import added
 from copilog.analysis.selection import Selection, choose
-from copilog.analysis.statusline import Status, connect, last_scan, status_of, workspace_filter
+from copilog.analysis.statusline import Month, Status, connect, last_scan, status_of, workspace_filter
 from copilog.analysis.tokens import tokens
 from copilog.analysis.work_outcomes import work
 from copilog.errors import UsageError
 from copilog.model import Conversation, Turn
 from copilog.store.archive import Archive
 from copilog.store.database import ArchiveError, ScanLock
-from tests.measured import LIGHTHOUSE, TIDES, measured_archive
+from tests.measured import LIGHTHOUSE, TIDES, at, measured_archive
 from tests.stored import concluded_entry, conversation
 
 TUESDAY = datetime(2026, 5, 5, 18, 0, tzinfo=UTC)
@@ -327,7 +327,7 @@ def test_the_line_tells_what_there_is(path: Path) -> None:
 
     line = line_for(Wishes(archive=path, at=TUESDAY))
 
-    assert line == ("3 turns · 2 conversations · ~36k tokens · 1 premium · 3.5 credits · 1 failed · claude-sonnet-4.5")
+    assert line == ("3 turns · 2 conversations · >=36k tokens · 1 premium · 3.5 credits · 1 failed · claude-sonnet-4.5")
     assert line_for(Wishes(archive=path, at=NOTHING_YET)) == "no turns today"
 
 
@@ -340,7 +340,7 @@ def test_a_template_has_the_fields_that_it_names(path: Path) -> None:
     template = "{turns_today} turns · {tokens_today} tokens in {workspace}: {title:.5}"
 
     assert line_for(Wishes(archive=path, at=TUESDAY, template=template)) == (
-        "3 turns · ~36k tokens in lighthouse: Light"
+        "3 turns · >=36k tokens in lighthouse: Light"
     )
     assert line_for(Wishes(archive=path, at=NOTHING_YET, template="{model} {credits_today} {latest_age}")) == "- - -"
 
@@ -411,3 +411,45 @@ def test_the_quick_way_loads_no_library(path: Path) -> None:
 
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.count("\n") == 1
+
+
+# --- the billing month ----------------------------------------------------------------------------------------------
+
+
+def test_month_counts_up_to_the_day(connection: sqlite3.Connection) -> None:
+    month = Month(budget=100, first_day=4)
+
+    status = status_of(connection, at(5, "12:00:00"), month=month)
+
+    # 3.5 credits on each of the two days since the 4th of May; the month has 31.
+    assert status.month_used == pytest.approx(7)
+    assert (status.month_budget, status.month_days_left) == (100, 29)
+    assert status.month_forecast == pytest.approx(7 / 2 * 31)
+    assert texts_of(status, at(5, "12:00:00"))["month_forecast"] == "108"
+
+
+def test_month_says_at_least_where_something_has_no_record(connection: sqlite3.Connection) -> None:
+    status = status_of(connection, at(6, "23:59:00"), month=Month(budget=100))
+
+    assert status.month_is_partial  # what the fork used
+    assert texts_of(status, at(6, "23:59:00"))["month_used"] == ">=7"
+
+
+def test_month_of_premium_requests_counts_answered_ones(connection: sqlite3.Connection) -> None:
+    status = status_of(connection, at(6, "23:59:00"), month=Month(budget=300, billing="requests"))
+
+    assert (status.month_used, status.month_is_partial) == (3, False)
+
+
+def test_credits_of_the_latest_conversation_and_its_last_turn(connection: sqlite3.Connection) -> None:
+    status = status_of(connection, at(5, "12:00:00"))
+
+    assert status.conversation == "cli:lighthouse"
+    assert status.credits_conversation == pytest.approx(3)
+    assert status.credits_turn == pytest.approx(1.2)
+
+
+def test_line_has_the_month_where_there_is_an_allowance(path: Path) -> None:
+    line = line_for(Wishes(archive=path, at=at(5, "12:00:00"), month=Month(budget=1900, first_day=4)))
+
+    assert "month 7 of 1900, forecast 108" in line

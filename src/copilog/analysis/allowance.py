@@ -5,20 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import date, timedelta
 
+from copilog.analysis.billing_months import forecast_of, month_of
 from copilog.analysis.figures import MonthSection, SpendRow
 from copilog.analysis.numbers import added
 from copilog.analysis.plans import Plan
 
 DIGITS = 6
-
-
-def month_of(day: date, first: int) -> tuple[date, date]:
-    """Return the first day of the billing month that a day is in, and that of the next one."""
-    since = day.replace(day=first)
-    if since > day:
-        since = (since.replace(day=1) - timedelta(days=1)).replace(day=first)
-    until = (since.replace(day=1) + timedelta(days=32)).replace(day=first)
-    return since, until
 
 
 def month_to_date(days: Iterable[SpendRow], today: date, plan: Plan) -> MonthSection:
@@ -29,8 +21,7 @@ def month_to_date(days: Iterable[SpendRow], today: date, plan: Plan) -> MonthSec
     recorded = _used(rows, since, today + timedelta(days=1), plan, "recorded")
     computed = _used(rows, since, today + timedelta(days=1), plan, "computed")
     used = added(recorded, computed)
-    elapsed, length = (today - since).days + 1, (until - since).days
-    pace = used / elapsed if used is not None else None
+    ahead = forecast_of(used, today, plan.billing_day)
     return MonthSection(
         unit=plan.billing or "credits",
         since=since.isoformat(),
@@ -40,9 +31,9 @@ def month_to_date(days: Iterable[SpendRow], today: date, plan: Plan) -> MonthSec
         used=_rounded(used),
         budget=plan.budget,
         left=_rounded(plan.budget - (used or 0)) if plan.budget is not None else None,
-        pace=_rounded(pace),
-        days_left=length - elapsed,
-        forecast=_rounded(pace * length) if pace is not None else None,
+        pace=_rounded(ahead.pace),
+        days_left=ahead.days_left,
+        forecast=_rounded(ahead.total),
         before=_rounded(added(*(_used(rows, before, since, plan, kind) for kind in ("recorded", "computed")))),
     )
 

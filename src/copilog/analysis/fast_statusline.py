@@ -15,8 +15,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from copilog.analysis.statusline import Status, connect, last_scan, status_of, text_of, workspace_filter
+from copilog.analysis.statusline import Month, Status, connect, last_scan, status_of, text_of, workspace_filter
 from copilog.errors import UsageError
+from copilog.store.config_file import config_path
 from copilog.store.database import ArchiveError, archive_path
 
 STALE = timedelta(days=1)
@@ -40,6 +41,7 @@ class Wishes(NamedTuple):
     since: datetime | None = None  # instead of the beginning of the day
     until: datetime | None = None
     conversations: str | None = None  # a JSON list: the numbers of those that are meant, if not all are
+    month: Month | None = None  # what the config file says of the plan
     is_quick: bool = False  # asked before the command line is read, which knows more
 
 
@@ -104,6 +106,7 @@ def _status(connection: sqlite3.Connection, archive: Path, wishes: Wishes, now: 
         conversations=wishes.conversations,
         is_wanted=workspace_filter(wishes.workspace) if wishes.workspace is not None else None,
         scanned_at=text_of(scan) if scan is not None else None,
+        month=wishes.month or Month(),
     )
 
 
@@ -135,7 +138,8 @@ def _wishes_of(arguments: list[str]) -> Wishes | None:
         return None
     try:
         moment = datetime.fromisoformat(at).astimezone() if at is not None else None
-    except ValueError:  # it may be one that people understand
+        month = _month_in_config()
+    except ValueError:  # it may be one that people understand; the config file may be wrong
         return None
     return Wishes(
         template=given.get("template"),
@@ -143,8 +147,25 @@ def _wishes_of(arguments: list[str]) -> Wishes | None:
         archive=Path(archive) if archive is not None else None,
         as_json="--json" in flags,
         at=moment,
+        month=month,
         is_quick=True,
     )
+
+
+def _month_in_config() -> Month:
+    """Return what the config file says of the plan. ValueError if it is wrong, which the usual way reports."""
+    path, why = config_path()
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        if why == "COPILOG_CONFIG":
+            raise ValueError from None
+        return Month()
+    except OSError:
+        raise ValueError from None
+    if "budget" not in text and "billing" not in text:
+        return Month()
+    raise ValueError  # reading it takes longer than the library that knows how to
 
 
 # --- words ----------------------------------------------------------------------------------------------------------
@@ -152,7 +173,7 @@ def _wishes_of(arguments: list[str]) -> Wishes | None:
 
 def texts_of(status: Status, now: datetime) -> dict[str, str]:
     """Every field of a template, as it is shown."""
-    mark = "~" if status.estimated_tokens_today else ""
+    mark = ">=" if status.estimated_tokens_today else ""
     recorded = status.tokens_today - status.estimated_tokens_today
     folder = (status.workspace or "").replace("\\", "/").rstrip("/").rpartition("/")[2]
     return {
@@ -165,6 +186,12 @@ def texts_of(status: Status, now: datetime) -> dict[str, str]:
         "estimated_tokens_today": mark + short_number(status.estimated_tokens_today),
         "premium_requests_today": _amount(status.premium_requests_today),
         "credits_today": _amount(status.credits_today),
+        "credits_conversation": _amount(status.credits_conversation),
+        "credits_turn": _amount(status.credits_turn),
+        "month_used": _least(status) + _amount(status.month_used),
+        "month_budget": _amount(status.month_budget),
+        "month_forecast": _least(status) + _amount(_whole(status.month_forecast)),
+        "month_days_left": NOTHING if status.month_days_left is None else str(status.month_days_left),
         "model": clean(status.model) or NOTHING,
         "title": _cut(clean(status.title)) or NOTHING,
         "workspace": clean(folder) or NOTHING,
@@ -177,7 +204,8 @@ def texts_of(status: Status, now: datetime) -> dict[str, str]:
 
 FIELDS = (
     "day", "conversations_today", "turns_today", "failed_today", "tokens_today", "recorded_tokens_today",
-    "estimated_tokens_today", "premium_requests_today", "credits_today", "model", "title", "workspace", "conversation",
+    "estimated_tokens_today", "premium_requests_today", "credits_today", "credits_conversation", "credits_turn",
+    "month_used", "month_budget", "month_forecast", "month_days_left", "model", "title", "workspace", "conversation",
     "latest_age", "scan_age", "stale",
 )  # fmt: skip
 
@@ -195,6 +223,8 @@ def _usual_line(status: Status, now: datetime, nothing: str, *, in_colour: bool)
         pieces.append(f"{texts['premium_requests_today']} premium")
     if status.credits_today:
         pieces.append(f"{texts['credits_today']} credits")
+    if status.month_budget is not None:
+        pieces.append(f"month {texts['month_used']} of {texts['month_budget']}, forecast {texts['month_forecast']}")
     if status.failed_today:
         pieces.append(f"{red}{status.failed_today} failed{plain}")
     if status.turns_today and status.model:
@@ -236,6 +266,15 @@ def short_number(number: int) -> str:
 
 def _amount(number: float | None) -> str:
     return NOTHING if number is None else f"{number:.2f}".rstrip("0").rstrip(".")
+
+
+def _least(status: Status) -> str:
+    """Return the mark of a number that is at least so large."""
+    return ">=" if status.month_is_partial and status.month_used is not None else ""
+
+
+def _whole(number: float | None) -> float | None:
+    return round(number) if number is not None else None
 
 
 def _counted(number: int, word: str) -> str:

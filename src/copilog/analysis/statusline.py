@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
+from copilog.analysis.billing_months import forecast_of, month_of
 from copilog.store.database import ArchiveError, map_file
 from copilog.store.schema import APPLICATION_ID, MIGRATIONS, UNANSWERED
 
@@ -48,6 +49,18 @@ SPENT = f"""
     FROM conversation AS c JOIN spend AS s ON s.conversation = c.rowid
     LEFT JOIN turn AS t ON t.conversation = s.conversation AND t.position = s.turn WHERE {OF_TODAY}
 """  # noqa: S608
+# What has a record, and whether something that is billed has none. Prices are not looked up here.
+OF_MONTH = f"""
+    SELECT sum(s.credits), sum(iif(t.status IN {UNANSWERED}, NULL, s.premium_requests)),
+           max(NOT s.has_credits AND s.payer = 'copilot' AND s.billing IS NOT 'requests')
+    FROM conversation AS c JOIN spend AS s ON s.conversation = c.rowid
+    LEFT JOIN turn AS t ON t.conversation = s.conversation AND t.position = s.turn WHERE {OF_TODAY}
+"""  # noqa: S608
+OF_LATEST = """
+    SELECT sum(s.credits), sum(iif(s.turn = (SELECT max(position) FROM turn WHERE conversation = c.rowid
+                                             AND superseded IS NULL), s.credits, NULL))
+    FROM conversation AS c JOIN spend AS s ON s.conversation = c.rowid WHERE c.id = ?
+"""
 LATEST = f"""
     SELECT c.id, c.title, c.workspace, {TOUCHED},
            (SELECT coalesce(t.resolved_model, t.model) FROM turn AS t WHERE t.conversation = c.rowid
@@ -62,6 +75,14 @@ LATEST = f"""
         AND (:conversations IS NULL OR rowid IN (SELECT value FROM json_each(:conversations))) LIMIT 1
     )
 """  # noqa: S608
+
+
+class Month(NamedTuple):
+    """How the user pays, as far as the status line shows it."""
+
+    budget: float | None = None
+    billing: str | None = None
+    first_day: int = 1
 
 
 class Status(NamedTuple):
@@ -81,6 +102,13 @@ class Status(NamedTuple):
     conversation: str | None
     latest_at: str | None
     scanned_at: str | None  # when somebody looked for changes last
+    credits_conversation: float | None = None  # of the latest conversation
+    credits_turn: float | None = None  # of its last turn
+    month_used: float | None = None  # of the billing month: credits, or premium requests where these are billed
+    month_is_partial: bool = False  # something in the month has no record
+    month_budget: float | None = None
+    month_forecast: float | None = None
+    month_days_left: int | None = None
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -108,6 +136,7 @@ def status_of(
     conversations: str | None = None,
     is_wanted: IsWanted | None = None,
     scanned_at: str | None = None,
+    month: Month | None = None,
 ) -> Status:
     """The figures of the day that `now` is in, or of a period, of all conversations or of those that are wanted."""
     midnight = now.astimezone().replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None)
@@ -122,7 +151,8 @@ def status_of(
     count, turns, failed = connection.execute(TURNS, values).fetchone()
     recorded, estimated, premium, credit = connection.execute(SPENT, values).fetchone()
     latest = connection.execute(LATEST, values).fetchone() or (None,) * 5
-    return Status(
+    of_latest = connection.execute(OF_LATEST, (latest[0],)).fetchone()
+    status = Status(
         day=midnight.date().isoformat(),
         conversations_today=count,
         turns_today=turns,
@@ -137,6 +167,28 @@ def status_of(
         conversation=latest[0],
         latest_at=latest[3],
         scanned_at=scanned_at,
+        credits_conversation=of_latest[0],
+        credits_turn=of_latest[1],
+    )
+    return _with_month(connection, status, midnight, values, month) if month is not None else status
+
+
+def _with_month(
+    connection: sqlite3.Connection, status: Status, midnight: datetime, values: Mapping[str, object], month: Month
+) -> Status:
+    """Return the status with the billing month up to the end of the day."""
+    since, _ = month_of(midnight.date(), month.first_day)
+    begin = text_of(datetime.combine(since, midnight.time()))
+    end = text_of(midnight + timedelta(days=1))
+    row = connection.execute(OF_MONTH, {**values, "since": begin, "until": end}).fetchone()
+    used = row[1] if month.billing == "requests" else row[0]
+    ahead = forecast_of(used, midnight.date(), month.first_day)
+    return status._replace(
+        month_used=used,
+        month_is_partial=bool(row[2]) and month.billing != "requests",
+        month_budget=month.budget,
+        month_forecast=ahead.total,
+        month_days_left=ahead.days_left,
     )
 
 

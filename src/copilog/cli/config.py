@@ -9,8 +9,9 @@ import click
 
 from copilog.cli.common import Settings, json_option, pass_settings
 from copilog.cli.json_output import print_json
-from copilog.cli.settings import COLORS, EXAMPLE, Config, config_path
+from copilog.cli.settings import COLORS, EXAMPLE, Config
 from copilog.errors import UsageError
+from copilog.store.config_file import config_path
 
 
 @click.command(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from copilog.errors import UsageError
+from copilog.store.config_file import config_path
 
 if TYPE_CHECKING:
     from copilog.analysis.plans import Plan
@@ -109,16 +109,6 @@ CHECKS: dict[str, Callable[[Any], str | None]] = {
     "discount": lambda given: None if _is_number(given) and 0 <= given < 1 else "must be a part: 0.1 is a tenth",
     "prices": _price_problem,
 }
-
-
-def config_path() -> tuple[Path, str]:
-    """Return where the config file is expected, and why there."""
-    named = os.environ.get("COPILOG_CONFIG")
-    if named:
-        return Path(named), "COPILOG_CONFIG"
-    from platformdirs import user_config_path
-
-    return user_config_path("copilog", appauthor=False) / "config.toml", "default place"
 
 
 def read_config() -> Config:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from copilog.analysis.fast_statusline import FIELDS, Wishes, line_for
-from copilog.analysis.statusline import names_folder
+from copilog.analysis.statusline import Month, names_folder
 from copilog.cli.common import Settings, archive_option, json_option, no_scan_option, pass_settings
 from copilog.cli.selection_options import selects
 from copilog.errors import UsageError
@@ -48,10 +48,11 @@ def command(
 ) -> None:
     """Print today's figures in one line, for a prompt or a status bar.
 
-    The line has turns, conversations, tokens (with ~ if a part of them is estimated), premium requests, credits,
-    failures, and the last model. The command reads the archive as it is, and does not wait for a scan: `copilog watch`
-    or `copilog scan` updates it, and the line says so if the last update is more than a day old. If there is no archive
-    yet, the line says so, and the exit code is 0.
+    Turns, conversations, tokens (with >= where a part of them is estimated), premium requests, credits, what was used
+    of the `budget` of the config file in the billing month, failures, and the model that was used last. The archive is
+    read as it is, and nothing is waited for: `copilog watch` or `copilog scan` keeps it up to date, and the line says
+    so when that was not done for a day. Where there is no archive yet, the line says that, and the exit code is 0 all
+    the same.
 
     With --since and --until, the figures are those of that period, whatever the names of the fields are; --workspace
     may also be a folder, or `.` for the current repository.
@@ -59,6 +60,7 @@ def command(
     settings = settings.with_archive(archive, no_scan=no_scan)
     if settings.live or settings.names_roots():
         raise UsageError("the status line reads the archive, and cannot be used with --root, --sample or --live")
+    plan = settings.config.plan
     wishes = Wishes(
         template=template,
         workspace=selection.workspace if _is_folder(selection) else None,
@@ -69,6 +71,7 @@ def command(
         as_json=as_json,
         in_colour=settings.in_color(),
         at=period_of(at, zone=selection.zone).start if at is not None else None,
+        month=Month(plan.budget, plan.billing, plan.billing_day),
     )
     line = line_for(wishes)
     click.echo(line, color=True)

@@ -167,7 +167,7 @@ def _bar_note(row: SpendRow) -> str:
     recorded, estimated = added(row.input, row.output), added(row.estimated_input, row.estimated_output)
     words = [amounts.short(recorded)] if recorded or not estimated else []
     if estimated:
-        words.append(f"~{amounts.short(estimated)}")
+        words.append(f">={amounts.short(estimated)}")
     return " + ".join(words) + (f", {amounts.dollars(row.dollars)}" if row.dollars else "")
 
 

@@ -1,0 +1,31 @@
+"""Billing months: when they begin, and what a part of one comes to. The status line needs it, so little is imported."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from typing import NamedTuple
+
+
+class Forecast(NamedTuple):
+    """What was used of a month, and what that comes to."""
+
+    pace: float | None  # by day, today included
+    days_left: int  # after today
+    total: float | None  # of the whole month
+
+
+def month_of(day: date, first: int) -> tuple[date, date]:
+    """Return the first day of the billing month that a day is in, and that of the next one."""
+    since = day.replace(day=first)
+    if since > day:
+        since = (since.replace(day=1) - timedelta(days=1)).replace(day=first)
+    until = (since.replace(day=1) + timedelta(days=32)).replace(day=first)
+    return since, until
+
+
+def forecast_of(used: float | None, today: date, first: int) -> Forecast:
+    """Return the pace of the month so far, and what it comes to."""
+    since, until = month_of(today, first)
+    elapsed, length = (today - since).days + 1, (until - since).days
+    pace = used / elapsed if used is not None else None
+    return Forecast(pace, length - elapsed, pace * length if pace is not None else None)

@@ -1,0 +1,16 @@
+"""Where the config file is."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def config_path() -> tuple[Path, str]:
+    """Return where the config file is looked for, and why there."""
+    named = os.environ.get("COPILOG_CONFIG")
+    if named:
+        return Path(named), "COPILOG_CONFIG"
+    from platformdirs import user_config_path
+
+    return user_config_path("copilog", appauthor=False) / "config.toml", "default place"
